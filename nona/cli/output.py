@@ -67,7 +67,7 @@ def emit(
 def show(
     in_json: bool, report: D, text: Callable[[D], str], beside: Mapping[str, object] | None = None
 ) -> None:
-    """As :func:`emit`."""
+    """Print the report, as :func:`emit` does."""
     whole = {**report.to_json(), **(beside or {})}
     print(json.dumps(whole, allow_nan=False) if in_json else text(report))
 

@@ -133,7 +133,7 @@ _PEAK_OF_DTYPE: Mapping[str, Precision] = {
 
 @dataclass(frozen=True, slots=True)
 class CostOptions:
-    """How a model runs.
+    """The conditions under which a model runs.
 
     Attributes
     ----------

@@ -25,7 +25,7 @@ Count = Callable[[Site], Work]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How one kind of operator counts, and whether it launches a kernel."""
+    """The counting rule of one kind of operator, and whether it launches a kernel."""
 
     kind: str
     launch: Launch

@@ -42,7 +42,7 @@ class Configuration:
 
     @property
     def text(self) -> str:
-        """As text."""
+        """The configuration as text."""
         parts = ((self.batch, "job"), (self.vcpus, "vCPU"), (self.vgpus, "vGPU"))
         return ", ".join(f"{n} {what}{'s' if n > 1 else ''}" for n, what in parts)
 
@@ -98,7 +98,7 @@ class Pool(Protocol):
         """Return whether :meth:`take` would succeed now."""
 
     def why_not(self, configuration: Configuration) -> str:
-        """Why :meth:`take` would fail now, in one clause; empty if it would not."""
+        """Name the reason why :meth:`take` would fail now, in one clause; empty if it would not."""
 
     def ready(self, configuration: Configuration) -> bool:
         """Return whether :meth:`take` would succeed now without any set-up."""
@@ -194,7 +194,7 @@ class Ledger(ABC):
         return 1.0
 
     def may_hold(self, configuration: Configuration) -> tuple[int, ...]:
-        """As many as it asks for."""
+        """Return the vGPUs of the configuration: leases are never larger."""
         return (configuration.vgpus,)
 
     def timed_as(self, configuration: Configuration) -> Configuration:
@@ -248,7 +248,7 @@ class Settings(Protocol):
 
     @property
     def oversubscription(self) -> float:
-        """How many times the GPU may be allocated."""
+        """The number of times that the GPU may be allocated."""
 
     @property
     def interference(self) -> float:

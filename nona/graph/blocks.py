@@ -182,7 +182,7 @@ class BlockGraph:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Which modules are open: those above ``depth``, except the ``shut``, and the ``opened`` ones.
+    """The open modules: those above ``depth``, except the ``shut``, and the ``opened`` ones.
 
     >>> cut = Cut(2).open(("a", "b"))
     >>> cut.is_open(("a",)), cut.is_open(("a", "b")), cut.is_open(("a", "c"))
@@ -312,7 +312,7 @@ def _stages(dag: Dag, labels: Sequence[int], knots: dict[int, int]) -> list[obje
 
 @dataclass(frozen=True, slots=True)
 class Modules:
-    """How a graph can be drawn: the paths to go by, and the cuts for a first look and for the shortest."""
+    """The ways to draw a graph: the paths to go by, and the cuts for a first look and for the shortest."""
 
     paths: tuple[Path, ...]
     usual: Cut

@@ -108,7 +108,7 @@ _STAND_IN: Mapping[Precision, Precision] = {
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Where one figure comes from; ``checked`` is ``yes``, ``recollected`` or ``user``."""
+    """The source of one figure; ``checked`` is ``yes``, ``recollected`` or ``user``."""
 
     source: str
     checked: str

@@ -171,7 +171,7 @@ class MigLayout:
 
     @property
     def memory_map(self) -> tuple[int, ...]:
-        """For each memory slice of the board the number of the slice that covers it, or −1."""
+        """The number of the slice that covers each memory slice of the board, or −1."""
         cells = [-1] * board(self.board).memory_slices
         for number, (piece, profile) in enumerate(zip(self.slices, self.profiles, strict=True)):
             cells[piece.start : piece.start + profile.memory_slices] = [number] * profile.memory_slices

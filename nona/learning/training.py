@@ -118,7 +118,7 @@ OnIteration = Callable[[int, float], None]
 
 @dataclass(frozen=True, slots=True)
 class TrainSettings:
-    """How a policy is trained.
+    """Settings of the training of a policy.
 
     Attributes
     ----------

@@ -176,7 +176,7 @@ def replications_at(look: int, first: int = FIRST) -> int:
 
 
 def looks_within(most: int, first: int = FIRST) -> int:
-    """How many looks there are with at most ``most`` replications, at least one.
+    """Return the number of looks with at most ``most`` replications, at least one.
 
     >>> looks_within(64), looks_within(5), looks_within(1)
     (5, 1, 1)

@@ -58,7 +58,7 @@ class RefusalRow(Document):
 
 
 class StoryRow(Document):
-    """How one batch came to its invoker; ``dispatched_s`` from the start of the measured window.
+    """The way of one batch to its invoker; ``dispatched_s`` from the start of the measured window.
 
     ``ranked`` are the configurations of the plan, best first.
     """

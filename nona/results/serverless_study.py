@@ -31,7 +31,7 @@ class OverPoint(Document):
 
 
 class Knee(Document):
-    """Where a policy ceases to keep the target, or begins to.
+    """The point where a policy ceases to keep the target, or begins to.
 
     ``kept`` is the last value at which it was found kept, ``missed`` the nearest one beyond at which it was
     found missed: the knee lies between them. Either is ``None`` where no such value was found.

@@ -278,7 +278,7 @@ class ByMeasure(Document, Generic[T]):
     network: T
 
     def of(self, measure: Measure) -> T:
-        """That of one measure."""
+        """Return the value of one measure."""
         every: dict[Measure, T] = {
             "jct_s": self.jct_s,
             "slo_hit_rate": self.slo_hit_rate,

@@ -12,7 +12,7 @@ from nona.results.sweeps import SweepReport
 
 
 class Reach(Document):
-    """Where the formula puts a ratio to nona, for a fixed placement.
+    """The point where the formula has a ratio to nona, for a fixed placement.
 
     ``edge``: share of the link taken by others at which it is full; ``at``: at which the ratio is reached;
     ``room``: the distance between them. ``relaxation_s`` is the relaxation time of the link's queue there,
@@ -355,8 +355,9 @@ class DecisionStudy(Document):
 
 
 Way = Literal["match", "completed", "table-mean", "random-reference", "nearest"]
-"""How a row is estimated: the matched reference row, the completed row itself, the mean of all reference
-rows, a random reference row; ``nearest``: the best reference row there is, with everything known."""
+"""The way to estimate a row: the matched reference row, the completed row itself, the mean of all reference
+rows, a random reference row; ``nearest``: the best reference row there is, with everything known.
+"""
 
 
 class EstimatorAbout(Document):

@@ -225,7 +225,7 @@ class Stay(Document):
 
 
 class PriorityRow(Document):
-    """Why a row ran, or did not, on a type in a round: π = X · W / τ and what decided.
+    """The reason why a row ran, or did not, on a type in a round: π = X · W / τ and what decided.
 
     ``share`` X, ``received_s`` τ, ``type_s`` W, ``deficit_s`` δ; ``why`` in words.
     """

@@ -53,7 +53,7 @@ def _given_entry(value: object) -> object:
 
 
 class CostSpec(Part):
-    """How operators are timed: software stack, precision, and measured times that win.
+    """Settings of operator times: software stack, precision, and measured times that win.
 
     ``given`` (a workload row's model → device, or device and factors) says what the times in its file
     hold for.
@@ -68,7 +68,7 @@ class CostSpec(Part):
 
 
 class ArrivalsSpec(Part):
-    """How queries arrive; ``trace`` names a CSV file of time stamps or of counts per minute.
+    """The arrivals of queries; ``trace`` names a CSV file of time stamps or of counts per minute.
 
     ``scale_to_rate`` stretches the trace to the row's rate; without it the trace keeps its own, times
     ``speed``, which a factor on the load changes. ``start`` and ``length`` choose a window of the trace.

@@ -163,7 +163,7 @@ class ConfigurationsSpec(Part):
 
 
 class SharingSpec(Part):
-    """How a GPU is shared: ``mode`` names one of :data:`nona.gpu_sharing.registry.WAYS`.
+    """The sharing of a GPU: ``mode`` names one of :data:`nona.gpu_sharing.registry.WAYS`.
 
     ``mig-counter``: vGPUs are a number that is free; ``mig-geometry``: they are MIG slices at legal places,
     created in ``reconfiguration`` seconds; ``mig-fixed``: the slices of the servers' ``mig``, never
@@ -233,7 +233,7 @@ class ContainersSpec(Part):
 
 
 class DispatchSpec(Part):
-    """Which invoker a batch goes to, and what happens when none has room.
+    """The choice of an invoker for a batch, and what happens when none has room.
 
     ``first`` and ``later`` are tried in their order, for an application's entry function and for others.
     After ``rechecks`` times without room the smallest configuration is forced. With ``blocking`` the

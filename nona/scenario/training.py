@@ -205,7 +205,7 @@ class FailuresSpec(Part):
 
 
 class RegionsSpec(Part):
-    """Which server groups (numbers from 0) are in which region, and the network between regions.
+    """The server groups (numbers from 0) of each region, and the network between regions.
 
     A job runs in one region at a time. ``move``: jobs go to another region when the planner says that it
     pays; otherwise its advice is only shown.

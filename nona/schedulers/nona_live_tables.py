@@ -296,7 +296,7 @@ def _critical_share(query: QueryClass, graph: SubGraph) -> float:
 
 
 def _earliest_s(query: QueryClass) -> list[float]:
-    """When each task could start at the earliest, if messages and waits took no time."""
+    """Return the earliest start of each task, if messages and waits took no time."""
     time_s, at = query.tasks.compute_s.mean(axis=0), [0.0] * len(query.tasks)
     for i, before in enumerate(query.tasks.dag.predecessors):
         at[i] = max((at[p] + float(time_s[p]) for p in before), default=0.0)

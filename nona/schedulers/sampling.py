@@ -63,7 +63,7 @@ def _is_new(part: int, view: View, t: Tables, out: Ints, used: Used, whole: bool
 
 
 def _free_in(base: int, size: int, view: View, t: Tables, out: Ints, used: Used, whole: bool) -> int:
-    """How many of the pool's ``size`` executors are unused, or stand on servers that are (``whole``)."""
+    """Count the pool's ``size`` executors that are unused; ``whole``: those on unused servers."""
     root, clash = used.root, used.clash
     left = size
     if whole:

@@ -1,4 +1,4 @@
-"""Who may come in: allowed hosts and origins, and the password, hashed in a file.
+"""Admission of visitors: allowed hosts and origins, and the password, hashed in a file.
 
 A page elsewhere can make a browser send requests here: under a name of its own that it lets point to this
 machine (DNS rebinding), or from its own origin. Names that the server does not go by, and origins other

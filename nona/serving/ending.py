@@ -1,4 +1,4 @@
-"""How a server ends and cleans up: signals, temporary folders, memory given back.
+"""End and clean-up of a server: signals, temporary folders, memory given back.
 
 A root is named ``nona-<pid>-<random>`` and holds a file ``owner``, which its process keeps locked: the system
 releases the lock however the process ends, and the numbers of processes need not be compared, which differ
@@ -69,7 +69,7 @@ class Ending:
 
 @cache
 def ending() -> Ending:
-    """That of this process."""
+    """Return the ending of this process."""
     return Ending()
 
 

@@ -24,7 +24,7 @@ LOOPBACK_PEERS = ("127.0.0.1", "::1")
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """How one server answers.
+    """Settings of one server.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class Serving:
 
 
 def data_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where a person's work is kept: ``$NONA_DATA_DIR``, or the user's own folder for data.
+    """Return the folder of a person's work: ``$NONA_DATA_DIR``, or the user's own folder for data.
 
     >>> data_folder({"NONA_DATA_DIR": "/srv/nona"}).as_posix()
     '/srv/nona'
@@ -113,7 +113,7 @@ def data_folder(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def store_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where saved items are kept: ``$NONA_STORE``, or :func:`data_folder`.
+    """Return the folder of saved items: ``$NONA_STORE``, or :func:`data_folder`.
 
     >>> store_folder({"NONA_DATA_DIR": "/srv/nona"}).as_posix(), store_folder({"NONA_STORE": "/a"}).as_posix()
     ('/srv/nona', '/a')

@@ -281,7 +281,7 @@ class Sources:
         return [f"{place}: {name!r} is not a file here{hint}; {self._remedy()}."]
 
     def _remedy(self) -> str:
-        """How to get a file that is missing."""
+        """Name the remedy for a missing file."""
         first = "upload it" if self.confined else "put it beside the scenario"
         return f"{first}, or open the scenario's bundle (.nona.zip), which contains its files"
 

@@ -110,7 +110,7 @@ def change(before: Estimate, after: Estimate) -> Estimate:
 
 
 def _note(first: PlanOutcome, plan: PlanOutcome) -> str:
-    """How far two answers can be compared."""
+    """List the differences that limit the comparison of two answers."""
     notes = []
     if first.report.currency != plan.report.currency:
         notes.append(f"its currency is {plan.report.currency}, so that costs are not compared")

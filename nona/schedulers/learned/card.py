@@ -100,7 +100,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """How a policy was trained.
+    """The training of a policy.
 
     ``curve`` are means of equal parts of the training: the mean JCT of a part's runs over the mean work of a
     query. ``version`` is that of the program that trained it.

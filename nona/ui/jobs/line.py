@@ -50,7 +50,7 @@ class Line(Generic[T]):
 
     @property
     def free(self) -> int:
-        """How many more pieces of work may run."""
+        """The number of pieces of work that may start now."""
         return max(0, self.places - len(self._running))
 
     @property
@@ -59,7 +59,7 @@ class Line(Generic[T]):
         return tuple(self._running)
 
     def waits(self, owner: str | None = None) -> int:
-        """How many pieces of work wait, all or those of one owner."""
+        """Count the waiting pieces of work, all or those of one owner."""
         if owner is not None:
             return len(self._waiting.get(owner, ()))
         return sum(map(len, self._waiting.values()))

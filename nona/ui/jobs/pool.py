@@ -136,7 +136,7 @@ class WorkerPool:
                     self._idle.append(worker)
 
     def waiting(self) -> int:
-        """How many workers wait with their imports done."""
+        """The number of workers that wait with their imports done."""
         with self._lock:
             return sum(w.ready for w in self._idle)
 

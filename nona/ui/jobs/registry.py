@@ -267,7 +267,7 @@ class JobRegistry:
             self.pool.start()
 
     def free(self, kind: str) -> int:
-        """How many more jobs of that kind would start at once."""
+        """Count the jobs of that kind that would start at once."""
         with self._lock:
             return self._line(kind).free
 
@@ -302,7 +302,7 @@ class JobRegistry:
         return self._jobs.get(job_id) if job_id else None
 
     def ahead(self, job: Job) -> int:
-        """How many of the jobs that wait start before this one."""
+        """Count the waiting jobs that start before this one."""
         with self._lock:
             return len(self._before(job))
 

@@ -153,7 +153,7 @@ def _wrap(ranks: Sequence[Sequence[tuple[int, float]]], n: int, columns: int, en
 
 
 def _cut(ranks: Sequence[Sequence[tuple[int, float]]], begin: int, per: int) -> int:
-    """Where the column that starts at ``begin`` ends: near ``per`` ranks, where few nodes are."""
+    """Return the end of the column that starts at ``begin``: near ``per`` ranks, where few nodes are."""
     if len(ranks) - begin <= per * 1.3:
         return len(ranks)
     candidates = range(begin + max(1, per - per // 4), min(len(ranks), begin + per + per // 8) + 1)

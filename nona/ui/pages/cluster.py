@@ -256,7 +256,7 @@ def core_editor(state: AppState) -> None:
 
 
 def path_editor(state: AppState, cluster: Cluster | None) -> None:
-    """Which links there are besides the core, their capacities, and a picture of all."""
+    """Draw the links besides the core, their capacities, and a picture of all."""
     st.subheader("Links on the path")
     network = state.scenario.cluster.network
     now = LINK_SETS[0 if network.nic is None else 1 if network.racks is None else 2]

@@ -98,7 +98,7 @@ def family(name: str) -> str:
 
 
 def operators(name: str) -> int:
-    """How many operators a sample has; ONNX files need not be read for it."""
+    """Count the operators of a sample; ONNX files need not be read for it."""
     return int(manifest()[name]["operators"]) if name in manifest() else len(load_sample(name).operators)
 
 

@@ -222,7 +222,7 @@ def open_demo(state: AppState, key: str) -> None:
 
 
 def opens(state: AppState, question: Question) -> str:
-    """Which scenario the question's button leads to; empty where it keeps whatever is open."""
+    """Name the scenario that the question's button opens; empty where it keeps whatever is open."""
     if not question.scenario:
         return ""
     if asks_own(state, question):

@@ -1,4 +1,4 @@
-"""How many servers keep the SLOs: the question, the answer, and how sure it is."""
+"""Number of servers that keeps the SLOs: the question, the answer, and how sure it is."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Question:
     simulated: bool
 
     def options(self) -> dict[str, Any]:
-        """As the job takes them."""
+        """Return the options of the job."""
         return {
             "hit": HITS[self.hit],
             "group": self.group,
@@ -57,7 +57,7 @@ class Question:
         }
 
     def words(self) -> list[str]:
-        """As the command line takes them."""
+        """Return the words of the command line."""
         names = [word for name in self.schedulers for word in ("--scheduler", name)]
         more = ["--simulate"] if self.simulated else []
         return ["--hit", str(HITS[self.hit]), "--group", str(self.group), *names, *more]

@@ -162,7 +162,7 @@ def _gpu(state: AppState, index: int, names: list[str]) -> None:
 
 
 def _layout(state: AppState, index: int) -> None:
-    """How each GPU is sliced, where it can be."""
+    """Draw the choice of a layout for the GPUs, where the board has slices."""
     board = board_of(state, state.value((*OFFERS, index, "gpu")))
     if board is None:
         st.selectbox(
@@ -193,7 +193,7 @@ def _age(price: Price) -> str:
 
 
 def _dated(state: AppState, index: int) -> str:
-    """How old the shipped price of an offer is, for a hint."""
+    """Format the date and age of the shipped price of an offer, for a hint."""
     price = listed_prices(_kind(state)).get(state.value((*OFFERS, index, "gpu")))
     return f" It is as of {price.date}: {_age(price)}." if price else ""
 

@@ -181,7 +181,7 @@ def _own_targets(state: AppState, label: str) -> None:
 
 
 def _week(state: AppState) -> None:
-    """Which file says how the traffic varies, and its upload."""
+    """Draw the choice of the file with the traffic by hour of the week, and its upload."""
     now = state.value(PROFILE)
     files = [n for n in state.uploads.names() if n.lower().endswith(ENDINGS)]
     names = [NO_PROFILE, *dict.fromkeys([*([now] if now else []), *files])]

@@ -57,7 +57,7 @@ def _attempt(state: AppState, call: Callable[[], T]) -> T | None:
 
 
 def _complaint(state: AppState) -> None:
-    """Why the last operation failed."""
+    """Show the error of the last operation."""
     if complaint := state.choices.complaints.get(PLACE):
         st.error(plain(complaint), icon=":material/error:")
 

@@ -133,7 +133,7 @@ def _part(state: AppState) -> dict[str, object]:
 
 
 def why_not(state: AppState) -> str:
-    """Why the scenario's models cannot be serverless applications; empty if they can."""
+    """Name the reason why the scenario's models cannot be serverless applications; empty if they can."""
     mark = f"{scenario_hash(state.scenario, 'workload', 'models', 'cluster')} {state.uploads.names()}"
     return fetch(("why-not", whose(), mark), lambda: _reason(state), "Reading the workflows")
 

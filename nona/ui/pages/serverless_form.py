@@ -90,7 +90,7 @@ def load_preset(state: AppState) -> None:
 
 
 def slo_name(state: AppState) -> str:
-    """Which SLO setting the scenario has: a preset's name, ``own``, or ``rows``."""
+    """Name the SLO setting of the scenario: a preset, ``own``, or ``rows``."""
     factor = state.scenario.serverless.slo_factor if state.scenario.serverless else None
     if factor is None:
         return "rows"
@@ -99,7 +99,7 @@ def slo_name(state: AppState) -> str:
 
 
 def load_name(state: AppState) -> str:
-    """Which load setting the scenario has: a preset's name, ``own``, or ``rows``."""
+    """Name the load setting of the scenario: a preset, ``own``, or ``rows``."""
     interval = state.scenario.serverless.interval if state.scenario.serverless else None
     if interval is None:
         return "rows"

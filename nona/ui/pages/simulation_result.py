@@ -80,7 +80,7 @@ _SENTENCES = {
 
 
 def engine_text(engine: str, in_python: Sequence[str] = ()) -> str:
-    """Which engine answered, and which policies it could not compile.
+    """Name the engine that answered, and the policies that it could not compile.
 
     >>> engine_text("compiled")
     'The compiled engine answered.'
@@ -140,7 +140,7 @@ def results_table(found: Schedulers, predicted: Mapping[str, float | None]) -> p
 
 
 def notes(data: SimulationOutcome) -> None:
-    """Where the times come from, what the prediction assumes, what was withheld and why."""
+    """Explain the source of the times, the assumptions of the prediction, and what was withheld and why."""
     report = data.report
     kinds: dict[str, list[str]] = {}
     for name, m in data.models.items():

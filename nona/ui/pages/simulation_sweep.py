@@ -1,4 +1,4 @@
-"""Which scheduler: one number or two swept, every scheduler's curve or map."""
+"""Choice of a scheduler: one number or two swept, every scheduler's curve or map."""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ def shell_arguments(settings: SweepSettings) -> list[str]:
 
 
 def work_text(settings: SweepSettings | GridSettings) -> str:
-    """How many jobs a sweep simulates, and what that means for who waits."""
+    """Format the number of jobs that a sweep simulates, and the wait to expect."""
     if isinstance(settings, GridSettings):
         one, rows = settings.sweep, len(settings.values)
     else:

@@ -168,7 +168,7 @@ COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """How long the runs are, by the name of the effort; empty: the least."""
+    """The length of the runs, by the name of the effort; empty: the least."""
 
     effort: str = ""
 

@@ -253,7 +253,7 @@ _ICONS = {"never": ":material/block:", "split": ":material/call_split:"}
 
 
 def load_gauges(state: AppState, load: Offered | None) -> None:
-    """How full executors and link are, and what would fill them."""
+    """Draw the load of executors and link, and what would fill them."""
     background = state.scenario.background
     placed = None if state.is_stale("place") else state.held("place", SolvedPlacement)
     busy = None if placed is None else placed.nona.predicted.network_utilization

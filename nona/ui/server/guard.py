@@ -95,7 +95,7 @@ class Guesses:
 
 @dataclass
 class Login:
-    """Who may come in: with the password's ticket, or named by a proxy."""
+    """Admission of visitors: with the password's ticket, or named by a proxy."""
 
     serving: Serving
     guesses: Guesses = field(default_factory=Guesses)
@@ -213,7 +213,7 @@ class Guard:
 
 
 def _refusal(request: Request, serving: Serving) -> str:
-    """Why a request is refused whoever sends it; empty if it is not."""
+    """Name the reason to refuse a request whoever sends it; empty if there is none."""
     host, listening = request.headers.get("host", ""), config.get_option("server.address") or ""
     named = (*serving.hosts, *config.get_option("server.allowedHosts"))
     if not host_allowed(host, named, listening):

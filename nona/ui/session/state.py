@@ -88,7 +88,7 @@ class Kept:
 
     @property
     def made(self) -> str:
-        """When it was made, as text."""
+        """The time of the run, as text."""
         return self.data.about.made
 
 
@@ -125,7 +125,7 @@ class Runs:
 
     @property
     def made(self) -> int:
-        """How many were made so far, also those that are gone."""
+        """The number of runs made so far, also of those that are gone."""
         return self._made
 
     def restore(self, made: int, pinned: int | None) -> None:
@@ -230,7 +230,7 @@ class AppState:
         self.screens.here.revision = number
 
     def is_behind(self) -> bool:
-        """Return whether another tab has changed the scenario since this tab's drawing; if so, set the notice."""
+        """Return whether another tab has changed the scenario since this tab's drawing; set the notice then."""
         if self.screens.here.behind:
             self.notice = _BEHIND
         return self.screens.here.behind

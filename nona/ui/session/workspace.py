@@ -212,6 +212,6 @@ def session_state() -> AppState:
 
 
 def saving_problem() -> str:
-    """Why this session's work is not saved on disk; empty if it is, or if that is switched off."""
+    """Name the reason why this session's work is not saved on disk; empty if it is, or if that is off."""
     workspaces: Workspaces | None = st.session_state.get(_HELD)
     return workspaces.store.problem if workspaces is not None and workspaces.store is not None else ""

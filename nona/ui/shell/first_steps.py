@@ -37,7 +37,7 @@ def demo_cards(state: AppState, page: str, demos: Iterable[Demo]) -> None:
 
 
 def demo_error(state: AppState) -> None:
-    """Why the last demo could not be opened."""
+    """Show the error of the last demo that could not be opened."""
     if state.choices.complaints.get("demo-error"):
         st.error(plain(state.choices.complaints["demo-error"]), icon=":material/error:")
 

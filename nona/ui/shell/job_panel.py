@@ -28,7 +28,7 @@ def beat(job: Job | None, running_s: float) -> float | None:
 
 
 def moved_on(job: Job | None, every_s: float | None) -> bool:
-    """Return whether a job has started or ended since the page was drawn that looks ``every_s`` (:func:`beat`)."""
+    """Return whether a job has started or ended since the page was drawn; ``every_s``: see :func:`beat`."""
     if every_s is None:
         return False
     return job is None or not job.unfinished or (job.running and every_s == WAITING_S)
@@ -227,7 +227,7 @@ def _cancelled(job: Job) -> str:
 
 
 def ended_note(job: Job | None, what: str, advice: str) -> None:
-    """How a job failed, and what to do; ``what`` names it, ``advice`` makes it shorter.
+    """Explain the failure of a job; ``what`` names the job, ``advice`` says what makes it shorter.
 
     What a cancelled job leaves says itself that it is not all.
     """

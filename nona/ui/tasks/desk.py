@@ -49,7 +49,7 @@ def scenario_of(spec: Mapping[str, Any]) -> Scenario:
 
 
 def sources_of(spec: Mapping[str, Any]) -> Sources:
-    """Where the job finds files: among the session's uploads, and nowhere else."""
+    """Return the sources of the job's files: the session's uploads, and nothing else."""
     return Sources(Path(spec["uploads"]) if spec.get("uploads") else None, confined=True)
 
 

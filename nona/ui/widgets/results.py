@@ -1,4 +1,4 @@
-"""How a result is shown: one large number, tiles, a chart with its finding, a table."""
+"""Parts of a result: one large number, tiles, a chart with its finding, a table."""
 
 from __future__ import annotations
 
