@@ -54,7 +54,7 @@ class Roofline:
         return calibration(self.executor.device, self.stack)
 
     def _gain(self, fraction: float) -> float:
-        """Return the factor by which a MIG slice of this part speeds up large kernels; 1 for a whole device."""
+        """Return the factor by which a MIG slice of this size speeds up large kernels; 1 for a whole GPU."""
         if self.executor.mig is None:
             return 1.0
         return float((fraction * self.executor.mps) ** (slice_constant("speed_exponent") - 1))

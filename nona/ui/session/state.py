@@ -230,7 +230,7 @@ class AppState:
         self.screens.here.revision = number
 
     def is_behind(self) -> bool:
-        """Return whether another tab has changed the scenario since this tab's drawing; set the notice then."""
+        """Return whether another tab has changed the scenario since this tab's drawing; then set a notice."""
         if self.screens.here.behind:
             self.notice = _BEHIND
         return self.screens.here.behind
