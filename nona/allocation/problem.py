@@ -1,4 +1,4 @@
-"""A question to a policy, its answer, and what a policy is."""
+"""The interface of a policy: its question, its answer, its declaration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A linear program over allocations: what is maximised, how it is judged, HiGHS."""
+"""A linear program over allocations: objective, judgement, HiGHS."""
 
 from __future__ import annotations
 

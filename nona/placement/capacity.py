@@ -135,7 +135,7 @@ def replicas(system: System) -> tuple[Replica, ...]:
 
 
 def allowed_classes(system: System) -> Mask:
-    """(J, K) Where each query class may run, so that all weights fit together.
+    """Return the executor classes (J, K) on which each query class may run, so that all weights fit.
 
     Where all models fit everywhere, all classes are allowed. Where they do not, models are dealt out
     to the classes: of all ways (up to 12 models and 600 ways; beyond, those that a search which changes

@@ -163,7 +163,7 @@ def time_text(seconds: float | None) -> str:
 
 
 def short_share(share: float) -> str:
-    """A share in per cent to three digits, rounded down: no more than was seen; next to 100 % to what tells.
+    """Format a share in per cent to three digits, rounded down; next to 100 % to the digit that differs.
 
     >>> short_share(0.991423), short_share(0.98964), short_share(0.9997), short_share(1e-103)
     ('99.1 %', '98.9 %', '99.97 %', '0 %')

@@ -55,12 +55,12 @@ def run_checks(system: ServerlessSystem, records: ServerlessRecords) -> tuple[Ch
 
 
 def ended_s(records: ServerlessRecords) -> Floats:
-    """(m,) When each batch ended; for one in flight, when the run stopped."""
+    """Return the end (m,) of each batch; for one in flight, the end of the run."""
     return ended_or_stopped(records.batches.ended_s, records.stopped_s)
 
 
 def _stage_joined_s(system: ServerlessSystem, records: ServerlessRecords) -> Floats:
-    """(n, S) When each call joined the queue of each stage; ``nan`` where it did not.
+    """Return the times (n, S) at which calls joined the queues of stages; ``nan`` where they did not.
 
     An entry stage's on arrival, another's when the last of its predecessors' batches ended.
     """

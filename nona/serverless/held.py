@@ -48,7 +48,7 @@ class Held(Protocol):
 
 
 def held_vgpus(system: ServerlessSystem, batches: Held) -> NDArray[np.int64]:
-    """(m,) vGPUs that each batch held: what its configuration says, or all of its fixed slice."""
+    """Return the vGPUs (m,) of each batch: those of its configuration, or all of its fixed slice."""
     vgpus = system.space.vgpus[batches.configuration]
     if not WAYS.find(system.sharing.mode).fixed_layout:
         return vgpus
@@ -87,7 +87,7 @@ LeasesInts = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Leases:
-    """(k,) What was held, and from when to when; what is still held ends when the run stopped."""
+    """The k leases: place and period; one that lasts still ends with the run."""
 
     invoker: LeasesInts
     gpu: LeasesInts
@@ -145,7 +145,7 @@ def stood(system: ServerlessSystem, records: ServerlessRecords) -> Stood | None:
 
 @dataclass(frozen=True, slots=True)
 class StandingMeasures:
-    """Of the instances of a run, in its window.
+    """Measures of the instances of a run, in its window.
 
     ``instances``: how many stood on average; ``started``: how many were started; ``busy``: share of
     their cost for the time in which they had a batch.
@@ -169,7 +169,7 @@ class StandingSummary:
 
 
 def standing_measures(system: ServerlessSystem, records: ServerlessRecords) -> StandingMeasures | None:
-    """Of the instances of a run; ``None`` where none stand."""
+    """Measure the instances of a run; ``None`` where none stand."""
     cost, of, sums = stood(system, records), records.instances, records.sums
     if cost is None or of is None:
         return None
@@ -257,7 +257,7 @@ def container_time(
 
 @dataclass(frozen=True, slots=True)
 class MemoryUse:
-    """Of one run: shares of the nodes' memory, and containers that were removed to make room.
+    """Memory of one run: shares of the nodes' memory, and containers that were removed to make room.
 
     ``mean``: over the window and all nodes; ``most``: at any time on any node; ``evictions``: in the window.
     """

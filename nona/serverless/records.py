@@ -142,7 +142,7 @@ def starting_pieces(lives: ContainerLives, busy: ContainerPieces, stopped_s: flo
 
 
 def gone_s(lives: ContainerLives, stopped_s: float) -> Floats:
-    """(n,) When each container was removed, or the run stopped."""
+    """Return the time (n,) at which each container was removed, or the end of the run."""
     return ended_or_stopped(lives.gone_s, stopped_s)
 
 
@@ -191,7 +191,7 @@ class LinkTransfers:
 
 @dataclass(frozen=True, slots=True)
 class TransferSummary:
-    """Of one policy's transfers over the network.
+    """Summary of one policy's transfers over the network.
 
     ``mean_s``: seconds of a transfer; ``wait_s``: how much of that it would not take alone; both over the
     batches of the window that fetched over the network. ``utilization``: L shares, background included.

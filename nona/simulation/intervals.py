@@ -175,7 +175,7 @@ class Percentile:
 
     @property
     def half_width(self) -> float:
-        """Of its interval; ``nan`` where there is none."""
+        """Half-width of its interval; ``nan`` where there is none."""
         return self.interval.half_width
 
 

@@ -226,7 +226,7 @@ def _conservation(raw: RawRun) -> Check:
 
 
 def _busy_time(name: str, busy_s: Seconds, work_s: Seconds, raw: RawRun) -> Check:
-    """Of every single resource."""
+    """Check the busy time of every single resource."""
     worst_s = float(np.max(np.abs(busy_s - work_s)))
     ok = worst_s <= TOLERANCE * max(raw.end_s, 1e-300) + CLOCK_S
     return Check(f"work of {name}", ok, f"busy {busy_s.sum():.6g} s, services done {work_s.sum():.6g} s")

@@ -173,7 +173,7 @@ def _shares(raw: RawRun) -> NDArray[np.float64]:
 
 
 def _by_chance(system: System, raw: RawRun, links: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(L,) How much of each link's load may be chance: which of many links a message crosses is drawn.
+    """Bound each link's load (L,) by chance: which of many links a message crosses is drawn.
 
     The bytes B of independent jobs, each of at most M, have a variance of at most M·E[B]; with the
     total given, of M·E[B]·(1 − share). Background is in ``links`` but not drawn here; that errs on

@@ -294,7 +294,7 @@ def _column_without_header(row: Sequence[str], filename: str) -> int:
 def read_times(
     data: bytes, filename: str, *, where: Where | None = None, clock: Clock = BY_HEADER
 ) -> NDArray[np.float64]:
-    """A table with a column of times: the one that its name tells, the only one without a header.
+    """Read a table with a column of times: the one that its name marks, the only one without a header.
 
     >>> read_times(b"id,time\\n7,3\\n8,1.5\\n", "t.csv").tolist()
     [0.0, 1.5]

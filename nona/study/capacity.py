@@ -158,7 +158,7 @@ def _steady(answer: Answer, scheduler: str) -> SchedulerSummary | None:
 
 
 def _ratios(runs: Sequence[Records], slo_s: Sequence[float | None]) -> list[list[NDArray[np.float64]]]:
-    """Of every model with an SLO and every run, its jobs' times over the SLO; ``nan`` for unfinished ones."""
+    """Return, by model with an SLO and run, its jobs' times over the SLO; ``nan`` for unfinished ones."""
     limits = {j: s * (1 + ROUNDING) for j, s in enumerate(slo_s) if s is not None}
     return [[run.completion_time_s[run.query == j] / s for run in runs] for j, s in limits.items()]
 

@@ -1,4 +1,4 @@
-"""Is the placement the fastest in simulation? Contests of schedulers, cell by cell.
+"""Contests of schedulers, cell by cell: is the placement the fastest in simulation?
 
 Effort goes where it decides: what a short run shows to have no steady state, or one run to be far
 behind, is not repeated. The others are, in rounds, until each :class:`Question` has a ratio that is known

@@ -288,7 +288,7 @@ def place_system(
 
 
 class _Counted:
-    """Counts what a stage does, and tells of it."""
+    """Counts the trials of a stage, and reports them."""
 
     def __init__(self, stage: PlacingStage, told: PlacingTold) -> None:
         self._stage, self._told, self._done = stage, told, 0

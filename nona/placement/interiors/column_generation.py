@@ -242,7 +242,7 @@ _FOUND = ", and configurations by column generation at the prices of the solutio
 
 
 def climbed(candidates: Candidates, slots: int, prices: Prices, budget: Budget) -> Labels:
-    """(n, m+1) What the local search makes of the best candidates at these prices, without known ones."""
+    """Improve the best candidates at these prices by local search; labels (n, m+1) without known ones."""
     from nona.placement.interiors.compiled_searches import climb
 
     shape = candidates.shape

@@ -323,7 +323,7 @@ def _search(
     on_better: Improved,
     on_spent: Callable[[float], None],
 ) -> Search:
-    """The search, which tells of better placements where they are judged by the mean."""
+    """Search, and report better placements if they are judged by the mean."""
     is_mean = judge.objective == "mean-jct"
 
     def tell(queries: Queries, values: Values, origin: str) -> None:

@@ -132,7 +132,7 @@ def keeps_most(outcomes: Mapping[str, Outcome]) -> str | None:
 
 
 def _level(hits: Mapping[str, float]) -> list[str]:
-    """Those whose hit rates are not told apart from the highest."""
+    """List the policies whose hit rates are within ``LEVEL`` of the highest."""
     return [n for n in hits if hits[n] > max(hits.values()) - LEVEL]
 
 

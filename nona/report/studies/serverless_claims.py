@@ -90,7 +90,7 @@ STRICT, RELAXED = "strict_light", "relaxed_heavy"
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """``stated``: what the slides say; ``order`` and ``size`` judge it; ``told`` states the finding.
+    """A claim of the slides, ``stated``; ``order`` and ``size`` judge it; ``told`` states the finding.
 
     ``None`` is no verdict: the cells lack what it takes, or the slides give no number.
     """

@@ -1,4 +1,4 @@
-"""Elastic jobs told: the finding, tables, printed text, figures."""
+"""Elastic jobs in words: the finding, tables, printed text, figures."""
 
 from __future__ import annotations
 

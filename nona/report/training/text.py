@@ -123,7 +123,7 @@ def _checkpoint_rows(report: CheckpointReport) -> list[dict[str, str]]:
 
 
 def checkpoint_text(report: CheckpointReport) -> str:
-    """Intervals and what they cost."""
+    """Format intervals and their costs."""
     rows = _checkpoint_rows(report)
     return "\n".join(
         [

@@ -67,7 +67,7 @@ DEFAULTS: Options = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class InflessOptions:
-    """The options of INFless; see :data:`HELP` for what they do."""
+    """The options of INFless, described at :data:`HELP`."""
 
     wait: bool
     batch_vcpus: bool

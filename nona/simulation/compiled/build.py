@@ -125,7 +125,7 @@ def cache_folder() -> Path:
 
 
 def _sources_hash() -> str:
-    """Of every module that may end up in compiled code, and of what compiles it."""
+    """Hash every module that may end up in compiled code, and those that compile it."""
     root = import_root() / "nona"
     simulation = root / "simulation"
     files = [f for f in (simulation / "compiled").rglob("*.py") if f.stem not in _PLAIN]

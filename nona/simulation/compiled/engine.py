@@ -1,4 +1,4 @@
-"""The compiled engine as a run calls it: from a system to what the run leaves."""
+"""The compiled engine as a run calls it: from a system to the run's records."""
 
 from __future__ import annotations
 

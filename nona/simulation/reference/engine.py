@@ -1,4 +1,4 @@
-"""The engine: arrivals, what a scheduler sees, what a job's time consists of.
+"""The engine: arrivals, the scheduler's view, the parts of a job's time.
 
 From the task that completes the job back to its arrival, along the last cause of each: what a task
 waited for last decides when it ran, so these stretches follow on one another without a gap, and the

@@ -175,7 +175,7 @@ class PathLinks:
         return self._transfer_s / self._delivered if self._delivered else 0.0
 
     def promised_s(self, now: float) -> float:
-        """Of the link that is promised longest; every link of a path is promised at the request."""
+        """Return the wait (s) for the link promised longest; the request promises every link of a path."""
         return max(0.0, self._reserved_s - now)
 
     def queue_bytes(self, now: float) -> float:

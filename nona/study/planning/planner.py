@@ -217,7 +217,7 @@ class Planner:
                 return False
 
     def _advanced(self, lane: Lane, answer: bool) -> bool:
-        """Send a count's answer to the lane's search; whether it wants another one."""
+        """Send a count's answer to the lane's search; return whether it wants another one."""
         try:
             lane.wanted = lane.search.send(answer)
         except StopIteration as end:

@@ -93,7 +93,7 @@ class FunctionBook:
         return self._find(stage) is not None
 
     def number(self, stage: Operator, graph: str, carried_time: bool = False) -> int:
-        """Number of the stage's function; ``carried_time`` tells whether its own time is of other hardware.
+        """Return the number of the stage's function; ``carried_time``: its own time is of other hardware.
 
         Raises
         ------

@@ -24,7 +24,7 @@ from nona.training.elastic.system import Cluster, ElasticJob, ElasticSystem, Lin
 from nona.training.elastic.workload import SHIPPED, Case, at_load, published, read_workload
 
 SEARCHED_S, LINKED_S, OTHER_S = 35.0, 2.0, 0.7
-"""Of 160 jobs on one idle core, at usual ticks: with Pollux's whole search, on a link, without both."""
+"""Seconds of 160 jobs on one idle core, at usual ticks: Pollux's whole search, on a link, without both."""
 USUAL_TICK_S = 60.0
 WHOLE = 100  # solutions, and generations
 FEW_S, MINUTE_S = 10.0, 90.0
@@ -225,7 +225,7 @@ def _setting(request: ElasticRequest, jobs: int, names: Sequence[str]) -> Elasti
 
 MOST_NODES = 1024
 MOST_GPUS = 9
-"""Of a node: a placement has one digit for each."""
+"""GPUs of a node: a placement has one digit for each."""
 
 _NO_SOURCES = Sources()
 

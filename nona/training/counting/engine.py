@@ -59,7 +59,7 @@ class Schedule:
 
 
 def _first_fit(jobs: Iterable[tuple[int, int]], free: int, *, blocking: bool = False) -> frozenset[int]:
-    """Of (number, GPUs) in order those that fit; ``blocking``: the first that does not ends it.
+    """Return the jobs that fit, of (number, GPUs) in order; ``blocking``: the first that does not ends it.
 
     >>> sorted(_first_fit([(0, 3), (1, 4), (2, 1)], 4))
     [0, 2]

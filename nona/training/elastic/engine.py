@@ -31,7 +31,7 @@ from nona.training.elastic.system import (
 
 @dataclass(slots=True)
 class Balancer:
-    """Of one run."""
+    """Balance of the link's senders in one run."""
 
     link: Link
     _senders: tuple[Sender, ...] | None = None

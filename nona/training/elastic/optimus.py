@@ -147,7 +147,7 @@ TRIED = (1, 2, 4, 8, 16)
 
 
 class Estimates(Protocol):
-    """Of all jobs of a run."""
+    """Estimates of all jobs of a run."""
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
         """Return the agent that sees the measurements of a job."""

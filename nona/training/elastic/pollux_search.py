@@ -1,4 +1,4 @@
-"""The genetic search (NSGA-II) over who has which GPUs.
+"""The genetic search (NSGA-II) over the GPUs of jobs.
 
 A solution is a matrix (jobs, nodes) of GPUs. Draws come from the generator that is passed in.
 """
@@ -284,7 +284,7 @@ def _generation(
 
 @compiled
 def _tournament(values: Floats, far: Floats, count: int, rng: Generator) -> int:
-    """Of two random solutions the one that dominates, else the one with more room around it."""
+    """Draw two solutions; return the one that dominates, else the one with more room around it."""
     a, b = int(rng.random() * count), int(rng.random() * count)
     first, second = values[a], values[b]
     if first[0] >= second[0] and first[1] >= second[1] and (first[0] > second[0] or first[1] > second[1]):

@@ -45,7 +45,7 @@ def size_of(given: Given) -> int:
 
 
 BYTES = 4.0
-"""Of a parameter's gradient, in single precision."""
+"""Bytes of a parameter's gradient, in single precision."""
 MOST_LOAD = 0.98
 """Closed jobs slow down as the link fills, so that their load stays below 1; the formulas stop here."""
 

@@ -188,7 +188,7 @@ def _in_turn(s: State) -> int:
 
 
 def _least_slack(s: State) -> int:
-    """Of the pending queues with jobs that of the least slack, else the first pending one."""
+    """Return the queue of the least slack, of the pending ones with jobs; else the first pending one."""
     best = first = -1
     for queue in range(s.clock[0].queues):
         q = s.queues[queue]

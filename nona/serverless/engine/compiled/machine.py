@@ -24,7 +24,7 @@ _CLAIM = "serverless-preparing"
 
 
 class Signatures(NamedTuple):
-    """Numba's types of what the loop asks: ``answer``, ``search``, ``tell``."""
+    """Numba's types of the functions that the loop calls: ``answer``, ``search``, ``tell``."""
 
     answer: Any
     search: Any
@@ -33,7 +33,7 @@ class Signatures(NamedTuple):
 
 @cache
 def signatures() -> Signatures:
-    """Of the three functions."""
+    """Make the types of the three functions."""
     from numba import float64, int64
 
     asked = int64(int64, int64, int64, int64, float64, float64, float64)

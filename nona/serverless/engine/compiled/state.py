@@ -218,7 +218,7 @@ def _squeeze_in(s: State, queue: int, place: int) -> None:
 
 
 def _add_least(s: State, queue: int, place: int) -> None:
-    """Of the calls still here, those that no later one undercuts are candidates for the oldest."""
+    """Add a call to the candidates for the oldest: calls still here that no later one undercuts."""
     q = s.queues[queue]
     while q.least_tail > place:
         q.least_tail = s.least_before[q.least_tail]
@@ -412,7 +412,7 @@ def has_room(s: State, invoker: int, configuration: int) -> bool:
 
 
 def _most_free(s: State, configuration: int) -> int:
-    """Of those with room the one with most free vGPUs, then with most free vCPUs, then the first; or −1."""
+    """Return the invoker with room and most free vGPUs, then most free vCPUs, then the first; or −1."""
     best = -1
     for i in range(s.clock[0].invokers):
         if has_room(s, i, configuration):

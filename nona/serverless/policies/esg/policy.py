@@ -253,7 +253,7 @@ DEFAULTS: Options = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class EsgOptions:
-    """The options of ESG; see :data:`POLICY` for what they do."""
+    """The options of ESG, described at :data:`POLICY`."""
 
     group: int
     k: int

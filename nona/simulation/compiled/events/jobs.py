@@ -1,6 +1,6 @@
-"""Jobs come and go: what is counted, and what their times consist of.
+"""Arrivals and ends of jobs: the counts, and the parts of their times.
 
-Walked back from the task that completes the job along the chain of last causes.
+A job's time is walked back from the task that completes it, along the chain of last causes.
 """
 
 from __future__ import annotations

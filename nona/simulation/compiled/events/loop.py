@@ -1,4 +1,4 @@
-"""The event loop: what a scheduler sees, where it decides, and on to the next event."""
+"""The event loop: the scheduler's view, its decisions, and on to the next event."""
 
 from __future__ import annotations
 
