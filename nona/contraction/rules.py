@@ -22,7 +22,7 @@ class Rule:
     Attributes
     ----------
     name
-        What people type.
+        The name that people type.
     condition
         When an edge a → b is contracted, in one sentence.
     source
@@ -30,7 +30,7 @@ class Rule:
     apply
         Merges in the given :class:`Merging` until nothing more may be merged.
     confluent
-        Whether the tasks are the same whatever the order of the merges. Every rule keeps the
+        True if the tasks are the same whatever the order of the merges. Every rule keeps the
         critical path for all task times; that is what makes it a rule here.
     """
 

@@ -88,7 +88,7 @@ def read_file(
     FileNotFoundError
         When there is none; the caller knows the remedy.
     Exception
-        What ``refuse`` makes, for what is no regular file, is too large, or cannot be read.
+        The error of ``refuse`` if the file is no regular file, is too large, or cannot be read.
 
     Examples
     --------
@@ -146,7 +146,7 @@ class CsvFile:
     most_rows
         How many rows are taken, the header among them.
     strict
-        Whether quotes must be closed and stand alone.
+        True if quotes must be closed and stand alone.
     within_s
         Seconds of processor time in which whoever asks must have taken all rows.
 

@@ -268,7 +268,7 @@ class Way:
     name
         As in the scenario file.
     title, about
-        What people read, and what it is in one clause.
+        Name for people, and a description in one clause.
     make
         ``(invoker, settings) -> Pool``: an empty pool of one invoker; raises
         :class:`~nona.errors.SimulationError` when its GPUs cannot be shared that way.
@@ -277,13 +277,13 @@ class Way:
     asks
         Those of :class:`Settings` that the app asks for.
     sliced
-        Whether a batch holds memory slices of a MIG board.
+        True if a batch holds memory slices of a MIG board.
     sets_up
-        Whether a slice may have to be made first, in ``reconfiguration`` seconds.
+        True if a slice may have to be made first, in ``reconfiguration`` seconds.
     fixed_layout
-        Whether batches hold the slices of the servers' own layout, which every server must then have.
+        True if batches hold the slices of the servers' own layout, which every server must then have.
     oversubscribes
-        Whether up to ``oversubscription`` of a GPU may be held at once.
+        True if up to ``oversubscription`` of a GPU may be held at once.
     """
 
     name: str

@@ -113,7 +113,7 @@ MOST_TRIED = 2000  # turns of a loop's condition
 def _turns_until(model: Any, node: Node, value: Value, most: int | None) -> int | None:
     """The turns of a Loop, at most ``most``, after which its condition is false; ``None``: not known.
 
-    What the condition is made of is run by itself, turn by turn, where all of it is known before.
+    The operators of the condition run alone, turn by turn, where all their inputs are known before.
     """
     from onnx import helper, numpy_helper
     from onnx.reference import ReferenceEvaluator

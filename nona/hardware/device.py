@@ -35,7 +35,7 @@ def _parse_attributes(given: Mapping[str, object], device: str, complete: bool =
     Parameters
     ----------
     complete
-        Whether the required attributes must all be there.
+        True if no required attribute may be missing.
 
     Raises
     ------

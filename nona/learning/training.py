@@ -123,7 +123,7 @@ class TrainSettings:
     Attributes
     ----------
     sees_link
-        Whether it sees the link's queue (N4), or only what a transfer takes alone (N1).
+        True for a policy that sees the link's queue (N4); else it sees the time of a transfer alone (N1).
     iterations, rollouts, jobs
         Drawn systems; runs of each, with the same arrivals; jobs of a run, from an empty system, or three per
         executor where that is more.

@@ -36,9 +36,9 @@ class LateRule:
     name, title, about
         As in the scenario file; what people read; what is done, in one clause.
     fastest
-        Whether such jobs get the fastest configuration instead of the cheapest.
+        True if such jobs get the fastest configuration instead of the cheapest.
     drops
-        Whether calls that cannot be in time any more leave the platform unserved.
+        True if calls that cannot be in time any more leave the platform unserved.
     """
 
     name: str

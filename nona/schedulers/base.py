@@ -206,12 +206,12 @@ class Scheduler:
         ``(system, placement, options) -> Prepared``; ``placement`` is ``None`` unless
         ``needs_placement``; ``options`` is the scheduler's own entry in the scenario.
     reads_queues
-        Whether it reads ``queue_length`` or ``backlog_s`` (``pick`` always does).
+        True if it reads ``queue_length`` or ``backlog_s`` (``pick`` always does).
     rehearsals
         Ways of deciding of which studies take the one that is quickest in short simulations, where the
         scenario's entry does not settle it.
     takes_lists
-        Whether a ``bind`` decision works as well on lists in place of its tables, uniforms and
+        True if a ``bind`` decision works as well on lists in place of its tables, uniforms and
         ``out``: an engine in plain Python then hands it those, as their elements are read in a
         third of the time. It must neither slice nor compute with whole arrays.
     cautions

@@ -40,13 +40,13 @@ class NetworkRemark:
     system
         The system's name.
     slides
-        What the slides say of what it sees of the network.
+        The slides' remark on its view of the network.
     source
-        What its source says.
+        The statement of its source.
     verdict
-        Whether the remark holds.
+        Judgement of the remark by the source.
     evidence
-        Where ``source`` was found.
+        Kind of the source.
     """
 
     scheduler: str

@@ -306,7 +306,7 @@ def ready_s(n: int, slot: int, job: Job, w: Walk, s: Slots, t: LiveTables, store
 def _run_task(task: int, slot: int, job: Job, w: Walk, s: Slots, t: LiveTables) -> None:
     """Send a task its inputs and run it in a slot.
 
-    What its visit risks is added to the cost of the sub-graph, whatever branch it stands on: waits that
+    The risk of its visit is added to the cost of the sub-graph, whatever branch it stands on: waits that
     are rare and long add up at a join, where the mean of the longest is about the sum of the means.
     """
     n, x = t.tasks[job.query] + task, t.expected

@@ -31,7 +31,7 @@ class Serving:
     data
         Folder in which workspaces are kept.
     persist
-        Whether workspaces are kept on disk.
+        True if workspaces are kept on disk.
     hosts
         Names under which browsers reach the server, beside those of this machine itself.
     password_file
@@ -43,7 +43,7 @@ class Serving:
     store
         Folder of the data base of saved items; ``None``: ``data``.
     shared_store
-        Whether everybody sees all saved items.
+        True if everybody sees all saved items.
 
     Examples
     --------

@@ -209,7 +209,7 @@ class Sources:
     base
         Folder that relative paths start from; ``None``: no files at all.
     confined
-        Whether only plain names of files in ``base`` are allowed.
+        True if only plain names of files in ``base`` are allowed.
     held
         Files in memory by name, which are those of a bundle; they come first.
     """

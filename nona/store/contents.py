@@ -37,7 +37,7 @@ class SavedKind:
     Attributes
     ----------
     name, noun
-        What it is filed under, and what people call it.
+        Key of the kind, and its name for people.
     result
         The type of its result, a :class:`~nona.results.document.Document`.
     facts

@@ -175,8 +175,8 @@ def claims_of(question: Question, found: Allocation, order: Ints) -> Claims:
 def within_needs(question: Question, claims: Claims) -> Claims:
     """The claims, each cut to what the row's flows need, and to classes that one of them can use.
 
-    What is cut off is not lost: all flows may use it. (A policy for training gives a job all that it is due,
-    as a job can always use it; a flow without queries cannot.)
+    All flows may use the part that is cut off. (A policy for training gives a job all that it is due, as a
+    job can always use it; a flow without queries cannot.)
     """
     rates, executors = question.known.rates, np.zeros(claims.executors.shape)
     for r, row in enumerate(claims.rows):

@@ -240,7 +240,7 @@ class JobRegistry:
     idle
         Workers that wait for work with their imports done; 0: every job starts its own.
     present
-        Whether an owner is connected: their jobs count as watched.
+        Returns whether an owner is connected; their jobs count as watched.
     """
 
     def __init__(

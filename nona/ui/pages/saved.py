@@ -80,7 +80,7 @@ class ToSave:
     key
         Tells it from other results of the session.
     noun, name
-        What people call its kind, and what it is called until somebody types another name.
+        Name of its kind for people, and its own name until somebody types another.
     item
         Makes of a name and a note what is saved; raises :class:`~nona.errors.NonaError`.
     """

@@ -165,9 +165,9 @@ class Guard:
     Parameters
     ----------
     app
-        What it stands before.
+        The application behind the guard.
     serving
-        How the server answers.
+        The server's settings.
     """
 
     def __init__(self, app: Application, serving: Serving) -> None:

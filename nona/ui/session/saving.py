@@ -152,7 +152,7 @@ def write_workspace(
 ) -> None:
     """Save ``shot`` in ``folder``; ``uploads`` is where its files lie now. Raises ``OSError``.
 
-    What goes beyond ``most_bytes`` is left out: of the results the oldest first, then uploads.
+    Beyond ``most_bytes`` the oldest results are left out first, then uploads.
     """
     left_out: list[str] = []
     room = most_bytes - _copy_uploads(folder / UPLOADS, uploads, shot, most_bytes, left_out)

@@ -145,7 +145,7 @@ def number(
 ) -> None:
     """A number field; ``digits`` as printf has it.
 
-    What lies outside ``low`` to ``high`` stays in the field, with the rule below it.
+    A value outside ``low`` to ``high`` stays in the field, with the rule below it.
     """
     key, shown = _key(state, path), state.shown(path)
 

@@ -135,7 +135,7 @@ def kept_schedulers(
 ) -> tuple[str, ...]:
     """Draw the choice that is kept under ``key``, and return it; ``first`` until others are chosen.
 
-    What is not among those ``known`` is left out.
+    Names that are not among ``known`` are left out.
     """
     kept = st.session_state.get(key)
     chosen = tuple(n for n in (first if kept is None else kept) if n in known)
