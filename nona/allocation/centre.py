@@ -223,7 +223,7 @@ def _last(form: Form, last_mu: float) -> _Point:
 
 
 def _first(b: Form) -> _Point:
-    """Equal shares, a level below what they reach, and multipliers that keep the dual's constraints."""
+    """Return equal shares, a level below their throughput, and multipliers within the dual's constraints."""
     x = b.start()
     worth = (b.line * x).sum(1)
     rising = b.rise > 0
@@ -271,7 +271,7 @@ def _moved(b: Form, s: _Point, mu: float) -> _Point:
 
 
 def _longest(*parts: tuple[Floats, Floats]) -> float:
-    """The longest step ≤ 1 that leaves all parts above 1 % of what they are."""
+    """Return the longest step ≤ 1 that leaves all parts above 1 % of their present size."""
     fall = max(float((-change / value).max()) for value, change in parts)
     return 1.0 if fall <= KEPT else KEPT / fall
 

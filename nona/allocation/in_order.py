@@ -38,7 +38,7 @@ class Placed:
         self.free[kind] -= self.problem.workers[job]
 
     def allocation(self) -> Allocation:
-        """x = 1 for what was placed: singles first, then pairs."""
+        """Return x = 1 for the placed jobs: singles first, then pairs."""
         problem = self.problem
         joined = [(min(a, b), max(a, b), kind) for a, b, kind in self.pairs]
         paired = {job for a, b, _ in joined for job in (a, b)}

@@ -60,7 +60,7 @@ class Polytope:
 
     @property
     def able(self) -> NDArray[np.bool_]:
-        """(m,) whether each job can run at all."""
+        """By job (m,), true where it can run at all."""
         able = np.zeros(self.jobs, np.bool_)
         able[self.first] = True
         return able

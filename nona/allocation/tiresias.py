@@ -65,7 +65,7 @@ def in_order(standing: Standing) -> Ints:
 
 
 def take_in_order(order: Ints, needs: Floats, rates: Floats, workers: Ints) -> Floats:
-    """(m, J) Workers: jobs in ``order`` take what they need of those free, their fastest types first.
+    """Return the workers (m, J) of jobs that take free ones in ``order``, their fastest types first.
 
     Parameters
     ----------

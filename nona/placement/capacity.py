@@ -101,7 +101,7 @@ def loads_of(system: System, allowed: Mask) -> Loads:
 
 
 def tidy(shares: Floats, allowed: Mask) -> Floats:
-    """Shares without what is negligible or not allowed; every row adds up to 1."""
+    """Return the shares without negligible or forbidden ones; every row adds up to 1."""
     kept = np.where(allowed & (shares > 1e-9), shares, 0.0)
     total = kept.sum(axis=1, keepdims=True)
     result: Floats = kept / total

@@ -378,7 +378,7 @@ def _cheapest_s(shape: Shape, link: Link, v: int) -> float:
 def _affordable(
     shape: Shape, link: Link, groups: Groups, anchor: int, budget_s: float
 ) -> tuple[_Block, Loss]:
-    """The block behind ``anchor`` less its worst tasks, until what it loses is within the budget."""
+    """Return the block behind ``anchor`` less its worst tasks, until its loss is within the budget."""
     banned: set[int] = set()
     while True:
         block = _grow(shape, link, groups, anchor, banned)
@@ -415,7 +415,7 @@ def _grow(shape: Shape, link: Link, groups: Groups, anchor: int, banned: set[int
 
 
 def _reached(shape: Shape, link: Link, block: _Block, edge: int) -> float:
-    """Least time from the anchor's end until what comes over ``edge`` may have crossed the link."""
+    """Return the least seconds from the anchor's end until ``edge``'s data may have crossed the link."""
     u, size = int(shape.source[edge]), float(shape.size[edge])
     return block.chain_s.get(u, 0.0) + min(block.least_bytes.get(u, size), size) / link.speed
 

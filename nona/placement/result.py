@@ -58,7 +58,7 @@ Queries = tuple[tuple[SubGraphPlacement, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class QueryPrediction:
-    """Predicted mean JCT of one query class and what it is made of, in seconds.
+    """Predicted mean JCT of one query class and its parts, in seconds.
 
     The four shares follow the path that is longest in expectation and add up to ``jct_s``.
     """
@@ -72,7 +72,7 @@ class QueryPrediction:
 
 @dataclass(frozen=True, slots=True)
 class ClassPrediction:
-    """One executor class: how many executors, how busy each is, and how long a visit waits there."""
+    """One executor class: the number of executors, the utilisation of each, and the wait of a visit."""
 
     name: str
     executors: int

@@ -175,7 +175,7 @@ def _bounds(task: _Task, model: Model, solution: Solution) -> _Bounds:
 
 
 def _placement(task: _Task, model: Model, solution: Solution, bounds: _Bounds, seconds: float) -> Placement:
-    """The result: configurations, prediction, bounds, and what to know about them."""
+    """Build the result: configurations, prediction, bounds, and notes on them."""
     prediction, here = prediction_of(model, value_at(model, solution.x)), bounds.here_s
     notes = _bound_notes(solution, prediction.server_wait_s, here, bounds.everywhere_s, bounds.all_shares)
     return Placement(

@@ -78,7 +78,7 @@ def spans(
 
 
 def ends(candidates: Candidates, rows: NDArray[np.int64]) -> Floats:
-    """Return the ends (m + 1, n) in seconds of root and interior tasks of some configurations without waits."""
+    """Return the ends (m + 1, n) of root and interior tasks of some configurations if nobody waits, in s."""
     walk = _Walk(candidates, 0.0, 0.0, rows)
     for v in range(1, candidates.shape.m + 1):
         walk.run_task(v)

@@ -192,7 +192,7 @@ def _row(d: DeviceCapacity, hit: float) -> dict[str, str]:
 
 
 def tried_rows(report: CapacityReport) -> list[dict[str, str | int]]:
-    """Every number of servers that was looked at: what the figure draws."""
+    """Tabulate every number of servers that was looked at, as the figure draws it."""
     return [
         {
             "scheduler": d.scheduler,

@@ -116,7 +116,7 @@ def failure_rows(report: PlanReport) -> list[dict[str, str]]:
 
 
 def work_rows(report: PlanReport) -> list[dict[str, str]]:
-    """For each model, how long one query keeps each kind of executor busy."""
+    """Tabulate the time for which one query of each model occupies each kind of executor."""
     return [
         {"model": model, **{kind: format_time(seconds) for kind, seconds in by_kind.items()}}
         for model, by_kind in report.work.items()

@@ -119,7 +119,7 @@ def item_text(item: SavedItem) -> str:
 
 
 def comparison_text(found: SavedComparison) -> str:
-    """The items, what differs in their scenarios, and a table of the answers."""
+    """Format the items, the differences of their scenarios, and a table of the answers."""
     lines = []
     for number, (item, changes, note) in enumerate(
         zip(found.items, found.scenario, found.notes, strict=True), start=1

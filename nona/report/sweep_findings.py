@@ -38,7 +38,7 @@ def _flags(curve: SweptCurve) -> list[tuple[float, bool]]:
 
 
 def _spans_of(flags: Sequence[tuple[float, bool]]) -> list[Span]:
-    """Ranges without a steady state of (value, whether there is one) by ascending value.
+    """Find the ranges without a steady state, from (value, steady) by ascending value.
 
     >>> _spans_of([(0.0, True), (1.0, False), (2.0, False)])
     [(1.0, None)]

@@ -141,7 +141,7 @@ def uncounted_shares(models: Mapping[str, ModelFacts]) -> dict[str, float]:
 
 
 def model_warnings(models: Mapping[str, ModelFacts]) -> list[str]:
-    """Verdicts that are not given, what was not counted in each model, and times without hardware."""
+    """List warnings: verdicts that are not given, uncounted work by model, and times without hardware."""
     refused = [no_verdict(name, m.uncounted, m.with_work) for name, m in models.items()]
     passed_over = [f"{name}: {line}" for name, m in models.items() for line in m.warnings]
     given = {name: m.given for name, m in models.items()}

@@ -78,7 +78,7 @@ def _stage_joined_s(system: ServerlessSystem, records: ServerlessRecords) -> Flo
 
 
 def _conservation(system: ServerlessSystem, records: ServerlessRecords) -> Check:
-    """Every call is in one batch per stage at most, batches hold what calls say, and the end is the last."""
+    """Check that batches match calls, one a stage at most, and that a call completes with its last batch."""
     calls, of = records.calls, records.batches
     served = calls.batch[calls.batch >= 0]
     jobs_agree = np.array_equal(np.bincount(served, minlength=len(of.jobs)), of.jobs)
@@ -129,7 +129,7 @@ def _slots(records: ServerlessRecords) -> Check:
 
 
 def _money(system: ServerlessSystem, records: ServerlessRecords) -> Check:
-    """Σ over leases of (time in the window · price) is ∫ of what is held · price; so are both amounts."""
+    """Compare the vCPU and vGPU time, and their cost, summed over leases with the areas of the engine."""
     of, sums, prices = leases(records), records.sums, system.prices
     inside_s = overlap_s(of.from_s, of.to_s, sums.start_s, sums.end_s)
     vcpu_s = float(inside_s @ system.space.vcpus[of.configuration])

@@ -198,7 +198,7 @@ def summarise_standing(runs: Sequence[StandingMeasures]) -> StandingSummary | No
 
 @dataclass(frozen=True, slots=True)
 class ContainerTime:
-    """In the window of one run: seconds of all containers by what they did, and US dollars of waiting.
+    """Containers in the window of one run: seconds by activity, and US dollars of waiting.
 
     ``starting_s``: cold starts of batches and starts ahead; ``busy_s``: batches without their cold starts;
     where instances stand it is they that are meant, with a batch or without.

@@ -61,7 +61,7 @@ class RunLength:
 
 @dataclass(frozen=True, eq=False)
 class KnownSystem:
-    """A system, how to run it, and its known results.
+    """A system, its runs, and its known results.
 
     Attributes
     ----------

@@ -488,7 +488,7 @@ class Collector:
         self._traced_arrival_s[begin:end] = block.arrival_s[self._traced[begin:end] - base]
 
     def finish(self) -> Collected:
-        """Fold what is left; the run must have reached the last measured arrival."""
+        """Fold the rest; the run must have reached the last measured arrival."""
         while self._folded in self.blocks:
             self._fold(self.blocks[self._folded])
         return Collected(

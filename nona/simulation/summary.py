@@ -447,7 +447,7 @@ def precision_of(means: Mapping[str, ArrayLike], target: float, overloaded: Sequ
 
 
 def next_count(found: Precision, at_most: int) -> int:
-    """Replications at the next look: what the widest interval predicts, at most twice as many.
+    """Return the replications at the next look, as the widest interval predicts, at most twice as many.
 
     A half-width shrinks like 1/√n, so n·(relative/bound)² should do.
 

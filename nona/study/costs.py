@@ -24,7 +24,7 @@ def cluster_cost(scenario: Scenario) -> str:
 
 
 def cost_note(scenario: Scenario) -> str:
-    """The same in a sentence, and what calls of functions are charged for."""
+    """State the cost in a sentence, and the charges for calls of functions."""
     cost = cluster_cost(scenario)
     note = f"The cluster costs {cost} by the prices of its GPUs." if cost else ""
     if scenario.serverless is None:

@@ -309,7 +309,7 @@ class SearchSteps:
     steps: tuple[SearchStep, ...]
 
     def take(self, placement: Placement) -> bool:
-        """Add a placement of the search; returns whether the best, or its bound, changed."""
+        """Add a placement of the search; return whether the best, or its bound, changed."""
         new, old = bounded(self.system, by_response(self.system, placement)), self.best
         if old is None or new.objective_s < old.objective_s:
             self._become(new)

@@ -224,7 +224,7 @@ def names_of(name: str, can_split: bool) -> Sequence[tuple[str, str]]:
 
 
 def _loads_of(placement: str) -> tuple[str, ...]:
-    """The default is tested at every load, what it is compared with at some."""
+    """Return the loads of a placement: all for the default, some for those that it is compared with."""
     if placement == "local":
         return OF_SERVERS
     return tuple(LOADS) if placement == "nona" else OF_OTHERS

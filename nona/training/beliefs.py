@@ -97,7 +97,7 @@ class Measured:
 
 @dataclass(eq=False, slots=True)
 class ClaimBook:
-    """Claims of all jobs, and what was measured; with ``correct`` rates are corrected by it.
+    """Claims of all jobs, and their measurements; with ``correct``, rates are corrected by these.
 
     Keys are (job, type of GPU); ``users`` gives each job's user.
 

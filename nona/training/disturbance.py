@@ -62,7 +62,7 @@ class Saving:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Seconds of a job's time, since it began: what it was used for, and what is not saved yet.
+    """Seconds of a job's time since it began, by use, and those that are not saved yet.
 
     Attributes
     ----------
@@ -211,7 +211,7 @@ class Tally:
 
 @dataclass(slots=True)
 class _State:
-    """A job's progress; its steps since the last checkpoint; how much of its start is a move's.
+    """A job's progress; its steps since the last checkpoint; the part of its start due to a move.
 
     ``sent_s``: seconds that its next start takes longer, because it changes its region.
     """

@@ -196,7 +196,7 @@ class Running:
 
 
 class Collector:
-    """Rounds, who ran where in the last one, and what the policy answered."""
+    """Collects rounds, the jobs of the last one, and the policy's answers."""
 
     def __init__(self, system: TrainingSystem, policy: str, trace_rounds: int) -> None:
         self._system, self._policy, self._trace = system, policy, trace_rounds

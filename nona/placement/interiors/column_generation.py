@@ -273,7 +273,7 @@ def _from_first(server: Labels) -> Labels:
 def generate(
     model: Model, solution: Solution, again: Callable[[Model, Table], Solution], budget: Budget
 ) -> tuple[Model, Solution]:
-    """List what the prices of the solution call for and solve ``again``, until nothing is gained.
+    """List columns that the prices of the solution call for and solve ``again``, until nothing is gained.
 
     The prices are taken at this placement's server wait and at less, because a placement with
     shorter blocks of work brings the wait down that speaks against it; and with a dearer link,

@@ -267,7 +267,7 @@ def _by_exchange_groups(
 
 
 def least_cost_s(f: Flat, prices: Prices, alpha: float, squares: float = 0.0) -> float:
-    """h(α) but for what all configurations have in common; ``squares`` (1/s) of a batch count as load."""
+    """Return h(α) but for the common part of all configurations; ``squares`` (1/s) of a batch are load."""
     delay = crossing_s(f, alpha * (f.link_s + squares * f.link_s**2))
     start = starts(f, delay)
     end = earliest_end(f, start, delay)

@@ -238,7 +238,7 @@ def _conserved(
     behind: Sequence[Floats],
     spare: float,
 ) -> float:
-    """The right side of the formula: what Σ λ P T is at least; ``spare`` is 1 − ρ."""
+    """Return the right side of the formula, a bound below Σ λ P T; ``spare`` is 1 − ρ."""
     stream, number = system.background_compute, system.executors
     moment = stream.rate * second_moment(stream)
     total, batches = -0.5 * number * moment, 0.0

@@ -230,7 +230,7 @@ def _dealt(shape: Shape, parts: Sequence[Sequence[int]], servers: int) -> list[l
 
 
 def _label(shape: Shape, held: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """A row of labels: the chain, what follows it and the sink on one server, ``held`` on others."""
+    """Return a row of labels: the chain, its followers and the sink on one server, ``held`` on others."""
     server = [0] * (shape.m + 1)
     for number, tasks in enumerate(held, start=1):
         for v in tasks:
@@ -415,7 +415,7 @@ def _as(c: Configuration, subgraph: SubGraph) -> Configuration:
 
 
 def _tidy(placed: SubGraphPlacement) -> SubGraphPlacement:
-    """The same without what hardly ever happens; the probabilities add up to 1 again."""
+    """Drop configurations that hardly ever happen; the probabilities add up to 1 again."""
     pairs = zip(placed.configurations, placed.probabilities.tolist(), strict=True)
     kept = {c: p for c, p in pairs if p > _RARE}
     total = sum(kept.values())

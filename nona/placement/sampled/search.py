@@ -58,7 +58,7 @@ class Limits:
         return self.evaluations <= 0 or self.work_s <= 0
 
     def share_of(self, evaluations: int, work_s: float) -> float:
-        """The share that is spent of what there was at first, 0 to 1: of the limit that is nearer.
+        """Return the spent share of the first limits, 0 to 1: of the limit that is nearer.
 
         >>> Limits(120, 1.5).share_of(160, 2.0)
         0.25
@@ -77,13 +77,13 @@ class Limits:
         self.work_s -= (_BURSTY if bursty else 1.0) * (0.05 + steps * (5e-4 + 4e-7 * samples))
 
     def spend_scores(self, scores: int) -> None:
-        """Take off what as many predictions by formula take."""
+        """Take off the work of ``scores`` predictions by formula."""
         self.work_s -= 0.01 * scores
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """The best placement, which start it comes from, and whether nothing better was left to find.
+    """The best placement, its start, and whether nothing better was left to find.
 
     ``tried`` are the starts that were sampled, with their values.
     """
@@ -144,7 +144,7 @@ class Search:
         return self.bound * (1.0 - WRONG) <= values.value <= self.bound * (1.0 + CLOSE)
 
     def _best_start(self, starts: Mapping[str, Queries]) -> Valued:
-        """The best start, or what takes for each class the start that serves it best."""
+        """Return the best start, or the mixture of the best start for each class."""
         best: Valued | None = None
         for name, queries in starts.items():
             if best is None or (not self._nothing_left(best[1]) and math.isfinite(self._score(queries))):

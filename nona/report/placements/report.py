@@ -216,7 +216,7 @@ def placement_report(system: System, placement: Placement, names: Sequence[str])
 
 
 def _objective_of(placement: Placement) -> Objective:
-    """The objective; for a placement that was only evaluated, whether by sampled jobs or by formula."""
+    """Return the objective; for a placement that was only evaluated, the way of its evaluation."""
     if placement.sampled is not None:
         return placement.sampled.objective
     return "formula" if placement.formula is None else "mean-jct"

@@ -75,7 +75,7 @@ def _path_parts(model: PlacedModel) -> TimeParts:
 
 
 def _with_joins(path: TimeParts, mean_s: float | None) -> TimeParts:
-    """The formula's parts of the longest path, and what sampled jobs take beyond it.
+    """Add to the formula's parts of the longest path the rest of the time that sampled jobs take.
 
     Where they take less, the formula's waits are too long: these are shortened so that the parts add up.
 
@@ -227,7 +227,7 @@ def class_rows(report: PlacementReport) -> list[dict[str, str | int]]:
 
 
 def replica_rows(report: PlacementReport) -> list[dict[str, str | int]]:
-    """A row for each model: its weights, how many executors hold them, the total of the replicas."""
+    """Tabulate each model: its weights, the number of executors with them, the total of the replicas."""
     return [
         {
             "model": name,

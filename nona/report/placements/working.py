@@ -83,7 +83,7 @@ def working(system: System, placement: Placement, names: Sequence[str]) -> Worki
 
 
 def _class(model: Model, x: Probabilities, j: int, waits: _Waits) -> _Class:
-    """Lines and sub-graphs of one class, and what they add up to."""
+    """Work out the lines and sub-graphs of one class, and their sums."""
     cuts, first = float(model.cut_s[j].sum()), float(model.first_visits[j])
     total, link_waits, visits = cuts + first * waits.visit_s, 0.0, first
     subgraphs: list[WorkingSubgraph] = []

@@ -423,7 +423,7 @@ def way_title(name: str) -> str:
 
 
 def under_ways(found: WaysReport) -> dict[str, PolicyOutcome]:
-    """Way → what the compared policy did under it."""
+    """Map each way to the outcome of the compared policy under it."""
     return {way: report.policies[found.policy] for way, report in found.reports.items()}
 
 

@@ -66,7 +66,7 @@ def over_finding(report: OverReport) -> str:
 
 
 def knee_rows(report: OverReport) -> list[dict[str, str]]:
-    """One row a policy: its knees, and what it does at the last value that it keeps."""
+    """Tabulate each policy's knees, and its figures at the last value that it keeps."""
     rows = []
     for name, policy in report.policies.items():
         limit = limit_of(policy)

@@ -179,7 +179,7 @@ def serverless_text(report: ServerlessReport) -> str:
 
 
 def _use_lines(policies: Mapping[str, PolicyOutcome]) -> Iterator[str]:
-    """Tables of what only some scenarios model."""
+    """Format tables on parts that only some scenarios model."""
     tables = (transfer_rows, container_rows, memory_rows, standing_rows)
     for rows in (of(policies) for of in tables):
         if rows:

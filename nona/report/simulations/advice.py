@@ -115,7 +115,7 @@ def _mean(s: SchedulerResult) -> float:
 
 
 def _why(best: str, other: str, found: Schedulers) -> str:
-    """The winner, what both see, and the part that holds most of the loser's extra time."""
+    """Name the winner, both schedulers' views, and the part with most of the loser's extra time."""
     gap = _mean(found[other]) - _mean(found[best])
     own, theirs = _parts(found[best]), _parts(found[other])
     more = {part: theirs[part] - own[part] for part in own}

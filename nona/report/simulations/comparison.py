@@ -113,7 +113,7 @@ def pairing(old: Scenario, new: Scenario, warmups: tuple[int | None, int | None]
 
 
 def _arriving(scenario: Scenario) -> list[WorkloadRow]:
-    """The queries without what decides about their jobs only after they are done."""
+    """Return the queries without the fields that only judge their jobs after completion."""
     return [row.model_copy(update={"slo": None}) for row in scenario.workload]
 
 
@@ -172,7 +172,7 @@ def points(share: float) -> str:
 def baseline_headline(
     what: str, changes: Mapping[str, Changes], states: Mapping[str, tuple[str, str]]
 ) -> str:
-    """The finding in a sentence: the effect of ``what`` on the scheduler that now has the lowest mean JCT.
+    """State the effect of ``what`` on the scheduler that now has the lowest mean JCT, in a sentence.
 
     ``states`` has the state of each scheduler in the baseline and in this run.
     """

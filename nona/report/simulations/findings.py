@@ -204,7 +204,7 @@ def reference_for(schedulers: Schedulers, best: str) -> str | None:
 def headline(
     schedulers: Schedulers, differences: Differences, off: Mapping[str, OffRange] = NO_RANGES
 ) -> Headline:
-    """The finding: the scheduler with the lowest mean, how sure that is, its advantage, who is overloaded.
+    """State the finding: the scheduler with the lowest mean, its precision and lead, the overloaded ones.
 
     ``schedulers`` is that of a simulation's report, ``differences`` baseline → scheduler → paired
     difference, as of :func:`~nona.report.simulations.uncertainty.all_differences`; ``off`` scheduler → the

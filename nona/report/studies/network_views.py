@@ -150,7 +150,7 @@ def title(data: NetworkViewsStudy) -> str:
 
 
 def findings(data: NetworkViewsStudy) -> list[str]:
-    """The findings, one a line: who loses, who falls behind local, who sees the queue, who sends nothing."""
+    """List the findings: schedulers that lose, fall behind local, see the queue, or send nothing."""
     rows = by_slowdown(data)
     lines = [_losers(data), _crossed(rows), _live(data), _silent(rows)]
     return [line for line in lines if line]

@@ -341,7 +341,7 @@ def alternative_cells(data: ServerlessStudy, row: AlternativeCells) -> SettingCe
 
 
 def movers(data: ServerlessStudy, claim: Claim) -> Iterator[tuple[str, str]]:
-    """(alternative, what it changes) if the verdict differs from the default's in runs of equal size."""
+    """Yield (alternative, change) where the verdict differs from the default's in runs of equal size."""
     default = default_cells(data)
     before = {"order": claim.order(default), "size": claim.size(default)}
     for row in data.sensitivity.rows:

@@ -212,7 +212,7 @@ def makespan_rows(data: TrainingStudy, mode: str) -> list[dict[str, str]]:
 
 
 def claim_rows(data: TrainingStudy) -> list[dict[str, str]]:
-    """Each claim of the paper as recollected, what was found, whether order and size agree."""
+    """Tabulate each claim of the paper as recollected, the finding, and the verdicts on order and size."""
     return [
         {
             "stated (recollected)": j.claim.stated,
@@ -309,7 +309,7 @@ def estimator_title(data: EstimatorStudy) -> str:
 
 
 def estimator_findings(data: EstimatorStudy) -> list[str]:
-    """Recognition of known models, errors of new ones, and what stopping early costs."""
+    """List the findings: recognition of known models, errors of new ones, the cost of stopping early."""
     lines = [
         f"With {p.profiled:.0%} of its pairs profiled, a job of a known model is matched to its own in "
         f"{p.found.mean:.0%} of cases; the error is {mean_text(p.errors['match'], _share)} of the rate alone."

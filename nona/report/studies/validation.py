@@ -23,7 +23,7 @@ def theory_rows(known: KnownSystem) -> list[TheoryRow]:
 
 
 def comparison_rows(comparison: Comparison) -> list[ComparedRow]:
-    """The same with what was simulated: mean, half of the interval, error, verdict.
+    """Tabulate theory with the simulation: mean, half of the interval, error, verdict.
 
     A mean that agrees by a very wide interval is called unclear: longer runs would tell.
     """

@@ -199,7 +199,7 @@ def job_rows(jobs: Sequence[ElasticJobOutcome]) -> list[dict[str, Cell]]:
 
 
 def change_rows(trace: ElasticTrace, job: int) -> list[dict[str, Cell]]:
-    """A row for each change of a job's GPUs: what changed, and what the policy knew."""
+    """Tabulate each change of a job's GPUs, with the policy's figures at that time."""
     moves = [move for move in trace.moves if move.job == job]
     return list(_changes(trace, moves))
 
@@ -220,7 +220,7 @@ def _changes(trace: ElasticTrace, moves: Sequence[ElasticMove]) -> Iterator[dict
 
 
 def deciding_changes(trace: ElasticTrace, columns: Iterable[str]) -> list[str]:
-    """The columns of changes that fit a page: what changed, and the first two figures of why."""
+    """Choose the columns of changes that fit a page: the change, and the first two figures behind it."""
     usual = ("at, h", "change", "GPUs")
     why = [c for c in columns if c not in (*usual, "nodes", THERE)]
     return [*usual, *(sorted(why, key=lambda c: c != trace.value)[:2])]
@@ -293,7 +293,7 @@ COLUMNS = (
 
 
 def elastic_text(report: ElasticReport) -> str:
-    """Policies side by side, then what was run and whether the checks held."""
+    """Format the policies side by side, then the setting and the verdict of the checks."""
     return "\n".join(_lines(report))
 
 

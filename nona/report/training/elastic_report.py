@@ -78,7 +78,7 @@ def elastic_history(
     report: ElasticReport,
     about: About,
 ) -> ElasticHistory:
-    """The report with what happened; ``about`` says where it is from."""
+    """Build the report with the history of the first run; ``about`` states its origin."""
     kept = {policy: policy_runs[0].records for policy, policy_runs in runs.items()}
     return ElasticHistory(
         about=about,

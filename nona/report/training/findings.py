@@ -138,7 +138,7 @@ def gain_of(policies: Mapping[str, PolicyOutcome]) -> Gain | None:
 
 
 def finding(policies: Mapping[str, PolicyOutcome], modelled: Sequence[str] = ()) -> tuple[str, str]:
-    """The finding, and what is said in small letters under it.
+    """State the finding, and the sentence in small letters under it.
 
     ``modelled``: types of GPU on which nobody measured rates.
     """

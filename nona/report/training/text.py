@@ -41,7 +41,7 @@ MORE = ("policy", "preemptions", "moves", "received − X", "ideal mean JCT", "d
 
 
 def simulation_text(report: TrainingReport) -> str:
-    """The report as text: policies side by side, then what was run and whether the checks held."""
+    """Format the report: policies side by side, then the setting and the verdict of the checks."""
     return "\n".join(_lines(report))
 
 
@@ -94,7 +94,7 @@ def _switches_rows(report: SwitchesReport) -> list[dict[str, str]]:
 
 
 def switches_text(report: SwitchesReport) -> str:
-    """Mean JCT under each setting, and what it adds to the mean JCT with all switches off."""
+    """Format the mean JCT under each setting, and its increase over the one with all switches off."""
     rows = _switches_rows(report)
     failed = [f"failed check: {line}" for line in report.failed_checks]
     return "\n".join(
@@ -142,7 +142,7 @@ COLUMNS = (
 
 
 def counted_text(report: CountedReport) -> str:
-    """Schedules side by side, then what was run and whether the checks held."""
+    """Format the schedules side by side, then the setting and the verdict of the checks."""
     rows = [_schedule_row(name, outcome) for name, outcome in report.schedules.items()]
     shown = [column for column in COLUMNS if any(row[column] != "–" for row in rows)]
     passed, of = sum(report.checks.values()), report.setting

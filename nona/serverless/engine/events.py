@@ -155,7 +155,7 @@ class SharedGpus:
         self._active: dict[tuple[int, int], list[Running]] = {}
 
     def enter(self, batch: Running, now_s: float) -> Iterable[Running]:
-        """A batch begins its GPU phase; returns the batches whose ends have moved, with their new ends."""
+        """Begin a batch's GPU phase; return the batches whose ends have moved, with their new ends."""
         active = self._active.setdefault((batch.invoker, batch.lease.gpu), [])
         self._advance(active, now_s)
         batch.since_s = now_s
@@ -164,7 +164,7 @@ class SharedGpus:
         return self._again(active, now_s)
 
     def leave(self, batch: Running, now_s: float) -> Iterable[Running]:
-        """A batch ends; returns the others whose ends have moved."""
+        """End a batch; return the others whose ends have moved."""
         active = self._active[batch.invoker, batch.lease.gpu]
         active.remove(batch)
         self._advance(active, now_s)

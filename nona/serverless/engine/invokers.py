@@ -168,7 +168,7 @@ class Invokers:
         self.stranded[invoker] = stranded
 
     def account(self, now_s: float) -> None:
-        """Add what has passed since the last change to the areas, as far as it lies in the window."""
+        """Add the time since the last change to the areas, as far as it lies in the window."""
         start, end = self._window
         begin = self._last_s if self._last_s > start else start
         until = now_s if now_s < end else end

@@ -95,7 +95,7 @@ class Rectangle(NamedTuple):
         )
 
     def without(self, other: Rectangle) -> tuple[Rectangle, ...]:
-        """The maximal rectangles of what is left of this one beside ``other``; itself if they are apart."""
+        """Return the maximal rectangles of the rest of this one beside ``other``; itself if apart."""
         x, y, w, h = self
         right, top = other.x + other.width, other.y + other.height
         if other.x >= x + w or right <= x or other.y >= y + h or top <= y:

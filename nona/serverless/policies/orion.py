@@ -149,7 +149,7 @@ class _Search:
         return Found(state, self._model.latency_s(state), self._model.cost(state), self._steps)
 
     def _expand(self, state: State) -> bool:
-        """Evaluate the neighbours not seen before; whether there was time for all of them."""
+        """Evaluate the neighbours not seen before; return whether there was time for all of them."""
         for s, chosen in enumerate(state):
             for larger in self._ladders[s][chosen]:
                 neighbour = (*state[:s], larger, *state[s + 1 :])

@@ -196,7 +196,7 @@ def run_compiled(
 
 
 class CompiledRun:
-    """One run: calls the loop, gives it what it asks for, collects what it has done."""
+    """One run: calls the loop, serves its requests, collects its records."""
 
     def __init__(
         self,

@@ -105,7 +105,7 @@ def _is_gone(pid: str) -> bool:
 
 
 def _smallest_system() -> System:
-    """Two tasks on two servers: enough to see what tables a scheduler makes."""
+    """Make a system of two tasks on two servers: enough for a scheduler to prepare its tables."""
     from nona.contraction.task_graph import TaskGraph
     from nona.decomposition import decompose
     from nona.system import QueryClass, Stream, System

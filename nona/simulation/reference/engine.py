@@ -337,7 +337,7 @@ class SimPyRun:
             self.done_parts_s += NO_PARTS
 
     def _hand_over(self) -> None:
-        """Give the collector what has happened since the last time."""
+        """Give the collector the events since the last time."""
         query, number = np.array(self.new_query, dtype=np.int64), np.array(self.done_number, dtype=np.int64)
         parts_s = np.array(self.done_parts_s).reshape(-1, len(PARTS))
         self.collector.arrivals(self.handed, query, np.array(self.new_s))

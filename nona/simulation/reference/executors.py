@@ -240,7 +240,7 @@ class Executor(LeanEvent):
 
 
 class Executors:
-    """The executors, in ``all`` by number, and what concerns them together."""
+    """The executors, in ``all`` by number, and their common state."""
 
     def __init__(
         self,

@@ -156,7 +156,7 @@ class Prediction:
         self.background_moment = stream.rate * stream.mean**2 * (1 + stream.scv)
 
     def margin(self, option: Option, load: int = MILLE) -> float:
-        """The least predicted share over what its target asks for; from 1 on all are predicted to hold."""
+        """Return the least predicted share over its target's; from 1 on all are predicted to hold."""
         shares = self.shares(option, load)
         return min(s / t.share for s, t in zip(shares, self.question.targets, strict=True))
 
@@ -193,7 +193,7 @@ class Prediction:
         part: NDArray[np.float64],
         executors: float,
     ) -> tuple[float, float]:
-        """First and second moment of what an executor serves: queries, and background."""
+        """Return the first and second moment of an executor's services: queries, and background."""
         work = self.bounds.work[:, used]
         mine = float(rates.sum())
         other = self.background_rate * executors

@@ -13,7 +13,7 @@ from nona.study.planning.question import Question
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A failure in words, and the option without what it takes."""
+    """A failure in words, and the rest of the option after it."""
 
     text: str
     rest: Option

@@ -174,7 +174,7 @@ class Planner:
         return lane if self._needs_simulation(lane) else None
 
     def _confirmed(self, chain: Chain, search: Search) -> Search:
-        """A search, and then the counts below what it found until one misses: open ones prove nothing."""
+        """Search, then try the counts below the result until one misses: open ones prove nothing."""
         fewest = yield from search  # where not even the most servers keep, fewer are taken not to keep either
         for count in range((fewest or 1) - 1, chain.low, -1):
             if self.judged(chain.option(count)).verdict == "open":

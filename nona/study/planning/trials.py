@@ -237,7 +237,7 @@ EARLIEST, FAR = 5, 8  # looks before an open option is given up; times the most 
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """A trial's replications, its verdict, and what the verdict rests on."""
+    """A trial's replications, its verdict, and the evidence for it."""
 
     seen: tuple[Seen, ...] = ()
     looks: int = 0

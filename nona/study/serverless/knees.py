@@ -264,7 +264,7 @@ def _outwards(settings: OverSettings, policy: str, found: Points) -> Search:
 def _bisect(
     settings: OverSettings, policy: str, found: Points, low: float, high: float, verdict: str
 ) -> Generator[Look, Seen, tuple[float, float]]:
-    """Towards the edge of the values with ``verdict``, which ``low`` has and ``high`` has not."""
+    """Bisect towards the edge of the values with ``verdict``, which ``low`` has and ``high`` has not."""
     down = low > high
     first, last = (high, low) if down else (low, high)
     search = edge(first, last, settings.number.unit, settings.span, settings.close)

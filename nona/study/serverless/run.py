@@ -262,7 +262,7 @@ def _warmup(
     calls: int,
     workers: int,
 ) -> int:
-    """Calls before the window: the scenario's number, what pilots show, or enough for cold starts to end."""
+    """Return the calls before the window: the scenario's, the pilots', or enough for cold starts to end."""
     usual = warmup_calls(scenario, system, calls, [(p.name, options) for p, options in policies])
     if scenario.simulation.warmup != "mser":
         return usual

@@ -31,7 +31,7 @@ FEW_S, MINUTE_S = 10.0, 90.0
 
 
 def expected_s(spec: ElasticSpec, replications: int) -> float:
-    """Seconds on one idle core, by what runs of the shipped workloads took; files count as 160 jobs.
+    """Estimate the seconds on one idle core, from runs of the shipped workloads; files count as 160 jobs.
 
     >>> round(expected_s(ElasticSpec(policies=["pollux", "tiresias"], load=0.5), 2), 2)
     35.35

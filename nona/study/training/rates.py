@@ -279,7 +279,7 @@ class RateBook:
 
     @property
     def throughputs(self) -> Throughputs:
-        """The table with what jobs have of their own."""
+        """The table with the jobs' own rates."""
         if not self.own:
             return self.table
         return replace(

@@ -37,7 +37,7 @@ class Timing:
         return self.job.application.batches.split(self.job.batch, sum(counts))
 
     def measured(self, counts: Counts, split: Split, time: StepTime, noise: Noise) -> None:
-        """Keep what a step took."""
+        """Keep the time of a step."""
         self.step_s[sum(counts)] = time.step_s + split.extra * (time.step_s - time.sync_s)
 
     def gains(self, gpus: int) -> bool:

@@ -74,7 +74,7 @@ class Answer:
 
 
 class Agent(Protocol):
-    """Chooses the batch size of one job, and sees what is measured of it."""
+    """Chooses the batch size of one job, and sees its measurements."""
 
     def split(self, counts: Counts) -> Split:
         """The batch on these GPUs; asked when they change, and after each tick and epoch."""

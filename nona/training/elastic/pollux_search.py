@@ -253,7 +253,7 @@ def evolve(first: Matrix, jobs: Jobs, effort: Effort, rng: Generator) -> tuple[M
 def _generation(
     states: Matrix, values: Floats, marks: Marks, known: int, jobs: Jobs, effort: Effort, rng: Generator
 ) -> int:
-    """Children of the ``known`` solutions beside them, then the best of both; how many there are."""
+    """Make children of the ``known`` solutions, and keep the best of both; return their number."""
     size = effort.population
     front = fronts(values[:known])
     far = crowding(values[:known], front)

@@ -160,7 +160,7 @@ def balance(link: Link, senders: tuple[Sender, ...]) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, slots=True)
 class ElasticJob:
-    """``gpus`` and ``batch`` are what its user asks for; policies that choose them do not look."""
+    """A job; ``gpus`` and ``batch`` are its user's choice; policies that choose them ignore it."""
 
     name: str
     arrival_s: float

@@ -61,7 +61,7 @@ def _prepare(system: ElasticSystem, options: Options, _: np.random.Generator) ->
 
 
 def _sizes(system: ElasticSystem) -> list[float]:
-    """GPU-seconds of the jobs alone on what they ask for."""
+    """Return the GPU-seconds of each job alone on the GPUs that it asks for."""
     return [job.gpus * alone_s(system.cluster, job) for job in system.jobs]
 
 

@@ -205,7 +205,7 @@ Hears = Callable[[int], int]
 
 
 class Guarded:
-    """Calls functions for the loop: what one raises is kept in ``error``, and stops the loop."""
+    """Calls functions for the loop: an exception is kept in ``error``, and stops the loop."""
 
     def __init__(self) -> None:
         self.error: BaseException | None = None
@@ -224,7 +224,7 @@ class Guarded:
 
 
 class CompiledRun:
-    """One run: calls the loop, gives it room, and writes down what it leaves."""
+    """One run: calls the loop, gives it room, and writes down its records."""
 
     def __init__(
         self,
@@ -278,7 +278,7 @@ class CompiledRun:
         return 0
 
     def _keep_snapshots(self, now_s: float) -> None:
-        """Every snapshot that fell due since the last event shows what has been so since."""
+        """Keep every snapshot that fell due since the last event: nothing has changed since then."""
         every, clock = self._run.snapshot_s or np.inf, self.state.clock
         while clock["next_snapshot_s"][0] < now_s:
             self._snapshots.append(self._snapshot(float(clock["next_snapshot_s"][0])))

@@ -247,7 +247,7 @@ def leave(s: State, queue: int, count: int) -> None:
 
 
 def account_queue(s: State, queue: int) -> None:
-    """Add what has passed since the last change to the area, as far as it lies in the window."""
+    """Add the time since the last change to the area, as far as it lies in the window."""
     c, q = s.clock[0], s.queues[queue]
     begin, until = max(q.last_s, c.start_s), min(c.now_s, c.end_s)
     if until > begin:
@@ -272,7 +272,7 @@ def rate(s: State, queue: int) -> float:
 
 
 def take_container(s: State, invoker: int, function: int) -> bool:
-    """A batch takes a container; whether it has to start one."""
+    """Take a container for a batch; return whether one has to start."""
     c = s.clock[0]
     place = function * c.invokers + invoker
     kept, inside = s.containers[place], c.start_s <= c.now_s <= c.end_s
@@ -328,7 +328,7 @@ def _become_idle(s: State, place: int) -> None:
 
 
 def check(s: State, invoker: int, function: int) -> bool:
-    """See to it that the expiry of the longest idle one is looked for; whether that is new."""
+    """Schedule the look for the expiry of the longest idle container; return whether the look is new."""
     c = s.clock[0]
     place = function * c.invokers + invoker
     kept = s.containers[place]
@@ -440,7 +440,7 @@ def take_resources(s: State, invoker: int, configuration: int) -> tuple[int, int
 
 
 def give_back_resources(s: State, number: int) -> None:
-    """A batch ends: what it held is free again."""
+    """End a batch: its resources are free again."""
     c, batch = s.clock[0], s.batches[number]
     freed, gpu = s.configurations[batch.configuration], batch.invoker * c.gpus + batch.gpu
     s.gpu_slots[gpu] |= batch.slots
@@ -466,7 +466,7 @@ def _change(s: State, invoker: int, gpu: int, vcpus: int, vgpus: int) -> None:
 
 
 def account_held(s: State) -> None:
-    """Add what has passed since the last change to the areas, as far as it lies in the window."""
+    """Add the time since the last change to the areas, as far as it lies in the window."""
     c = s.clock[0]
     begin, until = max(c.last_s, c.start_s), min(c.now_s, c.end_s)
     if until > begin:

@@ -60,7 +60,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Trace:
-    """A search: its first steps, how many there were, and sums over all of them.
+    """A search: its first steps, their number, and sums over all of them.
 
     ``start`` is the row before the first step. ``paths``, ``cost_usd``, ``time_s``: the answer; empty if
     no path is in time.

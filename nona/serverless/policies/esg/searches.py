@@ -54,7 +54,7 @@ def begins_alike(best: Paths, known: int, code: int, unit: int) -> int:
 
 @compiled
 def note(best: Paths, known: int, path: Path, unit: int) -> int:
-    """Enter a path into the best, of which ``known`` are known; how many now are.
+    """Enter a path into the best, of which ``known`` are filled; return the new number.
 
     Of paths with the same first configuration only the best stays.
     """

@@ -67,7 +67,7 @@ def _link_busy_until(s: State, k: int, now: float) -> float:
 
 
 def absorb_all(s: State, now: float) -> None:
-    """Let all background up to ``now`` join, so that what is not needed any more can be dropped."""
+    """Let all background up to ``now`` join, so that parts no longer needed can be dropped."""
     c = clock_at(s, 0)
     for e in range(c.executors):
         if executors_at(s, e).next_s <= now:
@@ -211,7 +211,7 @@ def _add_parts(s: State, row: int, place: int) -> None:
 
 
 def _before_pick(s: State, row: int, place: int) -> int:
-    """Parts of a picked task up to its joining; returns the predecessor to go on with."""
+    """Add up the parts of a picked task up to its joining; return the predecessor to go on with."""
     task = tasks_at(s, place)
     gap = task.latest_s - task.picked_s
     if gap > 0:
@@ -246,7 +246,7 @@ def has_room(s: State) -> bool:
 
 
 def admit(s: State) -> int:
-    """The next job of the feed has arrived: give it a place and count it; returns its slot."""
+    """Give the next job of the feed a place and count it; return its slot."""
     c = clock_at(s, 0)
     number = c.next_number
     now = feed_s_of(s)[c.feed_at]
@@ -326,7 +326,7 @@ def _fill_tasks(s: State, slot: int) -> None:
 
 
 def complete(s: State, slot: int, place: int, now: float) -> bool:
-    """The task at ``place`` was the last of its job; whether that ends the run."""
+    """Complete the job whose last task was at ``place``; return whether that ends the run."""
     c = clock_at(s, 0)
     count(s, now, -1)
     job = jobs_at(s, slot)

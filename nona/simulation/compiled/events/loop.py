@@ -82,7 +82,7 @@ from nona.simulation.reference.kernel import DELIVERY, HANDED, HOP, KIND_SHIFT, 
 
 
 def look(s: State, now: float) -> None:
-    """Bring what the scheduler sees up to ``now``: the load board, and the network as far as declared."""
+    """Bring the scheduler's view up to ``now``: the load board, and the network as far as declared."""
     c = clock_at(s, 0)
     if c.board:
         settle(s, now)
@@ -246,7 +246,7 @@ def picked(s: State, pick: Decide) -> int:
 
 
 def advance(s: State, bind: Decide, pick: Decide) -> int:
-    """Process events until something is wanted; returns what. ``bind`` and ``pick`` decide."""
+    """Process events until something is wanted; return its code. ``bind`` and ``pick`` decide."""
     c = clock_at(s, 0)
     if c.phase == ADMIT:
         code = _admitted(s)

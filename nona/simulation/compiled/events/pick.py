@@ -162,7 +162,7 @@ def end_picking(s: State) -> None:
 
 
 def woken(s: State, now: float) -> bool:
-    """Background may have set an executor free; whether there is something to decide."""
+    """Return whether there is something to decide, as background may have set an executor free."""
     c = clock_at(s, 0)
     c.wake_s = math.inf
     settle(s, now)
@@ -207,7 +207,7 @@ def bind_pick(s: State, now: float) -> None:
 
 
 def _promise_cards(s: State, place: int, sign: float) -> None:
-    """Add (1) or take off (−1) the rates of what the task at ``place`` reads from other servers."""
+    """Add (1) or take off (−1) the rates of the task's inputs from other servers; it is at ``place``."""
     task = tasks_at(s, place)
     base = jobs_at(s, task.slot).base
     there = executor_server_of(s)[task.executor]
