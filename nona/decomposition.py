@@ -94,7 +94,7 @@ def _dominator_tree(dag: Dag, order: Sequence[int]) -> DominatorTree:
 
 
 def immediate_dominators(dag: Dag) -> tuple[int, ...]:
-    """For every node the last other node that all paths from the sources to it pass.
+    """Return the immediate dominator of every node: the last other node on all paths from the sources to it.
 
     ``VIRTUAL`` (−1) where there is none: sources, and nodes that different sources reach on
     separate ways. O((n + m) log n).

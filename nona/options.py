@@ -8,7 +8,7 @@ from math import inf, isfinite, nan
 from nona.errors import SimulationError
 
 Option = bool | int | float | str | None
-"""What an option is set to."""
+"""The value of an option."""
 
 Options = Mapping[str, Option]
 """Options by name."""

@@ -24,7 +24,7 @@ class Named(Protocol):
 
     @property
     def name(self) -> str:
-        """What people type."""
+        """The name that people type."""
 
 
 T = TypeVar("T", bound=Named)
@@ -36,9 +36,9 @@ class Registry(Mapping[str, T]):
     Parameters
     ----------
     kind
-        What the things are, in one or two words that begin an error: ``Scheduler``.
+        Kind of the things, in one or two words that begin an error: ``Scheduler``.
     items
-        What ships.
+        The things that ship.
     error
         The error that is raised for an unknown name or one that is taken.
 

@@ -23,7 +23,7 @@ Discipline = Literal["fifo", "processor-sharing"]
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """How the queries of one class arrive.
+    """The arrivals of the queries of one class.
 
     ``process`` is ``poisson``, ``gamma`` (``cv``: coefficient of variation of the gaps),
     ``deterministic``, ``mmpp`` (Markov-modulated Poisson with two states: ``burst_factor`` times
@@ -79,7 +79,7 @@ class Stream:
 def link_streams(
     background: Stream, names: Sequence[str], capacity: Sequence[float], core: int
 ) -> tuple[tuple[tuple[str, ...], Stream], ...]:
-    """For each link the name of its random streams, and its background; ``background`` is the core's.
+    """Return the name of the random streams and the background of each link; ``background`` is the core's.
 
     Every link has the same utilisation by background: the rate of messages grows with ``capacity``.
 
@@ -171,7 +171,7 @@ class System:
 
     @property
     def link_streams(self) -> tuple[tuple[tuple[str, ...], Stream], ...]:
-        """For each link the name of its random streams, and its background.
+        """Return the name of the random streams and the background of each link.
 
         Every link has the same utilisation by background: the rate of messages grows with capacity.
         """

@@ -59,7 +59,7 @@ def parse_quantity(value: str | float, dimension: Dimension) -> float:
     value
         A number (already SI), or a string: a number, optional space, optional unit.
     dimension
-        What kind of quantity is meant; it decides which units are allowed.
+        Kind of quantity; it decides which units are allowed.
 
     Raises
     ------

@@ -87,7 +87,7 @@ def _auction(problem: Problem, jobs: Ints) -> Partial:
 
 
 def _hand_out(problem: Problem, shares: Floats, order: Ints) -> None:
-    """Jobs in ``order`` take what time is left, on their fastest types first."""
+    """Give the rest of the time to jobs in ``order``, on their fastest types first."""
     free = problem.gpus - problem.workers @ shares
     for job in order:
         time = 1.0

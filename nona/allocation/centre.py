@@ -21,7 +21,7 @@ from nona.allocation.program import Optimum, Prices, Program, certified, solve_h
 
 
 class Blocks(NamedTuple):
-    """What a Newton step needs of k jobs' blocks; ``line`` and its multiplier are eliminated after x.
+    """Blocks of k jobs for a Newton step; ``line`` and its multiplier are eliminated after x.
 
     With G = (diag(1/width) + flat·1 1ᵀ)⁻¹ per job:
 
@@ -129,7 +129,7 @@ class Form:
 
     @property
     def constraints(self) -> int:
-        """How many slacks there are."""
+        """The number of slacks."""
         return int(self.free.sum()) + int(self.on.sum()) + len(self.jobs) + len(self.gpus)
 
     def prices(self, program: Program, line: Floats, gpus: Floats, time: Floats) -> Prices:
@@ -223,7 +223,7 @@ def _last(form: Form, last_mu: float) -> _Point:
 
 
 def _first(b: Form) -> _Point:
-    """Equal shares, a level below what they reach, and multipliers that keep the dual's constraints."""
+    """Return equal shares, a level below their throughput, and multipliers within the dual's constraints."""
     x = b.start()
     worth = (b.line * x).sum(1)
     rising = b.rise > 0
@@ -271,7 +271,7 @@ def _moved(b: Form, s: _Point, mu: float) -> _Point:
 
 
 def _longest(*parts: tuple[Floats, Floats]) -> float:
-    """The longest step ≤ 1 that leaves all parts above 1 % of what they are."""
+    """Return the longest step ≤ 1 that leaves all parts above 1 % of their present size."""
     fall = max(float((-change / value).max()) for value, change in parts)
     return 1.0 if fall <= KEPT else KEPT / fall
 
@@ -331,5 +331,5 @@ def solve(program: Program, last_mu: float = LAST_MU) -> Optimum:
 
 
 def _keeps_floors(program: Program, x: Floats) -> bool:
-    """Whether every job has the least throughput that it needs, to ``GOOD``."""
+    """Return whether every job has the least throughput that it needs, to ``GOOD``."""
     return bool((program.space.throughputs(x) >= program.floors * (1 - GOOD)).all())

@@ -73,7 +73,7 @@ def _kept_deadlines(space: Polytope, floors: Floats, tightness: Floats) -> Ints:
 
 
 def _possible(space: Polytope, floors: Floats, jobs: Ints) -> bool:
-    """Whether an allocation gives all ``jobs`` what they need: max λ with thr_i ≥ λ·floor_i is 1 or more."""
+    """Return whether all ``jobs`` can get what they need: max λ with thr_i ≥ λ·floor_i is 1 or more."""
     steps = np.zeros(space.jobs)
     steps[jobs] = floors[jobs]
     return not len(jobs) or solve(max_min(space, steps)).bound >= 1.0

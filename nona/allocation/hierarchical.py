@@ -76,7 +76,7 @@ def _within(space: Polytope, x: Floats) -> Floats:
 
 
 def _able_to_rise(space: Polytope, levels: Floats, units: Floats, open_: Flags) -> Flags:
-    """Which open jobs can rise while all levels are kept.
+    """Find the open jobs that can rise while all levels are kept.
 
     max Σ ε_i with 0 ≤ ε_i ≤ δ for the jobs in question. All that can rise can rise a little together, so
     that one program finds most of them; the others are asked again until none rises.
@@ -98,7 +98,7 @@ def _able_to_rise(space: Polytope, levels: Floats, units: Floats, open_: Flags) 
 def _rises(
     space: Polytope, matrix: scipy.sparse.csr_array, floors: Floats, asked: NDArray[np.int64]
 ) -> Flags:
-    """Which of the ``asked`` rows rise by at least δ/2 in the best allocation.
+    """Find the ``asked`` rows that rise by at least δ/2 in the best allocation.
 
     δ/2 is SATURATED, or more where the solver's tolerance (1e-7) in all rows together comes to as much.
     """

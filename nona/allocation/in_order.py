@@ -13,11 +13,11 @@ from nona.registry import Look
 PACKED = 1.5  # the least Σ T_pair / T_alone for which a job joins another one
 
 Choose = Callable[[int, Floats], int]
-"""Which type a job takes, of the free GPUs of each type; −1: none of those that fit can run it."""
+"""Choice of a job's type, from the free GPUs of each type; −1: none of those that fit can run it."""
 
 
 class Placed:
-    """Who holds what while jobs are placed.
+    """Jobs on GPUs while they are placed.
 
     ``types``: type by job; ``pairs``: (job that holds the GPUs, job that joined it, type).
     """
@@ -29,7 +29,7 @@ class Placed:
         self.pairs: list[tuple[int, int, int]] = []
 
     def fits(self, job: int) -> bool:
-        """Whether some type has as many free GPUs as the job takes."""
+        """Return whether some type has as many free GPUs as the job takes."""
         return bool((self.free >= self.problem.workers[job]).any())
 
     def put(self, job: int, kind: int) -> None:
@@ -38,7 +38,7 @@ class Placed:
         self.free[kind] -= self.problem.workers[job]
 
     def allocation(self) -> Allocation:
-        """x = 1 for what was placed: singles first, then pairs."""
+        """Return x = 1 for the placed jobs: singles first, then pairs."""
         problem = self.problem
         joined = [(min(a, b), max(a, b), kind) for a, b, kind in self.pairs]
         paired = {job for a, b, _ in joined for job in (a, b)}

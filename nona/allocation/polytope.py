@@ -55,12 +55,12 @@ class Polytope:
 
     @property
     def paired(self) -> bool:
-        """Whether there are rows of two jobs."""
+        """True where there are rows of two jobs."""
         return len(self.rows) > self.jobs
 
     @property
     def able(self) -> NDArray[np.bool_]:
-        """(m,) whether each job can run at all."""
+        """By job (m,), true where it can run at all."""
         able = np.zeros(self.jobs, np.bool_)
         able[self.first] = True
         return able
@@ -179,7 +179,7 @@ def worthwhile_pairs(
 
 
 def _proposed(pairs: Ints, partners: int) -> NDArray[np.bool_]:
-    """Whether each pair, best first, is among the first ``partners`` of one of its jobs."""
+    """Return, by pair, best first, whether it is among the first ``partners`` of one of its jobs."""
     jobs = pairs.ravel()
     order = np.argsort(jobs, kind="stable")
     ordered = jobs[order]

@@ -1,4 +1,4 @@
-"""A question to a policy, its answer, and what a policy is."""
+"""The interface of a policy: its question, its answer, its declaration."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class EntityShare:
-    """A team: its weight, and how its own jobs share what it gets."""
+    """A team: its weight, and the rule by which its jobs divide its share."""
 
     name: str
     weight: float = 1.0
@@ -29,7 +29,7 @@ class EntityShare:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """The previous answer, for policies that keep what they can; rows without jobs that left.
+    """The previous answer, for policies that keep jobs on their GPUs; rows without jobs that left.
 
     ``rows``: numbers of jobs, as the new problem numbers them; ``shares``: (rows, J).
     """

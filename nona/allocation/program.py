@@ -1,4 +1,4 @@
-"""A linear program over allocations: what is maximised, how it is judged, HiGHS."""
+"""A linear program over allocations: objective, judgement, HiGHS."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Program:
 
     @property
     def levelled(self) -> bool:
-        """Whether λ is there."""
+        """True where the program has λ."""
         return bool(self.steps.any())
 
     def value(self, x: Floats) -> float:

@@ -10,7 +10,7 @@ from nona.allocation.problem import Flags, Floats, Ints
 
 
 class Standing(NamedTuple):
-    """Where m jobs stand.
+    """Standing of m jobs in the queues.
 
     ``queue`` (m,) counts from 0; of one queue's jobs that of the lowest ``place`` (m,) is first.
     ``attained_s`` (m,) are worker-seconds, ``executed_s`` and ``waited_s`` (m,) seconds with and without
@@ -65,7 +65,7 @@ def in_order(standing: Standing) -> Ints:
 
 
 def take_in_order(order: Ints, needs: Floats, rates: Floats, workers: Ints) -> Floats:
-    """(m, J) Workers: jobs in ``order`` take what they need of those free, their fastest types first.
+    """Return the workers (m, J) of jobs that take free ones in ``order``, their fastest types first.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ class Point:
     p: Floats
 
     def pairs(self) -> tuple[tuple[Floats, Floats], ...]:
-        """What is positive, each with its multiplier."""
+        """Return the positive arrays, each with its multiplier."""
         return (self.x, self.z), (self.time, self.y), (self.room, self.p)
 
 

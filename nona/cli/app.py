@@ -1,4 +1,4 @@
-"""What ``nona app`` does: checks who may come in, then becomes the server's process.
+"""Check who may come in, then become the server's process: the command ``nona app``.
 
 Nothing that takes long to import is imported here: the server does its own imports.
 """
@@ -102,7 +102,7 @@ def _server_flags(arguments: AppOptions, serving: Serving) -> list[str]:
 
 
 def _exposed(arguments: AppOptions, serving: Serving) -> list[str]:
-    """What a visitor can do, in lines to print; none where only this machine reaches the server."""
+    """Describe what visitors can do, a line each; empty where only this machine reaches the server."""
     if not serving.guarded:
         return []
     who = (

@@ -23,7 +23,7 @@ _FORCE = "nona.force"
 
 
 def load(place: str) -> Any:
-    """What stands at ``module:name``; parts after a dot are attributes, a part with ``()`` is called.
+    """Return the object at ``module:name``; parts after a dot are attributes, a part with ``()`` is called.
 
     >>> load("nona.hardware.cluster:Network().discipline")
     'fifo'
@@ -137,7 +137,7 @@ def group(name: str, summary: str, what: str = "COMMAND", more: str = "") -> Com
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """What a field of a command's class says of its option; an argument has no help."""
+    """The option of a command that a field of its class stands for; an argument has no help."""
 
     text: str | None
     kind: Any = None
@@ -223,7 +223,7 @@ class Printing(Protocol):
 
     @property
     def json(self) -> bool:
-        """Whether it prints JSON."""
+        """True where the command prints JSON."""
 
 
 def at_most_cores(context: click.Context, _: click.Parameter, asked: int) -> int:

@@ -48,7 +48,7 @@ def _show_any_text() -> None:
 
 
 def _in_plain_letters(error: UnicodeError) -> tuple[str, int]:
-    """What stands for the letters that cannot be encoded, and where the rest begins.
+    """Replace letters that cannot be encoded, and return where the rest begins.
 
     >>> _in_plain_letters(UnicodeEncodeError("ascii", "a → ü", 2, 3, "not ASCII"))
     ('->', 3)
@@ -62,7 +62,7 @@ def _in_plain_letters(error: UnicodeError) -> tuple[str, int]:
 
 
 def _is_output_error(error: OSError) -> bool:
-    """Whether a stream could not be written: full, or its reader has gone. An error of a file names the file.
+    """Return whether a stream could not be written: full, or its reader gone. Errors of files name the file.
 
     >>> _is_output_error(OSError(28, "No space left on device")), _is_output_error(OSError(28, "", "a.csv"))
     (True, False)
@@ -166,7 +166,7 @@ def _reason(error: NonaError) -> str:
 
 
 def _refusal(error: click.UsageError) -> str:
-    """What cannot be understood in the arguments, in one line."""
+    """Format an error in the arguments as one line."""
     where = error.ctx.command_path if error.ctx else "nona"
     text = " ".join(error.format_message().split()).rstrip(".")
     return f"{where}: {text[:1].lower()}{text[1:]}; see `{where} --help`"

@@ -1,4 +1,4 @@
-"""What the commands on one model do: inspect, contract, measure."""
+"""Commands on one model: inspect, contract, measure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command prints: text or one JSON object, warnings, a line of progress."""
+"""Output of the commands: text or one JSON object, warnings, a line of progress."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ D = TypeVar("D", bound="Document")
 
 
 def json_beside(prepared: Study) -> dict[str, object]:
-    """What a result in JSON says beside its figures: warnings of the models, shares that are not counted."""
+    """Return the notes of a JSON result: warnings of the models, shares that are not counted."""
     from nona.report.times import model_warnings, uncounted_shares
     from nona.study.outcome import model_facts
 
@@ -45,7 +45,7 @@ def told_of_models(prepared: Study) -> dict[str, object]:
 
 
 def warn_of_schedulers(prepared: Study) -> None:
-    """What to read beside the results of the scenario's schedulers, on standard error."""
+    """Print the warnings that belong to the results of the scenario's schedulers to standard error."""
     from nona.study.outcome import cautions_of
 
     for caution in cautions_of(prepared):
@@ -67,7 +67,7 @@ def emit(
 def show(
     in_json: bool, report: D, text: Callable[[D], str], beside: Mapping[str, object] | None = None
 ) -> None:
-    """As :func:`emit`."""
+    """Print the report, as :func:`emit` does."""
     whole = {**report.to_json(), **(beside or {})}
     print(json.dumps(whole, allow_nan=False) if in_json else text(report))
 
@@ -100,7 +100,7 @@ class ProgressLine:
 
     @property
     def shown(self) -> bool:
-        """Whether anything is written."""
+        """True where the line is written."""
         return self._stream is not None
 
     def tell(self, text: str, fraction: float | None = None) -> None:

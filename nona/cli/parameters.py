@@ -114,15 +114,15 @@ class Name(click.ParamType[str]):
     Parameters
     ----------
     kind
-        What it names, as errors begin: ``Engine``.
+        First word of errors: ``Engine``.
     names
         Gives the names that are known now.
     check
         Raises :class:`NonaError` for a name that cannot be taken; by default, for one that ``names`` lacks.
     listed
-        Whether help lists the names.
+        True if help lists the names.
     files
-        Whether a file may be named instead; it is completed where no name fits.
+        True if a file may be named instead; it is completed where no name fits.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What ``nona capacity`` and ``nona plan`` do."""
+"""Commands ``nona capacity`` and ``nona plan``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``nona saved`` does: list, show, change, compare, export and import items."""
+"""Command ``nona saved``: list, show, change, compare, export and import items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands on a scenario do: place, simulate, bundle."""
+"""Commands on a scenario: place, simulate, bundle."""
 
 from __future__ import annotations
 

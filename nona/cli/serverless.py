@@ -1,4 +1,4 @@
-"""What ``nona serverless`` does, also over one number of a scenario."""
+"""Command ``nona serverless``, also over one number of a scenario."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from nona.study.sweep_numbers import LOAD, with_value
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What either command asks: names of policies may be empty, sizes ``None``."""
+    """The settings of either command: names of policies may be empty, sizes ``None``."""
 
     key: str
     values: str | None

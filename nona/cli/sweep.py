@@ -1,4 +1,4 @@
-"""What ``nona sweep`` does: all schedulers over many values of one number, or of two."""
+"""Command ``nona sweep``: all schedulers over many values of one number, or of two."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``nona training`` does: allocate, simulate, elastic, counted, generate, switches."""
+"""Command ``nona training``: allocate, simulate, elastic, counted, generate, switches."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _CHANGE_NOTHING = frozenset({"scenario", "workers", "html", "json", "no_ideal"})
 
 
 def _notes_of(options: SimulateTrainingOptions | ElasticOptions) -> list[str]:
-    """What a report says where options changed what the scenario says."""
+    """Return a note for the report if options override the scenario; else nothing."""
     values = (value for name, value in vars(options).items() if name not in _CHANGE_NOTHING)
     given = any(not (value is None or value is False or value == ()) for value in values)  # 0 is given
     return ["Options of the command came before what the scenario below says."] if given else []
@@ -216,7 +216,6 @@ def _link(old: Link | None, given: ElasticOptions) -> Link | None:
 
 
 def _first(given: T | None, usual: T) -> T:
-    """What was given, or the usual."""
     return usual if given is None else given
 
 

@@ -1,4 +1,4 @@
-"""Where compiled code is kept, who may write there, and files sealed by a checksum."""
+"""Folders of compiled code: their place, who may write there, files sealed by a checksum."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PROBE = bytes(1 << 16)
 
 @cache
 def code_folder() -> Path:
-    """Where compiled code is kept: :func:`base_folder`, or a temporary folder if that cannot be written.
+    """Return the folder of compiled code: :func:`base_folder`, or a temporary one if that cannot be written.
 
     Where neither can be written it is the former; who then fails to write says so by :func:`tell_not_kept`.
     """
@@ -70,7 +70,7 @@ def _user_cache() -> Path:
 
 
 def _is_ours(found: os.stat_result) -> bool:
-    """Whether nobody but this user and root could have written a file or in a folder.
+    """Return whether only this user and root can have written a file or in a folder.
 
     Windows keeps no such owner and mode; there the folder of the user's profile is trusted.
     """

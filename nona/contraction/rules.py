@@ -22,7 +22,7 @@ class Rule:
     Attributes
     ----------
     name
-        What people type.
+        The name that people type.
     condition
         When an edge a → b is contracted, in one sentence.
     source
@@ -30,7 +30,7 @@ class Rule:
     apply
         Merges in the given :class:`Merging` until nothing more may be merged.
     confluent
-        Whether the tasks are the same whatever the order of the merges. Every rule keeps the
+        True if the tasks are the same whatever the order of the merges. Every rule keeps the
         critical path for all task times; that is what makes it a rule here.
     """
 
@@ -181,7 +181,7 @@ COST_AWARE = "cost-aware"
 
 
 def rule_choices() -> tuple[str, ...]:
-    """What a scenario may name as its contraction: every rule, and the cost-aware one.
+    """List the contractions that a scenario may name: every rule, and the cost-aware one.
 
     >>> rule_choices()
     ('direct', 'poset', 'size-aware', 'cost-aware')

@@ -79,7 +79,7 @@ class CostedGraph:
 
     @property
     def sliced(self) -> bool:
-        """Whether it is costed on a MIG slice."""
+        """True where the device is a MIG slice."""
         return "/" in self.device and not self.device.split("/")[1].startswith("mps-")
 
     @property

@@ -54,7 +54,7 @@ def fuse(
     sizes
         Bytes of every tensor at the precision and batch in use.
     fuses
-        Whether the software stack fuses.
+        True if the software stack fuses.
 
     Examples
     --------

@@ -37,7 +37,7 @@ class MeasuredRow:
     precision: str = ""
 
     def holds_for(self, options: CostOptions) -> bool:
-        """Whether it was measured under these options."""
+        """Return whether the row was measured under these options."""
         return (
             self.batch == options.batch
             and self.stack in ("", options.stack)
@@ -46,7 +46,7 @@ class MeasuredRow:
 
 
 def _also(precision: CostPrecision) -> tuple[str, ...]:
-    """What was measured of the file as it is holds for however the stack runs it."""
+    """Return ``model`` for ``auto``: times of the file as it is also hold there."""
     return ("model",) if precision == "auto" else ()
 
 

@@ -242,7 +242,7 @@ def _gauge(folder: Path, threads: int) -> tuple[float, float]:
 
 
 def device_definition(peak: float, bandwidth: float) -> dict[str, object]:
-    """What a scenario's ``cluster.devices`` needs to know of this machine."""
+    """Describe this machine for ``cluster.devices`` of a scenario, from FLOP/s and bytes/s."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 8e9
     return {
         "fp32": f"{peak / 1e9:.4g} GFLOP/s",
@@ -362,7 +362,7 @@ def _run(
 
 @contextmanager
 def refusing(model: str) -> Iterator[None]:
-    """What ONNX Runtime raises becomes a :class:`CostError` of one line."""
+    """Raise a :class:`CostError` of one line for whatever ONNX Runtime raises."""
     try:
         yield
     except Exception as error:

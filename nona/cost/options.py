@@ -1,4 +1,4 @@
-"""What a cost depends on besides graph and device: software stack, precision, batch.
+"""Options that a cost depends on besides graph and device: software stack, precision, batch.
 
 All constants live in ``data/*.csv`` with their sources; this module reads them.
 """
@@ -133,7 +133,7 @@ _PEAK_OF_DTYPE: Mapping[str, Precision] = {
 
 @dataclass(frozen=True, slots=True)
 class CostOptions:
-    """How a model runs.
+    """The conditions under which a model runs.
 
     Attributes
     ----------
@@ -197,7 +197,7 @@ class CostOptions:
 
 
 def has_bfloat16(device: Device) -> bool:
-    """Whether a device computes in bfloat16: GPUs with TF32 or 8-bit floats do, older ones do not."""
+    """Return whether a device computes in bfloat16: GPUs with TF32 or 8-bit floats do, older ones do not."""
     return "tf32" in device.peaks or "fp8" in device.peaks
 
 

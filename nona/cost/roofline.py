@@ -54,7 +54,7 @@ class Roofline:
         return calibration(self.executor.device, self.stack)
 
     def _gain(self, fraction: float) -> float:
-        """How much better large kernels use a MIG slice that is this part; 1 for a whole device."""
+        """Return the factor by which a MIG slice of this size speeds up large kernels; 1 for a whole GPU."""
         if self.executor.mig is None:
             return 1.0
         return float((fraction * self.executor.mps) ** (slice_constant("speed_exponent") - 1))
@@ -86,7 +86,7 @@ class Roofline:
 
 
 def given_slowdown(executor: ExecutorClass) -> float:
-    """How much longer a task takes here than on the whole device when only that time is known.
+    """Estimate how much longer a task takes here than on the whole device, from that time alone.
 
     Formula: f^(−γ), f the fraction of SMs, γ = 0.5. Without the task's work nothing better can be
     said: at batch 1 published slowdowns of a 1/7 slice lie between 1.4 (γ = 0.18) and 5.4
@@ -100,7 +100,7 @@ def given_slowdown(executor: ExecutorClass) -> float:
 
 
 class Channel(Protocol):
-    """What a transfer needs: :class:`nona.hardware.cluster.Network` and ``catalogue.Link`` are such."""
+    """A link that carries a transfer, e.g. :class:`nona.hardware.cluster.Network` or ``catalogue.Link``."""
 
     @property
     def capacity(self) -> float: ...

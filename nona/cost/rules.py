@@ -25,7 +25,7 @@ Count = Callable[[Site], Work]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How one kind of operator counts, and whether it launches a kernel."""
+    """The counting rule of one kind of operator, and whether it launches a kernel."""
 
     kind: str
     launch: Launch
@@ -397,7 +397,7 @@ def rearrangement(site: Site) -> Work:
 
 @rule("Slice", "Split", "Expand", "Tile", launch="fused")
 def part_or_repeat(site: Site) -> Work:
-    """What is read is at most what is written (Slice, Split), and at most the input (Expand, Tile)."""
+    """Count at most as many bytes read as written (Slice, Split), and at most the input (Expand, Tile)."""
     return _partial(site)
 
 

@@ -1,4 +1,4 @@
-"""What a FLOP and byte rule sees of one operator: shapes, attributes, bytes of tensors."""
+"""One operator as the FLOP and byte rules see it: shapes, attributes, bytes of tensors."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Site:
         return value if isinstance(value, str) else ""
 
     def has_input(self, place: int) -> bool:
-        """Whether the optional input is there."""
+        """Return whether the operator has the optional input."""
         return place < len(self.operator.inputs) and self.operator.inputs[place] != ""
 
     def input_shape(self, place: int = 0) -> tuple[int, ...]:
@@ -72,7 +72,7 @@ class Site:
         return math.prod(self.output_shape())
 
     def is_static(self, name: str) -> bool:
-        """Whether a tensor is a parameter, or made of parameters only."""
+        """Return whether a tensor is a parameter, or computed from parameters only."""
         return name in self.graph.static or name in self.graph.parameters
 
     def bytes_of(self, names: Iterable[str]) -> float:
@@ -113,7 +113,7 @@ class Site:
 
     @property
     def handles_indices(self) -> bool:
-        """Whether it computes a shape or an index: all outputs are short lists of whole numbers.
+        """True for an operator on shapes or indices: all outputs are short lists of whole numbers.
 
         Such operators run on the host beside the kernels, or when the engine is built.
         """

@@ -44,7 +44,7 @@ from nona.hardware.table_file import shipped_table
 
 
 def bound_of(operator: Operator) -> Bound | None:
-    """What the operator's time depends on: as stated, else by its kind; ``None`` where nothing tells.
+    """Return the resource that bounds the operator's time: as stated, else by its kind, else ``None``.
 
     >>> bound_of(Operator("a", "MatMul")), bound_of(Operator("b", "Lookup")), bound_of(Operator("c"))
     ('compute', 'host', None)
@@ -84,7 +84,7 @@ def _kinds() -> Mapping[str, Bound]:
 
 
 def has_given_times(graph: ModelGraph) -> bool:
-    """Whether the file states a time for some operator."""
+    """Return whether the file states a time for some operator."""
     return any(o.compute_s for o in graph.operators)
 
 
@@ -255,7 +255,7 @@ def whole_model_s(
 def measured_warnings(
     graph: ModelGraph, executor: ExecutorClass, options: CostOptions, measured: MeasuredTable | None
 ) -> tuple[str, ...]:
-    """What rows for this model and device hold for, and operators that they name, where none fits."""
+    """Warn where no measured row fits the options, and of operators in rows that the model lacks."""
     if measured is None:
         return ()
     rows = [r for r in measured.rows if r.model == graph.name and r.device == executor.name]

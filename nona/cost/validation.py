@@ -49,7 +49,7 @@ class ValidationRow:
 
 @dataclass(frozen=True, slots=True)
 class ValidationSummary:
-    """How well a group of rows is predicted.
+    """The quality of the prediction for a group of rows.
 
     ``mape``: mean of |predicted − measured| / measured. ``bias``: mean of measured / predicted.
     ``spearman``: rank correlation (nan below three rows). ``log_sigma``: standard deviation of
@@ -66,7 +66,7 @@ class ValidationSummary:
 
 @dataclass(frozen=True, slots=True)
 class SliceRatio:
-    """How much slower a MIG slice is than its whole device: published and predicted."""
+    """The slowdown of a MIG slice relative to its whole device: published and predicted."""
 
     model: str
     executor: str
@@ -205,7 +205,7 @@ WEAK_POINTS = """\
 
 
 def reading() -> str:
-    """What the figures of a summary mean, and how far a modelled time may be trusted."""
+    """Explain the figures of a summary, and how far a modelled time may be trusted."""
     return _READING.format(sigma=SIGMA["modelled"])
 
 

@@ -1,4 +1,4 @@
-"""What runs many runs, wherever that is, and how far they are together.
+"""Pools that execute many runs, in this process or others, and report the common progress.
 
 A run is a function of the work and its key alone, so the results are the same wherever it runs.
 """
@@ -21,11 +21,11 @@ P_contra = TypeVar("P_contra", contravariant=True)
 
 
 class Work(Protocol[P_co, R_co]):
-    """What every worker gets once: it makes the result of each key, and reports progress if wanted."""
+    """The work that every worker gets once: makes the result of each key, and reports progress if wanted."""
 
     @property
     def reporting(self) -> bool:
-        """Whether progress is wanted."""
+        """True where progress is wanted."""
 
     def run(self, key: Key, on_progress: Callable[[P_co], None] | None) -> R_co:
         """The result of one run."""

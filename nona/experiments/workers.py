@@ -164,7 +164,7 @@ class _Worker:
             self.connection.send(("run", key))
 
     def receive(self) -> tuple[str, Any] | None:
-        """What the worker says; ``None`` if it is gone."""
+        """Return the worker's next message; ``None`` if the worker is gone."""
         try:
             message: tuple[str, Any] = self.connection.recv()
         except (EOFError, OSError):  # it may die in the middle of a message

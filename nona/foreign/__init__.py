@@ -1,1 +1,1 @@
-"""What comes from outside: limits on it, and how files, CSV and archives are read."""
+"""Input from outside: limits on it, and how files, CSV and archives are read."""

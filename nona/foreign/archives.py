@@ -28,7 +28,7 @@ _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, O
 
 
 def is_zip(data: bytes) -> bool:
-    """Whether ``data`` begins as a ZIP file does."""
+    """Return whether ``data`` begins as a ZIP file does."""
     return data.startswith(_MAGIC)
 
 
@@ -110,7 +110,7 @@ class Archive:
             )
 
     def _problem(self, members: list[zipfile.ZipInfo]) -> tuple[str, str] | None:
-        """What is wrong with the directory, and the remedy."""
+        """Return the problem with the directory of the archive and its remedy; ``None`` without one."""
         for info in members:
             if problem := self._member_problem(info):
                 return problem

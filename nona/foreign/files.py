@@ -30,7 +30,7 @@ MOST_BUNDLE_BYTES = 128_000_000
 READ_CPU_S = 10
 READ_S = 30.0
 READ_MEMORY_BYTES = 2**30
-"""What reading one file may take, whatever its format: processor time, time at all, address space.
+"""Limits on the reading of one file, whatever its format: processor time, wall-clock time, address space.
 
 On a machine with a free core the first is what ends it. Where many work at a time, a file is not refused
 because of the others.
@@ -88,7 +88,7 @@ def read_file(
     FileNotFoundError
         When there is none; the caller knows the remedy.
     Exception
-        What ``refuse`` makes, for what is no regular file, is too large, or cannot be read.
+        The error of ``refuse`` if the file is no regular file, is too large, or cannot be read.
 
     Examples
     --------
@@ -146,7 +146,7 @@ class CsvFile:
     most_rows
         How many rows are taken, the header among them.
     strict
-        Whether quotes must be closed and stand alone.
+        True if quotes must be closed and stand alone.
     within_s
         Seconds of processor time in which whoever asks must have taken all rows.
 

@@ -61,7 +61,7 @@ class CounterPool(Ledger):
 
 
 def shortage(free_vcpus: int, most_vgpus: int, configuration: Configuration) -> str:
-    """What an invoker lacks for a configuration, ``most_vgpus`` being free on one GPU; as ``why_not``.
+    """Name the resource that an invoker lacks for a configuration; ``most_vgpus`` are free on one GPU.
 
     >>> shortage(4, 2, Configuration(1, 1, 3)), shortage(4, 2, Configuration(1, 1, 1))
     ('vGPUs short: 2 free on one GPU, 3 needed', '')

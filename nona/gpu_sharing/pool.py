@@ -1,4 +1,4 @@
-"""What is shared and asked for, and what every way of sharing has: pools, leases, rooms."""
+"""Interface of all ways of sharing GPUs: configurations, pools, leases, rooms."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Configuration:
 
     @property
     def text(self) -> str:
-        """As text."""
+        """The configuration as text."""
         parts = ((self.batch, "job"), (self.vcpus, "vCPU"), (self.vgpus, "vGPU"))
         return ", ".join(f"{n} {what}{'s' if n > 1 else ''}" for n, what in parts)
 
@@ -92,16 +92,16 @@ class Pool(Protocol):
 
     @property
     def couples(self) -> bool:
-        """Whether batches on one GPU slow each other down, so that :meth:`speed` must be asked."""
+        """True where batches on one GPU slow each other down, so that :meth:`speed` must be asked."""
 
     def fits(self, configuration: Configuration) -> bool:
-        """Whether :meth:`take` would succeed now."""
+        """Return whether :meth:`take` would succeed now."""
 
     def why_not(self, configuration: Configuration) -> str:
-        """Why :meth:`take` would fail now, in one clause; empty if it would not."""
+        """Name the reason why :meth:`take` would fail now, in one clause; empty if it would not."""
 
     def ready(self, configuration: Configuration) -> bool:
-        """Whether :meth:`take` would succeed now without any set-up."""
+        """Return whether :meth:`take` would succeed now without any set-up."""
 
     def take(self, configuration: Configuration, now_s: float) -> Lease | None:
         """Resources for one batch, or ``None`` when there is no room."""
@@ -155,15 +155,15 @@ class Ledger(ABC):
         return tuple(self._held.values())
 
     def fits(self, configuration: Configuration) -> bool:
-        """Whether the vCPUs are free, and a GPU takes the vGPUs."""
+        """Return whether the vCPUs are free, and a GPU takes the vGPUs."""
         return configuration.vcpus <= self.free_vcpus and self._gpu_for(configuration.vgpus) >= 0
 
     def ready(self, configuration: Configuration) -> bool:
-        """Whether it fits: no set-up is ever needed."""
+        """Return whether the configuration fits; set-up is never needed."""
         return self.fits(configuration)
 
     def why_not(self, configuration: Configuration) -> str:
-        """What is short, vCPUs first; nothing where it fits."""
+        """Name the resource that is short, vCPUs first; empty where the configuration fits."""
         if configuration.vcpus > self.free_vcpus:
             return few_vcpus(self.free_vcpus, configuration.vcpus)
         if self._gpu_for(configuration.vgpus) >= 0:
@@ -187,14 +187,14 @@ class Ledger(ABC):
 
     @abstractmethod
     def _why_no_gpu(self, vgpus: int) -> str:
-        """What is short, in words."""
+        """Name the resource of the GPUs that is short."""
 
     def speed(self, lease: Lease, active: tuple[Lease, ...]) -> float:
         """1: no other batch slows it down."""
         return 1.0
 
     def may_hold(self, configuration: Configuration) -> tuple[int, ...]:
-        """As many as it asks for."""
+        """Return the vGPUs of the configuration: leases are never larger."""
         return (configuration.vgpus,)
 
     def timed_as(self, configuration: Configuration) -> Configuration:
@@ -248,7 +248,7 @@ class Settings(Protocol):
 
     @property
     def oversubscription(self) -> float:
-        """How many times the GPU may be allocated."""
+        """The number of times that the GPU may be allocated."""
 
     @property
     def interference(self) -> float:
@@ -268,7 +268,7 @@ class Way:
     name
         As in the scenario file.
     title, about
-        What people read, and what it is in one clause.
+        Name for people, and a description in one clause.
     make
         ``(invoker, settings) -> Pool``: an empty pool of one invoker; raises
         :class:`~nona.errors.SimulationError` when its GPUs cannot be shared that way.
@@ -277,13 +277,13 @@ class Way:
     asks
         Those of :class:`Settings` that the app asks for.
     sliced
-        Whether a batch holds memory slices of a MIG board.
+        True if a batch holds memory slices of a MIG board.
     sets_up
-        Whether a slice may have to be made first, in ``reconfiguration`` seconds.
+        True if a slice may have to be made first, in ``reconfiguration`` seconds.
     fixed_layout
-        Whether batches hold the slices of the servers' own layout, which every server must then have.
+        True if batches hold the slices of the servers' own layout, which every server must then have.
     oversubscribes
-        Whether up to ``oversubscription`` of a GPU may be held at once.
+        True if up to ``oversubscription`` of a GPU may be held at once.
     """
 
     name: str

@@ -41,7 +41,7 @@ Instances = tuple[Instance, ...]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Where taking a slice leads: the instances then, and the one that is held by it."""
+    """The outcome of taking a slice: the instances after it, and the one that the batch holds."""
 
     after: Instances
     slots: int
@@ -91,7 +91,7 @@ class BoardStates:
         return state
 
     def has(self, size: int) -> bool:
-        """Whether a slice of this size can exist; with ``fixed``, whether any of at least that size can."""
+        """Return whether a slice of this size can exist; with ``fixed``, one of at least that size."""
         return any(self._serves(p.compute_slices, size) for p in self.board.profiles)
 
     def layout(self, instances: Instances) -> MigLayout:
@@ -173,7 +173,7 @@ class BoardStates:
         return kept
 
     def _free_starts(self, held: Sequence[Instance], profile: Profile) -> list[int]:
-        """Where ``profile`` could start beside the held instances if all idle ones were gone."""
+        """Return the starts of ``profile`` beside the held instances if all idle ones were gone."""
         if profile.compute_slices > self.board.compute_slices - sum(self._size(i) for i in held):
             return []
         if sum(i.profile == profile.name for i in held) >= profile.max_instances:
@@ -267,7 +267,7 @@ class SlicePool(Ledger):
 
     @property
     def stranded(self) -> int:
-        """As the protocol says; with fixed slices, those outside every instance."""
+        """Count the stranded vGPUs as the protocol does; with fixed slices, those outside every instance."""
         return self._out_of_reach if self.free_vcpus else self.free_vgpus
 
     @property
@@ -283,7 +283,7 @@ class SlicePool(Ledger):
         return tuple(sorted(size for size in sizes if size >= configuration.vgpus))
 
     def ready(self, configuration: Configuration) -> bool:
-        """Whether the vCPUs are free, and an idle instance serves it."""
+        """Return whether the vCPUs are free, and an idle instance serves the configuration."""
         if configuration.vcpus > self.free_vcpus:
             return False
         steps = (state.steps.get(configuration.vgpus) for state in self._now)

@@ -88,7 +88,7 @@ def chain_paths(dag: Dag, names: Sequence[str]) -> list[Path]:
 
 
 def _follows_alone(dag: Dag, node: int) -> bool:
-    """Whether a node is the only consumer of its only input."""
+    """Return whether the node has one input, and is its only consumer."""
     before = dag.predecessors[node]
     return len(before) == 1 and len(dag.successors[before[0]]) == 1
 
@@ -162,7 +162,7 @@ FEWEST = 5
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """What is drawn as one box: a single node, or the nodes of a shut module (or a piece of one).
+    """A box of the drawing: a single node, or the nodes of a shut module (or a piece of one).
 
     ``path`` is that of the shut module; a single node has none of its own.
     """
@@ -182,7 +182,7 @@ class BlockGraph:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Which modules are open: those above ``depth``, except the ``shut``, and the ``opened`` ones.
+    """The open modules: those above ``depth``, except the ``shut``, and the ``opened`` ones.
 
     >>> cut = Cut(2).open(("a", "b"))
     >>> cut.is_open(("a",)), cut.is_open(("a", "b")), cut.is_open(("a", "c"))
@@ -196,7 +196,7 @@ class Cut:
     shut: frozenset[Path] = frozenset()
 
     def is_open(self, path: Path) -> bool:
-        """Whether the module's parts are drawn in place of itself."""
+        """Return whether the module's parts are drawn in place of itself."""
         return path in self.opened or (path not in self.shut and len(path) < self.depth)
 
     def open(self, path: Path) -> Cut:
@@ -312,7 +312,7 @@ def _stages(dag: Dag, labels: Sequence[int], knots: dict[int, int]) -> list[obje
 
 @dataclass(frozen=True, slots=True)
 class Modules:
-    """How a graph can be drawn: the paths to go by, and the cuts for a first look and for the shortest."""
+    """The ways to draw a graph: the paths to go by, and the cuts for a first look and for the shortest."""
 
     paths: tuple[Path, ...]
     usual: Cut

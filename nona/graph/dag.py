@@ -178,7 +178,7 @@ def _redundant_arcs(dag: Dag, order: Sequence[int]) -> set[tuple[int, int]]:
 
 
 class _BitWindow:
-    """Which bit stands for which node, and the lowest bit that is still asked for."""
+    """Assignment of bits to nodes, and the lowest bit that is still in use."""
 
     def __init__(self, dag: Dag, order: Sequence[int]) -> None:
         self._predecessors = dag.predecessors

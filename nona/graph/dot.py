@@ -78,7 +78,7 @@ def _refuse_second(cgraph: Any, graph: Any, rest: bytes, where: str) -> None:
 
 
 def _after_first(data: bytes, where: str) -> bytes:
-    """What follows the first graph of a text that has been checked."""
+    """Return the text after the first graph, which has been checked."""
     if 0 in data:
         raise GraphError(f"{where}: it holds a zero byte, so it is not DOT; give a text file.")
     try:

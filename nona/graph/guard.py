@@ -35,7 +35,7 @@ _KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT",
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the child may use for one file: address space, processor time, wall-clock time."""
+    """Limits of the child for one file: address space, processor time, wall-clock time."""
 
     memory_bytes: int = READ_MEMORY_BYTES
     cpu_s: int = READ_CPU_S
@@ -104,7 +104,7 @@ class GuardedWorker:
     def parse(
         self, reader: str, data: bytes, filename: str, symbols: Mapping[str, int] | None = None
     ) -> ModelGraph:
-        """As :func:`parse_guarded`, in this worker's child."""
+        """Parse as :func:`parse_guarded`, in this worker's child."""
         question = {"reader": reader, "filename": filename, "symbols": dict(symbols or {})}
         answer = self._answer(question, io.BytesIO(data), len(data), filename)
         try:
@@ -115,7 +115,7 @@ class GuardedWorker:
             raise
 
     def slim(self, stream: BinaryIO, size: int, filename: str) -> bytes:
-        """As :func:`slim_guarded`, in this worker's child."""
+        """Slim as :func:`slim_guarded`, in this worker's child."""
         answer = self._answer({"slim": True, "reader": "onnx", "filename": filename}, stream, size, filename)
         if answer.startswith(b'{"error":'):  # no ONNX file begins so
             raise GraphError(one_line(json.loads(answer)["error"], 1000))

@@ -64,7 +64,7 @@ def _lower(kind: int, value: int) -> None:
 
 
 def answer(question: Mapping[str, Any], data: bytes) -> bytes:
-    """What the reader makes of ``data``, as JSON: a graph, or an error of one line."""
+    """Read ``data`` as the question says, and return JSON: a graph, or an error of one line."""
     filename = str(question["filename"])
     try:
         return to_lines(graph_in(READERS[question["reader"]], data, filename, question["symbols"]))

@@ -102,7 +102,7 @@ def from_lines(data: bytes) -> ModelGraph:
 
 @dataclass
 class _Held:
-    """What has come so far; ``listed`` holds the tensors in their order."""
+    """Operators and tensors received so far; ``listed`` has the tensors in their order."""
 
     operators: list[Operator] = field(default_factory=list)
     tensors: dict[str, Tensor] = field(default_factory=dict)

@@ -154,7 +154,7 @@ class ModelGraph:
     source_format
         The reader that made the graph (``"onnx"``, ``"json"``, ``"dot"``, ``"graphml"``).
     warnings
-        What the reader had to pass over, a line each.
+        Parts of the file that the reader ignores, a line each.
     symbols
         The symbolic dimensions that were bound, name → value.
     device

@@ -98,7 +98,7 @@ def from_node_link(
     name
         Name of the graph; without it the document's own, or ``"graph"``.
     source_format
-        What the graph was read from, unless the document says so.
+        Format of the source, unless the document names it.
     depth
         Nodes that it is inside of, as one of their bodies.
 

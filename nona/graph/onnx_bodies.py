@@ -113,7 +113,7 @@ MOST_TRIED = 2000  # turns of a loop's condition
 def _turns_until(model: Any, node: Node, value: Value, most: int | None) -> int | None:
     """The turns of a Loop, at most ``most``, after which its condition is false; ``None``: not known.
 
-    What the condition is made of is run by itself, turn by turn, where all of it is known before.
+    The operators of the condition run alone, turn by turn, where all their inputs are known before.
     """
     from onnx import helper, numpy_helper
     from onnx.reference import ReferenceEvaluator
@@ -169,7 +169,7 @@ def _turns_until(model: Any, node: Node, value: Value, most: int | None) -> int 
 
 
 def warnings(nodes: Sequence[Node]) -> list[str]:
-    """What of the control flow is not in the file, a line each."""
+    """List the parts of the control flow that the file does not determine, a line each."""
     branches = sum(len(node.bodies) > 1 for node in nodes)
     loops = [node for node in nodes if node.turns is None]
     lines = []

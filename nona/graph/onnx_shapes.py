@@ -213,13 +213,13 @@ class _OpenError(Exception):
 
 
 class Seen:
-    """What a rule sees of a node: shapes of its inputs, its attributes."""
+    """A node as a rule sees it: shapes of its inputs, its attributes."""
 
     def __init__(self, proto: Any, types: Mapping[str, TensorType]) -> None:
         self._proto, self._types = proto, types
 
     def has(self, place: int) -> bool:
-        """Whether the optional input is there."""
+        """Return whether the node has the optional input."""
         return place < len(self._proto.input) and self._proto.input[place] != ""
 
     def shape(self, place: int = 0) -> Shape:

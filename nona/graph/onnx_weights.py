@@ -31,7 +31,7 @@ _ELSEWHERE = bytes([14 << 3, 1])  # data_location: EXTERNAL
 
 
 class Stream(Protocol):
-    """Where a file comes from."""
+    """The source of a file."""
 
     def read(self, size: int, /) -> bytes:
         """At most so many bytes; none at its end."""

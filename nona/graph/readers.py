@@ -85,7 +85,7 @@ def read_model(
     symbols
         Numbers for symbolic dimensions, by name.
     guarded
-        Whether it is read in a child process with limits on time and memory; ``False`` is for files we
+        True to read in a child process with limits on time and memory; ``False`` is for files we
         ship ourselves.
     worker
         A running child process for guarded reading; without it each file gets one of its own.

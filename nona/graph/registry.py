@@ -26,15 +26,15 @@ class Reader:
     suffixes
         File extensions, lower case, with the dot.
     guarded
-        Whether files of unknown origin are read in a guarded child process, which every shipped format
-        is. The child knows the shipped readers only.
+        True if files of unknown origin are read in a guarded child process, as for every shipped
+        format. The child knows the shipped readers only.
     module
         Module with ``read_document(data: bytes, filename: str, symbols: Mapping[str, int]) ->
         Document``; it raises GraphError for what it cannot read.
     title
         How people call the format.
     keeps_state
-        Whether the parser is unsafe to use again after it refused a file.
+        True if the parser is unsafe to use again after it refused a file.
     """
 
     name: str

@@ -17,14 +17,14 @@ Discipline = Literal["fifo", "processor-sharing"]
 
 
 class RacksSpec(Protocol):
-    """What a description of racks offers."""
+    """Racks of a cluster description: ``size`` servers each, and their ``uplink``."""
 
     size: int
     uplink: float
 
 
 class NetworkSpec(Protocol):
-    """What a description of a network offers."""
+    """The network of a cluster description."""
 
     capacity: float
     latency: float
@@ -95,7 +95,7 @@ give nic.
 
     @property
     def several_links(self) -> bool:
-        """Whether messages cross more than the core."""
+        """True where messages cross other links than the core."""
         return self.nic is not None
 
     @classmethod
@@ -159,7 +159,7 @@ class Executor:
 
 
 class GroupSpec(Protocol):
-    """What a description of a server group offers."""
+    """A server group of a cluster description."""
 
     count: int
     gpu: str
@@ -170,7 +170,7 @@ class GroupSpec(Protocol):
 
 
 class ClusterSpec(Protocol):
-    """What a description of a cluster offers, such as that of a scenario."""
+    """A cluster description, such as that of a scenario."""
 
     @property
     def servers(self) -> Sequence[GroupSpec]: ...

@@ -35,7 +35,7 @@ def _parse_attributes(given: Mapping[str, object], device: str, complete: bool =
     Parameters
     ----------
     complete
-        Whether the required attributes must all be there.
+        True if no required attribute may be missing.
 
     Raises
     ------
@@ -108,7 +108,7 @@ _STAND_IN: Mapping[Precision, Precision] = {
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Where one figure comes from; ``checked`` is ``yes``, ``recollected`` or ``user``."""
+    """The source of one figure; ``checked`` is ``yes``, ``recollected`` or ``user``."""
 
     source: str
     checked: str

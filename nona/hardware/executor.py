@@ -15,7 +15,7 @@ MOST_MPS_CLIENTS = 48
 
 @dataclass(frozen=True, slots=True)
 class ExecutorClass:
-    """What runs one task at a time, and its part of the device.
+    """A kind of executor, which executes one task at a time, and its part of the device.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class ExecutorClass:
 
     @property
     def whole(self) -> bool:
-        """Whether it is the whole device."""
+        """True for the whole device."""
         return self.mig is None and self.mps == 1
 
     @property

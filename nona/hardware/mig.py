@@ -47,7 +47,7 @@ class Profile:
 
     @property
     def limited_as(self) -> str:
-        """What ``max_instances`` counts: a board has one set of media engines, whatever slice has it."""
+        """The name that ``max_instances`` counts: a board has one set of media engines for all its slices."""
         return "+me" if self.name.endswith("+me") else self.name
 
 
@@ -76,7 +76,7 @@ class Board:
 
 
 def assumed(board_name: str) -> str:
-    """What of a board's profiles was not seen in NVIDIA's own output; empty where all was.
+    """Name the figures of a board's profiles that NVIDIA's own output does not confirm; empty without any.
 
     >>> assumed("a30"), assumed("h100-94gb")
     ('', 'the SMs and memory of 3g.47gb, 4g.47gb, 7g.94gb')
@@ -171,7 +171,7 @@ class MigLayout:
 
     @property
     def memory_map(self) -> tuple[int, ...]:
-        """For each memory slice of the board the number of the slice that covers it, or −1."""
+        """The number of the slice that covers each memory slice of the board, or −1."""
         cells = [-1] * board(self.board).memory_slices
         for number, (piece, profile) in enumerate(zip(self.slices, self.profiles, strict=True)):
             cells[piece.start : piece.start + profile.memory_slices] = [number] * profile.memory_slices
@@ -179,7 +179,7 @@ class MigLayout:
 
     @property
     def maximal(self) -> bool:
-        """Whether no standard slice can be added."""
+        """True where no standard slice can be added."""
         return not any(_additions(board(self.board), self.slices, _standard(board(self.board))))
 
     @property
@@ -347,7 +347,7 @@ def _standard_sets(whole: Board) -> tuple[tuple[Slice, ...], ...]:
 
 
 def _compatible(whole: Board, slices: Sequence[Slice], extra: Sequence[Slice]) -> bool:
-    """Whether two legal sets of slices are legal together."""
+    """Return whether two legal sets of slices are legal together."""
     both = [(s.start, whole.profile(s.profile)) for s in (*slices, *extra)]
     cells = [c for start, p in both for c in range(start, start + p.memory_slices)]
     if len(set(cells)) < len(cells) or sum(p.compute_slices for _, p in both) > whole.compute_slices:

@@ -23,12 +23,12 @@ def empty_layout(board_name: str) -> MigLayout:
 
 
 def layout_of(text: str, board_name: str) -> MigLayout:
-    """As :func:`~nona.hardware.mig.parse_layout`, and the empty layout for an empty text."""
+    """Parse a layout as :func:`~nona.hardware.mig.parse_layout`; empty text is the empty layout."""
     return parse_layout(text, board_name) if text.strip() else empty_layout(board_name)
 
 
 def why_not(layout: MigLayout, start: int, profile: Profile) -> str:
-    """Why ``profile`` cannot start at memory slice ``start`` beside what is there; empty if it can.
+    """Name the reason why ``profile`` cannot start at memory slice ``start`` of ``layout``; empty if it can.
 
     >>> whole = board("a100-40gb")
     >>> why_not(empty_layout("a100-40gb"), 4, whole.profile("4g.20gb"))

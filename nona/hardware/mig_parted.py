@@ -35,7 +35,7 @@ _NAME = re.compile(r"[\w.+-]{1,100}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Parted:
-    """What a file says for one board: layouts by name, and why others cannot be on it."""
+    """The layouts of a file for one board, by name, and the reasons why others cannot be on it."""
 
     layouts: Mapping[str, MigLayout]
     left_out: Mapping[str, str]
@@ -159,7 +159,7 @@ def _files(text: str) -> Iterator[Mapping[object, object]]:
 
 
 def _trap(text: str) -> str:
-    """What makes a short YAML text costly to load, if anything: aliases, or nesting."""
+    """Name the reason why a short YAML text is costly to load, an alias or deep nesting; else empty."""
     depth = 0
     for event in yaml.parse(text, yaml.SafeLoader):
         if isinstance(event, yaml.AliasEvent):

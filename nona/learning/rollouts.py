@@ -70,7 +70,7 @@ def _recording(policy: Learned, salt: int, keep: float, choices: int, candidates
 
 
 def decide(now: float, view: View, ready: Ready, tables: Recording, u: Any, out: NDArray[Any]) -> bool:
-    """As :func:`nona.schedulers.learned.choose.decide`, but drawn by the softmax of the scores.
+    """Decide as :func:`nona.schedulers.learned.choose.decide`, but draw by the softmax of the scores.
 
     It is not pure: it writes into its own tables, of which every run has its own.
     """
@@ -229,7 +229,7 @@ def _jobs(raw: RawRun) -> tuple[Floats, Floats]:
 
 
 def _choices(run: CompiledRun, width: int) -> Choices:
-    """What the run has written into its copy of the tables."""
+    """Read the choices that the run has written into its copy of the tables."""
     flat = run.policy.flat
     if flat is None:
         raise TypeError("The recording does not run as machine code.")
@@ -267,11 +267,11 @@ def _past(events_s: Floats, until_s: Floats) -> Floats:
 
 
 def advantages(rollouts: Sequence[Rollout], window_s: float) -> list[Floats]:
-    """For each choice minus the job-seconds of the next ``window_s``, less the mean of those that the other
-    rollouts have from the same instant on, in units of their standard deviation over all choices.
+    """Return the advantage of each choice: minus the job-seconds of the next ``window_s``, less their mean.
 
-    All runs have the same arrivals, so the mean is a baseline that does not depend on the choice. Of a
-    differential reward (job-seconds less the long-run average) nothing else remains: the average over a
+    The mean is over the other rollouts from the same instant on; the unit is the standard deviation over all
+    choices. All runs have the same arrivals, so the mean is a baseline that does not depend on the choice. Of
+    a differential reward (job-seconds less the long-run average) nothing else remains: the average over a
     window of fixed length is the same constant in the run and in its baseline.
     """
     by_rollout = []

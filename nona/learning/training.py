@@ -118,12 +118,12 @@ OnIteration = Callable[[int, float], None]
 
 @dataclass(frozen=True, slots=True)
 class TrainSettings:
-    """How a policy is trained.
+    """Settings of the training of a policy.
 
     Attributes
     ----------
     sees_link
-        Whether it sees the link's queue (N4), or only what a transfer takes alone (N1).
+        True for a policy that sees the link's queue (N4); else it sees the time of a transfer alone (N1).
     iterations, rollouts, jobs
         Drawn systems; runs of each, with the same arrivals; jobs of a run, from an empty system, or three per
         executor where that is more.
@@ -154,7 +154,7 @@ class TrainSettings:
 
     @property
     def view(self) -> NetworkView:
-        """What the policy sees of the network."""
+        """The part of the network that the policy sees."""
         return NetworkView.N4 if self.sees_link else NetworkView.N1
 
 

@@ -1,4 +1,4 @@
-"""What fits and what is stable: loads by executor class, memory, overloaded resources.
+"""Capacity and stability: loads by executor class, memory, overloaded resources.
 
 Any part of a job may run on any executor of a class that its query class uses, so every executor of
 that class holds the weights of the whole model; with several models, of all that use the class
@@ -28,7 +28,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Loads:
-    """What shares do to the executors: ρ_k = ``background`` + Σ_j ``load``_jk s_jk.
+    """Loads of the executors by shares: ρ_k = ``background`` + Σ_j ``load``_jk s_jk.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ def loads_of(system: System, allowed: Mask) -> Loads:
 
 
 def tidy(shares: Floats, allowed: Mask) -> Floats:
-    """Shares without what is negligible or not allowed; every row adds up to 1."""
+    """Return the shares without negligible or forbidden ones; every row adds up to 1."""
     kept = np.where(allowed & (shares > 1e-9), shares, 0.0)
     total = kept.sum(axis=1, keepdims=True)
     result: Floats = kept / total
@@ -135,7 +135,7 @@ def replicas(system: System) -> tuple[Replica, ...]:
 
 
 def allowed_classes(system: System) -> Mask:
-    """(J, K) Where each query class may run, so that all weights fit together.
+    """Return the executor classes (J, K) on which each query class may run, so that all weights fit.
 
     Where all models fit everywhere, all classes are allowed. Where they do not, models are dealt out
     to the classes: of all ways (up to 12 models and 600 ways; beyond, those that a search which changes
@@ -225,7 +225,7 @@ def _best(system: System, models: Sequence[Replica], options: Sequence[Sequence[
 
 
 def _score(system: System, models: Sequence[Replica], chosen: Chosen) -> tuple[int, float]:
-    """How many models have no place, and the least ρ of the busiest class."""
+    """Return the number of models without a place, and the least ρ of the busiest class."""
     without = len(models) - len(frozenset().union(*chosen))
     if without:
         return without, math.inf

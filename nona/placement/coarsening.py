@@ -114,7 +114,7 @@ def _bind_virtual(shape: Shape, groups: Groups) -> None:
 def _late_edges(
     shape: Shape, link: Link, groups: Groups, waits: Waits, spare: float, loss: Loss
 ) -> tuple[list[Glue], float]:
-    """Edges again after the blocks, with what the blocks have left; the steps and the time lost in all."""
+    """Glue edges again after the blocks, with the rest of the budget; return the steps and the total loss."""
     local = shape.local_s
     left = max(0.0, spare - loss.span_s - loss.load_s)
     glued = glue_edges(shape, link, groups, waits, local - left)

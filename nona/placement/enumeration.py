@@ -1,4 +1,4 @@
-"""Which configurations are considered, of small and large interiors, and how many.
+"""Enumeration of configurations, of small and large interiors, and their number.
 
 For a sub-graph three times stand side by side, from the end of its root to the start of its sink:
 
@@ -211,7 +211,7 @@ def _list_schedule(shape: Shape, link: Link, servers: int, message_s: float) -> 
 
 
 def _improve(candidates: Candidates, slots: int) -> Labels:
-    """Add to the candidates what moving single tasks makes of the best of them.
+    """Add to the candidates the results of moving single tasks of the best of them.
 
     For several waits of the link and prices of its load, the best candidate is taken and the best
     move of one task (or the sink) to another server in use, the root's or a new one, is made while

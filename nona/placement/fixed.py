@@ -126,7 +126,7 @@ def spread(traffic: Traffic, interior: Sequence[int]) -> Labels:
 
 
 def _keep_heaviest(traffic: Traffic, interior: Sequence[int]) -> Labels:
-    """As spread, but the task that would move the most bytes stays on the root's server."""
+    """Spread the tasks, but leave the task that would move the most bytes on the root's server."""
     home = max(interior, key=lambda t: traffic.moved_bytes({t}), default=-1)
     others = count(1)
     return [0 if t == home else next(others) for t in interior]

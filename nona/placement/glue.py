@@ -1,4 +1,4 @@
-"""Which tasks stay on one server: uncut edges, blocks of short tasks, and the possible loss.
+"""Tasks that stay on one server: uncut edges, blocks of short tasks, and the possible loss.
 
 Let u be on server s, and let the *run* be the tasks numbered after u as long as all their inputs
 come from u's group or from the block V, which is part of the run and reached from u through V.
@@ -93,7 +93,7 @@ class Coarsening:
 
     @property
     def exact(self) -> bool:
-        """Whether nothing is lost, whatever the prices."""
+        """True where nothing is lost, whatever the prices."""
         return self.most_s <= 0 or max(self.loss_s, self.load_loss_s, self.square_loss_s2) <= 0
 
     def bound_s(self, load_price: float = 0.0, square_price: float = 0.0) -> float:
@@ -120,7 +120,7 @@ class Coarsening:
         return sum(sink not in unit for unit in self.units)
 
     def respects(self, labels: Sequence[int]) -> bool:
-        """Whether a row of labels (interior tasks, then the sink) keeps every group together."""
+        """Return whether a row of labels (interior tasks, then the sink) keeps every group together."""
         place = [0, *labels]
         return all(place[v] == place[g] for v, g in enumerate(self.group.tolist()))
 
@@ -158,11 +158,11 @@ class Groups:
         return v
 
     def together(self, u: int, v: int) -> bool:
-        """Whether two nodes are in one group."""
+        """Return whether two nodes are in one group."""
         return self.find(u) == self.find(v)
 
     def single(self, v: int) -> bool:
-        """Whether v is alone."""
+        """Return whether v is alone in its group."""
         return self._size[self.find(v)] == 1
 
     def join(self, u: int, v: int) -> bool:
@@ -272,7 +272,7 @@ class Traffic:
         self._home = [groups.together(v, anchor) for v in range(shape.m + 2)]
 
     def outside(self, v: int) -> bool:
-        """Whether node v is neither in the block nor in the anchor's group."""
+        """Return whether node v is neither in the block nor in the anchor's group."""
         return v not in self._inside and not self._home[v]
 
     def sent(self, v: int) -> list[float]:
@@ -337,7 +337,7 @@ class Loss:
         return Loss(self.span_s + other.span_s, self.load_s + other.load_s, self.square_s2 + other.square_s2)
 
     def within(self, budget_s: float) -> bool:
-        """Whether span and load fit the budget, and nothing at all is lost where that is 0."""
+        """Return whether span and load fit the budget, and nothing at all is lost where that is 0."""
         return self.span_s + self.load_s <= budget_s and (budget_s > 0 or self.square_s2 <= 0)
 
 
@@ -378,7 +378,7 @@ def _cheapest_s(shape: Shape, link: Link, v: int) -> float:
 def _affordable(
     shape: Shape, link: Link, groups: Groups, anchor: int, budget_s: float
 ) -> tuple[_Block, Loss]:
-    """The block behind ``anchor`` less its worst tasks, until what it loses is within the budget."""
+    """Return the block behind ``anchor`` less its worst tasks, until its loss is within the budget."""
     banned: set[int] = set()
     while True:
         block = _grow(shape, link, groups, anchor, banned)
@@ -415,7 +415,7 @@ def _grow(shape: Shape, link: Link, groups: Groups, anchor: int, banned: set[int
 
 
 def _reached(shape: Shape, link: Link, block: _Block, edge: int) -> float:
-    """Least time from the anchor's end until what comes over ``edge`` may have crossed the link."""
+    """Return the least seconds from the anchor's end until ``edge``'s data may have crossed the link."""
     u, size = int(shape.source[edge]), float(shape.size[edge])
     return block.chain_s.get(u, 0.0) + min(block.least_bytes.get(u, size), size) / link.speed
 
@@ -423,7 +423,7 @@ def _reached(shape: Shape, link: Link, block: _Block, edge: int) -> float:
 def _loss(
     shape: Shape, link: Link, groups: Groups, block: _Block
 ) -> tuple[Loss, tuple[dict[int, float], ...]]:
-    """What the block loses; and by task its load, its work with its shift, and how late it may be."""
+    """Return the block's loss; and by task its load, its work with its shift, and its possible delay."""
     traffic = Traffic(shape, groups, block.anchor, block.source)
     price = 1.0 / link.capacity if link.crosses else 0.0
     load, work, late, square = {}, {}, {}, 0.0
@@ -442,7 +442,7 @@ def _loss(
 
 
 def _later_s(link: Link, block: _Block, v: int, sent: list[float]) -> float:
-    """How much later readers of v may have it than they had in any configuration that parts v."""
+    """Bound the delay (s) of v for its readers, against any configuration that parts v."""
     base = block.before_s[v] - block.chain_s[v]
     if not link.crosses:
         return base
@@ -461,7 +461,7 @@ def _feeding(shape: Shape, block: _Block) -> set[int]:
 
 
 def _shift_s(link: Link, block: _Block, traffic: Traffic, u: int) -> float:
-    """What the block's messages leaving u's batch may cost others; ``inf`` before the anchor."""
+    """Bound the cost (s) to others of the block's messages leaving u's batch; ``inf`` before the anchor."""
     if link.discipline != "fifo" or not link.crosses:
         return 0.0
     moved = traffic.shift_bytes(u) / link.speed

@@ -25,7 +25,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Crossings:
-    """For each of L links: how often it is crossed, and what comes before it.
+    """For each of L links, the number of its crossings, and the stages before it.
 
     Attributes
     ----------

@@ -184,18 +184,18 @@ class Candidates:
 
     @cached_property
     def messages(self) -> Messages:
-        """What crosses the link."""
+        """The messages that cross the link."""
         return messages(self.shape, self.labels, self.link)
 
     @cached_property
     def local(self) -> NDArray[np.bool_]:
-        """(n,) Which configurations keep everything on the root's server."""
+        """By configuration (n,), true where it keeps everything on the root's server."""
         result: NDArray[np.bool_] = (self.labels == 0).all(axis=1)
         return result
 
     @cached_property
     def sink_visit(self) -> NDArray[np.bool_]:
-        """(n,) Whether the sink queues again at its server."""
+        """By configuration (n,), true where the sink queues again at its server."""
         return ~self.local & self.shape.has_sink
 
     @cached_property

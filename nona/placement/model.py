@@ -149,7 +149,7 @@ class Model:
         return Curve.of(self.roles)
 
     def traffic(self, x: Probabilities, only: Sequence[Sequence[int]] | None = None) -> Traffic:
-        """What the queries send over several links; ``only`` as above."""
+        """Return the traffic of the queries over several links; ``only`` as above."""
         load = bundle = batch = 0.0
         places = self.support(x) if only is None else only
         for q, row, ps, at in zip(self.system.queries, self.candidates, x, places, strict=True):

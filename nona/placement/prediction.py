@@ -1,4 +1,4 @@
-"""What queueing theory predicts of a placement, and what its time is made of."""
+"""Predictions of queueing theory for a placement, and the parts of its time."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def _waits_of(roles: Sequence[Role], traffic: Traffic, cube: tuple[float, float]
 
 
 def traffic_of(model: Model, x: Probabilities) -> Traffic:
-    """What the queries send at the point ``x``."""
+    """Return the traffic of the queries at the point ``x``."""
     load = bundle = batch = 0.0
     for q, row, ps in zip(model.system.queries, model.candidates, x, strict=True):
         for c, p in zip(row, ps, strict=True):

@@ -87,7 +87,7 @@ def fifo_wait_s(utilization: float, work_moment: float) -> float:
 
 
 def sharing_stretch(utilization: float) -> float:
-    """How much longer a transfer takes under processor sharing: w = ρ/(1 − ρ), times its own time.
+    """Return a transfer's delay under processor sharing, over its own time: w = ρ/(1 − ρ).
 
     The mean response of a job of size s in an M/G/1 processor-sharing queue is s/(1 − ρ), whatever
     the distribution of sizes (L. Kleinrock, Queueing Systems II, 1976, 4.4).
@@ -216,7 +216,7 @@ def blocks_of(candidates: Candidates, busy: float) -> Blocks:
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """One query class for one executor class: what the recursion walks along.
+    """One query class on one executor class, as the recursion walks along it.
 
     ``cut_s`` (K_cuts,) are the seconds of the cut tasks (0 where virtual); ``blocks[k]`` those of
     the configurations of sub-graph k on executor class ``row``; ``scv`` that of the task times.
@@ -301,7 +301,7 @@ class Chain:
         return result
 
     def marginals(self, x: Sequence[Floats]) -> list[tuple[float, float, float, float]]:
-        """For every sub-graph what dM/dx needs: (dM/dE L_k, root's seconds, E L_{k+1}, E L²_{k+1}).
+        """Return, by sub-graph, terms of dM/dx: (dM/dE L_k, root's seconds, E L_{k+1}, E L²_{k+1}).
 
         dM/dE L_k² is 1 throughout: a run either goes on, or another begins.
         """
@@ -385,7 +385,7 @@ class Servers:
         return result
 
     def seen_s(self, waits: Floats) -> Floats:
-        """(J,) Σ_k s_jk W_k: what a visit of each query class waits, given the waits (K,)."""
+        """Return the mean wait (J,) of a visit by query class, Σ_k s_jk W_k, given the waits (K,)."""
         result: Floats = np.where(self.shares > 0, self.shares * np.where(self.shares > 0, waits, 0.0), 0.0)
         return np.asarray(result.sum(axis=1), dtype=float)
 

@@ -34,12 +34,12 @@ class Configuration:
 
     @property
     def is_local(self) -> bool:
-        """Whether everything stays on the root's server."""
+        """True where everything stays on the root's server."""
         return len(self.parts) <= (self.root_part == 0) and self.sink_part in (-1, self.root_part)
 
     @property
     def sink_moves(self) -> bool:
-        """Whether the sink runs on another server than the root."""
+        """True where the sink runs on another server than the root."""
         return self.sink_part not in (-1, self.root_part)
 
 
@@ -58,7 +58,7 @@ Queries = tuple[tuple[SubGraphPlacement, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class QueryPrediction:
-    """Predicted mean JCT of one query class and what it is made of, in seconds.
+    """Predicted mean JCT of one query class and its parts, in seconds.
 
     The four shares follow the path that is longest in expectation and add up to ``jct_s``.
     """
@@ -72,7 +72,7 @@ class QueryPrediction:
 
 @dataclass(frozen=True, slots=True)
 class ClassPrediction:
-    """One executor class: how many executors, how busy each is, and how long a visit waits there."""
+    """One executor class: the number of executors, the utilisation of each, and the wait of a visit."""
 
     name: str
     executors: int
@@ -100,7 +100,7 @@ class LinkPrediction:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What queueing theory says of a placement.
+    """Queueing theory's prediction of a placement.
 
     ``network_wait_s`` and ``server_wait_s`` are mean waits of one message and of one visit,
     ``compute_utilization`` the mean over all executors; ``classes`` has it for each class.

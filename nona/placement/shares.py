@@ -324,7 +324,7 @@ def choose_shares(
 
 
 def is_choice(system: System, allowed: NDArray[np.bool_]) -> bool:
-    """Whether some query class may run on executors of more than one class."""
+    """Return whether some query class may run on executors of more than one class."""
     return bool((allowed & (system.class_counts > 0)).sum(axis=1).max() > 1)
 
 

@@ -105,7 +105,7 @@ def _idle_times(
 
 
 def _enough(shape: Shape, link: Link, candidates_of: CandidatesOf) -> Candidates:
-    """What a bound needs: of large interiors the local configuration, as a column stands for the rest."""
+    """Return the candidates for a bound: of large interiors the local one; a column stands for the rest."""
     if shape.m <= ENUMERATED:
         return candidates_of(shape, link)
     local = np.zeros((1, shape.m + 1), dtype=np.int64)
@@ -212,7 +212,7 @@ class Relaxed:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """What all cells share; ``unit_s`` scales the times so that tolerances mean the same everywhere."""
+    """Data that all cells share; ``unit_s`` scales the times so that tolerances mean the same everywhere."""
 
     system: System
     loads: Loads

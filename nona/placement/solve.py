@@ -34,7 +34,7 @@ from nona.units import format_time
 def _bound_notes(
     solution: Solution, wait_s: float, bound: float, everywhere: float, free: bool
 ) -> tuple[str, ...]:
-    """What the bounds hold for; ``free``: the shares of the executor classes could be chosen."""
+    """State the scope of the bounds; ``free``: the shares of the executor classes could be chosen."""
     notes = []
     if math.isnan(bound):
         notes.append("No bound: this solver gives none.")
@@ -119,7 +119,7 @@ def solve(system: System, solver: str = "parametric", **options: Any) -> Placeme
 
 @dataclass(frozen=True, eq=False)
 class _Task:
-    """What is to be solved, and how; ``time_s``: for configurations of large interiors and for bounds."""
+    """Problem and options; ``time_s``: for configurations of large interiors and for bounds."""
 
     system: System
     solver: Solver
@@ -175,7 +175,7 @@ def _bounds(task: _Task, model: Model, solution: Solution) -> _Bounds:
 
 
 def _placement(task: _Task, model: Model, solution: Solution, bounds: _Bounds, seconds: float) -> Placement:
-    """The result: configurations, prediction, bounds, and what to know about them."""
+    """Build the result: configurations, prediction, bounds, and notes on them."""
     prediction, here = prediction_of(model, value_at(model, solution.x)), bounds.here_s
     notes = _bound_notes(solution, prediction.server_wait_s, here, bounds.everywhere_s, bounds.all_shares)
     return Placement(

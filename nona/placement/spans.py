@@ -78,7 +78,7 @@ def spans(
 
 
 def ends(candidates: Candidates, rows: NDArray[np.int64]) -> Floats:
-    """(m + 1, n) When root and interior tasks of some configurations end if nobody waits, seconds."""
+    """Return the ends (m + 1, n) of root and interior tasks of some configurations if nobody waits, in s."""
     walk = _Walk(candidates, 0.0, 0.0, rows)
     for v in range(1, candidates.shape.m + 1):
         walk.run_task(v)
@@ -246,7 +246,7 @@ def longest_path(plan: Plan, seconds: Sequence[float], link_wait: float, server_
 
 
 def _end(plan: Plan, ends: list[float], link_wait: float) -> tuple[float, int, Input | None]:
-    """When all is done, the task that decides it (the root is 0), and the sink's input from it."""
+    """Return the end of all, the task that decides it (the root is 0), and the sink's input from it."""
     value, at, by = 0.0, 0, None
     for edge in plan.inputs[-1]:
         arrival = ends[edge.source] + (edge.through_s + edge.slope * link_wait)

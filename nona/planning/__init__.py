@@ -1,1 +1,1 @@
-"""What to buy: targets and offers, prices, traffic by the hour, the sequential verdict."""
+"""Purchase planning: targets and offers, prices, traffic by the hour, the sequential verdict."""

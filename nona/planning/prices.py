@@ -88,7 +88,7 @@ def growth_per_month(value: object) -> float:
 
 
 def growth_text(share: float) -> str:
-    """How :func:`growth_per_month` reads it.
+    """Format a growth for :func:`growth_per_month`.
 
     >>> growth_text(0.08), growth_per_month(growth_text(0.0123456789)) == 0.0123456789
     ('8%/month', True)
@@ -117,7 +117,7 @@ USD_PER_KWH = 0.083  # EIA, average of US industry in 2024, recollected
 
 
 def age_text(as_of: str, today: date) -> str:
-    """How old a price of that year, month or day is.
+    """Format the age of a price of that year, month or day.
 
     >>> [age_text(d, date(2026, 11, 26)) for d in ("2026-11-09", "2024-12", "2024", "2026")]
     ['17 days', '23 months', '2 years', 'of this year']

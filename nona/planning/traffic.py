@@ -69,7 +69,7 @@ class Profile:
 
 
 def is_table(data: bytes) -> bool:
-    """Whether a CSV file has a column of factors or rates; else it is a trace.
+    """Return whether a CSV file has a column of factors or rates; else it is a trace.
 
     >>> is_table(b'\\n"hour","factor"\\n0,1\\n'), is_table(b"0.5\\n0.7\\n")
     (True, False)

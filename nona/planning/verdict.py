@@ -51,7 +51,7 @@ _MOST_DOUBLINGS = 24
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What was seen of one target in independent replications, one entry for each.
+    """Jobs and hits of one target in independent replications, one entry for each.
 
     ``late`` counts the jobs beyond each level at which φ is judged (see the module); without it, those that
     are no hits.
@@ -109,7 +109,7 @@ class Limits:
 
 
 def spent(alpha: float, look: int, looks: int) -> float:
-    """What look l = 1 … L may spend of the error α: α(√2^(l−L) − √2^(l−1−L)), the first without the minus.
+    """Return the part of error α for look l = 1 … L: α(√2^(l−L) − √2^(l−1−L)), without the minus at l = 1.
 
     >>> [round(spent(0.05, look, 3), 4) for look in (1, 2, 3)]
     [0.025, 0.0104, 0.0146]
@@ -144,7 +144,7 @@ def _beta_limits(share: float, jobs: float, alpha: float) -> Limits:
 def verdict(
     counts: Sequence[Counts], shares: Sequence[float], alpha: float, look: int, looks: int
 ) -> Verdict:
-    """Whether all targets are kept, at look ``look`` of ``looks`` that are planned, with error ``alpha``.
+    """Decide whether all targets are kept, at look ``look`` of ``looks`` planned ones, with error ``alpha``.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def replications_at(look: int, first: int = FIRST) -> int:
 
 
 def looks_within(most: int, first: int = FIRST) -> int:
-    """How many looks there are with at most ``most`` replications, at least one.
+    """Return the number of looks with at most ``most`` replications, at least one.
 
     >>> looks_within(64), looks_within(5), looks_within(1)
     (5, 1, 1)

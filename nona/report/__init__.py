@@ -1,1 +1,1 @@
-"""Reports: what results say in words, tables, figures, HTML and files; pure functions."""
+"""Reports: results in words, tables, figures, HTML and files; pure functions."""

@@ -15,7 +15,7 @@ from nona.units import format_number
 def capacity_report(
     found: Sequence[DeviceCapacity], best: DeviceCapacity | None, hit: float, group: int, most: int
 ) -> CapacityReport:
-    """What ``nona capacity --json`` prints; ``best`` is the cheapest, or the one with the fewest servers."""
+    """Build the report of ``nona capacity --json``; ``best``: the cheapest, or with the fewest servers."""
     return CapacityReport(
         target_hit_rate=hit,
         group=group,
@@ -45,7 +45,7 @@ def capacity_finding(report: CapacityReport) -> str:
 
 
 def others_stay(servers: Sequence[ServerGroupSpec], group: int) -> str:
-    """Which servers beside the group stay as they are, in a sentence; empty if there are none.
+    """Name the servers beside the group, which stay as they are, in a sentence; empty if there are none.
 
     >>> others_stay([ServerGroupSpec(count=8, gpu="l4"), ServerGroupSpec(count=2, gpu="t4")], 0)
     'The other servers stay as they are: 2 × t4.'
@@ -55,9 +55,9 @@ def others_stay(servers: Sequence[ServerGroupSpec], group: int) -> str:
 
 
 def others_finding(report: CapacityReport) -> str:
-    """What the other schedulers and devices need, in a sentence; empty if only one was asked for.
+    """State the needs of the other schedulers and devices in a sentence; empty if only one was asked for.
 
-    Where some are predicted and some simulated, it says which.
+    Where some are predicted and some simulated, the sentence says which.
     """
     best = report.found
     if best is None or len(report.devices) == 1:
@@ -109,7 +109,7 @@ def _none(d: DeviceCapacity, report: CapacityReport) -> str:
 
 
 def _so_far(d: DeviceCapacity, hit: float) -> str:
-    """What a search that has not ended knows: the fewest that keep, and the most below that do not."""
+    """State the bracket of an unfinished search: the fewest that keep, and the most below that do not."""
     if not d.tried:
         return "has not begun"
     kept = [t.servers for t in d.tried if t.miss is not None and t.miss <= 1 - hit]
@@ -192,7 +192,7 @@ def _row(d: DeviceCapacity, hit: float) -> dict[str, str]:
 
 
 def tried_rows(report: CapacityReport) -> list[dict[str, str | int]]:
-    """Every number of servers that was looked at: what the figure draws."""
+    """Tabulate every number of servers that was looked at, as the figure draws it."""
     return [
         {
             "scheduler": d.scheduler,
@@ -222,7 +222,7 @@ def _seen(count: ServerCount | None) -> str:
 
 
 def capacity_text(report: CapacityReport) -> str:
-    """What ``nona capacity`` prints."""
+    """Format the output of ``nona capacity``."""
     rows, others = capacity_rows(report), others_finding(report)
     findings = [capacity_finding(report), *([others] if others else [])]
     return "\n".join([*findings, "", table(rows, list(rows[0]))])

@@ -302,7 +302,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What hangs on the core by one wire: a rack or a group of like servers.
+    """A rack or a group of like servers, joined to the core by one wire.
 
     ``uplink`` is the utilisation of its links up and down, where it has its own.
     """

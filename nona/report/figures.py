@@ -1,4 +1,4 @@
-"""What all figures share: colours, fonts, axes, each scheduler's look, means with intervals.
+"""The common parts of all figures: colours, fonts, axes, each scheduler's look, means with intervals.
 
 Hue alone does not part so many lines for everyone, so each scheduler has a marker of its own, and those
 of like hue differ in their dash. Dotted lines are kept for overloaded runs, the marker ``x`` for the
@@ -299,7 +299,7 @@ def log_ticks(low: float, high: float) -> list[float]:
 
 
 def spread_wide(values: Sequence[float | None]) -> bool:
-    """Whether positive values spread so widely that only a logarithmic axis shows them all.
+    """Return whether positive values spread so widely that only a logarithmic axis shows them all.
 
     >>> spread_wide([1.0, 50.0]), spread_wide([1.0, None, 3.0])
     (True, False)

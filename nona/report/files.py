@@ -60,7 +60,7 @@ BEGIN, END = "<!-- made from the data: begin -->", "<!-- made from the data: end
 
 
 def between_marks(page: str, text: str, around: str = "\n\n") -> str:
-    """``page`` with what stands between its two marks replaced by ``text``, with ``around`` on both sides.
+    """Replace the part of ``page`` between its two marks by ``text``, with ``around`` on both sides.
 
     >>> print(between_marks(f"a {BEGIN}old{END} b", "new"))
     a <!-- made from the data: begin -->

@@ -92,7 +92,7 @@ class Budget:
 
     @property
     def text(self) -> str:
-        """What was seen of the target, beside what it asks for.
+        """The share seen in time, beside the share that the target asks for.
 
         >>> asked = PlanTarget(model="bert", share=0.99, within_s=0.06, text="99 % of bert within 60 ms")
         >>> tightest([asked], [Estimate(mean=0.995, ci95=(0.993, 0.997))]).text
@@ -108,13 +108,13 @@ class Budget:
 
     @property
     def used_span(self) -> str:
-        """How much is used, with its interval, for a table."""
+        """The used share of the budget with its interval, for a table."""
         used, *ends = (format_number(round(v, 4)) for v in (self.used, *(self.interval or ())))
         return f"{used} ({' to '.join(ends)})" if ends else used
 
     @property
     def used_text(self) -> str:
-        """How much is used, for a chart: in which place a value stands that the axis cannot show.
+        """The used share of the budget for a chart, with the place of a value that the axis cannot show.
 
         >>> asked = PlanTarget(model="bert", share=0.99, within_s=0.06, text="")
         >>> tightest([asked], [Estimate(mean=1.0, ci95=None)]).used_text
@@ -125,7 +125,7 @@ class Budget:
 
 
 def floor_note(budgets: Iterable[Budget | None]) -> str:
-    """What a chart on a logarithmic axis says of values below its least place; empty without any.
+    """Explain the place of values below the end of a logarithmic axis; empty without any.
 
     >>> asked = PlanTarget(model="bert", share=0.99, within_s=0.06, text="")
     >>> floor_note([tightest([asked], [Estimate(mean=1.0, ci95=None)]), None])
@@ -158,7 +158,7 @@ def _target_row(report: PlanReport, k: int, target: PlanTarget) -> dict[str, str
 
 
 def _held(report: PlanReport, load: PlanLoad, k: int) -> bool:
-    """Whether a target was seen to hold; not where all seem to and the stricter verdict is open."""
+    """Return whether a target was seen to hold; not where all seem to and the stricter verdict is open."""
     seem = [_holds(t, s) for t, s in zip(report.targets, load.shares, strict=False)]
     return load.verdict == "keeps" or (k < len(seem) and seem[k] and not all(seem))
 
@@ -198,7 +198,7 @@ def plan_finding(report: PlanReport, today: date | None = None) -> str:
 
 
 def finding_parts(report: PlanReport, today: date | None = None) -> tuple[str, str]:
-    """What to buy with what it keeps, bears and survives, and what is known of everything cheaper."""
+    """State the purchase with its headroom and failures, and the evidence against everything cheaper."""
     answer, best = report.answer, report.best
     if answer is None or best is None:
         return _nothing(report), ""
@@ -224,7 +224,7 @@ def _borne(report: PlanReport, answer: PlanAnswer, today: date | None) -> str:
 
 
 def _survived(report: PlanReport) -> str:
-    """What the answer does at a failure of each kind; empty before that is tried."""
+    """State the verdicts at failures of each kind; empty before any is tried."""
     words = {"keeps": "keeps its targets", "misses": "misses its targets", "open": "open"}
     clauses = []
     for verdict, begin in words.items():
@@ -234,7 +234,7 @@ def _survived(report: PlanReport) -> str:
 
 
 def present_text(report: PlanReport) -> str:
-    """What the cluster does as it is, and what it costs; empty where that is not known."""
+    """State the verdict on the present cluster and its cost; empty without a present cluster."""
     now = report.present
     if now is None:
         return ""
@@ -286,7 +286,7 @@ def _nothing(report: PlanReport) -> str:
 
 
 def _predicted(report: PlanReport) -> str:
-    """What prediction says while nothing is simulated."""
+    """State the prediction while nothing is simulated."""
     likely = next((o for o in report.options if o.predicted is not None and o.predicted >= 1), None)
     if likely is None:
         return "Nothing is simulated yet; no option is predicted to keep all targets."
@@ -296,7 +296,7 @@ def _predicted(report: PlanReport) -> str:
 
 
 def several_links(report: PlanReport) -> bool:
-    """Whether options differ in their links, so that it must be said which one is meant."""
+    """Return whether options differ in their links, so that texts must name the link."""
     return len({o.link for o in report.options}) > 1
 
 
@@ -336,7 +336,7 @@ _SHARE = re.compile(r"(\d+(?:\.\d+)?) %")
 
 
 def why_text(option: PlanOption) -> str:
-    """What the verdict rests on; without a simulation, what is predicted."""
+    """Give the reason for a verdict; without a simulation, the prediction."""
     if option.reason:
         return _SHARE.sub(lambda found: short_share(float(found[1]) / 100), option.reason)
     if option.predicted is None:
@@ -374,7 +374,7 @@ def curve_rows(report: PlanReport) -> list[dict[str, str]]:
 
 
 def cliff_finding(report: PlanReport) -> str:
-    """How much more traffic the answer bears."""
+    """State the further traffic that the answer bears."""
     text = "" if report.answer is None else _borne(report, report.answer, None)
     return f"{text[0].upper()}{text[1:]}." if text else "The headroom is not known yet."
 

@@ -46,7 +46,7 @@ def bills(report: PlanReport, pinned: Sequence[int] = ()) -> list[Bill]:
 
 
 def _name(option: PlanOption, links: bool) -> str:
-    """What is bought and what runs on it; with the link where there are several."""
+    """Name the servers and the scheduler; with the link if there are several."""
     link = f", {option.link * 8e-9:.4g} Gbit/s" if links else ""
     return f"{servers_text(option.servers)}, {option.scheduler}{link}"
 
@@ -69,7 +69,7 @@ def _parts_of(report: PlanReport, option: PlanOption) -> tuple[PlanCost, ...]:
 
 
 def evidence_text(report: PlanReport) -> str:
-    """What the verdicts rest on, and what is taken for granted."""
+    """State the evidence for the verdicts and the assumptions behind them."""
     sure = f"{100 * report.confidence:.4g} %"
     simulated = [o for o in report.options if o.by == "simulation"]
     runs = sum(o.replications for o in simulated)
@@ -116,7 +116,7 @@ def failure_rows(report: PlanReport) -> list[dict[str, str]]:
 
 
 def work_rows(report: PlanReport) -> list[dict[str, str]]:
-    """For each model, how long one query keeps each kind of executor busy."""
+    """Tabulate the time for which one query of each model occupies each kind of executor."""
     return [
         {"model": model, **{kind: format_time(seconds) for kind, seconds in by_kind.items()}}
         for model, by_kind in report.work.items()
@@ -184,7 +184,7 @@ BOUNDS = ("load", "idle", "memory")
 
 
 def plan_text(report: PlanReport, today: date | None = None) -> str:
-    """What ``nona plan`` prints; ``today`` as of :func:`plan_finding`."""
+    """Format the output of ``nona plan``; ``today`` as for :func:`plan_finding`."""
     lines = [plan_finding(report, today)]
     if report.answer is not None:
         lines.append(f"Cost: {answer_text(report.answer, report.currency)}.")

@@ -155,7 +155,7 @@ LINE = 32  # letters of a line of an option's name
 
 
 def costs_figure(report: PlanReport, pinned: Sequence[int] = ()) -> go.Figure:
-    """What the answer and other options that keep cost per hour, by servers, link and data moved."""
+    """Draw the cost per hour of the answer and other options that keep, by servers, link and data moved."""
     chosen_bills = bills(report, pinned)
     chart = figure(120 + 44 * len(chosen_bills))
     parts = list(dict.fromkeys(c.part for bill in chosen_bills for c in bill.costs))

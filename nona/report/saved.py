@@ -27,7 +27,7 @@ def scenario_line(scenario: Scenario) -> str:
 
 
 def cluster_text(scenario: Scenario) -> str:
-    """How many servers there are, and their GPUs; of several groups the first, and how many others."""
+    """Count the servers and name their GPUs; of several groups the first, and the number of others."""
     first, *others = scenario.cluster.servers
     servers = counted(sum(group.count for group in scenario.cluster.servers), "server")
     each = f"{first.gpus} × " if first.gpus > 1 else ""
@@ -67,7 +67,7 @@ CHANGES: Mapping[Unit, Show] = {"s": format_time, "share": points, "number": for
 
 
 def date_text(item: SavedItem) -> str:
-    """When an item was saved, to the minute.
+    """Format the time at which an item was saved, to the minute.
 
     >>> from nona.results.saved import SavedFacts
     >>> facts = dict.fromkeys(("fingerprint", "version", "made", "scenario", "finding"), "")
@@ -119,7 +119,7 @@ def item_text(item: SavedItem) -> str:
 
 
 def comparison_text(found: SavedComparison) -> str:
-    """The items, what differs in their scenarios, and a table of the answers."""
+    """Format the items, the differences of their scenarios, and a table of the answers."""
     lines = []
     for number, (item, changes, note) in enumerate(
         zip(found.items, found.scenario, found.notes, strict=True), start=1
@@ -134,7 +134,7 @@ def comparison_text(found: SavedComparison) -> str:
 
 
 def changes_text(changes: tuple[str, ...]) -> str:
-    """What differs in a scenario from the first one, in one line."""
+    """List the differences of a scenario from the first one, in one line."""
     return f"Scenario: {', '.join(changes)}" if changes else "Scenario: the same as that of 1"
 
 

@@ -240,7 +240,7 @@ def _add_labels(
 def _places(
     heights: Sequence[float], lifts: Sequence[float], taken: Sequence[Sequence[tuple[float, float]]]
 ) -> list[float]:
-    """Where labels stand: apart first, then off the curves."""
+    """Place the labels: apart first, then off the curves."""
     wished = [h + lift for h, lift in zip(heights, lifts, strict=True)]
     apart = [h + shift for h, shift in zip(wished, spread_labels(wished), strict=True)]
     return [h + shift for h, shift in zip(apart, off_curves(apart, taken), strict=True)]
@@ -280,7 +280,7 @@ TARGET_ROOM = 0.25  # below the lowest curve and above the highest
 
 
 def nines(share: float) -> float:
-    """How many nines a share has: one for every ten times fewer misses, at most four.
+    """Return the number of nines of a share: one for every ten times fewer misses, at most four.
 
     >>> [round(nines(share), 2) for share in (0.5, 0.99, 1.0)]
     [0.3, 2.0, 4.0]

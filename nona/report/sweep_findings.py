@@ -38,7 +38,7 @@ def _flags(curve: SweptCurve) -> list[tuple[float, bool]]:
 
 
 def _spans_of(flags: Sequence[tuple[float, bool]]) -> list[Span]:
-    """Ranges without a steady state of (value, whether there is one) by ascending value.
+    """Find the ranges without a steady state, from (value, steady) by ascending value.
 
     >>> _spans_of([(0.0, True), (1.0, False), (2.0, False)])
     [(1.0, None)]
@@ -255,7 +255,7 @@ def _formula(point: SweptPoint) -> str:
 
 
 def sweep_text(report: SweepReport) -> str:
-    """What ``nona sweep`` prints."""
+    """Format the output of ``nona sweep``."""
     lines = [
         f"{report.label} ({report.key}): {counted(len(report.values), 'value')}, "
         f"{counted(report.replications, 'replication')} of {report.jobs:,} jobs "
@@ -296,7 +296,6 @@ def _kept(steady: bool, hits: float | None) -> float | None:
 
 
 def _has_target(report: SweepReport) -> bool:
-    """Whether any scheduler's SLO hits are known."""
     return any(p.slo_hit_rate.mean is not None for c in report.schedulers.values() for p in c.points)
 
 
@@ -342,7 +341,7 @@ def target_text(target: float) -> str:
 
 
 def target_finding(report: SweepReport) -> str:
-    """Where each scheduler keeps the target, the longest first, and the servers needed beyond.
+    """State where each scheduler keeps the target, the longest first, and the servers needed beyond.
 
     Empty where no query has an SLO.
     """

@@ -70,7 +70,7 @@ def _hover(found: Cells, grid: SweepGrid) -> list[list[str]]:
 
 
 def _words(found: Cells, grid: SweepGrid, measure: Measure, named: bool) -> list[list[str]]:
-    """What stands in the cells, where they are few enough."""
+    """Return the text of each cell; empty if there are too many cells."""
     few = len(grid.values) * len(grid.rows[0].sweep.values) <= MOST_TEXTS
 
     def told(pair: tuple[float, float]) -> str:

@@ -36,7 +36,7 @@ class GridCurves:
 
 
 def grid_report(told: GridCurves) -> SweepGrid:
-    """What ``nona sweep --second … --json`` prints."""
+    """Build the report of ``nona sweep --second … --json``."""
     return SweepGrid(
         key=told.key,
         label=told.label,
@@ -106,7 +106,7 @@ def _rank(cell: Cell, measure: Measure) -> tuple[bool, float, float]:
 
 
 def grid_finding(grid: SweepGrid) -> str:
-    """Which schedulers win in how many cells."""
+    """Count the cells that each scheduler wins."""
     by_pair = cells(grid, "Mean JCT")
     steady = Counter(c.scheduler for c in by_pair.values() if c.point.steady)
     if not steady:
@@ -172,7 +172,7 @@ def grid_rows(grid: SweepGrid) -> list[dict[str, float | str | None]]:
 
 
 def grid_text(grid: SweepGrid) -> str:
-    """What ``nona sweep --second`` prints: the fastest scheduler in each cell."""
+    """Format the output of ``nona sweep --second``: the fastest scheduler in each cell."""
     first = grid.rows[0].sweep
     by_pair = cells(grid, "Mean JCT")
     heads = [value_text(v, first.unit) for v in first.values]

@@ -149,7 +149,7 @@ def _round_up(step: float, whole: bool) -> float:
 
 
 def by_ratio(unit: str) -> bool:
-    """Whether values of ``unit`` are compared by their ratio rather than by their difference."""
+    """Return whether values of ``unit`` are compared by their ratio rather than by their difference."""
     return unit in ("bandwidth", "size")
 
 
@@ -213,7 +213,7 @@ class Curves:
 
 
 def sweep_report(curves: Curves) -> SweepReport:
-    """What ``nona sweep --json`` prints; above a ratio of 1 the reference is faster."""
+    """Build the report of ``nona sweep --json``; above a ratio of 1 the reference is faster."""
     reference = _reference_of(list(curves.points))
     beside = curves.points[reference]
     engines = sorted({p.summary.engine for c in curves.points.values() for p in c.values() if p.summary})

@@ -27,7 +27,7 @@ def plain(value: Any) -> Any:
 
 
 MARKS: Mapping[str, str] = {"prediction": "◇ predicted", "simulation": "● simulated"}
-"""What a value rests on, by mark and word; other grounds have no mark."""
+"""Marks and words for the evidence behind a value; other evidence has no mark."""
 
 
 Row = Mapping[str, object]
@@ -78,7 +78,7 @@ def verb(names: Sequence[object], one: str = "is", many: str = "are") -> str:
 
 
 def inspection_text(report: Inspection) -> str:
-    """What ``nona inspect`` prints."""
+    """Format the output of ``nona inspect``."""
     shares = ", ".join(f"{share:.0%} {kind}" for kind, share in report.provenance.items())
     given = given_text(report.given, report.device)
     shares += f"; {given}" if given else ""
@@ -99,7 +99,7 @@ def inspection_text(report: Inspection) -> str:
 
 
 def contraction_text(report: FullContraction) -> str:
-    """What ``nona contract`` prints."""
+    """Format the output of ``nona contract``."""
     coarsening = report.coarsening
     lines = [
         f"{report.model}: {report.summary}",
@@ -145,7 +145,7 @@ def money(amount: float | None, currency: str) -> str:
 
 
 def per_hour(amount: float, currency: str) -> str:
-    """What servers cost, as every family states it.
+    """Format a cost of servers per hour, alike for every family.
 
     >>> per_hour(14.2, "USD")
     '14.2 USD per hour'
@@ -163,7 +163,7 @@ def time_text(seconds: float | None) -> str:
 
 
 def short_share(share: float) -> str:
-    """A share in per cent to three digits, rounded down: no more than was seen; next to 100 % to what tells.
+    """Format a share in per cent to three digits, rounded down; next to 100 % to the digit that differs.
 
     >>> short_share(0.991423), short_share(0.98964), short_share(0.9997), short_share(1e-103)
     ('99.1 %', '98.9 %', '99.97 %', '0 %')
@@ -176,7 +176,7 @@ def short_share(share: float) -> str:
 
 
 def times_text(ratio: float) -> str:
-    """How many times as much.
+    """Format a ratio as a factor.
 
     >>> times_text(1234.5)
     '1,230 ×'

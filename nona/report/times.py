@@ -1,4 +1,4 @@
-"""How sure task times are: stated in a file, or modelled and perhaps off.
+"""Uncertainty of task times: stated in a file, or modelled and perhaps off.
 
 A simulated or predicted mean is exact for the task times that it was given. Times that a cost model
 made are themselves uncertain (:mod:`nona.cost.costed`), and this error is usually far larger than
@@ -27,13 +27,13 @@ SAME = "as in the file"
 
 
 def precision_of(cost: CostSpec, device: Device) -> Precision:
-    """What products of single-precision tensors are computed in on ``device``; ``fp32`` is in full."""
+    """Return the precision in which ``device`` multiplies float32 tensors; ``fp32`` is full precision."""
     options = CostOptions(cost.stack, cost.precision)
     return options.peak_for("float32", "Conv", device)
 
 
 def runs_as(scenario: Scenario) -> str:
-    """How the models of a scenario run, in a few words: stack and precision.
+    """Name the stack and the precision of a scenario's models in a few words.
 
     >>> from nona.scenario.file import parse_scenario
     >>> mix = "workload: [{model: resnet50, rate: 5/s}]"
@@ -118,7 +118,7 @@ COUNTED_ENOUGH = 0.01  # share of a model's operators that may be uncounted unde
 
 
 def no_verdict(name: str, uncounted: int, with_work: int) -> str:
-    """Why nothing is decided on a model; empty where (almost) all of its work is counted.
+    """Explain that a model gets no verdict; empty where (almost) all of its work is counted.
 
     >>> no_verdict("net", 1, 200)
     ''
@@ -141,7 +141,7 @@ def uncounted_shares(models: Mapping[str, ModelFacts]) -> dict[str, float]:
 
 
 def model_warnings(models: Mapping[str, ModelFacts]) -> list[str]:
-    """Verdicts that are not given, what was not counted in each model, and times without hardware."""
+    """List warnings: verdicts that are not given, uncounted work by model, and times without hardware."""
     refused = [no_verdict(name, m.uncounted, m.with_work) for name, m in models.items()]
     passed_over = [f"{name}: {line}" for name, m in models.items() for line in m.warnings]
     given = {name: m.given for name, m in models.items()}

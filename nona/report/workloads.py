@@ -107,7 +107,7 @@ def _percent(share: float) -> str:
 
 
 def slo_text(slo_s: float | None, total_s: float, critical_s: float, varies: bool) -> tuple[str, str]:
-    """Whether an SLO is possible on an idle cluster: ``ok``, ``split`` or ``never``, and a sentence.
+    """Judge an SLO on an idle cluster: ``ok``, ``split`` or ``never``, and a sentence.
 
     ``total_s``: a query on one idle executor; ``critical_s``: its longest chain, which no placement
     goes below; ``varies``: service times are drawn, so these are means.
@@ -218,7 +218,7 @@ def regularity(cv: float) -> str:
 
 
 def coverage_text(jobs: int, rate: float, period_s: float) -> str:
-    """What share of a trace of ``period_s`` a run of ``jobs`` replays, at ``rate`` jobs/s of all rows.
+    """State the share of a trace of ``period_s`` that a run of ``jobs`` replays, at ``rate`` jobs/s in all.
 
     >>> coverage_text(265, 10.0, 3600.0)
     'A run of 265 jobs, all rows together, lasts about 26.5 s: it replays 0.736 % of these 3,600 s.'

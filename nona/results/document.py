@@ -19,7 +19,7 @@ def number(value: float | None) -> float | None:
 
 
 def _finite(value: object) -> object:
-    """What is no number is left to the validator, which refuses it."""
+    """Convert numbers; the validator refuses anything else."""
     return number(value) if isinstance(value, int | float) else value
 
 
@@ -74,7 +74,7 @@ class Estimate(Document):
 
 
 class OffRange(Document):
-    """Where a mean time (seconds) lies if modelled task times are off as they usually are.
+    """The range of a mean time (seconds) if modelled task times are off as they usually are.
 
     ``high_s`` is ``None`` where the cluster is overloaded then; see :mod:`nona.report.times`.
     """
@@ -110,7 +110,7 @@ class About(Document):
 
     @property
     def stamp(self) -> str:
-        """Which scenario it is of, and when it was made, in one line."""
+        """The fingerprint of the scenario and the time of the result, in one line."""
         return f"Fingerprint {self.hash} · {self.made}"
 
 

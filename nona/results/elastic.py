@@ -29,14 +29,12 @@ class ElasticJobOutcome(Document):
 
 
 class ElasticOutcome(Document):
-    """What one policy did; means over replications.
+    """The outcome of one policy; means over replications.
 
     ``published_s``: mean JCT that the authors' simulator gave for this workload, ``None`` where there is
-    none. ``restarts``: per job. ``paused_share``: of GPU-seconds. ``replications``: 1 where nothing is drawn.
-    Of the first replication: ``waited_s``, mean time without GPUs; ``mean_gpus`` while a job has some;
-    ``efficiency``: statistical, mean over GPU-seconds.
-    none. ``restarts``: per job. ``paused_share``, ``link_share``: of GPU-seconds, what
-    pauses and the link cost. ``replications``: 1 where nothing is drawn.
+    none. ``restarts``: per job. ``paused_share``, ``link_share``: cost of pauses and of the link, of
+    GPU-seconds. ``replications``: 1 where nothing is drawn. Of the first replication: ``waited_s``, mean time
+    without GPUs; ``mean_gpus`` while a job has some; ``efficiency``: statistical, mean over GPU-seconds.
     """
 
     jct_s: JctSummary
@@ -65,7 +63,7 @@ class ElasticLink(Document):
 
 
 class ElasticSetting(Document):
-    """What was run. ``workload``: a number or a file; ``options`` by policy.
+    """Setting of an elastic run. ``workload``: a number or a file; ``options`` by policy.
 
     ``link``: ``None`` for step times as measured.
     """

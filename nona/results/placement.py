@@ -24,7 +24,7 @@ class PlacedConfiguration(Document):
 
     @property
     def is_local(self) -> bool:
-        """Whether everything stays on the root's server."""
+        """True where everything stays on the root's server."""
         return len(self.parts) <= (self.root_part == 0) and self.sink_part in (-1, self.root_part)
 
 
@@ -47,7 +47,7 @@ class PlacedSubgraph(SubgraphEnds):
 
     @property
     def has_interior(self) -> bool:
-        """Whether there is anything to place between root and sink."""
+        """True where there is something to place between root and sink."""
         return any(part for c in self.configurations for part in c.parts)
 
     @property
@@ -68,7 +68,7 @@ class PlacedModel(Document):
 
 
 class ClassMemory(Document):
-    """What one executor of a class holds: model → weights; ``memory_bytes`` is ``None`` if unknown."""
+    """The weights on one executor of a class, by model; ``memory_bytes`` is ``None`` if unknown."""
 
     executor_class: str = Field(validation_alias="class", serialization_alias="class")
     executors: int

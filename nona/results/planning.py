@@ -90,7 +90,7 @@ class CapacityReport(Document):
 
 
 By = Literal["simulation", "load", "idle", "memory", "no placement", "prediction"]
-"""What a verdict rests on; ``prediction``: on nothing yet."""
+"""The evidence of a verdict; ``prediction``: not simulated yet."""
 
 
 class PlanTarget(Document):
@@ -122,7 +122,7 @@ class PlanModel(Document):
 
 
 class PlanOption(Document):
-    """What could be bought, and whether it keeps all targets.
+    """A purchase option, and whether it keeps all targets.
 
     ``link`` in bytes/s. ``shares``: of the jobs within the bound, for each target. ``by``: what the verdict
     rests on, ``reason`` in words. ``predicted`` is the least predicted share of hits over what its target
@@ -233,7 +233,7 @@ class PlanWeek(Document):
 
 
 class PlanReport(Document):
-    """What ``nona plan --json`` prints.
+    """The output of ``nona plan --json``.
 
     ``present``: the cluster as it is, under the scheduler with which it does best; ``None`` where one of its
     GPUs has no price. ``cheaper_open``: options that are cheaper than the answer and open. ``complete``: the

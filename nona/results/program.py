@@ -44,11 +44,11 @@ class SampleEntry(Document):
 
 
 Verdict = Literal["agrees", "unclear", "differs", "no steady state"]
-"""How a simulated mean relates to theory; ``unclear``: it agrees, but its interval is very wide."""
+"""Relation of a simulated mean to theory; ``unclear``: it agrees, but its interval is very wide."""
 
 
 class TheoryRow(Document):
-    """What theory says of one system and its ``jobs`` (empty: all of them); ``by`` names the theory.
+    """The theory of one system and its ``jobs`` (empty: all of them); ``by`` names the theory.
 
     ``theory_ms`` is their mean completion time; where theory gives bounds, the lower one, and ``to_ms``
     the upper one.
@@ -79,7 +79,7 @@ class ComparedRow(TheoryRow):
 
 
 class TheorySummary(Document):
-    """How many rows there are and how many agree; errors and the median half interval as fractions.
+    """The numbers of rows and of rows that agree; errors and the median half interval as fractions.
 
     ``worst`` is the largest error as a multiple of its own half interval. NaN without rows.
     """

@@ -15,7 +15,7 @@ _Words = Annotated[tuple[_Word, ...], Field(max_length=1000)]
 
 
 class SavedFacts(Document):
-    """What a result says of itself: what searches look at, and what a list shows.
+    """Facts of a result for searches and lists.
 
     ``fingerprint`` is that of its scenario, ``version`` that of the program, ``made`` its date as text,
     ``finding`` its answer in one sentence, ``about`` the servers and the rate of its scenario in a line
@@ -40,15 +40,15 @@ class SavedItem(Document):
     id
         Sixteen hexadecimal digits.
     kind
-        What it is, see :data:`nona.store.contents.SAVED_KINDS`.
+        Kind of the item, see :data:`nona.store.contents.SAVED_KINDS`.
     saved_at
         When it was saved, ISO 8601 in UTC.
     imported
-        Whether it came from a file: its figures are those that the file states.
+        True if it came from a file: its figures are those that the file states.
     mine
-        Whether whoever asked may change it.
+        True if the asking person may change it.
     size_bytes
-        What scenario and result take in the data base.
+        Size of scenario and result in the data base.
     """
 
     id: str

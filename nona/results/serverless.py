@@ -208,7 +208,7 @@ class SchedulerOutcome(Document):
 
 
 Outcome = PolicyOutcome | SchedulerOutcome
-"""What charts and tables of hits and costs show."""
+"""The outcomes that charts and tables of hits and costs show."""
 
 NOT_COMPUTED: Mapping[str, str | None] = {"cost_per_call_usd": None, "how": "not computed"}
 
@@ -228,7 +228,7 @@ class Oracle(Document):
 
 
 class Setting(Document):
-    """What was run. ``warmup``: calls before the measured ones; ``options``: those of each policy.
+    """Setting of a run. ``warmup``: calls before the measured ones; ``options``: those of each policy.
 
     ``least_nodes``: so many any policy needs; ``None``, and not in the JSON, where there are as many.
     """
@@ -316,7 +316,7 @@ class NodesFor(Document):
 
 
 class NodesSetting(Document):
-    """What was run: the scenario's name and seed, measured calls of each run."""
+    """Setting of a run: the scenario's name and seed, measured calls of each run."""
 
     calls: int
     seed: int

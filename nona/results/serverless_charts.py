@@ -1,4 +1,4 @@
-"""What pages draw of a serverless run: batches on GPUs, the live platform, a search."""
+"""Data for drawings of a serverless run: batches on GPUs, the live platform, a search."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class RefusalRow(Document):
 
 
 class StoryRow(Document):
-    """How one batch came to its invoker; ``dispatched_s`` from the start of the measured window.
+    """The way of one batch to its invoker; ``dispatched_s`` from the start of the measured window.
 
     ``ranked`` are the configurations of the plan, best first.
     """
@@ -78,7 +78,7 @@ class StoryRow(Document):
 
 
 class ServerlessOutcome(Document):
-    """What the page and exports show of a simulation: its report, GPU layouts, and stories by policy.
+    """The result of a simulation for page and exports: its report, GPU layouts, and stories by policy.
 
     ``about`` is its provenance.
     """

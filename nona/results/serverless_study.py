@@ -31,7 +31,7 @@ class OverPoint(Document):
 
 
 class Knee(Document):
-    """Where a policy ceases to keep the target, or begins to.
+    """The point where a policy ceases to keep the target, or begins to.
 
     ``kept`` is the last value at which it was found kept, ``missed`` the nearest one beyond at which it was
     found missed: the knee lies between them. Either is ``None`` where no such value was found.
@@ -49,7 +49,7 @@ class PolicyOver(Document):
 
 
 class OverSetting(Document):
-    """What was run: name and seed of the scenario, measured calls of a run, replications at most."""
+    """Setting of a sweep: name and seed of the scenario, measured calls of a run, replications at most."""
 
     name: str
     seed: int
@@ -90,7 +90,7 @@ class MeasuredSearches(Document):
 
 
 class Cell(Document):
-    """What claims and rankings need of one policy in one setting.
+    """The figures of one policy in one setting that claims and rankings need.
 
     ``hits``, ``costs``: share of SLOs kept and US dollars a call, one per replication, so that policies
     can be paired; ``miss``: configuration miss rate, ``None`` without carried plans; ``search_s``: mean;

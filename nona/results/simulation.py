@@ -58,7 +58,7 @@ HitsOverTime = Mapping[str, tuple[HitWindow, ...]]
 
 PartName = Literal["compute", "transfer", "link_wait", "server_wait", "own_wait"]
 State = Literal["stable", "backlogged", "overloaded"]
-"""Whether a scheduler had a steady state; ``backlogged``: it had, but ended with many jobs waiting."""
+"""The steady state of a scheduler; ``backlogged``: there is one, but many jobs wait at the end."""
 
 
 class Percentile(Document):
@@ -170,7 +170,7 @@ class SchedulerResult(Document):
 
     @property
     def overloaded(self) -> bool:
-        """Whether there is no steady state, hence no mean."""
+        """True where there is no steady state, hence no mean."""
         return self.state == "overloaded"
 
 
@@ -278,7 +278,7 @@ class ByMeasure(Document, Generic[T]):
     network: T
 
     def of(self, measure: Measure) -> T:
-        """That of one measure."""
+        """Return the value of one measure."""
         every: dict[Measure, T] = {
             "jct_s": self.jct_s,
             "slo_hit_rate": self.slo_hit_rate,

@@ -1,4 +1,4 @@
-"""What pages draw of a simulation: series, live figures, network story, the outcome."""
+"""Data for drawings of a simulation: series, live figures, network story, the outcome."""
 
 from __future__ import annotations
 

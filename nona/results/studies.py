@@ -12,7 +12,7 @@ from nona.results.sweeps import SweepReport
 
 
 class Reach(Document):
-    """Where the formula puts a ratio to nona, for a fixed placement.
+    """The point where the formula has a ratio to nona, for a fixed placement.
 
     ``edge``: share of the link taken by others at which it is full; ``at``: at which the ratio is reached;
     ``room``: the distance between them. ``relaxation_s`` is the relaxation time of the link's queue there,
@@ -77,7 +77,7 @@ class PaperStudy(Document):
 
 
 Measure = Literal["mean_s", "p95_s", "formula_s"]
-"""What is predicted: the mean, the 95th percentile, or the mean by the optimiser's formula."""
+"""The predicted measure: the mean, the 95th percentile, or the mean by the optimiser's formula."""
 
 
 class MapAbout(Document):
@@ -185,7 +185,7 @@ class NetworkViewRow(Document):
 
     @property
     def sends(self) -> bool:
-        """Whether it sends tensors between servers: on the idle link nobody else does."""
+        """True for one that sends tensors between servers: on the idle link nobody else does."""
         return self.idle.link > 0
 
 
@@ -355,8 +355,9 @@ class DecisionStudy(Document):
 
 
 Way = Literal["match", "completed", "table-mean", "random-reference", "nearest"]
-"""How a row is estimated: the matched reference row, the completed row itself, the mean of all reference
-rows, a random reference row; ``nearest``: the best reference row there is, with everything known."""
+"""The way to estimate a row: the matched reference row, the completed row itself, the mean of all reference
+rows, a random reference row; ``nearest``: the best reference row there is, with everything known.
+"""
 
 
 class EstimatorAbout(Document):

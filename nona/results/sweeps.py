@@ -9,7 +9,7 @@ from nona.results.document import Document, Estimate, Figure
 from nona.results.simulation import State
 
 Unit = Literal["fraction", "bandwidth", "time", "size", "rate", "count", "factor", "number"]
-"""What a swept number counts; values are in SI units."""
+"""The dimension of a swept number; values are in SI units."""
 
 
 TARGET = 0.99
@@ -46,7 +46,7 @@ class SweptPoint(Document):
 
     @property
     def steady(self) -> bool:
-        """Whether there is a steady state; a backlog at the end does not count against it."""
+        """True where there is a steady state; a backlog at the end does not count against it."""
         return self.state != "overloaded"
 
 
@@ -117,7 +117,7 @@ class SweepReport(Document):
 
 
 class SweepRequest(Document):
-    """What is swept: the key of the ``number``, its ``values``, the schedulers, the runs at each value.
+    """A sweep: the key of the ``number``, its ``values``, the schedulers, the runs at each value.
 
     ``edges``: look for each scheduler's edges of stability and for bends between the values. ``target``:
     the share of SLOs to keep.
@@ -162,7 +162,7 @@ class SweepGrid(Document):
 
 
 class GridRequest(Document):
-    """What is swept in two numbers: a sweep of the first at each of ``values`` of the ``second``."""
+    """A sweep in two numbers: a sweep of the first at each of ``values`` of the ``second``."""
 
     sweep: SweepRequest
     second: str

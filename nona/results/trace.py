@@ -33,14 +33,14 @@ class TraceEvent(Document):
 
 
 class TraceJobs(Document):
-    """How many jobs of a scheduler are in the trace, and how many were recorded."""
+    """The numbers of jobs of a scheduler in the trace, and of recorded ones."""
 
     shown: int
     recorded: int
 
 
 class TraceAbout(Document):
-    """Where a trace comes from; ``jobs`` is scheduler → how many of them are in it."""
+    """The source of a trace; ``jobs`` is scheduler → number of its jobs in the trace."""
 
     producer: str
     scenario: str

@@ -106,7 +106,7 @@ class JobOutcome(Document):
 
 
 class PolicyOutcome(Document):
-    """What one policy did to the measured jobs. Times in seconds; ``cost_usd`` per replication.
+    """The outcome of one policy for the measured jobs. Times in seconds; ``cost_usd`` per replication.
 
     ``slo_hit_rate`` is ``None`` where no job has a deadline. ``received_error`` is the mean over jobs of
     |time received − X|, as a share of the time that a job was there. ``decision_s``: seconds of one answer,
@@ -141,7 +141,7 @@ class PolicyOutcome(Document):
 
 
 class TrainingSetting(Document):
-    """What was run; ``modelled``: types of GPU whose rates are carried over from another type."""
+    """Setting of a run; ``modelled``: types of GPU whose rates are carried over from another type."""
 
     name: str
     jobs: int
@@ -180,7 +180,7 @@ class CountedJobOutcome(Document):
 
 
 class CountedOutcome(Document):
-    """What one schedule did. ``published_…``: what the authors' program gave on these jobs, or ``None``."""
+    """The outcome of one schedule. ``published_…``: of the authors' program on these jobs, or ``None``."""
 
     title: str
     jct_s: JctSummary
@@ -193,7 +193,7 @@ class CountedOutcome(Document):
 
 
 class CountedSetting(Document):
-    """What was run. ``workload``: ``tiresias`` or a file; ``options`` by schedule."""
+    """Setting of a run. ``workload``: ``tiresias`` or a file; ``options`` by schedule."""
 
     workload: str
     jobs: int
@@ -225,7 +225,7 @@ class Stay(Document):
 
 
 class PriorityRow(Document):
-    """Why a row ran, or did not, on a type in a round: π = X · W / τ and what decided.
+    """The reason why a row ran, or did not, on a type in a round: π = X · W / τ and what decided.
 
     ``share`` X, ``received_s`` τ, ``type_s`` W, ``deficit_s`` δ; ``why`` in words.
     """

@@ -119,7 +119,7 @@ def load_scenario(path: Path) -> Scenario:
 
 
 def read_scenario_bytes(path: Path) -> bytes:
-    """What the file at ``path`` holds, a text or a bundle."""
+    """Read the file at ``path``, a text or a bundle."""
     what = f"Scenario {str(path)!r}"
     try:
         return read_file(path, what, MOST_BUNDLE_BYTES, lambda text: ScenarioError([text]))
@@ -185,7 +185,7 @@ def parse_part(text: str, kind: type[P], what: str) -> P:
 
 
 def _only_follows(error: Any) -> bool:
-    """Whether "too short" is reported only because entries of the list are themselves wrong."""
+    """Return whether "too short" is reported only because entries of the list are themselves wrong."""
     return bool(error["type"] == "too_short" and len(error["input"]) >= error["ctx"]["min_length"])
 
 

@@ -1,4 +1,4 @@
-"""What a scenario's text may be: limits, plain data only, bounded YAML.
+"""Limits on a scenario's text: its size, plain data only, bounded YAML.
 
 Measured on two shared cores with YAML of 50,000 numbers and of 75,000 nodes in block style: 19 to 28 µs
 and at most 520 bytes of memory per value while it is read. A text at the limits takes about 6 s.
@@ -179,7 +179,7 @@ class _PlainLoader(_Loader):  # type: ignore[misc, valid-type]
 
 
 def load_yaml(text: str, what: str = "Scenario") -> object:
-    """What the text holds; ``what`` is its name in errors.
+    """Parse the text into plain data; ``what`` is its name in errors.
 
     Raises
     ------

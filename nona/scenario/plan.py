@@ -67,7 +67,7 @@ def _link_entry(value: object) -> object:
 
 
 def _after(sign: str, key: str, text: str) -> dict[str, str]:
-    """What follows a sign; where the sign stands with nothing after it, that is refused, not left out."""
+    """Return the entry after a sign; an empty text after it stays, to be refused."""
     return {key: text.strip()} if sign else {}
 
 
@@ -87,7 +87,7 @@ class OfferSpec(Part):
 
 
 class TargetSpec(Part):
-    """What is asked for one model: a share of hits of its SLO, percentiles below bounds; all must hold.
+    """Targets of one model: a share of hits of its SLO, percentiles below bounds; all must hold.
 
     Without any of them nothing is asked of the model.
     """
@@ -106,7 +106,7 @@ class LinkOfferSpec(Part):
 
 
 class WattsSpec(Part):
-    """What a GPU draws in watts, idle and busy."""
+    """The power of a GPU in watts, idle and busy."""
 
     idle: Annotated[float, Field(ge=0, le=1e6)]
     busy: Annotated[float, Field(ge=0, le=1e6)]
@@ -143,7 +143,7 @@ Survival = Literal["nothing", "server", "rack"]
 
 
 class PlanSpec(Part):
-    """What to buy. ``hit`` is asked of every model with an SLO that ``targets`` does not name.
+    """A purchase plan. ``hit`` is the target of every model with an SLO that ``targets`` does not name.
 
     ``offers`` empty: what the cluster has now. ``mixed``: also some servers of one offer and some of
     another. ``survive``: the targets must also hold without any one server, or any one rack.

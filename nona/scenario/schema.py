@@ -38,7 +38,7 @@ from nona.scenario.values import (
 
 
 class GivenSpec(Part):
-    """What the times in a model's file hold for.
+    """The device and conditions of the times in a model's file.
 
     ``device``: on which they hold, in place of what the file says (``any``: the same everywhere);
     ``factors``: how much longer they are on another device, slice or share, in place of the modelled ratio.
@@ -53,7 +53,7 @@ def _given_entry(value: object) -> object:
 
 
 class CostSpec(Part):
-    """How operators are timed: software stack, precision, and measured times that win.
+    """Settings of operator times: software stack, precision, and measured times that win.
 
     ``given`` (a workload row's model → device, or device and factors) says what the times in its file
     hold for.
@@ -68,7 +68,7 @@ class CostSpec(Part):
 
 
 class ArrivalsSpec(Part):
-    """How queries arrive; ``trace`` names a CSV file of time stamps or of counts per minute.
+    """The arrivals of queries; ``trace`` names a CSV file of time stamps or of counts per minute.
 
     ``scale_to_rate`` stretches the trace to the row's rate; without it the trace keeps its own, times
     ``speed``, which a factor on the load changes. ``start`` and ``length`` choose a window of the trace.
@@ -101,7 +101,7 @@ class ArrivalsSpec(Part):
 
     @property
     def divided(self) -> bool:
-        """Whether only a window or a part of the trace is replayed."""
+        """True where only a window or a part of the trace is replayed."""
         return bool(self.start or self.length or self.share or self.column)
 
     @_model_validator(mode="after")

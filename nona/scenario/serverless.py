@@ -36,9 +36,9 @@ class LateRule:
     name, title, about
         As in the scenario file; what people read; what is done, in one clause.
     fastest
-        Whether such jobs get the fastest configuration instead of the cheapest.
+        True if such jobs get the fastest configuration instead of the cheapest.
     drops
-        Whether calls that cannot be in time any more leave the platform unserved.
+        True if calls that cannot be in time any more leave the platform unserved.
     """
 
     name: str
@@ -145,7 +145,7 @@ class FunctionSpec(Part):
 
 
 class ConfigurationsSpec(Part):
-    """What a batch may be given: every combination of the three."""
+    """The configurations of a batch: every combination of the three."""
 
     batch: Sizes = (1, 2, 3, 4, 6, 8, 12, 16)
     vcpus: Sizes = (1, 2, 3, 4, 6, 8, 12, 16)
@@ -163,7 +163,7 @@ class ConfigurationsSpec(Part):
 
 
 class SharingSpec(Part):
-    """How a GPU is shared: ``mode`` names one of :data:`nona.gpu_sharing.registry.WAYS`.
+    """The sharing of a GPU: ``mode`` names one of :data:`nona.gpu_sharing.registry.WAYS`.
 
     ``mig-counter``: vGPUs are a number that is free; ``mig-geometry``: they are MIG slices at legal places,
     created in ``reconfiguration`` seconds; ``mig-fixed``: the slices of the servers' ``mig``, never
@@ -233,7 +233,7 @@ class ContainersSpec(Part):
 
 
 class DispatchSpec(Part):
-    """Which invoker a batch goes to, and what happens when none has room.
+    """The choice of an invoker for a batch, and what happens when none has room.
 
     ``first`` and ``later`` are tried in their order, for an application's entry function and for others.
     After ``rechecks`` times without room the smallest configuration is forced. With ``blocking`` the

@@ -84,7 +84,7 @@ class ElasticSpec(Part):
 
     @property
     def shipped(self) -> bool:
-        """Whether the workload is one that ships.
+        """True for a workload that ships.
 
         >>> ElasticSpec(workload=2).shipped, ElasticSpec(workload="mine.csv").shipped
         (True, False)
@@ -173,7 +173,7 @@ class EstimatesSpec(Part):
 
 
 class MovesSpec(Part):
-    """What a change of GPUs costs: a checkpoint is saved, sent and loaded, then the job warms up.
+    """The cost of a change of GPUs: a checkpoint is saved, sent and loaded, then the job warms up.
 
     ``charge``: a policy's new answer is taken only if what it gains within ``horizon`` exceeds the steps that
     its moves lose, and a job that was moved keeps its GPUs until the move is at most the share ``overhead``
@@ -205,7 +205,7 @@ class FailuresSpec(Part):
 
 
 class RegionsSpec(Part):
-    """Which server groups (numbers from 0) are in which region, and the network between regions.
+    """The server groups (numbers from 0) of each region, and the network between regions.
 
     A job runs in one region at a time. ``move``: jobs go to another region when the planner says that it
     pays; otherwise its advice is only shown.

@@ -15,7 +15,7 @@ _NAME = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
 
 
 def quantity(dimension: Dimension) -> tuple[BeforeValidator, PlainSerializer]:
-    """How a file writes a quantity of a dimension, with its unit, and how it is read."""
+    """Return the parser and the formatter of a quantity of a dimension, with its unit."""
 
     def parse(value: object) -> float:
         try:
@@ -96,7 +96,7 @@ def named_entry(value: object) -> object:
 
 
 def named_text(value: Any) -> Any:
-    """How :func:`named_entry` reads it: the name, with options where there are some."""
+    """Format an entry for :func:`named_entry`: the name, with options where there are some."""
     return {value.name: value.options} if value.options else value.name
 
 

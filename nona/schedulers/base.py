@@ -1,4 +1,4 @@
-"""What a scheduler is: a decision function over arrays, its tables, its declaration.
+"""Interface of a scheduler: a decision function over arrays, its tables, its declaration.
 
 A decision function is pure: it reads arrays and writes into ``out``. It uses only what a compiler
 for numerical Python understands (arrays, named tuples of arrays, loops, scalars), so that one
@@ -43,7 +43,7 @@ Kind = Literal["bind", "pick", "configure", "allocate"]
 
 
 class NetworkView(IntEnum):
-    """What a scheduler may see of the network; each level includes those before it."""
+    """The part of the network that a scheduler may see; each level includes those before it."""
 
     N0 = 0  # nothing
     N1 = 1  # capacity and latency: the cost of a transfer in isolation
@@ -68,7 +68,7 @@ def card_rate(size_bytes: float, compute_s: float) -> float:
 
 
 class View(NamedTuple):
-    """What a decision sees at one instant. Fields above the declared level are ``nan``.
+    """The state of the cluster at one decision. Fields above the declared level are ``nan``.
 
     ``queue_length`` (E,) counts the tasks waiting, running or promised at each executor,
     background included; ``backlog_s`` (E,) is the modelled work in them, in seconds. Schedulers that
@@ -118,7 +118,7 @@ class Ready(NamedTuple):
 
 
 class Round(NamedTuple):
-    """What an ``allocate`` scheduler sees at a round: Q flows, i.e. query classes, and K executor classes.
+    """The input of an ``allocate`` scheduler at a round: Q flows, i.e. query classes, and K executor classes.
 
     Rounds are ``length_s`` apart; one without queries since the last and in the system is left out.
     ``offered`` (Q,) queries have arrived since the last round, ``completed`` (Q, K) were completed on
@@ -206,12 +206,12 @@ class Scheduler:
         ``(system, placement, options) -> Prepared``; ``placement`` is ``None`` unless
         ``needs_placement``; ``options`` is the scheduler's own entry in the scenario.
     reads_queues
-        Whether it reads ``queue_length`` or ``backlog_s`` (``pick`` always does).
+        True if it reads ``queue_length`` or ``backlog_s`` (``pick`` always does).
     rehearsals
         Ways of deciding of which studies take the one that is quickest in short simulations, where the
         scenario's entry does not settle it.
     takes_lists
-        Whether a ``bind`` decision works as well on lists in place of its tables, uniforms and
+        True if a ``bind`` decision works as well on lists in place of its tables, uniforms and
         ``out``: an engine in plain Python then hands it those, as their elements are read in a
         third of the time. It must neither slice nor compute with whole arrays.
     cautions
@@ -240,7 +240,7 @@ class Scheduler:
 
     @property
     def picks(self) -> bool:
-        """Whether it picks tasks when executors are free; all others decide at a job's arrival."""
+        """True for a scheduler that picks tasks for free executors; all others decide at a job's arrival."""
         return self.kind == "pick"
 
 
@@ -330,7 +330,7 @@ def server_of(executor_server: NDArray[np.int64], places: NDArray[np.int64], pla
 
 
 def _rows(query: QueryClass) -> list[set[tuple[int, int, float]]]:
-    """For each task: source, tensor and bytes of what it reads."""
+    """Return source, tensor and bytes of the inputs of each task."""
     graph = query.tasks
     rows: list[set[tuple[int, int, float]]] = [set() for _ in range(len(graph))]
     columns = (graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_tensor.tolist())

@@ -128,7 +128,7 @@ class _Run:
             self.busy.discard(e)
 
     def _send(self, now: float, size: float, here: int, there: int) -> float:
-        """When a message is delivered: its turn at each link in order, pipelined, and the latency."""
+        """Return when a message is delivered: its turn at each link in order, pipelined, plus the latency."""
         system = self.of.system
         path = (0,) if system.topology is None else system.topology.path(here, there)
         turn_s = end_s = now

@@ -1,4 +1,4 @@
-"""What the schedulers that pick tasks share: free executors, decisions without tables."""
+"""Common parts of the schedulers that pick tasks: free executors, decisions without tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the slides on Nona remark about how other systems see the network.
+"""Remarks of the slides on Nona about how other systems see the network.
 
 The remarks are those of the slides (CloudNet 2024). What the sources say comes from the systems' public
 programs where there is one, read and run; else from the papers, from memory.
@@ -40,13 +40,13 @@ class NetworkRemark:
     system
         The system's name.
     slides
-        What the slides say of what it sees of the network.
+        The slides' remark on its view of the network.
     source
-        What its source says.
+        The statement of its source.
     verdict
-        Whether the remark holds.
+        Judgement of the remark by the source.
     evidence
-        Where ``source`` was found.
+        Kind of the source.
     """
 
     scheduler: str

@@ -26,7 +26,7 @@ from nona.system import System
 
 
 class Walk(NamedTuple):
-    """Where a job stands, in seconds from now.
+    """The state of a job, in seconds from now.
 
     By slot: ``free_s``, when it is done with what the job gave it, −1 if nothing; ``kept_s`` the same
     where the sub-graph began. By task: ``end_s``, ``slot``. By tensor: ``server`` it was sent to last,
@@ -228,7 +228,7 @@ def link_wait_s(request_s: float, queue_s: float, x: Expected, live: int) -> flo
 
 
 def start_s(slot: int, ready_s: float, job: Job, w: Walk, s: Slots, x: Expected) -> float:
-    """When a task that is ready then starts in a slot, by the work that is known.
+    """Return the start of a task in a slot, by the work that is known; the task is ready at ``ready_s``.
 
     A queue is served in order of readiness, so what comes before ``ready_s`` goes first: where work
     waits now, ``busy_load`` seconds a second and the burst that the job may belong to. A task that is
@@ -273,7 +273,7 @@ EARLIEST_BACK = -3  # the same, with the way back to the root's server counted
 
 
 def ready_s(n: int, slot: int, job: Job, w: Walk, s: Slots, t: LiveTables, store: bool) -> float:
-    """When task number ``n`` (of all) has its inputs in a slot; ``store``: send them, else only ask."""
+    """Return when task number ``n`` (of all) has its inputs in a slot; ``store``: send them, else ask."""
     latest, here, x = 0.0, s.server[slot], t.expected
     held_s, last_s = w.sent[0], w.sent[1]
     for i in range(t.inputs[n], t.inputs[n + 1]):
@@ -306,7 +306,7 @@ def ready_s(n: int, slot: int, job: Job, w: Walk, s: Slots, t: LiveTables, store
 def _run_task(task: int, slot: int, job: Job, w: Walk, s: Slots, t: LiveTables) -> None:
     """Send a task its inputs and run it in a slot.
 
-    What its visit risks is added to the cost of the sub-graph, whatever branch it stands on: waits that
+    The risk of its visit is added to the cost of the sub-graph, whatever branch it stands on: waits that
     are rare and long add up at a join, where the mean of the longest is about the sum of the means.
     """
     n, x = t.tasks[job.query] + task, t.expected
@@ -454,7 +454,7 @@ def _with_quota(system: System, t: LiveTables) -> LiveTables:
 
 
 def idle_view(system: System) -> View:
-    """What a scheduler sees of a cluster without a job."""
+    """Return the view of a cluster without jobs."""
     n = system.executors
     return View(
         system.executor_server,

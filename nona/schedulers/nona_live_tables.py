@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 
 class Expected(NamedTuple):
-    """What is expected to happen while a job of one of Q query classes runs.
+    """Expectations while a job of one of Q query classes runs.
 
     Link: ``link_load`` and ``link_wait_s``, its utilisation and wait by background; ``senders``, queries per
     second that may be split, each of which waits for what is sent before it.
@@ -296,7 +296,7 @@ def _critical_share(query: QueryClass, graph: SubGraph) -> float:
 
 
 def _earliest_s(query: QueryClass) -> list[float]:
-    """When each task could start at the earliest, if messages and waits took no time."""
+    """Return the earliest start of each task, if messages and waits took no time."""
     time_s, at = query.tasks.compute_s.mean(axis=0), [0.0] * len(query.tasks)
     for i, before in enumerate(query.tasks.dag.predecessors):
         at[i] = max((at[p] + float(time_s[p]) for p in before), default=0.0)

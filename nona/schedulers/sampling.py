@@ -20,7 +20,7 @@ from nona.system import System
 
 
 class Used(NamedTuple):
-    """What a sub-graph uses already: the executor ``root``, and those of the parts ``begin``…``end``.
+    """Executors that a sub-graph uses already: the ``root``, and those of the parts ``begin``…``end``.
 
     ``clash``: some of the parts share a server, so that it must not be counted twice.
     """
@@ -49,7 +49,7 @@ def _rank_of(value: float, query: int, entry: int, left: int, t: Tables) -> int:
 
 
 def _is_new(part: int, view: View, t: Tables, out: Ints, used: Used, whole: bool) -> bool:
-    """Whether neither the root nor an earlier part stands on the executor (``whole``: server) of ``part``."""
+    """Return whether neither root nor an earlier part is on the executor (``whole``: server) of ``part``."""
     root = used.root
     e = out[t.task[t.tasks[part]]]
     server = view.executor_server[e]
@@ -63,7 +63,7 @@ def _is_new(part: int, view: View, t: Tables, out: Ints, used: Used, whole: bool
 
 
 def _free_in(base: int, size: int, view: View, t: Tables, out: Ints, used: Used, whole: bool) -> int:
-    """How many of the pool's ``size`` executors are unused, or stand on servers that are (``whole``)."""
+    """Count the pool's ``size`` executors that are unused; ``whole``: those on unused servers."""
     root, clash = used.root, used.clash
     left = size
     if whole:

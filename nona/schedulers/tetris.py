@@ -131,7 +131,6 @@ def _received(promised: float, capacity: float, a: float, wanted: float, penalty
 
 
 def _is_among(servers: Ints, server: int) -> bool:
-    """Whether a server is one of a few."""
     matches = 0
     for other in servers:
         matches += other == server
@@ -139,7 +138,7 @@ def _is_among(servers: Ints, server: int) -> bool:
 
 
 def has_room(promised: float, more: float, capacity: float) -> bool:
-    """Whether a card can be promised ``more``."""
+    """Return whether a card has ``more`` left to promise; the first promise may be of any size."""
     return promised == 0.0 or promised + more <= capacity
 
 

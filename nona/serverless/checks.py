@@ -1,7 +1,7 @@
-"""What every run tests on itself: counts, resources, money, queues, causes.
+"""Checks that every run makes on itself: counts, resources, money, queues, causes.
 
-The records say when each batch held what. What the engine added up as it went (areas, counts) must agree
-with what follows from them.
+The records state what each batch occupied and when. The areas and counts that the engine added up as it
+went must agree with them.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ def run_checks(system: ServerlessSystem, records: ServerlessRecords) -> tuple[Ch
 
 
 def ended_s(records: ServerlessRecords) -> Floats:
-    """(m,) When each batch ended; for one in flight, when the run stopped."""
+    """Return the end (m,) of each batch; for one in flight, the end of the run."""
     return ended_or_stopped(records.batches.ended_s, records.stopped_s)
 
 
 def _stage_joined_s(system: ServerlessSystem, records: ServerlessRecords) -> Floats:
-    """(n, S) When each call joined the queue of each stage; ``nan`` where it did not.
+    """Return the times (n, S) at which calls joined the queues of stages; ``nan`` where they did not.
 
     An entry stage's on arrival, another's when the last of its predecessors' batches ended.
     """
@@ -78,7 +78,7 @@ def _stage_joined_s(system: ServerlessSystem, records: ServerlessRecords) -> Flo
 
 
 def _conservation(system: ServerlessSystem, records: ServerlessRecords) -> Check:
-    """Every call is in one batch per stage at most, batches hold what calls say, and the end is the last."""
+    """Check that batches match calls, one a stage at most, and that a call completes with its last batch."""
     calls, of = records.calls, records.batches
     served = calls.batch[calls.batch >= 0]
     jobs_agree = np.array_equal(np.bincount(served, minlength=len(of.jobs)), of.jobs)
@@ -129,7 +129,7 @@ def _slots(records: ServerlessRecords) -> Check:
 
 
 def _money(system: ServerlessSystem, records: ServerlessRecords) -> Check:
-    """Σ over leases of (time in the window · price) is ∫ of what is held · price; so are both amounts."""
+    """Compare the vCPU and vGPU time, and their cost, summed over leases with the areas of the engine."""
     of, sums, prices = leases(records), records.sums, system.prices
     inside_s = overlap_s(of.from_s, of.to_s, sums.start_s, sums.end_s)
     vcpu_s = float(inside_s @ system.space.vcpus[of.configuration])

@@ -87,7 +87,7 @@ class Containers:
         )
 
     def idle(self, invoker: int, function: int) -> int:
-        """How many containers wait for a batch."""
+        """Return the number of containers that wait for a batch."""
         return len(self._kept[function][invoker].idle)
 
     def warm(self, function: int) -> Iterator[int]:
@@ -133,7 +133,7 @@ class Containers:
         return times
 
     def _room(self, invoker: int, function: int) -> bool:
-        """Whether there is room for one that starts ahead."""
+        """Return whether a container may start ahead; always, as memory is not limited."""
         return True
 
     def _check(self, kept: _Kept) -> Times:
@@ -271,7 +271,7 @@ class TrackedContainers(Containers):
             self._evicted.append(container)
 
     def lives(self, stopped_s: float) -> ContainerLives:
-        """What has been recorded until the run stopped; one that was to start later has no length."""
+        """Return all containers up to the end of the run; one that was to start later has no length."""
         return ContainerLives(
             invoker=np.array([i for i, _ in self._at], dtype=np.int64),
             function=np.array([f for _, f in self._at], dtype=np.int64),
@@ -333,7 +333,7 @@ class MemoryContainers(TrackedContainers):
         return self._resident(invoker) + self._needs[function] <= self._node[invoker]
 
     def has_room(self, invoker: int, function: int) -> bool:
-        """Whether a batch would get a container there: an idle one, or one for which others make room."""
+        """Return whether a batch would get a container: an idle one, or one for which others make room."""
         if self._kept[function][invoker].idle:
             return True
         return self._resident(invoker, idle_too=False) + self._needs[function] <= self._node[invoker]

@@ -1,4 +1,4 @@
-"""Which invokers are asked for room, and in which order: home, walk, rules.
+"""The order in which invokers are asked for room: home, walk, rules.
 
 A function's hash chooses its home, and a step that is coprime to the number of invokers n, so that
 
@@ -139,7 +139,7 @@ def candidates(
 
 
 def looks_for_slices(system: ServerlessSystem) -> bool:
-    """Whether invokers that need not make a slice come first: by ``ready_first``, where making takes time."""
+    """Return whether invokers that need make no slice come first: ``ready_first``, and making takes time."""
     sharing = system.sharing
     return system.dispatch.ready_first and WAYS.find(sharing.mode).sets_up and sharing.reconfiguration > 0
 

@@ -1,4 +1,4 @@
-"""What was held over time: GPUs, leases, instances, containers, memory."""
+"""Occupation over time: GPUs, leases, instances, containers, memory."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ class Held(Protocol):
 
     @property
     def invoker(self) -> NDArray[np.int64]:
-        """Where."""
+        """Numbers of the invokers."""
 
     @property
     def configuration(self) -> NDArray[np.int64]:
-        """What was asked for."""
+        """Numbers of the configurations that were asked for."""
 
     @property
     def slots(self) -> NDArray[np.int64]:
-        """What of the GPU is held."""
+        """The occupied slots of each GPU, as bits."""
 
 
 def held_vgpus(system: ServerlessSystem, batches: Held) -> NDArray[np.int64]:
-    """(m,) vGPUs that each batch held: what its configuration says, or all of its fixed slice."""
+    """Return the vGPUs (m,) of each batch: those of its configuration, or all of its fixed slice."""
     vgpus = system.space.vgpus[batches.configuration]
     if not WAYS.find(system.sharing.mode).fixed_layout:
         return vgpus
@@ -87,7 +87,7 @@ LeasesInts = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Leases:
-    """(k,) What was held, and from when to when; what is still held ends when the run stopped."""
+    """The k leases: place and period; one that lasts still ends with the run."""
 
     invoker: LeasesInts
     gpu: LeasesInts
@@ -120,7 +120,7 @@ def hourly_usd(system: ServerlessSystem, held: Leases) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Stood:
-    """What instances did in the measured window.
+    """Cost of instances in the measured window.
 
     ``cost`` (k,): US dollars of each for the time that it stood; ``busy`` (k,): those of them for the time
     in which it had a batch.
@@ -131,7 +131,7 @@ class Stood:
 
 
 def stood(system: ServerlessSystem, records: ServerlessRecords) -> Stood | None:
-    """What the instances of a run cost in the window; ``None`` where none stand."""
+    """Work out the cost of a run's instances in the window; ``None`` where none stand."""
     standing, of, sums = records.instances, records.batches, records.sums
     if standing is None:
         return None
@@ -145,7 +145,7 @@ def stood(system: ServerlessSystem, records: ServerlessRecords) -> Stood | None:
 
 @dataclass(frozen=True, slots=True)
 class StandingMeasures:
-    """Of the instances of a run, in its window.
+    """Measures of the instances of a run, in its window.
 
     ``instances``: how many stood on average; ``started``: how many were started; ``busy``: share of
     their cost for the time in which they had a batch.
@@ -169,7 +169,7 @@ class StandingSummary:
 
 
 def standing_measures(system: ServerlessSystem, records: ServerlessRecords) -> StandingMeasures | None:
-    """Of the instances of a run; ``None`` where none stand."""
+    """Measure the instances of a run; ``None`` where none stand."""
     cost, of, sums = stood(system, records), records.instances, records.sums
     if cost is None or of is None:
         return None
@@ -198,7 +198,7 @@ def summarise_standing(runs: Sequence[StandingMeasures]) -> StandingSummary | No
 
 @dataclass(frozen=True, slots=True)
 class ContainerTime:
-    """In the window of one run: seconds of all containers by what they did, and US dollars of waiting.
+    """Containers in the window of one run: seconds by activity, and US dollars of waiting.
 
     ``starting_s``: cold starts of batches and starts ahead; ``busy_s``: batches without their cold starts;
     where instances stand it is they that are meant, with a batch or without.
@@ -230,7 +230,7 @@ def pieces_of(
 def container_time(
     system: ServerlessSystem, records: ServerlessRecords, lives: ContainerLives
 ) -> ContainerTime:
-    """What containers did in the window of a run.
+    """Work out the time and the cost of containers in the window of a run.
 
     Waiting costs Σ over waits of (time in the window · price of the configuration that the container had
     last) · the share ``idle_cost``.
@@ -257,7 +257,7 @@ def container_time(
 
 @dataclass(frozen=True, slots=True)
 class MemoryUse:
-    """Of one run: shares of the nodes' memory, and containers that were removed to make room.
+    """Memory of one run: shares of the nodes' memory, and containers that were removed to make room.
 
     ``mean``: over the window and all nodes; ``most``: at any time on any node; ``evictions``: in the window.
     """

@@ -56,7 +56,7 @@ def measured_names() -> tuple[str, ...]:
 
 
 def measured_points(name: str) -> Points:
-    """What was measured of the network ``name``: seconds = batch / throughput.
+    """Return the measured points of the network ``name``: seconds = batch / throughput.
 
     Raises
     ------

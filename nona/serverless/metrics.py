@@ -1,4 +1,4 @@
-"""What was measured: of one run, whether it was steady, and with intervals over runs.
+"""Measures: of one run, whether it was steady, and with intervals over runs.
 
 The window is cut into 20 stretches of equally many arrivals; n₀ … n₂₀ calls are open at their ends. A run
 is *overloaded* when more than 2 % of the measured calls were still open when it was cut off, or when the
@@ -48,7 +48,7 @@ PERCENTILES = (5, 25, 50, 75, 95, 99)
 
 @dataclass(frozen=True, slots=True)
 class CallMeasures:
-    """Of measured calls. ``latency_s``: the mean, then the :data:`PERCENTILES`, of completed ones."""
+    """Measures of calls. ``latency_s``: the mean, then the :data:`PERCENTILES`, of completed ones."""
 
     calls: int
     completed: int
@@ -70,7 +70,7 @@ class CallMeasures:
 
 @dataclass(frozen=True, slots=True)
 class RunMeasures:
-    """Of one run; the fields are those of :class:`~nona.serverless.metrics.ServerlessSummary`."""
+    """Measures of one run; its fields are those of :class:`~nona.serverless.metrics.ServerlessSummary`."""
 
     all: CallMeasures
     applications: tuple[CallMeasures, ...]
@@ -139,7 +139,7 @@ def call_cost(system: ServerlessSystem, records: ServerlessRecords) -> Floats:
 
 
 def hits(system: ServerlessSystem, records: ServerlessRecords) -> Bools:
-    """(n,) Whether each call was complete within its SLO."""
+    """Return, by call (n,), whether it was complete within its SLO."""
     calls = records.calls
     slo_s = np.array([app.slo_s for app in system.applications])[calls.application]
     on_time: Bools = calls.completion_s - calls.arrival_s <= slo_s
@@ -227,7 +227,7 @@ def _open_calls(records: ServerlessRecords) -> NDArray[np.float64]:
 
 
 def ended_s(records: ServerlessRecords) -> NDArray[np.float64]:
-    """(n,) When each call was complete or was dropped; ``nan`` while it is open."""
+    """Return the time (n,) at which each call was complete or dropped; ``nan`` while it is open."""
     calls = records.calls
     return np.where(np.isnan(calls.completion_s), calls.dropped_s, calls.completion_s)
 
@@ -271,7 +271,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class ApplicationSummary:
-    """Of the calls of one application."""
+    """Summary of the calls of one application."""
 
     name: str
     slo_s: float
@@ -283,7 +283,7 @@ class ApplicationSummary:
 
 @dataclass(frozen=True, slots=True)
 class ContainerSummary:
-    """Of all containers: US dollars a call for executing and for waiting, shares of their time."""
+    """Summary of all containers: US dollars a call for executing and waiting, shares of their time."""
 
     executing_per_call_usd: Interval
     idle_per_call_usd: Interval
@@ -303,7 +303,7 @@ class MemorySummary:
 
 @dataclass(frozen=True, slots=True)
 class ServerlessSummary:
-    """Of one policy.
+    """Summary of one policy.
 
     Attributes
     ----------

@@ -44,7 +44,7 @@ DRAWS = 4096
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """What calls must cost, from draws of the noise.
+    """Bounds below the cost of calls, from draws of the noise.
 
     ``weight``, ``any_usd``, ``hit_usd``: (n,) of each draw its probability, the least cost without a
     limit (V0), and with the SLO kept (V), infinite where it cannot be kept. ``share`` of all calls are such.

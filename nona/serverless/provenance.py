@@ -1,7 +1,7 @@
-"""Where each default of the serverless model comes from, in one table.
+"""The origin of each default of the serverless model, in one table.
 
-Values are read from where they act, so that the table cannot drift from the program; only what stands in
-shipped scenarios and workflows has its value in the table, and a test compares them.
+Values are read where they act, so that the table cannot drift from the program; only values of shipped
+scenarios and workflows stand in the table, and a test compares them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a run leaves behind: calls, batches, containers, transfers.
+"""Records of a run: calls, batches, containers, transfers.
 
 Calls are numbered by arrival; *measured* are those that arrive in the window, which begins after the
 warm-up. Batches are numbered in the order in which they were dispatched. Times are seconds since the start.
@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 
 
 def ended_or_stopped(ended_s: Floats, stopped_s: float) -> Floats:
-    """When each ended; what had not ended (``nan``) lasted until the run stopped.
+    """Return the end of each; for one that had not ended (``nan``), the end of the run.
 
     >>> ended_or_stopped(np.array([1.0, np.nan]), 9.0).tolist()
     [1.0, 9.0]
@@ -128,7 +128,7 @@ def idle_pieces(lives: ContainerLives, stopped_s: float) -> ContainerPieces:
 
 
 def busy_pieces(container: Ints, from_s: Floats, ended_s: Floats, stopped_s: float) -> ContainerPieces:
-    """What has containers: all batches, or all instances that stood."""
+    """Return the pieces of all batches, or of all instances that stood."""
     return ContainerPieces(container, from_s, ended_or_stopped(ended_s, stopped_s))
 
 
@@ -142,7 +142,7 @@ def starting_pieces(lives: ContainerLives, busy: ContainerPieces, stopped_s: flo
 
 
 def gone_s(lives: ContainerLives, stopped_s: float) -> Floats:
-    """(n,) When each container was removed, or the run stopped."""
+    """Return the time (n,) at which each container was removed, or the end of the run."""
     return ended_or_stopped(lives.gone_s, stopped_s)
 
 
@@ -191,7 +191,7 @@ class LinkTransfers:
 
 @dataclass(frozen=True, slots=True)
 class TransferSummary:
-    """Of one policy's transfers over the network.
+    """Summary of one policy's transfers over the network.
 
     ``mean_s``: seconds of a transfer; ``wait_s``: how much of that it would not take alone; both over the
     batches of the window that fetched over the network. ``utilization``: L shares, background included.
@@ -341,7 +341,7 @@ class Refusal(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DispatchStory:
-    """How one batch came to its invoker; kept for the first batches of the window only."""
+    """Way of one batch to its invoker; kept for the first batches of the window only."""
 
     batch: int
     ranked: tuple[int, ...]

@@ -23,7 +23,7 @@ DEFAULT = RunOptions()
 
 @dataclass(frozen=True, slots=True)
 class ServerlessWork:
-    """What every process gets once; ``reporting``: whether progress is wanted."""
+    """Work that every process receives once; ``reporting``: whether progress is wanted."""
 
     system: ServerlessSystem
     policies: tuple[tuple[Policy, Options], ...]

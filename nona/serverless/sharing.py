@@ -19,7 +19,7 @@ def kinds_of_pool(system: ServerlessSystem) -> list[Pool]:
 
 
 def holdable(system: ServerlessSystem) -> NDArray[np.bool_]:
-    """(C,) Whether some invoker, when empty, takes the configuration under the scenario's way of sharing."""
+    """Return, by configuration (C,), whether some empty invoker takes it under the scenario's sharing."""
     pools = kinds_of_pool(system)
     return np.array([any(pool.fits(c) for pool in pools) for c in system.space.configurations])
 

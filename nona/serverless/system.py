@@ -96,7 +96,7 @@ class Application:
 
     @cached_property
     def is_chain(self) -> bool:
-        """Whether every stage follows the one before it and no other."""
+        """True where every stage follows the one before it and no other."""
         return all(self.dag.predecessors[s] == ((s - 1,) if s else ()) for s in range(self.stages))
 
     def longest_s(self, stage_s: NDArray[np.float64]) -> float:

@@ -1,1 +1,1 @@
-"""How the app is served: settings, who may come in, how a server ends and cleans up."""
+"""Service of the app: settings, admission of visitors, end and clean-up of a server."""

@@ -1,4 +1,4 @@
-"""Who may come in: allowed hosts and origins, and the password, hashed in a file.
+"""Admission of visitors: allowed hosts and origins, and the password, hashed in a file.
 
 A page elsewhere can make a browser send requests here: under a name of its own that it lets point to this
 machine (DNS rebinding), or from its own origin. Names that the server does not go by, and origins other
@@ -44,7 +44,7 @@ def host_name(host: str) -> str | None:
 
 
 def is_address(name: str) -> bool:
-    """Whether a name is an IP address.
+    """Return whether a name is an IP address.
 
     >>> is_address("192.168.0.7"), is_address("example.com")
     (True, False)
@@ -57,7 +57,7 @@ def is_address(name: str) -> bool:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether only this machine reaches the address that a server listens on.
+    """Return whether only this machine reaches the address that a server listens on.
 
     >>> is_loopback("localhost"), is_loopback("127.0.0.2"), is_loopback("0.0.0.0"), is_loopback("10.0.0.1")
     (True, True, False, False)
@@ -68,7 +68,7 @@ def is_loopback(address: str) -> bool:
 
 
 def host_allowed(host: str, allowed: Iterable[str], listening: str) -> bool:
-    """Whether a request may carry that ``Host``.
+    """Return whether a request may carry that ``Host``.
 
     Allowed are the names of this machine for itself, the address that the server listens on, and
     ``allowed`` (``*.example.com`` covers its sub-domains). A server on all addresses is reached by any of
@@ -92,7 +92,7 @@ def host_allowed(host: str, allowed: Iterable[str], listening: str) -> bool:
 
 
 def origin_allowed(origin: str | None, host: str, allowed: Iterable[str] = ()) -> bool:
-    """Whether a request from a page of that ``Origin`` may be answered: from the same host and port only.
+    """Return whether a request with that ``Origin`` may be answered: from the same host and port, or allowed.
 
     Programs that are no browser send none.
 
@@ -148,17 +148,17 @@ class Hashed:
     key: str
 
     def fits(self, password: str) -> bool:
-        """Whether it is the password of this hash; takes about 0.1 s."""
+        """Return whether it is the password of this hash; takes about 0.1 s."""
         digest = _scrypt(password, bytes.fromhex(self.salt), self.n, self.r, self.p)
         return hmac.compare_digest(digest.hex(), self.digest)
 
     def ticket(self, now: float | None = None) -> str:
-        """What a browser keeps after a login: when it ends, and a signature."""
+        """Return the text that a browser keeps after a login: the time of expiry, and a signature."""
         ends = str(int((time.time() if now is None else now) + DAYS * 86400))
         return f"{ends}.{self._signature(ends)}"
 
     def admits(self, ticket: str, now: float | None = None) -> bool:
-        """Whether the ticket was made here and has not ended."""
+        """Return whether the ticket was made here and has not expired."""
         ends, _, signature = ticket.partition(".")
         if not (ends.isascii() and ends.isdecimal() and len(ends) <= 15 and signature.isascii()):
             return False

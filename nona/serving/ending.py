@@ -1,4 +1,4 @@
-"""How a server ends and cleans up: signals, temporary folders, memory given back.
+"""End and clean-up of a server: signals, temporary folders, memory given back.
 
 A root is named ``nona-<pid>-<random>`` and holds a file ``owner``, which its process keeps locked: the system
 releases the lock however the process ends, and the numbers of processes need not be compared, which differ
@@ -36,7 +36,7 @@ Action = Callable[[], object]
 
 
 class Ending:
-    """What must be done before the server's process ends, in the order in which it was added.
+    """Actions before the server's process ends, in the order in which they were added.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class Ending:
 
 @cache
 def ending() -> Ending:
-    """That of this process."""
+    """Return the ending of this process."""
     return Ending()
 
 
@@ -218,7 +218,7 @@ def sweep(parent: Path | None = None) -> int:
 
 
 def _left_behind(path: Path) -> bool:
-    """Whether nobody uses a root any more."""
+    """Return whether nobody uses a root any more."""
     about = path.lstat()
     if not stat.S_ISDIR(about.st_mode) or (hasattr(os, "getuid") and about.st_uid != os.getuid()):
         return False

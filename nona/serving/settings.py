@@ -24,14 +24,14 @@ LOOPBACK_PEERS = ("127.0.0.1", "::1")
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """How one server answers.
+    """Settings of one server.
 
     Parameters
     ----------
     data
         Folder in which workspaces are kept.
     persist
-        Whether workspaces are kept on disk.
+        True if workspaces are kept on disk.
     hosts
         Names under which browsers reach the server, beside those of this machine itself.
     password_file
@@ -43,7 +43,7 @@ class Serving:
     store
         Folder of the data base of saved items; ``None``: ``data``.
     shared_store
-        Whether everybody sees all saved items.
+        True if everybody sees all saved items.
 
     Examples
     --------
@@ -64,7 +64,7 @@ class Serving:
 
     @property
     def guarded(self) -> bool:
-        """Whether a visitor must say who he is."""
+        """True where visitors must identify themselves."""
         return self.password_file is not None or bool(self.user_header)
 
     def environment(self) -> dict[str, str]:
@@ -101,7 +101,7 @@ class Serving:
 
 
 def data_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where a person's work is kept: ``$NONA_DATA_DIR``, or the user's own folder for data.
+    """Return the folder of a person's work: ``$NONA_DATA_DIR``, or the user's own folder for data.
 
     >>> data_folder({"NONA_DATA_DIR": "/srv/nona"}).as_posix()
     '/srv/nona'
@@ -113,7 +113,7 @@ def data_folder(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def store_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where saved items are kept: ``$NONA_STORE``, or :func:`data_folder`.
+    """Return the folder of saved items: ``$NONA_STORE``, or :func:`data_folder`.
 
     >>> store_folder({"NONA_DATA_DIR": "/srv/nona"}).as_posix(), store_folder({"NONA_STORE": "/a"}).as_posix()
     ('/srv/nona', '/a')

@@ -1,4 +1,4 @@
-"""Whether simulation and theory agree on a known system, and what such a system is."""
+"""Agreement of simulation and theory on known systems, and the description of such a system."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Expected:
 
     @property
     def exact(self) -> bool:
-        """Whether theory gives a number, not only bounds."""
+        """True where theory gives a number, not only bounds."""
         return self.low_s == self.high_s
 
 
@@ -61,7 +61,7 @@ class RunLength:
 
 @dataclass(frozen=True, eq=False)
 class KnownSystem:
-    """A system, how to run it, and its known results.
+    """A system, its runs, and its known results.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ def exactly(
 
 
 def run_length(load: float, share: float = 1.0) -> RunLength:
-    """How long to run at a load; ``share`` of the jobs visit a typical station, or are of a typical class.
+    """Return the length of a run at a load; ``share`` of the jobs visit a station, or are of a class.
 
     Runs grow with the load, as the correlation of waits does, at least roughly.
 
@@ -160,7 +160,7 @@ def system_of(
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How much is simulated.
+    """Size of the simulation.
 
     ``scale`` multiplies the measured jobs of every run; ``level`` is the probability with which
     each single interval covers the mean of a simulator that is right.
@@ -192,7 +192,7 @@ class Agreement:
 
     @property
     def agrees(self) -> bool:
-        """Whether the interval meets theory."""
+        """True where the interval meets theory."""
         return self.simulated.low <= self.expected.high_s and self.simulated.high >= self.expected.low_s
 
     def told_apart(self) -> tuple[str, ...]:

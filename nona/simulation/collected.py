@@ -1,4 +1,4 @@
-"""What is recorded of the jobs of a run: one by one, or added up with a quantile sketch.
+"""Records of a run's jobs: one by one, or added up with a quantile sketch.
 
 Jobs lie in blocks of consecutive numbers. A block is folded into the sums, and dropped, once all
 before it are folded and nothing more can change it. So the outcome does not depend on the pieces in
@@ -93,7 +93,7 @@ class QuantileSketch:
         return self._ordered(low) * (1 - (h - low)) + self._ordered(min(low + 1, n - 1)) * (h - low)
 
     def above(self, value: float) -> int:
-        """How many values lie above ``value``, to :data:`RELATIVE_ERROR`: those in later buckets.
+        """Count the values above ``value``, to :data:`RELATIVE_ERROR`: those in later buckets.
 
         >>> QuantileSketch().added([1.0, 2.0, 4.0]).above(2.0)
         1
@@ -181,7 +181,7 @@ class Tally:
 
 
 def in_time(times_s: NDArray[np.float64], bound_s: float | NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which times are at most the bound, where none is late by rounding alone.
+    """Return, by time, whether it is at most the bound; none is late by rounding alone.
 
     >>> took_s = np.array([3.12, 3.121]) - 3.1
     >>> (took_s <= 0.02).tolist(), in_time(took_s, 0.02).tolist()
@@ -252,7 +252,7 @@ class Busy:
 
     @property
     def known(self) -> bool:
-        """Whether anything was told."""
+        """True where shares were reported."""
         return len(self.executors) > 0
 
 
@@ -261,7 +261,7 @@ UNKNOWN = Busy(np.zeros(0), np.zeros(0))
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is: share of its jobs completed, measured jobs completed since the last call, loads."""
+    """Progress of a run: share of its jobs completed, measured jobs completed since the last call, loads."""
 
     fraction: float
     query: Whole
@@ -443,7 +443,7 @@ class Collector:
         return measured
 
     def progress(self, busy: Busy = UNKNOWN) -> Progress:
-        """How far the run is, with the measured jobs completed since the last call."""
+        """Return the progress of the run, with the measured jobs completed since the last call."""
         size, fresh = self.size, self._fresh
         self._fresh = []
         share = (min(size.first, self._completed) + self._measured) / (size.first + size.jobs)
@@ -488,7 +488,7 @@ class Collector:
         self._traced_arrival_s[begin:end] = block.arrival_s[self._traced[begin:end] - base]
 
     def finish(self) -> Collected:
-        """Fold what is left; the run must have reached the last measured arrival."""
+        """Fold the rest; the run must have reached the last measured arrival."""
         while self._folded in self.blocks:
             self._fold(self.blocks[self._folded])
         return Collected(

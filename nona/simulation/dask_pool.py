@@ -39,7 +39,7 @@ _ADDRESS = re.compile(
 
 
 def check_address(address: str, timeout_s: float = ANSWER_S) -> None:
-    """Raise at once for what is no address, and within ``timeout_s`` where no scheduler answers.
+    """Raise at once if the address is none, and within ``timeout_s`` where no scheduler answers.
 
     Over TLS only the connection is tried: the server waits for the client there.
 
@@ -163,7 +163,7 @@ class DaskPool(Generic[P, R]):
         on_end: OnEnd[R],
         found: dict[Key, R],
     ) -> None:
-        """Run ``keys`` and fill in what is found; not found is what was lost with the work itself."""
+        """Run ``keys`` and fill in ``found``; keys lost with the work itself stay out."""
         study, events = uuid.uuid4().hex, SimpleQueue[tuple[Key, Any]]()
 
         def hear(event: Any) -> None:
@@ -256,7 +256,7 @@ def _work(worker: Any, payload: bytes) -> Work[Any, Any]:
 
 
 def no_report(fraction: float, result: object) -> None:
-    """That a run goes on, and nothing else."""
+    """Report that a run goes on, and nothing else."""
 
 
 def simulation_report(fraction: float, records: Records | None) -> Progress:

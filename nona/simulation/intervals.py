@@ -49,7 +49,7 @@ class Interval:
         return self.half_width / abs(self.mean) if self.mean else math.inf
 
     def covers(self, value: float) -> bool:
-        """Whether ``value`` lies within; ``False`` where there is no interval."""
+        """Return whether ``value`` lies within; ``False`` where there is no interval."""
         return self.low <= value <= self.high
 
 
@@ -102,7 +102,7 @@ def student(degrees: float, level: float) -> float:
 
 
 def values_needed(width: float, n: int, most: int = 1000) -> int | None:
-    """How many values make the 95 % interval of their mean no wider than the mean; ``None`` beyond ``most``.
+    """Return the number of values whose 95 % interval is no wider than their mean; ``None`` beyond ``most``.
 
     Formula: the least m > n with t(m−1)/√m ≤ t(n−1)/√n / w.
 
@@ -175,7 +175,7 @@ class Percentile:
 
     @property
     def half_width(self) -> float:
-        """Of its interval; ``nan`` where there is none."""
+        """Half-width of its interval; ``nan`` where there is none."""
         return self.interval.half_width
 
 
@@ -232,7 +232,7 @@ def percentile_of(found: Sequence[float], why: Percentile, level: float = 0.95) 
 
 
 def too_few_jobs(completed: Sequence[int], percent: float) -> Percentile:
-    """What must be withheld of a percentile when replications completed so many jobs."""
+    """Return an empty percentile, with the reason where jobs are too few for it or for its interval."""
     fewest, needed = min(completed), jobs_needed(percent)
     per = "per replication" if len(completed) > 1 else "in the one run"
     there = f"there are {fewest:,}"
@@ -352,7 +352,7 @@ class PairedDifference:
 
     @property
     def is_clear(self) -> bool:
-        """Whether the interval excludes 0."""
+        """True where the interval excludes 0."""
         return not math.isnan(self.difference.half_width) and not self.difference.covers(0.0)
 
 
@@ -430,7 +430,7 @@ class Ratio:
 
     @property
     def is_clear(self) -> bool:
-        """Whether the interval excludes 1."""
+        """True where the interval excludes 1."""
         return self.low > 1 or self.high < 1
 
 

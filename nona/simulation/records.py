@@ -1,4 +1,4 @@
-"""What a run leaves behind: times, loads, intervals of a few jobs, checks on itself."""
+"""Records of a run: times, loads, intervals of a few jobs, checks on itself."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def pieces(value: Any) -> Iterator[bytes]:
 
 @dataclass(frozen=True, eq=False)
 class RawRun:
-    """What an engine hands over; everything in :class:`Records` is computed from it.
+    """Result of an engine; everything in :class:`Records` is computed from it.
 
     ``collected`` holds the jobs. ``open_at`` (21,) counts the jobs in the system just before the
     arrivals of :meth:`~nona.simulation.sizes.RunSize.marks`. ``*_busy_s`` is the length of the busy
@@ -226,7 +226,7 @@ def _conservation(raw: RawRun) -> Check:
 
 
 def _busy_time(name: str, busy_s: Seconds, work_s: Seconds, raw: RawRun) -> Check:
-    """Of every single resource."""
+    """Check the busy time of every single resource."""
     worst_s = float(np.max(np.abs(busy_s - work_s)))
     ok = worst_s <= TOLERANCE * max(raw.end_s, 1e-300) + CLOCK_S
     return Check(f"work of {name}", ok, f"busy {busy_s.sum():.6g} s, services done {work_s.sum():.6g} s")

@@ -21,7 +21,7 @@ from nona.system import System
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """What every worker gets once; ``reporting``: whether progress is wanted."""
+    """Work that every worker receives once; ``reporting``: whether progress is wanted."""
 
     system: System
     schedulers: tuple[tuple[Scheduler, Prepared], ...]
@@ -38,7 +38,7 @@ class Runs:
 
 @dataclass(frozen=True, slots=True)
 class ReplicationProgress:
-    """What one run reported, and how far all runs are together.
+    """Report of one run, with the progress of all runs together.
 
     ``fraction`` is the share of all runs' jobs that is done; ``run`` the report of the run of
     ``scheduler`` in ``replication``, with the measured jobs that it completed since its last one.

@@ -67,12 +67,14 @@ class Rounds:
 
     @property
     def next_s(self) -> float:
-        """When the next round is."""
+        """The time of the next round."""
         return self._number * self._round_s
 
     def left_out(self, totals: FlowTotals, next_event_s: float) -> bool:
-        """Whether there is nothing to see at the next round; then ``next_s`` is that of a later one, at most
-        one round after the next event."""
+        """Return whether the next round has nothing to see.
+
+        Then ``next_s`` is that of a later round, at most one round after the next event.
+        """
         seen, before = totals, self._before
         happened = (seen.offered > before.offered).any() or (seen.completed > before.completed).any()
         if happened or seen.offered.sum() > seen.completed.sum():

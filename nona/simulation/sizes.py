@@ -1,4 +1,4 @@
-"""How long a run is: warm-up, cohort, the cap on its tail, and which jobs are traced."""
+"""Length of a run: warm-up, cohort, the cap on its tail, and the traced jobs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class RunSize:
         return self.first + (2 * steps * (self.jobs - 1) + MARKS) // (2 * MARKS)
 
     def too_long(self, number: int, since_last_s: float) -> bool:
-        """Whether to stop before job ``number``, which arrives ``since_last_s`` after the cohort."""
+        """Return whether to stop before job ``number``, which arrives ``since_last_s`` after the cohort."""
         late = number - self.first - self.jobs
         return late >= self.tail_jobs and (since_last_s > self.tail_s or late >= TAIL_FACTOR * self.tail_jobs)
 

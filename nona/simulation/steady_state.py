@@ -1,4 +1,4 @@
-"""Where the warm-up ends (MSER-5), and whether a run had a steady state.
+"""End of the warm-up (MSER-5), and the test of a run's steady state.
 
 All schedulers must be measured on the same jobs, so there is one cut for all: the latest of
 theirs. It is found on pilot runs of their own random streams, so that the runs that are measured
@@ -33,7 +33,7 @@ PILOT_FIRST = 1_000_000  # number of the first pilot replication, far from those
 
 @dataclass(frozen=True, eq=False)
 class Truncation:
-    """Where MSER-5 cuts one series.
+    """Cut of one series by MSER-5.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ def _shares(raw: RawRun) -> NDArray[np.float64]:
 
 
 def _by_chance(system: System, raw: RawRun, links: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(L,) How much of each link's load may be chance: which of many links a message crosses is drawn.
+    """Bound each link's load (L,) by chance: which of many links a message crosses is drawn.
 
     The bytes B of independent jobs, each of at most M, have a variance of at most M·E[B]; with the
     total given, of M·E[B]·(1 − share). Background is in ``links`` but not drawn here; that errs on

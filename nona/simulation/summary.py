@@ -1,4 +1,4 @@
-"""What was measured of a scheduler's runs: summary, difference from another's, precision.
+"""Summary of a scheduler's runs, difference from another's, precision.
 
 Recorded jobs are used one by one where all are recorded. Where records are thinned the sums over
 all jobs give means and shares, the sketch of all jobs percentiles (to its stated error); only how
@@ -393,7 +393,7 @@ RunMore = Callable[[int, int], Runs]
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """How precise the means are.
+    """Precision of the means.
 
     Attributes
     ----------
@@ -447,7 +447,7 @@ def precision_of(means: Mapping[str, ArrayLike], target: float, overloaded: Sequ
 
 
 def next_count(found: Precision, at_most: int) -> int:
-    """Replications at the next look: what the widest interval predicts, at most twice as many.
+    """Return the replications at the next look, as the widest interval predicts, at most twice as many.
 
     A half-width shrinks like 1/√n, so n·(relative/bound)² should do.
 

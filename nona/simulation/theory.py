@@ -1,4 +1,4 @@
-"""What queueing theory says of small systems, to hold the simulation against."""
+"""Results of queueing theory for small systems, to compare the simulation with."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def priority_jct_s(streams: Sequence[Stream]) -> tuple[float, ...]:
 
 
 def _stable_classes(utilization: Sequence[float]) -> int:
-    """How many classes, from the first, are offered less than the whole server together."""
+    """Count the classes, from the first, that are offered less than the whole server together."""
     total = 0.0
     for number, own in enumerate(utilization):
         total += own

@@ -109,7 +109,7 @@ def _records(data: bytes, filename: str) -> Iterator[tuple[int, object]]:
 
 
 def _guidellm_requests(benchmarks: list[object]) -> list[object]:
-    """When the requests of all runs started, whether they succeeded or not, without those never sent."""
+    """Return the start times of all runs' requests, whether they succeeded or not, if they were sent."""
     rows: list[object] = []
     for number, benchmark in enumerate(benchmarks, 1):
         parts = benchmark.get("requests") if isinstance(benchmark, dict) else None
@@ -134,12 +134,12 @@ def _column_of(names: Sequence[str], where: Where | None, filename: str) -> int:
 
 
 def fits(row: Sequence[str], column: int, where: Where | None) -> bool:
-    """Whether a row has the value that ``where`` names."""
+    """Return whether a row has the value that ``where`` names."""
     return where is None or (column < len(row) and row[column].strip() == where[1])
 
 
 def _is_value(text: str) -> bool:
-    """Whether a cell holds a number or a timestamp."""
+    """Return whether a cell is a number or a timestamp."""
     if _STAMP.match(text):
         return True
     try:
@@ -294,7 +294,7 @@ def _column_without_header(row: Sequence[str], filename: str) -> int:
 def read_times(
     data: bytes, filename: str, *, where: Where | None = None, clock: Clock = BY_HEADER
 ) -> NDArray[np.float64]:
-    """A table with a column of times: the one that its name tells, the only one without a header.
+    """Read a table with a column of times: the one that its name marks, the only one without a header.
 
     >>> read_times(b"id,time\\n7,3\\n8,1.5\\n", "t.csv").tolist()
     [0.0, 1.5]
@@ -310,7 +310,7 @@ def read_times(
 
 
 def _is_header(row: Sequence[str]) -> bool:
-    """Whether a row has words, and no cell of it is a number or a time."""
+    """Return whether a row has words, and no cell of it is a number or a time."""
     return any(c.isalpha() for c in "".join(row)) and not any(_is_value(cell.strip()) for cell in row)
 
 

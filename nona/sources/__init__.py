@@ -1,1 +1,1 @@
-"""Where models, tables and scenarios come from: samples, the scenario itself, files."""
+"""Sources of models, tables and scenarios: samples, the scenario itself, files."""

@@ -118,7 +118,7 @@ def _costed_model(training: TrainingSpec, job: TrainingJobSpec) -> str:
 
 
 def is_file(scenario: Scenario, model: str) -> bool:
-    """Whether a model is to be read from a file."""
+    """Return whether a model is to be read from a file."""
     return model not in scenario.models and model not in sample_names()
 
 
@@ -209,7 +209,7 @@ class Sources:
     base
         Folder that relative paths start from; ``None``: no files at all.
     confined
-        Whether only plain names of files in ``base`` are allowed.
+        True if only plain names of files in ``base`` are allowed.
     held
         Files in memory by name, which are those of a bundle; they come first.
     """
@@ -235,7 +235,7 @@ class Sources:
             raise GraphError(f"File {name!r}: it is not here; {self._remedy()}.") from None
 
     def is_sample(self, name: str) -> bool:
-        """Whether ``name`` is that of a shipped model."""
+        """Return whether ``name`` is that of a shipped model."""
         return name in sample_names()
 
     def model(
@@ -281,7 +281,7 @@ class Sources:
         return [f"{place}: {name!r} is not a file here{hint}; {self._remedy()}."]
 
     def _remedy(self) -> str:
-        """How to get a file that is missing."""
+        """Name the remedy for a missing file."""
         first = "upload it" if self.confined else "put it beside the scenario"
         return f"{first}, or open the scenario's bundle (.nona.zip), which contains its files"
 

@@ -113,7 +113,7 @@ def shipped_scenario(name: str) -> Scenario:
 
 @cache
 def scenario_families() -> Mapping[str, tuple[str, ...]]:
-    """What a scenario is about → the shipped ones: queries, what to buy, serverless workflows, training.
+    """Group the shipped scenarios by topic: queries, what to buy, serverless workflows, training.
 
     >>> scenario_families()["Training"][0]
     'deadlines_at_least_cost'
@@ -158,7 +158,7 @@ def description(name: str) -> str:
 
 @cache
 def scenario_description(name: str) -> str:
-    """What the shipped scenario ``name`` is for, in a sentence or two.
+    """Describe the purpose of the shipped scenario ``name`` in a sentence or two.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What an item holds: its kind, its bundle and result packed, its row in the data base."""
+"""Contents of an item: its kind, its bundle and result packed, its row in the data base."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class SavedKind:
     Attributes
     ----------
     name, noun
-        What it is filed under, and what people call it.
+        Key of the kind, and its name for people.
     result
         The type of its result, a :class:`~nona.results.document.Document`.
     facts
@@ -58,7 +58,7 @@ class SavedKind:
         return document
 
     def facts_of(self, result: Document) -> SavedFacts:
-        """What a result says of itself."""
+        """Return the facts of a result for searches and lists."""
         facts: SavedFacts = _named(self.facts)(result)
         return facts
 
@@ -135,7 +135,7 @@ class Contents:
             ) from None
 
     def facts(self) -> SavedFacts:
-        """What the result says of itself; :class:`StoreError` where it contradicts itself."""
+        """Return the facts of the result; :class:`StoreError` where it contradicts itself."""
         kind, result = SAVED_KINDS.find(self.kind), self.answer()
         try:
             return kind.facts_of(result)
@@ -220,7 +220,7 @@ LISTED = "id, owner, kind, name, note, saved_at, imported, size_bytes, facts"
 
 @dataclass(frozen=True, slots=True)
 class NewItem:
-    """What is to be saved: name and note, the contents, what the result says of itself."""
+    """An item to save: name and note, the contents, the facts of the result."""
 
     name: str
     note: str
@@ -269,7 +269,7 @@ def item_of(row: tuple[object, ...], is_mine: Callable[[object], bool]) -> Saved
 
 
 def holds(item: SavedItem, search: str) -> bool:
-    """Whether every word of ``search`` is in the name, the note, the schedulers or the models."""
+    """Return whether every word of ``search`` is in the name, the note, the schedulers or the models."""
     facts = item.facts
     words = (item.name, item.note, facts.scenario, *facts.schedulers, *facts.models)
     text = "\n".join(words).casefold()

@@ -183,7 +183,7 @@ class Database:
 
 
 def _is_there(path: Path) -> bool:
-    """Whether the file is there; ``OSError`` where that cannot be seen, as in a folder closed to us."""
+    """Return whether the file exists; ``OSError`` where that cannot be seen, as in a folder closed to us."""
     try:
         path.lstat()
     except FileNotFoundError:
@@ -206,7 +206,7 @@ def _use_log(connection: sqlite3.Connection) -> None:
 
 
 def _trouble(error: Exception) -> str:
-    """What is wrong, and the remedy."""
+    """Describe the error of the data base and its remedy."""
     code, reason = _code(error), " ".join(str(error).split())
     if code in _BUSY:
         return f"another server has been writing for {WAIT_S:g} s ({reason}); try again"

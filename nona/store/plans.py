@@ -90,7 +90,7 @@ def _row(subject: str, measure: str, unit: Unit, values: Sequence[Estimate]) -> 
 
 
 def change(before: Estimate, after: Estimate) -> Estimate:
-    """What was added, with an interval where both have one.
+    """Return the difference ``after`` − ``before``, with an interval where both have one.
 
     Formula: with values a, b and intervals [l, u], the difference d = b − a lies within
     d − √((b − l_b)² + (u_a − a)²) and d + √((u_b − b)² + (a − l_a)²) (Newcombe 1998, for estimates that do
@@ -110,7 +110,7 @@ def change(before: Estimate, after: Estimate) -> Estimate:
 
 
 def _note(first: PlanOutcome, plan: PlanOutcome) -> str:
-    """How far two answers can be compared."""
+    """List the differences that limit the comparison of two answers."""
     notes = []
     if first.report.currency != plan.report.currency:
         notes.append(f"its currency is {plan.report.currency}, so that costs are not compared")

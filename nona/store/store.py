@@ -51,7 +51,7 @@ def _now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """What one owner sees of a data base.
+    """The items of a data base that one owner sees.
 
     Parameters
     ----------
@@ -60,9 +60,9 @@ class Store:
     owner
         Whose items are saved and changed.
     everyone
-        Whether the items of others are seen too; they can be duplicated, not changed.
+        True where the items of others are visible too; they can be duplicated, not changed.
     master
-        Whether they can also be changed, as by who has the file.
+        True where those can also be changed, as by the owner of the file.
     now
         The time.
     """
@@ -264,7 +264,7 @@ def compare(store: Store, ids: Sequence[str]) -> SavedComparison:
 
 
 def _changes(first: Opened, other: Opened) -> tuple[str, ...]:
-    """What differs in the second scenario, the files of both with it."""
+    """List the differences of the second scenario from the first, and of its files."""
     before, after = first.sources.held or {}, other.sources.held or {}
     files = [f"file {name} changed" for name in before if name in after and before[name] != after[name]]
     return (*scenario_changes(first.scenario, other.scenario), *files)

@@ -61,7 +61,7 @@ class StudyCache:
 
 
 def once_per_model(rows: Sequence[WorkloadRow], make: Callable[[WorkloadRow], T]) -> tuple[T, ...]:
-    """What ``make`` returns for every row, made once for rows of the same model, symbols and batch."""
+    """Return ``make(row)`` for every row, called once for rows of the same model, symbols and batch."""
     by_key: dict[tuple[object, ...], T] = {}
     keys = [(row.model, tuple(sorted(row.symbols.items())), row.batch) for row in rows]
     for key, row in zip(keys, rows, strict=True):

@@ -51,7 +51,7 @@ End = Callable[[tuple[float, float]], float]
 
 
 def _can_be_off(study: Study) -> bool:
-    """Whether any operator's time has an interval: given and measured times are taken at their word."""
+    """Return whether any operator's time is modelled: given and measured times are taken as exact."""
     return any(_is_modelled(c) for m in study.models for costed in m.costed for c in costed.costs)
 
 
@@ -152,13 +152,13 @@ def simulated_count(study: Study, target_hit: float, cache: StudyCache, check: C
 
 
 def _steady(answer: Answer, scheduler: str) -> SchedulerSummary | None:
-    """What a scheduler did, or ``None`` without a steady state."""
+    """Return a scheduler's summary; ``None`` if it is missing or overloaded."""
     summary = answer.summaries.get(scheduler)
     return None if summary is None or summary.state == "overloaded" else summary
 
 
 def _ratios(runs: Sequence[Records], slo_s: Sequence[float | None]) -> list[list[NDArray[np.float64]]]:
-    """Of every model with an SLO and every run, its jobs' times over the SLO; ``nan`` for unfinished ones."""
+    """Return, by model with an SLO and run, its jobs' times over the SLO; ``nan`` for unfinished ones."""
     limits = {j: s * (1 + ROUNDING) for j, s in enumerate(slo_s) if s is not None}
     return [[run.completion_time_s[run.query == j] / s for run in runs] for j, s in limits.items()]
 
@@ -189,7 +189,7 @@ _TIMES: Mapping[End | None, str] = {None: "", min: ", short times", max: ", long
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked: the share of misses allowed, the group, the most servers, and the scheduler."""
+    """Request of a search: the share of misses allowed, the group, the most servers, and the scheduler."""
 
     target_miss: float
     group: int = 0
@@ -271,7 +271,7 @@ def fewest_servers(
 
 
 def unfinished(gpu: str, scheduler: str, tried: Sequence[ServerCount] = ()) -> DeviceCapacity:
-    """What is known of a search that has not ended, or not begun."""
+    """Return the state of a search that has not ended, or not begun."""
     return DeviceCapacity(
         gpu=gpu,
         scheduler=scheduler,
@@ -292,7 +292,7 @@ def _alone(scenario: Scenario, scheduler: str) -> Scenario:
 
 
 def _no_room(study: Study) -> str:
-    """Why the weights fit on no number of servers; empty where they fit."""
+    """Explain that the weights fit on no number of servers; empty where they fit."""
     try:
         allowed_classes(study.system)
     except PlacementError as error:
@@ -334,9 +334,9 @@ class _Search:
         return self.miss(servers) <= self.asked.target_miss
 
     def helps(self, servers: int) -> bool:
-        """Whether more servers could lower the misses.
+        """Return whether more servers could lower the misses.
 
-        Not where twice as many clearly raised them, nor where little waits and twice as many did not help.
+        False where twice as many clearly raised them, or where little waits and twice as many did not help.
         """
         fewer = max((n for n in self.tried if 2 * n <= servers), default=0)
         half, now = self.tried.get(fewer), self.at(servers)

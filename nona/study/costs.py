@@ -1,4 +1,4 @@
-"""What a cluster costs an hour: one basis and the same words for every family."""
+"""The cost of a cluster per hour: one basis and the same words for every family."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nona.study.planning.question import cluster_price
 
 
 def cluster_cost(scenario: Scenario) -> str:
-    """What the cluster costs as it is; empty where a GPU has no price.
+    """State the cost of the present cluster per hour; empty where a GPU has no price.
 
     >>> from nona.scenario.file import parse_scenario
     >>> text = "{version: 1, cluster: {servers: [{count: 2, gpu: l4}]}, training: {generate: {jobs: 9}}}"
@@ -24,7 +24,7 @@ def cluster_cost(scenario: Scenario) -> str:
 
 
 def cost_note(scenario: Scenario) -> str:
-    """The same in a sentence, and what calls of functions are charged for."""
+    """State the cost in a sentence, and the charges for calls of functions."""
     cost = cluster_cost(scenario)
     note = f"The cluster costs {cost} by the prices of its GPUs." if cost else ""
     if scenario.serverless is None:

@@ -119,7 +119,7 @@ def cell_scenario(workload: Workload, cell: Cell, seed: int = 0) -> Scenario:
 
 
 def distributes(workload: Workload) -> bool:
-    """Whether some sub-graph has tasks between its root and its sink: else every task stays where it is."""
+    """Return whether some sub-graph has tasks between root and sink: else every task stays where it is."""
     return any(s.interior for q in _system(workload).queries for s in q.decomposition.subgraphs)
 
 

@@ -1,4 +1,4 @@
-"""Is the placement the fastest in simulation? Contests of schedulers, cell by cell.
+"""Contests of schedulers, cell by cell: is the placement the fastest in simulation?
 
 Effort goes where it decides: what a short run shows to have no steady state, or one run to be far
 behind, is not repeated. The others are, in rounds, until each :class:`Question` has a ratio that is known
@@ -92,7 +92,7 @@ class Answer:
 
 
 def is_precise(ratio: Ratio) -> bool:
-    """Whether the half-width is at most half a per cent, or a tenth of the distance from 1.
+    """Return whether the half-width is at most half a per cent, or a tenth of the distance from 1.
 
     >>> is_precise(Ratio(1.9, 1.85, 1.95, 5)), is_precise(Ratio(1.01, 1.0, 1.02, 5))
     (True, False)
@@ -101,7 +101,7 @@ def is_precise(ratio: Ratio) -> bool:
 
 
 def reason(records: Records) -> str:
-    """Why a run has no steady state, in a few words."""
+    """Explain the lack of a steady state in a few words."""
     executors, link = records.offered
     if max(executors, link) >= 1:
         return f"offered to {'the link' if link > executors else 'executors'}: {max(executors, link):.2f}"
@@ -182,7 +182,7 @@ class Contest:
         return name in self.means_s and name not in self.reasons
 
     def _survives(self, name: str) -> bool:
-        """Whether a short run does not show that the scheduler gets more than it can serve."""
+        """Return whether a short run shows no overload; else note the reason."""
         records = self._run(name, PILOT_JOBS, PILOT_WARMUP, self.effort.tail, 0)
         unfinished = records.jobs - int(records.tally.completed.sum())
         if max(records.offered) >= 1 or unfinished:
@@ -221,7 +221,7 @@ SHORTEST_TAIL = 400  # jobs
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much is simulated: ``jobs`` jobs in a run, or about ``events`` events; else as :class:`Effort`."""
+    """Size of the simulation: ``jobs`` jobs in a run, or about ``events`` events; else as :class:`Effort`."""
 
     events: int = 120_000
     jobs: int | None = None
@@ -351,7 +351,7 @@ Task = tuple[str, Cell]  # a workload's name, and a cell
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """What every process gets once; keys are (number of the task, 0)."""
+    """Work that every process receives once; keys are (number of the task, 0)."""
 
     tasks: tuple[Task, ...]
     size: Size

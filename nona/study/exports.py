@@ -125,7 +125,7 @@ def check_places(*paths: Path | None) -> None:
 
 
 def _check(path: Path) -> None:
-    """Open what :func:`_replaced` would open, and leave nothing behind.
+    """Open the same file as :func:`_replaced`, and leave nothing behind.
 
     A device or a pipe is not opened: a pipe that nobody reads yet would wait for its reader.
     """

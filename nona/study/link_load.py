@@ -1,4 +1,4 @@
-"""What load on the link costs: mean JCT by formula, and the Overview's network story, which ships.
+"""The cost of load on the link: mean JCT by formula, and the Overview's network story, which ships.
 
 ``python -m nona.study.link_load nona/study/data/network_story.json`` makes the story again.
 
@@ -111,7 +111,7 @@ def _jct(of: Callable[[], float]) -> float | None:
 
 
 def _pays(point: CongestionPoint) -> bool:
-    """Whether nona's placement is better there than keeping every job on one executor."""
+    """Return whether nona's placement is better at a point than keeping every job on one executor."""
     if point.nona_s is None or point.kept_s is None:
         return False
     return point.nona_s < point.kept_s * (1 - SAME)

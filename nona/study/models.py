@@ -71,7 +71,7 @@ def prepare_model(
 
 
 def configuration_counts(model: PreparedModel) -> list[int]:
-    """How many configurations the placement considers for each sub-graph of a model."""
+    """Count the configurations that the placement considers for each sub-graph of a model."""
     return [configurations_considered(model.tasks, s) for s in model.decomposition.subgraphs]
 
 
@@ -82,7 +82,7 @@ def given_graph(graph: ModelGraph, name: str, cost: CostSpec) -> ModelGraph:
 
 
 def glued_model(model: PreparedModel, link: Link, *, share: float = 0.0, executor_class: int = 0) -> Glued:
-    """Which tasks of ``model`` stay together on its executor class number ``executor_class``."""
+    """Group the tasks of ``model`` that stay together on executor class number ``executor_class``."""
     weights = np.zeros(len(model.tasks.compute_s))
     weights[executor_class] = 1.0
     coarsenings = coarsen_tasks(model.tasks, model.decomposition, link, weights, share=share)

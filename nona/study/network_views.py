@@ -1,4 +1,4 @@
-"""Who sees the network: every scheduler on an idle and on a loaded link.
+"""The study of network views: every scheduler on an idle and on a loaded link.
 
 The scenario is small on purpose: the queries of a shipped workflow gain from being split over servers while
 the link is idle, and their tensors have to wait once others use a third of it.

@@ -144,8 +144,7 @@ def simulation_outcome(study: Study, result: SimulationResult, made: str) -> Sim
 
 
 def cautions_of(study: Study) -> tuple[str, ...]:
-    """What people should read beside the results of the scenario's schedulers, e.g. that one was not trained
-    on such a system."""
+    """Collect cautions about the scenario's schedulers, e.g. that one was not trained on such a system."""
     cautions = (get_scheduler(s.name).cautions for s in study.scenario.schedulers)
     return tuple(line for of in cautions if of is not None for line in of(study.system))
 

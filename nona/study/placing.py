@@ -288,7 +288,7 @@ def place_system(
 
 
 class _Counted:
-    """Counts what a stage does, and tells of it."""
+    """Counts the trials of a stage, and reports them."""
 
     def __init__(self, stage: PlacingStage, told: PlacingTold) -> None:
         self._stage, self._told, self._done = stage, told, 0
@@ -309,7 +309,7 @@ class SearchSteps:
     steps: tuple[SearchStep, ...]
 
     def take(self, placement: Placement) -> bool:
-        """Add a placement of the search; returns whether the best, or its bound, changed."""
+        """Add a placement of the search; return whether the best, or its bound, changed."""
         new, old = bounded(self.system, by_response(self.system, placement)), self.best
         if old is None or new.objective_s < old.objective_s:
             self._become(new)

@@ -224,7 +224,7 @@ def names_of(name: str, can_split: bool) -> Sequence[tuple[str, str]]:
 
 
 def _loads_of(placement: str) -> tuple[str, ...]:
-    """The default is tested at every load, what it is compared with at some."""
+    """Return the loads of a placement: all for the default, some for those that it is compared with."""
     if placement == "local":
         return OF_SERVERS
     return tuple(LOADS) if placement == "nona" else OF_OTHERS
@@ -394,7 +394,7 @@ class MapSettings:
 
 @dataclass(frozen=True, slots=True)
 class MapPoints:
-    """What every process gets once: the names of the points, and the size of the study."""
+    """Work that every process receives once: the names of the points, and the size of the study."""
 
     names: tuple[tuple[str, str, str], ...]
     size: MapSettings

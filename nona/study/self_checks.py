@@ -28,7 +28,7 @@ SOURCE = "source"
 
 
 def graph_differences(dag: Dag) -> tuple[str, ...]:
-    """What comes out differently there: order, dominators, transitive reduction; empty if nothing does.
+    """Name the results that differ from NetworkX: order, dominators, transitive reduction.
 
     >>> graph_differences(Dag.from_edges(4, [(0, 1), (0, 2), (1, 3), (2, 3), (0, 3)]))
     ()

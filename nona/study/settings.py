@@ -1,4 +1,4 @@
-"""What people may choose of a study, declared once with its settings: option, help, bounds."""
+"""Settings that people may choose of a study, each declared once: option, help, bounds."""
 
 from __future__ import annotations
 

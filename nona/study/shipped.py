@@ -36,7 +36,7 @@ D = TypeVar("D", bound=Document)
 
 
 def shipped_path(study: str) -> Path:
-    """Where the result of a study lies, by its name; it may be missing."""
+    """Return the path of a study's result, by its name; the file may be missing."""
     return Path(__file__).parent / "data" / f"{study}.json"
 
 

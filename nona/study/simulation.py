@@ -227,7 +227,7 @@ def place(
 
 
 def is_solved(study: Study, solver: str, cache: StudyCache) -> bool:
-    """Whether the placement is known from an earlier solve."""
+    """Return whether the cache has the placement from an earlier solve."""
     return bool(study.key) and _whole(study, solver) in cache.placements
 
 
@@ -286,7 +286,7 @@ def predictions(study: Study, placement: Placement | None) -> dict[str, float | 
 
 
 def needs_placement(study: Study) -> bool:
-    """Whether a scheduler of the scenario samples from the solved placement."""
+    """Return whether a scheduler of the scenario samples from the solved placement."""
     return any(get_scheduler(s.name).needs_placement for s in study.scenario.schedulers)
 
 
@@ -368,7 +368,7 @@ _FEW_TASKS = 30_000
 
 
 def _few_jobs(study: Study) -> bool:
-    """Whether SimPy ends before the machine code of the compiled engine is loaded (half a second)."""
+    """Return whether SimPy ends before the compiled engine's machine code is loaded (half a second)."""
     spec = study.scenario.simulation
     runs = max(spec.replications, spec.max_replications if spec.precision else 0)
     runs += PILOT_RUNS if spec.warmup == "mser" else 0
@@ -416,7 +416,7 @@ def _overloaded(study: Study, placement: Placement | None, names: Sequence[str])
 
 @contextmanager
 def _opened(workers: int, dask: str | None) -> Iterator[RunPool | None]:
-    """Where the runs run; ``None`` leaves it to the number of workers."""
+    """Open the pool in which runs run; ``None`` leaves the choice to the number of workers."""
     if dask:
         yield DaskPool(dask, simulation_report)
     elif workers > 1:

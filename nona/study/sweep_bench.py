@@ -167,7 +167,7 @@ class Bench:
         return other
 
     def is_stable(self, name: str, value: float) -> bool:
-        """Whether ``name`` had a steady state at ``value``, as far as is known."""
+        """Return whether ``name`` had a steady state at ``value`` in the runs so far."""
         return self.points[name][value].state != "overloaded"
 
     def stable_means(self, name: str) -> list[tuple[float, float]]:

@@ -79,7 +79,7 @@ def middle(low: float, high: float, unit: str) -> float:
 
 
 def near_enough(low: float, high: float, unit: str, span: float, near: float = NEAR) -> bool:
-    """Whether the two values locate an edge to the share ``near`` (1 %), so that none between them is needed.
+    """Return whether two values locate an edge to the share ``near`` (1 %), so that none between is needed.
 
     ``span`` is the distance from the sweep's first value to its last.
 
@@ -228,7 +228,7 @@ def _edges_of(bench: Bench, settings: SweepSettings, name: str) -> Iterator[None
 
 
 def _next(search: Edge, like: bool) -> float | None:
-    """What a search asks for next; ``None`` at its end."""
+    """Ask a search for its next value; ``None`` at its end."""
     try:
         return search.send(like)
     except StopIteration:

@@ -79,7 +79,7 @@ def _user_bias(errors: Iterable[float]) -> float:
 
 
 def _is_flagged(error: float, rounds: float, factor: float = 1.5) -> bool:
-    """Whether a claim is so wrong that its user should hear of it: |e| > ln(factor) after 3 rounds.
+    """Return whether a claim is so wrong that its user should hear of it: |e| > ln(factor) after 3 rounds.
 
     >>> _is_flagged(0.5, 3), _is_flagged(0.5, 2), _is_flagged(0.3, 9)
     (True, False, False)
@@ -97,7 +97,7 @@ class Measured:
 
 @dataclass(eq=False, slots=True)
 class ClaimBook:
-    """Claims of all jobs, and what was measured; with ``correct`` rates are corrected by it.
+    """Claims of all jobs, and their measurements; with ``correct``, rates are corrected by these.
 
     Keys are (job, type of GPU); ``users`` gives each job's user.
 
@@ -145,7 +145,7 @@ class ClaimBook:
         return _user_bias(self.error(job)[0] for job in sorted(self._jobs.get(user, ())))
 
     def rate(self, job: str, gpu: str) -> float:
-        """What a policy sees: the claim, or the corrected rate; a claim of 0 stays 0."""
+        """Return the rate that a policy sees: the claim, or the corrected rate; a claim of 0 stays 0."""
         claim = self.claims[job, gpu]
         if not self.correct or claim <= 0:
             return claim
@@ -158,7 +158,7 @@ class ClaimBook:
 
 
 class ClaimedRates:
-    """What users claim of their jobs, corrected by what rounds measured."""
+    """Users' claims on their jobs, corrected by measurements of rounds."""
 
     def __init__(self, system: TrainingSystem, streams: RandomStreams) -> None:
         spec = system.estimates

@@ -1,4 +1,4 @@
-"""How often to save: Young's and Daly's formula, and the best interval by simulation.
+"""The interval between checkpoints: Young's and Daly's formula, and the best one by simulation.
 
 C: seconds that a checkpoint takes; M: mean seconds between failures of the nodes that a job is on, i.e. the
 nodes' mean time between failures over their number; r: seconds of a restart; τ: seconds of work between two
@@ -99,7 +99,7 @@ FINER = np.geomspace(0.94, 1.06, 13)
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """How an interval did: wall seconds per second of work."""
+    """Result of an interval: wall seconds per second of work."""
 
     interval_s: float
     wall: Interval

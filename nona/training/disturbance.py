@@ -1,4 +1,4 @@
-"""What jobs do in their time on GPUs when moves take time and nodes fail."""
+"""Disturbances of jobs on their GPUs: moves take time and nodes fail."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Saving:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Seconds of a job's time, since it began: what it was used for, and what is not saved yet.
+    """Seconds of a job's time since it began, by use, and those that are not saved yet.
 
     Attributes
     ----------
@@ -211,7 +211,7 @@ class Tally:
 
 @dataclass(slots=True)
 class _State:
-    """A job's progress; its steps since the last checkpoint; how much of its start is a move's.
+    """A job's progress; its steps since the last checkpoint; the part of its start due to a move.
 
     ``sent_s``: seconds that its next start takes longer, because it changes its region.
     """
@@ -248,7 +248,7 @@ class Disturbance:
         self._states.setdefault(job, _State(Progress())).sent_s += seconds
 
     def run(self, stretch: Stretch) -> Outcome | None:
-        """What the job does; ``None``: nothing disturbs it."""
+        """Run a job for a stretch; ``None`` if nothing disturbs it."""
         state = self._states.setdefault(stretch.job, _State(Progress()))
         moved = stretch.moved_from is not None or stretch.paused
         if moved:

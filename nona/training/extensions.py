@@ -17,7 +17,7 @@ from nona.training.system import TrainingSystem
 
 
 class Extensions(Hooks):
-    """What the system's switches do in one run."""
+    """The switches of the system in one run."""
 
     def __init__(self, system: TrainingSystem, replication: int) -> None:
         streams = RandomStreams(system.seed, replication)
@@ -100,7 +100,7 @@ class Extensions(Hooks):
             self._regions.completed(job)
 
     def findings(self) -> ExtensionFindings:
-        """What they did in the run."""
+        """Return the switches' effects in the run."""
         tally = self._disturbance.tally if self._disturbance else None
         errors = self._claims.errors if self._claims else []
         pairs = self._pairs.errors if self._pairs else []
@@ -124,7 +124,7 @@ class Extensions(Hooks):
 
 
 def findings_of(hooks: Hooks) -> ExtensionFindings | None:
-    """What switches did in a run; ``None`` where all are off."""
+    """Return the effects of the switches in a run; ``None`` where all are off."""
     return hooks.findings() if isinstance(hooks, Extensions) else None
 
 

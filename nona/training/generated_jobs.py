@@ -37,7 +37,7 @@ _STRIDE = 1_000_003  # between the seeds of replications
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """What to draw: ``mean_gap_s`` between arrivals (0: all at the start), see the module for the rest."""
+    """Request of jobs: ``mean_gap_s`` between arrivals (0: all at the start), see the module for the rest."""
 
     jobs: int
     mean_gap_s: float
@@ -86,7 +86,7 @@ def generate(
 
 @dataclass(frozen=True, slots=True)
 class _Cluster:
-    """Which models run on how many GPUs."""
+    """Models and the numbers of GPUs on which they run."""
 
     table: Throughputs
     gpus: Mapping[str, int]

@@ -168,7 +168,7 @@ def trace_jobs(jobs: Iterable[TraceJob], table: Throughputs, filename: str = "")
 
 
 def is_trace(filename: str) -> bool:
-    """Whether a file of jobs is a trace in Gavel's format rather than CSV: by its ending.
+    """Return whether a file of jobs is a trace in Gavel's format rather than CSV: by its ending.
 
     >>> is_trace("small.trace"), is_trace("jobs.CSV")
     (True, False)

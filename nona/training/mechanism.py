@@ -1,4 +1,4 @@
-"""The mechanism: from shares of time to who runs where in the next round.
+"""The mechanism: from shares of time to the jobs and places of the next round.
 
 For row r and type j: X_rj its share, τ_rj the seconds that it ran there since the last reset (plus half a
 round), W_j the seconds of all rows together, δ_rj what it is short of over earlier resets. Its priority is
@@ -26,7 +26,7 @@ class RateTable(Protocol):
 
     @property
     def alone(self) -> Floats:
-        """Of jobs by themselves."""
+        """Rates of jobs by themselves."""
 
     def pair(self, a: int, b: int) -> Floats:
         """The rates of two jobs on the same GPUs."""
@@ -59,7 +59,7 @@ class Ledger:
         self._derive()
 
     def _derive(self) -> None:
-        """What follows from which rows there are."""
+        """Derive the arrays that depend on the rows."""
         self.workers = self._all_workers[[row[0] for row in self.rows]] if self.rows else _NOBODY
         self.rates = np.zeros((len(self.rows), self._types, 2))
         for r, row in enumerate(self.rows):

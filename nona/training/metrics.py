@@ -1,4 +1,4 @@
-"""What was measured of a run, and of a policy over its replications.
+"""Measures of a run, and of a policy over its replications.
 
 Job figures are over the measured training jobs; a job that is not complete when the run stops has no
 completion time.

@@ -1,4 +1,4 @@
-"""What it costs that a job changes its GPUs, and whether an answer is worth its moves."""
+"""The cost of a job's change of GPUs, and whether an answer is worth its moves."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class Worth:
 
     @property
     def take(self) -> bool:
-        """Whether to take the new one: it gains more than it loses, or gives time to a job that had none."""
+        """True where the new answer gains more than it loses, or gives time to a job that had none."""
         return self.feeds or self.gained > self.lost
 
 
@@ -198,7 +198,7 @@ def _by_job(problem: Problem, answer: Allocation) -> tuple[Floats, Floats]:
 
 
 def fits(problem: Problem, answer: Allocation) -> bool:
-    """Whether the answer keeps within the GPUs there are: Σ sf x ≤ N for each type."""
+    """Return whether the answer keeps within the GPUs: Σ sf x ≤ N for each type."""
     workers = np.array([problem.workers[row[0]] for row in answer.rows])
     return bool((workers @ answer.shares <= problem.gpus * (1 + _SLACK) + _SLACK).all())
 

@@ -1,4 +1,4 @@
-"""How jobs run beside each other, estimated from a few profiled pairs."""
+"""Rates of jobs beside each other, estimated from a few profiled pairs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """How to complete: ``rank``, ``ridge`` μ, most ``sweeps``, and when to stop.
+    """Options of the completion: ``rank``, ``ridge`` μ, most ``sweeps``, and ``tolerance``.
 
     A sweep that changes the matrix by less than ``tolerance`` · entries in the Frobenius norm is the last.
     (Gavel's 1e-3 ends after two or three sweeps; ``nona study estimator`` shows what that costs.)
@@ -79,7 +79,7 @@ class Reference:
     kept: Floats
 
     def column(self, gpu: int, partner: int) -> int:
-        """Where the rates beside a partner on a type are: gpu · q + partner."""
+        """Return the column of the rates beside a partner on a type: gpu · q + partner."""
         return gpu * len(self.models) + partner
 
     def without(self, model: int) -> Reference:
@@ -121,7 +121,7 @@ def _cosine_match(row: Floats, rows: Floats) -> int:
 
 
 def profiled(row: Floats, share: float, generator: np.random.Generator) -> Mask:
-    """Which entries of a new job's row are measured: each with probability ``share``."""
+    """Draw the entries of a new job's row that are measured: each with probability ``share``."""
     return generator.random(row.shape) < share
 
 

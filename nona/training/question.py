@@ -1,4 +1,4 @@
-"""What a policy is asked: the problem, jobs that hold their GPUs, hooks that intervene."""
+"""The question to a policy: the problem, jobs that keep their GPUs, hooks that intervene."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Hooks:
         return ()
 
     def run(self, stretch: Stretch) -> Outcome | None:
-        """What the job does in its time; ``None``: it runs undisturbed."""
+        """Run the job for a stretch; ``None`` if it runs undisturbed."""
         return None
 
     def measured(self, job: int, kind: int, partner: int | None, rate: float, partner_rate: float) -> None:
@@ -127,7 +127,7 @@ class Pinned:
 
     @property
     def next_end_s(self) -> float:
-        """When the first of them is done; infinite without any."""
+        """The time at which the first of the jobs is done; infinite without any."""
         return min((h.end_s for h in self.holding.values()), default=np.inf)
 
     def _held(self, job: int, now: float) -> Held | None:

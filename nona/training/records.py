@@ -1,7 +1,7 @@
-"""What a run of one policy leaves: who ran where, collected and checked.
+"""Records of a run of one policy: places of jobs, collected and checked.
 
-The records say who was on which GPUs from when to when. What the engine added up as it went (busy time,
-steps, jobs in the system) must agree with what follows from them.
+The records state who was on which GPUs from when to when. The busy time, steps and jobs in the system that
+the engine added up as it went must agree with them.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class TrainingRecords:
 
     @property
     def complete(self) -> bool:
-        """Whether all jobs are."""
+        """True where all jobs are complete."""
         return not bool(np.isnan(self.completion_s).any())
 
 
@@ -196,7 +196,7 @@ class Running:
 
 
 class Collector:
-    """Rounds, who ran where in the last one, and what the policy answered."""
+    """Collects rounds, the jobs of the last one, and the policy's answers."""
 
     def __init__(self, system: TrainingSystem, policy: str, trace_rounds: int) -> None:
         self._system, self._policy, self._trace = system, policy, trace_rounds
@@ -232,7 +232,7 @@ class Collector:
         return None if last is None or last == (kind, gpus) else last[0]
 
     def paused(self, job: int) -> bool:
-        """Whether a job that has run before did not run in the last round."""
+        """Return whether a job that has run before did not run in the last round."""
         return job in self._before and job not in self._last
 
     def round(
@@ -405,7 +405,7 @@ def _jobs_once(spans: Spans) -> Check:
 
 
 def _overlaps(key: Ints, start_s: Floats, end_s: Floats) -> int:
-    """How many intervals start before the one before them on the same key has ended."""
+    """Count the intervals that start before the one before them on the same key has ended."""
     order = np.lexsort((start_s, key))
     key, start_s, end_s = key[order], start_s[order], end_s[order]
     return int(((key[1:] == key[:-1]) & (start_s[1:] < end_s[:-1] - CLOCK_S)).sum())

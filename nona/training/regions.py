@@ -105,7 +105,7 @@ class Network:
 
 
 def pays(rate: float, other: float, move_s: float, horizon_s: float) -> bool:
-    """Whether rate' · (H − g) > rate · H: more steps are done within H, although g of it is lost.
+    """Return whether rate' · (H − g) > rate · H: a move that loses g does more steps within H.
 
     >>> pays(1.0, 2.0, 30, 61), pays(1.0, 2.0, 30, 60)
     (True, False)
@@ -141,7 +141,7 @@ class Advice:
 
     @property
     def move(self) -> bool:
-        """Whether the move pays."""
+        """True where the move pays."""
         return pays(self.rate, self.other_rate, self.move_s, self.horizon_s)
 
 
@@ -172,7 +172,7 @@ MOST_ADVICE = 200  # rows that a run keeps
 
 
 class Regional:
-    """Where each job is; ``rates`` are limited to the types of its region.
+    """The region of each job; ``rates`` are limited to the types of its region.
 
     The planner assumes that the jobs of a region share it equally: rate in z = Σ_{j∈z} T_ij N_j /
     max(n_z sf_i, N_z) for n_z jobs there, and that a job stays where it is until it ends.

@@ -28,9 +28,9 @@ DEFAULT = RunOptions()
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TrainingRun:
-    """What is kept of one run; ``ideal_jct_s``: (M,) where shares of time are given exactly, if asked for.
+    """Kept results of one run; ``ideal_jct_s`` (M,): with shares of time given exactly, if asked for.
 
-    ``findings``: what the system's switches did, in the first replication.
+    ``findings``: effects of the system's switches, in the first replication.
     """
 
     measures: Measures
@@ -43,7 +43,7 @@ class TrainingRun:
 
 @dataclass(frozen=True, slots=True)
 class TrainingWork:
-    """What every process gets once; ``systems``: one for each replication."""
+    """Work that every process receives once; ``systems``: one for each replication."""
 
     systems: tuple[TrainingSystem, ...]
     policies: tuple[tuple[Policy | str, Options], ...]

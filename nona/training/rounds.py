@@ -161,7 +161,7 @@ class Rounds:
         return Running(choice.row, jobs, choice.kind, gpus, start, max(ends), tuple(steps), tuple(lost))
 
     def _steps(self, choice: Chosen, place: int, job: int) -> float:
-        """What a job does undisturbed in a round; whole steps in a replay."""
+        """Return a job's steps in an undisturbed round; whole ones in a replay."""
         whole = float(self.ledger.rates[choice.row, choice.kind, place]) * self.system.round_s
         return min(math.floor(whole) if self.run.replay else whole, float(self.state.remaining[job]))
 
@@ -217,7 +217,7 @@ class Run(Rounds):
         return self.records.finished(self.state, self._held())
 
     def _measured(self) -> NDArray[np.bool_]:
-        """Which of the jobs that metrics count are complete."""
+        """Return, for each job that metrics count, whether it is complete."""
         first, last = self.system.window
         return np.isfinite(self.state.completion_s[first : last + 1])
 

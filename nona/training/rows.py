@@ -34,12 +34,12 @@ class Problems:
         self.found.append(f"{self.what}{place}: {text}")
 
     def has(self, line: int) -> bool:
-        """Whether the last problem is one of this line."""
+        """Return whether the last problem is one of this line."""
         return bool(self.found) and self.found[-1].startswith(f"{self.what}, line {line}:")
 
     @property
     def full(self) -> bool:
-        """Whether more would not be told."""
+        """True where further problems are not listed."""
         return len(self.found) > MOST_PROBLEMS
 
     def check(self) -> None:

@@ -66,7 +66,7 @@ class Rates:
 
 
 class State:
-    """What is left of each job, when it came, what it received. ``now`` is the clock, in seconds."""
+    """Arrays by job: steps left, arrivals, time received. ``now`` is the clock, in seconds."""
 
     def __init__(self, system: TrainingSystem) -> None:
         count, types = len(system.jobs), len(system.cluster.types)

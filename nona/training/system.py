@@ -74,7 +74,7 @@ class NodeGroup:
 
 @dataclass(frozen=True)
 class TrainingCluster:
-    """Nodes in groups, and what a GPU of each type costs in US dollars an hour.
+    """Nodes in groups, and the price of a GPU of each type in US dollars an hour.
 
     >>> cluster = TrainingCluster((NodeGroup("v100", 2, 4), NodeGroup("k80", 1)), {"v100": 2.48})
     >>> cluster.types, cluster.gpus

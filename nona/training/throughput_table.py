@@ -126,7 +126,7 @@ def read_throughputs(
 
 @dataclass(slots=True)
 class _Collected:
-    """What rows of a table say; ``seen`` tells which line said it first."""
+    """Rates from the rows of a table; ``seen`` has the line that gave each first."""
 
     problems: Problems
     place: Mapping[str, int]
@@ -176,7 +176,7 @@ class _Collected:
         return self.problems.number(line, key, text, 0, MOST_RATE)
 
     def _first(self, line: int, *key: str) -> bool:
-        """Whether a row without problems is the first about ``key``."""
+        """Return whether a row without problems is the first about ``key``; note a problem if it is not."""
         if self.problems.has(line):
             return False
         before = self.seen.setdefault(key, line)

@@ -42,11 +42,11 @@ class Budget:
 
     @property
     def spent(self) -> bool:
-        """Whether nothing is left."""
+        """True where nothing is left."""
         return self._left <= 0
 
     def times(self, steps: float) -> int:
-        """How often ``steps`` fit into what is left."""
+        """Return how often ``steps`` fit into the rest of the budget."""
         return max(int(self._left / steps), 0)
 
 
@@ -242,7 +242,7 @@ _FOUND = ", and configurations by column generation at the prices of the solutio
 
 
 def climbed(candidates: Candidates, slots: int, prices: Prices, budget: Budget) -> Labels:
-    """(n, m+1) What the local search makes of the best candidates at these prices, without known ones."""
+    """Improve the best candidates at these prices by local search; labels (n, m+1) without known ones."""
     from nona.placement.interiors.compiled_searches import climb
 
     shape = candidates.shape
@@ -273,7 +273,7 @@ def _from_first(server: Labels) -> Labels:
 def generate(
     model: Model, solution: Solution, again: Callable[[Model, Table], Solution], budget: Budget
 ) -> tuple[Model, Solution]:
-    """List what the prices of the solution call for and solve ``again``, until nothing is gained.
+    """List columns that the prices of the solution call for and solve ``again``, until nothing is gained.
 
     The prices are taken at this placement's server wait and at less, because a placement with
     shorter blocks of work brings the wait down that speaks against it; and with a dearer link,

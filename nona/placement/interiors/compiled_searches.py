@@ -50,7 +50,7 @@ def _machine(tasks: Any, start: Any, time_s: Any, chain: Any) -> float:
 def _reached(
     v: int, start: Any, time_s: Any, into_at: Any, into: Any, source: Any, delay_s: Any
 ) -> tuple[Floats, Floats]:
-    """(nodes,) B_v, −1e300 for what does not lead to v; and the longest chain to v, the node included."""
+    """Return B_v (nodes,), −1e300 where no way leads to v; and the longest chain to v, with v."""
     reach, chain = np.full(len(time_s), -1e300), np.full(len(time_s), -1e300)
     chain[v] = 0.0
     reach[v] = 1e300
@@ -128,7 +128,7 @@ def starts_elsewhere(
 
 @compiled
 def _through(f: Any, e: int, server: Any, known: int) -> Any:
-    """(seconds at the link until edge ``e``'s tensor is through, whether no edge before sent it)."""
+    """Return (seconds at the link until edge ``e``'s tensor is through, whether no earlier edge sent it)."""
     u, place = f.source[e], server[f.target[e]]
     home = server[u]
     sent = 0.0
@@ -156,7 +156,7 @@ def _through(f: Any, e: int, server: Any, known: int) -> Any:
 
 @compiled
 def _is_new(f: Any, e: int, server: Any) -> bool:
-    """Whether the message of edge ``e`` is sent by no edge to an earlier task, or before it in the list."""
+    """Return whether no edge to an earlier task, or earlier in the list, sends edge ``e``'s message."""
     u, v = f.source[e], f.target[e]
     for at in range(f.out_at[u], f.out_at[u + 1]):
         other = f.out[at]
@@ -403,7 +403,7 @@ def _shared(f: Any, u: int, e: int, server: Any, sent_by: Any) -> float:
 
 @compiled
 def cost_of(f: Any, server: Any, sent_by: Any, arrives: Any, end_s: Any, free: Any, block: Any) -> float:
-    """Cost of a configuration that is not local, up to what all of these have in common.
+    """Return the cost of a configuration that is not local, up to the common part of all of these.
 
     ``server`` (m+2,); the other arrays are scratch: (tensors, servers) filled with −1, (E,), (m+2,),
     (servers,), (K + 1, servers), the last row of ``block`` marking the root's open block.

@@ -47,7 +47,7 @@ _LEAST_WORK = 0.4  # of the interior's work
 
 @dataclass(frozen=True, eq=False)
 class ExchangeGroups:
-    """What of a shape's groups the bound needs; bytes (column 0) and squared bytes (column 1).
+    """Groups of a shape as the bound needs them; bytes (column 0) and squared bytes (column 1).
 
     ``into``, ``out`` and ``away`` (n, 2): per second of work of groups and number of groups that share a
     server, 1 … n; ``extra`` (2,): direct messages from root to sink; ``cut`` (2,): for one more input

@@ -96,7 +96,7 @@ def costs(candidates: Candidates, prices: Prices) -> Floats:
 
 
 def scatter_s(prices: Prices, shape: Shape) -> float:
-    """What the scatter of task times adds to the price of every configuration's blocks, seconds."""
+    """Return the seconds that the scatter of task times adds to the price of every configuration's blocks."""
     b = prices.blocks
     return float(
         sum(
@@ -158,7 +158,7 @@ def shadow(problem: Problem, x: Floats, discipline: Discipline) -> Shadow:
 
 
 def group_prices(model: Model, solution: Solution, at: Shadow) -> list[Prices]:
-    """For every group of the priced problem what a configuration costs, per unit of the class's weight."""
+    """Return the prices of a configuration for every group of the priced problem, per unit of weight."""
     value = value_at(model, solution.x)
     visits = model.weights * value.terms[:, VISITS]
     waits = np.broadcast_to(np.asarray(value.server_wait_s, dtype=float), visits.shape)

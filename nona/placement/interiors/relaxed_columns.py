@@ -267,7 +267,7 @@ def _by_exchange_groups(
 
 
 def least_cost_s(f: Flat, prices: Prices, alpha: float, squares: float = 0.0) -> float:
-    """h(α) but for what all configurations have in common; ``squares`` (1/s) of a batch count as load."""
+    """Return h(α) but for the common part of all configurations; ``squares`` (1/s) of a batch are load."""
     delay = crossing_s(f, alpha * (f.link_s + squares * f.link_s**2))
     start = starts(f, delay)
     end = earliest_end(f, start, delay)
@@ -282,7 +282,7 @@ def least_cost_s(f: Flat, prices: Prices, alpha: float, squares: float = 0.0) ->
 
 
 def _single_squares(f: Flat) -> float:
-    """What the blocks cost at least, each task a block of its own."""
+    """Return the least cost of the blocks, each task a block of its own."""
     return float(f.factor @ ((f.class_s**2).sum(axis=1) + f.root_s**2))
 
 

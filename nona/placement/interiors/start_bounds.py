@@ -1,4 +1,4 @@
-"""When things start and end at the earliest, for a shape in plain arrays at fixed waits.
+"""Bounds on the starts and ends of tasks, for a shape in plain arrays at fixed waits.
 
 Earliest starts (:mod:`~.compiled_searches`) hold for the local
 configuration too. Of the others, between a real

@@ -1,1 +1,1 @@
-"""The response of a placement: how long its jobs take, as a distribution."""
+"""The response of a placement: the distribution of its jobs' times."""

@@ -38,7 +38,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """Visits of one query class's N walked jobs: stay, resource, when, work, wait, whether returning."""
+    """Visits of one query class's N walked jobs: stay, resource, time, work, wait, whether returning."""
 
     jobs: int
     job: Ints
@@ -98,7 +98,7 @@ class Loads:
         return rate, rho, np.array([s.rate * second_moment(s) for s in streams])
 
     def per_unit(self, j: int) -> Floats:
-        """λ_j/(N·units): what one visit of a walked job stands for, visits/s at each unit."""
+        """Return λ_j/(N·units): the weight of one visit of a walked job, in visits/s at each unit."""
         units = np.array([max(r.units, 1) for r in self.resources], dtype=float)
         each: Floats = self.system.queries[j].rate / self.seen[j].jobs / units
         return each

@@ -218,13 +218,13 @@ def roles_of(system: System) -> tuple[Role, ...]:
 
 
 def resource_count(system: System) -> int:
-    """How many kinds of resources a system has."""
+    """Return the number of kinds of resources in a system."""
     return len(system.class_names) + len(roles_of(system))
 
 
 @dataclass(frozen=True, eq=False)
 class Waits:
-    """The paths of all resources, what their work is multiplied by, and the core's load.
+    """The paths of all resources, the factors of their work, and the core's load.
 
     ``factor`` has an entry for each row. ``load`` and ``message_s``, the core's utilisation and mean work
     of a visit to it, are what processor sharing goes by.
@@ -279,7 +279,7 @@ class Network:
         return tracks
 
     def hand_back(self, home: Tracks, tracks: Tracks, sink: int, columns: Ints) -> None:
-        """The sink's server is the home of what follows; the job is done with the others."""
+        """Make the sink's server the home of the rest of the job, which is done with the others."""
         for i in range(self.width):
             home.put(i, columns, tracks, sink * self.width + i)
         home.put(self.width, columns, tracks, len(tracks.row) - 1)

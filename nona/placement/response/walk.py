@@ -38,7 +38,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Errand:
-    """What the order depends on; nodes 0 (root), 1…m (interior), m + 1 (sink).
+    """Data that decide the order; nodes 0 (root), 1…m (interior), m + 1 (sink).
 
     ``label`` and ``seconds`` of every node, ``feeds[u]`` the tasks that read from u on its own server,
     ``sent[u]`` its messages: seconds on the link, and the tasks that wait for each.
@@ -274,7 +274,7 @@ class Post(NamedTuple):
 
 
 def carry(network: Network, tracks: Tracks, post: Post, t: Floats, rng: np.random.Generator) -> Floats:
-    """When messages that are asked for at ``t`` (N,) are there."""
+    """Return the times (N,) at which messages asked for at ``t`` (N,) arrive."""
     system = network.system
     if system.servers < 2:
         return t
@@ -455,7 +455,7 @@ def _table(sent: Sequence[Sequence[Message]]) -> Post:
 def _ready(
     plan: Plan, v: int, start: Floats, done: dict[int, Floats], arrived: dict[tuple[int, int], Floats]
 ) -> Floats:
-    """When the last input of a node is there; without inputs it is ready from the start."""
+    """Return the times of a node's last input; without inputs the start."""
     times = [done[u] for u in plan.local[v]] + [arrived[key] for key in plan.remote[v]]
     if not times:
         return start

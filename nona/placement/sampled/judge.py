@@ -44,7 +44,7 @@ _LATE = 1e-9  # relative: rounding does not make a job late
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """What the walked jobs of the classes that count are worth: ``y[j]`` (N,), and the classes' weights.
+    """Worth of the walked jobs of the classes that count: ``y[j]`` (N,), and the classes' weights.
 
     ``path[j]`` (N,) is the number of the sample path of waits that a job met, if that is known.
     """
@@ -132,7 +132,7 @@ class Judge:
         )
 
     def worth(self, response: Response) -> Values:
-        """What the jobs of a response are worth for the objective."""
+        """Return the worth of a response's jobs for the objective."""
         self.asked += 1
         of = [response.queries[j] for j in self.counted]
         worth = tuple(self._worth(j, r.times_s) for j, r in zip(self.counted, of, strict=True))
@@ -238,7 +238,7 @@ def _conserved(
     behind: Sequence[Floats],
     spare: float,
 ) -> float:
-    """The right side of the formula: what Σ λ P T is at least; ``spare`` is 1 − ρ."""
+    """Return the right side of the formula, a bound below Σ λ P T; ``spare`` is 1 − ρ."""
     stream, number = system.background_compute, system.executors
     moment = stream.rate * second_moment(stream)
     total, batches = -0.5 * number * moment, 0.0
@@ -327,7 +327,7 @@ def by_response(system: System, placement: Placement, seed: int = 0) -> Placemen
 
 
 def certificate_of(placement: Placement) -> Certificate:
-    """What the formula says of a placement: kept where the response is the objective."""
+    """Return the formula's certificate of a placement: kept where the response is the objective."""
     return placement.formula or Certificate(placement.objective_s, placement.lower_bound_s)
 
 

@@ -1,4 +1,4 @@
-"""Where a search by sampled jobs starts, and what it may change.
+"""Starts of a search by sampled jobs, and the changes that it may make.
 
 The formula takes mean waits and is optimistic wherever a path crosses many joins; keeping a query whole is
 what it is worst at seeing. So every placement that a person would try by hand is a start, and a mixture takes
@@ -105,7 +105,7 @@ def mixed(a: SubGraphPlacement, b: SubGraphPlacement, share: float) -> SubGraphP
 
 
 def same(a: Queries, b: Queries) -> bool:
-    """Whether two placements give every configuration the same probability."""
+    """Return whether two placements give every configuration the same probability."""
     return all(
         dict(zip(p.configurations, p.probabilities.tolist(), strict=True))
         == dict(zip(q.configurations, q.probabilities.tolist(), strict=True))
@@ -230,7 +230,7 @@ def _dealt(shape: Shape, parts: Sequence[Sequence[int]], servers: int) -> list[l
 
 
 def _label(shape: Shape, held: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """A row of labels: the chain, what follows it and the sink on one server, ``held`` on others."""
+    """Return a row of labels: the chain, its followers and the sink on one server, ``held`` on others."""
     server = [0] * (shape.m + 1)
     for number, tasks in enumerate(held, start=1):
         for v in tasks:
@@ -354,7 +354,7 @@ def _labels(shape: Shape, link: Link, slots: int, placement: Placement) -> list[
 def _dear(
     shape: Shape, link: Link, slots: int, placement: Placement, known: list[list[int]]
 ) -> list[list[int]]:
-    """What a local search makes of the ``known`` configurations where waits cost several times the mean."""
+    """Improve the ``known`` configurations by local search where waits cost several times the mean."""
     p = placement.prediction
     wait = p.network_wait_s if link.discipline == "fifo" else p.network_utilization
     rows_ = [tuple(row) for row in (*known, *list_schedules(shape, link, slots))]
@@ -415,7 +415,7 @@ def _as(c: Configuration, subgraph: SubGraph) -> Configuration:
 
 
 def _tidy(placed: SubGraphPlacement) -> SubGraphPlacement:
-    """The same without what hardly ever happens; the probabilities add up to 1 again."""
+    """Drop configurations that hardly ever happen; the probabilities add up to 1 again."""
     pairs = zip(placed.configurations, placed.probabilities.tolist(), strict=True)
     kept = {c: p for c, p in pairs if p > _RARE}
     total = sum(kept.values())

@@ -47,18 +47,18 @@ Better = Callable[[Queries, Values, str], None]
 
 @dataclass(slots=True)
 class Limits:
-    """What is left: ``evaluations`` placements to sample, ``work_s`` seconds of sampling by estimate."""
+    """Rest of a search's budget: ``evaluations`` to sample, ``work_s`` seconds of sampling by estimate."""
 
     evaluations: int
     work_s: float
 
     @property
     def reached(self) -> bool:
-        """Whether nothing is left."""
+        """True where nothing is left."""
         return self.evaluations <= 0 or self.work_s <= 0
 
     def share_of(self, evaluations: int, work_s: float) -> float:
-        """The share that is spent of what there was at first, 0 to 1: of the limit that is nearer.
+        """Return the spent share of the first limits, 0 to 1: of the limit that is nearer.
 
         >>> Limits(120, 1.5).share_of(160, 2.0)
         0.25
@@ -77,13 +77,13 @@ class Limits:
         self.work_s -= (_BURSTY if bursty else 1.0) * (0.05 + steps * (5e-4 + 4e-7 * samples))
 
     def spend_scores(self, scores: int) -> None:
-        """Take off what as many predictions by formula take."""
+        """Take off the work of ``scores`` predictions by formula."""
         self.work_s -= 0.01 * scores
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """The best placement, which start it comes from, and whether nothing better was left to find.
+    """The best placement, its start, and whether nothing better was left to find.
 
     ``tried`` are the starts that were sampled, with their values.
     """
@@ -144,7 +144,7 @@ class Search:
         return self.bound * (1.0 - WRONG) <= values.value <= self.bound * (1.0 + CLOSE)
 
     def _best_start(self, starts: Mapping[str, Queries]) -> Valued:
-        """The best start, or what takes for each class the start that serves it best."""
+        """Return the best start, or the mixture of the best start for each class."""
         best: Valued | None = None
         for name, queries in starts.items():
             if best is None or (not self._nothing_left(best[1]) and math.isfinite(self._score(queries))):
@@ -189,7 +189,7 @@ class Search:
         return float(self.judge.weights @ np.array(waits))
 
     def _calibrate(self, here: Queries, now: Values) -> None:
-        """How much longer the waits on a path are than by formula: from the present placement."""
+        """Set the stretch of waits on a path over those by formula, from the present placement."""
         prediction = predicted(self.judge, here)
         if self.judge.objective != "mean-jct" or prediction is None or not math.isfinite(now.value):
             return
@@ -323,7 +323,7 @@ def _search(
     on_better: Improved,
     on_spent: Callable[[float], None],
 ) -> Search:
-    """The search, which tells of better placements where they are judged by the mean."""
+    """Search, and report better placements if they are judged by the mean."""
     is_mean = judge.objective == "mean-jct"
 
     def tell(queries: Queries, values: Values, origin: str) -> None:
@@ -336,7 +336,7 @@ def _search(
 
 @dataclass(frozen=True, eq=False)
 class _Final:
-    """What is chosen in the end; ``gain`` over the formula's optimum, and its standard error."""
+    """Chosen placement; ``gain`` over the formula's optimum, and its standard error."""
 
     queries: Queries
     origin: str
@@ -390,7 +390,7 @@ def _rivals(found: Found, final: _Final) -> tuple[Rival, ...]:
 
 
 def has_large_interior(system: System) -> bool:
-    """Whether a sub-graph has more tasks than all its configurations can be listed for."""
+    """Return whether a sub-graph has more tasks than all its configurations can be listed for."""
     return any(len(s.interior) > ENUMERATED for q in system.queries for s in q.decomposition.subgraphs)
 
 

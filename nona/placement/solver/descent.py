@@ -131,7 +131,7 @@ def _away(model: Model, server_wait_s: Floats) -> Table:
 
 
 def _without_arrivals(model: Model, x: Table) -> Table:
-    """Classes without weight in the objective get what is quickest at the waits of the others."""
+    """Give classes without weight in the objective the quickest configurations at the others' waits."""
     value = value_at(model, x, every=True)
     return [
         row

@@ -99,7 +99,7 @@ def solve_knapsack(
 def _lightest(
     start: NDArray[np.int64], group: NDArray[np.int64], cost: Floats, row: Floats
 ) -> NDArray[np.int64]:
-    """Of the columns that load the row least, the cheapest of each group."""
+    """Return the cheapest column of each group, of those that load the row least."""
     least = np.minimum.reduceat(row, start[:-1])
     return cheapest(start, group, np.where(row == least[group], cost, np.inf))
 

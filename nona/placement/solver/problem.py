@@ -28,7 +28,7 @@ from nona.placement.spans import Envelope, envelope
 
 @dataclass(frozen=True, slots=True)
 class Least:
-    """What every configuration that is not local exceeds.
+    """Bounds that every configuration except the local one exceeds.
 
     The span is at least the larger of ``chain_s`` and ``message_s`` + ``slope``·w, w being the
     link's wait; the link carries at least ``load_s`` seconds a query and squared batches ``square_s2``.
@@ -81,7 +81,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What n columns send, and the curve of the waits: w(x) = A0(y) + A1(y)·B·x + A2(y)·P·x, y = load·x.
+    """Traffic of n columns, and the curve of the waits: w(x) = A0(y) + A1(y)·B·x + A2(y)·P·x, y = load·x.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Rows:
         )
 
     def traffic(self, x: Floats) -> Traffic:
-        """What the point ``x`` (n,) sends."""
+        """Return the traffic at the point ``x`` (n,)."""
         bundle = float(self.bundle @ x)
         return Traffic(float(self.load @ x), bundle, bundle + float(self.pairs @ x))
 

@@ -50,7 +50,7 @@ class Cell:
     guess: float = 0.0
 
     def holds_none(self, rows: Rows) -> bool:
-        """Whether no point has its wait and its load in the cell, by the messages' sizes alone."""
+        """Return whether no point has its wait and its load in the cell, by the messages' sizes alone."""
         least, most, pairs = rows.ratios
         idle, bundle, _ = rows.curve.at(self.y0)
         if idle + bundle * least * self.y0 > self.w1 * (1 + 1e-12):
@@ -91,7 +91,7 @@ class Tangents:
         return min(self.value(w, y) for w in (cell.w0, cell.w1) for y in (cell.y0, cell.y1))
 
     def across(self, cell: Cell) -> tuple[float, float]:
-        """How far it falls towards the ends of the waits, and towards those of the loads."""
+        """Return the fall towards the ends of the waits, and towards those of the loads."""
         here = self.value(self.wait, self.load)
         by_wait = here - min(self.value(w, self.load) for w in (cell.w0, cell.w1))
         by_load = here - min(self.value(self.wait, y) for y in (cell.y0, cell.y1))

@@ -1,4 +1,4 @@
-"""What a solver returns: a point with its bound, the problem there, its probabilities."""
+"""Result of a solver: a point with its bound, the problem there, its probabilities."""
 
 from __future__ import annotations
 

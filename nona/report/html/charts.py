@@ -252,7 +252,7 @@ Shape = Literal["circle", "cross", "diamond"]
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A point with what a pointer over it shows, its marker, and what is written beside it."""
+    """A point with its marker, the text under a pointer, and the text beside it."""
 
     x: float
     y: float

@@ -56,7 +56,7 @@ def document(title: str, body: Iterable[Markup]) -> str:
 def header(
     title: str, what: str = "", description: str = "", about: Mapping[str, object] | None = None
 ) -> Markup:
-    """The top of a report: its title, what kind of report it is, and facts about it."""
+    """Build the top of a report: its title, its kind, and facts about it."""
     return Markup(_pieces().header(what, title, description, about))
 
 

@@ -32,7 +32,7 @@ ORIGINS = {
 
 
 def is_sampled(report: PlacementReport) -> bool:
-    """Whether the objective is the mean by sampled jobs; else it is that of the formula."""
+    """Return whether the objective is the mean by sampled jobs; else it is that of the formula."""
     return report.objective != FORMULA
 
 
@@ -70,7 +70,7 @@ def measure_text(report: PlacementReport) -> str:
 
 
 def bound_above(report: PlacementReport) -> bool:
-    """Whether the formula's bound is significantly above the prediction: then it bounds no sampled mean."""
+    """Return whether the formula's bound is significantly above the prediction, so bounds no sampled mean."""
     excess_s = _excess_s(report)
     return excess_s > max(2 * (report.objective_error_s or 0.0), _AGREE * (report.objective_s or 0.0))
 
@@ -124,7 +124,7 @@ def formula_line(report: PlacementReport) -> str:
 
 
 def _why(report: PlacementReport) -> str:
-    """Why the two predictions differ, if they do."""
+    """Explain the difference between the two predictions, if they differ."""
     value, formula = mean_of(report), report.predicted.jct_s
     if report.origin != FORMULA or value is None or formula is None or value > formula * (1 + _AGREE):
         return WHY
@@ -165,7 +165,7 @@ SAME_HITS = 5e-5  # absolute, of hit rates: less cannot be seen
 
 
 def is_slo(report: PlacementReport) -> bool:
-    """Whether the placement was searched for the fewest missed SLOs."""
+    """Return whether the placement was searched for the fewest missed SLOs."""
     return report.objective == "slo"
 
 
@@ -186,14 +186,14 @@ def hits_text(report: PlacementReport) -> str:
 
 
 def value_of(data: PlacementOutcome, report: FullPlacementReport | None) -> float | None:
-    """What placements are compared by: SLO hits where those were the objective, else mean JCTs."""
+    """Return the measure to compare: SLO hits where those were the objective, else the mean JCT (s)."""
     if report is None:
         return None
     return hits_of(report) if is_slo(data.nona) else mean_of(report)
 
 
 def against(data: PlacementOutcome, name: Other) -> str:
-    """How far nona is from one of the others: ``25 % below local``, ``3.2 points more hits than local``."""
+    """State nona's distance from one other: ``25 % below local``, ``3.2 points more hits than local``."""
     best, value = value_of(data, data.nona), value_of(data, _other(data, name))
     if value is None:
         return f"{name} overloads {'executors' if data.local is None else 'the link'}"
@@ -207,7 +207,7 @@ def against(data: PlacementOutcome, name: Other) -> str:
 
 
 def comparison_finding(data: PlacementOutcome) -> str:
-    """How far nona is from local and from spread, all by the same measure.
+    """State nona's distance from local and from spread, by one measure.
 
     ``nona: 25 % below local, spread overloads the link``
     """

@@ -129,7 +129,7 @@ def missed_finding(report: PlacementReport) -> str:
 
 
 def gain_finding(report: PlacementReport) -> str:
-    """What the search for fewer missed SLOs gained, in a sentence; empty for other objectives."""
+    """State the gain of the search for fewer missed SLOs in a sentence; empty for other objectives."""
     sampled = report.sampled
     if sampled is None or report.objective != "slo":
         return ""
@@ -140,7 +140,7 @@ def gain_finding(report: PlacementReport) -> str:
 
 
 def slo_bound_words(report: PlacementReport) -> str:
-    """How far that is proved."""
+    """State that the search proves nothing, with the bound on missed SLOs if there is one."""
     bound = None if report.sampled is None else report.sampled.bound
     if not bound:
         return "The search gives no proof."
@@ -148,7 +148,7 @@ def slo_bound_words(report: PlacementReport) -> str:
 
 
 def response_report(system: System, placement: Placement, names: Sequence[str]) -> ResponseReport:
-    """What ``nona place --json`` prints as ``response``; ``names`` are the labels of the workload's rows.
+    """Build ``response`` of ``nona place --json``; ``names`` are the labels of the workload's rows.
 
     The jobs are those by which placements are judged, so
     ``mean_s`` equals the ``objective_s`` of a placement that was judged.
@@ -216,7 +216,7 @@ def placement_report(system: System, placement: Placement, names: Sequence[str])
 
 
 def _objective_of(placement: Placement) -> Objective:
-    """The objective; for a placement that was only evaluated, whether by sampled jobs or by formula."""
+    """Return the objective; for a placement that was only evaluated, the way of its evaluation."""
     if placement.sampled is not None:
         return placement.sampled.objective
     return "formula" if placement.formula is None else "mean-jct"

@@ -75,7 +75,7 @@ def _path_parts(model: PlacedModel) -> TimeParts:
 
 
 def _with_joins(path: TimeParts, mean_s: float | None) -> TimeParts:
-    """The formula's parts of the longest path, and what sampled jobs take beyond it.
+    """Add to the formula's parts of the longest path the rest of the time that sampled jobs take.
 
     Where they take less, the formula's waits are too long: these are shortened so that the parts add up.
 
@@ -227,7 +227,7 @@ def class_rows(report: PlacementReport) -> list[dict[str, str | int]]:
 
 
 def replica_rows(report: PlacementReport) -> list[dict[str, str | int]]:
-    """A row for each model: its weights, how many executors hold them, the total of the replicas."""
+    """Tabulate each model: its weights, the number of executors with them, the total of the replicas."""
     return [
         {
             "model": name,
@@ -378,7 +378,7 @@ def response_rows(response: ResponseReport, formula: Mapping[str, PlacedModel]) 
 
 
 def response_lines(response: ResponseReport) -> list[str]:
-    """What ``nona place`` prints of it."""
+    """Format the response for ``nona place``: a finding, a line per model, a warning if there is one."""
     lines = [response_finding(response)]
     for name, m in response.models.items():
         missed = "" if m.miss is None else f", {percent_text(m.miss)} beyond {time_text(m.slo_s)}"
@@ -387,7 +387,7 @@ def response_lines(response: ResponseReport) -> list[str]:
 
 
 def placement_text(report: PlacementReport) -> str:
-    """What ``nona place`` prints."""
+    """Format the output of ``nona place``."""
     p = report.predicted
     sampled = is_sampled(report) or isinstance(report, FullPlacementReport)
     by = "by sampled jobs" if sampled else "by formula alone"

@@ -73,7 +73,7 @@ class LinkWorking:
 
 @dataclass(frozen=True, slots=True)
 class _LinkLoad:
-    """What one row of the workload puts on the link: seconds and squares of one query."""
+    """Load of one row of the workload on the link: seconds and squares of one query."""
 
     model: str
     rate: float
@@ -176,7 +176,7 @@ class PathWorking:
 
 @dataclass(frozen=True, slots=True)
 class _RoleLoad:
-    """What one row of the workload puts on the links: seconds and squares of one query."""
+    """Load of one row of the workload on the links: seconds and squares of one query."""
 
     model: str
     rate: float
@@ -295,7 +295,7 @@ def _role_lines(role: Role, load: float, bundles: float, pairs: float) -> tuple[
 
 
 def path_price_line(model: Model, messages: float, path: PathWorking) -> WorkingLine:
-    """What one more byte costs all queries together, whose jobs wait for ``messages`` on average."""
+    """Work out the cost of one more byte to all queries, whose jobs wait for ``messages`` on average."""
     rate, slope = model.system.total_rate, 0.0
     for role_wait in path.roles:
         role, rho, wait = role_wait.role, role_wait.utilization, role_wait.wait_s
@@ -318,7 +318,7 @@ def path_price_line(model: Model, messages: float, path: PathWorking) -> Working
 
 @dataclass(frozen=True, slots=True)
 class _ServerLoad:
-    """What one row of the workload puts on one kind of executor: share drawn, seconds and squares."""
+    """Load of one row of the workload on one kind of executor: share drawn, seconds and squares."""
 
     model: str
     rate: float

@@ -83,7 +83,7 @@ def working(system: System, placement: Placement, names: Sequence[str]) -> Worki
 
 
 def _class(model: Model, x: Probabilities, j: int, waits: _Waits) -> _Class:
-    """Lines and sub-graphs of one class, and what they add up to."""
+    """Work out the lines and sub-graphs of one class, and their sums."""
     cuts, first = float(model.cut_s[j].sum()), float(model.first_visits[j])
     total, link_waits, visits = cuts + first * waits.visit_s, 0.0, first
     subgraphs: list[WorkingSubgraph] = []
@@ -183,7 +183,7 @@ def _gap_line(found: Certificate) -> list[WorkingLine]:
 
 
 def _price_line(model: Model, found: Sequence[_Class], link: LinkWorking | PathWorking) -> WorkingLine:
-    """What one more byte on the link costs all queries together, seconds per byte."""
+    """Work out the cost to all queries of one more byte on the link, in seconds per byte."""
     messages = sum(float(w) * c.link_waits for w, c in zip(model.weights, found, strict=True))
     if isinstance(link, PathWorking):
         return path_price_line(model, messages, link)

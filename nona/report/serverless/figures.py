@@ -300,7 +300,7 @@ def over_figure(report: OverReport, what: What = "hits", height: int = 340) -> g
 
 
 def over_alt(report: OverReport, what: What) -> str:
-    """What the figure shows, in words."""
+    """Describe the figure in words."""
     values = f"{over_value(report, min(report.values))} to {over_value(report, max(report.values))}"
     return f"{TITLES[what]} of every policy over {report.label.lower()}, {values}, with 95 % intervals"
 
@@ -423,7 +423,7 @@ def way_title(name: str) -> str:
 
 
 def under_ways(found: WaysReport) -> dict[str, PolicyOutcome]:
-    """Way → what the compared policy did under it."""
+    """Map each way to the outcome of the compared policy under it."""
     return {way: report.policies[found.policy] for way, report in found.reports.items()}
 
 

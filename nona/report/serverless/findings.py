@@ -132,7 +132,7 @@ def keeps_most(outcomes: Mapping[str, Outcome]) -> str | None:
 
 
 def _level(hits: Mapping[str, float]) -> list[str]:
-    """Those whose hit rates are not told apart from the highest."""
+    """List the policies whose hit rates are within ``LEVEL`` of the highest."""
     return [n for n in hits if hits[n] > max(hits.values()) - LEVEL]
 
 
@@ -167,12 +167,12 @@ def latency_title(policies: Mapping[str, PolicyOutcome], application: str | None
 
 
 def _in_time(row: ApplicationOutcome) -> bool | None:
-    """Whether the 95th percentile is within the SLO; ``None`` if no call was completed."""
+    """Return whether the 95th percentile is within the SLO; ``None`` if no call was completed."""
     return None if row.latency_s.p95 is None else row.latency_s.p95 <= row.slo_s
 
 
 def own_search_title(policies: Mapping[str, PolicyOutcome], name: str = "esg") -> str:
-    """How long a search of one policy takes; of all, where it did not run."""
+    """State the search time of one policy; of all policies if that one did not run."""
     searches = {n: p.search_s for n, p in policies.items()}
     own = searches.get(name)
     if own is None or own.mean is None or own.p99 is None:
@@ -215,7 +215,7 @@ def over_oracle(outcomes: Mapping[str, Outcome], oracle: Oracle | None) -> dict[
 
 
 def _executing_usd(o: Outcome) -> float | None:
-    """What a call costs, without the idle time of containers."""
+    """Return the cost of a call in US dollars, without the idle time of containers."""
     if isinstance(o, PolicyOutcome) and o.containers is not None:
         return o.containers.executing_per_call_usd.mean
     return o.cost_per_call_usd.mean
@@ -279,6 +279,6 @@ def nodes_rows(report: NodesReport) -> list[dict[str, str]]:
 
 
 def nodes_text(report: NodesReport) -> str:
-    """What ``nona serverless --nodes-for`` prints."""
+    """Format the output of ``nona serverless --nodes-for``."""
     rows = nodes_rows(report)
     return "\n".join([nodes_finding(report), "", table(rows, list(rows[0]))])

@@ -43,7 +43,7 @@ def fit_rows(fits: Sequence[Fit]) -> list[Row]:
 
 
 def fit_title(fit: Fit) -> str:
-    """What the figure of one network shows.
+    """State the errors of one network's law as the title of its figure.
 
     >>> from nona.serverless.fits import shipped_fits
     >>> fit_title(shipped_fits()[0])

@@ -1,4 +1,4 @@
-"""Where batches ran: GPUs over time, idle instances, stranded slices, first dispatches."""
+"""Places of batches: GPUs over time, idle instances, stranded slices, first dispatches."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def over_value(report: OverReport, value: Figure) -> str:
 
 
 def knee_text(report: OverReport, policy: PolicyOver, knee: Knee) -> str:
-    """Where a policy ceases to keep the target, with the bracket that holds the knee.
+    """State the bracket around a policy's knee, the last value at which it keeps the target.
 
     As in "up to × 2.4 (missed at × 2.45)".
     """
@@ -66,7 +66,7 @@ def over_finding(report: OverReport) -> str:
 
 
 def knee_rows(report: OverReport) -> list[dict[str, str]]:
-    """One row a policy: its knees, and what it does at the last value that it keeps."""
+    """Tabulate each policy's knees, and its figures at the last value that it keeps."""
     rows = []
     for name, policy in report.policies.items():
         limit = limit_of(policy)
@@ -127,7 +127,7 @@ def over_numbers(report: OverReport) -> list[Row]:
 
 
 def over_setting(report: OverReport) -> str:
-    """How much was simulated."""
+    """State the size of the simulation."""
     s = report.setting
     warmups = [p.warmup for policy in report.policies.values() for p in policy.points]
     span = " to ".join(f"{n:,}" for n in sorted({min(warmups), max(warmups)})) if warmups else ""
@@ -140,7 +140,7 @@ def over_setting(report: OverReport) -> str:
 
 
 def over_text(report: OverReport) -> str:
-    """What ``nona serverless --over`` and ``nona sweep`` of a serverless scenario print."""
+    """Format the output of ``nona serverless --over`` and of ``nona sweep`` of a serverless scenario."""
     knees, rows = knee_rows(report), over_rows(report)
     return "\n".join(
         [

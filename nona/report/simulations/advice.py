@@ -51,7 +51,7 @@ NOTICED = 0.1  # share of a mean JCT
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Who wins and why; what it would take for another to win (empty where there is no other)."""
+    """The winner and the reason; the change that would let another win (empty if there is no other)."""
 
     why: str
     otherwise: str
@@ -80,7 +80,7 @@ def scheduler_advice(found: Schedulers, differences: Differences) -> Advice | No
 
 
 def views_text(best: str, other: str) -> str:
-    """What the first scheduler observes when it decides, as it declares it, and how the second differs.
+    """Describe the first scheduler's observations, as it declares them, and the second's differences.
 
     >>> views_text("spark-fair", "local")
     'it reads queues, which local does not, and both see nothing of the network'
@@ -115,7 +115,7 @@ def _mean(s: SchedulerResult) -> float:
 
 
 def _why(best: str, other: str, found: Schedulers) -> str:
-    """The winner, what both see, and the part that holds most of the loser's extra time."""
+    """Name the winner, both schedulers' views, and the part with most of the loser's extra time."""
     gap = _mean(found[other]) - _mean(found[best])
     own, theirs = _parts(found[best]), _parts(found[other])
     more = {part: theirs[part] - own[part] for part in own}
@@ -173,7 +173,7 @@ def _most_text(s: SchedulerResult, whose: str) -> str:
 
 
 def _own_tasks(s: SchedulerResult) -> str:
-    """What would shorten a job's waits for its own tasks; empty where they are short."""
+    """Suggest how to shorten a job's waits for its own tasks; empty where they are short."""
     own = _parts(s)["own_wait"]
     if own < NOTICED * _mean(s):
         return ""
@@ -184,7 +184,7 @@ def _own_tasks(s: SchedulerResult) -> str:
 
 
 def _to_tell(best: str, level: Sequence[str], differences: Differences) -> str:
-    """How many replications would separate two schedulers, if they differ by what was measured."""
+    """State the number of replications that would separate two schedulers, from the measured difference."""
     other = next(n for n in level if n not in equal_to(best, differences))
     row: Difference = differences[best][other]
     mean, half = row.jct_s.mean, row.jct_s.half_width

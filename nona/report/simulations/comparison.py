@@ -87,7 +87,7 @@ def welch_interval(a: Sequence[float], b: Sequence[float], level: float = 0.95) 
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """Whether two runs can be paired by replication, and if not, the reason."""
+    """The verdict on pairing two runs by replication, and the reason if they cannot be paired."""
 
     paired: bool
     why: str
@@ -101,7 +101,7 @@ class Pairing:
 
 
 def pairing(old: Scenario, new: Scenario, warmups: tuple[int | None, int | None]) -> Pairing:
-    """Whether two scenarios measure the same jobs; ``warmups``: the jobs discarded."""
+    """Judge whether two scenarios measure the same jobs; ``warmups``: the numbers of jobs discarded."""
     differ = {
         "workload": _arriving(old) != _arriving(new),
         "seed": old.seed != new.seed,
@@ -113,7 +113,7 @@ def pairing(old: Scenario, new: Scenario, warmups: tuple[int | None, int | None]
 
 
 def _arriving(scenario: Scenario) -> list[WorkloadRow]:
-    """The queries without what decides about their jobs only after they are done."""
+    """Return the queries without the fields that only judge their jobs after completion."""
     return [row.model_copy(update={"slo": None}) for row in scenario.workload]
 
 
@@ -172,7 +172,7 @@ def points(share: float) -> str:
 def baseline_headline(
     what: str, changes: Mapping[str, Changes], states: Mapping[str, tuple[str, str]]
 ) -> str:
-    """The finding in a sentence: the effect of ``what`` on the scheduler that now has the lowest mean JCT.
+    """State the effect of ``what`` on the scheduler that now has the lowest mean JCT, in a sentence.
 
     ``states`` has the state of each scheduler in the baseline and in this run.
     """
@@ -187,7 +187,7 @@ def baseline_headline(
 
 
 def _gains(fastest: str, changes: Mapping[str, Changes]) -> str:
-    """Who gains where the fastest scheduler does not, who loses, or that nobody does either.
+    """Name the schedulers that gain where the fastest does not, or that lose; else say that none does.
 
     Empty without intervals.
     """
@@ -205,7 +205,7 @@ def _gains(fastest: str, changes: Mapping[str, Changes]) -> str:
 
 
 def _better(row: Changes) -> bool:
-    """Whether jobs are clearly quicker, or clearly more of them keep their SLO."""
+    """Return whether jobs are clearly quicker, or clearly more of them keep their SLO."""
     jct, hits = row.jct_s, row.slo_hit_rate
     quicker = jct.clear and jct.change.mean is not None and jct.change.mean < 0
     return quicker or (hits.clear and hits.change.mean is not None and hits.change.mean > 0)
@@ -217,7 +217,7 @@ def _slower(row: Changes) -> bool:
 
 
 def effect_text(found: Schedulers, earlier: Schedulers) -> str:
-    """Who is faster and who slower than before, where the intervals of the means do not overlap.
+    """Name the schedulers that became faster or slower: the intervals of their means do not overlap.
 
     Stricter than an interval of the difference: what it names differs, what it does not name may differ too.
     Empty where no scheduler has both means with intervals.

@@ -478,7 +478,7 @@ def spans_of(rows: Sequence[GanttBar]) -> dict[int, tuple[float, float]]:
 
 
 def are_rare(rows: Sequence[GanttBar]) -> bool:
-    """Whether the jobs' window is more than ``SPARSE`` times the time in which any job is present."""
+    """Return whether the jobs' window exceeds ``SPARSE`` times the time in which any job is present."""
     spans = list(spans_of(rows).values())
     if len(spans) < 2:
         return False

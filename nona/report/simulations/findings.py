@@ -1,4 +1,4 @@
-"""What a simulation found: the headline, sentences, remedies for overload."""
+"""Findings of a simulation: the headline, sentences, remedies for overload."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ class Headline:
 
     @property
     def beside(self) -> str:
-        """What stands beside the number."""
+        """The text beside the number."""
         return "; ".join(t for t in (self.sure, self.rest.removeprefix("; ")) if t)
 
     @property
@@ -204,7 +204,7 @@ def reference_for(schedulers: Schedulers, best: str) -> str | None:
 def headline(
     schedulers: Schedulers, differences: Differences, off: Mapping[str, OffRange] = NO_RANGES
 ) -> Headline:
-    """The finding: the scheduler with the lowest mean, how sure that is, its advantage, who is overloaded.
+    """State the finding: the scheduler with the lowest mean, its precision and lead, the overloaded ones.
 
     ``schedulers`` is that of a simulation's report, ``differences`` baseline → scheduler → paired
     difference, as of :func:`~nona.report.simulations.uncertainty.all_differences`; ``off`` scheduler → the
@@ -237,7 +237,7 @@ def headline(
 
 
 def _sure_text(value: Estimate, off: OffRange | None) -> str:
-    """How sure a mean is: the interval of its simulation, and the range if modelled times are off.
+    """State a mean's precision: the interval of its simulation, and the range if modelled times are off.
 
     >>> _sure_text(Estimate(mean=0.006, ci95=(0.0058, 0.0062)), OffRange(low_s=0.0034, high_s=0.0107))
     '± 0.2 ms simulated (95 %); 3.4 to 11 ms if times are off as they usually are'

@@ -224,7 +224,7 @@ def live_titles(series: LiveLines, running: bool) -> list[str]:
 
 
 def counts_text(live: LiveRun) -> str:
-    """How many measured jobs of each scheduler a run that was cancelled has completed.
+    """Count the measured jobs that each scheduler completed in a cancelled run.
 
     >>> counts_text(LiveRun(schedulers=("nona", "local")))
     'Measured jobs completed: nona none, local none.'

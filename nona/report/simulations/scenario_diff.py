@@ -1,4 +1,4 @@
-"""What changed from one scenario to another, in short: servers 8 → 12."""
+"""Differences between two scenarios in short form: servers 8 → 12."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def change_text(old: Scenario, new: Scenario, parts: Collection[str] = ()) -> st
 
 
 def _plain(scenario: Scenario, without: Collection[str]) -> dict[str, Any]:
-    """As a file writes it: what follows compares any two values by their paths."""
+    """Dump the scenario as a file writes it, so that any two values can be compared by their paths."""
     return scenario.model_dump(mode="json", exclude={*_QUIET, *without})
 
 

@@ -144,7 +144,7 @@ MOST_DRAWN = 2000
 
 @dataclass(frozen=True, slots=True)
 class LinkStage:
-    """A stage of a message's path: its name, how many links it has, the capacity of each (B/s)."""
+    """A stage of a message's path: its name, its number of links, the capacity of each (B/s)."""
 
     stage: str
     links: int

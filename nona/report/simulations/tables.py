@@ -205,7 +205,7 @@ Count = TypeVar("Count", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Style(Generic[Count]):
-    """How one place writes hit rates, utilisations and counts; times are written alike everywhere."""
+    """Formats of one place for hit rates, utilisations and counts; times are written alike everywhere."""
 
     rate: Show
     share: Show
@@ -311,7 +311,7 @@ STYLE = Style(partial(share_text, digits=2), share_text, "{:,}".format)
 
 
 def compared_text(report: ComparedReport) -> str:
-    """What ``nona simulate`` prints."""
+    """Format the output of ``nona simulate``."""
     more = [*off_lines(report.off), *report.advice]
     text = "\n".join([simulation_text(report), *([""] if more else []), *more])
     if not report.baseline:
@@ -383,7 +383,7 @@ def warmup_lines(warmup: WarmupReport | None) -> Iterator[str]:
 
 
 def precision_lines(precision: PrecisionReport | None) -> Iterator[str]:
-    """Whether the precision was reached, if one was requested."""
+    """State whether the requested precision was reached; nothing if none was requested."""
     if not precision:
         return
     done = f"after {precision.replications} replications"

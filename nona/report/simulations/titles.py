@@ -87,7 +87,7 @@ def _percentiles(scheduler: SchedulerResult, model: str) -> Mapping[str, Percent
 
 
 def jct_title(schedulers: Schedulers, differences: Differences = NO_DIFFERENCES) -> str:
-    """How many times the shortest mean JCT the longest is, if they differ clearly.
+    """State the ratio of the longest mean JCT to the shortest, if they differ clearly.
 
     The means themselves stand elsewhere.
     """
@@ -115,7 +115,7 @@ def hits_title(schedulers: Schedulers) -> str:
 
 
 def differences_title(baseline: str, differences: Mapping[str, Difference]) -> str:
-    """How many schedulers are clearly faster and slower than the baseline; kinds without any are left out."""
+    """Count the schedulers clearly faster and slower than the baseline; kinds without any are left out."""
     verdicts = [d.verdict for d in differences.values()]
     counts = [f"{verdicts.count(v)} {word}" for v, word in VERDICTS.items() if v in verdicts]
     return f"Against {baseline}: {', '.join(counts) or 'no means to compare'}"
@@ -186,7 +186,7 @@ def executors_title(executors: Sequence[float]) -> str:
 
 
 def over_time_title(schedulers: Schedulers) -> str:
-    """Whether the JCT grows over time: an overloaded run does not settle at a level."""
+    """Name the schedulers whose JCT grows over time: an overloaded run does not settle at a level."""
     growing = [n for n, s in schedulers.items() if s.overloaded]
     late = [n for n, s in schedulers.items() if s.state == "backlogged"]
     if growing:

@@ -1,4 +1,4 @@
-"""How sure simulated means are: paired differences, checks against theory, sentences.
+"""Uncertainty of simulated means: paired differences, checks against theory, sentences.
 
 Five figures that know little of one another stand side by side: the prediction (Pollaczek–Khinchine on
 mean loads), the simulated mean with its interval, the idle bound (no cluster is faster than its longest

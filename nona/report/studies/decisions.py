@@ -30,7 +30,7 @@ WITHIN = 0.10  # of the simulated mean: a prediction that is close
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a ratio of the data compares: ``name`` over the best of ``rivals``."""
+    """Comparison behind a ratio of the data: ``name`` over the best of ``rivals``."""
 
     key: QuestionKey
     name: str

@@ -54,7 +54,7 @@ def title(data: DecisionStudy, key: QuestionKey = "blind") -> str:
 
 
 def heat_title(data: DecisionStudy, key: QuestionKey = "blind") -> str:
-    """Where the largest ratio is."""
+    """Locate the largest ratio."""
     cells = worst(data, key, 1)
     if not cells:
         return f"{QUESTIONS[key].name} was not simulated"
@@ -103,7 +103,7 @@ def _numbered(counts_: Mapping[str, int]) -> str:
 
 
 def _targets(data: DecisionStudy) -> list[str]:
-    """How many networks keep the targets for the gap, at each link speed that has one."""
+    """Count the networks that keep the targets for the gap, at each link speed that has one."""
     lines = []
     for link, most in GAP_TARGETS.items():
         gaps: dict[str, float] = {}
@@ -200,7 +200,7 @@ def provenance(data: DecisionStudy) -> str:
 
 
 def decisions_text(data: DecisionStudy) -> str:
-    """What ``nona study decisions`` prints."""
+    """Format the output of ``nona study decisions``."""
     parts = [f"{title(data)}.", "", *(f"- {line}" for line in findings(data))]
     for heading, rows in (
         ("By network", network_rows(data)),

@@ -20,7 +20,7 @@ def mean_of(point: ElasticPoint) -> Interval:
 
 
 def published_of(point: ElasticPoint) -> float | None:
-    """What the authors' simulator gave on the same workloads; ``None`` unless it ran all of them."""
+    """Return the authors' mean JCT (s) on the same workloads; ``None`` unless they ran all of them."""
     means_s = [value for value in point.published_s if value is not None]
     return float(np.mean(means_s)) if len(means_s) == len(point.published_s) else None
 
@@ -56,7 +56,7 @@ def study_title(study: ElasticStudy) -> str:
 
 
 def _gain(first: ElasticPoint, others: Sequence[ElasticPoint]) -> str:
-    """How much shorter the first mean is than the next, workload by workload; "" if there is no other."""
+    """State the gain of the first mean over the next, paired by workload; empty if there is no other."""
     if not others:
         return ""
     second = others[0]
@@ -68,7 +68,7 @@ def _gain(first: ElasticPoint, others: Sequence[ElasticPoint]) -> str:
 
 
 def avoidance_text(study: ElasticStudy) -> str:
-    """What avoiding interference saves Pollux at the largest interference; empty if that was not run."""
+    """State Pollux's saving by avoiding interference, at the largest interference; empty if not run."""
     points = [p for p in _over_interference(study) if p.policy == "pollux"]
     calm = next((p for p in points if p.avoid), None)
     slowed = [p for p in points if not p.avoid]
@@ -88,7 +88,7 @@ def avoidance_text(study: ElasticStudy) -> str:
 
 
 def study_notes(study: ElasticStudy) -> str:
-    """What was run, and what differs from the authors' runs."""
+    """State the setting, and its differences from the authors' runs."""
     return (
         f"Intervals are over workloads {', '.join(map(str, study.workloads))}. Pollux searches "
         f"{study.generations} generations a tick, the authors' simulator 100. The authors' means over load "
@@ -103,7 +103,7 @@ def provenance(study: ElasticStudy) -> str:
 
 
 def _ran(command: str, version: str, date: str, seed: int, seconds: float) -> str:
-    """What made a study's results, and how long it took.
+    """State the origin of a study's results and the time that it took.
 
     >>> _ran("nona study x", "1.0", "2026-01-01", 3, 65.0)
     'nona study x: version 1.0, 2026-01-01, seed 3, 65 s.'
@@ -221,7 +221,7 @@ def cost_rows(study: ElasticLinkStudy) -> list[dict[str, str]]:
 
 
 def link_title(study: ElasticLinkStudy) -> str:
-    """What the link costs Optimus that does not see it, and Optimus that does, as one finding."""
+    """State the link's cost to Optimus without and with sight of it, as one finding."""
     said = []
     for link in links_of(study):
         blind, seeing = (cost_of(study, link, name) for name in (BLIND, SEEING))
@@ -234,7 +234,7 @@ def link_title(study: ElasticLinkStudy) -> str:
 
 
 def link_notes(study: ElasticLinkStudy) -> str:
-    """What was run."""
+    """State the setting of the study."""
     return (
         f"± and brackets: 95 % over workloads {', '.join(map(str, study.workloads))}. Pollux searches "
         f"{study.generations} generations a tick, its authors' simulator 100. FIFO link. The all-reduce on "

@@ -110,7 +110,7 @@ LIVE = "N4"
 
 
 def loses(row: NetworkViewRow) -> bool:
-    """Whether the loaded link surely makes it slower, or takes its steady state."""
+    """Return whether the loaded link surely makes a scheduler slower, or takes its steady state."""
     if row.loaded.state == "overloaded":
         return True
     ends = row.slowdown.ci95
@@ -150,7 +150,7 @@ def title(data: NetworkViewsStudy) -> str:
 
 
 def findings(data: NetworkViewsStudy) -> list[str]:
-    """The findings, one a line: who loses, who falls behind local, who sees the queue, who sends nothing."""
+    """List the findings: schedulers that lose, fall behind local, see the queue, or send nothing."""
     rows = by_slowdown(data)
     lines = [_losers(data), _crossed(rows), _live(data), _silent(rows)]
     return [line for line in lines if line]
@@ -230,7 +230,7 @@ def _silent(rows: Iterable[NetworkViewRow]) -> str:
 
 
 def planned_text(data: NetworkViewsStudy) -> str:
-    """What the schedulers know whose placement is solved before the run; empty if there are none."""
+    """Describe the input of schedulers with a placement solved before the run; empty without any."""
     rows = [r for r in by_slowdown(data) if r.planned]
     if not rows:
         return ""
@@ -257,7 +257,7 @@ def provenance(data: NetworkViewsStudy) -> str:
 
 
 def network_views_text(data: NetworkViewsStudy) -> str:
-    """What ``nona study network-views`` prints."""
+    """Format the output of ``nona study network-views``."""
     sentences = [*findings(data), planned_text(data)]
     lines = [f"{title(data)}.", "", *(f"- {line}" for line in sentences if line)]
     for rows in (remark_rows(data), scheduler_rows(data)):

@@ -113,7 +113,7 @@ def growth_rows(data: PaperStudy) -> list[dict[str, str | float]]:
 
 
 def grows(row: Growth) -> bool:
-    """Whether the ratio keeps growing with the run: more than half as fast as the number of jobs."""
+    """Return whether the ratio keeps growing with the run: more than half as fast as the number of jobs."""
     if len(row.runs) < 2:
         return False
     before, last = row.runs[-2:]
@@ -315,7 +315,7 @@ def provenance(data: PaperStudy) -> str:
 
 
 def paper_text(data: PaperStudy) -> str:
-    """What ``nona study paper`` prints."""
+    """Format the output of ``nona study paper``."""
     lines = [title(data) + ".", "", *(f"- {f}" for f in findings(data)), ""]
     lines.append(table(summary_rows(data), list(summary_rows(data)[0])))
     lines += ["", table(growth_rows(data), list(growth_rows(data)[0]))] if growth_rows(data) else []

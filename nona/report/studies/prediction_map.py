@@ -46,9 +46,9 @@ def within(points: Sequence[MapPoint], measure: Measure, bound: float) -> tuple[
 
 
 def surely_outside(point: MapPoint, measure: Measure, bound: float) -> bool:
-    """Whether the error is above ``bound`` for every value in the simulation's interval.
+    """Return whether the error is above ``bound`` for every value in the simulation's interval.
 
-    False where there is no interval: then nothing is sure.
+    False where there is no interval.
     """
     e, half = error(point, measure), half_width(point, measure)
     if e is None or half is None:

@@ -43,7 +43,7 @@ def cost_ratio(one: Cell, other: Cell) -> Ratio:
 
 
 def clear(found: Interval) -> bool:
-    """Whether the interval excludes 0.
+    """Return whether the interval excludes 0.
 
     >>> clear(Interval(0.1, 0.05, 3)), clear(Interval(0.1, 0.2, 3)), clear(Interval(0.0, 0.0, 3))
     (True, False, False)
@@ -90,7 +90,7 @@ STRICT, RELAXED = "strict_light", "relaxed_heavy"
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """``stated``: what the slides say; ``order`` and ``size`` judge it; ``told`` states the finding.
+    """A claim of the slides, ``stated``; ``order`` and ``size`` judge it; ``told`` states the finding.
 
     ``None`` is no verdict: the cells lack what it takes, or the slides give no number.
     """
@@ -341,7 +341,7 @@ def alternative_cells(data: ServerlessStudy, row: AlternativeCells) -> SettingCe
 
 
 def movers(data: ServerlessStudy, claim: Claim) -> Iterator[tuple[str, str]]:
-    """(alternative, what it changes) if the verdict differs from the default's in runs of equal size."""
+    """Yield (alternative, change) where the verdict differs from the default's in runs of equal size."""
     default = default_cells(data)
     before = {"order": claim.order(default), "size": claim.size(default)}
     for row in data.sensitivity.rows:

@@ -88,7 +88,7 @@ def _ratio_text(found: Ratio) -> str:
 
 @dataclass(frozen=True, slots=True)
 class JudgedClaim:
-    """A claim of the slides, the finding, whether order and size agree, and what would change that."""
+    """A claim of the slides, the finding, the verdicts on order and size, and what changes them."""
 
     slides: str
     found: str
@@ -98,7 +98,7 @@ class JudgedClaim:
 
 
 def claim_rows(data: ServerlessStudy) -> list[dict[str, str]]:
-    """Each claim of the slides: the finding, whether order and size agree, alternatives that change that."""
+    """Tabulate each claim of the slides: finding, verdicts on order and size, and what changes them."""
     return [
         {
             "slides": c.slides,

@@ -57,7 +57,7 @@ class Gap:
     most: float
 
     def inside(self, low: float, high: float) -> bool:
-        """Whether both leads are in the range."""
+        """Return whether both leads are in the range."""
         return low <= self.least and self.most <= high
 
 
@@ -355,7 +355,7 @@ def _claim_lines(data: ServerlessStudy) -> Iterator[str]:
 
 
 def study_text(data: ServerlessStudy) -> str:
-    """What ``nona study serverless`` prints."""
+    """Format the output of ``nona study serverless``."""
     tables = [
         ("Policies in the three settings", setting_rows(data)),
         ("Up to which load", study_knee_rows(data)),

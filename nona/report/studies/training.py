@@ -100,7 +100,7 @@ class Judged:
 
     @property
     def order(self) -> str:
-        """Whether the better one is better.
+        """The verdict on the direction of the claim: ``agrees`` if the better policy is better.
 
         >>> Judged(CLAIMS[0], Ratio(2.0, 1.5, 2.6, 3), 4.0).order
         'agrees'
@@ -113,7 +113,7 @@ class Judged:
 
     @property
     def size(self) -> str:
-        """Whether the ratio is near the one stated."""
+        """The verdict on the size of the ratio beside the stated one; a dash if none is stated."""
         stated = self.claim.factor
         if stated is None or self.ratio.n == 0:
             return "–"
@@ -212,7 +212,7 @@ def makespan_rows(data: TrainingStudy, mode: str) -> list[dict[str, str]]:
 
 
 def claim_rows(data: TrainingStudy) -> list[dict[str, str]]:
-    """Each claim of the paper as recollected, what was found, whether order and size agree."""
+    """Tabulate each claim of the paper as recollected, the finding, and the verdicts on order and size."""
     return [
         {
             "stated (recollected)": j.claim.stated,
@@ -247,7 +247,7 @@ def provenance(data: TrainingStudy) -> str:
 
 
 def study_text(data: TrainingStudy) -> str:
-    """What ``nona study training`` prints."""
+    """Format the output of ``nona study training``."""
     modes = modes_of(data)
     tables = [
         ("What the paper states", claim_rows(data)),
@@ -309,7 +309,7 @@ def estimator_title(data: EstimatorStudy) -> str:
 
 
 def estimator_findings(data: EstimatorStudy) -> list[str]:
-    """Recognition of known models, errors of new ones, and what stopping early costs."""
+    """List the findings: recognition of known models, errors of new ones, the cost of stopping early."""
     lines = [
         f"With {p.profiled:.0%} of its pairs profiled, a job of a known model is matched to its own in "
         f"{p.found.mean:.0%} of cases; the error is {mean_text(p.errors['match'], _share)} of the rate alone."

@@ -1,4 +1,4 @@
-"""How good the models are: theory against simulation, published latencies."""
+"""Accuracy of the models: theory against simulation, published latencies."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ WIDE = 0.25  # an interval whose half is a greater share of its mean proves litt
 
 
 def theory_rows(known: KnownSystem) -> list[TheoryRow]:
-    """What theory says of a system: one row per expectation."""
+    """Compare a system with theory: one row per expectation."""
     return [_theory(known, e) for e in known.expected]
 
 
 def comparison_rows(comparison: Comparison) -> list[ComparedRow]:
-    """The same with what was simulated: mean, half of the interval, error, verdict.
+    """Tabulate theory with the simulation: mean, half of the interval, error, verdict.
 
     A mean that agrees by a very wide interval is called unclear: longer runs would tell.
     """

@@ -1,1 +1,1 @@
-"""Reports on training clusters: words, tables and figures of what policies did."""
+"""Reports on training clusters: words, tables and figures of the policies' results."""

@@ -1,4 +1,4 @@
-"""Elastic jobs told: the finding, tables, printed text, figures."""
+"""Elastic jobs in words: the finding, tables, printed text, figures."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def hero(policies: Policies) -> tuple[str, str, str]:
 
 
 def finding(policies: Policies) -> tuple[str, str]:
-    """Who wins, and why; what is said in small letters under it."""
+    """State the winner with the reason, and the sentence in small letters under it."""
     names = list(by_mean(policies))
     best = names[0]
     if len(names) == 1:
@@ -90,7 +90,7 @@ def _trained_s(of: ElasticOutcome) -> float:
 
 
 def _how(name: str, of: ElasticOutcome) -> str:
-    """What jobs had on average under a policy."""
+    """State the averages of jobs under a policy."""
     return (
         f"Under {name} a job with GPUs has {format_number(of.mean_gpus)} on average, at a statistical "
         "efficiency of "
@@ -199,7 +199,7 @@ def job_rows(jobs: Sequence[ElasticJobOutcome]) -> list[dict[str, Cell]]:
 
 
 def change_rows(trace: ElasticTrace, job: int) -> list[dict[str, Cell]]:
-    """A row for each change of a job's GPUs: what changed, and what the policy knew."""
+    """Tabulate each change of a job's GPUs, with the policy's figures at that time."""
     moves = [move for move in trace.moves if move.job == job]
     return list(_changes(trace, moves))
 
@@ -220,7 +220,7 @@ def _changes(trace: ElasticTrace, moves: Sequence[ElasticMove]) -> Iterator[dict
 
 
 def deciding_changes(trace: ElasticTrace, columns: Iterable[str]) -> list[str]:
-    """The columns of changes that fit a page: what changed, and the first two figures of why."""
+    """Choose the columns of changes that fit a page: the change, and the first two figures behind it."""
     usual = ("at, h", "change", "GPUs")
     why = [c for c in columns if c not in (*usual, "nodes", THERE)]
     return [*usual, *(sorted(why, key=lambda c: c != trace.value)[:2])]
@@ -236,7 +236,7 @@ def _size_of(move: ElasticMove) -> int:
 
 
 def _change_text(before: ElasticMove, move: ElasticMove, last: bool = False) -> str:
-    """What a change is called.
+    """Name a change of GPUs.
 
     >>> moves = [ElasticMove(time_s=t, job=0, gpus=g, value=None, facts={})
     ...          for t, g in enumerate([(), ((0, 1),), ((0, 4),), ((1, 4),), ((1, 2),), ()])]
@@ -293,7 +293,7 @@ COLUMNS = (
 
 
 def elastic_text(report: ElasticReport) -> str:
-    """Policies side by side, then what was run and whether the checks held."""
+    """Format the policies side by side, then the setting and the verdict of the checks."""
     return "\n".join(_lines(report))
 
 
@@ -336,7 +336,7 @@ def _seconds(value: float | None) -> str:
 
 
 def setting_text(of: ElasticSetting) -> str:
-    """What was run, in one or two sentences."""
+    """State the setting of the run in one or two sentences."""
     slowed = (
         f"; jobs on several nodes that share one lose {share_text(of.interference)} of their speed"
         if of.interference

@@ -78,7 +78,7 @@ def elastic_history(
     report: ElasticReport,
     about: About,
 ) -> ElasticHistory:
-    """The report with what happened; ``about`` says where it is from."""
+    """Build the report with the history of the first run; ``about`` states its origin."""
     kept = {policy: policy_runs[0].records for policy, policy_runs in runs.items()}
     return ElasticHistory(
         about=about,
@@ -195,7 +195,7 @@ def elastic_report(
     setting: ElasticSetting,
     seconds: float,
 ) -> ElasticReport:
-    """What the policies did. Intervals are over replications."""
+    """Build the report on the policies; intervals are over replications."""
     passed: dict[str, bool] = {}
     failed: list[str] = []
     for name, policy_runs in runs.items():

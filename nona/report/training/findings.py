@@ -1,4 +1,4 @@
-"""What a training run found: long times and gains in words, who is best, chart titles."""
+"""Findings of a training run: long times and gains in words, the best policies, chart titles."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def jct_text(jct: JctSummary) -> str:
 
 
 def overlap(a: JctSummary, b: JctSummary) -> bool:
-    """Whether the intervals of two mean JCTs overlap; one that is known exactly has no width."""
+    """Return whether the intervals of two mean JCTs overlap; one that is exact has no width."""
     spans = [jct.ci95 or (jct.mean or 0.0,) * 2 for jct in (a, b)]
     widths = [high - low for low, high in spans]
     return any(widths) and max(low for low, _ in spans) <= min(high for _, high in spans)
@@ -73,7 +73,7 @@ def job_label(name: str) -> str:
 
 
 def _times_text(ratio: float) -> str:
-    """How many times as much.
+    """Format a ratio as a factor, with three digits.
 
     >>> _times_text(1.503), _times_text(12.04)
     ('1.50 ×', '12.0 ×')
@@ -88,7 +88,7 @@ def by_mean_jct(policies: Mapping[str, PolicyOutcome]) -> dict[str, float]:
 
 
 def jobs_text(spec: TrainingSpec) -> str:
-    """Which jobs a scenario has.
+    """Describe the jobs of a scenario.
 
     >>> jobs_text(TrainingSpec(trace="week.trace"))
     'training jobs of week.trace'
@@ -120,7 +120,7 @@ class Gain:
 
     @property
     def ratio(self) -> float:
-        """How many times as long the agnostic policy's mean JCT is."""
+        """The mean JCT of the agnostic policy over that of the aware one."""
         return self.agnostic_s / self.aware_s if self.aware_s > 0 else 1.0
 
 
@@ -138,7 +138,7 @@ def gain_of(policies: Mapping[str, PolicyOutcome]) -> Gain | None:
 
 
 def finding(policies: Mapping[str, PolicyOutcome], modelled: Sequence[str] = ()) -> tuple[str, str]:
-    """The finding, and what is said in small letters under it.
+    """State the finding, and the sentence in small letters under it.
 
     ``modelled``: types of GPU on which nobody measured rates.
     """
@@ -150,7 +150,7 @@ def finding(policies: Mapping[str, PolicyOutcome], modelled: Sequence[str] = ())
 
 
 def modelled_sentence(types: Sequence[str]) -> str:
-    """Which types' rates are modelled, after a blank; empty where all were measured or given.
+    """Name the types whose rates are modelled, after a blank; empty if all were measured or given.
 
     >>> modelled_sentence(["a100-40gb", "l4"])
     ' Rates on a100-40gb and l4 are modelled, not measured.'
@@ -159,7 +159,7 @@ def modelled_sentence(types: Sequence[str]) -> str:
 
 
 def runs_sentence(policies: Mapping[str, PolicyOutcome]) -> str:
-    """How sure the order of the two fastest policies is; empty where their intervals do not overlap."""
+    """Say that the order of the two fastest policies is uncertain; empty if their intervals are apart."""
     names = list(by_mean_jct(policies))[:2]
     if len(names) < 2:
         return ""
@@ -174,7 +174,7 @@ def runs_sentence(policies: Mapping[str, PolicyOutcome]) -> str:
 
 
 def slo_sentence(policies: Mapping[str, PolicyOutcome]) -> str:
-    """Who keeps most deadlines, at what cost, and who fewest; empty without deadlines."""
+    """Name the policies that keep most deadlines, with the cost, and fewest; empty without deadlines."""
     rates = {n: p.slo_hit_rate for n, p in policies.items() if p.slo_hit_rate is not None}
     if not rates:
         return ""
@@ -191,7 +191,7 @@ def slo_sentence(policies: Mapping[str, PolicyOutcome]) -> str:
 
 
 def gain_sentence(policies: Mapping[str, PolicyOutcome]) -> str:
-    """What knowing each job's speed on each type of GPU is worth, in one sentence."""
+    """State the gain from each job's speed on each type of GPU, in one sentence."""
     gain = gain_of(policies)
     if gain is None:
         return (
@@ -241,7 +241,7 @@ def hero_figure(policies: Mapping[str, PolicyOutcome]) -> tuple[str, str, str]:
 
 
 def pareto_title(policies: Mapping[str, PolicyOutcome]) -> str:
-    """Who is fastest and who is cheapest."""
+    """Name the fastest and the cheapest policy."""
     return best_sentence(policies).removesuffix(".")
 
 
@@ -271,7 +271,7 @@ def rho_title(policies: Mapping[str, PolicyOutcome]) -> str:
 
 
 def gantt_title(trace: PolicyTrace, policy: str) -> str:
-    """How often jobs change their GPUs."""
+    """Count the stays of jobs on GPUs."""
     if not trace.stays:
         return f"{policy}: no job ran"
     jobs = {j for s in trace.stays for j in s.jobs}
@@ -282,7 +282,7 @@ def gantt_title(trace: PolicyTrace, policy: str) -> str:
 
 
 def rounds_title(rounds: Sequence[Round]) -> str:
-    """How many jobs run and wait."""
+    """State the mean numbers of running and waiting jobs, and the most that wait."""
     if not rounds:
         return "No round was kept"
     time_s = sum(r.end_s - r.start_s for r in rounds) or 1.0
@@ -296,7 +296,7 @@ def rounds_title(rounds: Sequence[Round]) -> str:
 
 
 def received_title(rows: Sequence[Received], error: float | None) -> str:
-    """How far what jobs received is from their allocation."""
+    """State the mean difference between the time that jobs received and their allocation."""
     if not rows:
         return "No job had an allocation"
     if error is None:

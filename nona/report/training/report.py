@@ -215,7 +215,7 @@ def _priorities(
 def _why(
     system: TrainingSystem, types: Sequence[str], of: Weighed, row: int, kind: int, where: dict[int, int]
 ) -> str:
-    """What decided about a row on a type, in words."""
+    """Explain the decision about a row on a type."""
     jobs, share = of.rows[row], of.shares[row, kind]
     if (row, kind) in of.ran:
         return "ran: its turn by priority" if share > 0 else "ran: GPUs were left, though it has no share"
@@ -255,7 +255,7 @@ def counted_report(
     setting: CountedSetting,
     seconds: float,
 ) -> CountedReport:
-    """What the schedules did; ``known``: what the authors' program gave, by schedule."""
+    """Build the report on the schedules; ``known``: by schedule, the results of the authors' program."""
     passed: dict[str, bool] = {}
     failed: list[str] = []
     for name, records in runs.items():

@@ -1,4 +1,4 @@
-"""Tables of a training cluster, and who had which GPU as a trace for Perfetto."""
+"""Tables of a training cluster, and the jobs on each GPU as a trace for Perfetto."""
 
 from __future__ import annotations
 

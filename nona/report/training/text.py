@@ -1,4 +1,4 @@
-"""What the commands print: allocation, simulation, switches, checkpoints, counted jobs."""
+"""Printed text of training: allocation, simulation, switches, checkpoints, counted jobs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nona.units import format_time
 
 
 def allocation_text(report: AllocateReport) -> str:
-    """What ``nona training allocate`` prints: a line for each row with its shares, and the objective."""
+    """Format the output of ``nona training allocate``: a line for each row, and the objective."""
     types = list(report.allocation[0].shares)
     rows = [
         {
@@ -41,7 +41,7 @@ MORE = ("policy", "preemptions", "moves", "received − X", "ideal mean JCT", "d
 
 
 def simulation_text(report: TrainingReport) -> str:
-    """The report as text: policies side by side, then what was run and whether the checks held."""
+    """Format the report: policies side by side, then the setting and the verdict of the checks."""
     return "\n".join(_lines(report))
 
 
@@ -63,7 +63,7 @@ def _lines(report: TrainingReport) -> Iterator[str]:
 
 
 def setting_text(of: TrainingSetting) -> str:
-    """What was run, in one sentence."""
+    """State the setting of the run in one sentence."""
     gpus = ", ".join(f"{count} {gpu}" for gpu, count in of.gpus.items())
     first, last = of.measured
     window = "" if last - first + 1 == of.jobs else f", {first} to {last} measured"
@@ -94,7 +94,7 @@ def _switches_rows(report: SwitchesReport) -> list[dict[str, str]]:
 
 
 def switches_text(report: SwitchesReport) -> str:
-    """Mean JCT under each setting, and what it adds to the mean JCT with all switches off."""
+    """Format the mean JCT under each setting, and its increase over the one with all switches off."""
     rows = _switches_rows(report)
     failed = [f"failed check: {line}" for line in report.failed_checks]
     return "\n".join(
@@ -123,7 +123,7 @@ def _checkpoint_rows(report: CheckpointReport) -> list[dict[str, str]]:
 
 
 def checkpoint_text(report: CheckpointReport) -> str:
-    """Intervals and what they cost."""
+    """Format intervals and their costs."""
     rows = _checkpoint_rows(report)
     return "\n".join(
         [
@@ -142,7 +142,7 @@ COLUMNS = (
 
 
 def counted_text(report: CountedReport) -> str:
-    """Schedules side by side, then what was run and whether the checks held."""
+    """Format the schedules side by side, then the setting and the verdict of the checks."""
     rows = [_schedule_row(name, outcome) for name, outcome in report.schedules.items()]
     shown = [column for column in COLUMNS if any(row[column] != "–" for row in rows)]
     passed, of = sum(report.checks.values()), report.setting

@@ -63,7 +63,7 @@ class Known(NamedTuple):
 
 
 def learned(of: FlowCluster, before: Known | None, seen: Round) -> Known:
-    """What is known after a round: half of what was known, half of what was measured.
+    """Update expectations and rates after a round: half of the old, half of the measured.
 
     Rates start as modelled and change where queries were completed (T ← ½T + ½ measured, Gavel's rule on
     hardware); what is expected starts as the first round's queries.
@@ -175,8 +175,8 @@ def claims_of(question: Question, found: Allocation, order: Ints) -> Claims:
 def within_needs(question: Question, claims: Claims) -> Claims:
     """The claims, each cut to what the row's flows need, and to classes that one of them can use.
 
-    What is cut off is not lost: all flows may use it. (A policy for training gives a job all that it is due,
-    as a job can always use it; a flow without queries cannot.)
+    All flows may use the part that is cut off. (A policy for training gives a job all that it is due, as a
+    job can always use it; a flow without queries cannot.)
     """
     rates, executors = question.known.rates, np.zeros(claims.executors.shape)
     for r, row in enumerate(claims.rows):
@@ -295,7 +295,7 @@ class Ask(Protocol):
 
 
 class Memory(NamedTuple):
-    """What a round hands to the next."""
+    """The state that a round passes to the next."""
 
     known: Known
     held: Holdings

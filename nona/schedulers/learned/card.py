@@ -75,7 +75,7 @@ def numbers_of(system: System) -> Ranges:
 
 
 def outside(ranges: Ranges, system: System) -> tuple[str, ...]:
-    """What of the system lies outside, e.g. ``80 servers (2 to 16)``; a hundredth of a range is forgiven."""
+    """List properties of the system outside the ranges (by over 1 %), as ``80 servers (2 to 16)``."""
     numbers = numbers_of(system)
     return tuple(
         f"{_text(name, value)} {words} ({_text(name, least)} to {_text(name, most)})"
@@ -100,7 +100,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """How a policy was trained.
+    """The training of a policy.
 
     ``curve`` are means of equal parts of the training: the mean JCT of a part's runs over the mean work of a
     query. ``version`` is that of the program that trained it.

@@ -77,8 +77,9 @@ class Candidates(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """What holds for all candidates of a decision: the time, (S,) free executors of each server, and the
-    share of executors that are free."""
+    """Input common to all candidates of a decision: the time, (S,) free executors of each server, and the
+    share of executors that are free.
+    """
 
     now: float
     near: Ints
@@ -147,7 +148,7 @@ def add(
 
 
 def _may_run(view: View, ready: Ready, i: int, e: int, t: Learned) -> bool:
-    """Whether executor e can hold the model of entry i."""
+    """Return whether executor e has memory for the model of entry i."""
     return bool(t.may[ready.query[i] * t.classes + view.executor_class[e]] != 0)
 
 
@@ -169,7 +170,7 @@ def _row_of_kind(view: View, near: Ints, c: Candidates, begin: int, n: int, e: i
 
 
 def _are_alike(view: View, near: Ints, a: int, b: int) -> bool:
-    """Whether two free executors are of one class and have equally many free neighbours."""
+    """Return whether two free executors are of one class and have equally many free neighbours."""
     same_class = view.executor_class[a] == view.executor_class[b]
     return bool(same_class and near[view.executor_server[a]] == near[view.executor_server[b]])
 
@@ -230,7 +231,7 @@ def _describe(
 
 
 def _job_part(ready: Ready, i: int, t: Learned, out: Floats) -> None:
-    """What entry i adds to the first layer by its task, and its job by the tasks that are not complete."""
+    """Write the first layer's input of entry i into ``out``: by its task, and its job's incomplete tasks."""
     first, base = t.first[ready.query[i]], ready.base[i]
     bias = (t.pair + STATE) * HIDDEN
     for h in range(HIDDEN):
@@ -259,7 +260,7 @@ def score(t: Learned, hidden: Floats, features: Floats) -> float:
 
 
 def learned_tables(system: System, network: Network) -> Learned:
-    """What the decision needs: the graph network's pass over every query class is made here, once, as the
+    """Compute the tables of the decision. The graph network passes over every query class only here, as the
     tasks after a ready one are not complete either.
 
     Raises

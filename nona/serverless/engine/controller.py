@@ -191,7 +191,7 @@ class Controller:
     def _find(
         self, queue: int, ask: Ask, ranked: tuple[int, ...], now_s: float, refusals: list[Refusal] | None
     ) -> tuple[int, Found] | None:
-        """The first configuration that some invoker takes, with what it was given there."""
+        """Find the first configuration that some invoker takes, with its place there."""
         if self._planner.place is not None:
             return self._choice.placed(queue, self._planner.place, ask, ranked, now_s)
         predecessor = self._predecessor(queue) if ranked else -1

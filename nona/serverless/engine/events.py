@@ -1,4 +1,4 @@
-"""What is under way: events to come, batches that slow each other, inputs on links.
+"""Things under way: events to come, batches that slow each other, inputs on links.
 
 An event is (time, kind, application, stage, number, version). Times decide, then the kind, then content:
 nothing depends on the order in which events were made. ``version`` tells outdated events, and is compared
@@ -155,7 +155,7 @@ class SharedGpus:
         self._active: dict[tuple[int, int], list[Running]] = {}
 
     def enter(self, batch: Running, now_s: float) -> Iterable[Running]:
-        """A batch begins its GPU phase; returns the batches whose ends have moved, with their new ends."""
+        """Begin a batch's GPU phase; return the batches whose ends have moved, with their new ends."""
         active = self._active.setdefault((batch.invoker, batch.lease.gpu), [])
         self._advance(active, now_s)
         batch.since_s = now_s
@@ -164,7 +164,7 @@ class SharedGpus:
         return self._again(active, now_s)
 
     def leave(self, batch: Running, now_s: float) -> Iterable[Running]:
-        """A batch ends; returns the others whose ends have moved."""
+        """End a batch; return the others whose ends have moved."""
         active = self._active[batch.invoker, batch.lease.gpu]
         active.remove(batch)
         self._advance(active, now_s)
@@ -277,7 +277,7 @@ class Links:
         return None if fetch.missing else self._under_way.pop(number)
 
     def records(self, batches: int, stopped_s: float) -> LinkTransfers:
-        """What all links did until the end of the run, which served ``batches`` batches."""
+        """Return the transfers on all links until the end of the run, which served ``batches`` batches."""
         alone_s: Floats = np.array([self._alone_s.get(n, np.nan) for n in range(batches)])
         complete = np.ones(batches, dtype=bool)
         complete[list(self._under_way)] = False

@@ -80,11 +80,11 @@ class Collector:
         return len(self.invoker)
 
     def inside(self, now_s: float) -> bool:
-        """Whether an instant lies in the window."""
+        """Return whether an instant lies in the window."""
         return self._window[0] <= now_s <= self._window[1]
 
     def wants_story(self, now_s: float) -> bool:
-        """Whether the next batch's story is kept."""
+        """Return whether the next batch's story is kept."""
         return self.stories_left > 0 and self.inside(now_s)
 
     def tell(self, story: DispatchStory) -> None:
@@ -143,7 +143,7 @@ def _bools(values: Iterable[bool]) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """The system in lists, calls, AFW queues, invokers, what is written down, coming events, shared links."""
+    """The system in lists, calls, AFW queues, invokers, records, coming events, shared links."""
 
     tables: Tables
     book: CallBook
@@ -327,7 +327,7 @@ class Execution:
     def _inputs(
         self, queue: int, calls: list[int], invoker: int, number: int
     ) -> tuple[float, float, int, dict[int, float]]:
-        """Seconds of a transfer, and of what is there; jobs with all of it; what shared links bring."""
+        """Return seconds of transfer and of local input; jobs with all input local; bytes on shared links."""
         if self._links is None:
             transfer_s, local = self._transfers.fetch(queue, calls, invoker)
             return transfer_s, 0.0, local, {}
@@ -342,7 +342,7 @@ class Execution:
             self._compute(fetch.batch, fetch.configuration, fetch.ready_s, fetch.noise)
 
     def link_records(self, stopped_s: float) -> LinkTransfers | None:
-        """What the links did, where transfers share them."""
+        """Return the transfers on the links; ``None`` where transfers share no links."""
         return None if self._links is None else self._links.records(len(self._collector), stopped_s)
 
     def lives(self, stopped_s: float) -> ContainerLives | None:
@@ -378,7 +378,7 @@ class Execution:
             heappush(self._heap, (b.end_s, END, *place, b.number, b.version))
 
     def end(self, number: int, version: int, now_s: float) -> Running | None:
-        """A batch ends and gives back what is its own; ``None`` where its end has moved since."""
+        """End a batch and free its resources; return ``None`` where its end has moved since."""
         batch = self.running.get(number)
         if batch is None or batch.version != version:
             return None
@@ -414,7 +414,7 @@ class Execution:
         self._call_again(self._containers.give_back(invoker, function, now_s), invoker, function)
 
     def _container(self, invoker: int, function: int, now_s: float) -> bool:
-        """A batch takes a container; whether it has to start one."""
+        """Take a container for a batch; return whether one has to start."""
         cold, times = self._containers.take(invoker, function, now_s)
         self._call_again(times, invoker, function)
         if self._collector.inside(now_s):
@@ -439,7 +439,7 @@ class Execution:
 
 
 def no_time(system: ServerlessSystem, configuration: int, function: int) -> SimulationError:
-    """A policy chose what a function cannot run."""
+    """Make the error for a configuration that a function cannot run."""
     return SimulationError(
         f"Policy: it chose {system.space[configuration].text} for function "
         f"{system.functions[function].name!r}, which has no time for it; let it rank only what the system "

@@ -169,7 +169,7 @@ class Standing:
         return [i for i in self._fleet[queue] if not i.stopping]
 
     def _scale(self, queue: int, now_s: float) -> None:
-        """Start instances for what is too much, or stop some; the last one stays while jobs wait."""
+        """Start instances for excess load, or stop some; the last one stays while jobs wait."""
         live, scaler = self._live(queue), self._scaler
         place = self._tables.application[queue], self._tables.stage[queue]
         fleet = Fleet(*place, self._rates.rate(queue, now_s), tuple(i.configuration for i in live))

@@ -34,7 +34,7 @@ def least_left_s(system: ServerlessSystem) -> tuple[float, ...]:
 
 
 class Tables:
-    """What does not change in a run. Queues have numbers, in the order of ``system.queues``.
+    """Constants of a run. Queues have numbers, in the order of ``system.queues``.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class Invokers:
         return len(self.pools)
 
     def fits(self, invoker: int, configuration: int) -> bool:
-        """Whether the invoker has room now."""
+        """Return whether the invoker has room now."""
         tables = self._tables
         return (
             self.free_vcpus[invoker] >= tables.vcpus[configuration]
@@ -119,11 +119,11 @@ class Invokers:
         )
 
     def ready(self, invoker: int, configuration: int) -> bool:
-        """Whether the invoker has room now, and need not make a slice for it."""
+        """Return whether the invoker has room now, and need not make a slice for it."""
         return self.pools[invoker].ready(self._tables.configurations[configuration])
 
     def hopeless(self, configuration: int) -> bool:
-        """Whether counts alone say that no invoker has room."""
+        """Return whether counts alone show that no invoker has room."""
         if configuration in self._without_room:
             return True
         v, g = self._tables.vcpus[configuration], self._tables.vgpus[configuration]
@@ -168,7 +168,7 @@ class Invokers:
         self.stranded[invoker] = stranded
 
     def account(self, now_s: float) -> None:
-        """Add what has passed since the last change to the areas, as far as it lies in the window."""
+        """Add the time since the last change to the areas, as far as it lies in the window."""
         start, end = self._window
         begin = self._last_s if self._last_s > start else start
         until = now_s if now_s < end else end
@@ -259,7 +259,7 @@ class Choice:
         return configuration, (invoker, lease, "policy")
 
     def view(self, queue: int) -> ClusterView:
-        """What a policy that places a batch of ``queue`` sees: where memory is limited, for its function."""
+        """Return a policy's view as it places a batch of ``queue``; for its function if memory is limited."""
         if self._memory is None:
             return self._invokers
         return _WithMemory(self._invokers, self._memory, self._function[queue])

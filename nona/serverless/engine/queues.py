@@ -145,7 +145,7 @@ class AfwQueue:
         self._rank()
 
     def take(self, count: int, now_s: float) -> tuple[list[int], float]:
-        """The first ``count`` calls, which leave; and when the first of them had joined."""
+        """Take the first ``count`` calls; return them, and the time at which the first had joined."""
         self.account(now_s)
         joined_s = self.joined_s[0]
         taken = []
@@ -174,7 +174,7 @@ class AfwQueue:
             self._least.append(call)
 
     def account(self, now_s: float) -> None:
-        """Add what has passed since the last change to the area, as far as it lies in the window."""
+        """Add the time since the last change to the area, as far as it lies in the window."""
         start, end = self._window
         begin = self._last_s if self._last_s > start else start
         until = now_s if now_s < end else end

@@ -169,7 +169,7 @@ class _Simulation:
         self.controller.ended(batch, now_s)
 
     def _keep_snapshots(self, now_s: float) -> None:
-        """Every snapshot that fell due since the last event shows what has been so since."""
+        """Keep every snapshot that fell due since the last event: nothing has changed since then."""
         every = self.run.snapshot_s
         while every is not None and self._next_snapshot_s is not None and self._next_snapshot_s < now_s:
             self.snapshots.append(self._snapshot(self._next_snapshot_s))
@@ -188,7 +188,7 @@ class _Simulation:
         )
 
     def records(self, stopped_s: float, seconds: float) -> ServerlessRecords:
-        """What the run leaves behind."""
+        """Return the records of the run."""
         book, invokers, of = self.book, self.invokers, self.collector
         return ServerlessRecords(
             policy=self.policy,

@@ -92,7 +92,7 @@ class Observation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How much is tried: random plans, rounds, plans a round, posterior samples, calls per trial."""
+    """Size of the search: random plans, rounds, plans a round, posterior samples, calls per trial."""
 
     initial: int = 10
     rounds: int = 20
@@ -172,7 +172,7 @@ def best_seen(seen: Sequence[Observation], slo_s: float) -> Observation:
 
 
 def improvement(cost: Floats, latency: Floats, slo: float, observed: int, count: int) -> list[int]:
-    """Which candidates to try, by constrained noisy expected improvement, one after the other.
+    """Choose candidates to try, by constrained noisy expected improvement, one after the other.
 
     Formula: mean over samples of max(0, best − cost(x)) where latency(x) ≤ SLO, best being the sample's
     least cost among points that keep the SLO in it: those observed, and the candidates chosen before.
@@ -278,7 +278,7 @@ class AquatopePlanner:
         self._carried = CarriedPlans(system)
 
     def plan(self, ask: Ask) -> Plan:
-        """What is carried, else the application's plan."""
+        """Answer by the carried plan, else by the application's plan."""
         plan = self.trained[ask.application].plan if ask.carried is None else ask.carried
         return self._carried.answer(ask, plan)
 

@@ -1,4 +1,4 @@
-"""What a policy is: from a queue of jobs to configurations, and its options.
+"""The interface of a policy: from a queue of jobs to configurations, and its options.
 
 A policy is *prepared* once for a system, which gives a planner; the controller then asks the planner
 whenever a queue may be served. A planner keeps nothing between questions but what it computed from the
@@ -81,7 +81,7 @@ class Plan:
 
 
 class ClusterView(Protocol):
-    """What a placement sees: N invokers."""
+    """The N invokers as a placement sees them."""
 
     @property
     def free_vcpus(self) -> Sequence[int]:
@@ -92,10 +92,10 @@ class ClusterView(Protocol):
         """(N,) vGPUs that are free, all GPUs of the invoker together."""
 
     def fits(self, invoker: int, configuration: int) -> bool:
-        """Whether the invoker has room for it now."""
+        """Return whether the invoker has room for the configuration now."""
 
     def ready(self, invoker: int, configuration: int) -> bool:
-        """Whether it has room now, and need not make a MIG slice for it."""
+        """Return whether the invoker has room now, and need not make a MIG slice for it."""
 
 
 #: ``place(ask, ranked, view)`` → (place in ``ranked``, invoker), or ``None`` when nothing fits.
@@ -112,7 +112,7 @@ class Planner(Protocol):
 
 
 class Service(NamedTuple):
-    """What one standing instance does for its queue.
+    """Service of one standing instance for its queue.
 
     ``least`` and ``most``: the jobs per second between which it is used well; ``timeout_s``: how long the
     first job of a batch waits until the batch is full.
@@ -137,7 +137,7 @@ class Fleet(NamedTuple):
 
 
 class Scaler(Protocol):
-    """How many instances stand for each AFW queue. It keeps nothing between questions.
+    """Decides the number of instances for each AFW queue, and keeps nothing between questions.
 
     ``every_s``: seconds between its looks at all queues; ``window_s``: over which rates are measured.
     """
@@ -146,7 +146,7 @@ class Scaler(Protocol):
     window_s: float
 
     def service(self, application: int, stage: int, configuration: int) -> Service:
-        """What an instance of the configuration does for the queue."""
+        """Return the service of an instance of the configuration for the queue."""
 
     def excess(self, fleet: Fleet) -> float:
         """Jobs per second for which instances are to be started; not above 0: start none."""

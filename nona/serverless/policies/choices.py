@@ -1,4 +1,4 @@
-"""What policies choose from: configurations of a stage, carried plans, SLOs split."""
+"""Choices of policies: configurations of a stage, carried plans, SLOs split."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class CarriedPlans:
         self._place = _places(system)
 
     def answer(self, ask: Ask, plan: tuple[int, ...], search_s: float = 0.0, steps: int = 0) -> Plan:
-        """What to do at the asked stage under ``plan``; the search is charged only where there was none."""
+        """Answer at the asked stage under ``plan``; the search is charged only where none is carried."""
         chosen = plan[ask.stage]
         limit = self._most if self._partial else min(ask.length, self._most)
         ranked = self._ranked(self._functions[ask.application][ask.stage], chosen, limit)
@@ -124,7 +124,7 @@ class CarriedPlans:
 
 
 def _places(system: ServerlessSystem) -> list[tuple[int, int, int]]:
-    """Where each configuration stands on the grid: the ranks of its three sizes."""
+    """Return the place of each configuration on the grid: the ranks of its three sizes."""
     space = system.space
     sizes = [sorted({int(x) for x in column}) for column in (space.batch, space.vcpus, space.vgpus)]
     rank = [{x: i for i, x in enumerate(column)} for column in sizes]

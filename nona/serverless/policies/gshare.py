@@ -86,7 +86,7 @@ class Rectangle(NamedTuple):
         return self.width * self.height
 
     def holds(self, other: Rectangle) -> bool:
-        """Whether ``other`` lies inside."""
+        """Return whether ``other`` lies inside."""
         return (
             self.x <= other.x
             and self.y <= other.y
@@ -95,7 +95,7 @@ class Rectangle(NamedTuple):
         )
 
     def without(self, other: Rectangle) -> tuple[Rectangle, ...]:
-        """The maximal rectangles of what is left of this one beside ``other``; itself if they are apart."""
+        """Return the maximal rectangles of the rest of this one beside ``other``; itself if apart."""
         x, y, w, h = self
         right, top = other.x + other.width, other.y + other.height
         if other.x >= x + w or right <= x or other.y >= y + h or top <= y:
@@ -132,7 +132,7 @@ Rectangle(x=50, y=0, width=50, height=7)))
 
     @property
     def used(self) -> tuple[Rectangle, ...]:
-        """What is placed, in order of placing."""
+        """The placed rectangles, in order of placing."""
         return tuple(self._used)
 
     @property

@@ -67,7 +67,7 @@ DEFAULTS: Options = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class InflessOptions:
-    """The options of INFless; see :data:`HELP` for what they do."""
+    """The options of INFless, described at :data:`HELP`."""
 
     wait: bool
     batch_vcpus: bool
@@ -128,12 +128,12 @@ class Group(NamedTuple):
     timeout_s: tuple[float, ...]
 
     def loaded(self, rate: float) -> int:
-        """How many of them, from the first, a load of ``rate`` jobs per second is enough for."""
+        """Count the candidates, from the first, for which a load of ``rate`` jobs per second is enough."""
         return bisect_right(self.least, rate)
 
 
 def listed(system: ServerlessSystem, batch_vcpus: bool, gpu_share: float) -> NDArray[np.bool_]:
-    """(C,) Whether INFless's enumeration reaches a configuration.
+    """Return, by configuration (C,), whether INFless's enumeration reaches it.
 
     It goes up to 2 vCPUs for one job and b for b jobs (with ``batch_vcpus``), and to ``gpu_share`` of a
     GPU; the smallest numbers of vCPUs and vGPUs of the scenario are always listed.
@@ -371,7 +371,7 @@ class InflessPlanner:
         return None
 
     def _wishes(self, row: _Row, free: tuple[int, int, int]) -> Wishes:
-        """What the counts of an invoker, (kind, free vCPUs, free vGPUs), leave room for, the best first."""
+        """List the wishes within an invoker's counts (kind, free vCPUs, free vGPUs), best first."""
         kind, free_v, free_g = free
         spare_v, spare_g = free_v - row.vcpus, free_g - row.vgpus
         left = (self._vcpu_weight * spare_v + self._vgpu_weight[kind] * spare_g) / self._capacity[kind]

@@ -81,7 +81,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When a search stops, and what goes first.
+    """Limits of a search, and its priority.
 
     ``cutoff_s`` seconds at ``step_s`` seconds per evaluated neighbour; ``rounds`` states taken up;
     ``priority``: ``latency`` or ``cost``.
@@ -93,7 +93,7 @@ class Limits:
     priority: str = "latency"
 
     def over(self, steps: int) -> bool:
-        """Whether the time for one more neighbour has run out."""
+        """Return whether the time for one more neighbour has run out."""
         return (steps + 1) * self.step_s > self.cutoff_s * (1 + 1e-9)  # as many as fit, after rounding
 
 
@@ -149,7 +149,7 @@ class _Search:
         return Found(state, self._model.latency_s(state), self._model.cost(state), self._steps)
 
     def _expand(self, state: State) -> bool:
-        """Evaluate the neighbours not seen before; whether there was time for all of them."""
+        """Evaluate the neighbours not seen before; return whether there was time for all of them."""
         for s, chosen in enumerate(state):
             for larger in self._ladders[s][chosen]:
                 neighbour = (*state[:s], larger, *state[s + 1 :])
@@ -191,7 +191,7 @@ class OrionPlanner:
         self._carried = CarriedPlans(system)
 
     def plan(self, ask: Ask) -> Plan:
-        """What is carried, else the application's plan, for which the search is charged."""
+        """Answer by the carried plan, else by the application's, for which the search is charged."""
         planned = self.found[ask.application]
         state = planned.state if ask.carried is None else ask.carried
         return self._carried.answer(ask, state, self._search_s[ask.application], planned.steps)

@@ -39,7 +39,7 @@ from nona.topology import Topology
 
 
 class Plans(NamedTuple):
-    """As in :class:`~nona.simulation.compiled.memory.State`."""
+    """Plans of the query classes, as in :class:`~nona.simulation.compiled.memory.State`."""
 
     queries: Records
     plan: Records
@@ -393,7 +393,7 @@ class Background:
         return min(self._executors.horizon_s, self._links.horizon_s)
 
     def refill(self, s: Arrays) -> dict[str, Any]:
-        """Top up what runs out soon; all background up to now must have been absorbed."""
+        """Top up background that runs out soon; all up to now must have been absorbed."""
         x, links, until_s = s.executors, s.links, float(s.clock["wanted_s"][0]) + self._ahead_s
         needed = np.minimum(x["absorbed"], x["served"])
         if self._executors.keep_ends:

@@ -43,7 +43,7 @@ def _load(context: Any, builder: Any, state_type: Any, state: Any, place: int) -
 
 @cache
 def _accessor(field: Field) -> Any:
-    """What stands for a :class:`Field`: the array."""
+    """Return the function that replaces a :class:`Field`: it gives the array."""
     from numba.core import cgutils as numba_cgutils
     from numba.core import types
     from numba.extending import intrinsic
@@ -80,7 +80,7 @@ def _accessor(field: Field) -> Any:
 
 @cache
 def _row_accessor(row: Row) -> Any:
-    """What stands for a :class:`Row`: one record of the array, where it lies."""
+    """Return the function that replaces a :class:`Row`: it gives one record of the array, in place."""
     from numba.core import types
     from numba.extending import intrinsic
     from numba.np import numpy_support
@@ -125,7 +125,7 @@ def cache_folder() -> Path:
 
 
 def _sources_hash() -> str:
-    """Of every module that may end up in compiled code, and of what compiles it."""
+    """Hash every module that may end up in compiled code, and those that compile it."""
     root = import_root() / "nona"
     simulation = root / "simulation"
     files = [f for f in (simulation / "compiled").rglob("*.py") if f.stem not in _PLAIN]
@@ -141,7 +141,7 @@ def _sources_hash() -> str:
 
 
 def is_ready() -> bool:
-    """Whether the core and the shipped policies were compiled before, so that loading them is quick."""
+    """Return whether the core and the shipped policies were compiled before, so that they load quickly."""
     return (cache_folder() / _READY).exists()
 
 

@@ -51,7 +51,7 @@ class FlatTables:
     floats: Floats
 
     def place_of(self, field: int) -> slice:
-        """Where the array field of this number lies; fields of inner tuples count."""
+        """Return the slice of the array field of this number; fields of inner tuples count."""
         return slice(*self.ints[2 * field : 2 * field + 2].tolist())
 
 
@@ -185,7 +185,7 @@ def _no_pick(now: float, view: Any, ready: Any, ints: Any, floats: Any, uniforms
 
 
 class _Types(NamedTuple):
-    """Numba's types of what goes into the core."""
+    """Numba's types of the arguments of the core."""
 
     state: Any
     bind: Any  # signatures

@@ -1,4 +1,4 @@
-"""The compiled engine as a run calls it: from a system to what the run leaves."""
+"""The compiled engine as a run calls it: from a system to the run's records."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from nona.system import System
 
 
 def _shown_view(s: Arrays) -> View:
-    """As :func:`nona.simulation.compiled.events.loop.view_of`, for plain Python."""
+    """Return the view for plain Python, as :func:`nona.simulation.compiled.events.loop.view_of` does."""
     arrays = (_frozen(a) for a in (s.executor_server, s.executor_class, s.queue_length, s.backlog_s))
     return View(*arrays, *s.shown.tolist())._replace(card_bytes_s=_frozen(s.card_bytes_s))
 
@@ -47,7 +47,7 @@ def _frozen(array: Any) -> Any:
 
 
 def _shown_ready(s: Arrays) -> Ready:
-    """As :func:`nona.simulation.compiled.events.loop.ready_of`, for plain Python."""
+    """Return the list for plain Python, as :func:`nona.simulation.compiled.events.loop.ready_of` does."""
     n, open_jobs = int(s.clock["ready"][0]), int(s.clock["open_jobs"][0])
     return Ready(
         n,
@@ -82,11 +82,11 @@ class RoundCalls:
 
     @property
     def next_s(self) -> float:
-        """When the next round is."""
+        """The time of the next round."""
         return self._rounds.next_s
 
     def due(self, s: Arrays, drawn_s: float) -> bool:
-        """Whether the next round comes before the event that the loop came to; background must be drawn."""
+        """Return whether the next round comes before the loop's event; background must be drawn."""
         return self.next_s <= float(s.clock["wanted_s"][0]) and self.next_s < drawn_s
 
     def allot(self, s: Arrays, state: State, core: Core) -> None:
@@ -164,7 +164,7 @@ def _messages(rows: Records, end: float) -> tuple[MessageInterval, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How decisions are made: ``machine`` is compiled code for ``flat`` tables, or there is none."""
+    """Form of the decisions: ``machine`` is compiled code for ``flat`` tables, or there is none."""
 
     machine: Any = None
     flat: FlatTables | None = None
@@ -184,7 +184,7 @@ def policy_of(scheduler: Scheduler, prepared: Prepared) -> Policy:
 
 
 def is_compiled(scheduler: Scheduler, prepared: Prepared) -> bool:
-    """Whether decisions of ``scheduler`` run as machine code in this engine."""
+    """Return whether decisions of ``scheduler`` run as machine code in this engine."""
     return policy_of(scheduler, prepared).machine is not None
 
 
@@ -196,7 +196,7 @@ def run_compiled(
 
 
 class CompiledRun:
-    """One run: calls the loop, gives it what it asks for, collects what it has done."""
+    """One run: calls the loop, serves its requests, collects its records."""
 
     def __init__(
         self,
@@ -249,7 +249,7 @@ class CompiledRun:
         return _raw_run(self.arrays, self.state, self.core, self.collector.finish())
 
     def _give(self, code: int) -> None:
-        """What the loop asks for."""
+        """Serve the request with which the loop stopped."""
         if code == layout.DECIDE:
             self._decide()
         elif code == layout.JOBS:
@@ -283,7 +283,7 @@ class CompiledRun:
         self._set_horizon()
 
     def _set_horizon(self) -> None:
-        """How far the loop may go without us."""
+        """Set the time up to which the loop may go alone."""
         round_s = self.rounds.next_s if self.rounds else math.inf
         self.arrays.clock["horizon_s"] = min(self.background.horizon_s, round_s)
 

@@ -427,7 +427,7 @@ def drop_first(heap: Records, size: int) -> None:
 
 
 class Transfer(NamedTuple):
-    """What is sent: ``output`` of the job in ``slot``, for its readers from ``use`` on.
+    """Message with ``output`` of the job in ``slot``, for its readers from ``use`` on.
 
     It goes from server ``source`` to ``destination``, and was asked for at ``request_s``.
     """
@@ -501,7 +501,7 @@ def number_of(s: State, place: int) -> int:
 
 
 def transfer_of(s: State, place: int) -> Transfer:
-    """What the message carries."""
+    """Return the contents of the message."""
     m = messages_at(s, place)
     return Transfer(m.slot, m.use, m.output, m.source, m.destination, m.request_s)
 

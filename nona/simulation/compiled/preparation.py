@@ -76,7 +76,7 @@ def run_in_background(module: str, claim: str) -> None:
 
 
 def _claimed(name: str = _CLAIM) -> bool:
-    """Whether this process may do the work: only one at a time."""
+    """Return whether this process may do the work: only one does at a time."""
     claim = cache_folder() / name
     with contextlib.suppress(OSError):
         if time.time() - claim.stat().st_mtime > _STALE_S or _is_gone(claim.read_text(encoding="ascii")):
@@ -92,7 +92,7 @@ def _claimed(name: str = _CLAIM) -> bool:
 
 
 def _is_gone(pid: str) -> bool:
-    """Whether the process that has the work is there no more; only where one can ask without harm."""
+    """Return whether the process that has the work has ended; false where asking could do harm."""
     if not pid.isdigit() or os.name != "posix":
         return False
     try:
@@ -105,7 +105,7 @@ def _is_gone(pid: str) -> bool:
 
 
 def _smallest_system() -> System:
-    """Two tasks on two servers: enough to see what tables a scheduler makes."""
+    """Make a system of two tasks on two servers: enough for a scheduler to prepare its tables."""
     from nona.contraction.task_graph import TaskGraph
     from nona.decomposition import decompose
     from nona.system import QueryClass, Stream, System

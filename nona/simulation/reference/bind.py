@@ -26,7 +26,7 @@ from nona.system import System
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a dispatcher works with."""
+    """Parts of the engine that a dispatcher works with."""
 
     system: System
     scheduler: Scheduler
@@ -119,7 +119,7 @@ class BindDispatcher:
                 self.here(now, job, target)
 
     def _fan_out(self, job: Job, output: Output, here: int, now: float) -> None:
-        """Several tasks read one tensor: what is here at once, then one message per other server."""
+        """Hand a tensor to its readers: at once on this server, by one message to each other server."""
         groups: dict[int, list[int]] = {}
         for place, target in enumerate(output.targets):
             there = job.executor[target].server

@@ -1,4 +1,4 @@
-"""The engine: arrivals, what a scheduler sees, what a job's time consists of.
+"""The engine: arrivals, the scheduler's view, the parts of a job's time.
 
 From the task that completes the job back to its arrival, along the last cause of each: what a task
 waited for last decides when it ran, so these stretches follow on one another without a gap, and the
@@ -215,7 +215,7 @@ class SimPyRun:
         self.parts_of = _parts_of_picked if self.picks else _parts_of_bound
 
     def _begin_counts(self) -> None:
-        """What is counted and recorded, before the first job."""
+        """Set up the counts and records, before the first job."""
         size, classes = self.size, len(self.system.queries)
         self.collector = Collector(self.system, size, self.report is not None)
         self.handed = 0  # arrivals handed over
@@ -337,7 +337,7 @@ class SimPyRun:
             self.done_parts_s += NO_PARTS
 
     def _hand_over(self) -> None:
-        """Give the collector what has happened since the last time."""
+        """Give the collector the events since the last time."""
         query, number = np.array(self.new_query, dtype=np.int64), np.array(self.done_number, dtype=np.int64)
         parts_s = np.array(self.done_parts_s).reshape(-1, len(PARTS))
         self.collector.arrivals(self.handed, query, np.array(self.new_s))

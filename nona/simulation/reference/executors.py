@@ -92,7 +92,7 @@ class LoadBoard:
         self.note_arrival(e, next_arrival_s)
 
     def next_freed_s(self) -> float:
-        """When the next executor that only background holds will be free, as things stand."""
+        """Return the time at which the next executor busy with background alone becomes free."""
         waiting = (ends for e, ends in enumerate(self._ends) if len(ends) == self.queue_length[e])
         return min((ends[-1] for ends in waiting if ends), default=math.inf)
 
@@ -240,7 +240,7 @@ class Executor(LeanEvent):
 
 
 class Executors:
-    """The executors, in ``all`` by number, and what concerns them together."""
+    """The executors, in ``all`` by number, and their common state."""
 
     def __init__(
         self,

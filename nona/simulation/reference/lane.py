@@ -26,13 +26,13 @@ class Lane:
         self._next_s, self._next_work_s = next(background, (math.inf, 0.0))
 
     def serve(self, now: float, work: float) -> float:
-        """A message joins; returns the start of its service. Its end is :attr:`free_s`."""
+        """Let a message join; return the start of its service. Its end is :attr:`free_s`."""
         if self._next_s <= now:
             self._absorb(now)
         return self._join(now, work)
 
     def _join(self, at: float, work: float) -> float:
-        """What comes at ``at`` waits until all before it has been served; when it begins."""
+        """Queue ``work`` at ``at``, behind all before it; return the time at which it begins."""
         start = self.free_s
         if start < at:
             self.closed_s += start - self.since_s
@@ -42,7 +42,7 @@ class Lane:
         return start
 
     def reserve(self, now: float, work: float) -> float:
-        """A message of a query was requested that will cross this link; returns :attr:`reserved_s`."""
+        """Enter a requested message of a query that will cross this link; return :attr:`reserved_s`."""
         self.reserved_s = reserved = max(self.reserved_s, now) + work
         return reserved
 

@@ -175,7 +175,7 @@ class PathLinks:
         return self._transfer_s / self._delivered if self._delivered else 0.0
 
     def promised_s(self, now: float) -> float:
-        """Of the link that is promised longest; every link of a path is promised at the request."""
+        """Return the wait (s) for the link promised longest; the request promises every link of a path."""
         return max(0.0, self._reserved_s - now)
 
     def queue_bytes(self, now: float) -> float:
@@ -323,7 +323,7 @@ class SharedLink:
         return self._transfer_s / self._delivered if self._delivered else 0.0
 
     def promised_s(self, now: float) -> float:
-        """As if the messages of queries had the link alone, one after the other."""
+        """Return the wait (s) as if the messages of queries had the link alone, one after the other."""
         return max(0.0, self.reserved_s - now)
 
     def isolated_s(self, output: Output, source: int, destination: int) -> float:
@@ -358,7 +358,7 @@ def pending_s(tags: Sequence[float], virtual_s: float, since_s: float) -> float:
 
 
 class Link(Protocol):
-    """What the engine asks of the link, or of all links together (L of them, in order)."""
+    """Interface of the link to the engine, or of all links together (L of them, in order)."""
 
     def send(
         self, now: float, job: Job, output: Output, places: Sequence[int], source: int, destination: int

@@ -118,7 +118,7 @@ def uniform_blocks(streams: RandomStreams, width: int) -> Iterator[NDArray[np.fl
 
 
 def bad_pick(scheduler: str, place: int, ready: int, executor: int) -> SimulationError:
-    """The error for a pick of what is not in the list, or for an executor that is not free."""
+    """Make the error for a pick outside the list, or for an executor that is not free."""
     return SimulationError(
         f"Scheduler {scheduler!r}: it picked ready task {place} of {ready} for executor "
         f"{executor}; pick one that is in the list, for an executor whose queue_length is 0."
@@ -231,7 +231,7 @@ class PickDispatcher:
             self._fetch(job, task, now)
 
     def _promise_cards(self, job: Job, task: int, executor: Executor, sign: float) -> None:
-        """Add (1) or take off (−1) the rates of what the task reads from other servers."""
+        """Add (1) or take off (−1) the rates of the task's inputs from other servers."""
         rates, there = self.board.card_bytes_s, executor.server
         seconds = modelled_s(job, task, executor)
         for output, _, source in job.plan.reads[task]:

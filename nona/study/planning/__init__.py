@@ -1,1 +1,1 @@
-"""What to buy: options bounded, predicted, simulated until a verdict stands."""
+"""The search for a purchase: options bounded, predicted, simulated until a verdict stands."""

@@ -51,7 +51,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Excluded:
-    """Why an option needs no simulation."""
+    """Reason for which an option needs no simulation."""
 
     by: By
     reason: str
@@ -103,7 +103,7 @@ class Bounds:
         return self.background + done / float(weights @ counts[used])
 
     def excluded(self, option: Option, load: int = MILLE) -> Excluded | None:
-        """Why an option cannot keep the targets with ``load`` thousandths of the traffic, if it cannot."""
+        """Find why an option misses at ``load`` thousandths of the traffic; ``None`` if it may keep."""
         used = np.flatnonzero(self.classes(option)).tolist()
         excluded = self._memory(used) or self._idle(used)
         if excluded is not None:
@@ -156,7 +156,7 @@ class Prediction:
         self.background_moment = stream.rate * stream.mean**2 * (1 + stream.scv)
 
     def margin(self, option: Option, load: int = MILLE) -> float:
-        """The least predicted share over what its target asks for; from 1 on all are predicted to hold."""
+        """Return the least predicted share over its target's; from 1 on all are predicted to hold."""
         shares = self.shares(option, load)
         return min(s / t.share for s, t in zip(shares, self.question.targets, strict=True))
 
@@ -193,7 +193,7 @@ class Prediction:
         part: NDArray[np.float64],
         executors: float,
     ) -> tuple[float, float]:
-        """First and second moment of what an executor serves: queries, and background."""
+        """Return the first and second moment of an executor's services: queries, and background."""
         work = self.bounds.work[:, used]
         mine = float(rates.sum())
         other = self.background_rate * executors
@@ -252,7 +252,7 @@ class Chain:
 
     @property
     def mixed(self) -> bool:
-        """Whether there are servers of another offer."""
+        """True where there are servers of another offer."""
         return bool(self.base.used)
 
 

@@ -1,4 +1,4 @@
-"""What failures leave of an option: without any one server, without any one rack."""
+"""Remains of an option after failures: without any one server, without any one rack."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nona.study.planning.question import Question
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A failure in words, and the option without what it takes."""
+    """A failure in words, and the rest of the option after it."""
 
     text: str
     rest: Option
@@ -37,7 +37,7 @@ def losses(question: Question, option: Option, of: Survival) -> tuple[Loss, ...]
 
 
 def _racks(option: Option, size: int) -> list[tuple[int, ...]]:
-    """How many servers of each offer the racks hold; without racks that hold no more than another one.
+    """Count the servers of each offer in the racks; without racks that hold no more than another one.
 
     >>> _racks(Option((3, 6)), 4)  # the third rack has one of the second kind
     [(0, 4), (3, 1)]

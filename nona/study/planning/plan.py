@@ -151,7 +151,7 @@ def _predicted_edge(planner: Planner, option: Option) -> float:
 
 
 def judged(planner: Planner, trials: Sequence[Trial]) -> list[Known]:
-    """What is known of these trials once their verdicts stand, or enough looks were taken."""
+    """Look at these trials until each verdict stands or looks are used up; return the evidence."""
     for trial in trials:
         excluded = planner.bounds.excluded(trial.option, trial.load)
         if trial not in planner.known and excluded is not None:
@@ -240,7 +240,7 @@ class Present:
         return min(rows, key=lambda row: ("keeps", "open", "misses").index(row.verdict))
 
     def _known(self, option: Option) -> Known:
-        """What the search has found where this is one of its options, else by runs of its own."""
+        """Return the evidence of the search if this is one of its options, else that of own runs."""
         own = same_option(self._whole.question, self.planner.question, option)
         if own is not None and own in self._whole.asked and not self._whole.undecided(own):
             return self._whole.judged(own)
@@ -305,7 +305,7 @@ def _least(planner: Planner, option: Option, varied: int, most: int, load: int) 
 
 
 def _survives(planner: Planner, option: Option, load: int) -> bool:
-    """Whether an option was seen to keep at a load, with the failures that it must survive."""
+    """Return whether an option was seen to keep at a load, with the failures that it must survive."""
     rests = [loss.rest for loss in losses(planner.question, option, planner.question.spec.survive)]
     if not all(rest.used for rest in rests):
         return False

@@ -100,11 +100,11 @@ class Planner:
         self.complete = True
 
     def of(self, option: Option) -> Known:
-        """What is known of an option with its traffic as it is."""
+        """Return the evidence on an option with its present traffic."""
         return self.known.get(Trial(option, MILLE), Known())
 
     def judged(self, option: Option) -> Known:
-        """What is known of an option together with what is left of it by a failure that it must survive."""
+        """Return the evidence on an option and on its remains after failures that it must survive."""
         own = self._bounded(option)
         rests = [
             (loss.text, self._bounded(loss.rest))
@@ -121,14 +121,14 @@ class Planner:
         return own
 
     def undecided(self, option: Option, most: int | None = None) -> list[Trial]:
-        """What must be looked at before it stands whether an option keeps, with what it must survive."""
+        """List the trials that the verdict on an option, with its failures, still needs."""
         if self.judged(option).verdict == "misses":
             return []
         survived = [loss.rest for loss in losses(self.question, option, self.question.spec.survive)]
         return [Trial(o, MILLE) for o in (option, *survived) if not self.decided(self.of(o), most)]
 
     def _bounded(self, option: Option) -> Known:
-        """What is known of an option, which bounds may rule out before anything else."""
+        """Return the evidence on an option, which bounds may rule out before anything else."""
         if not option.used:
             return Known(verdict="misses", by="load", reason="no server is left")
         trial = Trial(option, MILLE)
@@ -174,7 +174,7 @@ class Planner:
         return lane if self._needs_simulation(lane) else None
 
     def _confirmed(self, chain: Chain, search: Search) -> Search:
-        """A search, and then the counts below what it found until one misses: open ones prove nothing."""
+        """Search, then try the counts below the result until one misses: open ones prove nothing."""
         fewest = yield from search  # where not even the most servers keep, fewer are taken not to keep either
         for count in range((fewest or 1) - 1, chain.low, -1):
             if self.judged(chain.option(count)).verdict == "open":
@@ -192,7 +192,7 @@ class Planner:
             self.asked.add(option)
 
     def _stepped(self, lane: Lane) -> bool:
-        """Whether a lane still needs simulations."""
+        """Return whether a lane still needs simulations; note the cheapest option that keeps."""
         option = lane.chain.option(lane.wanted)
         cheaper = self.question.cost(option) < self.least_cost * (1 - CLOSE)
         if cheaper and self.judged(option).verdict == "keeps":
@@ -200,9 +200,9 @@ class Planner:
         return self._needs_simulation(lane)
 
     def _needs_simulation(self, lane: Lane) -> bool:
-        """Whether the lane's next count must be simulated; counts that need not be are answered here.
+        """Return whether the lane's next count must be simulated; counts that need not be are answered here.
 
-        What costs as much as the cheapest that keeps counts as kept: the search then ends below it.
+        A count that costs as much as the cheapest that keeps counts as kept: the search then ends below it.
         """
         while True:
             option = lane.chain.option(lane.wanted)
@@ -217,7 +217,7 @@ class Planner:
                 return False
 
     def _advanced(self, lane: Lane, answer: bool) -> bool:
-        """Send a count's answer to the lane's search; whether it wants another one."""
+        """Send a count's answer to the lane's search; return whether it wants another one."""
         try:
             lane.wanted = lane.search.send(answer)
         except StopIteration as end:
@@ -226,7 +226,7 @@ class Planner:
         return True
 
     def decided(self, known: Known, most: int | None = None) -> bool:
-        """Whether a verdict stands, or no more looks are allowed or of use."""
+        """Return whether a verdict stands, or no more looks are allowed or of use."""
         looks = looks_within(most or self.question.spec.replications)
         return known.verdict != "open" or known.hopeless or known.looks >= looks
 

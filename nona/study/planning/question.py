@@ -115,7 +115,7 @@ def question_of(scenario: Scenario, sources: Sources) -> Question:
 
 
 def _check_names(scenario: Scenario, spec: PlanSpec) -> None:
-    """Schedulers and priced devices are known; nothing that could not be told apart is asked for twice."""
+    """Check that schedulers and priced devices exist, and that nothing is asked for twice."""
     for scheduler in spec.schedulers:
         get_scheduler(scheduler.name)
     own = user_devices(scenario.cluster.devices)

@@ -213,7 +213,7 @@ def _numbering_of(question: Question) -> Numbering:
 
 
 def _seen_of(question: Question, study: Study, records: Records) -> Seen:
-    """What a run tells of the targets: unfinished jobs count as late."""
+    """Count the hits of each target in a run: unfinished jobs count as late."""
     times, tally, system = records.completion_time_s, records.tally, study.system
     hits = []
     for target in question.targets:
@@ -237,7 +237,7 @@ EARLIEST, FAR = 5, 8  # looks before an open option is given up; times the most 
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """A trial's replications, its verdict, and what the verdict rests on."""
+    """A trial's replications, its verdict, and the evidence for it."""
 
     seen: tuple[Seen, ...] = ()
     looks: int = 0
@@ -259,7 +259,7 @@ class Known:
 
     @property
     def overloaded(self) -> bool:
-        """Whether some replication had no steady state."""
+        """True if some replication had no steady state."""
         return any(s.overloaded for s in self.seen)
 
 
@@ -269,7 +269,7 @@ def ruled_out(found: Excluded) -> Known:
 
 
 def looked_at(question: Question, known: Known, outcomes: Sequence[Outcome]) -> Known:
-    """What is known after one more look, with the outcomes that it added."""
+    """Add the outcomes of one more look to the evidence."""
     failed = next((o for o in outcomes if isinstance(o, Impossible)), None)
     if failed is not None:
         return Known(
@@ -290,7 +290,7 @@ def looked_at(question: Question, known: Known, outcomes: Sequence[Outcome]) -> 
 
 
 def with_runs_long_enough(bounds: Bounds, option: Option, load: int, known: Known) -> Known:
-    """What is known of an option; where it seems to keep in runs that are too short, that is open."""
+    """Return the evidence, open where an option seems to keep in runs that are too short."""
     if known.verdict != "keeps":
         return known
     utilization = _utilization_of(bounds, option, load)
@@ -302,7 +302,7 @@ def with_runs_long_enough(bounds: Bounds, option: Option, load: int, known: Know
 
 
 def _counts_of(targets: Sequence[Target], seen: Sequence[Seen]) -> list[Counts]:
-    """What was seen of each target, with the levels at which its design effect is judged."""
+    """Count the hits of each target, with the levels at which its design effect is judged."""
     return [_counts(t, k, seen) for k, t in enumerate(targets)]
 
 

@@ -69,7 +69,7 @@ SECONDS, GB = 3600.0, 1e9
 
 @dataclass(frozen=True, slots=True)
 class Further:
-    """What is known of the answer beside its verdict."""
+    """Results on the answer beside its verdict."""
 
     headroom: float | None = None
     curve: tuple[PlanLoad, ...] = ()
@@ -95,7 +95,7 @@ class Written:
         self.present: PlanOption | None = None
 
     def report(self, further: Further = NOTHING) -> PlanReport:
-        """As :func:`report_of`."""
+        """Build the report, as :func:`report_of` does."""
         planner, question = self._planner, self._planner.question
         by_option = dict(planner.all_known())
         for chain in planner.pure:
@@ -207,7 +207,7 @@ def _answer(planner: Planner, option: Option, place: int, known: Known, headroom
 
 
 def _costs(question: Question, option: Option, moved: float) -> tuple[PlanCost, ...]:
-    """What an option costs per hour by servers of each offer, link and data moved, without what is free."""
+    """List an option's hourly costs: servers of each offer, link, data moved; without free parts."""
     servers = [(question.offers[k].text, option.counts[k] * question.offers[k].price) for k in option.used]
     link = ("link", question.links[option.link].price)
     data = ("data moved", _moved_per_hour(question, moved))
@@ -254,7 +254,7 @@ def _chain(planner: Planner, chain: Chain, found: int | None) -> PlanChain:
 
 
 def _price_notes(question: Question) -> tuple[str, ...]:
-    """Where the prices of the offers come from, as far as they are the shipped ones."""
+    """State the sources of the shipped prices among the offers."""
     given = {o.gpu for o in question.spec.offers if o.price is not None} | set(question.spec.prices.gpus)
     listed = listed_prices(question.spec.prices.kind)
     kind = "" if question.spec.prices.kind == "on-demand" else f", {question.spec.prices.kind}"

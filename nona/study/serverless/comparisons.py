@@ -60,7 +60,7 @@ _NO_SOURCES = Sources()
 
 
 class How(TypedDict, total=False):
-    """What :func:`~nona.study.serverless.run.simulate_serverless_scenario` may be told of each way's runs."""
+    """Options of :func:`~nona.study.serverless.run.simulate_serverless_scenario` for each way's runs."""
 
     policies: Sequence[str]
     calls: int | None
@@ -281,7 +281,7 @@ ALPHA = 0.05  # of each verdict
 
 @dataclass(frozen=True, slots=True)
 class CapacitySize:
-    """How much is simulated: ``calls`` per run; replications at first and at most; counts at most."""
+    """Size of the simulation: ``calls`` per run; replications at first and at most; counts at most."""
 
     calls: int = 2000
     first: int = FIRST_REPLICATIONS

@@ -74,7 +74,7 @@ class FunctionBook:
         self._made: list[Function] = []
 
     def note(self, gpu: str) -> str | None:
-        """What to say of shipped functions whose times are not those of ``gpu``; ``None`` without one."""
+        """State that times of shipped functions are carried over to ``gpu``; ``None`` if none are."""
         names = sorted({f.name for f in self._given} & self._carried_names)
         if not names:
             return None
@@ -89,11 +89,11 @@ class FunctionBook:
         return tuple(self._made)
 
     def known(self, stage: Operator) -> bool:
-        """Whether the stage's function can be found."""
+        """Return whether the stage's function can be found."""
         return self._find(stage) is not None
 
     def number(self, stage: Operator, graph: str, carried_time: bool = False) -> int:
-        """Number of the stage's function; ``carried_time`` tells whether its own time is of other hardware.
+        """Return the number of the stage's function; ``carried_time``: its own time is of other hardware.
 
         Raises
         ------
@@ -247,7 +247,7 @@ class NetworkStages:
 
 
 def is_network(graph: ModelGraph) -> bool:
-    """Whether the cost layer can derive the graph's times from its operators' work (FLOPs, no stated times).
+    """Return whether the cost layer can derive the graph's times from FLOPs (no operator states a time).
 
     >>> is_network(ModelGraph("workflow", (Operator("a", compute_s={"*": 0.1}),), ()))
     False

@@ -148,7 +148,7 @@ class Seen:
 
     @property
     def replications(self) -> int:
-        """How many there are."""
+        """The number of runs."""
         return sum(len(part.runs) for part in self.parts)
 
     @property
@@ -158,7 +158,7 @@ class Seen:
 
     @property
     def overloaded(self) -> bool:
-        """Whether a run had no steady state: then no more are needed."""
+        """True if a run had no steady state: then no more are needed."""
         return bool(self.parts) and self.state == "overloaded"
 
     def runs(self) -> list[tuple[RunMeasures, float]]:
@@ -264,7 +264,7 @@ def _outwards(settings: OverSettings, policy: str, found: Points) -> Search:
 def _bisect(
     settings: OverSettings, policy: str, found: Points, low: float, high: float, verdict: str
 ) -> Generator[Look, Seen, tuple[float, float]]:
-    """Towards the edge of the values with ``verdict``, which ``low`` has and ``high`` has not."""
+    """Bisect towards the edge of the values with ``verdict``, which ``low`` has and ``high`` has not."""
     down = low > high
     first, last = (high, low) if down else (low, high)
     search = edge(first, last, settings.number.unit, settings.span, settings.close)
@@ -387,7 +387,7 @@ _NO_SOURCES = Sources()
 
 @dataclass(frozen=True, slots=True)
 class OverProgress:
-    """How far it is, and the points so far."""
+    """Progress of a search, with the points so far."""
 
     text: str
     fraction: float
@@ -452,7 +452,7 @@ def policies_over(
 
 
 class _Batches:
-    """How far a search is whose number of batches is unknown: each does ``part`` of what is left.
+    """Progress of a search whose number of batches is unknown: each does ``part`` of what is left.
 
     >>> search = _Batches(0.5)
     >>> [search.at(share) for share in (0.0, 1.0, 0.0, 1.0)]

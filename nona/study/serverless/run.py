@@ -88,7 +88,7 @@ def _scale_s(name: str, options: Options) -> float:
 
 
 def may_start_cold(system: ServerlessSystem) -> bool:
-    """Whether a node may run more batches at once than it has containers of a function at the start.
+    """Return whether a node may run more batches at once than it starts with containers of a function.
 
     Every batch holds at least the vCPUs and vGPUs of the smallest configuration. Where memory does not hold
     all containers of the start, some function has fewer.
@@ -214,7 +214,6 @@ def _setting(
     replications: int,
     policies: Sequence[tuple[Policy, Options]],
 ) -> Setting:
-    """What was run."""
     nodes, least = len(system.invokers), least_nodes(system)
     return Setting(
         name=scenario.name,
@@ -263,7 +262,7 @@ def _warmup(
     calls: int,
     workers: int,
 ) -> int:
-    """Calls before the window: the scenario's number, what pilots show, or enough for cold starts to end."""
+    """Return the calls before the window: the scenario's, the pilots', or enough for cold starts to end."""
     usual = warmup_calls(scenario, system, calls, [(p.name, options) for p, options in policies])
     if scenario.simulation.warmup != "mser":
         return usual

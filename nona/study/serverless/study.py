@@ -196,7 +196,7 @@ def _study(
     begin = time.perf_counter()
 
     def of(name: str) -> Tell:
-        """What hears how far one part is."""
+        """Return the callback that hears the progress of one part."""
         parts = list(_SPANS)
         start = sum(_SPANS[before] for before in parts[: parts.index(name)])
         return lambda share: on_progress(start + 0.999 * share * _SPANS[name], name)

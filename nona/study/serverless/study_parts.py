@@ -51,7 +51,7 @@ NO_GAIN: Mapping[str, float] = MappingProxyType({"gpu_floor": 0.4, "gpu_constant
 
 @dataclass(frozen=True, slots=True)
 class ProfileSet:
-    """``name`` and what it is in a clause; ``applied`` changes a scenario."""
+    """A set of profiles: its ``name``, a clause about it, and ``applied``, which changes a scenario."""
 
     name: str
     about: str
@@ -215,7 +215,7 @@ def pressed(report: OverReport, policy: str = "esg") -> Pressed:
 
 
 Value = Option | Sequence[int] | Sequence[str]
-"""What a key of a scenario is set to."""
+"""A value for a key of a scenario."""
 
 
 @dataclass(frozen=True, slots=True)

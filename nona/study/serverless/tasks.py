@@ -64,7 +64,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Tasks:
-    """What every process gets once; keys are (number of the task, 0)."""
+    """Work that every process receives once; keys are (number of the task, 0)."""
 
     tasks: tuple[Task, ...]
     reporting: bool = True

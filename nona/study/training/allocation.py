@@ -77,7 +77,7 @@ def answer(question: QuestionSpec, name: str, options: Options | None = None) ->
 
 
 def report_of(policy: Policy, problem: Problem, found: Allocation, seconds: float) -> AllocateReport:
-    """What ``nona training allocate`` prints; rows of two jobs without any share are left out."""
+    """Build the report of ``nona training allocate``; rows of two jobs without any share are left out."""
     rows = [
         AllocatedRow(
             jobs=tuple(problem.names[i] for i in row),
@@ -143,7 +143,7 @@ def _too_large(problem: Problem) -> list[str]:
 
 @dataclass(frozen=True)
 class CountedRequest:
-    """What to run: jobs that ship, or a name and its CSV in ``jobs``; all schedules if none is named."""
+    """Request of runs: jobs that ship, or a name and its CSV in ``jobs``; no ``schedules``: all."""
 
     workload: str = SHIPPED
     jobs: bytes | None = None

@@ -24,14 +24,14 @@ from nona.training.elastic.system import Cluster, ElasticJob, ElasticSystem, Lin
 from nona.training.elastic.workload import SHIPPED, Case, at_load, published, read_workload
 
 SEARCHED_S, LINKED_S, OTHER_S = 35.0, 2.0, 0.7
-"""Of 160 jobs on one idle core, at usual ticks: with Pollux's whole search, on a link, without both."""
+"""Seconds of 160 jobs on one idle core, at usual ticks: Pollux's whole search, on a link, without both."""
 USUAL_TICK_S = 60.0
 WHOLE = 100  # solutions, and generations
 FEW_S, MINUTE_S = 10.0, 90.0
 
 
 def expected_s(spec: ElasticSpec, replications: int) -> float:
-    """Seconds on one idle core, by what runs of the shipped workloads took; files count as 160 jobs.
+    """Estimate the seconds on one idle core, from runs of the shipped workloads; files count as 160 jobs.
 
     >>> round(expected_s(ElasticSpec(policies=["pollux", "tiresias"], load=0.5), 2), 2)
     35.35
@@ -72,7 +72,7 @@ USUAL = ("pollux", "optimus", "tiresias")
 
 @dataclass(frozen=True)
 class ElasticRequest:
-    """What to run.
+    """Request of runs of elastic jobs.
 
     ``workload``: the number of a shipped one; or a name, and its CSV in ``jobs``. ``applications``: by name,
     the shipped ones if ``None``, described by ``profiles``. ``load``: only with a shipped workload.
@@ -225,7 +225,7 @@ def _setting(request: ElasticRequest, jobs: int, names: Sequence[str]) -> Elasti
 
 MOST_NODES = 1024
 MOST_GPUS = 9
-"""Of a node: a placement has one digit for each."""
+"""GPUs of a node: a placement has one digit for each."""
 
 _NO_SOURCES = Sources()
 
@@ -246,7 +246,7 @@ def _elastic_part(scenario: Scenario) -> ElasticSpec:
 
 
 def elastic_request(scenario: Scenario, sources: Sources = _NO_SOURCES) -> ElasticRequest:
-    """What ``training.elastic`` asks for, on the scenario's servers, with its seed and replications.
+    """Read ``training.elastic`` as a request, on the scenario's servers, with its seed and replications.
 
     Raises
     ------
@@ -294,7 +294,7 @@ def _link(scenario: Scenario) -> Link:
 
 
 def _problems(scenario: Scenario) -> Iterator[str]:
-    """Why elastic jobs cannot run on the servers."""
+    """Find the reasons why elastic jobs cannot run on the servers."""
     groups = scenario.cluster.servers
     if len(groups) > 1:
         yield (

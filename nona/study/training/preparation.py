@@ -284,7 +284,7 @@ def _source_note(scenario: Scenario, spec: TrainingSpec) -> str:
 def _carried_notes(
     table: Throughputs, carried_from: Mapping[str, str], cluster: TrainingCluster
 ) -> list[str]:
-    """Which types have rates that nobody measured, and which have none."""
+    """Name the types whose rates are modelled, and those without rates."""
     notes = [
         f"Rates on {gpu} are modelled: those on {source} times what the cost layer says of both GPUs; "
         "measured ones can be given as a table (training.throughputs)."
@@ -304,7 +304,7 @@ def _price_notes(cluster: TrainingCluster) -> list[str]:
 
 
 def has_trace(spec: TrainingSpec) -> bool:
-    """Whether some job of the scenario can stand in a trace: a training job without rates of its own."""
+    """Return whether a trace can have some job of the scenario: a training job without rates of its own."""
     listed = any(job.kind == "training" and not job.throughputs for job in spec.jobs)
     return spec.trace is not None or spec.generate is not None or listed
 

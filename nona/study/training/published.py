@@ -53,11 +53,11 @@ class Variant:
 
     @property
     def name(self) -> str:
-        """How tables name it."""
+        """The name in tables."""
         return f"{self.policy}, packed" if self.packed else self.policy
 
     def takes(self, mode: str) -> bool:
-        """Whether it can run jobs of this mode."""
+        """Return whether the variant can run jobs of this mode."""
         return mode == SINGLE or not self.single_only
 
 
@@ -109,7 +109,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """What every process gets once; keys are (number of the piece, replication)."""
+    """Work that every process receives once; keys are (number of the piece, replication)."""
 
     pieces: tuple[Piece, ...]
     reporting: bool = True
@@ -312,7 +312,7 @@ def _point(piece: Piece, found: list[Outcome]) -> StudyPoint:
 
 
 GAVEL_STOP = 1e-3
-"""Where the public program stops: after two or three sweeps on this table."""
+"""Tolerance at which the public program stops: after two or three sweeps on this table."""
 
 
 @dataclass(frozen=True, slots=True)

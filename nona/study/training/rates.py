@@ -79,7 +79,7 @@ def given_jobs(
 
 
 def generation(spec: GenerateSpec) -> Generation:
-    """What the generator is asked for."""
+    """Convert the scenario's section to the generator's arguments."""
     return Generation(spec.jobs, spec.mean_gap, spec.multi_gpu, spec.weights, spec.slos)
 
 
@@ -279,7 +279,7 @@ class RateBook:
 
     @property
     def throughputs(self) -> Throughputs:
-        """The table with what jobs have of their own."""
+        """The table with the jobs' own rates."""
         if not self.own:
             return self.table
         return replace(

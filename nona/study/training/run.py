@@ -192,7 +192,7 @@ def report_of(result: TrainingResult) -> TrainingReport:
 
 
 def outcome_of(result: TrainingResult, about: About) -> TrainingOutcome:
-    """The report with its provenance, and what each policy did in the first replication."""
+    """Return the report with its provenance, and the first replication of each policy."""
     system = result.systems[0]
     return TrainingOutcome(
         about=about,

@@ -33,7 +33,7 @@ class Event(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """Who runs from now on; after ``again_s`` without another event the schedule is asked again."""
+    """Jobs that run from now on; after ``again_s`` without another event the schedule is asked again."""
 
     running: frozenset[int]
     again_s: float | None = None
@@ -43,7 +43,7 @@ class Planner(Protocol):
     """A schedule in one run."""
 
     def decide(self, event: Event) -> Decision:
-        """Who runs."""
+        """Choose the jobs that run after an event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Schedule:
 
 
 def _first_fit(jobs: Iterable[tuple[int, int]], free: int, *, blocking: bool = False) -> frozenset[int]:
-    """Of (number, GPUs) in order those that fit; ``blocking``: the first that does not ends it.
+    """Return the jobs that fit, of (number, GPUs) in order; ``blocking``: the first that does not ends it.
 
     >>> sorted(_first_fit([(0, 3), (1, 4), (2, 1)], 4))
     [0, 2]

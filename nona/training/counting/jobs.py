@@ -1,4 +1,4 @@
-"""Jobs that keep their GPUs, what a run of them leaves, and published results."""
+"""Jobs that keep their GPUs, records of their runs, and published results."""
 
 from __future__ import annotations
 

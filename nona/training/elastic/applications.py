@@ -156,7 +156,7 @@ class Times:
         return StepTime(step, sync)
 
     def _unknown(self, counts: Counts, local: int) -> str:
-        """Why a placement has no time, and what helps."""
+        """Explain why a placement has no time, and suggest a remedy."""
         text, most = "-".join(map(str, counts)), max(max(placement) for placement in self.placements)
         what = f"Application {self.application!r}: {local} samples on each GPU of placement {text}"
         if max(counts) > most:
@@ -181,7 +181,7 @@ class Times:
 
 
 class Noise(NamedTuple):
-    """Of the gradient at the smallest batch size: its squared norm s, and its variance v."""
+    """Noise of the gradient at the smallest batch size: its squared norm s, and its variance v."""
 
     square: float
     variance: float
@@ -239,7 +239,7 @@ class Application:
         return tuple(self.progress.min(axis=0).tolist())
 
     def noise(self, batch: int, epoch: int) -> Noise:
-        """Of an epoch, linear in the batch size between the two measured ones beside it."""
+        """Return an epoch's noise, linear in the batch size between the two measured ones beside it."""
         key = (batch, epoch)
         if (noise := self._noise.get(key)) is None:
             square = self._along(batch, self.square[:, epoch])

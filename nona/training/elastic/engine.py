@@ -31,7 +31,7 @@ from nona.training.elastic.system import (
 
 @dataclass(slots=True)
 class Balancer:
-    """Of one run."""
+    """Balance of the link's senders in one run."""
 
     link: Link
     _senders: tuple[Sender, ...] | None = None
@@ -125,7 +125,7 @@ class JobState:
         self.gpu_s += gpus * (seconds - left)
 
     def sender(self) -> Sender | None:
-        """What it puts on the link in each step; ``None`` on one node."""
+        """Return the job's load on the link in each step; ``None`` on one node."""
         if len(self.counts) < 2 or self.job.application.parameters is None:
             return None
         seconds, time = self.job.application.step(self.counts, self.split)
@@ -266,7 +266,7 @@ class _Run:
         self.active = [n for n in self.active if math.isnan(self.jobs[n].completion_s)]
 
     def _load(self) -> None:
-        """How long an all-reduce of each job takes during the next tick."""
+        """Set the time of each job's all-reduce during the next tick."""
         if self.balancer is None:
             return
         senders = {n: sender for n in self.active if (sender := self.jobs[n].sender())}

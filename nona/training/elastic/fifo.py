@@ -23,7 +23,7 @@ class Fifo:
         return FixedBatch(job)
 
     def plan(self, question: Question) -> Answer:
-        """What fits, by arrival."""
+        """Place the jobs that fit, by arrival."""
         wanted = first_fit(self.system.cluster, question.jobs, blocking=True)
         return Answer(place(self.system.cluster, question.jobs, wanted), {})
 

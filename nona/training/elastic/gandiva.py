@@ -37,18 +37,18 @@ class Timing:
         return self.job.application.batches.split(self.job.batch, sum(counts))
 
     def measured(self, counts: Counts, split: Split, time: StepTime, noise: Noise) -> None:
-        """Keep what a step took."""
+        """Keep the time of a step."""
         self.step_s[sum(counts)] = time.step_s + split.extra * (time.step_s - time.sync_s)
 
     def gains(self, gpus: int) -> bool:
-        """Whether more GPUs were not tried, or made steps faster."""
+        """Return whether more GPUs were not tried, or made steps faster."""
         tried, before = self.step_s.get(gpus), self.step_s.get(self.job.gpus)
         return tried is None or before is None or tried < before
 
 
 @dataclass
 class Gandiva:
-    """Who had the fewest slices runs next; a slice that began is finished.
+    """The policy that runs the job with the fewest slices next; a slice that began is finished.
 
     A slice has so many ticks in which the job trains: ticks that are all pause do not count, so that each
     slice brings progress, however long a restart takes.
@@ -86,7 +86,7 @@ class Gandiva:
         return Answer(given, slices)
 
     def _pauses(self, number: int, now_s: float) -> bool:
-        """Whether a job with GPUs has not trained since they changed."""
+        """Return whether a job with GPUs has not trained since they changed."""
         return now_s <= self._trains_s.get(number, -1.0)
 
     def _turn(self, active: Active, now_s: float) -> tuple[bool, int]:

@@ -67,7 +67,7 @@ class Gavel:
         return FixedBatch(job)
 
     def plan(self, question: Question) -> Answer:
-        """Between rounds all keep what they have, and who came waits."""
+        """Answer: between rounds all jobs keep their GPUs, and new ones wait."""
         if question.time_s < self._next_s - EDGE_S:
             return Answer({active.number: active.given for active in question.jobs}, {})
         self._next_s = question.time_s + self.round_s
@@ -84,7 +84,7 @@ class Gavel:
         return Answer(place(self.system.cluster, question.jobs, wanted), values)
 
     def _follow(self, question: Question) -> None:
-        """Who came, who left."""
+        """Enter the jobs that came, and remove those that left."""
         present = frozenset(active.number for active in question.jobs)
         if gone := self._present - present:
             self.ledger.leave(set(gone))
@@ -129,7 +129,7 @@ class Gavel:
         )
 
     def _count(self, numbers: Sequence[int], left: Floats) -> None:
-        """C_i: seconds that what was done since the last answer takes on an equal share."""
+        """Add to C_i the seconds that the work since the last answer takes on an equal share."""
         for n, now in zip(numbers, left.tolist(), strict=True):
             if n in self._left:
                 done = self._left[n] - now

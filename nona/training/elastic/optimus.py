@@ -147,10 +147,10 @@ TRIED = (1, 2, 4, 8, 16)
 
 
 class Estimates(Protocol):
-    """Of all jobs of a run."""
+    """Estimates of all jobs of a run."""
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
-        """Who sees what is measured of a job."""
+        """Return the agent that sees the measurements of a job."""
 
     def left(self, active: Active) -> float:
         """Iterations left."""
@@ -237,7 +237,7 @@ class Fitted:
     _left: dict[tuple[int, int], float] = field(default_factory=dict)
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
-        """One that keeps what is measured."""
+        """Return an agent that keeps the measurements."""
         if job.application.error is None:
             raise SimulationError(
                 f"Policy 'optimus': application {job.application.name!r} has no errors by epoch, which "
@@ -282,7 +282,7 @@ class Optimus:
         return self.estimates.agent(job, number)
 
     def plan(self, question: Question) -> Answer:
-        """Divide all GPUs again, or keep what is given."""
+        """Divide all GPUs again, or keep the present ones."""
         if question.time_s < self._next_s:
             return Answer({active.number: active.given for active in question.jobs}, {})
         self._next_s = question.time_s + self.every * self.system.tick_s
@@ -371,9 +371,9 @@ POLICY = ElasticPolicy(
 
 @dataclass
 class Linked:
-    """Known step times, longer by what the link takes beyond synchronising as measured.
+    """Known step times, longer by the link's part beyond the measured synchronising.
 
-    The background is known, and how much other jobs load the link now. Without a link it is ``Known``.
+    The background and the present load of other jobs are known too. Without a link it is ``Known``.
     """
 
     known: Known
@@ -425,7 +425,7 @@ class LinkedOptimus:
         return self.optimus.agent(job, number)
 
     def plan(self, question: Question) -> Answer:
-        """As Optimus."""
+        """Plan as Optimus does, with the traffic on the link."""
         self.estimates.see(question.traffic)
         return self.optimus.plan(question)
 

@@ -1,4 +1,4 @@
-"""What a policy for elastic jobs is: its question, its answer, GPUs placed on nodes."""
+"""The interface of a policy for elastic jobs: its question, its answer, GPUs placed on nodes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Who shall have which GPUs during the next tick? ``jobs`` are in order of arrival.
+    """Question about the GPUs of each job during the next tick; ``jobs`` are in order of arrival.
 
     ``traffic``: on the link during the last tick; only for policies of network view N4.
     """
@@ -69,25 +69,25 @@ class Answer:
     facts: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
 
     def facts_of(self, job: int) -> dict[str, float]:
-        """What else the policy knew of one job."""
+        """Return the policy's further figures on one job, by name."""
         return {what: of[job] for what, of in self.facts.items() if job in of}
 
 
 class Agent(Protocol):
-    """Chooses the batch size of one job, and sees what is measured of it."""
+    """Chooses the batch size of one job, and sees its measurements."""
 
     def split(self, counts: Counts) -> Split:
         """The batch on these GPUs; asked when they change, and after each tick and epoch."""
 
     def measured(self, counts: Counts, split: Split, time: StepTime, noise: Noise) -> None:
-        """What a step took, and the gradient's noise."""
+        """Take in the measured time of a step, and the gradient's noise."""
 
 
 class Planner(Protocol):
     """A policy in one run; may remember what it was asked before."""
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
-        """Who chooses the job's batch size."""
+        """Return the agent that chooses the job's batch size."""
 
     def plan(self, question: Question) -> Answer:
         """The GPUs of every job."""
@@ -190,7 +190,7 @@ def _taken(free: list[int], count: int) -> Given:
 
 
 def pack(cluster: Cluster, jobs: Iterable[Active], wanted: Mapping[int, int]) -> dict[int, Given]:
-    """As few nodes for each job as there is room for, and moves jobs to fewer nodes.
+    """Place each job on as few nodes as there is room for, and move jobs to fewer nodes.
 
     Jobs with an unchanged number keep their GPUs. The others, most GPUs first, take the node with the fewest
     free GPUs that are enough, or all of the freest one, until they have all. Then each job on more nodes than

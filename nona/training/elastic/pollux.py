@@ -37,7 +37,7 @@ class TunedBatch:
 
     @property
     def limits(self) -> Ints:
-        """Of batch sizes, as compiled functions take them."""
+        """Limits of batch sizes, as compiled functions take them."""
         b = self.job.application.batches
         return np.array([b.least, b.most, b.least_local, b.most_local])
 

@@ -1,4 +1,4 @@
-"""The genetic search (NSGA-II) over who has which GPUs.
+"""The genetic search (NSGA-II) over the GPUs of jobs.
 
 A solution is a matrix (jobs, nodes) of GPUs. Draws come from the generator that is passed in.
 """
@@ -181,7 +181,7 @@ TRIES = 100  # at filling a generation with solutions that are all different
 
 
 class Jobs(NamedTuple):
-    """What the search knows of J jobs.
+    """The J jobs as the search sees them.
 
     ``base`` (J, N) their GPUs now; ``speedups`` (J, 2, R + 1) by GPUs, on one node and on several; ``kept``
     (J,) the part of its speed that a job keeps if its GPUs change; ``most`` (J,) GPUs.
@@ -253,7 +253,7 @@ def evolve(first: Matrix, jobs: Jobs, effort: Effort, rng: Generator) -> tuple[M
 def _generation(
     states: Matrix, values: Floats, marks: Marks, known: int, jobs: Jobs, effort: Effort, rng: Generator
 ) -> int:
-    """Children of the ``known`` solutions beside them, then the best of both; how many there are."""
+    """Make children of the ``known`` solutions, and keep the best of both; return their number."""
     size = effort.population
     front = fronts(values[:known])
     far = crowding(values[:known], front)
@@ -284,7 +284,7 @@ def _generation(
 
 @compiled
 def _tournament(values: Floats, far: Floats, count: int, rng: Generator) -> int:
-    """Of two random solutions the one that dominates, else the one with more room around it."""
+    """Draw two solutions; return the one that dominates, else the one with more room around it."""
     a, b = int(rng.random() * count), int(rng.random() * count)
     first, second = values[a], values[b]
     if first[0] >= second[0] and first[1] >= second[1] and (first[0] > second[0] or first[1] > second[1]):

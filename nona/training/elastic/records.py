@@ -1,4 +1,4 @@
-"""What a run leaves: who had which GPUs, checks, figures."""
+"""Records of a run: the GPUs of each job, checks, figures."""
 
 from __future__ import annotations
 

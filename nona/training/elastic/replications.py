@@ -18,7 +18,7 @@ from nona.training.elastic.system import ElasticSystem
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ElasticRun:
-    """What is kept of one run; ``records`` of the first replication only."""
+    """Kept results of one run; ``records`` of the first replication only."""
 
     measures: ElasticMeasures
     checks: tuple[Check, ...]
@@ -36,7 +36,7 @@ class Piece:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ElasticWork:
-    """What every process gets once; keys are (place of the piece, replication)."""
+    """Work that every process receives once; keys are (place of the piece, replication)."""
 
     pieces: tuple[Piece, ...]
     reporting: bool
@@ -70,7 +70,7 @@ class _Passed:
 
 
 def replications_of(policy: ElasticPolicy, asked: int) -> int:
-    """As many as asked for if the policy draws random numbers, else one: all would be equal."""
+    """Return the number asked for if the policy draws random numbers, else 1: all would be equal."""
     return asked if policy.drawn else 1
 
 

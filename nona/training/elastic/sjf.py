@@ -32,7 +32,7 @@ class Sjf:
         return FixedBatch(job)
 
     def plan(self, question: Question) -> Answer:
-        """What fits, shortest first, of equals by arrival."""
+        """Place the jobs that fit, shortest first; equal ones by arrival."""
         left = {
             active.number: alone_s(self.system.cluster, active.job, active.epoch) for active in question.jobs
         }

@@ -45,7 +45,7 @@ def size_of(given: Given) -> int:
 
 
 BYTES = 4.0
-"""Of a parameter's gradient, in single precision."""
+"""Bytes of a parameter's gradient, in single precision."""
 MOST_LOAD = 0.98
 """Closed jobs slow down as the link fills, so that their load stays below 1; the formulas stop here."""
 
@@ -160,7 +160,7 @@ def balance(link: Link, senders: tuple[Sender, ...]) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, slots=True)
 class ElasticJob:
-    """``gpus`` and ``batch`` are what its user asks for; policies that choose them do not look."""
+    """A job; ``gpus`` and ``batch`` are its user's choice; policies that choose them ignore it."""
 
     name: str
     arrival_s: float

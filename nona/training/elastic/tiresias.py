@@ -34,7 +34,7 @@ class Tiresias:
         return FixedBatch(job)
 
     def plan(self, question: Question) -> Answer:
-        """What does not fit is preempted."""
+        """Place jobs by queue, and preempt those that do not fit."""
         jobs = {active.number: active for active in question.jobs}
         self._queues.keep(jobs)
         old = [n for n in jobs if n in self._queues]
@@ -61,7 +61,7 @@ def _prepare(system: ElasticSystem, options: Options, _: np.random.Generator) ->
 
 
 def _sizes(system: ElasticSystem) -> list[float]:
-    """GPU-seconds of the jobs alone on what they ask for."""
+    """Return the GPU-seconds of each job alone on the GPUs that it asks for."""
     return [job.gpus * alone_s(system.cluster, job) for job in system.jobs]
 
 

@@ -29,9 +29,9 @@ class TaskKind:
     Attributes
     ----------
     name
-        What a job and its result are filed under.
+        Key of a job and its result.
     noun
-        What people call it, as in "Cancel the …".
+        Name for people, as in "Cancel the …".
     parts
         Top-level parts of the scenario that its result depends on: the name of a scenario changes no
         placement, for example. Empty: the result depends on no scenario.
@@ -41,7 +41,7 @@ class TaskKind:
     result
         The type of its result, as ``module:Class``.
     quick
-        Whether it takes seconds whatever the scenario: it has places of its own, so that it never waits for
+        True if it takes seconds whatever the scenario: it has places of its own, so that it never waits for
         work that takes minutes.
     """
 

@@ -50,16 +50,16 @@ class Line(Generic[T]):
 
     @property
     def free(self) -> int:
-        """How many more pieces of work may run."""
+        """The number of pieces of work that may start now."""
         return max(0, self.places - len(self._running))
 
     @property
     def running(self) -> tuple[T, ...]:
-        """What runs, in the order of the starts."""
+        """The running work, in the order of the starts."""
         return tuple(self._running)
 
     def waits(self, owner: str | None = None) -> int:
-        """How many pieces of work wait, all or those of one owner."""
+        """Count the waiting pieces of work, all or those of one owner."""
         if owner is not None:
             return len(self._waiting.get(owner, ()))
         return sum(map(len, self._waiting.values()))
@@ -99,7 +99,7 @@ class Line(Generic[T]):
             del self._waiting[owner]
 
     def order(self) -> tuple[T, ...]:
-        """What waits, in the order in which it starts if running work ends in the order of its starts."""
+        """Return the waiting work in its order of start, if running work ends in the order of its starts."""
         if self._order is None:
             ahead = self._copy()
             order: list[T] = []

@@ -40,7 +40,7 @@ class Worker:
 
     @property
     def worn(self) -> bool:
-        """Whether another should take its place."""
+        """True for a worker that another should replace."""
         return self.jobs >= JOBS_EACH or self.bytes > MOST_BYTES
 
     def send(self, message: Mapping[str, Any]) -> None:
@@ -136,7 +136,7 @@ class WorkerPool:
                     self._idle.append(worker)
 
     def waiting(self) -> int:
-        """How many workers wait with their imports done."""
+        """The number of workers that wait with their imports done."""
         with self._lock:
             return sum(w.ready for w in self._idle)
 

@@ -79,17 +79,17 @@ class Job:
 
     @property
     def waiting(self) -> bool:
-        """Whether it waits for its turn."""
+        """True while the job waits for its turn."""
         return self.status == "waiting"
 
     @property
     def running(self) -> bool:
-        """Whether a worker works on it."""
+        """True while a worker executes the job."""
         return self.status == "running"
 
     @property
     def unfinished(self) -> bool:
-        """Whether it waits or runs."""
+        """True while the job waits or runs."""
         return self.status in UNFINISHED
 
     @property
@@ -240,7 +240,7 @@ class JobRegistry:
     idle
         Workers that wait for work with their imports done; 0: every job starts its own.
     present
-        Whether an owner is connected: their jobs count as watched.
+        Returns whether an owner is connected; their jobs count as watched.
     """
 
     def __init__(
@@ -267,7 +267,7 @@ class JobRegistry:
             self.pool.start()
 
     def free(self, kind: str) -> int:
-        """How many more jobs of that kind would start at once."""
+        """Count the jobs of that kind that would start at once."""
         with self._lock:
             return self._line(kind).free
 
@@ -302,7 +302,7 @@ class JobRegistry:
         return self._jobs.get(job_id) if job_id else None
 
     def ahead(self, job: Job) -> int:
-        """How many of the jobs that wait start before this one."""
+        """Count the waiting jobs that start before this one."""
         with self._lock:
             return len(self._before(job))
 

@@ -153,7 +153,7 @@ def _wrap(ranks: Sequence[Sequence[tuple[int, float]]], n: int, columns: int, en
 
 
 def _cut(ranks: Sequence[Sequence[tuple[int, float]]], begin: int, per: int) -> int:
-    """Where the column that starts at ``begin`` ends: near ``per`` ranks, where few nodes are."""
+    """Return the end of the column that starts at ``begin``: near ``per`` ranks, where few nodes are."""
     if len(ranks) - begin <= per * 1.3:
         return len(ranks)
     candidates = range(begin + max(1, per - per // 4), min(len(ranks), begin + per + per // 8) + 1)
@@ -223,7 +223,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the user asked of the view: a verb (``open``, ``shut``, ``all``, ``none``), a node's id, when."""
+    """A request of the user: a verb (``open``, ``shut``, ``all``, ``none``), a node's id, a time."""
 
     verb: str
     node: str
@@ -250,7 +250,7 @@ class Drawing:
 
     @cached_property
     def json(self) -> Mapping[str, Any]:
-        """What is sent to the browser, made once; ``sig`` changes when, and only when, the drawing has to."""
+        """The data for the browser, made once; ``sig`` changes when, and only when, the drawing has to."""
         wide, narrow = self.layouts
         data: dict[str, Any] = {
             "name": self.name,
@@ -278,7 +278,7 @@ def _places(layout: Layout) -> list[list[int]]:
 
 
 def _prefixed(names: Sequence[str]) -> list[str]:
-    """What all names begin with, then the rest of each.
+    """Return the common beginning of all names, then the rest of each.
 
     >>> _prefixed(["layer.1/conv", "layer.1/relu"])
     ['layer.1/', 'conv', 'relu']

@@ -191,7 +191,7 @@ def _kind_colours(kinds: Sequence[str]) -> dict[str, int]:
 
 
 def _common(values: Sequence[T], block: Block) -> T | None:
-    """What all members of a block share, or ``None``."""
+    """Return the value that all members of a block share, or ``None``."""
     distinct = {values[i] for i in block.members}
     return distinct.pop() if len(distinct) == 1 else None
 
@@ -252,7 +252,7 @@ PLAYED = 1200  # operators that can be played all at once
 
 
 def _subgraph_numbers(contracted: ContractedGraph, decomposition: Decomposition) -> list[int]:
-    """For every task the number of its sub-graph, counted over those with an interior; −1 for cut tasks."""
+    """Return the sub-graph number of each task, counted over those with an interior; −1 for cut tasks."""
     numbers = [-1] * len(contracted.tasks)
     for number, subgraph in enumerate(s for s in decomposition.subgraphs if s.interior):
         for task in subgraph.interior:
@@ -322,13 +322,13 @@ def task_facts(loaded: Loaded) -> Facts:
 
 
 def operator_modules(loaded: Loaded) -> Modules:
-    """How the operators fall into modules."""
+    """Return the modules of the operators."""
     graph = loaded.prepared.contracted.graph
     return modules(graph.dag, scope_paths(graph), MOST_PARTS)
 
 
 def task_modules(loaded: Loaded) -> Modules:
-    """How the tasks fall into modules: a task belongs to the module that all its operators share."""
+    """Return the modules of the tasks: a task belongs to the module that all its operators share."""
     contracted = loaded.prepared.contracted
     own = dict(zip(contracted.graph.index, map(scope_path, contracted.graph.operators), strict=True))
     paths = [common_path([own[o] for o in t.operators]) for t in contracted.tasks]

@@ -150,7 +150,7 @@ def _members_of(
 
 
 def _boxes(state: AppState, key: str, mark: str, made: tuple[Facts, Modules]) -> int:
-    """How many boxes the view ``key`` draws."""
+    """Count the boxes that the view ``key`` draws."""
     facts, modules = made
     cut = state.choices.of(Drawings).cuts.get((key, mark), modules.usual)
     return len(_blocks(mark, facts, modules, cut).blocks)
@@ -221,7 +221,7 @@ def _task_panel(state: AppState, key: str, loaded: Loaded, own: str, neighbours:
 
 
 def _step_panel(ids: Sequence[str], steps: Sequence[Merge], step: int) -> None:
-    """Which two tasks the step merged, and why that is allowed; ``ids`` are those of the operators."""
+    """Name the two tasks that the step merged, and why it may; ``ids`` are those of the operators."""
     if not step:
         st.caption("Play, step with the arrow keys, or drag the slider. Click an operator to see its task.")
         return
@@ -233,7 +233,7 @@ def _step_panel(ids: Sequence[str], steps: Sequence[Merge], step: int) -> None:
 
 
 def _block_panel(key: str, title: str, costs: Sequence[OperatorCost]) -> None:
-    """What a block of operators holds."""
+    """Draw time, work and kinds of a block of operators."""
     with st.container(border=True, key=f"{key}-panel"):
         st.markdown(f"Block **{plain(title)}** · {_counted(len(costs))}")
         tiles(
@@ -412,7 +412,7 @@ def contraction_player(
 
 
 def _part(loaded: Loaded, facts: Facts, found: Modules) -> tuple[str, tuple[int, ...]]:
-    """Which part of a large model is played: its name, and its operators."""
+    """Let the user choose the played part of a large model; return its name and its operators."""
     parts = playable_modules(found)
     names = {".".join(path): path for path in parts}
     name = st.selectbox(

@@ -238,7 +238,7 @@ def shelf() -> Shelf:
 
 
 def fetch(key: Hashable, make: Callable[[], T], doing: str) -> T:
-    """What ``make`` returns or raises, from the shelf if it is there.
+    """Return or raise the outcome of ``make``, from the shelf if it is there.
 
     A page that has to wait shows ``doing`` over an empty frame, and can be left at any moment. Outside
     a page this simply waits.
@@ -362,7 +362,7 @@ def _load(
 
 
 def _content(state: AppState, name: str) -> str:
-    """What distinguishes two models of the same name."""
+    """Return a text that distinguishes models of the same name."""
     if name in state.scenario.models:
         return _digest(json.dumps(state.scenario.models[name], sort_keys=True).encode())
     return "sample" if name in sample_names() else _digest(state.uploads.sources.read(name))

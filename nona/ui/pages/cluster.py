@@ -256,7 +256,7 @@ def core_editor(state: AppState) -> None:
 
 
 def path_editor(state: AppState, cluster: Cluster | None) -> None:
-    """Which links there are besides the core, their capacities, and a picture of all."""
+    """Draw the links besides the core, their capacities, and a picture of all."""
     st.subheader("Links on the path")
     network = state.scenario.cluster.network
     now = LINK_SETS[0 if network.nic is None else 1 if network.racks is None else 2]
@@ -415,7 +415,7 @@ def device_form(state: AppState) -> None:
 
 
 def _base_figures(device: Device) -> dict[str, str]:
-    """What the form's empty fields take over from ``device``.
+    """Return the figures of ``device`` that empty fields of the form take over.
 
     >>> _base_figures(devices()["t4"])
     {'fp32': '8.1 TFLOP/s', 'fp16': '65 TFLOP/s', 'memory': '16 GB', 'bandwidth': '320 GB/s'}
@@ -429,7 +429,7 @@ def _base_figures(device: Device) -> dict[str, str]:
 
 
 def _names(problem: str, field: str) -> bool:
-    """Whether an error is about ``field``; one about the name mentions no field."""
+    """Return whether an error is about ``field``; one about the name mentions no field."""
     message = problem.partition(": ")[2]
     if field == "name":
         return message.startswith(("a name is", "its name"))

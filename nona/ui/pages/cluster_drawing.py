@@ -69,7 +69,7 @@ def _scale() -> Node:
 
 
 def _sizes(made: ClusterMap) -> Node | None:
-    """What the bars are, which are full where a GPU is whole: in a run's result they are loads."""
+    """Return the note on the bars, each its executor's part of the GPU; ``None`` beyond :data:`CELLS`."""
     if made.executors > CELLS:
         return None
     return el("p", "note", "Coloured bars: each executor's share of its GPU, not its load.")
@@ -182,7 +182,7 @@ def _dot(server: Server, measured: bool) -> Node:
 
 
 def _about(server: Server) -> str:
-    """What the pointer gets told of a server."""
+    """Return the tooltip of a server."""
     cells = [f"{c.name} {_share(c.share)}" for gpu in server.gpus for c in gpu]
     listed = ", ".join(cells[:16]) + (" …" if len(cells) > 16 else "")
     card = ""

@@ -110,7 +110,7 @@ class BoardView:
     lost: int
 
     def to_json(self) -> dict[str, Any]:
-        """What is sent to the browser; ``sig`` changes when, and only when, the drawing has to."""
+        """Return the data for the browser; ``sig`` changes when, and only when, the drawing has to."""
         data: dict[str, Any] = {
             "name": self.name,
             "memory": self.memory,
@@ -255,7 +255,7 @@ def take_parted(state: AppState, group: int, board: str, data: bytes) -> None:
 
 
 def _taken_parted(state: AppState, group: int, board: str) -> Parted | None:
-    """What was read for this group, if it was read for the board that the group has now."""
+    """Return the file read for this group, if it was read for the board that the group has now."""
     taken = state.choices.of(PartedFiles).by_group.get(group)
     return taken[1] if taken and taken[0] == board else None
 

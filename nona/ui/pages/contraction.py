@@ -148,7 +148,7 @@ _KEY = "coarsening-share"
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Which of :data:`SHARES` may be lost."""
+    """The entry of :data:`SHARES` that may be lost."""
 
     share: str = "nothing"
 

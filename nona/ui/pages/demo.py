@@ -125,7 +125,7 @@ def press_key(state: AppState, told: str) -> None:
 
 
 def can(tour: Tour, key: str) -> bool:
-    """Whether there is a step in that direction."""
+    """Return whether there is a step in the direction of ``key``."""
     return _beside(tour, 1 if key == "next" else -1) is not None
 
 

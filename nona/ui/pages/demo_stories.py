@@ -16,16 +16,16 @@ class Step:
     page
         The file of the page on which it takes place.
     text
-        What to look for there, in one or two sentences. It is read before the result is there and states no
-        outcome: that comes from the result (:func:`nona.ui.pages.demo.outcome_text`).
+        The points to look for there, in one or two sentences. It is read before the result is there and
+        states no outcome: that comes from the result (:func:`nona.ui.pages.demo.outcome_text`).
     changes
         Changes of the story's scenario (path → value).
     choices
-        What is open on the page: (widget, value).
+        Choices on the page: (widget, value).
     run
         The kind of job whose result the page shows; it starts unless the result is there.
     against
-        Whether the step before is the baseline of this one's simulation.
+        True if the step before is the baseline of this one's simulation.
     """
 
     page: str

@@ -52,7 +52,7 @@ def run_downloads(state: AppState, run: Kept) -> None:
 
 
 def all_there(folder: Path, files: Sequence[str]) -> bool:
-    """Whether the files of a run are still in its folder, which a cleaner of temporary folders may empty."""
+    """Return whether the files of a run are still in its folder, which a cleaner may have emptied."""
     return all((folder / file).is_file() for file in files)
 
 

@@ -40,7 +40,7 @@ TRANSFORMERS = ("bert_base", "gpt2", "gpt2_decode", "llama2_7b", "vit_b_16")
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What is known of the session's own models that were opened: name → operators and parallelism."""
+    """The opened models of the session itself: name → operators and parallelism."""
 
     figures: Mapping[str, str] = field(default_factory=dict)
 
@@ -85,7 +85,7 @@ def _sample(name: str) -> Entry:
 
 
 def family(name: str) -> str:
-    """What kind of network a sample is.
+    """Return the kind of network of a sample.
 
     >>> family("gpt2"), family("resnet18"), family("rag_pipeline")
     ('transformer', 'convolutional', 'workflow')
@@ -98,7 +98,7 @@ def family(name: str) -> str:
 
 
 def operators(name: str) -> int:
-    """How many operators a sample has; ONNX files need not be read for it."""
+    """Count the operators of a sample; ONNX files need not be read for it."""
     return int(manifest()[name]["operators"]) if name in manifest() else len(load_sample(name).operators)
 
 
@@ -113,7 +113,7 @@ def parallelism(name: str) -> float:
 
 
 def waiting() -> bool:
-    """Whether the parallelism of a sample is still being computed."""
+    """Return whether the parallelism of a sample is still being computed."""
     return any(not _asked(name).done() for name in sample_names())
 
 

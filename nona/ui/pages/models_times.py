@@ -1,4 +1,4 @@
-"""What the times on the page assume: device, stack, given and measured times."""
+"""Assumptions of the times on the page: device, stack, given and measured times."""
 
 from __future__ import annotations
 
@@ -255,7 +255,7 @@ def _present(state: AppState, name: str, called: str, device: str) -> None:
 
 
 def coverage(table: MeasuredTable, name: str, model: str, device: str, options: CostOptions) -> str:
-    """What the table holds, and how much of it is for this model on this device.
+    """Describe the table, and how much of it is for this model on this device.
 
     >>> table = read_measured("model,operator,device,ms\\nnet,conv,a30,0.5\\n")
     >>> coverage(table, "t.csv", "other", "a30", CostOptions())

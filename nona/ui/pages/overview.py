@@ -49,7 +49,7 @@ class StrategyLook(Document):
 
 
 class StoryView(Document):
-    """What is sent to the browser."""
+    """The data for the browser."""
 
     points: tuple[StoryLoad, ...]
     limit: Figure
@@ -98,7 +98,7 @@ def _look(name: str) -> StrategyLook:
 
 
 def finding(limit: float | None) -> str:
-    """What the curve shows: until which link load splitting pays.
+    """Name the link load up to which splitting pays; ``limit`` is ``None`` where it always does.
 
     >>> finding(0.798)
     'By the formula, splitting pays until others take 80 % of the link'
@@ -207,7 +207,7 @@ def demos() -> dict[str, str]:
 
 
 def asks_own(state: AppState, question: Question) -> bool:
-    """Whether the question is asked of the scenario that somebody made: it has the part that this needs."""
+    """Return whether the question uses the scenario that somebody made, which has the part that it needs."""
     part = getattr(state.scenario, question.part)
     return not question.scenario or (bool(part) and is_own(state.scenario))
 
@@ -222,7 +222,7 @@ def open_demo(state: AppState, key: str) -> None:
 
 
 def opens(state: AppState, question: Question) -> str:
-    """Which scenario the question's button leads to; empty where it keeps whatever is open."""
+    """Name the scenario that the question's button opens; empty where it keeps whatever is open."""
     if not question.scenario:
         return ""
     if asks_own(state, question):

@@ -70,7 +70,7 @@ def objective_choice(state: AppState) -> None:
 
 
 def _search_note(report: PlacementReport) -> str:
-    """How far the search went, in a sentence; empty where the formula was minimised alone."""
+    """Describe the extent of the search in a sentence; empty where the formula was minimised alone."""
     search = report.sampled
     if search is None:
         return ""
@@ -105,7 +105,7 @@ def early_note(data: SolvedPlacement) -> None:
 
 
 def solved_text(data: SolvedPlacement) -> str:
-    """How long the placement took: a cancelled search has no time of a solution, a known one had an earlier.
+    """Format the time of the placement: none for a cancelled search, the earlier one for a known solution.
 
     ``Solved in 12.3 s``
     """
@@ -117,7 +117,7 @@ def solved_text(data: SolvedPlacement) -> str:
 
 
 def search_section(data: SolvedPlacement) -> None:
-    """How the search went, behind a line to open."""
+    """Draw the progress of the search, behind a line to open."""
     with st.expander("How the search went", icon=":material/timeline:"):
         note = _search_note(data.nona)
         st.caption(plain(f"{solved_text(data)}; solver: {data.nona.solver}. {note}".strip()))
@@ -231,7 +231,7 @@ def _glue_frame(found: dict[str, Glued]) -> pd.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class Working:
-    """Whether the working is shown."""
+    """The switch that shows the working."""
 
     on: bool = False
 

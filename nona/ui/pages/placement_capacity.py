@@ -1,4 +1,4 @@
-"""How many servers keep the SLOs: the question, the answer, and how sure it is."""
+"""Number of servers that keeps the SLOs: the question, the answer, and how sure it is."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ HITS = {"90 %": 0.9, "95 %": 0.95, "98 %": 0.98, "99 %": 0.99, "99.5 %": 0.995, 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked: the SLOs to keep, the group that grows, for which schedulers, simulated as well."""
+    """A question: the SLOs to keep, the group that grows, the schedulers, simulation or not."""
 
     hit: str
     group: int
@@ -48,7 +48,7 @@ class Question:
     simulated: bool
 
     def options(self) -> dict[str, Any]:
-        """As the job takes them."""
+        """Return the options of the job."""
         return {
             "hit": HITS[self.hit],
             "group": self.group,
@@ -57,7 +57,7 @@ class Question:
         }
 
     def words(self) -> list[str]:
-        """As the command line takes them."""
+        """Return the words of the command line."""
         names = [word for name in self.schedulers for word in ("--scheduler", name)]
         more = ["--simulate"] if self.simulated else []
         return ["--hit", str(HITS[self.hit]), "--group", str(self.group), *names, *more]
@@ -149,7 +149,7 @@ def _schedulers(state: AppState) -> tuple[str, ...]:
 
 
 def _so_far(live: Mapping[str, Any]) -> None:
-    """What is known while the search goes on, of each scheduler."""
+    """Draw the intermediate answer of each scheduler while the search goes on."""
     report = CapacityReport.from_json(live)
     st.markdown(plain(f"So far: {capacity_finding(report)} {others_finding(report)}"))
     st.dataframe(
@@ -183,7 +183,7 @@ def _answer(state: AppState, report: CapacityReport) -> None:
 
 
 def _beside(state: AppState, report: CapacityReport) -> str:
-    """What the counts leave out: servers of other groups, and that fewer than one were not tried."""
+    """Say what the counts leave out: servers of other groups, and that fewer than one were not tried."""
     others = others_stay(state.scenario.cluster.servers, report.group)
     notes = [others] if others else []
     if others and any(d.servers == 1 for d in report.devices):

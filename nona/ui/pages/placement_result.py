@@ -194,13 +194,13 @@ def _others(data: PlacementOutcome) -> str:
 
 
 def verdict(data: PlacementOutcome) -> str:
-    """Which models are split, how often, and where the placement comes from."""
+    """Name the split models, how often each is split, and the origin of the placement."""
     parts = (_split_text(data.nona), origin_text(data.nona), gain_finding(data.nona))
     return " ".join(t for t in parts if t)
 
 
 def _split_text(report: PlacementReport) -> str:
-    """Which models are split: a share is the mean over the model's sub-graphs that can be split."""
+    """Name the split models: a share is the mean over the model's sub-graphs that can be split."""
     shares = {name: _model_split(model) for name, model in report.models.items()}
     split = [
         f"{name} always" if share > 1 - LEAST else f"{name} at {100 * share:.0f} % of its forks"

@@ -77,7 +77,7 @@ MOST = 8
 
 
 def option_name(option: PlanOption) -> str:
-    """What is bought and which scheduler runs on it, e.g. ``3 × l4, nona``; the link where it matters."""
+    """Name servers and scheduler of an option, e.g. ``3 × l4, nona``, and its link."""
     return f"{servers_text(option.servers)}, {option.scheduler}, {option.link * 8e-9:.4g} Gbit/s"
 
 
@@ -95,7 +95,6 @@ def _turn_pin(state: AppState, option: PlanOption) -> None:
 
 
 def _is_pinned(option: PlanOption) -> bool:
-    """Whether a person has pinned it."""
     return option_name(option) in _names()
 
 
@@ -200,7 +199,7 @@ def _live_options(report: PlanReport) -> None:
 
 
 def _waits(option: PlanOption) -> bool:
-    """Whether it is only predicted so far."""
+    """Return whether the option is only predicted so far."""
     return option.by == "prediction"
 
 
@@ -384,7 +383,7 @@ EVIDENCE = {
 
 
 def plan_tabs(report: PlanReport) -> None:
-    """What the answer bears, what is left of it, what it costs, and the evidence."""
+    """Draw the tabs: the traffic that the answer bears, what is left of it, its cost, and the evidence."""
     tabs = st.tabs(list(TABS), on_change="rerun", key="plan-tabs")
     for tab, draw in zip(tabs, TABS.values(), strict=True):
         if tab.open:

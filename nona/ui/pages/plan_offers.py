@@ -1,4 +1,4 @@
-"""What is on offer to a plan: GPUs, links, prices, watts; edits of all that."""
+"""Offers of a plan: GPUs, links, prices, watts; edits of all that."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _set_gpu(state: AppState, index: int, gpu: str) -> None:
 
 
 def targets_of(state: AppState, label: str) -> dict[str, Any]:
-    """What is asked of one model alone, as it was typed."""
+    """Return the targets of one model, as typed."""
     draft = state.drafts.get((*TARGETS, label))
     targets = draft.value if draft else state.value(TARGETS).get(label)
     return {k: v for k, v in (targets or {}).items() if v is not None}
@@ -85,7 +85,7 @@ def set_target(state: AppState, label: str, key: str, text: str) -> None:
 
 
 def _set_watts(state: AppState, gpu: str, given: Mapping[str, float | None]) -> None:
-    """What a GPU draws, idle and busy; both empty: as listed."""
+    """Set the power of a GPU, idle and busy; both empty: as listed."""
     others = {k: v for k, v in state.value(WATTS).items() if k != gpu}
     idle, busy = given["idle"], given["busy"]
     watts = {"idle": idle or 0.0, "busy": busy if busy is not None else idle}
@@ -162,7 +162,7 @@ def _gpu(state: AppState, index: int, names: list[str]) -> None:
 
 
 def _layout(state: AppState, index: int) -> None:
-    """How each GPU is sliced, where it can be."""
+    """Draw the choice of a layout for the GPUs, where the board has slices."""
     board = board_of(state, state.value((*OFFERS, index, "gpu")))
     if board is None:
         st.selectbox(
@@ -193,7 +193,7 @@ def _age(price: Price) -> str:
 
 
 def _dated(state: AppState, index: int) -> str:
-    """How old the shipped price of an offer is, for a hint."""
+    """Format the date and age of the shipped price of an offer, for a hint."""
     price = listed_prices(_kind(state)).get(state.value((*OFFERS, index, "gpu")))
     return f" It is as of {price.date}: {_age(price)}." if price else ""
 
@@ -282,7 +282,7 @@ PRICES = (PART, "prices")
 
 
 def money_fields(state: AppState) -> None:
-    """What is paid beside the GPUs, what GPUs draw, and the shipped list with its sources."""
+    """Draw the fields for costs beside the GPUs and for watts, and the shipped list with its sources."""
     with st.grid(4, min_column_width=130, vertical_alignment="bottom"):
         line(state, "Currency", (*PRICES, "currency"), "A label only: nothing is converted.")
         hint = "Per server and hour, for all but its GPUs: power, rack, administration."

@@ -1,4 +1,4 @@
-"""What a plan is asked: where it begins, demand and targets, the question in columns."""
+"""Questions of a plan: the start screen, demand and targets, the question in columns."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ DEMOS = (
 
 
 def start_screen(state: AppState) -> None:
-    """What the page answers, the demos, and the way to begin with the present scenario."""
+    """Draw the purpose of the page, the demos, and the start with the present scenario."""
     st.markdown(
         "#### What should we buy, what does it cost, and how much more traffic does it bear?\n"
         "You say what each model must keep, how the traffic grows, and which GPUs are on offer at which "
@@ -181,7 +181,7 @@ def _own_targets(state: AppState, label: str) -> None:
 
 
 def _week(state: AppState) -> None:
-    """Which file says how the traffic varies, and its upload."""
+    """Draw the choice of the file with the traffic by hour of the week, and its upload."""
     now = state.value(PROFILE)
     files = [n for n in state.uploads.names() if n.lower().endswith(ENDINGS)]
     names = [NO_PROFILE, *dict.fromkeys([*([now] if now else []), *files])]

@@ -47,7 +47,7 @@ def store() -> Store:
 
 
 def _attempt(state: AppState, call: Callable[[], T]) -> T | None:
-    """What ``call`` returns; where it fails, ``None``, and the reason is shown by :func:`_complaint`."""
+    """Return the result of ``call``; if it fails, ``None``, and :func:`_complaint` shows the reason."""
     state.choices.complaints.pop(PLACE, None)
     try:
         return call()
@@ -57,7 +57,7 @@ def _attempt(state: AppState, call: Callable[[], T]) -> T | None:
 
 
 def _complaint(state: AppState) -> None:
-    """Why the last operation failed."""
+    """Show the error of the last operation."""
     if complaint := state.choices.complaints.get(PLACE):
         st.error(plain(complaint), icon=":material/error:")
 
@@ -80,7 +80,7 @@ class ToSave:
     key
         Tells it from other results of the session.
     noun, name
-        What people call its kind, and what it is called until somebody types another name.
+        Name of its kind for people, and its own name until somebody types another.
     item
         Makes of a name and a note what is saved; raises :class:`~nona.errors.NonaError`.
     """
@@ -299,7 +299,7 @@ def _delete(state: AppState, item: SavedItem) -> None:
 
 
 def _undo_notice(state: AppState) -> None:
-    """What was deleted last, with the button that takes it back."""
+    """Name the last deleted item, with the button that restores it."""
     item = state.choices.of(_Deleted).item
     if item is None:
         return
@@ -326,14 +326,14 @@ def _dismiss(state: AppState) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """What is compared: nothing, or items by their identifiers; and what was found."""
+    """A comparison: the identifiers of its items, none without one, and the result."""
 
     ids: tuple[str, ...] = ()
     found: SavedComparison | None = None
 
 
 def _compared(state: AppState) -> bool:
-    """Whether a comparison was asked for."""
+    """Return whether a comparison is open."""
     return bool(state.choices.of(_Compared).ids)
 
 
@@ -500,7 +500,7 @@ def _more(state: AppState) -> None:
 
 
 def _actions(state: AppState, every: SavedList, ticked: list[SavedItem]) -> None:
-    """What is done with the ticked items, and with files."""
+    """Draw the buttons for the ticked items and for files."""
     with st.container(horizontal=True, vertical_alignment="center", key="saved-actions"):
         if every.items:
             fits = FEWEST <= len(ticked) <= MOST

@@ -81,7 +81,7 @@ DEMOS = (
 
 
 def start_screen(state: AppState) -> None:
-    """What the page can do, five ways to begin, and one with the scenario that is open."""
+    """Draw the purpose of the page, five ways to begin, and one with the open scenario."""
     st.markdown(
         "#### Which policy keeps the SLO of serverless workflows, and at what cost?\n"
         "Every function of a workflow is batched and gets vCPUs and a part of a GPU. A policy chooses these "
@@ -133,7 +133,7 @@ def _part(state: AppState) -> dict[str, object]:
 
 
 def why_not(state: AppState) -> str:
-    """Why the scenario's models cannot be serverless applications; empty if they can."""
+    """Name the reason why the scenario's models cannot be serverless applications; empty if they can."""
     mark = f"{scenario_hash(state.scenario, 'workload', 'models', 'cluster')} {state.uploads.names()}"
     return fetch(("why-not", whose(), mark), lambda: _reason(state), "Reading the workflows")
 
@@ -198,7 +198,7 @@ _component = declare("platform")
 
 
 def platform_data(live: PlatformLive, fraction: float, told: str) -> PlatformDrawing:
-    """What is sent to the browser: a job's ``live``, how each policy looks, what the panels say."""
+    """Return the data for the browser: a job's ``live``, the look of each policy, the texts of the panels."""
     snapshot, focus = live.snapshot, live.focus
     policies = tuple(_policy(name, live.policies[name]) for name in live.order)
     queues = _queues(live.applications, snapshot)

@@ -1,4 +1,4 @@
-"""What the page compares: loads, nodes, ways of sharing, schedulers, the slides."""
+"""Comparisons on the page: loads, nodes, ways of sharing, schedulers, the slides."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ OVER_TARGETS = {"90 %": 0.9, "95 %": 0.95, "99 %": 0.99, "99.9 %": 0.999}
 
 
 def over_tab(state: AppState, data: ServerlessOutcome | None) -> None:
-    """Which number, which values, how sure; then the curves of all policies and their knees."""
+    """Draw the choice of number, values and precision, then the curves of all policies and their knees."""
     st.markdown(
         "How much more traffic can each policy bear before SLOs are missed? Or, with another number of the "
         "scenario: how few vCPUs a node, how large a CPU share?"
@@ -153,7 +153,7 @@ def _asked(state: AppState) -> OverAsked | None:
 
 
 def _there(state: AppState, swept: Swept) -> bool:
-    """Whether the scenario has the number, and depends on it."""
+    """Return whether the scenario has the number, and depends on it."""
     try:
         over_number(state.scenario, swept.key)
     except NonaError:

@@ -90,7 +90,7 @@ def load_preset(state: AppState) -> None:
 
 
 def slo_name(state: AppState) -> str:
-    """Which SLO setting the scenario has: a preset's name, ``own``, or ``rows``."""
+    """Name the SLO setting of the scenario: a preset, ``own``, or ``rows``."""
     factor = state.scenario.serverless.slo_factor if state.scenario.serverless else None
     if factor is None:
         return "rows"
@@ -99,7 +99,7 @@ def slo_name(state: AppState) -> str:
 
 
 def load_name(state: AppState) -> str:
-    """Which load setting the scenario has: a preset's name, ``own``, or ``rows``."""
+    """Name the load setting of the scenario: a preset, ``own``, or ``rows``."""
     interval = state.scenario.serverless.interval if state.scenario.serverless else None
     if interval is None:
         return "rows"
@@ -285,7 +285,7 @@ def _nodes(state: AppState) -> None:
 
 
 def _transfers(state: AppState) -> None:
-    """What the chosen way of transfers needs to know."""
+    """Draw the fields of the chosen way of transfers."""
     spec = state.scenario.serverless or ServerlessSpec()
     if spec.transfer.remote == "alone":
         with st.container():
@@ -481,14 +481,14 @@ def _sharing_help() -> str:
 
 
 def _mode_asks(state: AppState) -> bool:
-    """Whether the chosen way of sharing has fields of its own."""
+    """Return whether the chosen way of sharing has fields of its own."""
     spec = state.scenario.serverless
     way = None if spec is None else WAYS.find(spec.sharing.mode)
     return way is not None and (bool(way.asks) or way.fixed_layout)
 
 
 def _mode_fields(state: AppState) -> None:
-    """What the chosen way of sharing needs to know."""
+    """Draw the fields of the chosen way of sharing."""
     spec = state.scenario.serverless
     if spec is None:
         return

@@ -134,7 +134,7 @@ PART = "serverless"
 
 
 def functions_tab(state: AppState, data: ServerlessOutcome | None) -> None:
-    """What the functions take, where that is from, and how to change it."""
+    """Draw the times of the functions, their origin, and the fields that change them."""
     try:
         system = _system(state)
     except NonaError as error:

@@ -87,7 +87,7 @@ def layouts_tab(state: AppState, data: ServerlessOutcome) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """Which GPU is drawn: under ``policy`` and ``mode`` of sharing, for its first ``seconds``."""
+    """The drawn GPU: under ``policy`` and ``mode`` of sharing, for its first ``seconds``."""
 
     policy: str
     gpu: int
@@ -180,7 +180,7 @@ DECIDING = ("policy", "state", "SLOs kept", f"$ per {PER:,} calls", "mean latenc
 
 
 def policies_tab(state: AppState, data: ServerlessOutcome) -> None:
-    """Which policy keeps the SLOs, and at what cost."""
+    """Draw SLO hits and costs of the policies."""
     report = data.report
     _overloads(report)
     chart(

@@ -37,7 +37,7 @@ def _table_of(state: AppState) -> dict[str, Any]:
 
 
 def _mode_of(entry: Any) -> str:
-    """Which of :data:`MODES` an entry of the table is; anything else as text.
+    """Return the member of :data:`MODES` that an entry of the table stands for; anything else as text.
 
     >>> _mode_of(None), _mode_of("half"), _mode_of([["a", "b"]]), _mode_of("quarter")
     ('automatic', 'half', 'own parts', "'quarter'")
@@ -93,7 +93,7 @@ def _set_parts(state: AppState, row: int, text: str) -> None:
 
 
 def _parts_problem(state: AppState, row: int, text: str) -> str:
-    """Why the row's model does not allow these parts, in one line; empty if it does."""
+    """Name the reason why the row's model does not allow these parts, in one line; empty if it does."""
     try:
         prepared = load_row(state, row).prepared
         tasks, parts = prepared.tasks.task_ids, parse_parts(text)
@@ -259,7 +259,7 @@ def _precision(state: AppState) -> None:
 
 
 def view_switch() -> str:
-    """Which of the three modes is open."""
+    """Draw the switch of the three modes; return the open one."""
     chosen = st.segmented_control(
         "Ask by",
         VIEWS,

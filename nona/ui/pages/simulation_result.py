@@ -80,7 +80,7 @@ _SENTENCES = {
 
 
 def engine_text(engine: str, in_python: Sequence[str] = ()) -> str:
-    """Which engine answered, and which policies it could not compile.
+    """Name the engine that answered, and the policies that it could not compile.
 
     >>> engine_text("compiled")
     'The compiled engine answered.'
@@ -140,7 +140,7 @@ def results_table(found: Schedulers, predicted: Mapping[str, float | None]) -> p
 
 
 def notes(data: SimulationOutcome) -> None:
-    """Where the times come from, what the prediction assumes, what was withheld and why."""
+    """Explain the source of the times, the assumptions of the prediction, and what was withheld and why."""
     report = data.report
     kinds: dict[str, list[str]] = {}
     for name, m in data.models.items():
@@ -158,7 +158,7 @@ def notes(data: SimulationOutcome) -> None:
 
 
 def _checks_panel(report: SimulationReport) -> None:
-    """What the runs checked on themselves."""
+    """Draw the self-checks of the runs."""
     passed, failed = sum(report.checks.values()), report.failed_checks
     total = len(report.checks)
     word = "all passed" if not failed else f"{total - passed} of {total} FAILED"
@@ -358,7 +358,7 @@ TABS: Mapping[str, Callable[[AppState, SimulatedRun], None]] = {
 
 
 def early_text(data: SimulatedRun, after_s: float) -> str:
-    """What a run has that was cancelled after ``after_s`` seconds."""
+    """Describe the replications of a run that was cancelled after ``after_s`` seconds."""
     wanted, runs = data.scenario.simulation.replications, data.report.schedulers
     none = [s.name for s in data.scenario.schedulers if s.name not in runs]
     some = [f"{name} {s.replications}" for name, s in runs.items() if s.replications < wanted]

@@ -44,7 +44,7 @@ _component = declare("livechart", *_PIECES)
 
 
 class LineLook(Document):
-    """How a scheduler's line looks, in plotly's words."""
+    """The look of a scheduler's line, in plotly's words."""
 
     colour: str
     dash: str
@@ -52,7 +52,7 @@ class LineLook(Document):
 
 
 class LiveCharts(Document):
-    """What is sent to the browser: the figures of a run, each scheduler's look, the charts' labels.
+    """The data for the browser: the figures of a run, each scheduler's look, the charts' labels.
 
     ``low_s`` is the left end of the first bin of completion times, ``per_octave`` how many bins double
     it; ``fraction`` is done, ``told`` says of what; ``titles`` and ``alts`` belong to the four charts.
@@ -116,7 +116,7 @@ def _drawn_of(schedulers: Sequence[str], titles: Sequence[str]) -> tuple[str, ..
 
 
 def _not_drawn(schedulers: Sequence[str], drawn: Sequence[str]) -> str:
-    """Which schedulers the charts leave out, in a sentence; empty where all are drawn.
+    """Name the schedulers that the charts leave out, in a sentence; empty where all are drawn.
 
     >>> _not_drawn([*"abcdefghij"], [*"abcdefgh"])
     'At most 8 schedulers are drawn; i, j are in the tables only.'
@@ -163,7 +163,7 @@ def show_run(state: AppState, number: int | None, instead_of: int) -> None:
 
 
 def _run_note(state: AppState, shown: Kept) -> None:
-    """Which run is shown where it is not one of the present scenario, what has changed, and what to do."""
+    """Explain a run that is not of the present scenario: its name, the changes since, the next step."""
     if not state.is_stale(KIND):
         return
     mark, present = state.fingerprint(KIND), state.scenario
@@ -196,7 +196,7 @@ def _pin_run(state: AppState, number: int | None) -> None:
 
 
 def runs_bar(state: AppState, shown: Kept) -> None:
-    """Which run is shown, and what can be done with it."""
+    """Draw the name of the shown run and its actions."""
     runs = {run.number: run for run in reversed(state.runs.kept)}
     with st.container(horizontal=True, vertical_alignment="bottom", key="runs-bar"):
         if len(runs) > 1:
@@ -314,7 +314,7 @@ def _area(state: AppState, run: Kept | None, every_s: float | None) -> None:
 
 
 def _draw_cancelled(live: LiveRun) -> None:
-    """What was known when a run was cancelled: that of some schedulers, and of others nothing."""
+    """Draw the figures at the moment of cancellation; some schedulers may have none."""
     lead = "Not finished: these are the jobs so far."
     titles = live_titles(live.series, True)
     charts = chart_data(live, False, titles=titles, note=counts_text(live))
@@ -366,7 +366,7 @@ def _live(job: Job) -> LiveRun | None:
 
 
 def _counts(live: LiveRun) -> str:
-    """How many jobs were simulated."""
+    """Format the number of simulated jobs."""
     if not live.jobs:
         return ""
     of = f" of {live.of:,}" if live.of else ""

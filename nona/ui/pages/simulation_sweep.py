@@ -1,4 +1,4 @@
-"""Which scheduler: one number or two swept, every scheduler's curve or map."""
+"""Choice of a scheduler: one number or two swept, every scheduler's curve or map."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def _of_which(state: AppState) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What *Run sweep* asks for: the job's options, what its result depends on, shell words, the work."""
+    """The order of *Run sweep*: the job's options, the fingerprint of the result, shell words, the work."""
 
     options: dict[str, Any]
     fingerprint: str

@@ -36,7 +36,7 @@ ENDS = ("low", "high", "count")
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What was chosen so far, ``None`` where nothing was; ``ends``: low, high, count, by number."""
+    """The choices so far, ``None`` without one; ``ends``: low, high, count, by number."""
 
     key: str | None = None
     second: str = ""
@@ -107,14 +107,14 @@ def change_ends(state: AppState, of: Range, **ends: Any) -> None:
 
 
 def settings_of(state: AppState) -> SweepSettings:
-    """What would be swept; raises :class:`~nona.errors.NonaError` naming the field that is wrong."""
+    """Read the sweep from the form; raises :class:`~nona.errors.NonaError` naming the wrong field."""
     settings = _sweep_settings(state)
     check_settings(state.scenario, settings)
     return settings
 
 
 def grid_settings_of(state: AppState) -> GridSettings:
-    """What would be swept in two numbers; raises :class:`~nona.errors.NonaError`."""
+    """Read the sweep in two numbers from the form; raises :class:`~nona.errors.NonaError`."""
     second = form_of(state).second
     if second is None:
         raise ScenarioError(["Sweep: there is no second number; choose one."])
@@ -144,7 +144,7 @@ def _scenario_schedulers(scenario: Scenario) -> tuple[str, ...]:
 
 
 def sweep_fingerprint(scenario: Scenario, settings: SweepSettings) -> str:
-    """What a sweep's result depends on: not on the present value of the swept number in the scenario."""
+    """Return the fingerprint of all that a sweep depends on: not of the swept number's present value."""
     first = swept_scenario(scenario, settings, settings.values[0])
     return _fingerprint(first, request_of(settings))
 
@@ -164,7 +164,7 @@ def _fingerprint(first: Scenario, request: Document) -> str:
 
 
 def is_stale(state: AppState, fingerprint: str, settings: SweepRequest | GridRequest) -> bool:
-    """Whether a sweep of that fingerprint and those settings belongs to an earlier scenario."""
+    """Return whether a sweep of that fingerprint and those settings belongs to an earlier scenario."""
     try:
         if isinstance(settings, GridRequest):
             now = grid_fingerprint(state.scenario, grid_settings_from(state.scenario, settings))
@@ -184,7 +184,7 @@ def shell_arguments(settings: SweepSettings) -> list[str]:
 
 
 def work_text(settings: SweepSettings | GridSettings) -> str:
-    """How many jobs a sweep simulates, and what that means for who waits."""
+    """Format the number of jobs that a sweep simulates, and the wait to expect."""
     if isinstance(settings, GridSettings):
         one, rows = settings.sweep, len(settings.values)
     else:

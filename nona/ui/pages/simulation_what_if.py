@@ -91,7 +91,7 @@ def copied(state: AppState) -> Scenario:
 
 
 def changed_text(state: AppState) -> str:
-    """What is different in the copy; empty where nothing is."""
+    """Describe the changes in the copy; empty without any."""
     return change_text(state.scenario, copied(state)) if moves(state) else ""
 
 

@@ -119,7 +119,7 @@ ELASTIC_DEMOS = (
 
 
 def start_screen(state: AppState) -> None:
-    """What the page can do, the demos, and two ways to begin with the present cluster."""
+    """Draw the purpose of the page, the demos, and two ways to begin with the present cluster."""
     st.markdown(
         "#### Who should get which GPU, when jobs train for hours?\n"
         "Jobs run at different speeds on different types of GPU. A policy computes the share of time that "
@@ -184,7 +184,7 @@ def run_area(state: AppState) -> TrainingOutcome | None:
 
 
 def _finding(held: TrainingOutcome) -> None:
-    """What heterogeneity-awareness gained, and which policy is best."""
+    """Draw the gain of heterogeneity-awareness, and the best policy."""
     policies = held.report.policies
     label, value, hint = hero_figure(policies)
     with hero("training-finding", label, value, hint):

@@ -75,7 +75,7 @@ _component = declare("clusterview")
 
 
 def cluster_data(live: TrainingLive, fraction: float, told: str) -> ClusterDrawing:
-    """What is sent to the browser: a job's ``live``, how each policy looks, what the panels say."""
+    """Return the data for the browser: a job's ``live``, the look of each policy, the texts of the panels."""
     most_s = max((v for p in live.policies.values() for _, v in p.curve), default=1.0)
     longest_s = max((t for p in live.policies.values() for t, _ in p.curve), default=1.0)
     policies = tuple(_policy(n, live.policies.get(n), most_s, longest_s) for n in live.order)
@@ -110,7 +110,7 @@ def _policy(name: str, row: PolicySoFar | None, most_s: float, longest_s: float)
 
 
 def _lanes(types: Mapping[str, int], stays: Sequence[Stay], start_s: float, end_s: float) -> tuple[Lane, ...]:
-    """As many GPUs of each type as fit, in equal parts."""
+    """Lay out as many GPUs of each type as fit, in equal parts."""
     each = max(1, MOST_LANES // max(1, len(types)))
     shown = [(t, k) for t, count in sorted(types.items()) for k in range(min(count, each))]
     length = max(end_s - start_s, 1e-9)
@@ -164,7 +164,7 @@ def live_drawing(live: ElasticLive, fraction: float, told: str) -> ClusterDrawin
 
 
 def moment_drawing(history: ElasticHistory, policy: str, time_s: float) -> ClusterDrawing:
-    """Who has which GPU under a policy at one time."""
+    """Return the drawing of the GPUs of each job under a policy at one time."""
     setting = history.report.setting
     given = given_at(history, policy, time_s)
     return ClusterDrawing(

@@ -110,7 +110,7 @@ def _said(sentence: str) -> str:
 
 
 def _policies_tab(state: AppState, data: ElasticHistory) -> None:
-    """Which policy is fastest, and what the cluster does over time under each."""
+    """Draw the policies' figures, and the cluster over time under each."""
     report = data.report
     frame = pd.DataFrame(policy_rows(report.policies))
     alt = "Every policy: JCT with its interval, waiting, GPUs of a job, efficiency, fairness"
@@ -155,7 +155,7 @@ def _checks(data: ElasticHistory) -> None:
 
 
 def _fairness_tab(state: AppState, data: ElasticHistory) -> None:
-    """How many jobs are slower than on an equal share of the cluster."""
+    """Draw the share of jobs that are slower than on an equal share of the cluster."""
     policies = data.report.policies
     chart(
         rho_figure(policies),

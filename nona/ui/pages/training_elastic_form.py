@@ -169,7 +169,7 @@ def _cluster(state: AppState) -> None:
 
 
 def _link(state: AppState, spec: ElasticSpec) -> None:
-    """Whether gradients cross the cluster's link, and that link."""
+    """Draw the switch for gradients on the cluster's link, and the fields of that link."""
     hint = (
         "Off: synchronising takes as long as measured. On: jobs on several nodes exchange their gradients "
         "over the link that all servers share, and wait for each other and for background traffic."

@@ -33,7 +33,7 @@ TRACE_HELP = (
 
 
 def _source_of(state: AppState) -> str:
-    """Which of the three ways the scenario uses."""
+    """Name the source of jobs that the scenario uses."""
     spec = state.scenario.training
     if spec is None or spec.generate is not None:
         return "generate"
@@ -41,7 +41,7 @@ def _source_of(state: AppState) -> str:
 
 
 def _job_fields(state: AppState) -> None:
-    """Where jobs are from, and the fields of that source."""
+    """Draw the choice of the source of jobs, and the fields of that source."""
     shown = _source_of(state)
     names = [k for k in SOURCES if k != "jobs" or shown == "jobs"]
     key = f"training-source-{state.revision}-{shown}"

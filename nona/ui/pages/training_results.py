@@ -64,7 +64,7 @@ from nona.ui.widgets.terms import term
 
 
 def policies_tab(state: AppState, data: TrainingOutcome) -> None:
-    """Which policy is fastest, and at what cost."""
+    """Draw JCT and cost of the policies."""
     report = data.report
     for name, p in report.policies.items():
         if p.warnings:
@@ -115,7 +115,7 @@ def _checks(report: TrainingReport) -> None:
 
 
 def fairness_tab(state: AppState, data: TrainingOutcome) -> None:
-    """How many jobs are slower than on an equal share of the cluster."""
+    """Draw the share of jobs that are slower than on an equal share of the cluster."""
     policies = data.report.policies
     chart(
         rho_figure(policies),
@@ -135,7 +135,7 @@ def fairness_tab(state: AppState, data: TrainingOutcome) -> None:
 
 
 def _shown(setting: TrainingSetting) -> str:
-    """Whose ρ the curves are of, where that is not said by itself."""
+    """Name the jobs and the run whose ρ the curves show; empty for all jobs of a single run."""
     first, last = setting.measured
     jobs = "" if last - first + 1 == setting.jobs else f"jobs {first} to {last}, which are measured"
     run = "" if setting.replications == 1 else "the first run"
@@ -284,7 +284,7 @@ def _take_click(event: Any, trace: PolicyTrace) -> None:
 
 
 def _explained(trace: PolicyTrace, data: TrainingOutcome) -> None:
-    """Why each job ran or waited in the chosen round."""
+    """Explain why each job ran or waited in the chosen round."""
     chosen, last = _chosen(trace), trace.rounds[-1].number
     if chosen is None:
         st.caption("The priorities of this run were not kept. A run of fewer jobs keeps them.")

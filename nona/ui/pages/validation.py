@@ -73,7 +73,7 @@ def _validation_tiles(summary: ValidationSummary) -> None:
 
 
 def _validation_finding(summary: ValidationSummary) -> str:
-    """What the published latencies say of the formula, in a sentence.
+    """Judge the formula by the published latencies, in a sentence.
 
     >>> _validation_finding(ValidationSummary("all", 32, 0.261, 1.18, 0.968, 0.35))
     'Off by 26 % on average, too fast by 18 %; the order is right (rank correlation 0.97)'
@@ -168,7 +168,7 @@ COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """How long the runs are, by the name of the effort; empty: the least."""
+    """The length of the runs, by the name of the effort; empty: the least."""
 
     effort: str = ""
 

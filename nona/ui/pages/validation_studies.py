@@ -208,7 +208,7 @@ def network_views_section() -> None:
 
 
 def remarks_explained() -> None:
-    """What schedulers know that draw from a solved placement, and whose remarks the table holds."""
+    """Explain what schedulers that draw from a solved placement know, and whose remarks the table has."""
     st.caption(plain(planned_text(shipped_network_views())))
     st.markdown(
         "The slides of the talk on Nona (CloudNet 2024) say what other systems know of the network. The "
@@ -314,7 +314,7 @@ def _elastic_section() -> None:
 
 
 def _link() -> None:
-    """What not seeing the link costs."""
+    """Draw the cost of not seeing the link."""
     data = shipped_elastic_link()
     finding = link_title(data)
     st.markdown("**Mean JCT on a link that others use too**")

@@ -166,7 +166,7 @@ def _set_jobs(state: AppState, jobs: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TraceNote:
-    """What came of the last upload."""
+    """The outcome of the last upload."""
 
     taken: bool
     text: str
@@ -199,7 +199,7 @@ def trace_upload(state: AppState) -> None:
 
 
 def _preview(state: AppState, name: str) -> None:
-    """What one trace holds, with a picture of it."""
+    """Describe one trace, with a picture of it."""
     try:
         times = trace_of(state, name)
         st.markdown(f"**{plain(name)}** · {plain(_trace_text(times.tolist()))}")
@@ -253,7 +253,7 @@ _ICONS = {"never": ":material/block:", "split": ":material/call_split:"}
 
 
 def load_gauges(state: AppState, load: Offered | None) -> None:
-    """How full executors and link are, and what would fill them."""
+    """Draw the load of executors and link, and what would fill them."""
     background = state.scenario.background
     placed = None if state.is_stale("place") else state.held("place", SolvedPlacement)
     busy = None if placed is None else placed.nona.predicted.network_utilization

@@ -1,4 +1,4 @@
-"""What a row of the workload costs, offers and looks like."""
+"""Facts of a row of the workload: its cost, its load and its picture."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def _reader(state: AppState) -> ReadTrace:
 
 
 def _mark(state: AppState, name: str) -> str:
-    """What distinguishes an upload from all others, without reading it: a large one is drawn from often."""
+    """Return a mark that identifies an upload without reading it: large ones are drawn often."""
     if name not in state.uploads.names():
         state.uploads.sources.read(name)  # says that it is missing
     about = (state.uploads.folder / name).stat()

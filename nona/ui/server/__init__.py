@@ -1,1 +1,1 @@
-"""What stands before the app: hosts, origins, headers, the login, a browser's cookie."""
+"""Guards before the app: hosts, origins, headers, the login, a browser's cookie."""

@@ -1,4 +1,4 @@
-"""What ``app.py`` hands to the server: the guard, start and end, a session's runs in order.
+"""Parts of ``app.py`` for the server: the guard, start and end, a session's runs in order.
 
 Streamlit 1.67 breaks a page in five ways, the more often the busier the machine is.
 
@@ -156,7 +156,7 @@ def _on_page(asked: Any, page_hash: str, name: str, query: str) -> Any:
 
 
 def _of_fragment(asked: Any) -> bool:
-    """Whether a request runs only parts of the page."""
+    """Return whether a request runs only parts of the page."""
     return bool(asked.fragment_id or asked.fragment_id_queue)
 
 

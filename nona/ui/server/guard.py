@@ -82,7 +82,7 @@ class Guesses:
     _wrong: dict[str, list[float]] = field(default_factory=dict)
 
     def may(self, peer: str, now: float) -> bool:
-        """Whether that address may try again."""
+        """Return whether that address may try again."""
         return len([t for t in self._wrong.get(peer, ()) if now - t < WITHIN_S]) < GUESSES
 
     def wrong(self, peer: str, now: float) -> None:
@@ -95,7 +95,7 @@ class Guesses:
 
 @dataclass
 class Login:
-    """Who may come in: with the password's ticket, or named by a proxy."""
+    """Admission of visitors: with the password's ticket, or named by a proxy."""
 
     serving: Serving
     guesses: Guesses = field(default_factory=Guesses)
@@ -103,7 +103,7 @@ class Login:
     _waiting: int = 0
 
     def admits(self, request: Request) -> bool:
-        """Whether a request comes from somebody who has said who he is."""
+        """Return whether a request comes from somebody who has logged in, or whom a proxy names."""
         header = self.serving.user_header.lower()
         if header and request.peer in self.serving.proxies and request.headers.get(header, "").strip():
             return True
@@ -165,9 +165,9 @@ class Guard:
     Parameters
     ----------
     app
-        What it stands before.
+        The application behind the guard.
     serving
-        How the server answers.
+        The server's settings.
     """
 
     def __init__(self, app: Application, serving: Serving) -> None:
@@ -213,7 +213,7 @@ class Guard:
 
 
 def _refusal(request: Request, serving: Serving) -> str:
-    """Why a request is refused whoever sends it; empty if it is not."""
+    """Name the reason to refuse a request whoever sends it; empty if there is none."""
     host, listening = request.headers.get("host", ""), config.get_option("server.address") or ""
     named = (*serving.hosts, *config.get_option("server.allowedHosts"))
     if not host_allowed(host, named, listening):

@@ -106,7 +106,7 @@ class Request:
 
     @property
     def document(self) -> bool:
-        """Whether a browser asks for a page to show."""
+        """True where a browser asks for a page to show."""
         return self.method == "GET" and "text/html" in self.headers.get("accept", "")
 
     def cookie(self, name: str) -> str | None:
@@ -119,7 +119,7 @@ class Request:
         return forwarded.rpartition(",")[2].strip()[:64] or self.peer
 
     def secure(self, serving: Serving) -> bool:
-        """Whether the browser speaks TLS, with this server or with a proxy before it."""
+        """Return whether the browser speaks TLS, with this server or with a proxy before it."""
         proxied_tls = self.peer in serving.proxies and self.headers.get("x-forwarded-proto") == "https"
         return proxied_tls or self.scheme in ("https", "wss")
 

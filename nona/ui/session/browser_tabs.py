@@ -29,7 +29,7 @@ class Screen:
 
 
 def _running_tab() -> str:
-    """What distinguishes the tab whose script runs in this thread; empty outside of any."""
+    """Return the identifier of the tab whose script runs in this thread; empty outside of any."""
     context = get_script_run_ctx(suppress_warning=True)
     return "" if context is None else context.session_id
 
@@ -114,7 +114,7 @@ class Tabs:
             self._sessions[owner] = there | {session}
 
     def connected(self, owner: str) -> bool:
-        """Whether a session of ``owner`` is connected."""
+        """Return whether a session of ``owner`` is connected."""
         with self._lock:
             return any(map(self._is_there, self._sessions.get(owner, ())))
 

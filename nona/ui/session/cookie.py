@@ -24,7 +24,7 @@ def new_token() -> str:
 
 
 def is_token(text: object) -> TypeGuard[str]:
-    """Whether it has the form of a token.
+    """Return whether the text has the form of a token.
 
     >>> is_token(new_token()), is_token("../../etc/passwd"), is_token(None)
     (True, False, False)

@@ -14,7 +14,7 @@ PlacePath = tuple[str | int, ...]
 
 
 def has(data: Any, path: PlacePath) -> bool:
-    """Whether a value can be put at ``path``: another tab may have removed the row that it is in.
+    """Return whether a value can be put at ``path``: another tab may have removed the row around it.
 
     >>> has({"rows": [{}]}, ("rows", 0, "rate")), has({"rows": []}, ("rows", 0, "rate"))
     (True, False)
@@ -26,7 +26,7 @@ def has(data: Any, path: PlacePath) -> bool:
 
 
 def _step(node: Any, step: str | int) -> Any:
-    """What a mapping or list holds at ``step``; ``None`` if that is not there."""
+    """Return the entry of a mapping or list at ``step``; ``None`` without one."""
     if isinstance(node, list):
         return node[step] if isinstance(step, int) and step < len(node) else None
     return node.get(step) if isinstance(node, dict) else None
@@ -47,7 +47,7 @@ def put(data: Any, path: PlacePath, value: Any) -> None:
 
 
 def rows(scenario: Scenario) -> tuple[list[str], ...]:
-    """What stands in each place of the lists that people add to and remove from."""
+    """Name the entries of the lists that people add to and remove from."""
     return (
         [row.model for row in scenario.workload],
         [group.gpu for group in scenario.cluster.servers],

@@ -115,7 +115,7 @@ def choose(state: AppState, key: str, value: Any) -> None:
 
 
 def is_choice(key: str) -> bool:
-    """Whether ``key`` is that of a widget with a choice among several.
+    """Return whether ``key`` is that of a widget with a choice among several.
 
     >>> is_choice("result-model"), is_choice("run-simulate"), is_choice("device-name")
     (True, False, False)
@@ -124,7 +124,7 @@ def is_choice(key: str) -> bool:
 
 
 def is_kept(key: str) -> bool:
-    """Whether the value of the widget ``key`` is kept.
+    """Return whether the value of the widget ``key`` is kept.
 
     >>> is_kept("result-model"), is_kept("run-simulate"), is_kept("device-name")
     (True, False, True)
@@ -133,7 +133,7 @@ def is_kept(key: str) -> bool:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether the value can be kept: a text, a number, a truth value, or a list of such.
+    """Return whether the value can be kept: a text, a number, a truth value, or a list of such.
 
     >>> _is_plain("x"), _is_plain([1, 2.0]), _is_plain(object()), _is_plain("x" * 9999)
     (True, True, False, False)

@@ -35,7 +35,7 @@ class Question:
 
 
 def question(scenario: Scenario) -> Question:
-    """What is asked about a scenario."""
+    """Return the question about a scenario."""
     return Question(scenario_hash(scenario, *KINDS.find(KIND).parts), scenario)
 
 
@@ -91,7 +91,7 @@ class Live:
         return self.answers.get(fingerprint)
 
     def settled(self, fingerprint: str) -> bool:
-        """Whether nothing better will come for a scenario: all is simulated, or it failed."""
+        """Return whether a scenario's answer is final: all is simulated, or it failed."""
         answer = self.answers.get(fingerprint)
         return fingerprint in self.errors or (answer is not None and answer.complete)
 
@@ -132,14 +132,14 @@ class Live:
             del self.answers[old]
 
     def _has_seen(self, told: Sequence[Mapping[str, Any]]) -> bool:
-        """Whether no job has told anything new: to look often must cost little."""
+        """Return whether no job has news, by identity: to look often must cost little."""
         return len(told) == len(self.seen) and all(t is s for t, s in zip(told, self.seen, strict=True))
 
     def _jobs(self, registry: JobRegistry) -> list[Job]:
         return [job for job in map(registry.get, self.parts) if job is not None]
 
     def _lost(self, registry: JobRegistry) -> bool:
-        """Whether the jobs ended without an answer (unwatched, or discarded)."""
+        """Return whether the jobs ended without an answer (unwatched, or discarded)."""
         jobs = self._jobs(registry)
         return len(jobs) < len(self.parts) or any(job.status == "cancelled" for job in jobs)
 

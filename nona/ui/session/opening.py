@@ -23,7 +23,7 @@ from nona.ui.session.uploads import Uploads
 
 @dataclass(frozen=True, slots=True)
 class Problems:
-    """What was to be opened, and what is wrong with it; no lines: nothing is. ``text``: what it holds.
+    """Problems with a text that was to be opened; without lines there are none. ``text``: the text itself.
 
     >>> Problems.of("plan.yaml", ScenarioError(["seed: is missing; add it.", "name: is empty."])).lines
     ('seed: is missing; add it.', 'name: is empty.')
@@ -165,7 +165,7 @@ def shipped(name: str, changes: Mapping[str, float | str] = NOTHING) -> Scenario
 
 
 def is_own(scenario: Scenario) -> bool:
-    """Whether somebody made this scenario: it is neither the one at the start nor one that ships.
+    """Return whether somebody made this scenario: it is neither the one at the start nor one that ships.
 
     >>> is_own(shipped("slides_example")), is_own(shipped("slides_example", {"seed": 3}))
     (False, True)

@@ -39,7 +39,7 @@ STEPS = 20  # to undo, and as many to redo
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What a workspace holds; its parts are immutable or copies, so that pages go on meanwhile.
+    """The contents of a workspace; its parts are immutable or copies, so that pages go on meanwhile.
 
     ``uploads`` has name, size in bytes and time of change in nanoseconds of every file; ``None`` when one
     that was kept is gone.
@@ -76,7 +76,7 @@ class Snapshot:
         )
 
     def same(self, other: Snapshot | None) -> bool:
-        """Whether nothing has changed since ``other``; scenarios and results are compared by identity."""
+        """Return whether nothing differs from ``other``; compares scenarios and results by identity."""
         return other is not None and self._mark() == other._mark()
 
     def _mark(self) -> tuple[object, ...]:
@@ -152,7 +152,7 @@ def write_workspace(
 ) -> None:
     """Save ``shot`` in ``folder``; ``uploads`` is where its files lie now. Raises ``OSError``.
 
-    What goes beyond ``most_bytes`` is left out: of the results the oldest first, then uploads.
+    Beyond ``most_bytes`` the oldest results are left out first, then uploads.
     """
     left_out: list[str] = []
     room = most_bytes - _copy_uploads(folder / UPLOADS, uploads, shot, most_bytes, left_out)

@@ -33,7 +33,7 @@ _TEXT = re.compile(r"1\.[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True)
 class Shared:
-    """What a link carries: a scenario, and choices of the page (key of the widget → value)."""
+    """The contents of a link: a scenario, and choices of the page (key of the widget → value)."""
 
     scenario: Scenario
     choices: Mapping[str, Any] = field(default_factory=dict)
@@ -57,7 +57,7 @@ def pack(shared: Shared) -> str:
 
 
 def unpack(text: str, sources: Sources = _NO_SOURCES) -> Shared:
-    """What an address carries; ``sources`` has the files of the session that opens it.
+    """Read an address; ``sources`` has the files of the session that opens it.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def unpack(text: str, sources: Sources = _NO_SOURCES) -> Shared:
 
 
 def held_text(text: str) -> str:
-    """What can be read of an address that does not open: its JSON as far as it goes, else the text itself.
+    """Return the JSON of an address that does not open as far as it can be read, else the text itself.
 
     >>> from nona.scenario.file import parse_scenario
     >>> text = "{version: 1, cluster: {servers: [{count: 2}]}, workload: [{model: gpt2, rate: 5}]}"

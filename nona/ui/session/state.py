@@ -83,12 +83,12 @@ class Kept:
 
     @property
     def mark(self) -> str:
-        """What every view of the run carries: its number and the fingerprint of its scenario."""
+        """The label on every view of the run: its number and the fingerprint of its scenario."""
         return f"Run {self.number} · fingerprint {self.data.about.hash}"
 
     @property
     def made(self) -> str:
-        """When it was made, as text."""
+        """The time of the run, as text."""
         return self.data.about.made
 
 
@@ -125,7 +125,7 @@ class Runs:
 
     @property
     def made(self) -> int:
-        """How many were made so far, also those that are gone."""
+        """The number of runs made so far, also of those that are gone."""
         return self._made
 
     def restore(self, made: int, pinned: int | None) -> None:
@@ -159,7 +159,7 @@ START: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a job brought, with the fingerprint of the scenario that it belongs to.
+    """The result of a job, with the fingerprint of the scenario that it belongs to.
 
     ``scenario`` is that scenario, where this session started the job. ``data`` has the type that the job's
     :class:`~nona.ui.jobs.kinds.TaskKind` names.
@@ -230,7 +230,7 @@ class AppState:
         self.screens.here.revision = number
 
     def is_behind(self) -> bool:
-        """Whether another tab has changed the scenario since this one was drawn; then the notice says so."""
+        """Return whether another tab has changed the scenario since this tab's drawing; then set a notice."""
         if self.screens.here.behind:
             self.notice = _BEHIND
         return self.screens.here.behind
@@ -244,7 +244,7 @@ class AppState:
         return self.written.at(path)
 
     def shown(self, path: PlacePath) -> Any:
-        """What a widget for ``path`` starts with: the draft if there is one, else the value."""
+        """Return the first value of a widget for ``path``: the draft if there is one, else the value."""
         draft = self.drafts.get(path)
         return draft.value if draft else self.value(path)
 
@@ -313,7 +313,7 @@ class AppState:
 
     @property
     def untouched(self) -> bool:
-        """Whether the user has changed nothing yet."""
+        """True while the user has changed nothing."""
         own = self.history.undone or self.history.redone or self.drafts or self.results or self.jobs
         return not own and not self.uploads.names()
 
@@ -366,8 +366,10 @@ class AppState:
         return result.data if result is not None and isinstance(result.data, of) else None
 
     def is_stale(self, kind: str, fingerprint: str = "") -> bool:
-        """Whether the result belongs to an earlier scenario, or to another question, the present one's
-        ``fingerprint`` given."""
+        """Return whether the result belongs to an earlier scenario, or to another question.
+
+        ``fingerprint``: that of the present question; empty: that of the scenario.
+        """
         result = self.results.get(kind)
         return result is not None and result.fingerprint != (fingerprint or self.fingerprint(kind))
 

@@ -128,7 +128,7 @@ class Uploads:
 
     @property
     def sources(self) -> Sources:
-        """Where a scenario of this session finds its files."""
+        """The files of this session, for its scenarios."""
         return Sources(self.folder, confined=True)
 
     def add(self, name: str, data: bytes) -> str:
@@ -167,7 +167,7 @@ class Uploads:
         return plain
 
     def keep(self, name: str, data: bytes) -> str:
-        """As :meth:`add`, but a file of that name with another content stays: the new one is renamed."""
+        """Add a file as :meth:`add` does; if another content has the name, rename the new file."""
         plain = safe_name(name)
         if plain in self.names() and (self.folder / plain).read_bytes() == data:
             return plain

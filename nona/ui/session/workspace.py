@@ -188,7 +188,7 @@ def current() -> AppState:
 
 
 def whose() -> str:
-    """What distinguishes the session that runs from others: the same for all its tabs."""
+    """Return the identifier of the session that runs: the same for all its tabs."""
     return str(st.session_state.get(_TOKEN, ""))
 
 
@@ -212,6 +212,6 @@ def session_state() -> AppState:
 
 
 def saving_problem() -> str:
-    """Why this session's work is not saved on disk; empty if it is, or if that is switched off."""
+    """Name the reason why this session's work is not saved on disk; empty if it is, or if that is off."""
     workspaces: Workspaces | None = st.session_state.get(_HELD)
     return workspaces.store.problem if workspaces is not None and workspaces.store is not None else ""

@@ -130,7 +130,7 @@ DAMAGE = (ValueError, TypeError, LookupError, ArithmeticError, RecursionError, A
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What to tell about a workspace that came back: lines, and the file that could not be opened."""
+    """The notice about a restored workspace: lines, and the file that could not be opened."""
 
     lines: tuple[str, ...] = ()
     broken: Path | None = None

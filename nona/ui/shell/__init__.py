@@ -1,1 +1,1 @@
-"""What surrounds every page: side bar, notices, job panel, equivalent commands."""
+"""Frame of every page: side bar, notices, job panel, equivalent commands."""

@@ -14,12 +14,12 @@ from nona.ui.widgets.fields import plain
 
 
 def scenario_file_name(state: AppState) -> str:
-    """What the scenario's file is called when it is downloaded."""
+    """Return the name of the scenario's file for download."""
     return f"{_stem(state)}.yaml"
 
 
 def bundle_file_name(state: AppState) -> str:
-    """What the scenario's bundle is called when it is downloaded."""
+    """Return the name of the scenario's bundle for download."""
     return f"{_stem(state)}{SUFFIX}"
 
 

@@ -1,4 +1,4 @@
-"""What a page says when the scenario has nothing for it: demo cards, no queries."""
+"""Start of a page for which the scenario has nothing: demo cards, no queries."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def demo_cards(state: AppState, page: str, demos: Iterable[Demo]) -> None:
 
 
 def demo_error(state: AppState) -> None:
-    """Why the last demo could not be opened."""
+    """Show the error of the last demo that could not be opened."""
     if state.choices.complaints.get("demo-error"):
         st.error(plain(state.choices.complaints["demo-error"]), icon=":material/error:")
 
@@ -65,7 +65,7 @@ def _open(state: AppState, demo: Demo) -> None:
 
 
 def no_queries(state: AppState, needed_for: str) -> bool:
-    """Whether the workload is empty; then one line says what to do, with links to where it is done."""
+    """Return whether the workload is empty; then a line says so, with links to where rows are added."""
     if state.scenario.workload:
         return False
     if state.scenario.training is not None:

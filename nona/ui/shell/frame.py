@@ -78,7 +78,7 @@ def facts(state: AppState) -> tuple[Fact, ...]:
 
 
 def _cost(scenario: Scenario) -> Fact | None:
-    """What the cluster costs as it is, where its GPUs have prices."""
+    """Return the cost of the present cluster; ``None`` where its GPUs have no prices."""
     cost = cluster_cost(scenario)
     about = f"{cost_note(scenario)} Page Plan has the prices."
     return Fact(f"cluster: {cost}", "pages/8_plan.py", about) if cost else None
@@ -257,7 +257,7 @@ def _unfinished(state: AppState, kind: str) -> bool:
 
 
 def _jobs(state: AppState, before: list[str]) -> None:
-    """What waits or runs, each with its end: a job continues while another page is open."""
+    """Draw the waiting and running jobs, each with its end: a job continues while another page is open."""
     for kind, task in KINDS.items():
         job = current_job(state, kind)
         if job is None or not job.unfinished:

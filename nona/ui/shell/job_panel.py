@@ -28,7 +28,7 @@ def beat(job: Job | None, running_s: float) -> float | None:
 
 
 def moved_on(job: Job | None, every_s: float | None) -> bool:
-    """Whether a job has started or ended since the page that looks ``every_s`` (:func:`beat`) was drawn."""
+    """Return whether a job has started or ended since the page was drawn; ``every_s``: see :func:`beat`."""
     if every_s is None:
         return False
     return job is None or not job.unfinished or (job.running and every_s == WAITING_S)
@@ -227,7 +227,7 @@ def _cancelled(job: Job) -> str:
 
 
 def ended_note(job: Job | None, what: str, advice: str) -> None:
-    """How a job failed, and what to do; ``what`` names it, ``advice`` makes it shorter.
+    """Explain the failure of a job; ``what`` names the job, ``advice`` says what makes it shorter.
 
     What a cancelled job leaves says itself that it is not all.
     """
@@ -271,7 +271,7 @@ def live_area(
 
 
 def no_result_text(state: AppState, kind: str) -> str:
-    """What stands in place of a result that is not there: why, and how to get one."""
+    """Explain why there is no result, and how to get one."""
     job = current_job(state, kind)
     if job is not None and job.unfinished:
         return "The result appears here once the policies have run."
@@ -306,7 +306,7 @@ def result_to_show(state: AppState, kind: str, of: type[T], fingerprint: str = "
 
 
 def _what_changed(state: AppState, kind: str) -> str:
-    """What differs between the scenario of the last result of ``kind`` and the present one, where known."""
+    """Describe the changes since the scenario of the last result of ``kind``; empty if that is unknown."""
     origin = state.results[kind].scenario
     return change_text(origin, state.scenario, KINDS.find(kind).parts) if origin is not None else ""
 

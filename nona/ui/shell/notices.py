@@ -143,7 +143,7 @@ def _add(state: AppState, key: str) -> None:
 
 
 def kept_notice(state: AppState) -> None:
-    """What could not be restored, with the file for download; or why nothing is saved."""
+    """Say that the workspace could not be restored, with the file for download, or why nothing is saved."""
     if problem := saving_problem():
         st.warning(plain(problem), icon=":material/save:")
     restored = state.choices.of(Restored)

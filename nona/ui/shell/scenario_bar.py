@@ -205,7 +205,7 @@ def _steps(state: AppState) -> None:
 
 
 def _hint(state: AppState, steps: Sequence[tuple[str, Moment]]) -> str:
-    """What the scenario becomes by a step; empty if there is none."""
+    """Describe the change of the scenario by a step; empty without a step."""
     if not steps:
         return ""
     place, moment = steps[-1]
@@ -224,7 +224,7 @@ def _step(state: AppState, done: str) -> None:
 
 
 def _said(before: Scenario, after: Scenario, place: str) -> str:
-    """What differs; of a scenario that was opened as a whole which one is back, of an entry its place."""
+    """Describe the change: both names if another scenario was opened, else the difference, else the place."""
     if before.name != after.name:
         return f"“{before.name}” → “{after.name}”"
     return change_text(before, after) or place

@@ -1,4 +1,4 @@
-"""What pages ask of jobs beyond the scenario."""
+"""Requests of pages to jobs beyond the scenario."""
 
 from __future__ import annotations
 

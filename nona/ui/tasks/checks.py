@@ -115,7 +115,7 @@ QUICK = 200_000  # Σ (interior tasks)²: up to here counting takes a tenth of a
 
 
 def is_quick(model: PreparedModel) -> bool:
-    """Whether the configurations are counted in a moment; the work grows with the interior squared."""
+    """Return whether counting takes about 0.1 s at most; the work grows with the interior squared."""
     return sum(len(s.interior) ** 2 for s in model.decomposition.subgraphs) <= QUICK
 
 

@@ -1,4 +1,4 @@
-"""What a task is given: its desk, its scenario and files; how it tells of a placement."""
+"""Input of a task: its desk, its scenario and files; its reports of a placement."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def scenario_of(spec: Mapping[str, Any]) -> Scenario:
 
 
 def sources_of(spec: Mapping[str, Any]) -> Sources:
-    """Where the job finds files: among the session's uploads, and nowhere else."""
+    """Return the sources of the job's files: the session's uploads, and nothing else."""
     return Sources(Path(spec["uploads"]) if spec.get("uploads") else None, confined=True)
 
 

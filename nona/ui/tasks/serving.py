@@ -1,4 +1,4 @@
-"""What a worker does with a line: run the task, say how it ended, keep the caches."""
+"""Execution of a line by a worker: run the task, report its end, keep the caches."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def sweep_grid(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
 
 
 class How(TypedDict):
-    """What both sweeps take beside their settings."""
+    """The arguments of both sweeps beside their settings."""
 
     sources: Sources
     engine: str
@@ -118,7 +118,7 @@ def request_of(settings: SweepSettings) -> SweepRequest:
 
 
 def settings_from(scenario: Scenario, request: SweepRequest) -> SweepSettings:
-    """What :func:`request_of` wrote; raises when the scenario has no such number."""
+    """Restore the settings that :func:`request_of` wrote; raises if the scenario has no such number."""
     return SweepSettings(
         number_named(scenario, request.number),
         request.values,
@@ -136,6 +136,6 @@ def grid_request_of(settings: GridSettings) -> GridRequest:
 
 
 def grid_settings_from(scenario: Scenario, request: GridRequest) -> GridSettings:
-    """What :func:`grid_request_of` wrote; raises when the scenario has no such number."""
+    """Restore the settings that :func:`grid_request_of` wrote; raises if the scenario has no such number."""
     sweep = settings_from(scenario, request.sweep)
     return GridSettings(sweep, number_named(scenario, request.second), request.values)

@@ -137,7 +137,7 @@ def run_training(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
 def _teller(
     desk: Desk, watch: TrainingWatch, runs: int, in_order: bool
 ) -> Callable[[TrainingProgress], None]:
-    """What hears each run; ``in_order``: one run after the other, in this process."""
+    """Return the listener to all runs; ``in_order``: one run after the other, in this process."""
     last, done = 0.0, dict[tuple[str, int], float]()
 
     def told(progress: TrainingProgress) -> None:
@@ -248,7 +248,7 @@ def run_elastic(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
 
 
 def _elastic_teller(desk: Desk, request: ElasticRequest, in_order: bool) -> Callable[[ElasticProgress], None]:
-    """What hears each run; ``in_order``: one after the other, so that those before it are complete."""
+    """Return the listener to all runs; ``in_order``: one by one, so that earlier ones are complete."""
     weights = {
         (place, replication): SEARCHED if ELASTIC[name].drawn else 1.0
         for place, name in enumerate(request.policies)

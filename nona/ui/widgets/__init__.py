@@ -1,1 +1,1 @@
-"""What pages are built of: fields tied to the scenario, tables, charts, drawn components."""
+"""Components of pages: fields tied to the scenario, tables, charts, drawings."""

@@ -52,7 +52,7 @@ def el(tag: str, kind: str = "", *children: Node | None, **attributes: object) -
 
 
 def _tree_data(nodes: Sequence[Node]) -> dict[str, Any]:
-    """What is sent to the browser; ``sig`` changes when, and only when, the picture does."""
+    """Return the data for the browser; ``sig`` changes when, and only when, the picture does."""
     tree = list(nodes)
     return {"tree": tree, "sig": hashlib.sha256(json.dumps(tree).encode()).hexdigest()[:16]}
 
@@ -102,7 +102,7 @@ class Entry(Document):
 
 
 class PickList(Document):
-    """What is sent to the browser; ``label`` names the search, ``chosen`` the entry in use."""
+    """The data for the browser; ``label`` names the search, ``chosen`` the entry in use."""
 
     label: str
     entries: tuple[Entry, ...]
@@ -111,7 +111,7 @@ class PickList(Document):
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """What was picked, and a number that is new each time."""
+    """A pick by the user, with a number that is new each time."""
 
     name: str
     when: int

@@ -25,7 +25,7 @@ def _key(state: AppState, path: PlacePath) -> str:
 
 
 def late(state: AppState, revision: int) -> bool:
-    """Whether a message comes from a field of a ``revision`` that has since been replaced, as by Undo.
+    """Return whether a message comes from a field of a ``revision`` that has since been replaced, as by Undo.
 
     While work runs, the page polls, and each poll sends the value of every field that the browser shows.
     To Streamlit the value of a field that is gone is a change, so that its callback would bring back what
@@ -46,7 +46,7 @@ def _commit(state: AppState, path: PlacePath, key: str, choices: Mapping[str, An
 
 
 def field_error(state: AppState, path: PlacePath) -> None:
-    """What is wrong with the entry, below its field: the place need not be said there."""
+    """Show the error of the entry below its field, without the name of the place."""
     draft = state.drafts.get(path)
     if draft:
         st.error(plain(draft.error.removeprefix(f"{place_text(path)}: ")), icon=":material/error:")
@@ -145,7 +145,7 @@ def number(
 ) -> None:
     """A number field; ``digits`` as printf has it.
 
-    What lies outside ``low`` to ``high`` stays in the field, with the rule below it.
+    A value outside ``low`` to ``high`` stays in the field, with the rule below it.
     """
     key, shown = _key(state, path), state.shown(path)
 
@@ -173,7 +173,7 @@ def number(
 
 
 def broken_rule(value: float, low: float, high: float, whole: bool = False) -> str:
-    """What is wrong with a number, and the remedy; empty if nothing is.
+    """Return the rule that a number breaks, and the remedy; empty for a valid number.
 
     >>> broken_rule(2.5, 1, 9, True), broken_rule(1e9, 1, 100_000), broken_rule(9, 1, 9)
     ('2.5 must be a whole number; round it.', '1,000,000,000 must be at most 100,000; lower it.', '')

@@ -35,7 +35,7 @@ class PickerEntry(Document):
 
 
 class SchedulerPicker(Document):
-    """What is sent to the browser; ``heard``: the number of its last message that was taken in."""
+    """The data for the browser; ``heard``: the number of the last message that was processed."""
 
     label: str
     hint: str
@@ -135,7 +135,7 @@ def kept_schedulers(
 ) -> tuple[str, ...]:
     """Draw the choice that is kept under ``key``, and return it; ``first`` until others are chosen.
 
-    What is not among those ``known`` is left out.
+    Names that are not among ``known`` are left out.
     """
     kept = st.session_state.get(key)
     chosen = tuple(n for n in (first if kept is None else kept) if n in known)
@@ -179,7 +179,7 @@ class Entry(Protocol):
 
 
 class Declared(Protocol):
-    """What a policy says of its options."""
+    """The declaration of a policy's options."""
 
     @property
     def defaults(self) -> Options: ...

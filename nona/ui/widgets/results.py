@@ -1,4 +1,4 @@
-"""How a result is shown: one large number, tiles, a chart with its finding, a table."""
+"""Parts of a result: one large number, tiles, a chart with its finding, a table."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def table(
 
 
 def _every_column(key: str, others: Sequence[str]) -> bool:
-    """Whether the columns that do not decide are shown too."""
+    """Draw the switch for the columns that do not decide; return whether it is on."""
     return bool(
         st.toggle(
             "All columns",

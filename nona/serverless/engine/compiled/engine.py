@@ -53,7 +53,7 @@ class View:
         return list(self._vgpus.tolist())
 
     def fits(self, invoker: int, configuration: int) -> bool:
-        """Whether the vCPUs are free, and one GPU has the vGPUs."""
+        """Return whether the vCPUs are free, and one GPU has the vGPUs."""
         tables = self._tables
         return bool(
             self._vcpus.item(invoker) >= tables.vcpus[configuration]
@@ -184,7 +184,7 @@ class Answers:
     def _first_candidate(
         self, queue: int, ranked: Sequence[int], predecessor: int, refusals: list[Refusal]
     ) -> tuple[int, int, str] | None:
-        """As the loop finds it, with every refusal."""
+        """Find the candidate that the loop finds, with every refusal."""
         s, view = self.state, self._view
         own = s.queues[queue]
         rules = [RULES[r] for r in s.rules[own["rule"] : own["rule"] + own["rules"]]]
@@ -205,7 +205,7 @@ Hears = Callable[[int], int]
 
 
 class Guarded:
-    """Calls functions for the loop: what one raises is kept in ``error``, and stops the loop."""
+    """Calls functions for the loop: an exception is kept in ``error``, and stops the loop."""
 
     def __init__(self) -> None:
         self.error: BaseException | None = None
@@ -224,7 +224,7 @@ class Guarded:
 
 
 class CompiledRun:
-    """One run: calls the loop, gives it room, and writes down what it leaves."""
+    """One run: calls the loop, gives it room, and writes down its records."""
 
     def __init__(
         self,
@@ -278,7 +278,7 @@ class CompiledRun:
         return 0
 
     def _keep_snapshots(self, now_s: float) -> None:
-        """Every snapshot that fell due since the last event shows what has been so since."""
+        """Keep every snapshot that fell due since the last event: nothing has changed since then."""
         every, clock = self._run.snapshot_s or np.inf, self.state.clock
         while clock["next_snapshot_s"][0] < now_s:
             self._snapshots.append(self._snapshot(float(clock["next_snapshot_s"][0])))

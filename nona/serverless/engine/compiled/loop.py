@@ -188,7 +188,7 @@ def _in_turn(s: State) -> int:
 
 
 def _least_slack(s: State) -> int:
-    """Of the pending queues with jobs that of the least slack, else the first pending one."""
+    """Return the queue of the least slack, of the pending ones with jobs; else the first pending one."""
     best = first = -1
     for queue in range(s.clock[0].queues):
         q = s.queues[queue]
@@ -250,7 +250,7 @@ def _stand(s: State, queue: int) -> None:
 
 
 def resolve(s: State, queue: int, search: Asked) -> int:
-    """What was decided is dispatched where there is room."""
+    """Dispatch the decision where there is room."""
     c, q = s.clock[0], s.queues[queue]
     row, inside = s.rows[q.row], c.start_s <= c.now_s <= c.end_s
     configuration, invoker = placed(s, queue, search)

@@ -24,7 +24,7 @@ _CLAIM = "serverless-preparing"
 
 
 class Signatures(NamedTuple):
-    """Numba's types of what the loop asks: ``answer``, ``search``, ``tell``."""
+    """Numba's types of the functions that the loop calls: ``answer``, ``search``, ``tell``."""
 
     answer: Any
     search: Any
@@ -33,7 +33,7 @@ class Signatures(NamedTuple):
 
 @cache
 def signatures() -> Signatures:
-    """Of the three functions."""
+    """Make the types of the three functions."""
     from numba import float64, int64
 
     asked = int64(int64, int64, int64, int64, float64, float64, float64)
@@ -71,7 +71,7 @@ def callback(function: Callable[..., int], signature: Any) -> Any:
     c_function = ctypes.CFUNCTYPE(answer, *given)(function)
 
     class Callback(types.WrapperAddressProtocol):
-        """What Numba takes for a function."""
+        """The function in a form that Numba accepts."""
 
         def __wrapper_address__(self) -> int:
             return ctypes.cast(c_function, ctypes.c_void_p).value or 0
@@ -83,7 +83,7 @@ def callback(function: Callable[..., int], signature: Any) -> Any:
 
 
 def is_ready() -> bool:
-    """Whether the loop was compiled before, so that loading it is quick; if not, a process begins to."""
+    """Return whether the loop was compiled before and loads quickly; if not, a process begins to compile."""
     if _ready_file().exists():
         return True
     run_in_background("nona.serverless.engine.compiled", _CLAIM)
@@ -118,14 +118,14 @@ _KNOWN = {
 
 
 def is_compiled(system: ServerlessSystem, run: RunOptions) -> bool:
-    """Whether the compiled engine answers."""
+    """Return whether the compiled engine simulates the system."""
     if run.engine == PLAIN or not suits(system):
         return False
     return run.engine == COMPILED or is_ready()
 
 
 def suits(system: ServerlessSystem) -> bool:
-    """Whether the loop can simulate a system.
+    """Return whether the loop can simulate a system.
 
     vGPUs are counted, late calls are kept, transfers take their time alone, containers cost nothing while
     they wait and take no memory, numbers fit.

@@ -170,7 +170,7 @@ def drop_first(s: State) -> None:
 
 
 def _is_before(s: State, i: int, time_s: float, key: int) -> bool:
-    """Whether the i-th entry comes before an event."""
+    """Return whether the i-th entry comes before an event."""
     return bool(s.event_s[i] < time_s or (s.event_s[i] == time_s and s.event_key[i] < key))
 
 
@@ -218,7 +218,7 @@ def _squeeze_in(s: State, queue: int, place: int) -> None:
 
 
 def _add_least(s: State, queue: int, place: int) -> None:
-    """Of the calls still here, those that no later one undercuts are candidates for the oldest."""
+    """Add a call to the candidates for the oldest: calls still here that no later one undercuts."""
     q = s.queues[queue]
     while q.least_tail > place:
         q.least_tail = s.least_before[q.least_tail]
@@ -247,7 +247,7 @@ def leave(s: State, queue: int, count: int) -> None:
 
 
 def account_queue(s: State, queue: int) -> None:
-    """Add what has passed since the last change to the area, as far as it lies in the window."""
+    """Add the time since the last change to the area, as far as it lies in the window."""
     c, q = s.clock[0], s.queues[queue]
     begin, until = max(q.last_s, c.start_s), min(c.now_s, c.end_s)
     if until > begin:
@@ -272,7 +272,7 @@ def rate(s: State, queue: int) -> float:
 
 
 def take_container(s: State, invoker: int, function: int) -> bool:
-    """A batch takes a container; whether it has to start one."""
+    """Take a container for a batch; return whether one has to start."""
     c = s.clock[0]
     place = function * c.invokers + invoker
     kept, inside = s.containers[place], c.start_s <= c.now_s <= c.end_s
@@ -328,7 +328,7 @@ def _become_idle(s: State, place: int) -> None:
 
 
 def check(s: State, invoker: int, function: int) -> bool:
-    """See to it that the expiry of the longest idle one is looked for; whether that is new."""
+    """Schedule the look for the expiry of the longest idle container; return whether the look is new."""
     c = s.clock[0]
     place = function * c.invokers + invoker
     kept = s.containers[place]
@@ -406,13 +406,13 @@ def _by_rule(s: State, rule: int, function: int, configuration: int, predecessor
 
 
 def has_room(s: State, invoker: int, configuration: int) -> bool:
-    """Whether the vCPUs are free, and one GPU has the vGPUs."""
+    """Return whether the vCPUs are free, and one GPU has the vGPUs."""
     own, wanted = s.invokers[invoker], s.configurations[configuration]
     return bool(own.free_vcpus >= wanted.vcpus and own.most >= wanted.vgpus)
 
 
 def _most_free(s: State, configuration: int) -> int:
-    """Of those with room the one with most free vGPUs, then with most free vCPUs, then the first; or −1."""
+    """Return the invoker with room and most free vGPUs, then most free vCPUs, then the first; or −1."""
     best = -1
     for i in range(s.clock[0].invokers):
         if has_room(s, i, configuration):
@@ -440,7 +440,7 @@ def take_resources(s: State, invoker: int, configuration: int) -> tuple[int, int
 
 
 def give_back_resources(s: State, number: int) -> None:
-    """A batch ends: what it held is free again."""
+    """End a batch: its resources are free again."""
     c, batch = s.clock[0], s.batches[number]
     freed, gpu = s.configurations[batch.configuration], batch.invoker * c.gpus + batch.gpu
     s.gpu_slots[gpu] |= batch.slots
@@ -466,7 +466,7 @@ def _change(s: State, invoker: int, gpu: int, vcpus: int, vgpus: int) -> None:
 
 
 def account_held(s: State) -> None:
-    """Add what has passed since the last change to the areas, as far as it lies in the window."""
+    """Add the time since the last change to the areas, as far as it lies in the window."""
     c = s.clock[0]
     begin, until = max(c.last_s, c.start_s), min(c.now_s, c.end_s)
     if until > begin:

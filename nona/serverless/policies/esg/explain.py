@@ -1,4 +1,4 @@
-"""Why ESG answers as it does: its search in plain Python, step by step, in words.
+"""ESG's search in plain Python, step by step, in words.
 
 A step takes one path off the heap. If it is full, it is the next best one; else its first extension that
 no blade cuts is opened. Then the next path beside it, with a dearer last configuration, is opened.
@@ -60,7 +60,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Trace:
-    """A search: its first steps, how many there were, and sums over all of them.
+    """A search: its first steps, their number, and sums over all of them.
 
     ``start`` is the row before the first step. ``paths``, ``cost_usd``, ``time_s``: the answer; empty if
     no path is in time.
@@ -233,7 +233,7 @@ class Explanation:
 
 
 def explain(planner: EsgPlanner, ask: Ask, most_steps: int = MOST_STEPS) -> Explanation:
-    """What ``planner`` does with ``ask``, with the first ``most_steps`` steps of its search.
+    """Explain the answer of ``planner`` to ``ask``, with the first ``most_steps`` steps of its search.
 
     The steps are those of the best-first search with both blades, over the configurations that the
     policy's form of it keeps (all forms find the same paths).
@@ -281,7 +281,7 @@ def _group_line(
 
 
 def _left(planner: EsgPlanner, ask: Ask, slack_s: float) -> str:
-    """What is left of the SLO, and, where it differs, what the search takes it for."""
+    """State the rest of the SLO, and, where it differs, the value that the search takes."""
     asked, counted = _ms(ask.slack_s), _ms(slack_s)
     if asked == counted:
         return f"{asked} that are left"
@@ -328,7 +328,7 @@ def _second_line(planner: EsgPlanner, steps: Trace) -> tuple[str, ...]:
 
 
 def _thinned_line(kept: tuple[int, ...], all_of: tuple[int, ...]) -> tuple[str, ...]:
-    """How many configurations are left out before the search."""
+    """Count the configurations that are left out before the search; empty without any."""
     if kept == all_of:
         return ()
     of = ", ".join(f"{k} of {n}" for k, n in zip(kept, all_of, strict=True))

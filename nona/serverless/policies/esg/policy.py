@@ -93,7 +93,7 @@ class SloShares:
         return float(self.scaled[list(stages)].sum() / self.rest.max())
 
     def of_rest(self, stage: int) -> float:
-        """Share of what is left when ``stage`` is served that the rest of its group gets."""
+        """Return the share of the time left at ``stage`` that the rest of its group gets."""
         return float(min(1.0, self.scaled[list(self.group[stage])].sum() / self.rest[stage]))
 
 
@@ -155,7 +155,7 @@ def _reduced(whole: Dag, stages: list[int]) -> Chain:
 
 
 def _piece(whole: Dag, dag: Dag, stages: list[int], interior: list[int]) -> list[int | Fork]:
-    """What lies between two dominators: its components side by side; one that is all of it, by levels."""
+    """Split the stages between two dominators: components side by side; one that is all of it, by levels."""
     parts = _components(dag, interior)
     if len(parts) > 1:
         return [Fork(tuple(_reduced(whole, [stages[v] for v in part]) for part in parts))]
@@ -253,7 +253,7 @@ DEFAULTS: Options = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class EsgOptions:
-    """The options of ESG; see :data:`POLICY` for what they do."""
+    """The options of ESG, described at :data:`POLICY`."""
 
     group: int
     k: int
@@ -332,7 +332,7 @@ class EsgPlanner:
         return slack_s * self._share[ask.application][ask.stage]
 
     def found(self, application: int, stages: tuple[int, ...], batch: int, limit_s: float) -> Found:
-        """The search itself, and what is done where no path is in time."""
+        """Search, with the answer for the case that no path is in time."""
         group, options = self.group(application, stages, batch), self.options
         answer = group.search(limit_s, options.k, options.search)
         if not answer.feasible and not LATE.find(self.system.dispatch.late).fastest:
@@ -361,7 +361,7 @@ class EsgPlanner:
         return self._enough[key]
 
     def stages(self, ask: Ask) -> tuple[int, ...]:
-        """The asked stage and what follows it in its group."""
+        """Return the asked stage and its successors in its group."""
         return self.shares[ask.application].group[ask.stage]
 
     def _plan(self, ask: Ask, batch: int, slack_s: float) -> Plan:

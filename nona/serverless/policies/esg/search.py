@@ -45,7 +45,7 @@ MOST_ROOM = 1 << 24  # open paths; more than any search of three functions with 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search found, best first.
+    """Paths of a search, best first.
 
     Attributes
     ----------

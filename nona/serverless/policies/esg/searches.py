@@ -34,7 +34,7 @@ from nona.serverless.policies.esg.tables import Floats, Heap, Ints, Path, Paths,
 
 @compiled
 def comes_before(path: Path, other: Path) -> bool:
-    """Whether the first path comes before the second."""
+    """Return whether the first path comes before the second."""
     if path.cost != other.cost:
         return path.cost < other.cost
     if path.time != other.time:
@@ -44,7 +44,7 @@ def comes_before(path: Path, other: Path) -> bool:
 
 @compiled
 def begins_alike(best: Paths, known: int, code: int, unit: int) -> int:
-    """Where, among the ``known`` best, a path with the same first configuration stands; −1 for nowhere."""
+    """Find, among the ``known`` best, the path with the same first configuration; −1 if there is none."""
     codes, first = best.codes, code // unit
     for at in range(known):
         if codes[at] // unit == first:
@@ -54,7 +54,7 @@ def begins_alike(best: Paths, known: int, code: int, unit: int) -> int:
 
 @compiled
 def note(best: Paths, known: int, path: Path, unit: int) -> int:
-    """Enter a path into the best, of which ``known`` are known; how many now are.
+    """Enter a path into the best, of which ``known`` are filled; return the new number.
 
     Of paths with the same first configuration only the best stays.
     """

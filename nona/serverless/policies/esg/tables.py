@@ -1,4 +1,4 @@
-"""What a search needs of a group: each function's configurations, sorted, and sums.
+"""Tables for the search over a group: each function's configurations, sorted, and sums.
 
 Times and costs are rounded to multiples of a power of two so fine that every sum of a path is exact. So
 no order of adding changes a result, and all forms of the search return the same paths even where costs
@@ -131,7 +131,7 @@ def on_grid(values: Floats, usable: NDArray[np.bool_]) -> tuple[Floats, float]:
 
 
 def undominated(time_s: Floats, job_cost: Floats, usable: NDArray[np.bool_], k: int) -> NDArray[np.bool_]:
-    """(n, C) Configurations that an answer may hold, by what is at least as good in time and in cost.
+    """Mark the configurations (n, C) that an answer may have, by those at least as good in time and in cost.
 
     Of the first function those that fewer than ``k`` others are at least as good as; of the others those
     that none is. The best paths of the ``k`` best first configurations hold no other: with a better one in

@@ -36,7 +36,7 @@ DEFAULTS: Options = MappingProxyType({**{k: v for k, v in ESG.defaults.items() i
 
 @dataclass(frozen=True, slots=True)
 class WaitOptions:
-    """When to wait; see :data:`POLICY` for what the options do."""
+    """Options of waiting, described at :data:`POLICY`."""
 
     patience: float
     gain: float

@@ -67,7 +67,7 @@ def hand_on(s: State, place: int, e: int, now: float) -> None:
 
 
 def _fan_out(s: State, slot: int, o: int, server: int, now: float) -> None:
-    """Several tasks read one tensor: what is here at once, then one message per other server."""
+    """Hand a tensor to its readers: at once on this server, by one message to each other server."""
     c = clock_at(s, 0)
     base = jobs_at(s, slot).base
     output = outputs_at(s, o)

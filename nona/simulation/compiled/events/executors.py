@@ -42,7 +42,7 @@ def promise(s: State, e: int, ticks: int) -> None:
 
 
 def release(s: State, e: int, ticks: int) -> None:
-    """What was promised is complete."""
+    """Take a completed promise of ``ticks`` off executor ``e``."""
     queue_length_of(s)[e] -= 1
     if queue_length_of(s)[e] == 0:
         clock_at(s, 0).free += 1
@@ -72,7 +72,7 @@ def _end_background(s: State, e: int, now: float) -> None:
 
 
 def next_freed_s(s: State) -> float:
-    """When the next executor that only background holds will be free, as things stand."""
+    """Return the time at which the next executor busy with background alone becomes free; ``inf`` if none."""
     least = math.inf
     for e in range(clock_at(s, 0).executors):
         x = executors_at(s, e)

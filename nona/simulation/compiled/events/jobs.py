@@ -1,6 +1,6 @@
-"""Jobs come and go: what is counted, and what their times consist of.
+"""Arrivals and ends of jobs: the counts, and the parts of their times.
 
-Walked back from the task that completes the job along the chain of last causes.
+A job's time is walked back from the task that completes it, along the chain of last causes.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _link_busy_until(s: State, k: int, now: float) -> float:
 
 
 def absorb_all(s: State, now: float) -> None:
-    """Let all background up to ``now`` join, so that what is not needed any more can be dropped."""
+    """Let all background up to ``now`` join, so that parts no longer needed can be dropped."""
     c = clock_at(s, 0)
     for e in range(c.executors):
         if executors_at(s, e).next_s <= now:
@@ -211,7 +211,7 @@ def _add_parts(s: State, row: int, place: int) -> None:
 
 
 def _before_pick(s: State, row: int, place: int) -> int:
-    """Parts of a picked task up to its joining; returns the predecessor to go on with."""
+    """Add up the parts of a picked task up to its joining; return the predecessor to go on with."""
     task = tasks_at(s, place)
     gap = task.latest_s - task.picked_s
     if gap > 0:
@@ -231,7 +231,7 @@ def count(s: State, now: float, change: int) -> None:
 
 
 def has_room(s: State) -> bool:
-    """Whether the next job, with all that it may bring, fits into the arrays."""
+    """Return whether the next job, with all that it may bring, fits into the arrays."""
     c = clock_at(s, 0)
     if c.watched:
         past_transfer_s(s, c.now_s)  # so that only what is on its way stays in the list
@@ -246,7 +246,7 @@ def has_room(s: State) -> bool:
 
 
 def admit(s: State) -> int:
-    """The next job of the feed has arrived: give it a place and count it; returns its slot."""
+    """Give the next job of the feed a place and count it; return its slot."""
     c = clock_at(s, 0)
     number = c.next_number
     now = feed_s_of(s)[c.feed_at]
@@ -326,7 +326,7 @@ def _fill_tasks(s: State, slot: int) -> None:
 
 
 def complete(s: State, slot: int, place: int, now: float) -> bool:
-    """The task at ``place`` was the last of its job; whether that ends the run."""
+    """Complete the job whose last task was at ``place``; return whether that ends the run."""
     c = clock_at(s, 0)
     count(s, now, -1)
     job = jobs_at(s, slot)
@@ -369,7 +369,7 @@ def _note_flow(s: State, slot: int, place: int, now: float) -> None:
 
 
 def too_long(s: State) -> bool:
-    """Whether to stop before the next job, because the cohort takes too long."""
+    """Return whether to stop before the next job, because the cohort takes too long."""
     c = clock_at(s, 0)
     if c.next_number <= c.last:
         return False

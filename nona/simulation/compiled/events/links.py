@@ -62,14 +62,14 @@ def absorb(s: State, k: int, now: float) -> None:
 
 
 def _serve(s: State, k: int, now: float, work: float) -> float:
-    """A message joins link ``k``; returns the start of its service, which ends at ``free_s``."""
+    """Let a message join link ``k``; return the start of its service, which ends at ``free_s``."""
     if links_at(s, k).next_s <= now:
         absorb(s, k, now)
     return join_link(s, k, now, work)
 
 
 def join_link(s: State, k: int, at: float, work: float) -> float:
-    """What comes to link ``k`` at ``at`` waits until all before it has been served; when it begins."""
+    """Queue ``work`` at link ``k`` at ``at``, behind all before it; return the time at which it begins."""
     link = links_at(s, k)
     begin = link.free_s
     if begin < at:
@@ -162,7 +162,7 @@ def _next_stage(s: State, stage: int, source: int, destination: int) -> int:
 
 
 def send_on_path(s: State, x: Transfer) -> int:
-    """Send over several links; returns the message, which joins them one after the other."""
+    """Send over several links; return the message, which joins them one after the other."""
     c = clock_at(s, 0)
     now = x.request_s
     job = jobs_at(s, x.slot)
@@ -223,7 +223,7 @@ def _delivery_known(s: State, message: int) -> None:
 
 
 def send_shared(s: State, x: Transfer) -> int:
-    """Take the message that carries ``x.output``; returns its place."""
+    """Take the message that carries ``x.output``; return its place."""
     c = clock_at(s, 0)
     now = x.request_s
     job = jobs_at(s, x.slot)
@@ -266,7 +266,7 @@ def _add_flow(s: State, now: float, work: float, key: int, message: int) -> None
 
 
 def _plan_end(s: State, now: float) -> None:
-    """When the next message will leave, as things stand."""
+    """Set the time at which the next message leaves, as things stand."""
     c = clock_at(s, 0)
     if c.flows:
         c.link_end_s = max(now, now + (flows_at(s, 0).time_s - c.virtual_s) * c.flows)

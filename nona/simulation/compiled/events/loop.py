@@ -1,4 +1,4 @@
-"""The event loop: what a scheduler sees, where it decides, and on to the next event."""
+"""The event loop: the scheduler's view, its decisions, and on to the next event."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ from nona.simulation.reference.kernel import DELIVERY, HANDED, HOP, KIND_SHIFT, 
 
 
 def look(s: State, now: float) -> None:
-    """Bring what the scheduler sees up to ``now``: the load board, and the network as far as declared."""
+    """Bring the scheduler's view up to ``now``: the load board, and the network as far as declared."""
     c = clock_at(s, 0)
     if c.board:
         settle(s, now)
@@ -111,7 +111,7 @@ def _queue_bytes(s: State, now: float) -> float:
 
 
 def view_of(s: State) -> View:
-    """What the scheduler sees; fields above its level are ``nan``."""
+    """Return the scheduler's view; fields above its level are ``nan``."""
     c = clock_at(s, 0)
     n = c.executors
     return View(
@@ -246,7 +246,7 @@ def picked(s: State, pick: Decide) -> int:
 
 
 def advance(s: State, bind: Decide, pick: Decide) -> int:
-    """Process events until something is wanted; returns what. ``bind`` and ``pick`` decide."""
+    """Process events until something is wanted; return its code. ``bind`` and ``pick`` decide."""
     c = clock_at(s, 0)
     if c.phase == ADMIT:
         code = _admitted(s)

@@ -141,7 +141,7 @@ def offer_successors(s: State, place: int, e: int, now: float) -> None:
 
 
 def begin_picking(s: State, open_jobs: int, now: float) -> bool:
-    """Whether there is something to decide after an event."""
+    """Return whether there is something to decide after an event."""
     c = clock_at(s, 0)
     c.saved_open_jobs = open_jobs
     if c.ready == 0:
@@ -162,7 +162,7 @@ def end_picking(s: State) -> None:
 
 
 def woken(s: State, now: float) -> bool:
-    """Background may have set an executor free; whether there is something to decide."""
+    """Return whether there is something to decide, as background may have set an executor free."""
     c = clock_at(s, 0)
     c.wake_s = math.inf
     settle(s, now)
@@ -175,7 +175,7 @@ def woken(s: State, now: float) -> bool:
 
 
 def is_allowed(s: State) -> bool:
-    """Whether ``out`` names an entry of the list and an executor with nothing."""
+    """Return whether ``out`` names an entry of the list and an executor with nothing."""
     c = clock_at(s, 0)
     place = out_of(s)[0]
     e = out_of(s)[1]
@@ -207,7 +207,7 @@ def bind_pick(s: State, now: float) -> None:
 
 
 def _promise_cards(s: State, place: int, sign: float) -> None:
-    """Add (1) or take off (−1) the rates of what the task at ``place`` reads from other servers."""
+    """Add (1) or take off (−1) the rates of the task's inputs from other servers; it is at ``place``."""
     task = tasks_at(s, place)
     base = jobs_at(s, task.slot).base
     there = executor_server_of(s)[task.executor]
