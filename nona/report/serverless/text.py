@@ -1,4 +1,4 @@
-"""What the command prints: policies, applications, platform and its use."""
+"""Text of the commands: policies, applications, platform and its use."""
 
 from __future__ import annotations
 

@@ -29,10 +29,10 @@ from nona.simulation.known_systems import known_systems
 from nona.simulation.run import AUTO, engine_named
 from nona.study.models import PreparedModel, given_graph, prepare_model
 from nona.study.self_checks import SELF_CHECKS, self_checks
-from nona.ui.tasks.desk import Desk, scenario_of, sources_of
+from nona.ui.tasks.desk import Desk, Message, scenario_of, sources_of
 
 
-def check_self(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+def check_self(spec: Mapping[str, Any], desk: Desk) -> Message:
     """Run every self-check; finished rows are reported with the progress."""
     begin = time.monotonic()
     rows: list[SelfCheck] = []
@@ -50,7 +50,7 @@ def check_self(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
 REPORT_EVERY_S = 0.4
 
 
-def simulate_known(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+def simulate_known(spec: Mapping[str, Any], desk: Desk) -> Message:
     """Simulate every known system with the effort that ``spec["effort"]`` names.
 
     Rows that are done come along with the progress, so that the page can tell while it runs.
@@ -119,7 +119,7 @@ def is_quick(model: PreparedModel) -> bool:
     return sum(len(s.interior) ** 2 for s in model.decomposition.subgraphs) <= QUICK
 
 
-def count_configurations(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+def count_configurations(spec: Mapping[str, Any], desk: Desk) -> Message:
     """Read, cost, contract and count ``spec["model"]`` with its ``symbols`` on ``spec["device"]``.
 
     Raises

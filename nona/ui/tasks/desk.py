@@ -18,6 +18,9 @@ from nona.study.placing import PlacingProgress, PlacingStage
 from nona.study.preparation import Study, prepare
 from nona.units import format_time
 
+Message = dict[str, Any]
+"""JSON: what a task reports, and its result."""
+
 MOST_PROCESSES = 4
 
 
@@ -38,7 +41,7 @@ def _go_on() -> None:
 class Desk:
     """``emit`` sends a line to the waiting session; ``check`` raises ``Cancelled`` when none waits."""
 
-    emit: Callable[[dict[str, Any]], None]
+    emit: Callable[[Message], None]
     check: Callable[[], None] = _go_on
     cache: StudyCache = field(default_factory=StudyCache)
 

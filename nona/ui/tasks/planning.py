@@ -20,7 +20,7 @@ from nona.study.planning.plan import PlanProgress, plan, plan_outcome
 from nona.study.preparation import Study
 from nona.study.shipped import now_text
 from nona.study.simulation import Comparison, compare, is_solved
-from nona.ui.tasks.desk import Desk, PlacingWatch, processes, sources_of, study_of
+from nona.ui.tasks.desk import Desk, Message, PlacingWatch, processes, sources_of, study_of
 
 READ, COMPARE = 0.1, 0.9  # shares of the work that are done by then, about
 
@@ -57,7 +57,7 @@ class _Search:
         return solved
 
 
-def place_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+def place_scenario(spec: Mapping[str, Any], desk: Desk) -> Message:
     """Solve, compare with local and spread, show the working; the best so far is reported on the way."""
     prepared = study_of(spec, desk)
     search, solver = _Search(prepared, desk), str(spec.get("solver", "parametric"))
@@ -72,7 +72,7 @@ def place_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     return search.outcome(placement, was_solved).to_json()
 
 
-def predict_congestion(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+def predict_congestion(spec: Mapping[str, Any], desk: Desk) -> Message:
     """By formula: its optimum, local and spread over the link's background load."""
 
     def tell(share: float) -> None:
@@ -82,7 +82,7 @@ def predict_congestion(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     return congestion_curve(study_of(spec, desk).system, progress=tell).to_json()
 
 
-def find_capacity(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+def find_capacity(spec: Mapping[str, Any], desk: Desk) -> Message:
     """The fewest servers of ``spec["group"]`` that keep ``spec["hit"]`` of the SLOs.
 
     One answer for each of ``spec["schedulers"]``. What is known so far, also of searches that have not ended,
@@ -140,7 +140,7 @@ class _Teller:
 REPORT_EVERY_S = 0.5
 
 
-def plan_purchase(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+def plan_purchase(spec: Mapping[str, Any], desk: Desk) -> Message:
     """The plan of the scenario; what is known so far is the job's ``live`` and ``best``."""
     prepared, made_at = study_of(spec, desk), now_text()
     heard = _Heard(desk, lambda report: plan_outcome(prepared, report, made_at).to_json())
@@ -157,12 +157,12 @@ def plan_purchase(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
 class _Heard:
     """Sends what is known to the page, not more often than a page can draw it."""
 
-    def __init__(self, desk: Desk, written: Callable[[PlanReport], dict[str, Any]]) -> None:
+    def __init__(self, desk: Desk, written: Callable[[PlanReport], Message]) -> None:
         self._desk, self.written = desk, written
         self._sent_s = float("-inf")
 
     def take(self, report: PlanReport, progress: PlanProgress) -> None:
-        message: dict[str, Any] = {"fraction": progress.whole, "text": progress.text, "open": True}
+        message: Message = {"fraction": progress.whole, "text": progress.text, "open": True}
         now_s = time.monotonic()
         if now_s - self._sent_s >= REPORT_EVERY_S:
             self._sent_s = now_s

@@ -32,7 +32,7 @@ from nona.study.serverless.run import (
 from nona.study.shipped import now_text
 from nona.study.simulation import SimulationProgress
 from nona.ui.tasks.asked import NodesAsked, OverAsked, WaysAsked
-from nona.ui.tasks.desk import Desk, processes, scenario_of, sources_of
+from nona.ui.tasks.desk import Desk, Message, processes, scenario_of, sources_of
 
 MOST_POINTS = 60  # of a policy's curve
 NOTHING = PolicySoFar(curve=(), hits=None, cost_per_call_usd=None, completed=0)
@@ -111,7 +111,7 @@ LIVE_EVERY_S = 1.0  # of curves
 FEW_CALLS = 6000  # in all runs: below, processes of their own cost more than they save
 
 
-def run_serverless(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+def run_serverless(spec: Mapping[str, Any], desk: Desk) -> Message:
     """Run every policy; the JSON of a :class:`~nona.results.serverless_charts.ServerlessOutcome`."""
     scenario, sources = scenario_of(spec), sources_of(spec)
     desk.emit({"fraction": 0.0, "text": "Reading the workflows"})
@@ -134,7 +134,7 @@ def run_serverless(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     return outcome.to_json()
 
 
-def compare_ways(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+def compare_ways(spec: Mapping[str, Any], desk: Desk) -> Message:
     """One policy under every way of sharing; the JSON of a ``WaysReport``."""
     scenario, sources, asked = scenario_of(spec), sources_of(spec), WaysAsked.of(spec)
     last = 0.0
@@ -161,7 +161,7 @@ def compare_ways(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     return WaysReport(policy=asked.policy, reports=reports).to_json()
 
 
-def find_nodes(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+def find_nodes(spec: Mapping[str, Any], desk: Desk) -> Message:
     """The fewest nodes that keep a share of the SLOs under some policies; the JSON of a ``NodesReport``."""
     scenario, sources, asked = scenario_of(spec), sources_of(spec), NodesAsked.of(spec)
     names, steps = asked.policies, 0
@@ -194,7 +194,7 @@ def find_nodes(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     return report.to_json()
 
 
-def run_over(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+def run_over(spec: Mapping[str, Any], desk: Desk) -> Message:
     """Policies over one number, with their knees; the JSON of an ``OverReport``."""
     scenario, sources, asked = scenario_of(spec), sources_of(spec), OverAsked.of(spec)
     settings = OverSettings(
@@ -222,7 +222,7 @@ def run_over(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     ).to_json()
 
 
-def run_schedulers(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+def run_schedulers(spec: Mapping[str, Any], desk: Desk) -> Message:
     """The scenario's DAG schedulers on the same workflows; the JSON of a ``SchedulersReport``."""
     scenario, sources = scenario_of(spec), sources_of(spec)
     last = 0.0

@@ -19,7 +19,7 @@ from nona.study.exports import write_simulation
 from nona.study.outcome import TIMELINE_JOBS, predicted_means, simulated_run, simulation_outcome
 from nona.study.preparation import Study
 from nona.study.shipped import now_text
-from nona.ui.tasks.desk import Desk, PlacingWatch, processes, study_of
+from nona.ui.tasks.desk import Desk, Message, PlacingWatch, processes, study_of
 
 REPORT_EVERY_S = 0.12
 FIRST_AFTER_S, PART = 2.0, 20  # results so far are written then, and a 20th of the time that follows
@@ -64,7 +64,7 @@ class _Watch:
         return self._start.model_copy(update=news)
 
 
-def simulate_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+def simulate_scenario(spec: Mapping[str, Any], desk: Desk) -> Message:
     """Run the schedulers, solve the placement when the first one needs it, leave the files of the run.
 
     The result is that of a :class:`~nona.report.simulations.report.SimulatedRun`; what has ended by then is
@@ -80,7 +80,7 @@ def simulate_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
         desk.emit({"step": True, "fraction": share, "text": "Preparing the schedulers", "open": False})
         return placement
 
-    def written(result: simulation.SimulationResult) -> dict[str, Any]:
+    def written(result: simulation.SimulationResult) -> Message:
         outcome = simulation_outcome(prepared, result, now_text())
         folder.mkdir(parents=True, exist_ok=True)  # a cleaner of temporary folders may have been here
         write_simulation(folder, prepared, result, outcome)
@@ -102,7 +102,7 @@ def simulate_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
 class _Early:
     """Reports what a run that is cancelled leaves, while that takes a small part of the time."""
 
-    def __init__(self, written: Callable[[simulation.SimulationResult], dict[str, Any]], desk: Desk) -> None:
+    def __init__(self, written: Callable[[simulation.SimulationResult], Message], desk: Desk) -> None:
         self._written, self._desk = written, desk
         self._next = time.monotonic() + FIRST_AFTER_S
 
@@ -128,7 +128,7 @@ SLOW_JOBS = 400  # of an engine that answers while the compiled one is being pre
 REPLICATIONS = 8
 
 
-def answer(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+def answer(spec: Mapping[str, Any], desk: Desk) -> Message:
     """Report all schedulers' figures after every replication; the last ones are the result.
 
     The job's ``live``, as its result, is that of a :class:`~nona.results.simulation.QuickAnswer`.
@@ -137,7 +137,7 @@ def answer(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     settings = prepared.scenario.simulation
     jobs = min(settings.jobs, JOBS.get(engine, SLOW_JOBS))
     count = max(settings.replications, REPLICATIONS)
-    live: dict[str, Any] = {}
+    live: Message = {}
     predicted: Mapping[str, float | None] | None = None
     for so_far in simulation.answers(
         prepared, engine=engine, jobs=jobs, replications=count, cache=desk.cache, check=desk.check

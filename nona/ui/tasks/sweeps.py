@@ -18,7 +18,7 @@ from nona.study.cache import StudyCache
 from nona.study.sweep_bench import GridSettings, SweepSettings
 from nona.study.sweep_numbers import number_named
 from nona.study.sweeps import curves, grid
-from nona.ui.tasks.desk import Desk, sources_of, study_of
+from nona.ui.tasks.desk import Desk, Message, sources_of, study_of
 
 Told = TypeVar("Told", Curves, GridCurves)
 TELL_EVERY_S = 0.8
@@ -32,7 +32,7 @@ TEXTS = {
 }
 
 
-def sweep_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+def sweep_scenario(spec: Mapping[str, Any], desk: Desk) -> Message:
     """Sweep as ``spec["sweep"]`` says; ``live`` and the result are a :class:`SweepOutcome`.
 
     Raises
@@ -48,7 +48,7 @@ def sweep_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     return _swept(spec, desk, steps, lambda told: TEXTS[told.stage], lambda told: _outcome(told, request))
 
 
-def sweep_grid(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+def sweep_grid(spec: Mapping[str, Any], desk: Desk) -> Message:
     """Sweep two numbers as ``spec["grid"]`` says; ``live`` and the result are a :class:`GridOutcome`.
 
     Raises
@@ -79,7 +79,7 @@ def _swept(
     sweep: Callable[[Scenario, How], Iterator[Told]],
     text: Callable[[Told], str],
     outcome: Callable[[Told], Document],
-) -> dict[str, Any]:
+) -> Message:
     """The last outcome; those before are reported now and then."""
     scenario = study_of(spec, desk).scenario
     steps = sweep(

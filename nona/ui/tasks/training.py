@@ -24,7 +24,7 @@ from nona.training.elastic.system import Given, size_of
 from nona.training.rounds import TrainingProgress
 from nona.training.system import TrainingCluster
 from nona.ui.tasks.asked import OneMoreAsked
-from nona.ui.tasks.desk import Desk, processes, scenario_of, sources_of
+from nona.ui.tasks.desk import Desk, Message, processes, scenario_of, sources_of
 
 MOST_POINTS = 60  # of a policy's curve
 MOST_STAYS = 400
@@ -113,7 +113,7 @@ MOST_ROUNDS = 2000  # of each policy, whose priorities are kept
 MOST_ROWS = 60_000  # of priorities that are kept of each policy, about
 
 
-def run_training(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+def run_training(spec: Mapping[str, Any], desk: Desk) -> Message:
     """Run every policy; the JSON of a :class:`~nona.results.training.TrainingOutcome`."""
     scenario, sources = scenario_of(spec), sources_of(spec)
     desk.emit({"fraction": 0.0, "text": "Reading the jobs"})
@@ -156,7 +156,7 @@ def _teller(
     return told
 
 
-def add_one_gpu(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+def add_one_gpu(spec: Mapping[str, Any], desk: Desk) -> Message:
     """One more GPU of each type; the JSON of a :class:`~nona.results.training.OneMoreReport`."""
     scenario, sources, asked = scenario_of(spec), sources_of(spec), OneMoreAsked.of(spec)
     last = 0.0
@@ -234,7 +234,7 @@ ELASTIC_REPORT_EVERY_S = 0.3
 SEARCHED = 60.0  # how many times as long a run of a policy that searches takes, about
 
 
-def run_elastic(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+def run_elastic(spec: Mapping[str, Any], desk: Desk) -> Message:
     """Run every policy; the JSON of an :class:`~nona.results.elastic.ElasticHistory`."""
     scenario, sources = scenario_of(spec), sources_of(spec)
     desk.emit({"fraction": 0.0, "text": "Reading the jobs"})
