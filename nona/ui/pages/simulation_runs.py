@@ -301,8 +301,11 @@ def _area(state: AppState, run: Kept | None, every_s: float | None) -> None:
     cancelled = cut_off(state, KIND)
     so_far = None if cancelled is None else _live(cancelled)
     if so_far is not None and so_far.series:
-        with st.expander("The cancelled simulation so far", expanded=run is None):
-            _draw_cancelled(so_far)
+        if run is None:
+            _draw_cancelled(so_far, "live")  # in its place: what was there stays
+        else:
+            with st.expander("The cancelled simulation so far"):
+                _draw_cancelled(so_far, "cancelled")
     if run is not None:
         _draw_run(run)
     elif so_far is None or not so_far.series:
@@ -313,12 +316,12 @@ def _area(state: AppState, run: Kept | None, every_s: float | None) -> None:
         )
 
 
-def _draw_cancelled(live: LiveRun) -> None:
+def _draw_cancelled(live: LiveRun, key: str) -> None:
     """Draw the figures at the moment of cancellation; some schedulers may have none."""
     lead = "Not finished: these are the jobs so far."
     titles = live_titles(live.series, True)
     charts = chart_data(live, False, titles=titles, note=counts_text(live))
-    _draw(Headline("", "", lead, "", ""), charts, key="cancelled")
+    _draw(Headline("", "", lead, "", ""), charts, key=key)
 
 
 def _draw_run(run: Kept) -> None:
