@@ -96,8 +96,7 @@ def test_the_report_on_a_placement_certifies_it(name):
     assert placed.lower_bound_s <= placed.objective_s * (1 + 1e-12)
     assert placed.gap == pytest.approx(1 - placed.lower_bound_s / placed.objective_s, abs=1e-9)
     assert placed.objective_s == pytest.approx(placed.response.mean_s, rel=1e-9)
-    several = len({group.gpu for group in _placed(name)[0].scenario.cluster.servers}) > 1
-    assert placed.formula.gap <= (5e-4 if several else 1e-4)  # the bound over kinds of executors relaxes
+    assert placed.formula.gap <= 1e-4
     assert placed.lower_bound_s <= placed.formula.lower_bound_s * (1 + 1e-12)
     predicted = placed.predicted
     assert 0 <= predicted.network_utilization < 1
