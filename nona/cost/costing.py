@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from nona.cost.costed import CostedGraph, OperatorCost, Provenance
 from nona.cost.measured import MeasuredTable
-from nona.cost.operators import OperatorWork, body_run, operator_work
+from nona.cost.operators import OperatorWork, heaviest_body, operator_work
 from nona.cost.options import (
     AS_IN_FILE,
     DEFAULT_OPTIONS,
@@ -223,8 +223,8 @@ def _modelled(
         root = kernel.members[0]
         operator = graph.operators[root]
         if operator.bodies and operator.work is None and operator.turns != 0:
-            body = body_run(operator, options)
-            turn_s = sum(_modelled(body, operator_work(body, options)[0], executor, options))
+            body = heaviest_body(operator, options)
+            turn_s = sum(_modelled(body.graph, body.works, executor, options))
             times[root] = turn_s * (1 if operator.turns is None else operator.turns)
         elif kernel.launches:
             peak = options.peak_for(works[root].dtype, graph.operators[root].kind, executor.device)

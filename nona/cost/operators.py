@@ -58,9 +58,23 @@ def _counted(
     return tuple(works)
 
 
-def body_run(operator: Operator, options: CostOptions) -> ModelGraph:
-    """The one of the operator's bodies that counts: that with the most work."""
-    return max(operator.bodies, key=lambda body: _sum(_counted(body, options, Counter(), Counter())).flops)
+@dataclass(frozen=True, slots=True)
+class CountedBody:
+    """A body of an operator with the work of its operators, and how many of each kind have none known."""
+
+    graph: ModelGraph
+    works: tuple[OperatorWork, ...]
+    unknown: Counter[str]
+    shapeless: Counter[str]
+
+
+def heaviest_body(operator: Operator, options: CostOptions) -> CountedBody:
+    """Count every body of an operator once; return the one with the most work."""
+    bodies = []
+    for graph in operator.bodies:
+        unknown, shapeless = Counter[str](), Counter[str]()
+        bodies.append(CountedBody(graph, _counted(graph, options, unknown, shapeless), unknown, shapeless))
+    return max(bodies, key=lambda body: _sum(body.works).flops)
 
 
 def _inside(
@@ -68,10 +82,11 @@ def _inside(
 ) -> tuple[Work, Launch, bool]:
     if operator.turns == 0:
         return Work(), "view", True
-    one = replace(options, batch=1)
-    works = _counted(body_run(operator, one), one, unknown, shapeless)
-    counted = operator.turns is not None and all(w.known for w in works)
-    return _sum(works, 1 if operator.turns is None else operator.turns), "kernel", counted
+    body = heaviest_body(operator, replace(options, batch=1))
+    unknown.update(body.unknown)
+    shapeless.update(body.shapeless)
+    counted = operator.turns is not None and all(w.known for w in body.works)
+    return _sum(body.works, 1 if operator.turns is None else operator.turns), "kernel", counted
 
 
 def _sum(works: Sequence[OperatorWork], turns: int = 1) -> Work:

@@ -37,8 +37,12 @@ class Stream(Protocol):
         """At most so many bytes; none at its end."""
 
 
-class Cut(GraphError):  # noqa: N818 (it says what happened)
+class _CutError(Exception):
     """The bytes are no ONNX file, or end too early."""
+
+
+class _TooMuchError(Exception):
+    """More is kept than a file may have."""
 
 
 def without_weights(stream: Stream, length: int, filename: str) -> bytes:
@@ -49,18 +53,17 @@ def without_weights(stream: Stream, length: int, filename: str) -> bytes:
     GraphError
         When it is no ONNX file, was cut short, or has too much in it besides.
     """
-    reading = _Reading(stream, length)
+    where = f"File {quote(filename)}"
     try:
-        kept = _message(reading, length, "ModelProto", 0)
-    except Cut:
+        return _message(_Reading(stream, length), length, "ModelProto", 0)
+    except _CutError:
         raise GraphError(
-            f"File {quote(filename)}: it is not an ONNX model, or it was cut short; export or copy it again."
+            f"{where}: it is not an ONNX model, or it was cut short; export or copy it again."
         ) from None
-    if reading.kept > MAX_BYTES:
+    except _TooMuchError:
         raise GraphError(
-            f"File {quote(filename)}: without its weights it has over {MAX_BYTES:,} bytes; make it smaller."
-        )
-    return kept
+            f"{where}: without its weights it has over {MAX_BYTES:,} bytes; make it smaller."
+        ) from None
 
 
 class _Reading:
@@ -71,25 +74,27 @@ class _Reading:
 
     def take(self, size: int) -> bytes:
         self.kept += size
-        if size > self.left or self.kept > 2 * MAX_BYTES:
-            raise Cut("cut")
+        if size > self.left:
+            raise _CutError
+        if self.kept > MAX_BYTES:
+            raise _TooMuchError
         parts = b""
         while len(parts) < size:
             piece = self._stream.read(size - len(parts))
             if not piece:
-                raise Cut("cut")
+                raise _CutError
             parts += piece
         self.left -= size
         return parts
 
     def skip(self, size: int) -> None:
         if size > self.left:
-            raise Cut("cut")
+            raise _CutError
         self.left -= size
         while size > 0:
             piece = self._stream.read(min(size, 1 << 20))
             if not piece:
-                raise Cut("cut")
+                raise _CutError
             size -= len(piece)
 
     def number(self) -> tuple[int, bytes]:
@@ -101,7 +106,7 @@ class _Reading:
             value |= (byte[0] & 0x7F) << shift
             if byte[0] < 0x80:
                 return value, raw
-        raise Cut("cut")
+        raise _CutError
 
 
 _DEEPEST = 100  # as protobuf itself
@@ -109,7 +114,7 @@ _DEEPEST = 100  # as protobuf itself
 
 def _message(reading: _Reading, length: int, kind: str, depth: int) -> bytes:
     if depth > _DEEPEST:
-        raise Cut("cut")
+        raise _CutError
     end, kept, dropped = reading.left - length, [], False
     while reading.left > end:
         tag, raw = reading.number()
@@ -131,10 +136,10 @@ def _message(reading: _Reading, length: int, kind: str, depth: int) -> bytes:
             else:
                 raw += sized + reading.take(size)
         else:
-            raise Cut("cut")
+            raise _CutError
         kept.append(raw)
     if reading.left < end:
-        raise Cut("cut")
+        raise _CutError
     return b"".join(kept) + (_ELSEWHERE if dropped else b"")
 
 

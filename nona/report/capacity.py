@@ -211,7 +211,7 @@ def _known(count: ServerCount) -> str:
     if count.miss is None:
         return "no steady state"
     miss, half = format_number(100 * count.miss), format_number(200 * count.error, 2)
-    if 0 < count.miss < 2 * count.error or (count.miss == 0 and count.error > 0):
+    if count.miss < 2 * count.error:
         return f"{miss} % (0 % to {format_number(100 * count.miss + 200 * count.error, 2)} %)"
     return f"{miss} % ± {half} %"
 

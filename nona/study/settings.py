@@ -7,7 +7,7 @@ from dataclasses import Field, field, fields
 from typing import Any
 
 from nona.errors import SimulationError
-from nona.units import quantity_text
+from nona.units import Dimension, quantity_text
 
 
 def choice(default: Any, text: str, **words: Any) -> Any:
@@ -58,12 +58,11 @@ def command_line(study: str, settings: Any) -> str:
         if value == one.default:
             continue
         for part in value if isinstance(value, tuple) else (value,):
-            text = (
-                quantity_text(part, dimension)
-                if dimension
-                else f"{part:g}"
-                if isinstance(part, float)
-                else part
-            )
-            words += [option_name(one)] if part is True else [option_name(one), str(text)]
+            words += [option_name(one)] if part is True else [option_name(one), _text(part, dimension)]
     return shlex.join(words)
+
+
+def _text(value: Any, dimension: Dimension | None) -> str:
+    if dimension:
+        return str(quantity_text(value, dimension))
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -388,6 +388,8 @@ def _runs(
     stopped = _short_runs(runner, certain, options, spec.replications)
     runner = replace(runner, chosen=[(s, p) for s, p in runner.chosen if s.name not in stopped])
     warmup = _with_stopped_warmup(_find_warmup(runner, spec, options), spec.jobs, stopped)
+    if stopped:
+        take(stopped, warmup)
     if not runner.chosen:
         return warmup, stopped, None
     ended: dict[str, dict[int, Records]] = {s.name: {} for s, _ in runner.chosen}
