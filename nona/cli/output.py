@@ -6,10 +6,9 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from nona.cli.declared import Printing, load
+from nona.cli.declared import Printing
 
 if TYPE_CHECKING:
     from nona.results.document import Document
@@ -19,29 +18,23 @@ if TYPE_CHECKING:
 D = TypeVar("D", bound="Document")
 
 
-def json_beside(prepared: Study) -> dict[str, object]:
-    """Return the notes of a JSON result: warnings of the models, shares that are not counted."""
+def warn_of_models(prepared: Study) -> dict[str, object]:
+    """Print what of each model is not counted, and of whole files that all is, to standard error.
+
+    Returns what a JSON result says of it: ``warnings``, and the share by model as ``uncounted``.
+    """
     from nona.report.times import model_warnings, uncounted_shares
-    from nona.study.outcome import model_facts
-
-    facts = model_facts(prepared)
-    parts = {"warnings": model_warnings(facts), "uncounted": uncounted_shares(facts)}
-    return {key: part for key, part in parts.items() if part}
-
-
-def told_of_models(prepared: Study) -> dict[str, object]:
-    """Say on standard error what of each model is counted; what JSON says of it (:func:`json_beside`)."""
     from nona.sources.lookup import is_file
     from nona.study.outcome import model_facts
 
-    beside = json_beside(prepared)
-    for line in cast(list[str], beside.get("warnings", [])):
+    models = model_facts(prepared)
+    warnings, uncounted = model_warnings(models), uncounted_shares(models)
+    for line in warnings:
         print(f"warning: {line}", file=sys.stderr)
-    rows = zip(prepared.scenario.workload, model_facts(prepared).items(), strict=True)
-    for row, (name, facts) in rows:
+    for row, (name, facts) in zip(prepared.scenario.workload, models.items(), strict=True):
         if is_file(prepared.scenario, row.model) and not (facts.warnings or facts.uncounted):
             print(f"{name}: all {facts.with_work:,} kernels are counted, none is unknown", file=sys.stderr)
-    return beside
+    return ({"warnings": warnings} if warnings else {}) | ({"uncounted": uncounted} if uncounted else {})
 
 
 def warn_of_schedulers(prepared: Study) -> None:
@@ -61,29 +54,8 @@ def emit(
     arguments: Printing, report: D, text: Callable[[D], str], beside: Mapping[str, object] | None = None
 ) -> None:
     """Print a result to standard output; ``beside`` its own fields in JSON."""
-    show(arguments.json, report, text, beside)
-
-
-def show(
-    in_json: bool, report: D, text: Callable[[D], str], beside: Mapping[str, object] | None = None
-) -> None:
-    """Print the report, as :func:`emit` does."""
     whole = {**report.to_json(), **(beside or {})}
-    print(json.dumps(whole, allow_nan=False) if in_json else text(report))
-
-
-def write_study(result: Document, rows: str, html: str, csv: Path | None, html_file: Path | None) -> None:
-    """Write a study's files where they were asked for; ``rows`` and ``html`` are places of their makers."""
-    from nona.study.exports import write_text
-
-    if csv is not None:
-        import pandas as pd
-
-        from nona.report.files import csv_bytes
-
-        write_text(csv, csv_bytes(pd.DataFrame(load(rows)(result))).decode())
-    if html_file is not None:
-        write_text(html_file, load(html)(result))
+    print(json.dumps(whole, allow_nan=False) if arguments.json else text(report))
 
 
 EVERY_S = 0.1  # a line with the same text is rewritten no more often

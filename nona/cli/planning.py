@@ -10,7 +10,7 @@ from pathlib import Path
 from click.exceptions import Exit
 
 from nona.cli.commands.planning import CapacityOptions, PlanOptions
-from nona.cli.output import ProgressLine, emit, json_beside, told_of_models, warn_of_interrupt
+from nona.cli.output import ProgressLine, emit, warn_of_interrupt, warn_of_models
 from nona.cli.saved import save_item
 from nona.errors import NonaError, SimulationError
 from nona.foreign.files import MOST_BUNDLE_BYTES, read_file
@@ -52,7 +52,7 @@ def capacity(arguments: CapacityOptions, scenario: Scenario, sources: Sources) -
     own = scenario.cluster.servers[arguments.group].gpu
     prepared = prepare(scenario, sources)
     check_counted(prepared)
-    beside = told_of_models(prepared)
+    beside = warn_of_models(prepared)
     asked = [
         (gpu, scheduler)
         for gpu in dict.fromkeys(arguments.gpu or [own])
@@ -137,7 +137,7 @@ def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
     scenario, sources = _asked(arguments, scenario, sources)
     prepared = prepare(scenario, sources)
     check_counted(prepared)
-    told_of_models(prepared)
+    beside = warn_of_models(prepared)
     line = ProgressLine(quiet=arguments.json)
     last: list[PlanReport] = []
 
@@ -152,22 +152,28 @@ def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
         if not last:
             raise
         warn_of_interrupt()
-        _write(arguments, last[0], Opened(scenario, sources), prepared)
+        _write(arguments, last[0], Opened(scenario, sources), prepared, beside)
         raise Exit(INTERRUPTED) from None
     except SimulationError as error:  # as when a cluster is lost
         line.end()
         if last and any(option.replications for option in last[0].options):
-            _write(arguments, last[0], Opened(scenario, sources), prepared)
+            _write(arguments, last[0], Opened(scenario, sources), prepared, beside)
             print("warning: not finished; the output is what was known by then", file=sys.stderr)
         raise error
     line.end()
-    _write(arguments, report, Opened(scenario, sources), prepared)
+    _write(arguments, report, Opened(scenario, sources), prepared, beside)
 
 
-def _write(arguments: PlanOptions, report: PlanReport, opened: Opened, prepared: Study) -> None:
+def _write(
+    arguments: PlanOptions,
+    report: PlanReport,
+    opened: Opened,
+    prepared: Study,
+    beside: Mapping[str, object],
+) -> None:
     """Print the plan, then write the files and save it: whatever happens to these, it is there."""
     made_at = now_text()
-    emit(arguments, report, lambda found: plan_text(found, day_of(made_at)), json_beside(prepared))
+    emit(arguments, report, lambda found: plan_text(found, day_of(made_at)), beside)
     if arguments.csv or arguments.parquet:
         import pandas as pd
 

@@ -6,7 +6,7 @@ import sys
 
 from nona.cli.commands.scenarios import BundleOptions, PlaceOptions, SimulateOptions
 from nona.cli.opened import opened
-from nona.cli.output import ProgressLine, emit, told_of_models, warn_of_schedulers
+from nona.cli.output import ProgressLine, emit, warn_of_models, warn_of_schedulers
 from nona.placement.result import Placement
 from nona.report.placements.text import placement_text, response_lines
 from nona.report.simulations.advice import scheduler_advice
@@ -43,7 +43,7 @@ def place(arguments: PlaceOptions) -> None:
     if arguments.objective:
         scenario = with_value(scenario, "objective", arguments.objective)
     prepared = prepare(scenario, sources)
-    beside = told_of_models(prepared)
+    beside = warn_of_models(prepared)
     placement = _solved(arguments, prepared)
     report = full_report(prepared, placement)
     emit(arguments, report, _placement_lines, beside)  # before the file
@@ -79,7 +79,7 @@ def simulate(arguments: SimulateOptions) -> None:
     check_baseline(arguments.baseline, [s.name for s in scenario.schedulers])
     check_places(arguments.records, arguments.html, arguments.trace)
     prepared = prepare(scenario, sources)
-    beside = told_of_models(prepared)
+    beside = warn_of_models(prepared)
     warn_of_schedulers(prepared)
     line = ProgressLine(quiet=arguments.json)
     result = simulation.simulate(

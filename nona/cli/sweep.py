@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from nona.cli.commands.planning import SweepOptions
 from nona.cli.known import check_scheduler
-from nona.cli.output import emit, told_of_models
+from nona.cli.output import emit, warn_of_models
 from nona.cli.serverless import sweep_serverless
 from nona.errors import NonaError
 from nona.report.files import csv_bytes
@@ -37,7 +37,7 @@ def sweep(arguments: SweepOptions, scenario: Scenario, sources: Sources) -> None
     if arguments.seed is not None:
         scenario = with_value(scenario, "seed", arguments.seed)
     settings = _settings(arguments, scenario)
-    beside = told_of_models(prepare(scenario, sources))
+    beside = warn_of_models(prepare(scenario, sources))
     if arguments.second is None and arguments.second_values is None:
         last_curves = _last(
             curves(scenario, settings, sources, engine=arguments.engine, workers=arguments.workers)

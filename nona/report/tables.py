@@ -6,28 +6,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from nona.report.means import mean_text
+from nona.report.means import Show, mean_text
 from nona.report.text import or_dash, share_text, table
 from nona.results.document import Estimate
-from nona.units import format_number, format_time
+from nona.units import format_number
 
 Value = Estimate | float | str | None
 R = TypeVar("R")
 R_contra = TypeVar("R_contra", contravariant=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
-    """How a number of one kind is shown; ``scale`` and ``unit`` are those of the number in files."""
-
-    show: Callable[[float], str]
-    unit: str = ""
-    scale: float = 1.0
-
-
-TIME = Look(format_time, "s")
-SHARE = Look(lambda share: share_text(share, 1), "%", 100.0)
-NUMBER = Look(format_number)
+def share(value: float) -> str:
+    """Format a share in per cent, with one decimal."""
+    return share_text(value, 1)
 
 
 @dataclass(frozen=True)
@@ -36,20 +27,14 @@ class Column(Generic[R_contra]):
 
     heading: str
     of: Callable[[R_contra], Value]
-    look: Look = NUMBER
+    show: Show = format_number
 
     def text(self, row: R_contra) -> str:
         """The value as people read it; a dash where there is none."""
         value = self.of(row)
         if isinstance(value, Estimate):
-            return mean_text(value, self.look.show)
-        return value if isinstance(value, str) else or_dash(value, self.look.show)
-
-    def number(self, row: R_contra) -> float | str | None:
-        """The value in a file, in the look's unit; of an estimate its mean."""
-        value = self.of(row)
-        value = value.mean if isinstance(value, Estimate) else value
-        return value if isinstance(value, str) or value is None else value * self.look.scale
+            return mean_text(value, self.show)
+        return value if isinstance(value, str) else or_dash(value, self.show)
 
 
 @dataclass(frozen=True)

@@ -140,8 +140,9 @@ def test_text_files_and_pages_show_the_same_numbers():
             assert all(text in line for text in row.values())
             assert row.items() <= policy_rows({row["policy"]: outcome})[0].items(), "the page has it so"
             for column in table.columns:
-                number = column.number(outcome)
-                same = column.look.show(number / column.look.scale) if isinstance(number, float) else "–"
+                value = column.of(outcome)
+                number = value.mean if isinstance(value, Estimate) else value
+                same = column.show(number) if isinstance(number, float) else "–"
                 assert isinstance(number, str | int) or row[column.heading].startswith(same)
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import Field, dataclass
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
 
 from nona.cli import known
 from nona.cli.declared import CONTEXT, CSV, ENGINE, HTML, JSON, SHIPPED, WORKERS, Command, group, load, option
+from nona.cli.output import ProgressLine, emit
 from nona.cli.parameters import Decimal, Quantity, Share, Whole
+from nona.study.settings import choices, option_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +142,7 @@ def _option_of(one: Field[Any]) -> click.Parameter:
     text, default = words["text"], None
     if not (one.default is None or isinstance(one.default, bool | tuple)):
         text, default = f"{text} (default {one.default:g})", one.default
-    flags = ("--" + words.get("option", one.name).replace("_", "-"),)
-    spec = option(text, kind, flags=flags, default=default, metavar=words.get("metavar"))
+    spec = option(text, kind, flags=(option_name(one),), default=default, metavar=words.get("metavar"))
     parameter: click.Parameter = spec.parameter(one.name, annotation)
     return parameter
 
@@ -163,18 +165,17 @@ class StudyCommand(Command):
         """The options."""
         if not self._params:
             study = self.study
-            engine = (
-                ENGINE
-                if study.engine == "auto"
-                else option(f"(default: {study.engine})", known.ENGINE, default=study.engine)
+            engine = option(f"(default: {study.engine})", known.ENGINE, default=study.engine)
+            shared = (
+                ("engine", ENGINE if study.engine == "auto" else engine, study.engine),
+                ("csv", CSV, study.rows),
+                ("html", HTML, study.html),
+                ("workers", WORKERS, study.parallel),
             )
-            shared = [("engine", engine)] * bool(study.engine) + [("csv", CSV)] * bool(study.rows)
-            shared += [("html", HTML)] * bool(study.html) + [("workers", WORKERS)] * study.parallel
-            fields = load("nona.study.settings:choices")(load(study.settings))
-            made = [_option_of(one) for one in fields]
-            made += [spec.parameter(name, "") for name, spec in shared]
-            made += [spec.parameter(name, "bool") for name, spec in (("shipped", SHIPPED), ("json", JSON))]
-            self._params = self.with_force(made)
+            parameters = [_option_of(one) for one in choices(load(study.settings))]
+            parameters += [spec.parameter(name, "") for name, spec, wanted in shared if wanted]
+            parameters += [SHIPPED.parameter("shipped", "bool"), JSON.parameter("json", "bool")]
+            self._params = self.with_force(parameters)
         return self._params
 
     @params.setter
@@ -182,24 +183,37 @@ class StudyCommand(Command):
         """Click gives an empty list before they are known."""
 
     def _run(self, **given: Any) -> None:
-        study, files = self.study, {name: given.pop(name, None) for name in ("csv", "html")}
-        load("nona.study.exports:check_places")(*files.values())
+        from nona.study.exports import check_places
+
+        study, csv, html = self.study, given.pop("csv", None), given.pop("html", None)
+        check_places(csv, html)
         how = {name: given.pop(name) for name in ("engine", "workers") if name in given}
-        shipped, in_json = given.pop("shipped"), given.pop("json")
+        shipped, printing = given.pop("shipped"), SimpleNamespace(json=given.pop("json"))
         if shipped:
             result = load(study.shipped)()
         else:
-            wanted = {name: value for name, value in given.items() if value != ()}
-            result = load(study.run)(load(study.settings)(**wanted), on_progress=_tell, **how)
-            if sys.stderr.isatty():
-                print(file=sys.stderr)  # the line of progress ends
-        load("nona.cli.output:show")(in_json, result, load(study.text))  # whatever happens to the files
-        load("nona.cli.output:write_study")(result, study.rows, study.html, *files.values())
+            wanted, line = {name: value for name, value in given.items() if value != ()}, ProgressLine()
+            result = load(study.run)(
+                load(study.settings)(**wanted),
+                on_progress=lambda fraction, text: line.tell(text, fraction),
+                **how,
+            )
+            line.end()
+        emit(printing, result, load(study.text))  # before the files: whatever happens to them, it is there
+        _write_files(study, result, csv, html)
 
 
-def _tell(fraction: float, text: str) -> None:
-    if sys.stderr.isatty():
-        print(f"\r{fraction:6.1%}  {text:<40}", end="", file=sys.stderr, flush=True)
+def _write_files(study: Study, result: Any, csv: Path | None, html: Path | None) -> None:
+    from nona.study.exports import write_text
+
+    if csv is not None:
+        import pandas as pd
+
+        from nona.report.files import csv_bytes
+
+        write_text(csv, csv_bytes(pd.DataFrame(load(study.rows)(result))).decode())
+    if html is not None:
+        write_text(html, load(study.html)(result))
 
 
 study = group("study", "run or show a shipped study, e.g. the paper's evaluation", "STUDY")

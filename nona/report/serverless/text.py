@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic
 
 from nona.report.serverless.findings import PER, dollars, pareto_title
-from nona.report.tables import SHARE, TIME, Column, Look, R, Table
+from nona.report.tables import Column, R, Table, share
 from nona.report.text import or_dash, share_text, table, time_text
 from nona.results.serverless import (
     ApplicationOutcome,
@@ -23,33 +23,33 @@ from nona.results.serverless import (
     StandingOutcome,
     TransferOutcome,
 )
+from nona.units import format_time
 
-MONEY = Look(dollars, f"$ per {PER:,}", PER)
 TRANSFERS = Table[TransferOutcome](
     "policy",
     (
-        Column("mean transfer", lambda used: used.mean_s, TIME),
-        Column("of it waiting", lambda used: used.wait_s, TIME),
-        Column("core", lambda used: used.core_utilization, SHARE),
+        Column("mean transfer", lambda used: used.mean_s, format_time),
+        Column("of it waiting", lambda used: used.wait_s, format_time),
+        Column("core", lambda used: used.core_utilization, share),
         Column("busiest link", lambda used: used.busiest_link),
-        Column("its use", lambda used: used.busiest_utilization, SHARE),
+        Column("its use", lambda used: used.busiest_utilization, share),
     ),
 )
 CONTAINERS = Table[ContainerOutcome](
     "policy",
     (
-        Column(f"executing, $ per {PER:,}", lambda of: of.executing_per_call_usd, MONEY),
-        Column(f"idle, $ per {PER:,}", lambda of: of.idle_per_call_usd, MONEY),
-        Column("time busy", lambda of: of.busy, SHARE),
-        Column("time idle", lambda of: of.idle, SHARE),
-        Column("time starting", lambda of: of.starting, SHARE),
+        Column(f"executing, $ per {PER:,}", lambda of: of.executing_per_call_usd, dollars),
+        Column(f"idle, $ per {PER:,}", lambda of: of.idle_per_call_usd, dollars),
+        Column("time busy", lambda of: of.busy, share),
+        Column("time idle", lambda of: of.idle, share),
+        Column("time starting", lambda of: of.starting, share),
     ),
 )
 MEMORY = Table[MemoryOutcome](
     "policy",
     (
-        Column("memory held", lambda of: of.mean, SHARE),
-        Column("at most on a node", lambda of: of.most, SHARE),
+        Column("memory held", lambda of: of.mean, share),
+        Column("at most on a node", lambda of: of.most, share),
         Column("evictions a batch", lambda of: of.evictions),
     ),
 )
@@ -58,8 +58,8 @@ STANDING = Table[StandingOutcome](
     (
         Column("instances", lambda of: of.instances),
         Column("starts", lambda of: of.starts),
-        Column("busy", lambda of: of.busy_share, SHARE),
-        Column("idle", lambda of: of.idle_share, SHARE),
+        Column("busy", lambda of: of.busy_share, share),
+        Column("idle", lambda of: of.idle_share, share),
     ),
 )
 
@@ -92,14 +92,14 @@ PARTS: tuple[Part[Any], ...] = (
 CALLS = Table[Outcome](
     "policy",
     (
-        Column("SLOs kept", lambda p: p.slo_hit_rate, SHARE),
-        Column(f"$ per {PER:,} calls", lambda p: p.cost_per_call_usd, MONEY),
-        Column(f"$ per {PER:,} hits", lambda p: p.cost_per_hit_usd, MONEY),
-        Column("mean latency", lambda p: p.latency_s.mean, TIME),
-        Column("p95", lambda p: p.latency_s.p95, TIME),
-        Column("p99", lambda p: p.latency_s.p99, TIME),
-        Column("misses", lambda p: p.configuration_miss_rate, SHARE),
-        Column("cold starts", lambda p: p.cold_start_rate, SHARE),
+        Column("SLOs kept", lambda p: p.slo_hit_rate, share),
+        Column(f"$ per {PER:,} calls", lambda p: p.cost_per_call_usd, dollars),
+        Column(f"$ per {PER:,} hits", lambda p: p.cost_per_hit_usd, dollars),
+        Column("mean latency", lambda p: p.latency_s.mean, format_time),
+        Column("p95", lambda p: p.latency_s.p95, format_time),
+        Column("p99", lambda p: p.latency_s.p99, format_time),
+        Column("misses", lambda p: p.configuration_miss_rate, share),
+        Column("cold starts", lambda p: p.cold_start_rate, share),
         Column("mean batch", lambda p: p.mean_batch),
         Column("state", lambda p: p.state),
     ),
@@ -107,14 +107,14 @@ CALLS = Table[Outcome](
 PLATFORM = Table[PolicyOutcome](
     "policy",
     (
-        Column("mean search", lambda p: p.search_s.mean, TIME),
-        Column("search p99", lambda p: p.search_s.p99, TIME),
+        Column("mean search", lambda p: p.search_s.mean, format_time),
+        Column("search p99", lambda p: p.search_s.p99, format_time),
         Column("steps", lambda p: p.steps_mean),
-        Column("local inputs", lambda p: p.locality, SHARE),
-        Column("vCPUs held", lambda p: p.utilization.vcpu, SHARE),
-        Column("vGPUs held", lambda p: p.utilization.vgpu, SHARE),
+        Column("local inputs", lambda p: p.locality, share),
+        Column("vCPUs held", lambda p: p.utilization.vcpu, share),
+        Column("vGPUs held", lambda p: p.utilization.vgpu, share),
         Column("stranded vGPUs", lambda p: p.stranded_vgpus),
-        Column("forced", lambda p: p.forced, SHARE),
+        Column("forced", lambda p: p.forced, share),
         Column("rechecks", lambda p: p.rechecks),
         Column("in flight", lambda p: p.calls.in_flight),
         Column("dropped", lambda p: p.calls.dropped),
