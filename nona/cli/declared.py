@@ -186,21 +186,27 @@ def command(name: str, summary: str, work: str, *, opens: bool = False) -> Calla
     """Declare a command whose values are the fields of the class below.
 
     ``work`` is the place of the function that gets them; ``opens``: it gets the scenario and its files too.
-    The command is found as ``made_by(class)``.
+    The command is found as ``made_by(class)``. Fields of another command's class are inherited.
     """
 
     def declared(kind: type[K]) -> type[K]:
-        specs = {key: vars(kind)[key] for key in kind.__annotations__}
-        for key in specs:
+        inherited = _PARAMETERS.get(kind.__base__ or object, {})
+        own = {
+            key: (vars(kind)[key], kind.__annotations__[key]) for key in vars(kind).get("__annotations__", ())
+        }
+        specs = {key: spec for key, spec in inherited.items() if key not in LAST} | own
+        specs |= {key: inherited[key] for key in LAST if key in inherited}
+        for key in own:
             delattr(kind, key)
         values = dataclass(frozen=True, kw_only=True)(kind)
+        _PARAMETERS[values] = specs
 
         def run(**given: Any) -> None:
             taken: Any = values(**given)
             load(work)(taken, *(load("nona.cli.opened:opened")(taken.scenario) if opens else ()))
 
         parameters = Command.with_force(
-            [spec.parameter(key, kind.__annotations__[key]) for key, spec in specs.items()]
+            [spec.parameter(key, annotation) for key, (spec, annotation) in specs.items()]
         )
         _COMMANDS[values] = Command(
             name, params=parameters, callback=run, help=summary, short_help=summary, context_settings=CONTEXT
@@ -210,6 +216,8 @@ def command(name: str, summary: str, work: str, *, opens: bool = False) -> Calla
     return declared
 
 
+LAST = ("store", "json")  # the options that stand after those that a class adds to its base
+_PARAMETERS: dict[type, dict[str, tuple[Spec, str]]] = {}
 _COMMANDS: dict[type, Command] = {}
 
 

@@ -65,7 +65,7 @@ def measure(arguments: MeasureOptions) -> None:
         raise NonaError("nona measure writes a file; give --output, or --batches with --export-profile.")
 
 
-def _prepare_model(arguments: ModelOptions | ContractOptions, rule: str = DEFAULT_RULE) -> PreparedModel:
+def _prepare_model(arguments: ModelOptions, rule: str = DEFAULT_RULE) -> PreparedModel:
     graph = Sources(Path()).model(arguments.model, dict(arguments.symbol))
     options = CostOptions(arguments.stack, arguments.precision, arguments.batch)
     return prepare_model(graph, (executor_class(arguments.device),), options, rule)

@@ -43,15 +43,9 @@ class ModelOptions:
 
 
 @command("contract", "contract a model into tasks and cut it into sub-graphs", "nona.cli.models:contract")
-class ContractOptions:
+class ContractOptions(ModelOptions):
     """``nona contract``."""
 
-    model: str = MODEL
-    device: str = DEVICE
-    stack: str = STACK
-    precision: CostPrecision = PRECISION
-    batch: int = BATCH
-    symbol: tuple[tuple[str, int], ...] = SYMBOL
     rule: str = option(
         "cost-aware: the default rule poset, and it prints which tasks stay together and why",
         known.RULE,
@@ -79,7 +73,6 @@ class ContractOptions:
         default=0.0,
         metavar="X",
     )
-    json: bool = JSON
 
 
 @command(

@@ -30,33 +30,24 @@ class SavedItemOptions:
 
 
 @command("rename", "give an item another name", "nona.cli.saved:rename")
-class SavedNameOptions:
+class SavedNameOptions(SavedItemOptions):
     """``nona saved rename``."""
 
-    item: str = argument()
     name: str = argument()
-    store: Path | None = STORE
-    json: bool = JSON
 
 
 @command("note", "give an item another note", "nona.cli.saved:note")
-class SavedNoteOptions:
+class SavedNoteOptions(SavedItemOptions):
     """``nona saved note``."""
 
-    item: str = argument()
     note: str = argument()
-    store: Path | None = STORE
-    json: bool = JSON
 
 
 @command("duplicate", "copy an item", "nona.cli.saved:duplicate")
-class SavedCopyOptions:
+class SavedCopyOptions(SavedItemOptions):
     """``nona saved duplicate``."""
 
-    item: str = argument()
     name: str = option("name of the copy (default: that of the item, with (copy))", default="")
-    store: Path | None = STORE
-    json: bool = JSON
 
 
 @command("delete", "delete items; each can be restored for a day", "nona.cli.saved:delete")
@@ -73,12 +64,8 @@ class SavedItemsOptions:
     "restore an item deleted less than a day ago; ITEM is its whole identifier",
     "nona.cli.saved:restore",
 )
-class SavedRestoreOptions:
+class SavedRestoreOptions(SavedItemOptions):
     """``nona saved restore``."""
-
-    item: str = argument()
-    store: Path | None = STORE
-    json: bool = JSON
 
 
 @command(
@@ -86,26 +73,19 @@ class SavedRestoreOptions:
     "two to four items side by side; the first is what the others are compared with",
     "nona.cli.saved:compare",
 )
-class SavedCompareOptions:
+class SavedCompareOptions(SavedItemsOptions):
     """``nona saved compare``."""
-
-    items: tuple[str, ...] = argument(nargs=-1, metavar="ITEM...")
-    store: Path | None = STORE
-    json: bool = JSON
 
 
 @command(
     "bundle", "write the scenario of an item, with its files, as one .nona.zip file", "nona.cli.saved:bundle"
 )
-class SavedBundleOptions:
+class SavedBundleOptions(SavedItemOptions):
     """``nona saved bundle``."""
 
-    item: str = argument()
     output: Path = option(
         "file to write, e.g. x.nona.zip", OUTPUT, required=True, metavar="FILE", flags=("-o", "--output")
     )
-    store: Path | None = STORE
-    json: bool = JSON
 
 
 @command("export", "write items, or all, as one file", "nona.cli.saved:export")
