@@ -14,6 +14,7 @@ LAYERS = (
         *("nona.options", "nona.units", "nona.random_streams"),
     ),
     ("nona.allocation", "nona.results"),
+    ("nona.tables",),
     ("nona.graph", "nona.hardware"),
     ("nona.cost", "nona.gpu_sharing", "nona.planning"),
     ("nona.contraction",),

@@ -23,7 +23,6 @@ from nona.placement.response.times import Response
 from nona.placement.result import Queries
 from nona.placement.sampled.moves import blend
 from nona.report.studies.prediction_map import BOUNDS, error
-from nona.report.text import share_text
 from nona.results.placement import ResponseReport
 from nona.results.studies import Comparison, MapAbout, MapPoint, PredictionMap
 from nona.scenario.file import load_scenario
@@ -41,6 +40,7 @@ from nona.study.settings import check_least, choice, command_line
 from nona.study.shipped import now_text, rounded_result, shipped_map
 from nona.study.sweep_numbers import with_value
 from nona.system import Arrivals, QueryClass, Stream, System
+from nona.tables.formats import share_text
 
 SCENARIOS = (
     "slides_example",

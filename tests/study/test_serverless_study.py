@@ -8,7 +8,6 @@ from nona.experiments.workers import kept_pool
 from nona.report.studies import serverless_claims, serverless_text
 from nona.report.studies.serverless_tables import claim_rows, sensitivity_rows, setting_rows
 from nona.report.studies.serverless_text import gaps
-from nona.report.text import share_text
 from nona.results.serverless_study import Cell
 from nona.scenario.file import load_scenario
 from nona.serverless.engine.options import RunOptions
@@ -22,6 +21,7 @@ from nona.study.serverless.study import POLICIES, SETTINGS, measured_searches, s
 from nona.study.serverless.study_parts import ALTERNATIVES, BUSY, PROFILE_SETS
 from nona.study.serverless.tasks import Task, run_tasks
 from nona.study.shipped import shipped_serverless
+from nona.tables.formats import share_text
 from nona.units import format_time
 
 ROOT = Path(__file__).resolve().parents[2]
