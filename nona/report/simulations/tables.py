@@ -89,7 +89,7 @@ FIGURES = Table[_Row](
         Column("model", lambda r: r.model),
         Column("state", lambda r: r.whole.state),
         Column("mean JCT", lambda r: r.jct, TIME, "jct", interval=True, decides=True),
-        Column("predicted", lambda r: r.predicted, TIME, decides=True),
+        Column("predicted", lambda r: r.predicted, TIME),
         Column("mean JCT before", lambda r: r.before, TIME, "before", decides=True, optional=True),
         *map(_percentile, PERCENTILES),
         Column("withheld", lambda r: next((v.withheld for v in r.percentiles.values() if v.withheld), None)),
@@ -275,9 +275,9 @@ VERDICTS = {
 DIFFERENCES = Table[Difference](
     "scheduler",
     (
+        Column("verdict", lambda d: VERDICTS.get(d.verdict, d.verdict), decides=True),
         Column("JCT difference", lambda d: d.jct_s, TIME, interval=True, decides=True),
         Column("change", lambda d: d.relative, CHANGE, decides=True),
-        Column("verdict", lambda d: VERDICTS.get(d.verdict, d.verdict), decides=True),
         # how many times as many replications unpaired runs would need for the same interval
         Column("pairing saves", lambda d: d.variance_reduction, FACTOR),
         Column("correlation", lambda d: d.correlation, Kind("{:.3f}".format)),
