@@ -89,7 +89,7 @@ FIGURES = Table[_Row](
         Column("model", lambda r: r.model),
         Column("state", lambda r: r.whole.state),
         Column("mean JCT", lambda r: r.jct, TIME, "jct", interval=True, decides=True),
-        Column("predicted", lambda r: r.predicted, TIME),
+        Column("predicted", lambda r: r.predicted, TIME, decides=True),
         Column("mean JCT before", lambda r: r.before, TIME, "before", decides=True, optional=True),
         *map(_percentile, PERCENTILES),
         Column("withheld", lambda r: next((v.withheld for v in r.percentiles.values() if v.withheld), None)),
