@@ -48,7 +48,6 @@ from nona.study.training.run import (
     checkpoint_report,
     chosen_policies,
     compare_switches,
-    report_of,
     simulate_training_scenario,
 )
 from nona.training import generated_jobs as generator
@@ -117,7 +116,7 @@ def simulate(arguments: SimulateTrainingOptions, scenario: Scenario, sources: So
         on_progress=told if line.shown else None,
     )
     line.end()
-    report = report_of(result)
+    report = result.report
     for name, policy in report.policies.items():
         for warning in policy.warnings:
             print(f"warning: {name}: {warning}", file=sys.stderr)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from nona.options import Option
 from nona.results.document import About, Document, Figure
-from nona.results.training import JctSummary
+from nona.results.training import JctSummary, Report
 
 
 class ElasticJobOutcome(Document):
@@ -50,6 +50,21 @@ class ElasticOutcome(Document):
     replications: int
     jobs: tuple[ElasticJobOutcome, ...]
 
+    @property
+    def measured(self) -> tuple[ElasticJobOutcome, ...]:
+        """All jobs."""
+        return self.jobs
+
+    @property
+    def rhos(self) -> list[float]:
+        """Of the jobs whose speed on an equal share is known."""
+        return [job.rho for job in self.jobs if job.rho is not None]
+
+    @property
+    def worst_rho(self) -> float | None:
+        """The worst of the first replication."""
+        return max(self.rhos, default=None)
+
 
 class ElasticLink(Document):
     """The link between nodes: bytes/s; ``background``: utilisation by others, in messages of a mean size."""
@@ -83,14 +98,8 @@ class ElasticSetting(Document):
     options: Mapping[str, Mapping[str, Option]]
 
 
-class ElasticReport(Document):
-    """All policies on one workload; ``checks``: whether each self-check held in every run."""
-
-    policies: Mapping[str, ElasticOutcome]
-    checks: Mapping[str, bool]
-    failed_checks: tuple[str, ...]
-    seconds: float
-    setting: ElasticSetting
+class ElasticReport(Report[ElasticOutcome, ElasticSetting]):
+    """The report on elastic jobs."""
 
 
 class ElasticPoint(Document):

@@ -1,8 +1,9 @@
-"""Results on training clusters: allocations, reports, what the page shows."""
+"""Results of training, in rounds and elastic: outcomes of policies, reports, what the page shows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Generic, Protocol, TypeVar
 
 from nona.options import Option
 from nona.results.document import About, Document, Estimate, Figure, Interval
@@ -76,6 +77,42 @@ class JctSummary(Document):
     p99: Figure
 
 
+class JobResult(Protocol):
+    """A job of the first replication under a policy; times in seconds."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def jct_s(self) -> float | None: ...
+    @property
+    def rho(self) -> float | None: ...
+
+
+class PolicyResult(Protocol):
+    """A policy's figures that both engines have; ``measured`` are the jobs that they are of."""
+
+    @property
+    def jct_s(self) -> JctSummary: ...
+    @property
+    def measured(self) -> Sequence[JobResult]: ...
+    @property
+    def worst_rho(self) -> float | None: ...
+
+
+P = TypeVar("P")
+S = TypeVar("S")
+
+
+class Report(Document, Generic[P, S]):
+    """All policies of one simulation; ``checks``: whether each self-check held in every run."""
+
+    policies: Mapping[str, P]
+    checks: Mapping[str, bool]
+    failed_checks: tuple[str, ...]
+    seconds: float
+    setting: S
+
+
 class RhoSummary(Document):
     """Finish-time fairness: JCT over the JCT on an equal share of the cluster."""
 
@@ -139,6 +176,11 @@ class PolicyOutcome(Document):
         """The measured jobs of the first replication."""
         return [job for job in self.jobs if job.measured]
 
+    @property
+    def worst_rho(self) -> float | None:
+        """The worst of all replications."""
+        return self.rho.worst
+
 
 class TrainingSetting(Document):
     """Setting of a run; ``modelled``: types of GPU whose rates are carried over from another type."""
@@ -157,14 +199,8 @@ class TrainingSetting(Document):
     modelled: tuple[str, ...] = ()
 
 
-class TrainingReport(Document):
-    """All policies of one simulation; ``checks``: whether each self-check held in every run."""
-
-    policies: Mapping[str, PolicyOutcome]
-    checks: Mapping[str, bool]
-    failed_checks: tuple[str, ...]
-    seconds: float
-    setting: TrainingSetting
+class TrainingReport(Report[PolicyOutcome, TrainingSetting]):
+    """The report on jobs in rounds."""
 
 
 class CountedJobOutcome(Document):

@@ -1,127 +1,137 @@
-"""Measures of a run, and of a policy over its replications.
-
-Job figures are over the measured training jobs; a job that is not complete when the run stops has no
-completion time.
-"""
+"""Figures of a run, and of a policy over its replications; those shared by both engines come first."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nona.allocation.problem import Floats
-from nona.simulation.intervals import Interval, mean_interval, percentile
+from nona.results.document import Document
+from nona.results.training import ExtensionFindings, JctSummary, JobOutcome, PolicyOutcome, RhoSummary
+from nona.simulation.intervals import mean_interval, percentile, without_nan
+from nona.simulation.records import Check
 from nona.training.records import TrainingRecords, spans_of
 from nona.training.system import TrainingSystem
 
 HOUR_S = 3600.0
-PERCENTILES = (50, 95, 99)
-Mask = NDArray[np.bool_]
+D = TypeVar("D", bound=Document)
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Measures:
-    """Figures of one run, NaN where there is none.
+class Run(Generic[D, R]):
+    """One replication of a policy; records are kept of the first one only."""
 
-    Attributes
-    ----------
-    measured
-        (M,) which jobs count: training jobs within the window.
-    jct_s, rho, cost_usd
-        (M,) of every job: completion − arrival; JCT over the time on an equal share; US dollars of the GPU
-        time that it had (two jobs that share pay half each).
-    slo_s, met
-        (M,) seconds that it has from its admission (NaN: no deadline); whether it was complete by then.
-    makespan_s
-        From the first arrival to the end of the last job.
-    utilization
-        GPU-seconds given / (GPUs · end).
-    total_cost_usd
-        Of the measured jobs.
-    received_error
-        Mean over jobs of Σ_j |received − X·time| / time there.
-    lost_share
-        Steps undone over steps done in all.
+    outcome: D
+    checks: tuple[Check, ...]
+    records: R | None
+
+
+def checked(checks: Mapping[str, Iterable[Check]]) -> tuple[dict[str, bool], tuple[str, ...]]:
+    """Say of each check whether it held under every policy, and in a line each where it did not."""
+    passed: dict[str, bool] = {}
+    failed: dict[str, None] = {}
+    for policy, rows in checks.items():
+        for check in rows:
+            passed[check.name] = passed.get(check.name, True) and check.ok
+            if not check.ok:
+                failed[f"{policy}: {check.name}: {check.detail}"] = None
+    return passed, tuple(failed)
+
+
+def jct_of(jct_s: Floats) -> JctSummary:
+    """The JCTs of one run's jobs, NaN where one is not complete."""
+    p50, p95, p99 = (percentile(jct_s, p) for p in (50, 95, 99))
+    return JctSummary(mean=_mean(jct_s), ci95=None, p50=p50, p95=p95, p99=p99)
+
+
+def mean_of(values: Iterable[float | None]) -> float | None:
+    """The mean of those that are known."""
+    present = [value for value in values if value is not None]
+    return float(np.mean(present)) if present else None
+
+
+def pooled(runs: Sequence[D], jcts: Sequence[JctSummary], means: Iterable[str], **others: object) -> D:
+    """The first outcome with means over all of ``means``, and of JCTs with their interval."""
+    mean = mean_interval([np.nan if jct.mean is None else jct.mean for jct in jcts])
+    jct_s = JctSummary(
+        mean=mean.mean,
+        ci95=(mean.low, mean.high) if np.isfinite(mean.half_width) else None,
+        p50=mean_of(jct.p50 for jct in jcts),
+        p95=mean_of(jct.p95 for jct in jcts),
+        p99=mean_of(jct.p99 for jct in jcts),
+    )
+    update = {name: mean_of(getattr(run, name) for run in runs) for name in means}
+    return runs[0].model_copy(update={"jct_s": jct_s, **update, **others})
+
+
+def measure(
+    system: TrainingSystem,
+    records: TrainingRecords,
+    ideal_jct_s: Floats | None = None,
+    extensions: ExtensionFindings | None = None,
+) -> PolicyOutcome:
+    """The figures of one run, over training jobs within the window.
+
+    ρ is the JCT over the time on an equal share; two jobs that share GPUs pay half each; a deadline counts
+    from a job's admission; utilisation is GPU-seconds given / (GPUs · end); the error of received time is the
+    mean over jobs of Σ_j |received − X·time| / time there.
     """
-
-    measured: Mask
-    jct_s: Floats
-    rho: Floats
-    cost_usd: Floats
-    slo_s: Floats
-    met: Floats
-    makespan_s: float
-    utilization: float
-    total_cost_usd: float
-    slo_hit_rate: float
-    preemptions: float
-    moves: float
-    decisions: int
-    decision_s: float
-    decision_most_s: float
-    worst_gap: float
-    received_error: float
-    lost_share: float
-
-    @property
-    def jcts_s(self) -> Floats:
-        """JCTs of the measured jobs that are complete."""
-        jct_s: Floats = self.jct_s[self.measured]
-        return jct_s[~np.isnan(jct_s)]
-
-    @property
-    def mean_jct_s(self) -> float:
-        """Their mean."""
-        return _mean(self.jct_s[self.measured])
-
-    @property
-    def percentiles_s(self) -> dict[int, float]:
-        """Their percentiles."""
-        return {p: percentile(self.jcts_s, p) for p in PERCENTILES}
-
-
-def _measured_jobs(system: TrainingSystem) -> Mask:
-    """(M,) training jobs within the window."""
     first, last = system.window
     number = np.arange(len(system.jobs))
-    training = np.array([job.kind == "training" for job in system.jobs])
-    measured: Mask = (number >= first) & (number <= last) & training
-    return measured
-
-
-def measure(system: TrainingSystem, records: TrainingRecords) -> Measures:
-    """The figures of one run."""
-    measured = _measured_jobs(system)
+    measured = (number >= first) & (number <= last)
+    measured &= np.array([job.kind == "training" for job in system.jobs])
     jct_s = records.jct_s
     rho = np.divide(jct_s, records.isolated_s, out=np.full(len(jct_s), np.nan), where=records.isolated_s > 0)
-    cost = _cost_usd(system, records)
+    spans = spans_of(records)
+    prices = np.array([system.cluster.prices.get(t, 0.0) for t in system.cluster.types])
+    cost_usd = spans.of_jobs(spans.gpu_s * prices[spans.kind] / HOUR_S, len(system.jobs), split=True)
     slo_s = np.array([np.nan if job.slo_s is None else job.slo_s for job in system.jobs])
     met = np.where(np.isnan(slo_s), np.nan, records.completion_s <= records.admitted_s + slo_s)
-    gpus = sum(system.cluster.gpus.values())
+    gpu_s = sum(system.cluster.gpus.values()) * records.end_s
     done, lost = records.done[measured].sum(), records.lost[measured].sum()
-    own = measured & ~np.isnan(records.admitted_s)
-    return Measures(
-        measured=measured,
-        jct_s=jct_s,
-        rho=rho,
-        cost_usd=cost,
-        slo_s=slo_s,
-        met=met,
+    admitted = measured & ~np.isnan(records.admitted_s)
+    planned, received = shares_of_time(records)
+    return PolicyOutcome(
+        jct_s=jct_of(jct_s[measured]),
         makespan_s=_most(records.completion_s) - float(records.arrival_s[0]),
-        utilization=float(records.booked_s.sum() / (gpus * records.end_s)) if records.end_s else np.nan,
-        total_cost_usd=float(cost[measured].sum()),
-        slo_hit_rate=_mean(met[own]),
+        utilization=float(records.booked_s.sum() / gpu_s) if gpu_s else np.nan,
+        rho=RhoSummary(mean=_mean(rho[measured]), worst=_most(rho[measured])),
+        cost_usd=float(cost_usd[measured].sum()),
+        slo_hit_rate=_mean(met[admitted]),
         preemptions=float(records.preemptions[measured].sum()),
         moves=float(records.moves[measured].sum()),
         decisions=len(records.decision_s),
         decision_s=_mean(records.decision_s),
         decision_most_s=_most(records.decision_s),
         worst_gap=_most(records.gaps),
-        received_error=_mean(_received_errors(records)[own]),
-        lost_share=float(lost / (done + lost)) if done + lost > 0 else 0.0,
+        received_error=_mean(np.abs(planned - received).sum(axis=1)[admitted]),
+        ideal_jct_s=None if ideal_jct_s is None else _mean(ideal_jct_s[measured]),
+        lost_steps_share=float(lost / (done + lost)) if done + lost > 0 else 0.0,
+        warnings=records.warnings,
+        extensions=extensions,
+        jobs=tuple(
+            JobOutcome(
+                name=job.name,
+                model=job.model,
+                kind=job.kind,
+                entity=job.entity,
+                workers=job.workers,
+                measured=bool(measured[n]),
+                arrival_s=job.arrival_s,
+                jct_s=jct_s[n],
+                rho=rho[n],
+                slo_s=job.slo_s,
+                met=None if np.isnan(met[n]) else bool(met[n]),
+                cost_usd=cost_usd[n],
+                preemptions=int(records.preemptions[n]),
+                moves=int(records.moves[n]),
+            )
+            for n, job in enumerate(system.jobs)
+        ),
     )
 
 
@@ -134,65 +144,34 @@ def shares_of_time(records: TrainingRecords) -> tuple[Floats, Floats]:
     return planned, received
 
 
-def _received_errors(records: TrainingRecords) -> Floats:
-    """(M,) Σ_j |received − planned| as shares of the time that a job was there."""
-    planned, received = shares_of_time(records)
-    errors: Floats = np.abs(planned - received).sum(axis=1)
-    return errors
-
-
-def _cost_usd(system: TrainingSystem, records: TrainingRecords) -> Floats:
-    spans = spans_of(records)
-    prices = np.array([system.cluster.prices.get(t, 0.0) for t in system.cluster.types])
-    return spans.of_jobs(spans.gpu_s * prices[spans.kind] / HOUR_S, len(system.jobs), split=True)
-
-
 def _mean(values: Floats) -> float:
-    present = values[~np.isnan(values)]
-    return float(present.mean()) if len(present) else float("nan")
+    present = without_nan(values)
+    return float(present.mean()) if len(present) else np.nan
 
 
 def _most(values: Floats) -> float:
-    present = values[~np.isnan(values)]
-    return float(present.max()) if len(present) else float("nan")
+    return float(without_nan(values).max(initial=-np.inf))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class TrainingSummary:
-    """Means over replications; ``runs`` has the figures of each. ``rho_worst`` is the worst of all."""
-
-    policy: str
-    runs: tuple[Measures, ...]
-    jct_s: Interval
-    percentiles_s: dict[int, float]
-    rho_worst: float
-    warnings: tuple[str, ...]
-
-    def mean(self, of: Callable[[Measures], float]) -> float:
-        """The mean of a figure over the replications that have it; NaN: none has."""
-        values = [value for run in self.runs if not np.isnan(value := of(run))]
-        return float(np.mean(values)) if values else float("nan")
-
-    def most(self, of: Callable[[Measures], float]) -> float:
-        """The largest of a figure over the replications that have it; NaN: none has."""
-        return max((value for run in self.runs if not np.isnan(value := of(run))), default=float("nan"))
+MEANS = (
+    *("makespan_s", "utilization", "cost_usd", "slo_hit_rate", "preemptions", "moves", "decision_s"),
+    *("received_error", "ideal_jct_s", "lost_steps_share"),
+)
 
 
-def summarise(policy: str, runs: Sequence[Measures], warnings: Iterable[str] = ()) -> TrainingSummary:
-    """The summary of a policy's replications, of which there is at least one."""
-    rho = np.concatenate([run.rho[run.measured] for run in runs])
-    return TrainingSummary(
-        policy=policy,
-        runs=tuple(runs),
-        jct_s=mean_interval([run.mean_jct_s for run in runs]),
-        percentiles_s={p: mean_interval([run.percentiles_s[p] for run in runs]).mean for p in PERCENTILES},
-        rho_worst=float(np.nanmax(rho)) if not np.isnan(rho).all() else float("nan"),
-        warnings=tuple(dict.fromkeys(warnings)),
+def pooled_outcome(runs: Sequence[PolicyOutcome]) -> PolicyOutcome:
+    """The outcome of a policy; the worst ρ, gap and longest decision are those of all replications."""
+
+    def most(values: Iterable[float | None]) -> float | None:
+        return max((value for value in values if value is not None), default=None)
+
+    return pooled(
+        runs,
+        [run.jct_s for run in runs],
+        MEANS,
+        rho=RhoSummary(mean=mean_of(run.rho.mean for run in runs), worst=most(run.rho.worst for run in runs)),
+        decisions=round(sum(run.decisions for run in runs) / len(runs)),
+        decision_most_s=most(run.decision_most_s for run in runs),
+        worst_gap=most(run.worst_gap for run in runs),
+        warnings=tuple(dict.fromkeys(warning for run in runs for warning in run.warnings)),
     )
-
-
-def mean_rho(run: Measures) -> float:
-    """Mean ρ of the measured jobs of a run."""
-    rho = run.rho[run.measured]
-    rho = rho[~np.isnan(rho)]
-    return float(rho.mean()) if len(rho) else float("nan")

@@ -7,7 +7,7 @@ the engine added up as it went must agree with them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -114,7 +114,6 @@ class TrainingRecords:
     gaps: Floats
     warnings: tuple[str, ...]
     end_s: float
-    extras: dict[str, float] = field(default_factory=dict)
 
     @property
     def jct_s(self) -> Floats:
@@ -340,12 +339,6 @@ def run_checks(system: TrainingSystem, records: TrainingRecords) -> tuple[Check,
         _causality(records, spans),
         _little(system, records),
     )
-
-
-def checks_of(system: TrainingSystem, runs: Sequence[TrainingRecords]) -> tuple[Check, ...]:
-    """Each check over all replications: it holds if it held in every one; else the first that did not."""
-    rows = [run_checks(system, run) for run in runs]
-    return tuple(next((c for c in same if not c.ok), same[0]) for same in zip(*rows, strict=True))
 
 
 def _steps(system: TrainingSystem, records: TrainingRecords) -> Check:

@@ -1,44 +1,31 @@
 """Replications of several policies, in this process or in several.
 
-A run depends on its system, the policy, its options and the replication's number alone, so what is found is
-the same whatever the number of processes. Records are kept of the first replication only.
+A run depends on its system, the policy, its options and the replication's number alone, so results are the
+same whatever the number of processes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
 
-from nona.allocation.problem import Floats, Policy
+from nona.allocation.problem import Policy
 from nona.allocation.registry import POLICIES, get_policy
 from nona.experiments.pool import Key, check_runs
 from nona.experiments.workers import run_work
 from nona.options import Options
-from nona.results.training import ExtensionFindings
-from nona.simulation.records import Check
+from nona.results.training import PolicyOutcome
 from nona.training.extensions import findings_of, hooks_for
 from nona.training.ideal import ideal_jcts_s
-from nona.training.metrics import Measures, measure
+from nona.training.metrics import Run, measure
 from nona.training.records import TrainingRecords, run_checks
-from nona.training.rounds import OnProgress, RunOptions, TrainingProgress, simulate_training
+from nona.training.rounds import OnProgress, RunOptions, simulate_training
 from nona.training.system import TrainingSystem
 
 DEFAULT = RunOptions()
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class TrainingRun:
-    """Kept results of one run; ``ideal_jct_s`` (M,): with shares of time given exactly, if asked for.
-
-    ``findings``: effects of the system's switches, in the first replication.
-    """
-
-    measures: Measures
-    checks: tuple[Check, ...]
-    warnings: tuple[str, ...]
-    ideal_jct_s: Floats | None
-    records: TrainingRecords | None
-    findings: ExtensionFindings | None = None
+TrainingRun = Run[PolicyOutcome, TrainingRecords]
+Progress = TypeVar("Progress")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +47,11 @@ class TrainingWork:
             run = replace(run, trace_rounds=0)
         hooks = hooks_for(system, key[1])
         records = simulate_training(system, policy, options, run, on_progress, hooks)
-        return TrainingRun(
-            measures=measure(system, records),
+        ideal_jct_s = ideal_jcts_s(system, policy, options, key[1]) if self.ideal else None
+        return Run(
+            outcome=measure(system, records, ideal_jct_s, findings_of(hooks)),
             checks=run_checks(system, records),
-            warnings=records.warnings,
-            ideal_jct_s=ideal_jcts_s(system, policy, options, key[1]) if self.ideal else None,
             records=None if key[1] else records,
-            findings=None if key[1] else findings_of(hooks),
         )
 
 
@@ -79,14 +64,10 @@ def run_policies(
     workers: int = 1,
     on_progress: OnProgress | None = None,
 ) -> dict[str, tuple[TrainingRun, ...]]:
-    """Simulate every policy on every system.
+    """Simulate every policy, each with its options, on every system: that of replication 0, 1, …
 
     Parameters
     ----------
-    systems
-        That of replication 0, 1, …
-    policies
-        Each with its options; names must differ.
     ideal
         Whether the fluid bound is computed beside each run.
     workers
@@ -95,39 +76,30 @@ def run_policies(
         Called in this process as runs report, each with its own fraction.
         :class:`~nona.simulation.run.Cancelled` raised there stops them all, and comes out.
 
-    Returns
-    -------
-    dict
-        Policy's name → its runs in order of replication.
-
     Raises
     ------
     SimulationError
         For a number below 1, no policy, two of one name, or a run whose process is lost again and again.
     """
     check_runs("policy", [policy.name for policy, _ in policies], len(systems), workers)
-    sent = tuple((_sendable(policy), dict(options)) for policy, options in policies)
+    # every process has the registered policies
+    sent = tuple((p.name if POLICIES.get(p.name) is p else p, dict(options)) for p, options in policies)
     work = TrainingWork(tuple(systems), sent, run, ideal, on_progress is not None)
     keys = [(p, r) for r in range(len(systems)) for p in range(len(policies))]
-    runs = run_work(work, keys, _Passed(on_progress), workers)
+    runs = run_work(work, keys, Passed(on_progress), workers)
     return {p.name: tuple(runs[k] for k in keys if k[0] == i) for i, (p, _) in enumerate(policies)}
 
 
-class _Passed:
-    """Passes progress on."""
+class Passed(Generic[Progress]):
+    """Passes progress on, with the place of its run among the policies."""
 
-    def __init__(self, on_progress: OnProgress | None) -> None:
+    def __init__(self, on_progress: Callable[[Progress], None] | None) -> None:
         self._on_progress = on_progress
 
-    def report(self, key: Key, progress: TrainingProgress) -> None:
+    def report(self, key: Key, progress: Any) -> None:
         """A run has come so far."""
         if self._on_progress is not None:
-            self._on_progress(progress)
+            self._on_progress(replace(progress, piece=key[0]))
 
     def repeat(self, key: Key) -> None:
         """A run's process was lost."""
-
-
-def _sendable(policy: Policy) -> Policy | str:
-    """The name of a registered policy, which every process has; another one itself."""
-    return policy.name if POLICIES.get(policy.name) is policy else policy

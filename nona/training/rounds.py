@@ -43,7 +43,7 @@ class RunOptions:
 class TrainingProgress:
     """A run so far: share of the jobs complete, the clock, JCTs since the last report, and who is where.
 
-    ``placed``: (numbers of the jobs, type, GPUs, start, end) of the round.
+    ``placed``: (numbers of the jobs, type, GPUs, start, end) of the round. ``piece``: the policy's place.
     """
 
     policy: str
@@ -54,6 +54,7 @@ class TrainingProgress:
     waiting: int
     jcts_s: tuple[float, ...]
     placed: tuple[tuple[tuple[int, ...], int, tuple[int, ...], float, float], ...]
+    piece: int = 0
 
 
 OnProgress = Callable[[TrainingProgress], None]

@@ -28,7 +28,7 @@ from nona.study.sweep_bench import Bench, SweepSettings, swept_scenario
 from nona.study.sweep_numbers import LOAD, number_named
 from nona.study.training.preparation import prepare_training
 from nona.study.training.rates import ModelledRates, with_all_types
-from nona.study.training.run import one_more_gpu, report_of, simulate_training_scenario
+from nona.study.training.run import one_more_gpu, simulate_training_scenario
 from nona.training.system import AloneKey, PairKey, Throughputs
 
 NETWORK = "network: {capacity: 25 Gbit/s, latency: 20 us}"
@@ -179,7 +179,7 @@ def test_gpus_without_measured_rates_run_jobs_at_modelled_ones_and_it_is_said(gp
         for m in {job.model for job in system.jobs if job.workers == 1}
     }
     assert all((1 if gpu in ("a100-40gb", "h100") else 0.1) < f < 12 for f in faster.values())
-    report = report_of(simulate_training_scenario(scenario))
+    report = simulate_training_scenario(scenario).report
     told = f"Rates on {gpu} are modelled, not measured."
     assert finding(report.policies, report.setting.modelled)[0].endswith(told)
     assert any(f"Rates on {gpu} are modelled: those on" in note for note in report.setting.notes)

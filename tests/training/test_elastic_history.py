@@ -3,8 +3,8 @@
 import pytest
 
 from nona.report.training.elastic import change_rows, course_rows, every_job, finding, policy_rows
-from nona.report.training.elastic_report import elastic_history, elastic_trace
 from nona.report.training.findings import overlap
+from nona.report.training.traces import elastic_history, elastic_trace
 from nona.results.elastic import ElasticHistory
 from nona.study.training.elastic import ElasticRequest, simulate_elastic_jobs
 from tests.report.training_sample import ABOUT
@@ -47,8 +47,8 @@ def test_goodput_adds_up_to_all_jobs_and_gpus_in_use_to_the_moves_and_the_points
 
 
 def test_a_long_run_is_thinned_and_keeps_its_work(history, result, monkeypatch):
-    monkeypatch.setattr("nona.report.training.elastic_report.MOST_TICKS", 50)
-    monkeypatch.setattr("nona.report.training.elastic_report.MOST_POINTS", 40)
+    monkeypatch.setattr("nona.report.training.traces.MOST_TICKS", 50)
+    monkeypatch.setattr("nona.report.training.traces.MOST_POINTS", 40)
     whole = history.traces["fifo"]
     thin = elastic_trace(result.system, records(result, "fifo"))
     assert len(thin.time_s) <= 50

@@ -42,7 +42,7 @@ def simulated(system, name, **options):
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_replays_give_the_published_means_to_the_last_digit(name, number):
     system = ElasticSystem(Cluster(16, 4), shipped_workload(number))
-    mean_s = measure_elastic(system, simulated(system, name)).mean_jct_s
+    mean_s = measure_elastic(system, simulated(system, name)).jct_s.mean
     assert mean_s == pytest.approx(PUBLISHED[name][number - 1], abs=1e-9)
 
 
@@ -96,7 +96,7 @@ def test_pollux_replays_the_first_jobs_faster_than_what_users_tuned():
     system = ElasticSystem(Cluster(4, 4), shipped_workload(3)[:40], seed=1)
     small = {"population": 40, "generations": 40}
     mean = {
-        name: measure_elastic(system, simulate_elastic(system, ELASTIC[name], options)).mean_jct_s
+        name: measure_elastic(system, simulate_elastic(system, ELASTIC[name], options)).jct_s.mean
         for name, options in (("pollux", small), ("tiresias", {}), ("optimus", {}), ("fifo", {}))
     }
     assert mean["pollux"] < mean["tiresias"] < mean["fifo"]

@@ -50,7 +50,7 @@ def _run(system, policy, replay=False):
 def test_golden_numbers_of_the_public_simulator(policy, jct_s, makespan_s, utilization):
     system = _small()
     found = measure(system, _run(system, policy, replay=True))
-    assert found.mean_jct_s == pytest.approx(jct_s, abs=1e-3)
+    assert found.jct_s.mean == pytest.approx(jct_s, abs=1e-3)
     assert found.makespan_s == pytest.approx(makespan_s, abs=1e-3)
     assert found.utilization == pytest.approx(utilization, abs=2e-6)
 
@@ -78,7 +78,7 @@ def test_an_example_by_hand():
     assert records.booked_s.tolist() == pytest.approx([190, 200])
     assert (records.moves.tolist(), records.preemptions.tolist()) == ([0, 1], [0, 0])
     found = measure(system, records)
-    assert found.cost_usd.tolist() == pytest.approx([0.15, 0.04 + 0.02])
+    assert [job.cost_usd for job in found.jobs] == pytest.approx([0.15, 0.04 + 0.02])
     assert found.utilization == pytest.approx(390 / 480)
 
 

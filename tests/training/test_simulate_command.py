@@ -86,7 +86,7 @@ def test_the_outcome_tells_rounds_and_what_was_received():
     row = trace.rounds[0].priorities[0]
     assert row.ran
     assert row.priority == pytest.approx(row.share * row.type_s / row.received_s)
-    (records,) = result.records.values()
+    records = result.runs["fifo"][0].records
     stays = sum((s.end_s - s.start_s) * len(s.gpus) for s in trace.stays)
     assert stays == pytest.approx(records.booked_s.sum())
     assert {r.job for r in trace.received} == set(range(8))

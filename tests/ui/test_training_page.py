@@ -17,7 +17,7 @@ from nona.scenario.file import scenario_from_mapping
 from nona.sources.samples import shipped_scenario
 from nona.study.training.elastic import expected_s, expected_text
 from nona.study.training.preparation import prepare_training
-from nona.study.training.run import report_of, simulate_training_scenario
+from nona.study.training.run import simulate_training_scenario
 from nona.ui.pages import training_clusterview, training_form
 from nona.ui.pages.training import ELASTIC_DEMOS
 from nona.ui.pages.training_elastic import TABS as ELASTIC_TABS
@@ -209,7 +209,7 @@ def result_of(at, kind="training"):
 def test_the_finding_the_table_and_the_strip_are_those_of_the_report(ran):
     at = put(ran, "training-tabs", "Policies")
     report = result_of(at).report
-    again = report_of(simulate_training_scenario(state_of(at).scenario))
+    again = simulate_training_scenario(state_of(at).scenario).report
     assert {n: p.jct_s for n, p in report.policies.items()} == {n: p.jct_s for n, p in again.policies.items()}
     label, value, _ = findings.hero_figure(report.policies)
     assert metrics(at)[label] == value

@@ -13,11 +13,26 @@ from nona.allocation.problem import Allocation, EntityShare, Floats, Policy, Pro
 from nona.allocation.registry import get_policy
 from nona.errors import ScenarioError, SimulationError
 from nona.options import Options
-from nona.report.training.report import counted_report
-from nona.results.training import AllocatedRow, AllocateReport, CountedReport, CountedSetting
+from nona.results.training import (
+    AllocatedRow,
+    AllocateReport,
+    CountedJobOutcome,
+    CountedOutcome,
+    CountedReport,
+    CountedSetting,
+)
 from nona.scenario.training_question import QuestionSpec
 from nona.training.counting.engine import SCHEDULES, simulate_counted
-from nona.training.counting.jobs import SHIPPED, published, read_counted_jobs, tiresias_jobs
+from nona.training.counting.jobs import (
+    SHIPPED,
+    CountedRecords,
+    Published,
+    counted_checks,
+    published,
+    read_counted_jobs,
+    tiresias_jobs,
+)
+from nona.training.metrics import checked, jct_of
 
 
 def _problem_of(question: QuestionSpec) -> Problem:
@@ -184,4 +199,35 @@ def simulate_counted_jobs(request: CountedRequest) -> CountedReport:
         gpus=request.gpus,
         options={name: {**SCHEDULES[name].defaults, **options[name]} for name in names},
     )
-    return counted_report(runs, published_rows, setting, time.perf_counter() - begin)
+    passed, failed = checked({name: counted_checks(records) for name, records in runs.items()})
+    return CountedReport(
+        schedules={name: _outcome(records, published_rows[name]) for name, records in runs.items()},
+        checks=passed,
+        failed_checks=failed,
+        seconds=time.perf_counter() - begin,
+        setting=setting,
+    )
+
+
+def _outcome(records: CountedRecords, by_authors: Published | None) -> CountedOutcome:
+    return CountedOutcome(
+        title=SCHEDULES[records.schedule].title,
+        jct_s=jct_of(records.jct_s.astype(np.float64)),
+        published_jct_s=None if by_authors is None else by_authors.mean_jct_s,
+        published_makespan_s=None if by_authors is None else by_authors.makespan_s,
+        makespan_s=float(records.makespan_s),
+        utilization=records.utilization,
+        preemptions=float(records.preemptions.mean()),
+        jobs=tuple(
+            CountedJobOutcome(
+                name=job.name,
+                arrival_s=job.arrival_s,
+                gpus=job.gpus,
+                duration_s=job.duration_s,
+                jct_s=int(records.jct_s[n]),
+                waited_s=int(records.jct_s[n]) - job.duration_s,
+                preemptions=int(records.preemptions[n]),
+            )
+            for n, job in enumerate(records.jobs)
+        ),
+    )

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from nona.errors import ScenarioError, SimulationError
 from nona.hardware.cluster import Network
 from nona.options import Options
-from nona.report.training.elastic_report import elastic_report
-from nona.results.elastic import ElasticLink, ElasticReport, ElasticSetting
+from nona.results.elastic import ElasticLink, ElasticOutcome, ElasticReport, ElasticSetting
 from nona.scenario.schema import Scenario
 from nona.scenario.training import ElasticSpec, ProfilesSpec
 from nona.sources.lookup import Sources
@@ -22,6 +21,7 @@ from nona.training.elastic.registry import ELASTIC
 from nona.training.elastic.replications import ElasticRun, Piece, run_pieces
 from nona.training.elastic.system import Cluster, ElasticJob, ElasticSystem, Link
 from nona.training.elastic.workload import SHIPPED, Case, at_load, published, read_workload
+from nona.training.metrics import checked, pooled
 
 SEARCHED_S, LINKED_S, OTHER_S = 35.0, 2.0, 0.7
 """Seconds of 160 jobs on one idle core, at usual ticks: Pollux's whole search, on a link, without both."""
@@ -165,11 +165,24 @@ def simulate_elastic_jobs(
     pieces = [Piece(system, name, request.options.get(name, {})) for name in names]
     results = run_pieces(pieces, request.replications, workers=workers, on_progress=on_progress)
     runs = dict(zip(names, results, strict=True))
-    setting = _setting(request, len(system.jobs), names)
-    published_s = {name: published_mean(request, name) for name in names}
-    return ElasticResult(
-        elastic_report(system, runs, published_s, setting, time.perf_counter() - begin), system, runs
+    passed, failed = checked({n: [c for run in own for c in run.checks] for n, own in runs.items()})
+    report = ElasticReport(
+        policies={name: _pooled(own, published_mean(request, name)) for name, own in runs.items()},
+        checks=passed,
+        failed_checks=failed,
+        seconds=time.perf_counter() - begin,
+        setting=_setting(request, len(system.jobs), names),
     )
+    return ElasticResult(report, system, runs)
+
+
+MEANS = ("makespan_s", "utilization", "restarts", "paused_share", "link_share")
+
+
+def _pooled(runs: Sequence[ElasticRun], published_s: float | None) -> ElasticOutcome:
+    outcomes = [run.outcome for run in runs]
+    jcts = [outcome.jct_s for outcome in outcomes]
+    return pooled(outcomes, jcts, MEANS, published_s=published_s, replications=len(runs))
 
 
 def _distinct(policies: Sequence[str]) -> list[str]:

@@ -231,7 +231,7 @@ def _point(
         load=place.load,
         interference=place.interference,
         avoid=place.avoid,
-        jcts_s=tuple(tuple(run.measures.mean_jct_s for run in of) for of in runs),
+        jcts_s=tuple(tuple(run.outcome.jct_s.mean or 0.0 for run in of) for of in runs),
         published_s=tuple(published_mean(_as_published(request), place.policy) for request in requests),
         published_mean_s=published().get(Case(*place, 0)),
     )
@@ -355,6 +355,6 @@ def _link_point(
         view=ELASTIC[policy].network_view,
         capacity=place.capacity or None,
         background=settings.background if place.capacity else 0.0,
-        jcts_s=tuple(tuple(run.measures.mean_jct_s for run in of) for of in runs),
-        link_share=tuple(sum(run.measures.link_share for run in of) / len(of) for of in runs),
+        jcts_s=tuple(tuple(run.outcome.jct_s.mean or 0.0 for run in of) for of in runs),
+        link_share=tuple(sum(run.outcome.link_share for run in of) / len(of) for of in runs),
     )

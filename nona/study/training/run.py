@@ -17,11 +17,10 @@ from nona.options import Options
 from nona.planning.prices import prices_of
 from nona.random_streams import RandomStreams
 from nona.report.means import mean_of
-from nona.report.training.report import policy_trace, training_report
-from nona.results.document import About
+from nona.report.training.traces import policy_trace
+from nona.results.document import About, Estimate
 from nona.results.training import (
     CheckpointReport,
-    ExtensionFindings,
     IntervalRow,
     OneMoreReport,
     OneMoreRow,
@@ -35,7 +34,6 @@ from nona.results.training import (
 from nona.scenario.schema import Scenario, ServerGroupSpec
 from nona.scenario.training import FailuresSpec, TrainingSpec
 from nona.simulation.intervals import mean_interval, paired_difference
-from nona.simulation.records import Check
 from nona.sources.lookup import Sources
 from nona.study.training.preparation import prepare_training, training_part
 from nona.training.checkpoints import (
@@ -47,8 +45,7 @@ from nona.training.checkpoints import (
     wall_per_work,
     young_s,
 )
-from nona.training.metrics import TrainingSummary, summarise
-from nona.training.records import TrainingRecords
+from nona.training.metrics import checked, pooled_outcome
 from nona.training.replications import TrainingRun, run_policies
 from nona.training.rounds import OnProgress, RunOptions, TrainingProgress
 from nona.training.system import TrainingSystem
@@ -59,21 +56,11 @@ TRACE_ROUNDS = 200
 
 @dataclass(frozen=True, eq=False)
 class TrainingResult:
-    """Per policy a summary over its replications, and the records of the first.
+    """The report, the first replication's system, and the runs of each policy."""
 
-    ``systems``: that of each replication; ``ideal_jct_s``: mean JCT of the measured jobs in the fluid bound;
-    ``checks``: every check of every run; ``setting`` says what was run;
-    ``findings``: what switches did in the first replication.
-    """
-
-    systems: tuple[TrainingSystem, ...]
-    summaries: Mapping[str, TrainingSummary]
-    records: Mapping[str, TrainingRecords]
-    ideal_jct_s: Mapping[str, float]
-    checks: Mapping[str, tuple[Check, ...]]
-    seconds: float
-    setting: TrainingSetting
-    findings: Mapping[str, ExtensionFindings]
+    report: TrainingReport
+    system: TrainingSystem
+    runs: Mapping[str, tuple[TrainingRun, ...]]
 
 
 def simulate_training_scenario(
@@ -115,27 +102,16 @@ def simulate_training_scenario(
     systems = tuple(prepare_training(scenario, sources, r) for r in range(max(1, count)))
     chosen = chosen_policies(scenario, policies)
     run = RunOptions(trace_rounds=trace_rounds)
-    by_policy = run_policies(systems, chosen, run, ideal=ideal, workers=workers, on_progress=on_progress)
-    return TrainingResult(
-        systems=systems,
-        summaries={
-            name: summarise(name, [r.measures for r in runs], (w for r in runs for w in r.warnings))
-            for name, runs in by_policy.items()
-        },
-        records={name: runs[0].records for name, runs in by_policy.items() if runs[0].records is not None},
-        ideal_jct_s={name: _ideal(runs) for name, runs in by_policy.items()} if ideal else {},
-        checks={name: tuple(c for r in runs for c in r.checks) for name, runs in by_policy.items()},
+    runs = run_policies(systems, chosen, run, ideal=ideal, workers=workers, on_progress=on_progress)
+    passed, failed = checked({n: [c for run in own for c in run.checks] for n, own in runs.items()})
+    report = TrainingReport(
+        policies={name: pooled_outcome([run.outcome for run in own]) for name, own in runs.items()},
+        checks=passed,
+        failed_checks=failed,
         seconds=time.perf_counter() - begin,
         setting=_setting(scenario, systems, chosen, spec.throughputs),
-        findings={name: runs[0].findings for name, runs in by_policy.items() if runs[0].findings is not None},
     )
-
-
-def _ideal(runs: Sequence[TrainingRun]) -> float:
-    """Mean over replications of the mean JCT of measured jobs."""
-    jcts_s = [r.ideal_jct_s[r.measures.measured] for r in runs if r.ideal_jct_s is not None]
-    means = [float(np.nanmean(jcts)) for jcts in jcts_s if np.isfinite(jcts).any()]
-    return float(np.mean(means)) if means else float("nan")
+    return TrainingResult(report, systems[0], runs)
 
 
 def _setting(
@@ -177,29 +153,15 @@ def chosen_policies(scenario: Scenario, names: Sequence[str] = ()) -> list[tuple
     return chosen
 
 
-def report_of(result: TrainingResult) -> TrainingReport:
-    """The report on a result."""
-    return training_report(
-        result.systems[0],
-        result.summaries,
-        result.records,
-        result.ideal_jct_s,
-        result.checks,
-        result.setting,
-        result.seconds,
-        result.findings,
-    )
-
-
 def outcome_of(result: TrainingResult, about: About) -> TrainingOutcome:
     """Return the report with its provenance, and the first replication of each policy."""
-    system = result.systems[0]
+    system = result.system
     return TrainingOutcome(
         about=about,
-        report=report_of(result),
+        report=result.report,
         job_names=tuple(job.name for job in system.jobs),
         types=dict(system.cluster.gpus),
-        traces={name: policy_trace(system, records) for name, records in result.records.items()},
+        traces={n: policy_trace(system, r) for n, (first, *_) in result.runs.items() if (r := first.records)},
     )
 
 
@@ -233,8 +195,7 @@ def one_more_gpu(
                 on_progress((number + min(1.0, done)) / (len(types) + 1), gpu)
 
         larger = with_one_more(scenario, gpu) if gpu else scenario
-        result = simulate_training_scenario(larger, sources, policies=(policy,), on_progress=told)
-        report = report_of(result)
+        report = simulate_training_scenario(larger, sources, policies=(policy,), on_progress=told).report
         rows.append(_row(gpu, prices.get(gpu), report.policies[policy]))
     gpus = {t: sum(g.count * g.gpus for g in groups if g.gpu == t) for t in types}
     return OneMoreReport(
@@ -342,29 +303,29 @@ def compare_switches(
             ideal=False,
             trace_rounds=0,
         )
-    reports = {name: report_of(result) for name, result in results.items()}
     return SwitchesReport(
         scenario=scenario.name,
-        replications=results[OFF].setting.replications,
+        replications=results[OFF].report.setting.replications,
         rows=tuple(row for name, result in results.items() for row in _rows(name, result, results[OFF])),
-        failed_checks=tuple(f"{n}: {line}" for n, r in reports.items() for line in r.failed_checks),
+        failed_checks=tuple(f"{n}: {line}" for n, r in results.items() for line in r.report.failed_checks),
         seconds=time.perf_counter() - begin,
     )
 
 
 def _rows(setting: str, result: TrainingResult, off: TrainingResult) -> Iterator[SwitchRow]:
-    for policy, summary in result.summaries.items():
-        with_it = [run.mean_jct_s for run in summary.runs]
-        without = [run.mean_jct_s for run in off.summaries[policy].runs]
-        lost = summary.mean(lambda run: run.lost_share)
+    for policy, outcome in result.report.policies.items():
+        with_it, without = (
+            [np.nan if (mean := run.outcome.jct_s.mean) is None else mean for run in of.runs[policy]]
+            for of in (result, off)
+        )
         yield SwitchRow(
             setting=setting,
             policy=policy,
-            jct_s=mean_of(summary.jct_s),
+            jct_s=Estimate(mean=outcome.jct_s.mean, ci95=outcome.jct_s.ci95),
             added_s=mean_of(paired_difference(with_it, without).difference),
-            moves=summary.mean(lambda run: run.moves),
-            lost_steps_share=lost,
-            findings=result.findings.get(policy),
+            moves=outcome.moves,
+            lost_steps_share=outcome.lost_steps_share,
+            findings=outcome.extensions,
         )
 
 

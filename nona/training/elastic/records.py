@@ -8,9 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nona.allocation.problem import Floats, Ints
-from nona.simulation.intervals import percentile
+from nona.errors import SimulationError
+from nona.results.elastic import ElasticJobOutcome, ElasticOutcome
 from nona.simulation.records import Check
-from nona.training.elastic.system import ElasticSystem, Given, size_of
+from nona.training.elastic.policy import compact
+from nona.training.elastic.system import ElasticJob, ElasticSystem, Given, size_of
+from nona.training.metrics import jct_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,52 +163,108 @@ def _little(system: ElasticSystem, records: ElasticRecords) -> Check:
     return Check("Little's law", ok, f"{counted} jobs at ticks, {there} ticks of jobs")
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class ElasticMeasures:
-    """Figures of a run in which all jobs are complete.
-
-    Attributes
-    ----------
-    jct_s
-        (M,) completion − arrival.
-    makespan_s
-        From the first arrival to the last completion.
-    utilization
-        GPU-seconds of jobs / (GPUs · makespan).
-    restarts
-        Mean over jobs.
-    paused_share
-        Part of the jobs' GPU-seconds that went into pauses after changes.
-    link_share
-        Part of them that the link cost, beyond synchronising as measured.
-    """
-
-    jct_s: Floats
-    makespan_s: float
-    utilization: float
-    restarts: float
-    paused_share: float
-    link_share: float
-
-    @property
-    def mean_jct_s(self) -> float:
-        """Mean of the JCTs."""
-        return float(self.jct_s.mean())
-
-    def percentile_s(self, percent: float) -> float:
-        """A percentile of the JCTs."""
-        return percentile(self.jct_s, percent)
-
-
-def measure_elastic(system: ElasticSystem, records: ElasticRecords) -> ElasticMeasures:
-    """The figures of a run."""
+def measure_elastic(system: ElasticSystem, records: ElasticRecords) -> ElasticOutcome:
+    """The figures of one run, in which all jobs are complete."""
     makespan_s = float(records.completion_s.max() - records.arrival_s.min())
     used = float(records.gpu_s.sum())
-    return ElasticMeasures(
-        jct_s=records.jct_s,
+    waited_s, rho = _waited_s(records), _fairness(system, records)
+    with_gpus_s = float(records.jct_s.sum()) - sum(waited_s)
+    return ElasticOutcome(
+        jct_s=jct_of(records.jct_s),
+        published_s=None,
         makespan_s=makespan_s,
         utilization=used / (system.cluster.size * makespan_s),
         restarts=float(np.mean(records.restarts)),
         paused_share=float(records.paused_gpu_s.sum()) / used,
+        waited_s=sum(waited_s) / len(waited_s),
+        mean_gpus=used / with_gpus_s if with_gpus_s else 0.0,
+        efficiency=_efficiency(system, records.points),
         link_share=float(records.link_gpu_s.sum()) / used,
+        replications=1,
+        jobs=tuple(
+            ElasticJobOutcome(
+                name=job.name,
+                application=job.application.name,
+                gpus=job.gpus,
+                batch=job.batch,
+                arrival_s=job.arrival_s,
+                jct_s=float(records.jct_s[n]),
+                waited_s=waited_s[n],
+                gpu_s=float(records.gpu_s[n]),
+                restarts=int(records.restarts[n]),
+                rho=rho[n],
+            )
+            for n, job in enumerate(system.jobs)
+        ),
     )
+
+
+def _waited_s(records: ElasticRecords) -> list[float]:
+    """Time that each job was there without GPUs."""
+    waited = [0.0] * len(records.arrival_s)
+    since: dict[int, float] = dict(enumerate(records.arrival_s.tolist()))
+    for change in records.changes:
+        if not change.given:
+            since.setdefault(change.job, change.time_s)
+        elif (begin := since.pop(change.job, None)) is not None:
+            waited[change.job] += change.time_s - begin
+    return waited
+
+
+def _efficiency(system: ElasticSystem, points: Points) -> float:
+    """Statistical efficiency, mean over the GPU-seconds of all ticks."""
+    efficiencies = dict[tuple[int, int, int], float]()
+    keys = list(
+        zip(points.job.tolist(), points.batch.tolist(), points.progress.astype(int).tolist(), strict=True)
+    )
+    for job, batch, epoch in set(keys):
+        efficiencies[job, batch, epoch] = efficiency_of(system.jobs[job], batch, epoch)
+    return float(np.average([efficiencies[key] for key in keys], weights=points.gpus))
+
+
+def efficiency_of(job: ElasticJob, batch: int, epoch: int) -> float:
+    """Statistical efficiency: progress of a sample over that of one at the smallest batch size.
+
+    gain(B/B₀) / (B/B₀), at most 1. Source: Qiao et al., Pollux, OSDI 2021, section 3.
+    """
+    application = job.application
+    scale = batch / application.batches.least
+    return application.noise(batch, min(epoch, application.epochs - 1)).gain(scale) / scale
+
+
+def _fairness(system: ElasticSystem, records: ElasticRecords) -> list[float | None]:
+    """ρ of each job; ``None`` where profiles do not say how fast it is on its share.
+
+    ρ = JCT / T_share. The share is ⌊GPUs / mean number of jobs that were there with it⌋, at least 1, at most
+    what the job's batch can use; T_share: one restart, then all epochs on these GPUs alone, on as few nodes
+    as possible, with the user's batch size.
+
+    Source: Mahajan et al., Themis, NSDI 2020, section 3 (recollected); the share as whole GPUs is ours.
+    """
+    there = (records.running + records.waiting).astype(float)
+    times_alone_s: dict[tuple[str, int, int], float | None] = {}
+    rhos: list[float | None] = []
+    for n, job in enumerate(system.jobs):
+        arrival_s, completion_s = records.arrival_s[n], records.completion_s[n]
+        within = (records.tick_s >= arrival_s) & (records.tick_s < completion_s)
+        others = float(there[within].mean()) if within.any() else 1.0
+        share = int(system.cluster.size / max(others, 1.0))
+        gpus = max(1, min(share, job.application.most_at(job.batch)))
+        key = (job.application.name, job.batch, gpus)
+        if key not in times_alone_s:
+            times_alone_s[key] = _alone_s(system, job, gpus)
+        alone_s = times_alone_s[key]
+        rhos.append(None if alone_s is None else float(completion_s - arrival_s) / alone_s)
+    return rhos
+
+
+def _alone_s(system: ElasticSystem, job: ElasticJob, gpus: int) -> float | None:
+    """Seconds of all epochs on so many GPUs, a restart included."""
+    application, counts = job.application, compact(system.cluster, gpus)
+    split = application.batches.split(job.batch, gpus)
+    steps = np.diff(application.ends, prepend=0.0)
+    try:
+        rates = [application.rate(counts, split, epoch) for epoch in range(application.epochs)]
+    except SimulationError:
+        return None
+    return system.restart_s + float((steps / np.array(rates)).sum())

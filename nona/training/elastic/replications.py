@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from nona.experiments.pool import Key
 from nona.experiments.workers import run_work
 from nona.options import Options
-from nona.simulation.records import Check
-from nona.training.elastic.engine import ElasticProgress, OnProgress, simulate_elastic
+from nona.results.elastic import ElasticOutcome
+from nona.training.elastic.engine import OnProgress, simulate_elastic
 from nona.training.elastic.policy import ElasticPolicy
-from nona.training.elastic.records import ElasticMeasures, ElasticRecords, elastic_checks, measure_elastic
+from nona.training.elastic.records import ElasticRecords, elastic_checks, measure_elastic
 from nona.training.elastic.registry import ELASTIC
 from nona.training.elastic.system import ElasticSystem
+from nona.training.metrics import Run
+from nona.training.replications import Passed
 
-
-@dataclass(frozen=True, eq=False, slots=True)
-class ElasticRun:
-    """Kept results of one run; ``records`` of the first replication only."""
-
-    measures: ElasticMeasures
-    checks: tuple[Check, ...]
-    records: ElasticRecords | None
+ElasticRun = Run[ElasticOutcome, ElasticRecords]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -47,26 +42,11 @@ class ElasticWork:
         piece = self.pieces[key[0]]
         policy = ELASTIC.find(piece.policy)
         records = simulate_elastic(piece.system, policy, piece.options, key[1], on_progress)
-        return ElasticRun(
-            measures=measure_elastic(piece.system, records),
+        return Run(
+            outcome=measure_elastic(piece.system, records),
             checks=elastic_checks(piece.system, records),
             records=records if self.keep and not key[1] else None,
         )
-
-
-class _Passed:
-    """Passes progress on, with the place of its piece as the key."""
-
-    def __init__(self, on_progress: OnProgress | None) -> None:
-        self._on_progress = on_progress
-
-    def report(self, key: Key, progress: ElasticProgress) -> None:
-        """A run has come so far."""
-        if self._on_progress is not None:
-            self._on_progress(replace(progress, piece=key[0]))
-
-    def repeat(self, key: Key) -> None:
-        """A run's process was lost."""
 
 
 def replications_of(policy: ElasticPolicy, asked: int) -> int:
@@ -96,5 +76,5 @@ def run_pieces(
     counts = [replications_of(ELASTIC.find(piece.policy), replications) for piece in pieces]
     keys = [(i, r) for i, count in enumerate(counts) for r in range(count)]
     work = ElasticWork(tuple(pieces), on_progress is not None, keep)
-    runs: Mapping[Key, ElasticRun] = run_work(work, keys, _Passed(on_progress), workers)
+    runs: Mapping[Key, ElasticRun] = run_work(work, keys, Passed(on_progress), workers)
     return [tuple(runs[i, r] for r in range(count)) for i, count in enumerate(counts)]

@@ -9,7 +9,7 @@ from typing import Any
 
 from nona.experiments.pool import Shares
 from nona.report.text import counted
-from nona.report.training.elastic_report import elastic_history
+from nona.report.training.traces import elastic_history
 from nona.results.elastic import ElasticLive, ElasticMoment, ElasticSoFar
 from nona.results.training import PolicySoFar, Stay, TrainingLive
 from nona.study.outcome import about_scenario
