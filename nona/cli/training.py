@@ -23,8 +23,7 @@ from nona.cli.parameters import settings_by_name
 from nona.errors import NonaError, ScenarioError, SimulationError
 from nona.experiments.pool import Shares
 from nona.foreign.files import MOST_FILE_BYTES, read_file
-from nona.report.html.training import elastic_html, training_html
-from nona.report.training.elastic import elastic_text
+from nona.report.html.training import training_html
 from nona.report.training.text import (
     allocation_text,
     checkpoint_text,
@@ -157,10 +156,10 @@ def elastic(arguments: ElasticOptions) -> None:
     line.end()
     for failed in result.report.failed_checks:
         print(f"warning: self-check failed: {failed}", file=sys.stderr)
-    emit(arguments, result.report, elastic_text)
+    emit(arguments, result.report, simulation_text)
     if arguments.html is not None and scenario is not None:
         about = about_scenario(scenario, scenario, now_text())
-        write_text(arguments.html, elastic_html(about, result.report, _notes_of(arguments)))
+        write_text(arguments.html, training_html(about, result.report, _notes_of(arguments)))
 
 
 def _changed(old: ElasticRequest, given: ElasticOptions) -> ElasticRequest:

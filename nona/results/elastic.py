@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from nona.options import Option
 from nona.results.document import About, Document, Figure
-from nona.results.training import JctSummary, Report
+from nona.results.training import JctSummary, Live, Report
 
 
 class ElasticJobOutcome(Document):
@@ -56,14 +55,15 @@ class ElasticOutcome(Document):
         return self.jobs
 
     @property
-    def rhos(self) -> list[float]:
-        """Of the jobs whose speed on an equal share is known."""
-        return [job.rho for job in self.jobs if job.rho is not None]
+    def mean_rho(self) -> float | None:
+        """Of the first replication, over jobs whose speed on an equal share is known."""
+        rhos = [job.rho for job in self.jobs if job.rho is not None]
+        return sum(rhos) / len(rhos) if rhos else None
 
     @property
     def worst_rho(self) -> float | None:
-        """The worst of the first replication."""
-        return max(self.rhos, default=None)
+        """Of the first replication."""
+        return max((job.rho for job in self.jobs if job.rho is not None), default=None)
 
 
 class ElasticLink(Document):
@@ -189,32 +189,11 @@ class ElasticHistory(Document):
     traces: Mapping[str, ElasticTrace]
 
 
-class ElasticMoment(NamedTuple):
-    """A run at one time; ``goodput`` in jobs per hour, ``mean_jct_s`` of completed jobs."""
+class ElasticLive(Live):
+    """``given``: job → (node, GPUs) of the policy ``focus`` at ``time_s``."""
 
-    time_s: float
-    running: int
-    waiting: int
-    used: int
-    goodput: float
-    mean_jct_s: Figure
-
-
-class ElasticSoFar(Document):
-    """A policy so far: a row of ``curve`` for each report."""
-
-    curve: tuple[ElasticMoment, ...]
-    completed: int
-
-
-class ElasticLive(Document):
-    """A run as it goes on; ``given``: job → (node, GPUs) of the policy ``focus``."""
-
-    order: tuple[str, ...]
-    policies: Mapping[str, ElasticSoFar]
     nodes: int
     gpus: int
-    focus: str
     time_s: float
     given: Mapping[int, tuple[tuple[int, int], ...]]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from nona.options import Option
 from nona.results.document import About, Document, Estimate, Figure, Interval
@@ -76,6 +76,12 @@ class JctSummary(Document):
     p95: Figure
     p99: Figure
 
+    @property
+    def estimate(self) -> Estimate:
+        """The mean with its interval, if anything is drawn."""
+        drawn = self.ci95 is not None and self.ci95[0] < self.ci95[1]
+        return Estimate(mean=self.mean, ci95=self.ci95 if drawn else None)
+
 
 class JobResult(Protocol):
     """A job of the first replication under a policy; times in seconds."""
@@ -95,6 +101,8 @@ class PolicyResult(Protocol):
     def jct_s(self) -> JctSummary: ...
     @property
     def measured(self) -> Sequence[JobResult]: ...
+    @property
+    def mean_rho(self) -> float | None: ...
     @property
     def worst_rho(self) -> float | None: ...
 
@@ -177,8 +185,13 @@ class PolicyOutcome(Document):
         return [job for job in self.jobs if job.measured]
 
     @property
+    def mean_rho(self) -> float | None:
+        """Over all replications."""
+        return self.rho.mean
+
+    @property
     def worst_rho(self) -> float | None:
-        """The worst of all replications."""
+        """Of all replications."""
         return self.rho.worst
 
 
@@ -314,24 +327,36 @@ class TrainingOutcome(Document):
     traces: Mapping[str, PolicyTrace]
 
 
-class PolicySoFar(Document):
-    """A policy so far: the curve (simulated seconds, mean JCT of completed jobs), jobs by state."""
+class Moment(NamedTuple):
+    """A run at one time; ``mean_jct_s`` of completed jobs. Elastic: GPUs in use, goodput in jobs per hour."""
 
-    curve: tuple[tuple[float, float], ...]
-    mean_jct_s: Figure
-    completed: int
+    time_s: float
     running: int
     waiting: int
-    time_s: float
+    mean_jct_s: float | None
+    used: int = 0
+    goodput: float = 0.0
 
 
-class TrainingLive(Document):
-    """All that is known so far; ``stays`` are the latest ones of the policy ``focus``."""
+class SoFar(Document):
+    """A policy so far: a row of ``curve`` for each report, the latest last."""
+
+    curve: tuple[Moment, ...] = ()
+    completed: int = 0
+
+
+class Live(Document):
+    """Policies in order, so far; ``focus``: the one whose GPUs are drawn."""
 
     order: tuple[str, ...]
-    policies: Mapping[str, PolicySoFar]
-    types: Mapping[str, int]
+    policies: Mapping[str, SoFar]
     focus: str
+
+
+class TrainingLive(Live):
+    """``stays`` are the latest ones of the policy ``focus``."""
+
+    types: Mapping[str, int]
     stays: tuple[Stay, ...]
 
 

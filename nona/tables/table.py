@@ -15,21 +15,26 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Value = Estimate | float | str | None
-Cell = str | int
+Cell = str | float | None
 R = TypeVar("R")
 R_contra = TypeVar("R_contra", contravariant=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of number: how people read it, and the ending of its column's name in files."""
+    """A kind of number: how people read it, and the ending of its column's name in files.
+
+    ``sorts``: pages get the number itself, by which one sorts, with at most three decimals.
+    """
 
     show: Show
     ending: str = ""
+    sorts: bool = False
 
 
 NUMBER = Kind(format_number)
-COUNT = Kind("{:,}".format)
+COUNT = Kind("{:,}".format, sorts=True)
+PLAIN = Kind("{:,.6g}".format, sorts=True)
 TIME = Kind(format_time, "_s")
 SHARE = Kind(partial(share_text, digits=1))
 RATE = Kind(partial(share_text, digits=2))  # of SLO hits, which differ in the last digits
@@ -67,13 +72,19 @@ class Column(Generic[R_contra]):
         """Its name in selections."""
         return self.key or self.heading
 
-    def cell(self, value: Value) -> Cell:
-        """The value as people read it: a count as a number, a dash where there is none."""
+    def text(self, value: Value) -> str:
+        """The value as people read it, a dash where there is none."""
         if isinstance(value, Estimate):
             return mean_text(value, self.kind.show)
         if value is None or isinstance(value, str):
             return value or "–"
-        return value if self.kind is COUNT and isinstance(value, int) else self.kind.show(value)
+        return self.kind.show(value)
+
+    def cell(self, value: Value) -> Cell:
+        """The value for pages: its text, or the number itself where one sorts by it."""
+        if self.kind.sorts and isinstance(value, float | int | None):
+            return value if value is None or isinstance(value, int) else round(value, 3)
+        return self.text(value)
 
     def numbers(self, value: Value) -> dict[str, float | str | None]:
         """The plain value, or mean and bounds, by their names in files."""
@@ -113,14 +124,12 @@ class Filled:
         )
 
     def cells(self) -> list[dict[str, Cell]]:
-        """Heading → cell of each row, for pages: counts stay numbers, by which one sorts."""
+        """Heading → cell of each row, for pages."""
         return [{c.heading: c.cell(v) for c, v in zip(self.columns, row, strict=True)} for row in self.values]
 
     def texts(self) -> list[dict[str, str]]:
         """Heading → text of each row, for HTML and Markdown."""
-        return [
-            {h: v if isinstance(v, str) else COUNT.show(v) for h, v in row.items()} for row in self.cells()
-        ]
+        return [{c.heading: c.text(v) for c, v in zip(self.columns, row, strict=True)} for row in self.values]
 
     def text(self) -> str:
         """Lines of text, for terminals."""
@@ -130,7 +139,7 @@ class Filled:
         """The cells as a data frame, for pages."""
         import pandas as pd
 
-        return pd.DataFrame(self.cells(), columns=list(self.headings))
+        return pd.DataFrame(self.cells(), columns=list(self.headings), dtype=object)
 
     def numbers(self) -> pd.DataFrame:
         """Plain numbers, for files: seconds, fractions, counts; what has no value is missing."""

@@ -87,7 +87,7 @@ def run_elastic(page):
     page.get_by_text("Downloads of this run").wait_for(timeout=tools.RESULT_MS)
     page.get_by_role("button", name="Cancel run of elastic jobs").wait_for(state="detached")
     tools.wait_idle(page)
-    return str(page.locator(".st-key-elastic-area").get_by_role("heading").inner_text())
+    return str(page.locator(".st-key-training-elastic-area").get_by_role("heading").inner_text())
 
 
 def look_at_tabs(page):
@@ -107,10 +107,10 @@ def look_at_tabs(page):
 def test_who_scales_is_cancelled_run_again_explained_and_sent(page):
     open_elastic(page, "Who scales, who waits?", "3")
     page.get_by_role("button", name="Run the policies").click()
-    page.locator(".st-key-elastic-area .node").first.wait_for()  # live, while it runs
+    page.locator(".st-key-training-elastic-area .node").first.wait_for()  # live, while it runs
     page.get_by_role("button", name="Cancel run of elastic jobs").click()
     page.get_by_text("Cancelled at").first.wait_for()
-    page.locator(".st-key-elastic-area .node").first.wait_for()  # what had come stays
+    page.locator(".st-key-training-elastic-area .node").first.wait_for()  # what had come stays
     assert page.get_by_text("Downloads of this run").count() == 0
 
     tools.fill_number(page, "Relative load", "0.5")
@@ -119,7 +119,7 @@ def test_who_scales_is_cancelled_run_again_explained_and_sent(page):
     means = {name: p["jct_s"]["mean"] for name, p in report["policies"].items()}
     best = min(means, key=lambda name: means[name])
     assert said.startswith(best)
-    tile = page.locator(".st-key-elastic-finding").get_by_test_id("stMetricValue")
+    tile = page.locator(".st-key-training-elastic-finding").get_by_test_id("stMetricValue")
     assert tile.inner_text() == hours_text(means[best])
     assert not report["failed_checks"]
     rows = tools.downloaded(page, "Jobs (CSV)").decode().splitlines()
@@ -128,7 +128,7 @@ def test_who_scales_is_cancelled_run_again_explained_and_sent(page):
 
     page.reload()
     tools.wait_idle(page)
-    assert page.locator(".st-key-elastic-area").get_by_role("heading").inner_text() == said
+    assert page.locator(".st-key-training-elastic-area").get_by_role("heading").inner_text() == said
     scrub_and_follow(page)
 
     context = tools.new_context(page.context.browser)

@@ -92,7 +92,7 @@ def test_switches_are_compared_alike_by_any_number_of_workers(failing, capsys):
     assert SwitchesReport.from_json(answer(capsys, *chosen, "--seed", "9")).rows != report.rows
     told = text(capsys, *chosen[:-1], "1")
     assert "failures, Daly's interval" in told
-    assert "added (h)" in told
+    assert "added" in told
 
 
 def test_intervals_are_those_of_the_formulas(failing, capsys):
@@ -104,4 +104,4 @@ def test_intervals_are_those_of_the_formulas(failing, capsys):
             assert row.interval_s == pytest.approx((2 * 30.0 * row.mtbf_s) ** 0.5)
         if row.method == "as given":
             assert row.interval_s == 1200.0
-    assert "minutes between checkpoints" in text(capsys, "training", "checkpoints", failing)
+    assert "between checkpoints" in text(capsys, "training", "checkpoints", failing)

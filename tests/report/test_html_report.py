@@ -236,7 +236,7 @@ def test_the_report_on_training_says_what_the_page_says_escapes_names_and_says_w
     assert text == training_html(told, data.report, ["A note of the command."])
     assert "script" not in {tag for tag, _ in page.tags}
     said = " ".join(page.text)
-    for sentence in (*finding(data.report.policies), "A note.", "A note of the command."):
+    for sentence in (*finding(data.report), "A note.", "A note of the command."):
         assert sentence in said
     for name, policy in data.report.policies.items():
         (row,) = (r for r in page.rows if r[0] == name and jct_text(policy.jct_s) in r)

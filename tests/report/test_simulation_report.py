@@ -199,7 +199,7 @@ def test_a_row_of_a_table_is_the_scheduler_s_result(run):
     for name, s in run.report.schedulers.items():
         whole, one = rows[name, "all"], rows[name, "a"]
         assert whole["mean JCT"] == mean_text(s.jct_s, format_time)
-        assert (whole["in flight"], one["in flight"]) == (s.jobs.in_flight, "–")
+        assert (whole["in flight"], one["in flight"]) == (s.jobs.in_flight, None)
         assert (whole["SLO"], one["SLO"]) == ("–", "40 ms")
         wait = s.models["a"].parts_s.link_wait
         assert one["wait at links"] == ("–" if wait is None else format_time(wait))

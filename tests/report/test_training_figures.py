@@ -4,10 +4,11 @@ import pytest
 from filled import but
 from training_sample import NAMES, ROUND_S, TYPES, one_more, outcome, trace
 
-from nona.report.training import figures, findings, tables
+from nona.report.training import figures, findings, tables, traces
 from nona.results.training import ExtensionFindings, Stay
 
-POLICIES = outcome().report.policies
+REPORT = outcome().report
+POLICIES = REPORT.policies
 AWARE, AGNOSTIC = POLICIES
 
 
@@ -34,8 +35,8 @@ def test_the_gain_is_the_ratio_of_the_twins_means_and_without_them_the_shortest_
     turned = {AWARE: POLICIES[AGNOSTIC], AGNOSTIC: POLICIES[AWARE]}
     assert "does not shorten" in findings.gain_sentence(turned)
     assert findings.hero_figure(turned)[0] == "Shortest mean JCT"
-    assert findings.finding(POLICIES)[0] == findings.gain_sentence(POLICIES)
-    assert findings.finding(alone)[0] == findings.best_sentence(alone)
+    assert findings.finding(REPORT)[0] == findings.gain_sentence(POLICIES)
+    assert findings.finding(but(REPORT, policies=alone))[0] == findings.best_sentence(alone)
 
 
 def test_cost_against_jct_has_the_frontier_and_distributions_end_at_all_jobs():
@@ -45,13 +46,13 @@ def test_cost_against_jct_has_the_frontier_and_distributions_end_at_all_jobs():
     assert [(p.name, p.x[0], p.y[0]) for p in points] == [(AWARE, 12.0, 2.0), (AGNOSTIC, 10.0, 3.0)]
     assert points[0].error_y.array[0] == pytest.approx(0.2)
     assert figures.frontier([(1, 1), (2, 2), (1, 2)]) == [(1, 1)]
-    jct, rho = figures.jct_cdf_figure(POLICIES), figures.rho_figure(POLICIES)
+    jct, rho = figures.jct_figure(POLICIES), figures.rho_figure(POLICIES)
     assert list(jct.data[0].x) == [1.0, 1.0, 2.0, 3.0]
     assert list(jct.data[0].y) == pytest.approx([0, 100 / 3, 200 / 3, 100])
     assert max(rho.data[1].x) == 1.6
     first, *others = POLICIES[AWARE].jobs
     mixed = but(POLICIES[AWARE], jobs=(but(first, measured=False), *others))
-    assert list(figures.jct_cdf_figure({AWARE: mixed}).data[0].x) == [2.0, 2.0, 3.0]
+    assert list(figures.jct_figure({AWARE: mixed}).data[0].x) == [2.0, 2.0, 3.0]
     assert len(figures.rho_figure({AWARE: mixed}).data[0].x) == len(rho.data[0].x) - 1
     x, y = figures.steps([float(k) for k in range(10_000)], 100)
     assert len(x) == len(y) == 101
@@ -115,17 +116,16 @@ def test_rounds_are_drawn_and_heat_maps_show_what_was_planned_beside_what_was_re
 
 
 def test_tables_have_the_columns_that_decide():
-    rows = tables.policy_rows(POLICIES)
-    assert rows[0].keys() >= set(tables.DECIDING)
-    assert rows[0]["mean JCT"] == "2 ± 0.2 h"
-    jobs = tables.job_rows(POLICIES[AWARE].jobs)
-    assert jobs[0].keys() >= set(tables.JOB_DECIDING)
-    assert [r["JCT, h"] for r in jobs] == [1.0, 2.0, 3.0]
-    assert tables.deciding(POLICIES) == tables.DECIDING
+    rows = tables.policies(REPORT)
+    assert rows.texts()[0]["mean JCT"] == "2 h ± 12 min"
+    jobs = tables.jobs(POLICIES[AWARE].jobs)
+    assert [r["JCT, h"] for r in jobs.cells()] == [1.0, 2.0, 3.0]
+    assert "work lost" not in rows.headings
     lost = but(POLICIES[AWARE], lost_steps_share=0.01)
-    assert tables.deciding({AWARE: lost}) == (*tables.DECIDING, "work lost")
-    assert tables.job_deciding(POLICIES[AWARE].jobs) == tables.JOB_DECIDING
-    told = tables.priority_rows(trace().rounds[0].priorities, NAMES)
+    deciding = tables.policies(but(REPORT, policies={AWARE: lost})).deciding
+    assert deciding == (*rows.deciding, "work lost")
+    assert jobs.deciding == ("job", "model", "GPUs", "arrival, h", "JCT, h", "ρ")
+    told = tables.priorities(trace().rounds[0].priorities, NAMES).texts()
     wanted = [("k80", "b", "yes"), ("k80", "c", "no"), ("v100", "a", "yes")]
     assert [(r["type"], r["job"], r["ran"]) for r in told] == wanted
 
@@ -136,7 +136,7 @@ def test_one_more_gpu_is_judged_by_time_and_by_price():
         "One more v100 shortens the mean JCT under fifo most, by 66.7 min (40.0 %); per dollar, one more "
         "k80 saves the most."
     )
-    assert [r["change"] for r in figures.one_more_rows(report)] == ["–", "-10.0 %", "-40.0 %"]
+    assert [r["change"] for r in tables.one_more(report).texts()] == ["–", "-10.0 %", "-40.0 %"]
     dots = figures.one_more_dots(report)
     assert [d.value for d in dots] == pytest.approx([2.5, 6000 / 3600])
     worse = but(report, rows=tuple(but(r, mean_jct_s=2e4) for r in report.rows))
@@ -144,7 +144,7 @@ def test_one_more_gpu_is_judged_by_time_and_by_price():
 
 
 def test_the_trace_has_a_slice_for_each_gpu_of_a_stay():
-    trace_file = tables.stays_trace(outcome())
+    trace_file = traces.stays_trace(outcome())
     slices = [e for e in trace_file.events if e.ph == "X"]
     assert len(slices) == 2 * 3
     assert {e.name for e in slices} == {"a", "b", "b + c"}
@@ -157,21 +157,21 @@ def test_the_trace_has_a_slice_for_each_gpu_of_a_stay():
 
 
 def test_what_disturbed_teams_and_deadlines_are_told_where_there_are_some():
-    assert tables.disturbance_rows(POLICIES) == []
+    assert not tables.disturbances(POLICIES)
     found = ExtensionFindings(failures=9, restart_s=2700, checkpoint_s=7200, move_s=90, undone_share=0.007)
-    (row,) = tables.disturbance_rows({AWARE: but(POLICIES[AWARE], extensions=found)})
-    assert list(row.values()) == [AWARE, 9, "0.7 %", "45 min", "2 h", "90 s"]
-    assert tables.team_rows(POLICIES) == []
+    (row,) = tables.disturbances({AWARE: but(POLICIES[AWARE], extensions=found)}).texts()
+    assert list(row.values()) == [AWARE, "9", "0.7 %", "45 min", "2 h", "90 s"]
+    assert not tables.teams(POLICIES)
     jobs = [but(j, entity=t) for j, t in zip(POLICIES[AWARE].jobs, ("x", "x", "y"), strict=True)]
     teams = but(POLICIES[AWARE], jobs=tuple(jobs))
-    rows = tables.team_rows({AWARE: teams})
+    rows = tables.teams({AWARE: teams}).cells()
     wanted = [("x", 2, "90 min", "$2.00"), ("y", 1, "3 h", "$1.00")]
     assert [(r["team"], r["jobs"], r["mean JCT"], r["cost"]) for r in rows] == wanted
-    assert "team" in tables.job_deciding(jobs)
+    assert "team" in tables.jobs(jobs).deciding
     undated = {n: but(p, slo_hit_rate=None) for n, p in POLICIES.items()}
     assert findings.slo_sentence(undated) == ""
     kept = {AWARE: 0.75, AGNOSTIC: 0.5}
     dated = {n: but(p, slo_hit_rate=kept[n]) for n, p in POLICIES.items()}
     said = f"{AWARE} keeps the most deadlines, 75 % for $12.0; {AGNOSTIC} keeps the fewest, 50 %."
     assert findings.slo_sentence(dated).replace("\N{NO-BREAK SPACE}", " ") == said
-    assert findings.finding(dated)[1].endswith(findings.slo_sentence(dated))
+    assert findings.finding(but(REPORT, policies=dated))[1].endswith(findings.slo_sentence(dated))

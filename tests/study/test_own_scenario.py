@@ -181,7 +181,7 @@ def test_gpus_without_measured_rates_run_jobs_at_modelled_ones_and_it_is_said(gp
     assert all((1 if gpu in ("a100-40gb", "h100") else 0.1) < f < 12 for f in faster.values())
     report = simulate_training_scenario(scenario).report
     told = f"Rates on {gpu} are modelled, not measured."
-    assert finding(report.policies, report.setting.modelled)[0].endswith(told)
+    assert finding(report)[0].endswith(told)
     assert any(f"Rates on {gpu} are modelled: those on" in note for note in report.setting.notes)
     assert one_more_finding(one_more_gpu(scenario, "max-min-fairness")).endswith(told)
 

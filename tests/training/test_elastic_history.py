@@ -2,11 +2,12 @@
 
 import pytest
 
-from nona.report.training.elastic import change_rows, course_rows, every_job, finding, policy_rows
-from nona.report.training.findings import overlap
+from nona.report.training.findings import finding, overlap
+from nona.report.training.tables import changes, policies
 from nona.report.training.traces import elastic_history, elastic_trace
 from nona.results.elastic import ElasticHistory
 from nona.study.training.elastic import ElasticRequest, simulate_elastic_jobs
+from nona.ui.pages.training_elastic import _jobs_frame, _ticks_frame
 from tests.report.training_sample import ABOUT
 
 POLICIES = ("optimus", "tiresias", "fifo")
@@ -89,19 +90,19 @@ def test_every_change_says_what_the_policy_knew(history):
     optimus = history.traces["optimus"]
     several = [m for m in optimus.moves if m.gpus and sum(g for _, g in m.gpus) > 1]
     assert min(m.facts["seconds that its last GPU saves"] for m in several) > 0
-    rows = change_rows(optimus, optimus.moves[0].job)
+    rows = changes(optimus, optimus.moves[0].job).texts()
     assert (rows[0]["change"], rows[-1]["change"]) == ("starts", "completes")
     assert {"seconds that one more GPU would save", "iterations left"} <= rows[0].keys()
 
 
 def test_finding_and_tables_agree_with_the_report(history):
-    policies = history.report.policies
-    best = min(policies, key=lambda name: policies[name].jct_s.mean)
-    large, small = finding(policies)
+    outcomes = history.report.policies
+    best = min(outcomes, key=lambda name: outcomes[name].jct_s.mean)
+    large, small = finding(history.report)
     assert large.startswith(best)
     assert small.startswith(f"Under {best}")
-    assert not overlap(policies["fifo"].jct_s, policies["optimus"].jct_s)
-    assert [row["policy"] for row in policy_rows(policies)] == list(POLICIES)
-    assert len(every_job(history)) == len(POLICIES) * len(history.jobs)
+    assert not overlap(outcomes["fifo"].jct_s, outcomes["optimus"].jct_s)
+    assert [row["policy"] for row in policies(history.report).texts()] == list(POLICIES)
+    assert len(_jobs_frame(history)) == len(POLICIES) * len(history.jobs)
     ticks = sum(len(c.time_s) for trace in history.traces.values() for c in trace.courses)
-    assert len(course_rows(history)) == ticks
+    assert len(_ticks_frame(history)) == ticks

@@ -18,14 +18,19 @@ from nona.training.rounds import TrainingProgress
 from nona.training.system import NodeGroup, TrainingCluster
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.simulation_result import early_text
-from nona.ui.pages.training_clusterview import MOST_LANES, MOST_NODES, cluster_data, live_drawing, nodes_of
+from nona.ui.pages.training_clusterview import (
+    MOST_LANES,
+    MOST_NODES,
+    elastic_drawing,
+    nodes_of,
+    training_drawing,
+)
 from nona.ui.tasks import desk as placing
 from nona.ui.tasks import simulation as tasks_simulation
 from nona.ui.tasks import training as tasks
 from nona.ui.tasks.desk import Desk, PlacingWatch
 from nona.ui.tasks.planning import place_scenario
 from nona.ui.tasks.simulation import simulate_scenario
-from nona.ui.tasks.training import MOST_ELASTIC_POINTS as MOST_ELASTIC
 
 CLUSTER = TrainingCluster((NodeGroup("v100", 2), NodeGroup("k80", 40)))
 
@@ -43,12 +48,13 @@ def test_means_are_those_of_all_completed_jobs_and_rounds_are_joined():
     for number in range(4):
         watch.take(report("fifo", number, job=number // 2))
         watch.take(report("fifo", number, replication=1))  # another run: not shown
-    told = watch.told()
+    told = watch.live()
     assert TrainingLive.from_json(json.loads(json.dumps(told.to_json()))) == told
     fifo = told.policies["fifo"]
-    assert fifo.mean_jct_s == pytest.approx(250.0)
-    assert (fifo.completed, fifo.running, fifo.waiting) == (4, 1, 2)
-    assert told.policies["isolated"].mean_jct_s is None
+    now = fifo.curve[-1]
+    assert now.mean_jct_s == pytest.approx(250.0)
+    assert (fifo.completed, now.running, now.waiting) == (4, 1, 2)
+    assert not told.policies["isolated"].curve
     stays = [(s.jobs, s.gpu, s.start_s, s.end_s) for s in told.stays]
     assert stays == [((0,), "v100", 0.0, 720.0), ((1,), "v100", 720.0, 1440.0)]
 
@@ -57,10 +63,10 @@ def test_what_is_kept_and_drawn_is_bounded():
     watch = tasks.TrainingWatch(CLUSTER, ["fifo"])
     for number in range(2 * tasks.MOST_STAYS):
         watch.take(report("fifo", number, job=number))
-    told = watch.told()
+    told = watch.live()
     assert len(told.stays) == tasks.MOST_STAYS
     assert len(told.policies["fifo"].curve) <= tasks.MOST_POINTS
-    data = cluster_data(told, 0.5, "half")
+    data = training_drawing(told, 0.5, "half")
     assert len(data.lanes) <= MOST_LANES
     assert data.more.startswith(str(42 - len(data.lanes)))
     bars = next(lane.bars for lane in data.lanes if lane.name == "v100 0")
@@ -73,17 +79,17 @@ def test_the_picture_goes_on_to_the_next_policy_also_from_a_silent_one_and_bridg
     watch = tasks.TrainingWatch(CLUSTER, ["fifo", "isolated"])
     watch.take(report("fifo", 198))
     watch.take(report("isolated", 0, job=7))
-    assert watch.told().focus == "isolated"
-    assert [s.jobs for s in watch.told().stays] == [(7,)]
+    assert watch.live().focus == "isolated"
+    assert [s.jobs for s in watch.live().stays] == [(7,)]
     watch = tasks.TrainingWatch(CLUSTER, ["fifo", "isolated"])
     watch.take(report("fifo", 0))
     for number in range(tasks.PATIENCE):
         watch.take(report("isolated", number))
-    assert watch.told().focus == "isolated"
+    assert watch.live().focus == "isolated"
     watch = tasks.TrainingWatch(CLUSTER, ["fifo"])
     for number, job in ((0, 3), (4, 3), (9, 5)):
         watch.take(report("fifo", number, job=job))
-    stays = [(s.jobs, s.start_s, s.end_s) for s in watch.told().stays]
+    stays = [(s.jobs, s.start_s, s.end_s) for s in watch.live().stays]
     assert stays == [((3,), 0.0, 1800.0), ((5,), 1800.0, 3600.0)]
 
 
@@ -100,14 +106,14 @@ def test_goodput_is_work_over_simulated_time():
     for minute in range(1, 4):
         watch.take(elastic_report("fifo", minute))
         watch.take(elastic_report("fifo", minute, replication=1))  # another run: not shown
-    told = watch.told()
+    told = watch.live()
     assert ElasticLive.from_json(json.loads(json.dumps(told.to_json()))) == told
     curve = told.policies["fifo"].curve
     assert [row.goodput for row in curve] == pytest.approx([30.0] * 3)
     assert [row.mean_jct_s for row in curve] == [None, 90.0, 90.0]
     assert {row.used for row in curve} == {6}
     assert told.given == {7: ((1, 4), (0, 2))}
-    drawn = live_drawing(told, 0.1, "half")
+    drawn = elastic_drawing(told, 0.1, "half")
     assert [[job for _, job in node.gpus] for node in drawn.nodes] == [["7", "7", "", ""], ["7"] * 4]
     assert drawn.alts[1] == "6 GPUs run 1 job, 1 of them on several nodes."
     assert [p.started for p in drawn.policies] == [True, False]
@@ -115,14 +121,14 @@ def test_goodput_is_work_over_simulated_time():
 
 def test_what_is_kept_of_elastic_jobs_is_bounded_and_turns_to_who_runs():
     watch = tasks.ElasticWatch(["fifo", "sjf"], 100, 4)
-    for minute in range(1, 4 * MOST_ELASTIC):
+    for minute in range(1, 4 * tasks.MOST_POINTS):
         watch.take(elastic_report("fifo", minute))
-    assert len(watch.told().policies["fifo"].curve) <= MOST_ELASTIC
-    for minute in range(1, tasks.ELASTIC_PATIENCE + 1):
-        assert watch.told().focus == "fifo"
+    assert len(watch.live().policies["fifo"].curve) <= tasks.MOST_POINTS
+    for minute in range(1, tasks.PATIENCE + 1):
+        assert watch.live().focus == "fifo"
         watch.take(elastic_report("sjf", minute))
-    assert watch.told().focus == "sjf"
-    drawn = live_drawing(watch.told(), 0.5, "half")
+    assert watch.live().focus == "sjf"
+    drawn = elastic_drawing(watch.live(), 0.5, "half")
     assert len(drawn.nodes) == MOST_NODES
     assert drawn.more == "36 more nodes not drawn"
     points = [xy for chart in drawn.charts for _, line in chart.lines for xy in line]

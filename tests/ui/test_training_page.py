@@ -216,7 +216,7 @@ def test_the_finding_the_table_and_the_strip_are_those_of_the_report(ran):
     assert findings.gain_sentence(report.policies) in said(at.subheader)
     shown = at.dataframe[0].value
     assert shown["policy"].tolist() == list(report.policies)
-    assert list(shown.columns) == list(tables.DECIDING)
+    assert list(shown.columns) == list(tables.policies(report).deciding)
     assert not report.failed_checks
     links = " ".join(e.proto.label for e in at.get("page_link"))
     assert "8 training jobs" in links

@@ -23,7 +23,7 @@ from nona.report.studies.elastic import link_mean_of, link_name, links_of, mean_
 from nona.report.studies.serverless_claims import Key, alternative_cells, cost_ratio, default_cells, mean
 from nona.report.studies.serverless_tables import miss_rows
 from nona.report.studies.training import WAYS, converged, values
-from nona.report.training.elastic import elastic_style
+from nona.report.training.figures import elastic_style
 from nona.report.training.findings import HOUR_S
 from nona.results.document import Estimate
 from nona.results.elastic import ElasticLinkStudy, ElasticPoint, ElasticStudy

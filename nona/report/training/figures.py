@@ -1,4 +1,4 @@
-"""Figures of a training cluster: policies, GPUs over time, shares, one more GPU."""
+"""Figures of training: policies, GPUs and jobs over time, shares, one more GPU."""
 
 from __future__ import annotations
 
@@ -24,9 +24,18 @@ from nona.report.figures import (
     text,
     whiskers,
 )
-from nona.report.training.findings import HOUR_S, dollars_text, hours_text, job_label, modelled_sentence
-from nona.results.training import OneMoreReport, OneMoreRow, PolicyOutcome, Received, Round, Stay
+from nona.report.training.findings import (
+    HOUR_S,
+    Policies,
+    dollars_text,
+    hours_text,
+    job_label,
+    modelled_sentence,
+)
+from nona.results.elastic import ElasticCourse, ElasticTrace
+from nona.results.training import OneMoreReport, PolicyOutcome, Received, Round, Stay
 from nona.tables.formats import share_text
+from nona.training.elastic.registry import ELASTIC
 from nona.units import format_number
 
 MOST_STEPS = 500  # of one line
@@ -94,41 +103,28 @@ def _zero_or_close(made: go.Figure, values: Sequence[float], of: str) -> None:
         change(rangemode="tozero")
 
 
-def jct_cdf_figure(policies: Mapping[str, PolicyOutcome]) -> go.Figure:
+def jct_figure(policies: Policies, look: Callable[[str], Look] = scheduler_style) -> go.Figure:
     """Share of the measured jobs complete within a time, one line for each policy."""
     hours = {
         name: [None if j.jct_s is None else j.jct_s / HOUR_S for j in p.measured]
         for name, p in policies.items()
     }
-    chart = distributions(hours, scheduler_style, "JCT, h", "within %{x:,.3~r} h")
+    chart = _distributions(hours, look, "JCT, h", "within %{x:,.3~r} h")
     chart.update_yaxes(title="jobs complete, %", range=[0, 101])
     return chart
 
 
-def rho_figure(policies: Mapping[str, PolicyOutcome]) -> go.Figure:
+def rho_figure(policies: Policies, look: Callable[[str], Look] = scheduler_style) -> go.Figure:
     """Share of the measured jobs with at most a ρ, one line for each policy; 1: as on an equal share."""
-    return rho_distributions({n: [j.rho for j in p.measured] for n, p in policies.items()}, scheduler_style)
-
-
-def rho_distributions(rhos: Mapping[str, Sequence[float | None]], look: Callable[[str], Look]) -> go.Figure:
-    """:func:`distributions` of ρ, with the line of an equal share."""
-    chart = distributions(rhos, look, "finish-time fairness ρ", "with ρ of at most %{x:,.3~r}")
+    rhos = {n: [j.rho for j in p.measured] for n, p in policies.items()}
+    chart = _distributions(rhos, look, "finish-time fairness ρ", "with ρ of at most %{x:,.3~r}")
     rule(chart, 1.0, "equal share", "x")
     return chart
 
 
-def distributions(
+def _distributions(
     values: Mapping[str, Sequence[float | None]], look: Callable[[str], Look], axis: str, said: str
 ) -> go.Figure:
-    """Share of the jobs with at most a value, one line for each policy; jobs without a value are left out.
-
-    Parameters
-    ----------
-    look
-        Of a policy, by its name.
-    said
-        What a point says of its share of the jobs, with ``%{x}``.
-    """
     chart = figure(360)
     ends: list[float | None] = []
     for name, own in values.items():
@@ -382,9 +378,6 @@ def allocation_figure(rows: Sequence[Received], types: Sequence[str], names: Seq
     return chart
 
 
-Cell = str | float | None
-
-
 def one_more_finding(report: OneMoreReport) -> str:
     """The GPU that shortens the mean JCT most, and the one that does so at the least price."""
     base = report.base.mean_jct_s
@@ -407,26 +400,6 @@ def one_more_finding(report: OneMoreReport) -> str:
     return f"{said}; per dollar, one more {cheap} saves the most.{mark}"
 
 
-def one_more_rows(report: OneMoreReport) -> list[dict[str, Cell]]:
-    """A row for the cluster as it is, and one for each type of GPU."""
-    return [_row(r, report) for r in (report.base, *report.rows)]
-
-
-def _row(row: OneMoreRow, report: OneMoreReport) -> dict[str, Cell]:
-    base = report.base.mean_jct_s
-    change = row.mean_jct_s / base - 1 if base and row.mean_jct_s is not None and row.gpu else None
-    now = report.gpus.get(row.gpu, 0)
-    return {
-        "cluster": f"one more {row.gpu}: {now + 1}" if row.gpu else "as it is",
-        "mean JCT": hours_text(row.mean_jct_s),
-        "change": "–" if change is None else share_text(change, 1, "+"),
-        "makespan": hours_text(row.makespan_s),
-        "worst ρ": "–" if row.worst_rho is None else format_number(row.worst_rho),
-        "cost of the run": dollars_text(row.cost_usd),
-        "$ an hour of that GPU": "–" if row.price_hour is None else dollars_text(row.price_hour),
-    }
-
-
 def one_more_dots(report: OneMoreReport) -> list[Dot]:
     """The mean JCT in hours for each type of GPU, beside that of the cluster as it is."""
     base = report.base.mean_jct_s
@@ -442,3 +415,124 @@ def one_more_dots(report: OneMoreReport) -> list[Dot]:
         )
         for r in report.rows
     ]
+
+
+Gaps = list[float | None]
+Traces = Mapping[str, ElasticTrace]
+MEASURES: Mapping[str, tuple[str, Callable[[ElasticTrace], tuple[float, ...]]]] = {
+    "GPUs in use": ("GPUs", lambda trace: trace.used),
+    "Jobs that run": ("jobs", lambda trace: trace.running),
+    "Jobs that wait": ("jobs", lambda trace: trace.waiting),
+    "Goodput": ("jobs' worth of progress per hour", lambda trace: smooth(trace.goodput)),
+}
+WINDOW = 15  # ticks of a mean of goodput
+
+
+def elastic_style(name: str) -> Look:
+    """The look of a policy for elastic jobs."""
+    registered = ELASTIC.get(name)
+    return scheduler_style(name) if registered is None else registered.look
+
+
+def smooth(values: tuple[float, ...], window: int = WINDOW) -> tuple[float, ...]:
+    """Means of the last values.
+
+    >>> smooth((2.0, 4.0, 6.0), 2)
+    (2.0, 3.0, 5.0)
+    """
+    means, total = [], 0.0
+    for k, value in enumerate(values):
+        total += value - (values[k - window] if k >= window else 0.0)
+        means.append(max(total, 0.0) / min(k + 1, window))
+    return tuple(means)
+
+
+def measure_title(measure: str, unit: str, means: Mapping[str, float]) -> str:
+    """The largest and the smallest mean over a run.
+
+    >>> measure_title("GPUs in use", "GPUs", {"a": 60.0, "b": 48.0})
+    'GPUs in use: 60 GPUs on average under a, 48 under b'
+    """
+    order = sorted(means, key=lambda n: (-means[n], n))
+    said = f"{measure}: {format_number(means[order[0]])} {unit} on average under {order[0]}"
+    return said if len(order) == 1 else f"{said}, {format_number(means[order[-1]])} under {order[-1]}"
+
+
+def time_figure(traces: Traces, measure: str, at_s: float | None = None) -> go.Figure:
+    """One measure of the cluster over time, a line for each policy; ``at_s`` is marked."""
+    unit, values = MEASURES[measure]
+    chart = figure(320)
+    for name, trace in traces.items():
+        style = elastic_style(name)
+        chart.add_scatter(
+            x=[t / HOUR_S for t in trace.time_s],
+            y=values(trace),
+            name=text(name),
+            mode="lines",
+            line={"color": style.colour, "dash": style.dash, "width": 1.6, "shape": "hv"},
+            hovertemplate=f"{text(name)}: %{{y:,.3~r}} {unit} at %{{x:.2f}} h<extra></extra>",
+        )
+    if at_s is not None:
+        rule(chart, at_s / HOUR_S, "", "x")
+    chart.update_xaxes(title="hours", rangemode="tozero")
+    chart.update_yaxes(title=unit, rangemode="tozero")
+    return chart
+
+
+ROWS: tuple[tuple[str, Callable[[ElasticCourse], tuple[float, ...]]], ...] = (
+    ("GPUs", lambda course: course.gpus),
+    ("batch, samples", lambda course: course.batch),
+    ("goodput, samples/s", lambda course: course.goodput),
+    ("efficiency", lambda course: course.efficiency),
+)
+
+
+def _broken(course: ElasticCourse, values: Sequence[float], tick_s: float) -> tuple[Gaps, Gaps]:
+    """Times and values of a course, with a gap wherever the job had no GPUs.
+
+    >>> some = ElasticCourse(time_s=(60, 120, 300), gpus=(), batch=(), efficiency=(), goodput=())
+    >>> _broken(some, (4, 5, 6), 60)
+    ([0.0, 60.0, 120.0, 120.0, 240.0, 300.0, 300.0], [4, 5, 5, None, 6, 6, None])
+    """
+    x: Gaps = []
+    y: Gaps = []
+    for k, (time_s, value) in enumerate(zip(course.time_s, values, strict=True)):
+        x.append(time_s - tick_s)
+        y.append(value)
+        if k + 1 == len(values) or course.time_s[k + 1] - time_s > 1.5 * tick_s:
+            x += [time_s, time_s]
+            y += [value, None]
+    return x, y
+
+
+def job_figure(courses: Mapping[str, ElasticCourse], arrival_s: float, tick_s: float) -> go.Figure:
+    """GPUs, batch size, goodput and statistical efficiency of one job since its arrival, by policy."""
+    chart = figure(620)
+    for row, (title, values) in enumerate(ROWS):
+        top = 0.93 * (1 - row / len(ROWS))
+        axis = "y" if not row else f"y{row + 1}"
+        for name, course in courses.items():
+            style, (times, shown) = elastic_style(name), _broken(course, values(course), tick_s)
+            chart.add_scatter(
+                x=[None if t is None else (t - arrival_s) / HOUR_S for t in times],
+                y=shown,
+                yaxis=axis,
+                name=text(name),
+                legendgroup=text(name),
+                showlegend=not row,
+                mode="lines",
+                line={"color": style.colour, "dash": style.dash, "width": 1.6, "shape": "hv"},
+                hovertemplate=f"{text(name)}: %{{y:,.3~r}} ({title}) after %{{x:.2f}} h<extra></extra>",
+            )
+        look = {
+            "domain": [top - 0.19, top],
+            "title": {"text": title},
+            "rangemode": "tozero",
+            "automargin": True,
+            "gridcolor": "rgba(128,128,128,.22)",
+            "zeroline": False,
+            "anchor": "x",
+        }
+        chart.update_layout({f"yaxis{row + 1 if row else ''}": look})
+    chart.update_xaxes(title="hours since its arrival", anchor=f"y{len(ROWS)}", rangemode="tozero")
+    return chart

@@ -1,4 +1,4 @@
-"""Findings of a training run: long times and gains in words, the best policies, chart titles."""
+"""Findings of training, in rounds and elastic: times and gains in words, the best policies, titles."""
 
 from __future__ import annotations
 
@@ -6,12 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from nona.report.text import counted
-from nona.results.training import JctSummary, PolicyOutcome, PolicyTrace, Received, Round
+from nona.results.elastic import ElasticOutcome, ElasticReport
+from nona.results.training import (
+    JctSummary,
+    PolicyOutcome,
+    PolicyResult,
+    PolicyTrace,
+    Received,
+    Round,
+    TrainingReport,
+)
 from nona.scenario.training import TrainingSpec
-from nona.tables.formats import share_text
+from nona.tables.formats import mean_text, share_text
 from nona.units import format_number
 
 HOUR_S = 3600.0
+Policies = Mapping[str, PolicyResult]
 
 
 def hours_text(seconds: float | None) -> str:
@@ -31,18 +41,8 @@ def hours_text(seconds: float | None) -> str:
 
 
 def jct_text(jct: JctSummary) -> str:
-    """The mean JCT with its interval in the same unit.
-
-    >>> jct_text(JctSummary(mean=9000.0, ci95=(8640.0, 9360.0), p50=None, p95=None, p99=None))
-    '2.5 ± 0.1 h'
-    """
-    shown = hours_text(jct.mean)
-    if jct.mean is None or jct.ci95 is None or jct.ci95[0] == jct.ci95[1]:
-        return shown
-    unit = shown.rpartition(" ")[2]
-    per = {"s": 1.0, "min": 60.0, "h": HOUR_S}[unit]
-    half = (jct.ci95[1] - jct.ci95[0]) / 2
-    return f"{shown.removesuffix(unit).strip()} ± {format_number(half / per, 2)} {unit}"
+    """The mean JCT with its interval."""
+    return mean_text(jct.estimate, hours_text)
 
 
 def overlap(a: JctSummary, b: JctSummary) -> bool:
@@ -73,16 +73,7 @@ def job_label(name: str) -> str:
     return f"job {name}" if name.isdigit() else name
 
 
-def _times_text(ratio: float) -> str:
-    """Format a ratio as a factor, with three digits.
-
-    >>> _times_text(1.503), _times_text(12.04)
-    ('1.50 ×', '12.0 ×')
-    """
-    return f"{ratio:.{2 if ratio < 10 else 1}f} ×"
-
-
-def by_mean_jct(policies: Mapping[str, PolicyOutcome]) -> dict[str, float]:
+def by_mean_jct(policies: Policies) -> dict[str, float]:
     """Name → mean JCT in seconds, the shortest first; those that completed no job are left out."""
     means_s = {n: p.jct_s.mean for n, p in policies.items() if p.jct_s.mean is not None}
     return dict(sorted(means_s.items(), key=lambda row: (row[1], row[0])))
@@ -108,6 +99,7 @@ def jobs_text(spec: TrainingSpec) -> str:
 
 AGNOSTIC = "-agnostic"
 LEVEL = 0.01  # mean JCTs closer than that are said to be equal
+MAIN = 0.75  # part of the difference that one reason alone explains
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +117,7 @@ class Gain:
         return self.agnostic_s / self.aware_s if self.aware_s > 0 else 1.0
 
 
-def gain_of(policies: Mapping[str, PolicyOutcome]) -> Gain | None:
+def gain_of(policies: Policies) -> Gain | None:
     """The gain of heterogeneity-awareness: a policy against its agnostic twin, if both ran.
 
     Two policies that differ in more than that say nothing about it.
@@ -138,16 +130,70 @@ def gain_of(policies: Mapping[str, PolicyOutcome]) -> Gain | None:
     return Gain(name, name + AGNOSTIC, means[name], means[name + AGNOSTIC])
 
 
-def finding(policies: Mapping[str, PolicyOutcome], modelled: Sequence[str] = ()) -> tuple[str, str]:
-    """State the finding, and the sentence in small letters under it.
-
-    ``modelled``: types of GPU on which nobody measured rates.
-    """
+def finding(report: TrainingReport | ElasticReport) -> tuple[str, str]:
+    """State the finding, and the sentence in small letters under it."""
+    if isinstance(report, ElasticReport):
+        return _elastic_finding(report.policies)
+    policies, modelled = report.policies, report.setting.modelled
     gain, best, kept = gain_sentence(policies), best_sentence(policies), slo_sentence(policies)
     sure, mark = runs_sentence(policies), modelled_sentence(modelled)
     if gain_of(policies):
         return f"{gain}{mark}", " ".join(filter(None, (best, kept, sure)))
     return f"{best}{mark}", " ".join(filter(None, (kept or gain, sure)))
+
+
+def _elastic_finding(policies: Mapping[str, ElasticOutcome]) -> tuple[str, str]:
+    """State the winner with the reason, and the sentence in small letters under it."""
+    names = list(by_mean_jct(policies))
+    best = names[0]
+    if len(names) == 1:
+        return f"{best} has a mean JCT of {jct_text(policies[best].jct_s)}.", _how(best, policies[best])
+    second = names[1]
+    a, b = policies[best], policies[second]
+    shorter = 1 - (a.jct_s.mean or 0.0) / (b.jct_s.mean or 1.0)
+    if shorter < LEVEL:
+        large = (
+            f"{best} and {second} are equally fast: mean JCTs of {jct_text(a.jct_s)} and {jct_text(b.jct_s)}."
+        )
+    else:
+        large = (
+            f"{best} has the shortest mean JCT, {share_text(shorter)} shorter than {second}: {_why(a, b)}."
+        )
+    if overlap(a.jct_s, b.jct_s):
+        large = f"{large[:-1]}, which more runs may change."
+    return large, f"{_how(best, a)} {_how(second, b)}"
+
+
+def _why(a: ElasticOutcome, b: ElasticOutcome) -> str:
+    """JCT = time without GPUs + time with GPUs: which of the two makes the difference."""
+    waits, trains = (a.waited_s, b.waited_s), (_trained_s(a), _trained_s(b))
+    gain_wait, gain_train = waits[1] - waits[0], trains[1] - trains[0]
+    wait = f"its jobs wait {hours_text(waits[0])} without GPUs rather than {hours_text(waits[1])}"
+    train = f"train for {hours_text(trains[0])} rather than {hours_text(trains[1])}"
+    if gain_wait >= 0 and gain_train >= 0:
+        whole = (gain_wait + gain_train) or 1.0
+        if gain_wait / whole >= MAIN:
+            return wait
+        return f"its jobs {train}" if gain_train / whole >= MAIN else f"{wait} and {train}"
+    if gain_wait > 0:
+        return f"{wait}, though they {train}"
+    waiting = f"wait {hours_text(waits[0])} without GPUs rather than {hours_text(waits[1])}"
+    return f"its jobs {train}, though they {waiting}"
+
+
+def _trained_s(of: ElasticOutcome) -> float:
+    """Mean time with GPUs of the first run."""
+    jcts = [job.jct_s for job in of.jobs]
+    return sum(jcts) / len(jcts) - of.waited_s if jcts else 0.0
+
+
+def _how(name: str, of: ElasticOutcome) -> str:
+    """State the averages of jobs under a policy."""
+    return (
+        f"Under {name} a job with GPUs has {format_number(of.mean_gpus)} on average, at a statistical "
+        "efficiency of "
+        f"{share_text(of.efficiency)}; {share_text(of.utilization)} of the GPUs are in use."
+    )
 
 
 def modelled_sentence(types: Sequence[str]) -> str:
@@ -159,7 +205,7 @@ def modelled_sentence(types: Sequence[str]) -> str:
     return f" Rates on {' and '.join(types)} are modelled, not measured." if types else ""
 
 
-def runs_sentence(policies: Mapping[str, PolicyOutcome]) -> str:
+def runs_sentence(policies: Policies) -> str:
     """Say that the order of the two fastest policies is uncertain; empty if their intervals are apart."""
     names = list(by_mean_jct(policies))[:2]
     if len(names) < 2:
@@ -191,7 +237,7 @@ def slo_sentence(policies: Mapping[str, PolicyOutcome]) -> str:
     )
 
 
-def gain_sentence(policies: Mapping[str, PolicyOutcome]) -> str:
+def gain_sentence(policies: Policies) -> str:
     """State the gain from each job's speed on each type of GPU, in one sentence."""
     gain = gain_of(policies)
     if gain is None:
@@ -229,24 +275,19 @@ def best_sentence(policies: Mapping[str, PolicyOutcome]) -> str:
     return f"{fastest}, at {paid}; {cheapest} costs least, {least}."
 
 
-def hero_figure(policies: Mapping[str, PolicyOutcome]) -> tuple[str, str, str]:
+def hero_figure(policies: Policies) -> tuple[str, str, str]:
     """Label, value and hint of the page's one large number."""
     gain, means = gain_of(policies), by_mean_jct(policies)
     if gain is not None and gain.ratio >= 1:
         hint = f"Mean JCT under {gain.agnostic} over that under {gain.aware}."
-        return "Heterogeneity gain", _times_text(gain.ratio), hint
+        return "Heterogeneity gain", f"{gain.ratio:.{2 if gain.ratio < 10 else 1}f} ×", hint
     if not means:
         return "", "", ""
     best = next(iter(means))
     return "Shortest mean JCT", hours_text(means[best]), f"Under {best}."
 
 
-def pareto_title(policies: Mapping[str, PolicyOutcome]) -> str:
-    """Name the fastest and the cheapest policy."""
-    return best_sentence(policies).removesuffix(".")
-
-
-def cdf_title(policies: Mapping[str, PolicyOutcome]) -> str:
+def cdf_title(policies: Policies) -> str:
     """The policies whose slowest jobs are fastest and slowest, by the 95th percentile."""
     p95_s = {n: p.jct_s.p95 for n, p in policies.items() if p.jct_s.p95 is not None}
     if not p95_s:
@@ -257,11 +298,11 @@ def cdf_title(policies: Mapping[str, PolicyOutcome]) -> str:
     return said if worst == best else f"{said}, {hours_text(p95_s[worst])} under {worst}"
 
 
-def rho_title(policies: Mapping[str, PolicyOutcome]) -> str:
+def rho_title(policies: Policies) -> str:
     """The least unfair policy, and how large a part of its jobs would be faster on an equal share."""
-    worst_rhos = {n: p.rho.worst for n, p in policies.items() if p.rho.worst is not None}
+    worst_rhos = {n: p.worst_rho for n, p in policies.items() if p.worst_rho is not None}
     if not worst_rhos:
-        return "No job was completed, so there is no ρ"
+        return "No job has a ρ: none is complete, or nobody measured how fast they are on an equal share"
     best = min(worst_rhos, key=lambda n: (worst_rhos[n], n))
     values = [j.rho for j in policies[best].measured if j.rho is not None]
     said = f"The worst ρ is lowest under {best}: {format_number(worst_rhos[best])}"

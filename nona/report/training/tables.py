@@ -1,231 +1,343 @@
-"""Tables of a training cluster, and the jobs on each GPU as a trace for Perfetto."""
+"""Tables of training, in rounds and elastic: policies, teams, jobs, priorities, changes, one more GPU."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import NamedTuple
 
-from nona import __version__
-from nona.report.training.findings import dollars_text, hours_text, jct_text, job_label
-from nona.results.trace import Trace, TraceAbout, TraceEvent, TraceJobs
-from nona.results.training import JobOutcome, PolicyOutcome, PriorityRow, TrainingOutcome
-from nona.tables.formats import or_dash, share_text, time_text
-from nona.units import format_number
+from nona.report.training.findings import HOUR_S, dollars_text, hours_text
+from nona.results.elastic import ElasticJobOutcome, ElasticMove, ElasticOutcome, ElasticReport, ElasticTrace
+from nona.results.training import (
+    ExtensionFindings,
+    JobOutcome,
+    OneMoreReport,
+    OneMoreRow,
+    PolicyOutcome,
+    PolicyResult,
+    PriorityRow,
+    TrainingReport,
+)
+from nona.tables.formats import share_text
+from nona.tables.table import CHANGE, COUNT, PLAIN, SHARE, TIME, Column, Filled, Kind, Table
 
-Cell = str | float | None
-DECIDING = ("policy", "mean JCT", "p95 JCT", "makespan", "worst ρ", "utilisation", "cost")
-JOB_DECIDING = ("job", "model", "GPUs", "arrival, h", "JCT, h", "ρ")
-
-
-def deciding(policies: Mapping[str, PolicyOutcome]) -> tuple[str, ...]:
-    """The columns that decide, with deadlines and lost work where there are some."""
-    also = {
-        "SLOs kept": any(p.slo_hit_rate is not None for p in policies.values()),
-        "work lost": any(p.lost_steps_share for p in policies.values()),
-    }
-    return (*DECIDING, *(c for c, present in also.items() if present))
-
-
-def job_deciding(jobs: Sequence[JobOutcome]) -> tuple[str, ...]:
-    """The columns of jobs that decide, with kind, team and deadline where jobs differ in them."""
-    also = {
-        "kind": len({j.kind for j in jobs}) > 1,
-        "team": len({j.entity for j in jobs}) > 1,
-        "SLO kept": any(j.met is not None for j in jobs),
-        "measured": not all(j.measured for j in jobs),
-    }
-    return (*JOB_DECIDING[:2], *(c for c, differs in also.items() if differs), *JOB_DECIDING[2:])
-
-
-def cell_text(value: Cell) -> str:
-    """A cell as text; numbers that are not whole have three digits.
-
-    >>> cell_text(12345), cell_text(0.123456), cell_text("2.5 h"), cell_text(None)
-    ('12,345', '0.123', '2.5 h', '–')
-    """
-    if value is None or isinstance(value, str):
-        return value or "–"
-    return f"{value:,}" if isinstance(value, int) else format_number(value)
-
-
-def team_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, Cell]]:
-    """A row for each policy and team in the first replication; none where there is only one team."""
-    rows: list[dict[str, Cell]] = []
-    for name, p in policies.items():
-        teams = list(dict.fromkeys(j.entity for j in p.measured))
-        for team in teams if len(teams) > 1 else ():
-            own = [j for j in p.measured if j.entity == team]
-            jcts, rhos = (
-                [j.jct_s for j in own if j.jct_s is not None],
-                [j.rho for j in own if j.rho is not None],
-            )
-            costs = [j.cost_usd for j in own if j.cost_usd is not None]
-            rows.append(
-                {
-                    "policy": name,
-                    "team": team or "–",
-                    "jobs": len(own),
-                    "mean JCT": hours_text(sum(jcts) / len(jcts) if jcts else None),
-                    "mean ρ": _number(sum(rhos) / len(rhos) if rhos else None),
-                    "worst ρ": _number(max(rhos, default=None)),
-                    "cost": dollars_text(sum(costs) if costs else None),
-                }
-            )
-    return rows
+HOURS = Kind(hours_text, "_s")
+DOLLARS = Kind(dollars_text, "_usd")
+WHOLE_SHARE = Kind(share_text)
+JCTS: tuple[Column[PolicyResult], ...] = (
+    Column("mean JCT", lambda p: p.jct_s.estimate, HOURS, interval=True, decides=True),
+    Column("median JCT", lambda p: p.jct_s.p50, HOURS),
+    Column("p95 JCT", lambda p: p.jct_s.p95, HOURS, decides=True),
+    Column("p99 JCT", lambda p: p.jct_s.p99, HOURS),
+)
+RHOS: tuple[Column[PolicyResult], ...] = (
+    Column("mean ρ", lambda p: p.mean_rho),
+    Column("worst ρ", lambda p: p.worst_rho, decides=True),
+)
+IN_ROUNDS = Table[PolicyOutcome](
+    "policy",
+    (
+        *JCTS,
+        Column("ideal mean JCT", lambda p: p.ideal_jct_s, HOURS),
+        Column("makespan", lambda p: p.makespan_s, HOURS, decides=True),
+        *RHOS,
+        Column("utilisation", lambda p: p.utilization, SHARE, decides=True),
+        Column("cost", lambda p: p.cost_usd, DOLLARS, decides=True),
+        Column("SLOs kept", lambda p: p.slo_hit_rate, SHARE, decides=True, optional=True),
+        Column("work lost", lambda p: p.lost_steps_share or None, SHARE, decides=True, optional=True),
+        Column("preemptions", lambda p: p.preemptions),
+        Column("moves", lambda p: p.moves),
+        Column("received − X", lambda p: p.received_error, SHARE),
+        Column("decisions", lambda p: p.decisions, COUNT),
+        Column("mean decision", lambda p: p.decision_s, TIME),
+        Column("longest decision", lambda p: p.decision_most_s, TIME),
+        Column("largest gap", lambda p: p.worst_gap),
+    ),
+)
 
 
-def policy_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, Cell]]:
-    """A row for each policy, in the order of the scenario."""
-    return [_row(name, p) for name, p in policies.items()]
+def _against_authors(p: ElasticOutcome) -> float | None:
+    return p.jct_s.mean / p.published_s - 1 if p.jct_s.mean is not None and p.published_s else None
 
 
-def _row(name: str, p: PolicyOutcome) -> dict[str, Cell]:
-    return {
-        "policy": name,
-        "mean JCT": jct_text(p.jct_s),
-        "median JCT": hours_text(p.jct_s.p50),
-        "p95 JCT": hours_text(p.jct_s.p95),
-        "p99 JCT": hours_text(p.jct_s.p99),
-        "ideal mean JCT": hours_text(p.ideal_jct_s),
-        "makespan": hours_text(p.makespan_s),
-        "mean ρ": _number(p.rho.mean),
-        "worst ρ": _number(p.rho.worst),
-        "utilisation": _share(p.utilization),
-        "cost": dollars_text(p.cost_usd),
-        "SLOs kept": _share(p.slo_hit_rate),
-        "preemptions": format_number(p.preemptions),
-        "moves": format_number(p.moves),
-        "received − X": _share(p.received_error),
-        "work lost": _share(p.lost_steps_share),
-        "decisions": p.decisions,
-        "mean decision": time_text(p.decision_s),
-        "longest decision": time_text(p.decision_most_s),
-        "largest gap": or_dash(p.worst_gap, lambda v: format_number(v, 1)),
-    }
+ELASTIC = Table[ElasticOutcome](
+    "policy",
+    (
+        *JCTS,
+        Column("authors' mean JCT", lambda p: p.published_s, HOURS, optional=True),
+        Column("difference", _against_authors, CHANGE, optional=True),
+        Column("makespan", lambda p: p.makespan_s, HOURS),
+        Column("waiting", lambda p: p.waited_s, HOURS, decides=True),
+        Column("waiting for the link", lambda p: p.link_share or None, SHARE, decides=True, optional=True),
+        Column("GPUs of a job", lambda p: p.mean_gpus, decides=True),
+        Column("efficiency", lambda p: p.efficiency, WHOLE_SHARE, decides=True),
+        Column("GPUs in use", lambda p: p.utilization, WHOLE_SHARE, decides=True),
+        *RHOS,
+        Column("restarts", lambda p: p.restarts),
+        Column("paused", lambda p: p.paused_share, SHARE),
+        Column("runs", lambda p: p.replications, COUNT),
+    ),
+)
+MORE = (
+    *("policy", "authors' mean JCT", "difference", "preemptions", "moves", "received − X", "ideal mean JCT"),
+    *("decisions", "mean decision", "median JCT", "restarts", "paused", "runs"),
+)
 
 
-def disturbance_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, Cell]]:
+def policies(report: TrainingReport | ElasticReport) -> Filled:
+    """All figures of each policy."""
+    if isinstance(report, ElasticReport):
+        return ELASTIC.of(report.policies)
+    return IN_ROUNDS.of(report.policies)
+
+
+class _Team(NamedTuple):
+    policy: str
+    name: str
+    jobs: Sequence[JobOutcome]
+
+    @property
+    def jcts_s(self) -> list[float]:
+        return [j.jct_s for j in self.jobs if j.jct_s is not None]
+
+    @property
+    def rhos(self) -> list[float]:
+        return [j.rho for j in self.jobs if j.rho is not None]
+
+    @property
+    def costs_usd(self) -> list[float]:
+        return [j.cost_usd for j in self.jobs if j.cost_usd is not None]
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+TEAMS = Table[_Team](
+    "",
+    (
+        Column("policy", lambda t: t.policy),
+        Column("team", lambda t: t.name),
+        Column("jobs", lambda t: len(t.jobs), COUNT),
+        Column("mean JCT", lambda t: _mean(t.jcts_s), HOURS),
+        Column("mean ρ", lambda t: _mean(t.rhos)),
+        Column("worst ρ", lambda t: max(t.rhos, default=None)),
+        Column("cost", lambda t: sum(t.costs_usd) if t.costs_usd else None, DOLLARS),
+    ),
+)
+
+
+def teams(outcomes: Mapping[str, PolicyOutcome]) -> Filled:
+    """Each team under each policy in the first replication; none where there is only one team."""
+    rows = [
+        _Team(name, team, [j for j in p.measured if j.entity == team])
+        for name, p in outcomes.items()
+        for team in dict.fromkeys(j.entity for j in p.measured)
+    ]
+    return TEAMS.of(rows if len({row.name for row in rows}) > 1 else ())
+
+
+DISTURBANCES = Table[ExtensionFindings](
+    "policy",
+    (
+        Column("failures of jobs", lambda e: e.failures, COUNT),
+        Column("work undone by failures", lambda e: e.undone_share, SHARE),
+        Column("restarts", lambda e: e.restart_s, HOURS),
+        Column("checkpoints", lambda e: e.checkpoint_s, HOURS),
+        Column("moves", lambda e: e.move_s, HOURS),
+    ),
+)
+
+
+def disturbances(outcomes: Mapping[str, PolicyOutcome]) -> Filled:
     """Time lost to failures and moves in the first replication; none where neither costs anything."""
-    extensions = {n: p.extensions for n, p in policies.items() if p.extensions is not None}
-    if not any(e.failures or e.checkpoint_s or e.move_s for e in extensions.values()):
-        return []
-    return [
-        {
-            "policy": name,
-            "failures of jobs": e.failures,
-            "work undone by failures": _share(e.undone_share),
-            "restarts": hours_text(e.restart_s),
-            "checkpoints": hours_text(e.checkpoint_s),
-            "moves": hours_text(e.move_s),
-        }
-        for name, e in extensions.items()
-    ]
+    effects = {n: p.extensions for n, p in outcomes.items() if p.extensions is not None}
+    lost = any(e.failures or e.checkpoint_s or e.move_s for e in effects.values())
+    return DISTURBANCES.of(effects if lost else {})
 
 
-def job_rows(jobs: Sequence[JobOutcome]) -> list[dict[str, Cell]]:
-    """A row for each job of the first replication; times in hours."""
-    return [
-        {
-            "job": j.name,
-            "model": j.model.removesuffix(f" of {j.name}"),
-            "kind": j.kind,
-            "team": j.entity,
-            "measured": "yes" if j.measured else "no",
-            "GPUs": j.workers,
-            "arrival, h": _hours(j.arrival_s),
-            "JCT, h": _hours(j.jct_s),
-            "ρ": None if j.rho is None else round(j.rho, 3),
-            "SLO, h": _hours(j.slo_s),
-            "SLO kept": "–" if j.met is None else "yes" if j.met else "no",
-            "cost, $": None if j.cost_usd is None else round(j.cost_usd, 2),
-            "preemptions": j.preemptions,
-            "moves": j.moves,
-        }
-        for j in jobs
-    ]
-
-
-def priority_rows(rows: Sequence[PriorityRow], names: Sequence[str]) -> list[dict[str, Cell]]:
-    """A row for each job, or pair, and type of GPU in a round, the highest priority first."""
-    ordered = sorted(rows, key=lambda r: (r.gpu, -r.priority, r.jobs))
-    return [
-        {
-            "type": r.gpu,
-            "job": " + ".join(names[j] for j in r.jobs),
-            "ran": "yes" if r.ran else "no",
-            "why": r.why,
-            "share X": round(r.share, 4),
-            "received τ": hours_text(r.received_s),
-            "all rows W": hours_text(r.type_s),
-            "priority π": float(f"{r.priority:.4g}"),
-            "deficit δ": hours_text(r.deficit_s),
-        }
-        for r in ordered
-    ]
+class _Job(NamedTuple):
+    job: JobOutcome
+    differs: frozenset[str]  # what not all jobs have alike
 
 
 def _hours(seconds: float | None) -> float | None:
-    return None if seconds is None else round(seconds / 3600, 3)
+    return None if seconds is None else seconds / HOUR_S
 
 
-def _share(share: float | None) -> str:
-    return or_dash(share, lambda known: share_text(known, 1))
+def _yes(answer: bool | None) -> str | None:
+    return None if answer is None else "yes" if answer else "no"
 
 
-def _number(value: float | None) -> str:
-    return or_dash(value, lambda known: format_number(known))
-
-
-MOST_EVENTS = 100_000
-MICRO = 1e6
-
-
-def stays_trace(outcome: TrainingOutcome) -> Trace:
-    """The stays of the first replication of every policy; beyond ``MOST_EVENTS`` the latest are left out."""
-    events: list[TraceEvent] = []
-    jobs: dict[str, TraceJobs] = {}
-    for place, (policy, trace) in enumerate(outcome.traces.items()):
-        room = MOST_EVENTS // max(1, len(outcome.traces))
-        slices: list[TraceEvent] = []
-        shown: set[int] = set()
-        for number, gpu in enumerate(sorted(outcome.types)):
-            process = _process(outcome, place, number)
-            events.append(_named("process_name", f"{policy}: {gpu}", process))
-            events += [_named("thread_name", f"{gpu} {k}", process, k + 1) for k in range(outcome.types[gpu])]
-        for stay in sorted(trace.stays, key=lambda s: (s.start_s, s.gpu, s.gpus)):
-            if len(slices) + len(stay.gpus) > room:
-                break
-            process = _process(outcome, place, sorted(outcome.types).index(stay.gpu))
-            shown.update(stay.jobs)
-            slices += [
-                TraceEvent(
-                    ph="X",
-                    name=" + ".join(job_label(outcome.job_names[j]) for j in stay.jobs),
-                    cat="stay",
-                    pid=process,
-                    tid=gpu + 1,
-                    ts=stay.start_s * MICRO,
-                    dur=(stay.end_s - stay.start_s) * MICRO,
-                )
-                for gpu in stay.gpus
-            ]
-        events += slices
-        jobs[policy] = TraceJobs(shown=len(shown), recorded=len({j for s in trace.stays for j in s.jobs}))
-    return Trace(
-        traceEvents=tuple(events),
-        displayTimeUnit="ms",
-        otherData=TraceAbout(
-            producer=f"Nona Planner {__version__}",
-            scenario=outcome.report.setting.name,
-            jobs=jobs,
-            events_at_most=MOST_EVENTS,
-            note="First replication of each policy; consecutive rounds on the same GPUs are one slice.",
+JOBS = Table[_Job](
+    "",
+    (
+        Column("job", lambda r: r.job.name, decides=True),
+        Column("model", lambda r: r.job.model.removesuffix(f" of {r.job.name}"), decides=True),
+        Column("kind", lambda r: r.job.kind if "kind" in r.differs else None, decides=True, optional=True),
+        Column(
+            "team", lambda r: r.job.entity if "entity" in r.differs else None, decides=True, optional=True
         ),
+        Column("SLO, h", lambda r: _hours(r.job.slo_s), PLAIN, optional=True),
+        Column("SLO kept", lambda r: _yes(r.job.met), decides=True, optional=True),
+        Column(
+            "measured",
+            lambda r: _yes(r.job.measured) if "measured" in r.differs else None,
+            decides=True,
+            optional=True,
+        ),
+        Column("GPUs", lambda r: r.job.workers, COUNT, decides=True),
+        Column("arrival, h", lambda r: _hours(r.job.arrival_s), PLAIN, decides=True),
+        Column("JCT, h", lambda r: _hours(r.job.jct_s), PLAIN, decides=True),
+        Column("ρ", lambda r: r.job.rho, PLAIN, decides=True),
+        Column("cost, $", lambda r: r.job.cost_usd, PLAIN),
+        Column("preemptions", lambda r: r.job.preemptions, COUNT),
+        Column("moves", lambda r: r.job.moves, COUNT),
+    ),
+)
+
+
+def jobs(outcomes: Sequence[JobOutcome]) -> Filled:
+    """The jobs of the first replication; kind and team where jobs differ in them."""
+    alike = ("kind", "entity", "measured")
+    differs = frozenset(key for key in alike if len({getattr(job, key) for job in outcomes}) > 1)
+    return JOBS.of(_Job(job, differs) for job in outcomes)
+
+
+class _Priority(NamedTuple):
+    row: PriorityRow
+    job: str
+
+
+PRIORITIES = Table[_Priority](
+    "",
+    (
+        Column("type", lambda r: r.row.gpu),
+        Column("job", lambda r: r.job),
+        Column("ran", lambda r: _yes(r.row.ran)),
+        Column("why", lambda r: r.row.why),
+        Column("share X", lambda r: r.row.share, PLAIN),
+        Column("received τ", lambda r: r.row.received_s, HOURS),
+        Column("all rows W", lambda r: r.row.type_s, HOURS),
+        Column("priority π", lambda r: r.row.priority, PLAIN),
+        Column("deficit δ", lambda r: r.row.deficit_s, HOURS),
+    ),
+)
+
+
+def priorities(rows: Sequence[PriorityRow], names: Sequence[str]) -> Filled:
+    """Each job, or pair, on each type of GPU in a round, the highest priority first."""
+    ordered = sorted(rows, key=lambda r: (r.gpu, -r.priority, r.jobs))
+    return PRIORITIES.of(_Priority(r, " + ".join(names[j] for j in r.jobs)) for r in ordered)
+
+
+class _More(NamedTuple):
+    row: OneMoreRow
+    report: OneMoreReport
+
+    @property
+    def cluster(self) -> str:
+        gpu = self.row.gpu
+        return f"one more {gpu}: {self.report.gpus.get(gpu, 0) + 1}" if gpu else "as it is"
+
+    @property
+    def change(self) -> float | None:
+        mean_s, base_s = self.row.mean_jct_s, self.report.base.mean_jct_s
+        return mean_s / base_s - 1 if base_s and mean_s is not None and self.row.gpu else None
+
+
+ONE_MORE = Table[_More](
+    "",
+    (
+        Column("cluster", lambda r: r.cluster),
+        Column("mean JCT", lambda r: r.row.mean_jct_s, HOURS),
+        Column("change", lambda r: r.change, CHANGE),
+        Column("makespan", lambda r: r.row.makespan_s, HOURS),
+        Column("worst ρ", lambda r: r.row.worst_rho),
+        Column("cost of the run", lambda r: r.row.cost_usd, DOLLARS),
+        Column("$ an hour of that GPU", lambda r: r.row.price_hour, DOLLARS),
+    ),
+)
+
+
+def one_more(report: OneMoreReport) -> Filled:
+    """The cluster as it is, and with one more GPU of each type."""
+    return ONE_MORE.of(_More(row, report) for row in (report.base, *report.rows))
+
+
+ELASTIC_JOBS = Table[ElasticJobOutcome](
+    "",
+    (
+        Column("job", lambda j: j.name, decides=True),
+        Column("application", lambda j: j.application, decides=True),
+        Column("GPUs asked", lambda j: j.gpus, COUNT, decides=True),
+        Column("batch asked", lambda j: j.batch, COUNT),
+        Column("arrival, h", lambda j: _hours(j.arrival_s), PLAIN),
+        Column("JCT, h", lambda j: _hours(j.jct_s), PLAIN, decides=True),
+        Column("waited, h", lambda j: _hours(j.waited_s), PLAIN, decides=True),
+        Column("GPU hours", lambda j: _hours(j.gpu_s), PLAIN),
+        Column("restarts", lambda j: j.restarts, COUNT),
+        Column("ρ", lambda j: j.rho, PLAIN, decides=True),
+    ),
+)
+
+
+class _Change(NamedTuple):
+    move: ElasticMove
+    what: str
+    others: str
+
+    @property
+    def nodes(self) -> str:
+        return " ".join(f"{node}:{gpus}" for node, gpus in self.move.gpus)
+
+
+def changes(trace: ElasticTrace, job: int) -> Filled:
+    """Each change of a job's GPUs with the policy's figures at that time, of which the first two decide."""
+    moves = [move for move in trace.moves if move.job == job]
+    facts = dict.fromkeys(what for move in moves for what in move.facts)
+
+    def fact(name: str) -> Column[_Change]:
+        return Column(name, lambda c: c.move.facts.get(name))
+
+    why: list[Column[_Change]] = [*map(fact, facts)]
+    if trace.value:
+        why.insert(0, Column(trace.value, lambda c: c.move.value))
+    columns: tuple[Column[_Change], ...] = (
+        Column("at, h", lambda c: _hours(c.move.time_s), PLAIN, decides=True),
+        Column("change", lambda c: c.what, decides=True),
+        Column("GPUs", lambda c: _size_of(c.move), COUNT, decides=True),
+        Column("nodes", lambda c: c.nodes),
+        *(replace(c, decides=k < 2) for k, c in enumerate(why)),
+        Column("jobs that share or wait", lambda c: c.others),
     )
+    return Table("", columns).of(_changes(trace, moves))
 
 
-def _process(outcome: TrainingOutcome, policy: int, gpu: int) -> int:
-    return 1 + policy * len(outcome.types) + gpu
+def _changes(trace: ElasticTrace, moves: Sequence[ElasticMove]) -> Iterator[_Change]:
+    first = ElasticMove(time_s=0.0, job=0, gpus=(), value=None, facts={})
+    for before, move in pairwise([first, *moves]):
+        k = max((i for i, t in enumerate(trace.time_s) if t <= move.time_s + 1e-9), default=0)
+        others = f"{trace.running[k]} + {trace.waiting[k]}"
+        yield _Change(move, _change_text(before, move, move is moves[-1]), others)
 
 
-def _named(what: str, name: str, process: int, thread: int | None = None) -> TraceEvent:
-    return TraceEvent(ph="M", name=what, pid=process, tid=thread, args={"name": name})
+def _size_of(move: ElasticMove) -> int:
+    return sum(gpus for _, gpus in move.gpus)
+
+
+def _change_text(before: ElasticMove, move: ElasticMove, last: bool = False) -> str:
+    """Name a change of GPUs.
+
+    >>> moves = [ElasticMove(time_s=t, job=0, gpus=g, value=None, facts={})
+    ...          for t, g in enumerate([(), ((0, 1),), ((0, 4),), ((1, 4),), ((1, 2),), ()])]
+    >>> [_change_text(a, b) for a, b in zip(moves, moves[1:])]
+    ['starts', 'grows', 'moves', 'shrinks', 'pauses']
+    """
+    old, new = _size_of(before), _size_of(move)
+    if not new:
+        return "completes" if last else "pauses"
+    if not old:
+        return "starts"
+    return "moves" if new == old else "grows" if new > old else "shrinks"

@@ -5,35 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nona.report.text import counted
-from nona.report.training.tables import DECIDING, cell_text, policy_rows
+from nona.report.training.tables import HOURS, MORE, policies
+from nona.results.elastic import ElasticLink, ElasticReport, ElasticSetting
 from nona.results.training import (
+    AllocatedRow,
     AllocateReport,
     CheckpointReport,
     CountedOutcome,
     CountedReport,
+    IntervalRow,
     SwitchesReport,
+    SwitchRow,
     TrainingReport,
     TrainingSetting,
 )
-from nona.tables.formats import mean_text, share_text, time_text
-from nona.tables.table import text_table
+from nona.tables.formats import share_text, time_text
+from nona.tables.table import COUNT, SHARE, Column, Kind, Table
 from nona.units import format_time
+
+FOUR = Kind("{:.4f}".format)
 
 
 def allocation_text(report: AllocateReport) -> str:
     """Format the output of ``nona training allocate``: a line for each row, and the objective."""
-    types = list(report.allocation[0].shares)
-    rows = [
-        {
-            "jobs": " + ".join(row.jobs),
-            **{t: f"{row.shares[t]:.4f}" for t in types},
-            "steps/s": " + ".join(f"{report.throughputs[n]:.6g}" for n in row.jobs),
-        }
-        for row in report.allocation
-    ]
+
+    def share(gpu: str) -> Column[AllocatedRow]:
+        return Column(gpu, lambda row: row.shares[gpu], FOUR)
+
+    columns: tuple[Column[AllocatedRow], ...] = (
+        Column("jobs", lambda row: " + ".join(row.jobs)),
+        *map(share, report.allocation[0].shares),
+        Column("steps/s", lambda row: " + ".join(f"{report.throughputs[n]:.6g}" for n in row.jobs)),
+    )
     lines = [
         f"{report.policy}: share of time on each type of GPU",
-        text_table(rows, ("jobs", *types, "steps/s")),
+        Table("", columns).of(report.allocation).text(),
     ]
     if report.objective is not None:
         gap = "" if report.gap is None else f" (bound {report.bound:.6g}, gap {report.gap:.1e})"
@@ -41,142 +47,144 @@ def allocation_text(report: AllocateReport) -> str:
     return "\n".join(lines)
 
 
-MORE = ("policy", "preemptions", "moves", "received − X", "ideal mean JCT", "decisions", "mean decision")
-
-
-def simulation_text(report: TrainingReport) -> str:
+def simulation_text(report: TrainingReport | ElasticReport) -> str:
     """Format the report: policies side by side, then the setting and the verdict of the checks."""
     return "\n".join(_lines(report))
 
 
-def _lines(report: TrainingReport) -> Iterator[str]:
-    rows = policy_rows(report.policies)
-    for columns in (DECIDING, MORE):
-        yield text_table([{c: cell_text(row[c]) for c in columns} for row in rows], columns)
+def _lines(report: TrainingReport | ElasticReport) -> Iterator[str]:
+    filled = policies(report)
+    for columns in (filled.deciding, MORE):
+        yield filled.select(*columns).text()
         yield ""
-    kept = {n: p.slo_hit_rate for n, p in report.policies.items() if p.slo_hit_rate is not None}
-    if kept:
-        yield "SLOs kept: " + ", ".join(f"{name} {share_text(rate)}" for name, rate in kept.items()) + "."
-    for name, policy in report.policies.items():
-        yield from (f"{name}: {warning}" for warning in policy.warnings)
+    if isinstance(report, TrainingReport):
+        for name, policy in report.policies.items():
+            yield from (f"{name}: {warning}" for warning in policy.warnings)
     yield setting_text(report.setting)
-    yield from report.setting.notes
+    if isinstance(report, TrainingReport):
+        yield from report.setting.notes
+    yield from _verdict(report)
+
+
+def _verdict(report: TrainingReport | ElasticReport | CountedReport) -> Iterator[str]:
     passed = sum(report.checks.values())
     yield f"{passed} of {len(report.checks)} self-checks held; {time_text(report.seconds)}."
     yield from report.failed_checks
 
 
-def setting_text(of: TrainingSetting) -> str:
-    """State the setting of the run in one sentence."""
+def setting_text(of: TrainingSetting | ElasticSetting) -> str:
+    """State the setting of the run in one or two sentences."""
+    if isinstance(of, ElasticSetting):
+        return _elastic_setting(of)
     gpus = ", ".join(f"{count} {gpu}" for gpu, count in of.gpus.items())
     first, last = of.measured
     window = "" if last - first + 1 == of.jobs else f", {first} to {last} measured"
-    runs = "1 replication" if of.replications == 1 else f"{of.replications} replications"
     return (
         f"{of.name}: {of.jobs} jobs{window} on {gpus}; rounds of {of.round_s:g} s, "
-        f"answers at least {of.reallocation_s:g} s apart; {runs}, seed {of.seed}."
+        f"answers at least {of.reallocation_s:g} s apart; {counted(of.replications, 'replication')}, "
+        f"seed {of.seed}."
     )
 
 
-def _hours(seconds: float) -> str:
-    return f"{seconds / 3600:.2f}"
+def _elastic_setting(of: ElasticSetting) -> str:
+    slowed = (
+        f"; jobs on several nodes that share one lose {share_text(of.interference)} of their speed"
+        if of.interference
+        else ""
+    )
+    linked = f"; {_link_text(of.link)}" if of.link else ""
+    nodes = f"{counted(of.nodes, 'node')} with {counted(of.gpus, 'GPU')}"
+    return (
+        f"Workload {of.workload} at load {of.load:g}: {counted(of.jobs, 'job')} on {nodes}{linked}; ticks of "
+        f"{of.tick_s} s, restarts of {of.restart_s} s{slowed}; seed {of.seed}. Profiles: {of.profiles}."
+    )
 
 
-def _switches_rows(report: SwitchesReport) -> list[dict[str, str]]:
-    """One row per setting and policy; times in hours."""
-    return [
-        {
-            "setting": row.setting,
-            "policy": row.policy,
-            "mean JCT (h)": mean_text(row.jct_s, _hours),
-            "added (h)": mean_text(row.added_s, _hours),
-            "moves": f"{row.moves:.0f}",
-            "work lost": "–" if row.lost_steps_share is None else f"{row.lost_steps_share:.1%}",
-        }
-        for row in report.rows
-    ]
+def _link_text(link: ElasticLink) -> str:
+    """The link in a few words.
+
+    >>> _link_text(ElasticLink(capacity=1.25e9, latency_s=2e-5, discipline="fifo", background=0.5,
+    ...     mean_bytes=1e6, scv=1.0))
+    'a link of 10 Gbit/s (fifo) with 50 % background'
+    """
+    return (
+        f"a link of {link.capacity * 8e-9:g} Gbit/s ({link.discipline}) with "
+        f"{share_text(link.background)} background"
+    )
+
+
+SWITCHES = Table[SwitchRow](
+    "",
+    (
+        Column("setting", lambda r: r.setting),
+        Column("policy", lambda r: r.policy),
+        Column("mean JCT", lambda r: r.jct_s, HOURS, interval=True),
+        Column("added", lambda r: r.added_s, HOURS, interval=True),
+        Column("moves", lambda r: r.moves),
+        Column("work lost", lambda r: r.lost_steps_share, SHARE),
+    ),
+)
 
 
 def switches_text(report: SwitchesReport) -> str:
     """Format the mean JCT under each setting, and its increase over the one with all switches off."""
-    rows = _switches_rows(report)
-    failed = [f"failed check: {line}" for line in report.failed_checks]
     return "\n".join(
         [
             f"{report.scenario}: {counted(report.replications, 'replication')}, the same jobs everywhere",
-            text_table(rows, tuple(rows[0])),
-            *failed,
+            SWITCHES.of(report.rows).text(),
+            *(f"failed check: {line}" for line in report.failed_checks),
         ]
     )
 
 
-def _checkpoint_rows(report: CheckpointReport) -> list[dict[str, str]]:
-    """One row per number of nodes and way to choose the interval."""
-    return [
-        {
-            "nodes": str(row.nodes),
-            "jobs": str(row.jobs),
-            "hours between failures": _hours(row.mtbf_s),
-            "interval": row.method,
-            "minutes between checkpoints": f"{row.interval_s / 60:.1f}",
-            "time per work, formula": f"{row.formula:.4f}",
-            "simulated": mean_text(row.simulated, "{:.4f}".format),
-        }
-        for row in report.rows
-    ]
+CHECKPOINTS = Table[IntervalRow](
+    "",
+    (
+        Column("nodes", lambda r: r.nodes, COUNT),
+        Column("jobs", lambda r: r.jobs, COUNT),
+        Column("between failures", lambda r: r.mtbf_s, HOURS),
+        Column("interval", lambda r: r.method),
+        Column("between checkpoints", lambda r: r.interval_s, HOURS),
+        Column("time per work, formula", lambda r: r.formula, FOUR),
+        Column("simulated", lambda r: r.simulated, FOUR, interval=True),
+    ),
+)
 
 
 def checkpoint_text(report: CheckpointReport) -> str:
     """Format intervals and their costs."""
-    rows = _checkpoint_rows(report)
-    return "\n".join(
-        [
-            f"{report.scenario}: a checkpoint takes {format_time(report.checkpoint_s)}, a restart "
-            f"{format_time(report.restart_s)}; simulated over {report.replications} × {report.failures:,} "
-            "failures, the same for all intervals",
-            text_table(rows, tuple(rows[0])),
-        ]
+    return (
+        f"{report.scenario}: a checkpoint takes {format_time(report.checkpoint_s)}, a restart "
+        f"{format_time(report.restart_s)}; simulated over {report.replications} × {report.failures:,} "
+        f"failures, the same for all intervals\n{CHECKPOINTS.of(report.rows).text()}"
     )
 
 
-COLUMNS = (
-    *("schedule", "title", "mean JCT", "authors' mean", "p50", "p95", "makespan", "authors' makespan"),
-    *("GPUs in use", "preemptions"),
+COUNTED = Table[CountedOutcome](
+    "schedule",
+    (
+        Column("title", lambda o: o.title),
+        Column("mean JCT", lambda o: o.jct_s.mean, HOURS),
+        Column("authors' mean", lambda o: o.published_jct_s, HOURS, optional=True),
+        Column("p50", lambda o: o.jct_s.p50, HOURS),
+        Column("p95", lambda o: o.jct_s.p95, HOURS),
+        Column("makespan", lambda o: o.makespan_s, HOURS),
+        Column("authors' makespan", lambda o: o.published_makespan_s, HOURS, optional=True),
+        Column("GPUs in use", lambda o: o.utilization, SHARE),
+        Column("preemptions", lambda o: o.preemptions),
+    ),
 )
 
 
 def counted_text(report: CountedReport) -> str:
     """Format the schedules side by side, then the setting and the verdict of the checks."""
-    rows = [_schedule_row(name, outcome) for name, outcome in report.schedules.items()]
-    shown = [column for column in COLUMNS if any(row[column] != "–" for row in rows)]
-    passed, of = sum(report.checks.values()), report.setting
+    of = report.setting
     return "\n".join(
         (
-            text_table(rows, shown),
+            COUNTED.of(report.schedules).text(),
             "",
             f"{of.jobs} jobs ({of.workload}) on {of.gpus} GPUs, which are only counted; "
             "preemption costs nothing.",
-            f"{passed} of {len(report.checks)} self-checks held; {time_text(report.seconds)}.",
-            *report.failed_checks,
+            *_verdict(report),
         )
     )
-
-
-def _schedule_row(name: str, outcome: CountedOutcome) -> dict[str, str]:
-    """A schedule's figures as the text of table cells; "–" where there is none."""
-    return {
-        "schedule": name,
-        "title": outcome.title,
-        "mean JCT": _seconds(outcome.jct_s.mean),
-        "authors' mean": _seconds(outcome.published_jct_s),
-        "p50": _seconds(outcome.jct_s.p50),
-        "p95": _seconds(outcome.jct_s.p95),
-        "makespan": _seconds(outcome.makespan_s),
-        "authors' makespan": _seconds(outcome.published_makespan_s),
-        "GPUs in use": share_text(outcome.utilization),
-        "preemptions": f"{outcome.preemptions:.2f}",
-    }
-
-
-def _seconds(value: float | None) -> str:
-    return "–" if value is None else f"{value:,.2f} s"

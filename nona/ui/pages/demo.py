@@ -273,9 +273,7 @@ def _training(state: AppState, tab: str) -> str:
         return f"{gantt_title(trace, policy)}."
     if tab == "Allocation":
         return f"{policy}: {received_title(trace.received, outcome.report.policies[policy].received_error)}."
-    return (
-        f"{rho_title(outcome.report.policies)}." if tab == "Fairness" else finding(outcome.report.policies)[0]
-    )
+    return f"{rho_title(outcome.report.policies)}." if tab == "Fairness" else finding(outcome.report)[0]
 
 
 TOLD: Mapping[str, Told] = {

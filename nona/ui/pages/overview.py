@@ -10,7 +10,6 @@ import streamlit as st
 from nona.report.figures import scheduler_style
 from nona.report.placements.certificate import gap_text, hits_text, is_slo, mean_of
 from nona.report.simulations.report import SimulatedRun
-from nona.report.training.elastic import by_mean
 from nona.report.training.findings import by_mean_jct
 from nona.results.document import Document, Figure
 from nona.results.elastic import ElasticHistory
@@ -351,7 +350,7 @@ def _training(state: AppState) -> Stage:
     value, detail = "not run yet", ", ".join(spec.decided_by) if spec else ""
     if spec is not None and spec.elastic is not None:
         kind, history = "training-elastic", state.held("training-elastic", ElasticHistory)
-        means = None if history is None else by_mean(history.report.policies)
+        means = None if history is None else by_mean_jct(history.report.policies)
     else:
         kind, outcome = "training", state.held("training", TrainingOutcome)
         means = None if outcome is None else by_mean_jct(outcome.report.policies)

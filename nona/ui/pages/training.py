@@ -1,44 +1,23 @@
-"""The Training page: its beginning, the run, its files, the tabs."""
+"""The Training page: its beginning, and jobs that run in rounds."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
-
 import streamlit as st
 
-from nona.report.html.training import training_html
 from nona.report.simulations.timeline import trace_text
-from nona.report.training.findings import finding, hero_figure
-from nona.report.training.tables import stays_trace
+from nona.report.training.traces import stays_trace
 from nona.results.training import TrainingLive, TrainingOutcome
 from nona.study.training.preparation import has_trace, job_trace
 from nona.ui.jobs.registry import Job
-from nona.ui.pages.downloads import HTML, JSON, Download, download_row, file_stem, yaml_download
-from nona.ui.pages.training_clusterview import cluster_data, cluster_view
+from nona.ui.pages.downloads import JSON, Download, file_stem
+from nona.ui.pages.training_clusterview import cluster_view, training_drawing
 from nona.ui.pages.training_form import trace_upload
-from nona.ui.pages.training_results import (
-    allocation_tab,
-    fairness_tab,
-    jobs_tab,
-    one_more_tab,
-    policies_tab,
-    rounds_tab,
-)
+from nona.ui.pages.training_parts import downloads, run_area, tabs
+from nona.ui.pages.training_results import TABS, one_more_tab
 from nona.ui.session.state import AppState
-from nona.ui.shell.equivalents import equivalent
 from nona.ui.shell.first_steps import Demo, demo_cards, demo_error
-from nona.ui.shell.job_panel import (
-    beat,
-    current_job,
-    job_buttons,
-    live_area,
-    no_result_text,
-    progress_text,
-    result_to_show,
-)
+from nona.ui.shell.job_panel import progress_text
 from nona.ui.widgets.fields import plain
-from nona.ui.widgets.results import hero
 from nona.ui.widgets.terms import guide_link, term
 
 GENERATED = {"generate": {"jobs": 60, "mean_gap": "20 min"}}
@@ -168,93 +147,35 @@ def _make_training(state: AppState) -> None:
 
 
 KIND = "training"
-POLL_S = 0.3
-ADVICE = "Fewer jobs, replications or policies end sooner."
+BEFORE = (
+    "Every policy gets the same jobs. A run shows live who has which GPU and the mean JCT so far. "
+    "Results: JCT, fairness and cost of every policy, and why a job got its GPU in any round."
+)
 
 
-def run_area(state: AppState) -> TrainingOutcome | None:
-    """Buttons, the cluster live, then the finding; the result to show below, if there is one."""
-    job_buttons(state, KIND, "Run the policies")
-    with st.container():
-        outcome = result_to_show(state, KIND, TrainingOutcome)
-    with st.container(key="training-area"):
-        every_s = beat(current_job(state, KIND), POLL_S)
-        st.fragment(_area, run_every=every_s)(state, every_s, outcome)
-    return outcome
-
-
-def _finding(held: TrainingOutcome) -> None:
-    """Draw the gain of heterogeneity-awareness, and the best policy."""
-    policies = held.report.policies
-    label, value, hint = hero_figure(policies)
-    with hero("training-finding", label, value, hint):
-        large, small = finding(policies, held.report.setting.modelled)
-        st.subheader(_said(large), anchor=False)
-        st.caption(_said(small))
-        st.caption(plain(held.about.stamp))
-
-
-def _said(sentence: str) -> str:
-    return plain(sentence).replace(" %", "\N{NO-BREAK SPACE}%")
+def results(state: AppState) -> None:
+    """The run and its results."""
+    data = run_area(state, KIND, TrainingOutcome, _live, BEFORE)
+    tabs(state, KIND, data, TABS, {"One more GPU": one_more_tab})
+    files = () if data is None else (_trace(data), *_jobs(state, file_stem(data.about.name)))
+    rounds = "The first run of each policy: who ran where in each round, priorities, shares."
+    downloads(state, KIND, "training simulate", data, ("Rounds (JSON)", rounds, "rounds"), files)
+    guide_link("training", "What is simulated here, and what is assumed")
 
 
 def _live(job: Job) -> None:
     live = TrainingLive.from_json(job.live)
-    cluster_view("training-live", cluster_data(live, job.fraction, progress_text(job)))
+    cluster_view("training-live", training_drawing(live, job.fraction, progress_text(job)))
 
 
-def _area(state: AppState, every_s: float | None, held: TrainingOutcome | None) -> None:
-    if not live_area(state, KIND, every_s, _live, ADVICE):
-        return
-    if held is not None:
-        _finding(held)
-    elif current_job(state, KIND) is None:
-        st.caption(
-            "Every policy gets the same jobs. A run shows live who has which GPU and the mean JCT so far. "
-            "Results: JCT, fairness and cost of every policy, and why a job got its GPU in any round."
-        )
-
-
-def _training_downloads(state: AppState, data: TrainingOutcome) -> None:
-    """The block of downloads of the run that is shown."""
-    name = file_stem(data.about.name)
-    with st.container(border=True, key="training-downloads"):
-        st.markdown("**Downloads of this run**")
-        download_row(
-            "To read and to share",
-            [
-                Download(
-                    "HTML report",
-                    "One file without scripts, for reading and printing: findings, policies, the scenario.",
-                    f"{name}_report.html",
-                    HTML,
-                    lambda: training_html(data.about, data.report).encode(),
-                ),
-                Download(
-                    "Report (JSON)",
-                    "All results with their intervals, as `nona training simulate --json` prints them.",
-                    f"{name}_report.json",
-                    JSON,
-                    lambda: json.dumps(data.report.to_json(), indent=2).encode(),
-                ),
-                Download(
-                    "Rounds (JSON)",
-                    "The first run of each policy: who ran where in each round, priorities, shares.",
-                    f"{name}_rounds.json",
-                    JSON,
-                    lambda: json.dumps(data.to_json()).encode(),
-                ),
-                Download(
-                    "Trace (Perfetto)",
-                    "Who had which GPU; open it in ui.perfetto.dev or chrome://tracing.",
-                    f"{name}_trace.json",
-                    JSON,
-                    lambda: trace_text(stays_trace(data)).encode(),
-                ),
-                yaml_download(data.about.yaml, name),
-                *_jobs(state, name),
-            ],
-        )
+def _trace(data: TrainingOutcome) -> Download:
+    return Download(
+        "Trace (Perfetto)",
+        "Who had which GPU; open it in ui.perfetto.dev or chrome://tracing.",
+        f"{file_stem(data.about.name)}_trace.json",
+        JSON,
+        lambda: trace_text(stays_trace(data)).encode(),
+    )
 
 
 def _jobs(state: AppState, name: str) -> list[Download]:
@@ -272,40 +193,3 @@ def _jobs(state: AppState, name: str) -> list[Download]:
             lambda: job_trace(state.scenario, state.uploads.sources).encode(),
         )
     ]
-
-
-Tab = Callable[[AppState, TrainingOutcome | None], None]
-
-
-def training_tabs(state: AppState, data: TrainingOutcome | None) -> None:
-    """Everything on the page beyond its finding."""
-    tabs = st.tabs(list(TABS), on_change="rerun", key="training-tabs")
-    for tab, draw in zip(tabs, TABS.values(), strict=True):
-        if tab.open:
-            with tab:
-                draw(state, data)
-    if data is not None:
-        _training_downloads(state, data)
-    equivalent(state, "training simulate", key="training")
-
-
-def _of_run(draw: Callable[[AppState, TrainingOutcome], None]) -> Tab:
-    """A tab that shows the result of a run, or says that there is none."""
-
-    def drawn(state: AppState, data: TrainingOutcome | None) -> None:
-        if data is None:
-            st.caption(no_result_text(state, KIND))
-        else:
-            draw(state, data)
-
-    return drawn
-
-
-TABS: Mapping[str, Tab] = {
-    "Policies": _of_run(policies_tab),
-    "Fairness": _of_run(fairness_tab),
-    "Rounds": _of_run(rounds_tab),
-    "Allocation": _of_run(allocation_tab),
-    "Jobs": _of_run(jobs_tab),
-    "One more GPU": one_more_tab,
-}

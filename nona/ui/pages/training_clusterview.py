@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from nona.registry import Look
 from nona.report.figures import PALETTE, scheduler_style
 from nona.report.text import counted
-from nona.report.training.elastic import elastic_style, smooth
+from nona.report.training.figures import elastic_style, smooth
 from nona.report.training.findings import hours_text
 from nona.results.document import Document
-from nona.results.elastic import ElasticHistory, ElasticLive, ElasticMoment, ElasticSoFar
-from nona.results.training import PolicySoFar, Stay, TrainingLive
+from nona.results.elastic import ElasticHistory, ElasticLive
+from nona.results.training import Live, Moment, SoFar, Stay, TrainingLive
 from nona.ui.widgets.components import declare
 from nona.units import format_number
 
@@ -74,39 +75,61 @@ SPAN_S = 86_400.0  # of simulated time that is drawn, up to the last instant
 _component = declare("clusterview")
 
 
-def cluster_data(live: TrainingLive, fraction: float, told: str) -> ClusterDrawing:
-    """Return the data for the browser: a job's ``live``, the look of each policy, the texts of the panels."""
-    most_s = max((v for p in live.policies.values() for _, v in p.curve), default=1.0)
-    longest_s = max((t for p in live.policies.values() for t, _ in p.curve), default=1.0)
-    policies = tuple(_policy(n, live.policies.get(n), most_s, longest_s) for n in live.order)
+def training_drawing(live: TrainingLive, fraction: float, told: str) -> ClusterDrawing:
+    """The policies so far, and the latest stays on each GPU under the one that runs."""
     end_s = max((s.end_s for s in live.stays), default=0.0)
     start_s = max(end_s - SPAN_S, 0.0)
     lanes = _lanes(live.types, live.stays, start_s, end_s)
     hidden = sum(live.types.values()) - len(lanes)
+    busy = {(s.gpu, k) for s in live.stays for k in s.gpus}
     return ClusterDrawing(
         fraction=fraction,
         told=told,
-        policies=policies,
+        policies=_rows(live, scheduler_style),
         lanes=lanes,
         now=f"under {live.focus}, sampled" if live.focus else "",
         span=(hours_text(start_s), hours_text(end_s)),
         more=f"{hidden} more GPUs are not drawn" if hidden > 0 else "",
-        alts=_alts(policies, live),
+        alts=(
+            _means_text(live),
+            f"{len(busy)} of {sum(live.types.values())} GPUs ran jobs recently under "
+            f"{live.focus or 'no policy yet'}.",
+        ),
     )
 
 
-def _policy(name: str, row: PolicySoFar | None, most_s: float, longest_s: float) -> PolicyRow:
-    curve = () if row is None else row.curve
-    return PolicyRow(
-        name=name,
-        colour=scheduler_style(name).colour,
-        mean=hours_text(None if row is None else row.mean_jct_s),
-        running=row.running if row else 0,
-        waiting=row.waiting if row else 0,
-        completed=row.completed if row else 0,
-        started=row is not None and row.time_s > 0,
-        curve=tuple((t / max(longest_s, 1e-9), v / max(most_s, 1e-9)) for t, v in curve),
-    )
+def _rows(live: Live, look: Callable[[str], Look]) -> tuple[PolicyRow, ...]:
+    """Curves of the mean JCTs so far, on the same axes."""
+    means = [m for p in live.policies.values() for m in p.curve if m.mean_jct_s is not None]
+    end_s = max((m.time_s for m in means), default=1.0)
+    most_s = max((m.mean_jct_s or 0.0 for m in means), default=1.0)
+
+    def row(name: str) -> PolicyRow:
+        so_far, now = live.policies[name], _last(live.policies[name])
+        curve = [m for m in so_far.curve if m.mean_jct_s is not None]
+        return PolicyRow(
+            name=name,
+            colour=look(name).colour,
+            mean=hours_text(now.mean_jct_s),
+            running=now.running,
+            waiting=now.waiting,
+            completed=so_far.completed,
+            started=now.time_s > 0,
+            curve=_points(curve, lambda m: m.mean_jct_s or 0.0, most_s, end_s),
+        )
+
+    return tuple(map(row, live.order))
+
+
+def _last(so_far: SoFar) -> Moment:
+    return so_far.curve[-1] if so_far.curve else Moment(0.0, 0, 0, None)
+
+
+def _means_text(live: Live) -> str:
+    means = [
+        f"{n} {hours_text(m)}" for n in live.order if (m := _last(live.policies[n]).mean_jct_s) is not None
+    ]
+    return f"Mean JCT so far: {', '.join(means) or 'none known yet'}."
 
 
 def _lanes(types: Mapping[str, int], stays: Sequence[Stay], start_s: float, end_s: float) -> tuple[Lane, ...]:
@@ -126,16 +149,6 @@ def _lanes(types: Mapping[str, int], stays: Sequence[Stay], start_s: float, end_
     return tuple(Lane(name=f"{t} {k}", bars=tuple(bars[t, k])) for t, k in shown)
 
 
-def _alts(policies: Sequence[PolicyRow], live: TrainingLive) -> tuple[str, str]:
-    means = [f"{p.name} {p.mean}" for p in policies if p.mean != "–"]
-    busy = {g for s in live.stays for g in ((s.gpu, k) for k in s.gpus)}
-    return (
-        f"Mean JCT so far: {', '.join(means) or 'none known yet'}.",
-        f"{len(busy)} of {sum(live.types.values())} GPUs ran jobs recently under "
-        f"{live.focus or 'no policy yet'}.",
-    )
-
-
 def cluster_view(key: str, data: ClusterDrawing) -> None:
     """Draw the cluster, or bring it up to date."""
     _component(key=key, data=data.to_json())
@@ -143,23 +156,21 @@ def cluster_view(key: str, data: ClusterDrawing) -> None:
 
 Given = Mapping[int, Sequence[tuple[int, int]]]
 MOST_NODES = 64  # that are drawn
-Curve = Sequence[ElasticMoment]
+Curve = Sequence[Moment]
 
 
-def live_drawing(live: ElasticLive, fraction: float, told: str) -> ClusterDrawing:
+def elastic_drawing(live: ElasticLive, fraction: float, told: str) -> ClusterDrawing:
     """The policies so far, three measures of the one that runs, and who has which GPU under it."""
     focus = live.policies.get(live.focus)
-    rows = tuple(_elastic_policy(name, live.policies.get(name)) for name in live.order)
-    means = [f"{row.name} {row.mean}" for row in rows if row.mean != "–"]
     return ClusterDrawing(
         fraction=fraction,
         told=told,
-        policies=rows,
+        policies=_rows(live, elastic_style),
         charts=_charts(live, focus.curve if focus else ()),
         nodes=nodes_of(live.nodes, live.gpus, live.given),
         now=f"under {live.focus} after {hours_text(live.time_s)}" if live.focus else "",
         more=_hidden(live.nodes),
-        alts=(f"Mean JCT so far: {', '.join(means) or 'none known yet'}.", _said(live.given)),
+        alts=(_means_text(live), _said(live.given)),
     )
 
 
@@ -230,22 +241,6 @@ def _said(given: Given) -> str:
     return f"{counted(used, 'GPU')} run {counted(len(given), 'job')}, {wide} of them on several nodes."
 
 
-def _elastic_policy(name: str, so_far: ElasticSoFar | None) -> PolicyRow:
-    curve: Curve = so_far.curve if so_far else ()
-    last = curve[-1] if curve else ElasticMoment(0.0, 0, 0, 0, 0.0, None)
-    with_mean = [row for row in curve if row.mean_jct_s is not None]
-    return PolicyRow(
-        name=name,
-        colour=elastic_style(name).colour,
-        mean=hours_text(last.mean_jct_s),
-        running=last.running,
-        waiting=last.waiting,
-        completed=so_far.completed if so_far else 0,
-        started=bool(curve),
-        curve=_points(with_mean, lambda row: row.mean_jct_s or 0.0),
-    )
-
-
 def _charts(live: ElasticLive, curve: Curve) -> tuple[Chart, ...]:
     """Jobs, GPUs in use and goodput under the policy that runs."""
     if not curve:
@@ -279,7 +274,7 @@ def _charts(live: ElasticLive, curve: Curve) -> tuple[Chart, ...]:
 def _rates(curve: Curve) -> tuple[float, ...]:
     """Goodput over the last five reports, each by the simulated time that it covers.
 
-    >>> moments = [ElasticMoment(t, 1, 0, 1, rate, None) for t, rate in ((100.0, 2.0), (101.0, 40.0))]
+    >>> moments = [Moment(t, 1, 0, None, 1, rate) for t, rate in ((100.0, 2.0), (101.0, 40.0))]
     >>> [round(rate, 2) for rate in _rates(tuple(moments))]
     [2.0, 2.38]
     """
@@ -289,9 +284,9 @@ def _rates(curve: Curve) -> tuple[float, ...]:
 
 
 def _points(
-    curve: Curve, value: Callable[[ElasticMoment], float], most: float | None = None
+    curve: Curve, value: Callable[[Moment], float], most: float | None = None, end_s: float | None = None
 ) -> tuple[tuple[float, float], ...]:
     """A curve within 0 … 1."""
     top = most or max((value(row) for row in curve), default=0.0) or 1.0
-    end = curve[-1].time_s if curve else 1.0
+    end = end_s or (curve[-1].time_s if curve else 0.0) or 1.0
     return tuple((row.time_s / end, min(value(row) / top, 1.0)) for row in curve)

@@ -3,98 +3,53 @@
 from __future__ import annotations
 
 import bisect
-import json
 from collections.abc import Callable, Mapping
 
 import pandas as pd
 import streamlit as st
 
 from nona.report.files import csv_bytes, parquet_bytes
-from nona.report.html.training import elastic_html
-from nona.report.text import counted
-from nona.report.training.elastic import (
-    DECIDING,
-    JOB_DECIDING,
-    MEASURES,
-    cdf_title,
-    change_rows,
-    course_rows,
-    deciding_changes,
-    every_job,
-    finding,
-    jct_figure,
-    job_figure,
-    job_rows,
-    measure_title,
-    policy_rows,
-    rho_figure,
-    rho_title,
-    setting_text,
-    time_figure,
-)
-from nona.report.training.elastic import hero as hero_figure
+from nona.report.training.figures import MEASURES, elastic_style, job_figure, measure_title, time_figure
 from nona.report.training.findings import hours_text, job_label
+from nona.report.training.tables import ELASTIC_JOBS, changes, policies
+from nona.report.training.text import setting_text
 from nona.results.elastic import ElasticHistory, ElasticJobOutcome, ElasticLive, ElasticTrace
 from nona.scenario.training import ElasticSpec
 from nona.study.training.elastic import expected_s, expected_text
 from nona.tables.formats import share_text
 from nona.training.elastic.registry import ELASTIC
 from nona.ui.jobs.registry import Job
-from nona.ui.pages.downloads import CSV, HTML, JSON, Download, download_row, file_stem, yaml_download
-from nona.ui.pages.training_clusterview import cluster_view, given_at, live_drawing, moment_drawing
+from nona.ui.pages.downloads import CSV, Download, file_stem
+from nona.ui.pages.training_clusterview import cluster_view, elastic_drawing, given_at, moment_drawing
 from nona.ui.pages.training_elastic_form import KIND, elastic_controls
+from nona.ui.pages.training_parts import checks, downloads, jct_chart, rho_chart, run_area, tabs
 from nona.ui.session.state import AppState
-from nona.ui.shell.equivalents import equivalent
-from nona.ui.shell.job_panel import (
-    beat,
-    current_job,
-    duration,
-    job_buttons,
-    live_area,
-    no_result_text,
-    progress_text,
-    result_to_show,
-)
+from nona.ui.shell.job_panel import progress_text
 from nona.ui.widgets.fields import choose_one, plain
-from nona.ui.widgets.results import PARQUET, chart, hero, table
+from nona.ui.widgets.results import PARQUET, chart, table
 from nona.ui.widgets.terms import guide_link, term
 from nona.units import format_number
 
-POLL_S = 0.4
-ADVICE = "Fewer jobs, replications or policies end sooner."
 
-
-def _elastic_area(state: AppState) -> ElasticHistory | None:
-    """Buttons, the cluster live, then the finding; the result to show below, if there is one."""
-    job_buttons(state, KIND, "Run the policies")
-    with st.container():
-        history = result_to_show(state, KIND, ElasticHistory)
-    with st.container(key="elastic-area"):
-        every_s = beat(current_job(state, KIND), POLL_S)
-        st.fragment(_area, run_every=every_s)(state, every_s, history)
-    return history
+def elastic_page(state: AppState, spec: ElasticSpec) -> None:
+    """Settings, the run, its results."""
+    elastic_controls(state, spec)
+    before = (
+        f"Every policy gets the same jobs. {_expected(state)}A run shows live who has which GPU. "
+        "Results: JCT, waiting and fairness of every policy, and why a job grew or shrank."
+    )
+    data = run_area(state, KIND, ElasticHistory, _live, before)
+    tabs(state, KIND, data, TABS)
+    decisions = "The first run of each policy: who had which GPUs, and what the policy knew."
+    files = () if data is None else _every_job(data)
+    first_run = ("Decisions (JSON)", decisions, "decisions")
+    downloads(state, KIND, "training elastic", data, first_run, tables=files)
+    guide_link("training-elastic", "What is simulated here, and what is assumed")
 
 
 def _live(job: Job) -> None:
     live = ElasticLive.from_json(job.live)
-    cluster_view("elastic-live", live_drawing(live, job.fraction, progress_text(job)))
-
-
-def _area(state: AppState, every_s: float | None, held: ElasticHistory | None) -> None:
-    if not live_area(state, KIND, every_s, _live, ADVICE):
-        return
-    if held is not None:
-        label, value, hint = hero_figure(held.report.policies)
-        with hero("elastic-finding", label, value, hint):
-            large, small = finding(held.report.policies)
-            st.subheader(_said(large), anchor=False)
-            st.caption(_said(small))
-            st.caption(plain(held.about.stamp))
-    elif current_job(state, KIND) is None:
-        st.caption(
-            f"Every policy gets the same jobs. {_expected(state)}A run shows live who has which GPU. "
-            "Results: JCT, waiting and fairness of every policy, and why a job grew or shrank."
-        )
+    cluster_view("elastic-live", elastic_drawing(live, job.fraction, progress_text(job)))
 
 
 def _expected(state: AppState) -> str:
@@ -106,30 +61,19 @@ def _expected(state: AppState) -> str:
     return f"The run takes {text} on one idle core, longer while others compute too. "
 
 
-def _said(sentence: str) -> str:
-    return plain(sentence).replace(" %", "\N{NO-BREAK SPACE}%")
-
-
 def _policies_tab(state: AppState, data: ElasticHistory) -> None:
     """Draw the policies' figures, and the cluster over time under each."""
     report = data.report
-    frame = pd.DataFrame(policy_rows(report.policies))
     alt = "Every policy: JCT with its interval, waiting, GPUs of a job, efficiency, fairness"
     wide = {"policy": st.column_config.TextColumn(width=130)}
-    shown = [name for name in DECIDING if name in frame]
-    table(frame, "elastic-policies", alt, deciding=shown, column_config=wide)
+    table(policies(report), "elastic-policies", alt, column_config=wide)
     st.caption(
         "±: 95 % interval over runs with other random numbers; policies that draw none have one run. "
         "GPUs of a job: mean while it has some. Efficiency: "
         f"{term('statistical efficiency')}, mean over GPU time. What differs between workloads is on "
         "*Validation*, tab *Training*."
     )
-    chart(
-        jct_figure(report.policies),
-        cdf_title(report.policies),
-        "elastic-cdf",
-        "Share of the jobs that are complete within a time, one line for each policy",
-    )
+    jct_chart(report.policies, elastic_style, "elastic-cdf")
     hint = "What to show of the cluster."
     measure = choose_one("Over time", list(MEASURES), "training-shown-elastic-measure", hint)
     unit, values = MEASURES[measure]
@@ -144,26 +88,12 @@ def _policies_tab(state: AppState, data: ElasticHistory) -> None:
         st.caption(f"{term('goodput')}: progress, not samples. Each job's whole progress counts 1.")
     if part := report.setting.interference:
         st.caption(f"{term('interference')}: {plain(share_text(part))} of the speed.")
-    _checks(data)
-
-
-def _checks(data: ElasticHistory) -> None:
-    report = data.report
-    if report.failed_checks:
-        st.error(f"Self-checks failed: {plain('; '.join(report.failed_checks))}.", icon=":material/error:")
-    passed = f"{counted(sum(report.checks.values()), 'self-check')} of the records passed"
-    st.caption(plain(f"{setting_text(report.setting)} Simulated in {duration(report.seconds)}; {passed}."))
+    checks(report, setting_text(report.setting))
 
 
 def _fairness_tab(state: AppState, data: ElasticHistory) -> None:
     """Draw the share of jobs that are slower than on an equal share of the cluster."""
-    policies = data.report.policies
-    chart(
-        rho_figure(policies),
-        rho_title(policies),
-        "elastic-rho",
-        "Share of the jobs with at most a ρ, one line for each policy; dashed at 1: an equal share",
-    )
+    rho_chart(data.report.policies, elastic_style, "elastic-rho")
     st.caption(
         f"ρ ({term('finish-time fairness')}): a job's JCT over its JCT alone on an equal share: the "
         "number of GPUs over the mean number of jobs present with it, in whole GPUs, at the batch size that "
@@ -201,9 +131,8 @@ def _jobs_tab(state: AppState, data: ElasticHistory) -> None:
         st.caption("The course of this job was not kept: the run has too many jobs and ticks.")
     _changes(data, policy, number, outcome)
     st.markdown(f"**All jobs under {plain(policy)}**")
-    frame = pd.DataFrame(job_rows(data.report.policies[policy].jobs))
     alt = f"Every job of the first run under {policy}"
-    table(frame, "elastic-jobs", alt, deciding=JOB_DECIDING, placeholder="–")
+    table(ELASTIC_JOBS.of(data.report.policies[policy].jobs), "elastic-jobs", alt)
 
 
 def _first(data: ElasticHistory, names: list[str]) -> list[str]:
@@ -227,10 +156,8 @@ def _job_title(data: ElasticHistory, number: int) -> str:
 def _changes(data: ElasticHistory, policy: str, number: int, job: ElasticJobOutcome) -> None:
     trace = data.traces[policy]
     st.markdown(f"**Why its GPUs changed under {plain(policy)}**")
-    frame = pd.DataFrame(change_rows(trace, number))
     alt = f"Every change of the GPUs of {job.name} under {policy}"
-    shown = deciding_changes(trace, frame.columns)
-    table(frame, "elastic-changes", alt, deciding=shown, placeholder="–")
+    table(changes(trace, number), "elastic-changes", alt)
     registered = ELASTIC.get(policy)
     rule = plain(registered.summary) if registered else ""
     st.caption(
@@ -298,66 +225,32 @@ def _nodes_title(trace: ElasticTrace, policy: str) -> str:
     )
 
 
-def _elastic_downloads(state: AppState, data: ElasticHistory) -> None:
-    """The block of downloads of the run that is shown."""
+def _every_job(data: ElasticHistory) -> list[Download]:
+    """Plain numbers of each job, and of each job with GPUs at each tick."""
     name = file_stem(data.about.name)
     jobs = (
         "A row for each job and policy of the first run: JCT, waiting, GPU-seconds, restarts, ρ, in seconds."
     )
     ticks = "A row for each job with GPUs at each tick: GPUs, batch size, goodput, statistical efficiency."
-    with st.container(border=True, key="elastic-downloads"):
-        st.markdown("**Downloads of this run**")
-        download_row(
-            "To read and to share",
-            [
-                Download(
-                    "HTML report",
-                    "One file without scripts, for reading and printing: findings, policies, the scenario.",
-                    f"{name}_report.html",
-                    HTML,
-                    lambda: elastic_html(data.about, data.report).encode(),
-                ),
-                Download(
-                    "Report (JSON)",
-                    "All results with their intervals, as `nona training elastic --json` prints them.",
-                    f"{name}_report.json",
-                    JSON,
-                    lambda: json.dumps(data.report.to_json(), indent=2).encode(),
-                ),
-                Download(
-                    "Decisions (JSON)",
-                    "The first run of each policy: who had which GPUs, and what the policy knew.",
-                    f"{name}_decisions.json",
-                    JSON,
-                    lambda: json.dumps(data.to_json()).encode(),
-                ),
-                yaml_download(data.about.yaml, name),
-            ],
-        )
-        download_row(
-            "Every job",
-            [
-                Download("Jobs (CSV)", jobs, f"{name}_jobs.csv", CSV, lambda: csv_bytes(_jobs(data))),
-                Download(
-                    "Jobs (Parquet)",
-                    jobs,
-                    f"{name}_jobs.parquet",
-                    PARQUET,
-                    lambda: parquet_bytes(_jobs(data)),
-                ),
-                Download(
-                    "Ticks (Parquet)",
-                    ticks,
-                    f"{name}_ticks.parquet",
-                    PARQUET,
-                    lambda: parquet_bytes(pd.DataFrame(course_rows(data))),
-                ),
-            ],
-        )
+    kinds = (
+        ("Jobs (CSV)", jobs, "jobs.csv", CSV, lambda: csv_bytes(_jobs_frame(data))),
+        ("Jobs (Parquet)", jobs, "jobs.parquet", PARQUET, lambda: parquet_bytes(_jobs_frame(data))),
+        ("Ticks (Parquet)", ticks, "ticks.parquet", PARQUET, lambda: parquet_bytes(_ticks_frame(data))),
+    )
+    return [Download(label, text, f"{name}_{file}", mime, make) for label, text, file, mime, make in kinds]
 
 
-def _jobs(data: ElasticHistory) -> pd.DataFrame:
-    return pd.DataFrame(every_job(data))
+def _jobs_frame(data: ElasticHistory) -> pd.DataFrame:
+    rows = [{"policy": n, **job.to_json()} for n, p in data.report.policies.items() for job in p.jobs]
+    return pd.DataFrame(rows)
+
+
+def _ticks_frame(data: ElasticHistory) -> pd.DataFrame:
+    return pd.concat(
+        pd.DataFrame({"policy": policy, "job": job, **{k: list(v) for k, v in dict(course).items()}})
+        for policy, trace in data.traces.items()
+        for job, course in zip(data.jobs, trace.courses, strict=False)
+    )
 
 
 TABS: Mapping[str, Callable[[AppState, ElasticHistory], None]] = {
@@ -366,25 +259,3 @@ TABS: Mapping[str, Callable[[AppState, ElasticHistory], None]] = {
     "Jobs": _jobs_tab,
     "Fairness": _fairness_tab,
 }
-
-
-def _elastic_tabs(state: AppState, data: ElasticHistory | None) -> None:
-    """Everything on the page beyond its finding."""
-    tabs = st.tabs(list(TABS), on_change="rerun", key="training-elastic-tabs")
-    for tab, draw in zip(tabs, TABS.values(), strict=True):
-        if tab.open:
-            with tab:
-                if data is not None:
-                    draw(state, data)
-                else:
-                    st.caption(no_result_text(state, KIND))
-    if data is not None:
-        _elastic_downloads(state, data)
-    equivalent(state, "training elastic", key="training-elastic")
-
-
-def elastic_page(state: AppState, spec: ElasticSpec) -> None:
-    """Settings, the run, its results."""
-    elastic_controls(state, spec)
-    _elastic_tabs(state, _elastic_area(state))
-    guide_link("training-elastic", "What is simulated here, and what is assumed")

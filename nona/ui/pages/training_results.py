@@ -6,10 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
-from nona.report.figures import dots_figure
+from nona.report.figures import dots_figure, scheduler_style
 from nona.report.text import counted
 from nona.report.training.figures import (
     MOST_LANES,
@@ -17,53 +16,41 @@ from nona.report.training.figures import (
     allocation_figure,
     fitting_span,
     gantt_figure,
-    jct_cdf_figure,
     one_more_dots,
     one_more_finding,
-    one_more_rows,
     pareto_figure,
-    rho_figure,
     round_at,
     rounds_figure,
     thinned,
     window,
 )
 from nona.report.training.findings import (
-    cdf_title,
+    best_sentence,
     gantt_title,
     hours_text,
-    pareto_title,
     received_title,
-    rho_title,
     rounds_title,
 )
-from nona.report.training.tables import (
-    deciding,
-    disturbance_rows,
-    job_deciding,
-    job_rows,
-    policy_rows,
-    priority_rows,
-    team_rows,
-)
+from nona.report.training.tables import disturbances, jobs, one_more, policies, priorities, teams
+from nona.report.training.text import setting_text
 from nona.results.training import (
     OneMoreReport,
     PolicyTrace,
     Round,
     Stay,
     TrainingOutcome,
-    TrainingReport,
     TrainingSetting,
 )
+from nona.ui.pages.training_parts import checks, jct_chart, rho_chart
 from nona.ui.session.state import AppState
-from nona.ui.shell.job_panel import duration, job_panel
+from nona.ui.shell.job_panel import job_panel
 from nona.ui.tasks.asked import OneMoreAsked
 from nona.ui.widgets.fields import choose_one, plain, whole
 from nona.ui.widgets.results import chart, table
 from nona.ui.widgets.terms import term
 
 
-def policies_tab(state: AppState, data: TrainingOutcome) -> None:
+def _policies_tab(state: AppState, data: TrainingOutcome) -> None:
     """Draw JCT and cost of the policies."""
     report = data.report
     for name, p in report.policies.items():
@@ -73,64 +60,36 @@ def policies_tab(state: AppState, data: TrainingOutcome) -> None:
             st.warning(plain(warning), icon=":material/warning:")
     chart(
         pareto_figure(report.policies),
-        pareto_title(report.policies),
+        best_sentence(report.policies).removesuffix("."),
         "training-pareto",
         "Mean JCT against the cost of the run for each policy, with 95 % intervals. Down and to the left is "
         "better.",
     )
-    chart(
-        jct_cdf_figure(report.policies),
-        cdf_title(report.policies),
-        "training-cdf",
-        "Share of the jobs that are complete within a time, one line for each policy",
-    )
-    frame = pd.DataFrame(policy_rows(report.policies))
+    jct_chart(report.policies, scheduler_style, "training-cdf")
     alt = "Every policy: JCT, makespan, fairness, utilisation, cost, preemptions, decisions"
     wide = {"policy": st.column_config.TextColumn(width=190)}
-    table(frame, "training-policies", alt, deciding=deciding(report.policies), column_config=wide)
-    lost = disturbance_rows(report.policies)
-    if lost:
+    table(policies(report), "training-policies", alt, column_config=wide)
+    if lost := disturbances(report.policies):
         st.markdown("**Time lost to failures, checkpoints and moves**")
-        table(pd.DataFrame(lost), "training-disturbances", "Failures, and the time lost to them and to moves")
+        table(lost, "training-disturbances", "Failures, and the time lost to them and to moves")
         st.caption("Of the first run; times are summed over all jobs.")
-    _checks(report)
-
-
-def _checks(report: TrainingReport) -> None:
-    setting = report.setting
-    if report.failed_checks:
-        st.error(f"Self-checks failed: {plain('; '.join(report.failed_checks))}.", icon=":material/error:")
-    for note in setting.notes:
+    for note in report.setting.notes:
         st.caption(plain(note))
-    first, last = setting.measured
-    passed = "" if report.failed_checks else f"; {len(report.checks)} self-checks of the records passed"
-    runs = counted(setting.replications, "run")
-    measured = "" if last - first + 1 == setting.jobs else f", of which jobs {first} to {last} are measured"
     kinds = {j.kind for p in report.policies.values() for j in p.jobs}
     only = " JCT and ρ are those of the training jobs alone." if len(kinds) > 1 else ""
-    st.caption(
-        f"{runs} of {counted(setting.jobs, 'job')} under each policy{measured}, simulated in "
-        f"{duration(report.seconds)}{passed}.{only}"
-    )
+    checks(report, setting_text(report.setting), only)
 
 
-def fairness_tab(state: AppState, data: TrainingOutcome) -> None:
+def _fairness_tab(state: AppState, data: TrainingOutcome) -> None:
     """Draw the share of jobs that are slower than on an equal share of the cluster."""
-    policies = data.report.policies
-    chart(
-        rho_figure(policies),
-        rho_title(policies),
-        "training-rho",
-        "Share of the jobs with at most a ρ, one line for each policy; dashed at 1: an equal share",
-    )
+    rho_chart(data.report.policies, scheduler_style, "training-rho")
     st.caption(
         f"ρ ({term('finish-time fairness')}): a job's JCT over its JCT on an equal share of the cluster. A "
         f"policy is fair if no job is far above 1.{_shown(data.report.setting)}"
     )
-    rows = team_rows(policies)
-    if rows:
+    if rows := teams(data.report.policies):
         st.markdown("**Each team under each policy**")
-        table(pd.DataFrame(rows), "training-teams", "Mean JCT, ρ and cost of each team under each policy")
+        table(rows, "training-teams", "Mean JCT, ρ and cost of each team under each policy")
         st.caption("Of the first run.")
 
 
@@ -142,14 +101,11 @@ def _shown(setting: TrainingSetting) -> str:
     return f" The curves are of {', in '.join(filter(None, (jobs, run)))}." if jobs or run else ""
 
 
-def jobs_tab(state: AppState, data: TrainingOutcome) -> None:
+def _jobs_tab(state: AppState, data: TrainingOutcome) -> None:
     """A row for each job of the first replication under one policy."""
-    policies = data.report.policies
-    policy = choose_one("Policy", list(policies), "training-shown-jobs", "The policy to show.")
-    jobs = policies[policy].jobs
-    frame = pd.DataFrame(job_rows(jobs))
-    alt = f"Every job of the first run under {policy}"
-    table(frame, "training-jobs", alt, deciding=job_deciding(jobs), placeholder="–")
+    outcomes = data.report.policies
+    policy = choose_one("Policy", list(outcomes), "training-shown-jobs", "The policy to show.")
+    table(jobs(outcomes[policy].jobs), "training-jobs", f"Every job of the first run under {policy}")
     st.caption(
         "Jobs of the first run. A job without JCT was not complete when the run ended; only training jobs "
         "have a ρ."
@@ -159,7 +115,7 @@ def jobs_tab(state: AppState, data: TrainingOutcome) -> None:
 PAGE = 30  # jobs on one chart
 
 
-def allocation_tab(state: AppState, data: TrainingOutcome) -> None:
+def _allocation_tab(state: AppState, data: TrainingOutcome) -> None:
     """Shares of time on each type of GPU, planned and received, thirty jobs at a time."""
     left, right = st.columns(2)
     with left:
@@ -188,7 +144,7 @@ ROUND = "training-shown-round"
 ALL = "all types"
 
 
-def rounds_tab(state: AppState, data: TrainingOutcome) -> None:
+def _rounds_tab(state: AppState, data: TrainingOutcome) -> None:
     """GPUs by job in a window of time; a click on a stay, or a number, chooses a round to explain."""
     with st.grid(4, min_column_width=150):
         policy = choose_one("Policy", list(data.traces), "training-shown-gantt", "The policy to show.")
@@ -197,7 +153,7 @@ def rounds_tab(state: AppState, data: TrainingOutcome) -> None:
             st.caption("No round was kept for this policy.")
             return
         gpu = choose_one("GPUs", _ranges(data), "training-shown-gpus", "Which GPUs to show, by type.")
-        kind, first, end_s = _kind(gpu), _first(gpu), trace.rounds[-1].end_s
+        kind, first, end_s = _kind(gpu), _first_gpu(gpu), trace.rounds[-1].end_s
         start_s, span_s = _window([s for s in trace.stays if kind in ("", s.gpu)], end_s)
     shown = window(trace.stays, start_s, min(start_s + span_s, end_s), kind, first)
     chosen = _chosen(trace)
@@ -242,7 +198,7 @@ def _kind(gpu: str) -> str:
     return "" if gpu == ALL else gpu.rsplit(" ", 3)[0] if " to " in gpu else gpu
 
 
-def _first(gpu: str) -> int:
+def _first_gpu(gpu: str) -> int:
     return int(gpu.rsplit(" ", 3)[1]) if " to " in gpu else 0
 
 
@@ -308,9 +264,8 @@ def _explained(trace: PolicyTrace, data: TrainingOutcome) -> None:
         )
         st.caption(f"The priorities of this round were not kept; {where_kept}.")
         return
-    frame = pd.DataFrame(priority_rows(explained.priorities, data.job_names))
     table(
-        frame,
+        priorities(explained.priorities, data.job_names),
         "training-priorities",
         f"Every job and type of GPU in round {explained.number}: priority and why",
     )
@@ -348,4 +303,13 @@ def one_more_tab(state: AppState, data: TrainingOutcome | None) -> None:
         "training-one-more-figure",
         "Mean JCT with one more GPU of each type, and of the cluster as it is",
     )
-    table(pd.DataFrame(one_more_rows(report)), "training-one-more-table", "The cluster with one more GPU")
+    table(one_more(report), "training-one-more-table", "The cluster with one more GPU")
+
+
+TABS = {
+    "Policies": _policies_tab,
+    "Fairness": _fairness_tab,
+    "Rounds": _rounds_tab,
+    "Allocation": _allocation_tab,
+    "Jobs": _jobs_tab,
+}

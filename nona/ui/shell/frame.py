@@ -13,7 +13,6 @@ from nona.report.serverless.findings import keeps_most
 from nona.report.simulations.findings import shortest
 from nona.report.simulations.report import SimulatedRun
 from nona.report.times import runs_as
-from nona.report.training.elastic import by_mean
 from nona.report.training.findings import by_mean_jct, hours_text
 from nona.results.elastic import ElasticHistory
 from nona.results.serverless_charts import ServerlessOutcome
@@ -113,7 +112,7 @@ def _mean_jct(state: AppState) -> Fact | None:
     spec = state.scenario.training
     if spec is not None and spec.elastic is not None:
         kind, history = "training-elastic", state.held("training-elastic", ElasticHistory)
-        means = {} if history is None else by_mean(history.report.policies)
+        means = {} if history is None else by_mean_jct(history.report.policies)
     else:
         kind, run = "training", state.held("training", TrainingOutcome)
         means = {} if run is None else by_mean_jct(run.report.policies)

@@ -92,7 +92,7 @@ def table(
         every = not deciding or _every_column(key, [c for c in frame.columns if c not in deciding])
         with place:
             shown = frame if every else frame[list(deciding)]
-            answer = st.dataframe(shown, hide_index=True, key=key, alt=alt, **options)
+            answer = st.dataframe(shown, hide_index=True, key=key, alt=alt, **{"placeholder": "–", **options})
         if frame.empty:
             return answer
         for kind, make, mime in (("CSV", csv_bytes, "text/csv"), ("Parquet", parquet_bytes, PARQUET)):
