@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 from nona.cli.commands.training import (
     AllocateOptions,
@@ -21,7 +20,7 @@ from nona.cli.opened import opened
 from nona.cli.output import ProgressLine, emit
 from nona.cli.parameters import settings_by_name
 from nona.errors import NonaError, ScenarioError, SimulationError
-from nona.experiments.pool import Shares
+from nona.experiments.pool import Key, Shares
 from nona.foreign.files import MOST_FILE_BYTES, read_file
 from nona.report.html.training import training_html
 from nona.report.training.text import (
@@ -31,6 +30,8 @@ from nona.report.training.text import (
     simulation_text,
     switches_text,
 )
+from nona.results.elastic import ElasticReport
+from nona.results.training import CountedReport, TrainingReport
 from nona.scenario.gate import MAX_BYTES
 from nona.scenario.schema import Scenario
 from nona.scenario.training_question import parse_question
@@ -52,7 +53,6 @@ from nona.study.training.run import (
 from nona.training import generated_jobs as generator
 from nona.training.counting.engine import SCHEDULES
 from nona.training.counting.jobs import SHIPPED as JOB_SHIPPED
-from nona.training.elastic.applications import Application
 from nona.training.elastic.engine import ElasticProgress
 from nona.training.elastic.profiles import Tables, read_applications
 from nona.training.elastic.registry import ELASTIC
@@ -63,24 +63,13 @@ from nona.training.job_files import MOST_SECONDS, write_trace
 from nona.training.rounds import TrainingProgress
 from nona.training.throughput_table import shipped_throughputs
 
+Progress = TrainingProgress | ElasticProgress
 _CHANGE_NOTHING = frozenset({"scenario", "workers", "html", "json", "no_ideal"})
-
-
-def _notes_of(options: SimulateTrainingOptions | ElasticOptions) -> list[str]:
-    """Return a note for the report if options override the scenario; else nothing."""
-    values = (value for name, value in vars(options).items() if name not in _CHANGE_NOTHING)
-    given = any(not (value is None or value is False or value == ()) for value in values)  # 0 is given
-    return ["Options of the command came before what the scenario below says."] if given else []
 
 
 def allocate(arguments: AllocateOptions) -> None:
     """Read the file, ask the policy, print shares; warnings go to standard error."""
-    what = f"Question {str(arguments.file)!r}"
-    try:
-        data = read_file(arguments.file, what, MAX_BYTES, lambda text: ScenarioError([text]))
-    except FileNotFoundError as error:
-        raise ScenarioError([f"{what}: {error.strerror}; check the path."]) from None
-    question = parse_question(data, str(arguments.file))
+    question = parse_question(_read(arguments.file, "Question", most=MAX_BYTES), str(arguments.file))
     options = {"space_sharing": True} if arguments.space_sharing else {}
     report = answer(question, arguments.policy, options)
     for warning in report.warnings:
@@ -95,15 +84,8 @@ def simulate(arguments: SimulateTrainingOptions, scenario: Scenario, sources: So
         scenario = with_value(scenario, "seed", arguments.seed)
     training_part(scenario)
     count = arguments.replications or scenario.simulation.replications
-    names = [policy.name for policy, _ in chosen_policies(scenario, arguments.policy)]
-    shares = Shares(dict.fromkeys(((p, r) for p in range(len(names)) for r in range(count)), 1.0))
-    line = ProgressLine(quiet=arguments.json)
-
-    def told(progress: TrainingProgress) -> None:
-        key = (names.index(progress.policy), progress.replication)
-        text = f"{progress.policy}, replication {progress.replication + 1}"
-        line.tell(text, shares.add(key, progress.fraction))
-
+    policies = range(len(chosen_policies(scenario, arguments.policy)))
+    line, on_progress = _watched(arguments.json, {(p, r) for p in policies for r in range(count)})
     result = simulate_training_scenario(
         scenario,
         sources,
@@ -112,23 +94,47 @@ def simulate(arguments: SimulateTrainingOptions, scenario: Scenario, sources: So
         workers=arguments.workers,
         ideal=not arguments.no_ideal,
         trace_rounds=0,
-        on_progress=told if line.shown else None,
+        on_progress=on_progress,
     )
     line.end()
-    report = result.report
-    for name, policy in report.policies.items():
+    for name, policy in result.report.policies.items():
         for warning in policy.warnings:
             print(f"warning: {name}: {warning}", file=sys.stderr)
+    _warn_of_checks(result.report)
+    note = cost_note(scenario)
+    emit(arguments, result.report, lambda report: f"{simulation_text(report)}\n{note}".strip())
+    _write_html(arguments, scenario, result.report)
+
+
+def _watched(quiet: bool, runs: Iterable[Key]) -> tuple[ProgressLine, Callable[[Progress], None] | None]:
+    """A line of progress, and the listener to all runs where it is shown."""
+    line, shares = ProgressLine(quiet=quiet), Shares(dict.fromkeys(runs, 1.0))
+
+    def tell(progress: Progress) -> None:
+        text = f"{progress.policy}, replication {progress.replication + 1}"
+        line.tell(text, shares.add((progress.piece, progress.replication), progress.fraction))
+
+    return line, tell if line.shown else None
+
+
+def _warn_of_checks(report: TrainingReport | ElasticReport | CountedReport) -> None:
     for failed in report.failed_checks:
         print(f"warning: self-check failed: {failed}", file=sys.stderr)
-    note = cost_note(scenario)
-    emit(arguments, report, lambda report: f"{simulation_text(report)}\n{note}".strip())
-    if arguments.html is not None:
-        about = about_scenario(scenario, scenario, now_text())
-        write_text(arguments.html, training_html(about, report, _notes_of(arguments)))
 
 
-T = TypeVar("T")
+def _write_html(
+    options: SimulateTrainingOptions | ElasticOptions,
+    scenario: Scenario | None,
+    report: TrainingReport | ElasticReport,
+) -> None:
+    """The report as HTML if asked for; it notes that options override the scenario where they do."""
+    if options.html is None or scenario is None:
+        return
+    values = (value for name, value in vars(options).items() if name not in _CHANGE_NOTHING)
+    given = any(not (value is None or value is False or value == ()) for value in values)  # 0 is given
+    notes = ["Options of the command came before what the scenario below says."] if given else []
+    about = about_scenario(scenario, scenario, now_text())
+    write_text(options.html, training_html(about, report, notes))
 
 
 def elastic(arguments: ElasticOptions) -> None:
@@ -141,58 +147,43 @@ def elastic(arguments: ElasticOptions) -> None:
     elif arguments.html is not None:
         raise NonaError("--html is a report on a scenario; name one, e.g. who_scales_who_waits.")
     request = _changed(begin, arguments)
-    names = request.policies
-    counts = {n: replications_of(ELASTIC[n], request.replications) for n in names}
-    shares = Shares(dict.fromkeys(((p, r) for p, n in enumerate(names) for r in range(counts[n])), 1.0))
-    line = ProgressLine(quiet=arguments.json)
-
-    def told(progress: ElasticProgress) -> None:
-        text = f"{progress.policy}, run {progress.replication + 1}"
-        line.tell(text, shares.add((progress.piece, progress.replication), progress.fraction))
-
-    result = simulate_elastic_jobs(
-        request, workers=arguments.workers, on_progress=told if line.shown else None
-    )
+    runs = [
+        (place, r)
+        for place, name in enumerate(request.policies)
+        for r in range(replications_of(ELASTIC[name], request.replications))
+    ]
+    line, on_progress = _watched(arguments.json, runs)
+    result = simulate_elastic_jobs(request, workers=arguments.workers, on_progress=on_progress)
     line.end()
-    for failed in result.report.failed_checks:
-        print(f"warning: self-check failed: {failed}", file=sys.stderr)
+    _warn_of_checks(result.report)
     emit(arguments, result.report, simulation_text)
-    if arguments.html is not None and scenario is not None:
-        about = about_scenario(scenario, scenario, now_text())
-        write_text(arguments.html, training_html(about, result.report, _notes_of(arguments)))
+    _write_html(arguments, scenario, result.report)
 
 
 def _changed(old: ElasticRequest, given: ElasticOptions) -> ElasticRequest:
     """The request with what the options say."""
-    jobs, applications, profiles = old.jobs, old.applications, old.profiles
     policies = tuple(dict.fromkeys(given.policy)) or old.policies
     options = {name: dict(old.options.get(name, {})) for name in policies}
-    if given.workload is not None:
-        shipped = given.workload in map(str, SHIPPED)
-        jobs = None if shipped else _read(Path(given.workload), "Workload")
-    if given.profiles is not None:
-        applications, profiles = _applications(given.profiles), str(given.profiles)
     for name, own in settings_by_name(given.settings, policies).items():
         options[name] |= own
     if given.share_nodes:
         options.setdefault("pollux", {})["avoid_interference"] = False
-    return ElasticRequest(
-        workload=_first(given.workload, old.workload),
-        jobs=jobs,
-        applications=applications,
-        profiles=profiles,
-        policies=policies,
-        nodes=_first(given.nodes, old.nodes),
-        gpus=_first(given.gpus, old.gpus),
-        tick_s=_first(given.tick, old.tick_s),
-        restart_s=_first(given.restart, old.restart_s),
-        load=_first(given.load, old.load),
-        interference=_first(given.interference, old.interference),
-        replications=_first(given.replications, old.replications),
-        seed=_first(given.seed, old.seed),
-        options={name: own for name, own in options.items() if own},
-        link=_link(old.link, given),
-    )
+    plain = ("workload", "nodes", "gpus", "load", "interference", "replications", "seed")
+    values = {name: getattr(given, name) for name in plain} | {
+        "tick_s": given.tick,
+        "restart_s": given.restart,
+    }
+    changed = {name: value for name, value in values.items() if value is not None}
+    if given.workload is not None:
+        shipped = given.workload in map(str, SHIPPED)
+        remedy = f"check the path, or choose from {', '.join(map(str, SHIPPED))}"
+        changed["jobs"] = None if shipped else _read(Path(given.workload), "Workload", remedy)
+    if given.profiles is not None:
+        tables = Tables(*(_read(given.profiles / f"{name}.csv", "Profiles") for name in Tables._fields))
+        changed["applications"] = read_applications(tables, f"Profiles {str(given.profiles)!r}")
+        changed["profiles"] = str(given.profiles)
+    chosen = {name: own for name, own in options.items() if own}
+    return replace(old, policies=policies, options=chosen, link=_link(old.link, given), **changed)
 
 
 def _link(old: Link | None, given: ElasticOptions) -> Link | None:
@@ -210,52 +201,32 @@ def _link(old: Link | None, given: ElasticOptions) -> Link | None:
     if given.discipline is not None:
         shared = given.discipline == "processor-sharing"
         network = replace(network, discipline="processor-sharing" if shared else "fifo")
-    return replace(begin, network=network, background=_first(given.background, begin.background))
+    background = begin.background if given.background is None else given.background
+    return replace(begin, network=network, background=background)
 
 
-def _first(given: T | None, usual: T) -> T:
-    return usual if given is None else given
-
-
-def _applications(folder: Path) -> Mapping[str, Application]:
-    tables = Tables(*(_read(folder / f"{name}.csv", "Profiles") for name in Tables._fields))
-    return read_applications(tables, f"Profiles {str(folder)!r}")
-
-
-def _read(path: Path, what: str) -> bytes:
+def _read(path: Path, what: str, remedy: str = "check the path", most: int = MOST_FILE_BYTES) -> bytes:
     named = f"{what} {str(path)!r}"
     try:
-        return read_file(path, named, MOST_FILE_BYTES, lambda text: ScenarioError([text]))
+        return read_file(path, named, most, lambda text: ScenarioError([text]))
     except FileNotFoundError as error:
-        numbers = ", ".join(map(str, SHIPPED))
-        remedy = f"; check the path, or choose from {numbers}" if what == "Workload" else "; check the path"
-        raise ScenarioError([f"{named}: {error.strerror}{remedy}."]) from None
+        raise ScenarioError([f"{named}: {error.strerror}; {remedy}."]) from None
 
 
 def counted(arguments: CountedOptions) -> None:
     """Run the schedules; print a table or JSON, failed checks on standard error."""
     names = tuple(dict.fromkeys(arguments.schedule)) or tuple(SCHEDULES)
-    shipped = arguments.workload == JOB_SHIPPED
+    shipped, remedy = arguments.workload == JOB_SHIPPED, f"check the path, or choose {JOB_SHIPPED}"
     request = CountedRequest(
         workload=arguments.workload,
-        jobs=None if shipped else _read_jobs(Path(arguments.workload)),
+        jobs=None if shipped else _read(Path(arguments.workload), "Workload", remedy),
         schedules=names,
         gpus=arguments.gpus,
         options=settings_by_name(arguments.settings, names),
     )
     report = simulate_counted_jobs(request)
-    for failed in report.failed_checks:
-        print(f"warning: self-check failed: {failed}", file=sys.stderr)
+    _warn_of_checks(report)
     emit(arguments, report, counted_text)
-
-
-def _read_jobs(path: Path) -> bytes:
-    named = f"Workload {str(path)!r}"
-    try:
-        return read_file(path, named, MOST_FILE_BYTES, lambda text: ScenarioError([text]))
-    except FileNotFoundError as error:
-        remedy = f"check the path, or choose {JOB_SHIPPED}"
-        raise ScenarioError([f"{named}: {error.strerror}; {remedy}."]) from None
 
 
 def generate(arguments: GenerateOptions) -> None:

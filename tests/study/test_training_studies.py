@@ -51,7 +51,7 @@ def test_the_study_is_what_its_pieces_are():
     assert "--policy gandiva" in data.command
     assert "--load 6" in data.command
     assert "not run" in training.study_text(data)
-    assert len(training.makespan_rows(data, training.SINGLE)) == 2
+    assert len(training.makespans(data, training.SINGLE).values) == 2
 
 
 def test_a_claim_takes_the_load_with_the_largest_ratio():
@@ -66,7 +66,7 @@ def test_a_claim_takes_the_load_with_the_largest_ratio():
     assert (first.per_hour, first.order, first.size) == (6, "agrees", "agrees")
     assert first.ratio.value == pytest.approx(213 / 61)
     assert [j.order for j in training.judged(data)[1:]] == ["not run"] * (len(training.CLAIMS) - 1)
-    assert training.load_rows(data, training.SINGLE)[1]["6 jobs/h"].startswith("20.33 ± ")
+    assert training.loads(data, training.SINGLE).texts()[1]["6 jobs/h"].startswith("20.33 ± ")
     failed = training.judged(_made(_point(agnostic, 10, 11, 12), _point(aware, 20, 21, 20)))[0]
     assert (failed.order, failed.size) == ("does not agree", "smaller")
 
@@ -162,8 +162,8 @@ def test_a_slower_link_never_makes_a_mean_shorter_and_every_policy_and_link_is_s
     text, links = elastic.link_study_text(stored), elastic.links_of(stored)
     assert [trace.name for trace in link_figure(stored).data] == links
     assert all(set(trace.y) == set(elastic_study.WAYS) for trace in link_figure(stored).data)
-    assert [row["policy"] for row in elastic.link_rows(stored)] == list(elastic_study.WAYS)
-    assert len(elastic.cost_rows(stored)) == len(elastic_study.WAYS) * (len(links) - 1)
+    assert [row["policy"] for row in elastic.links(stored).texts()] == list(elastic_study.WAYS)
+    assert len(elastic.costs(stored).values) == len(elastic_study.WAYS) * (len(links) - 1)
     assert all(name in text for name in elastic_study.WAYS)
     blind = {
         elastic.link_name(p): np.mean(elastic.workload_means(p)) for p in stored.points if p.name == "optimus"

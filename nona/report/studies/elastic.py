@@ -3,21 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from nona.report.means import mean_of as estimate_of
+from nona.results.document import Estimate
 from nona.results.elastic import ElasticLinkPoint, ElasticLinkStudy, ElasticPoint, ElasticStudy
 from nona.simulation.intervals import NO_RATIO, Interval, Ratio, mean_interval, paired_ratio
 from nona.tables.formats import share_text, time_text
-from nona.tables.table import text_table
+from nona.tables.table import SHARE, Column, Filled, Kind, Table
 from nona.units import format_bandwidth
 
-COLUMNS = ("policy", "load", "interference", "avoided", "mean JCT", "± 95 %", "authors' mean")
+
+def workload_means(point: ElasticPoint | ElasticLinkPoint) -> list[float]:
+    """Mean JCT of each workload, in seconds; replications count as their mean."""
+    return [float(np.mean(runs)) for runs in point.jcts_s]
 
 
-def mean_of(point: ElasticPoint) -> Interval:
-    """Mean JCT with its interval over workloads; replications of a workload count as their mean."""
-    return mean_interval([float(np.mean(runs)) for runs in point.jcts_s])
+def mean_of(point: ElasticPoint | ElasticLinkPoint) -> Interval:
+    """Mean JCT with its interval over workloads."""
+    return mean_interval(workload_means(point))
+
+
+SECONDS = Kind("{:,.0f} s".format)
+
+
+class _Row(NamedTuple):
+    point: ElasticPoint
+    published_s: float | None
+
+
+POINTS = Table[_Row](
+    "",
+    (
+        Column("policy", lambda r: r.point.policy),
+        Column("load", lambda r: r.point.load, Kind("{:g}".format)),
+        Column("interference", lambda r: r.point.interference, Kind(share_text)),
+        Column(
+            "avoided", lambda r: ("yes" if r.point.avoid else "no") if r.point.policy == "pollux" else None
+        ),
+        Column("mean JCT", lambda r: estimate_of(mean_of(r.point)), SECONDS, interval=True),
+        Column("authors' mean", lambda r: r.published_s, SECONDS),
+    ),
+)
 
 
 def published_of(point: ElasticPoint) -> float | None:
@@ -36,14 +65,14 @@ def _over_interference(study: ElasticStudy) -> list[ElasticPoint]:
     return [p for p in study.points if p.load == 1]
 
 
-def load_rows(study: ElasticStudy) -> list[dict[str, str]]:
-    """A row for each policy and load; the authors' means are over eight workloads of that load."""
-    return [_row(p, p.published_mean_s) for p in over_load(study)]
+def loads(study: ElasticStudy) -> Filled:
+    """Each policy and load; the authors' means are over eight workloads of that load."""
+    return POINTS.of(_Row(p, p.published_mean_s) for p in over_load(study))
 
 
-def interference_rows(study: ElasticStudy) -> list[dict[str, str]]:
-    """A row for each policy and interference at load 1; the authors' means are of the same workloads."""
-    return [_row(p, published_of(p)) for p in _over_interference(study)]
+def interference(study: ElasticStudy) -> Filled:
+    """Each policy and interference at load 1; the authors' means are of the same workloads."""
+    return POINTS.of(_Row(p, published_of(p)) for p in _over_interference(study))
 
 
 def study_title(study: ElasticStudy) -> str:
@@ -61,8 +90,7 @@ def _gain(first: ElasticPoint, others: Sequence[ElasticPoint]) -> str:
     if not others:
         return ""
     second = others[0]
-    longer, shorter = ([float(np.mean(runs)) for runs in p.jcts_s] for p in (second, first))
-    ratio = paired_ratio(longer, shorter)
+    ratio = paired_ratio(workload_means(second), workload_means(first))
     if not ratio.is_clear:
         return f", not clearly shorter than {second.policy}"
     return f", {share_text(1 - 1 / ratio.value)} less than {second.policy}"
@@ -98,18 +126,10 @@ def study_notes(study: ElasticStudy) -> str:
     )
 
 
-def provenance(study: ElasticStudy) -> str:
-    """The command, and when it was run."""
-    return _ran(study.command, study.version, study.date, study.seed, study.seconds)
-
-
-def _ran(command: str, version: str, date: str, seed: int, seconds: float) -> str:
-    """State the origin of a study's results and the time that it took.
-
-    >>> _ran("nona study x", "1.0", "2026-01-01", 3, 65.0)
-    'nona study x: version 1.0, 2026-01-01, seed 3, 65 s.'
-    """
-    return f"{command}: version {version}, {date}, seed {seed}, {time_text(seconds)}."
+def provenance(study: ElasticStudy | ElasticLinkStudy) -> str:
+    """The command, when it was run, and how long it took."""
+    seconds = time_text(study.seconds)
+    return f"{study.command}: version {study.version}, {study.date}, seed {study.seed}, {seconds}."
 
 
 def elastic_study_text(study: ElasticStudy) -> str:
@@ -119,29 +139,16 @@ def elastic_study_text(study: ElasticStudy) -> str:
 
 def _lines(study: ElasticStudy) -> Iterator[str]:
     yield "Mean JCT over relative load (the authors' means: eight workloads of that load, most not shipped)"
-    yield text_table(load_rows(study), COLUMNS)
+    yield loads(study).text()
     yield ""
     yield "Mean JCT at load 1 over interference (the authors' means: the same workloads)"
-    yield text_table(interference_rows(study), COLUMNS)
+    yield interference(study).text()
     yield ""
     yield from replay_lines(study.points, study.workloads)
     yield ""
     yield study_notes(study)
     yield provenance(study)
     yield from study.failed_checks
-
-
-def _row(point: ElasticPoint, known: float | None) -> dict[str, str]:
-    mean = mean_of(point)
-    return {
-        "policy": point.policy,
-        "load": f"{point.load:g}",
-        "interference": share_text(point.interference),
-        "avoided": ("yes" if point.avoid else "no") if point.policy == "pollux" else "–",
-        "mean JCT": f"{mean.mean:,.0f} s",
-        "± 95 %": "–" if np.isnan(mean.half_width) else f"{mean.half_width:,.0f} s",
-        "authors' mean": "–" if known is None else f"{known:,.0f} s",
-    }
 
 
 def replay_lines(points: Sequence[ElasticPoint], workloads: Sequence[int]) -> Iterator[str]:
@@ -161,16 +168,6 @@ SEEING = "optimus-link"
 BLIND = "optimus"
 UNCLEAR = " (which of the two JCTs is longer is not clear)"
 NO_LINK = "as measured, no link"
-
-
-def workload_means(point: ElasticLinkPoint) -> list[float]:
-    """Mean JCT of each workload, in seconds; replications count as their mean."""
-    return [float(np.mean(runs)) for runs in point.jcts_s]
-
-
-def link_mean_of(point: ElasticLinkPoint) -> Interval:
-    """Mean JCT with its interval over workloads."""
-    return mean_interval(workload_means(point))
 
 
 def link_name(point: ElasticLinkPoint) -> str:
@@ -197,28 +194,49 @@ def cost_of(study: ElasticLinkStudy, link: str, name: str, other: tuple[str, str
     )
 
 
-def link_rows(study: ElasticLinkStudy) -> list[dict[str, str]]:
+def links(study: ElasticLinkStudy) -> Filled:
     """A row for each policy, a column for each link."""
-    rows: dict[str, dict[str, str]] = {}
+    rows: dict[str, list[ElasticLinkPoint]] = {}
     for point in study.points:
-        row = rows.setdefault(point.name, {"policy": point.name, "sees": point.view})
-        row[link_name(point)] = _span(link_mean_of(point))
-    return list(rows.values())
+        rows.setdefault(point.name, []).append(point)
+
+    def on(link: str) -> Column[list[ElasticLinkPoint]]:
+        def jct(points: list[ElasticLinkPoint]) -> Estimate | None:
+            return next((estimate_of(mean_of(p)) for p in points if link_name(p) == link), None)
+
+        return Column(link, jct, SECONDS, interval=True)
+
+    sees: Column[list[ElasticLinkPoint]] = Column("sees", lambda points: points[0].view)
+    return Table("policy", (sees, *map(on, links_of(study)))).of(rows)
 
 
-def cost_rows(study: ElasticLinkStudy) -> list[dict[str, str]]:
-    """A row for each policy and link: its JCT against itself without it and against who sees it."""
-    return [
-        {
-            "policy": point.name,
-            "link": link,
-            "against no link": _ratio_text(cost_of(study, link, point.name)),
-            "against optimus-link": _ratio_text(cost_of(study, link, point.name, (SEEING, link))),
-            "GPU time that the link costs": share_text(float(np.mean(point.link_share)), 1),
-        }
-        for point in study.points
-        if (link := link_name(point)) != NO_LINK
-    ]
+class _Cost(NamedTuple):
+    point: ElasticLinkPoint
+    study: ElasticLinkStudy
+
+    @property
+    def link(self) -> str:
+        return link_name(self.point)
+
+    def against(self, other: tuple[str, str] | None = None) -> str:
+        return _ratio_text(cost_of(self.study, self.link, self.point.name, other))
+
+
+COSTS = Table[_Cost](
+    "",
+    (
+        Column("policy", lambda c: c.point.name),
+        Column("link", lambda c: c.link),
+        Column("against no link", lambda c: c.against()),
+        Column("against optimus-link", lambda c: c.against((SEEING, c.link))),
+        Column("GPU time that the link costs", lambda c: float(np.mean(c.point.link_share)), SHARE),
+    ),
+)
+
+
+def costs(study: ElasticLinkStudy) -> Filled:
+    """Each policy on each link: its JCT against itself without it and against who sees it."""
+    return COSTS.of(_Cost(p, study) for p in study.points if link_name(p) != NO_LINK)
 
 
 def link_title(study: ElasticLinkStudy) -> str:
@@ -243,11 +261,6 @@ def link_notes(study: ElasticLinkStudy) -> str:
     )
 
 
-def link_provenance(study: ElasticLinkStudy) -> str:
-    """The command, and when it was run."""
-    return _ran(study.command, study.version, study.date, study.seed, study.seconds)
-
-
 def link_study_text(study: ElasticLinkStudy) -> str:
     """Tables of JCT and costs, the finding, provenance."""
     return "\n".join(_link_lines(study))
@@ -255,26 +268,16 @@ def link_study_text(study: ElasticLinkStudy) -> str:
 
 def _link_lines(study: ElasticLinkStudy) -> Iterator[str]:
     yield "Mean JCT ± 95 % over workloads"
-    yield _listed(link_rows(study))
+    yield links(study).text()
     yield ""
     yield "On the links: mean JCT against the same policy without one, and against optimus-link on it"
-    yield _listed(cost_rows(study))
+    yield rows.text() if (rows := costs(study)) else "no rows: every policy ran without a link only"
     yield ""
     if finding := link_title(study):
         yield f"{finding}."
     yield link_notes(study)
-    yield link_provenance(study)
+    yield provenance(study)
     yield from study.failed_checks
-
-
-def _listed(rows: Sequence[dict[str, str]]) -> str:
-    return text_table(rows, tuple(rows[0])) if rows else "no rows: every policy ran without a link only"
-
-
-def _span(found: Interval) -> str:
-    if np.isnan(found.half_width):
-        return f"{found.mean:,.0f} s"
-    return f"{found.mean:,.0f} ± {found.half_width:,.0f} s"
 
 
 def _ratio_text(ratio: Ratio) -> str:

@@ -19,7 +19,7 @@ from nona.report.figures import (
     text,
     whiskers,
 )
-from nona.report.studies.elastic import link_mean_of, link_name, links_of, mean_of, published_of
+from nona.report.studies.elastic import link_name, links_of, mean_of, published_of
 from nona.report.studies.serverless_claims import Key, alternative_cells, cost_ratio, default_cells, mean
 from nona.report.studies.serverless_tables import miss_rows
 from nona.report.studies.training import WAYS, converged, values
@@ -301,7 +301,7 @@ def link_figure(study: ElasticLinkStudy) -> go.Figure:
     chart, all_means = figure(150 + 38 * len(names)), list[float]()
     for k, link in enumerate(links_of(study)):
         points = [p for p in study.points if link_name(p) == link]
-        intervals = [link_mean_of(p) for p in points]
+        intervals = [mean_of(p) for p in points]
         means = [i.mean / HOUR_S for i in intervals]
         half = [0.0 if i.half_width != i.half_width else i.half_width / HOUR_S for i in intervals]
         colour = PALETTE[k % len(PALETTE)]

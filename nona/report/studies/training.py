@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from nona.report.means import mean_of
-from nona.results.document import Figure
+from nona.results.document import Estimate, Figure
 from nona.results.studies import EstimatorPoint, EstimatorStudy, StudyPoint, TrainingStudy, Way
 from nona.simulation.intervals import NO_RATIO, Ratio, mean_interval, paired_ratio
-from nona.tables.formats import mean_text, or_dash, percent_text, time_text
-from nona.tables.table import text_table
+from nona.tables.formats import mean_text, or_dash
+from nona.tables.table import SHARE, TIME, Column, Filled, Kind, Table
 
 NEAR = 1.35  # a ratio within this factor of the stated one agrees in size
 SINGLE, MULTI = "single-GPU", "multi-GPU"
@@ -184,57 +184,69 @@ def modes_of(data: TrainingStudy) -> list[str]:
     return list(dict.fromkeys(p.mode for p in (*data.loads, *data.makespans)))
 
 
-def load_rows(data: TrainingStudy, mode: str) -> list[dict[str, str]]:
+HOURS = Kind("{:.2f}".format)
+
+
+def _hours(point: StudyPoint, value: str) -> Estimate:
+    return mean_of(mean_interval([v / 3600 for v in values(point, value)]))
+
+
+def loads(data: TrainingStudy, mode: str) -> Filled:
     """Mean JCT in hours with its interval: a row per variant, a column per load."""
     mine = [p for p in data.loads if p.mode == mode]
-    rows = []
-    for name in dict.fromkeys(p.variant for p in mine):
-        points = [p for p in mine if p.variant == name]
-        row = {"mean JCT, h": name}
-        row.update({f"{p.per_hour:g} jobs/h": _hours(values(p, "jcts_s")) for p in points})
-        row["per answer"] = time_text(max(p.decision_s or 0.0 for p in points))
-        rows.append(row)
-    return rows
+    rows = {name: [p for p in mine if p.variant == name] for name in dict.fromkeys(p.variant for p in mine)}
+
+    def at(per_hour: float) -> Column[list[StudyPoint]]:
+        def jct(points: list[StudyPoint]) -> Estimate | None:
+            return next((_hours(p, "jcts_s") for p in points if p.per_hour == per_hour), None)
+
+        return Column(f"{per_hour:g} jobs/h", jct, HOURS, interval=True)
+
+    columns = (
+        *map(at, dict.fromkeys(p.per_hour for p in mine)),
+        Column("per answer", _slowest_answer, TIME),
+    )
+    return Table("mean JCT, h", columns).of(rows)
 
 
-def makespan_rows(data: TrainingStudy, mode: str) -> list[dict[str, str]]:
-    """Makespan in hours with its interval, and utilisation."""
-    return [
-        {
-            "policy": p.variant,
-            "makespan, h": _hours(values(p, "makespans_s")),
-            "mean JCT, h": _hours(values(p, "jcts_s")),
-            "utilisation": percent_text(p.utilization),
-            "per answer": time_text(p.decision_s),
-        }
-        for p in data.makespans
-        if p.mode == mode
-    ]
+def _slowest_answer(points: list[StudyPoint]) -> float:
+    return max(p.decision_s or 0.0 for p in points)
 
 
-def claim_rows(data: TrainingStudy) -> list[dict[str, str]]:
-    """Tabulate each claim of the paper as recollected, the finding, and the verdicts on order and size."""
-    return [
-        {
-            "stated (recollected)": j.claim.stated,
-            "found": _found(j),
-            "order": j.order,
-            "size": j.size,
-        }
-        for j in judged(data)
-    ]
+MAKESPANS = Table[StudyPoint](
+    "",
+    (
+        Column("policy", lambda p: p.variant),
+        Column("makespan, h", lambda p: _hours(p, "makespans_s"), HOURS, interval=True),
+        Column("mean JCT, h", lambda p: _hours(p, "jcts_s"), HOURS, interval=True),
+        Column("utilisation", lambda p: p.utilization, SHARE),
+        Column("per answer", lambda p: p.decision_s, TIME),
+    ),
+)
 
 
-def _found(j: Judged) -> str:
+def makespans(data: TrainingStudy, mode: str) -> Filled:
+    """Makespans with all jobs there at the start."""
+    return MAKESPANS.of(p for p in data.makespans if p.mode == mode)
+
+
+def _found(j: Judged) -> str | None:
     if j.ratio.n == 0:
-        return "–"
+        return None
     span = "" if j.ratio.low != j.ratio.low else f" ({j.ratio.low:.2f} to {j.ratio.high:.2f})"
     at = f", {j.per_hour:g} jobs/h" if j.per_hour else ""
     return f"{j.ratio.value:.2f}{span}{at}"
 
 
-def _hours(found: Sequence[float]) -> str:
-    return mean_text(mean_of(mean_interval([v / 3600 for v in found])), "{:.2f}".format)
+CLAIMED = Table[Judged](
+    "",
+    (
+        Column("stated (recollected)", lambda j: j.claim.stated),
+        Column("found", _found),
+        Column("order", lambda j: j.order),
+        Column("size", lambda j: j.size),
+    ),
+)
 
 
 def provenance(data: TrainingStudy) -> str:
@@ -251,13 +263,13 @@ def study_text(data: TrainingStudy) -> str:
     """Format the output of ``nona study training``."""
     modes = modes_of(data)
     tables = [
-        ("What the paper states", claim_rows(data)),
-        *((f"Mean JCT over load, {mode} jobs", load_rows(data, mode)) for mode in modes),
-        *((f"All jobs at once, {mode}", makespan_rows(data, mode)) for mode in modes),
+        ("What the paper states", CLAIMED.of(judged(data))),
+        *((f"Mean JCT over load, {mode} jobs", loads(data, mode)) for mode in modes),
+        *((f"All jobs at once, {mode}", makespans(data, mode)) for mode in modes),
     ]
     lines = [title(data) + "."]
     for heading, rows in tables:
-        lines += ["", heading, text_table(rows, list(rows[0])) if rows else "–"]
+        lines += ["", heading, rows.text() if rows else "–"]
     return "\n".join([*lines, "", RULES, WHY, OURS, _loads(data.loads), provenance(data)])
 
 
@@ -277,8 +289,7 @@ WAYS: dict[Way, str] = {
 KINDS = {"known": "model in the reference", "new": "model left out"}
 
 
-def _share(value: float) -> str:
-    return f"{value:.3f}"
+ERROR, PART = Kind("{:.3f}".format), Kind("{:.0%}".format)
 
 
 def converged(data: EstimatorStudy, kind: str) -> tuple[EstimatorPoint, ...]:
@@ -313,7 +324,8 @@ def estimator_findings(data: EstimatorStudy) -> list[str]:
     """List the findings: recognition of known models, errors of new ones, the cost of stopping early."""
     lines = [
         f"With {p.profiled:.0%} of its pairs profiled, a job of a known model is matched to its own in "
-        f"{p.found.mean:.0%} of cases; the error is {mean_text(p.errors['match'], _share)} of the rate alone."
+        f"{p.found.mean:.0%} of cases; the error is {mean_text(p.errors['match'], ERROR.show)} of the rate "
+        "alone."
         for p in converged(data, "known")
         if p.found.mean is not None and p.profiled in (0.1, 0.2, 0.5)
     ]
@@ -322,29 +334,31 @@ def estimator_findings(data: EstimatorStudy) -> list[str]:
         if early.stop > late.stop and early.profiled == 0.2:
             lines.append(
                 f"Stopping the completion at {early.stop:g} per entry, as the public program does, gives "
-                f"{mean_text(early.errors['match'], _share)} instead of "
-                f"{mean_text(late.errors['match'], _share)} ({KINDS[early.reference]}, 20% profiled)."
+                f"{mean_text(early.errors['match'], ERROR.show)} instead of "
+                f"{mean_text(late.errors['match'], ERROR.show)} ({KINDS[early.reference]}, 20% profiled)."
             )
     return lines
 
 
-def estimator_rows(data: EstimatorStudy) -> list[dict[str, str]]:
-    """One row per point."""
-    return [
-        {
-            "reference": KINDS[p.reference],
-            "stop": f"{p.stop:g}",
-            "profiled": f"{p.profiled:.0%}",
-            "recognised": mean_text(p.found, "{:.0%}".format),
-            **{name: mean_text(p.errors[way], _share) for way, name in WAYS.items()},
-        }
-        for p in data.points
-    ]
+def _error(way: Way) -> Column[EstimatorPoint]:
+    return Column(WAYS[way], lambda p: p.errors[way], ERROR, interval=True)
+
+
+ESTIMATES = Table[EstimatorPoint](
+    "",
+    (
+        Column("reference", lambda p: KINDS[p.reference]),
+        Column("stop", lambda p: p.stop, Kind("{:g}".format)),
+        Column("profiled", lambda p: p.profiled, PART),
+        Column("recognised", lambda p: p.found, PART, interval=True),
+        *map(_error, WAYS),
+    ),
+)
 
 
 def estimator_text(data: EstimatorStudy) -> str:
     """The study for a terminal: errors as shares of the rate alone."""
-    about, rows = data.about, estimator_rows(data)
+    about = data.about
     return "\n".join(
         [
             f"{estimator_title(data)}.",
@@ -352,7 +366,7 @@ def estimator_text(data: EstimatorStudy) -> str:
             *estimator_findings(data),
             "",
             "Mean error of the share of its own rate that a job keeps next to another one:",
-            text_table(rows, tuple(rows[0])),
+            ESTIMATES.of(data.points).text(),
             "",
             f"Made by {about.command} (version {about.version}, {about.made}, {about.seconds:.0f} s): "
             f"{about.models} models on {', '.join(about.types)}, each profiled {about.replications} times. "

@@ -205,35 +205,23 @@ def published_mean(request: ElasticRequest, policy: str) -> float | None:
     return published().get(Case(policy, request.load, slowed, avoid, int(request.workload)))
 
 
-def _link_setting(link: Link) -> ElasticLink:
-    """A link as results state it."""
-    network = link.network
-    return ElasticLink(
-        capacity=network.capacity,
-        latency_s=network.latency_s,
-        discipline=network.discipline,
-        background=link.background,
-        mean_bytes=link.mean_bytes,
-        scv=link.scv,
-    )
-
-
 def _setting(request: ElasticRequest, jobs: int, names: Sequence[str]) -> ElasticSetting:
-    return ElasticSetting(
-        workload=request.workload,
-        jobs=jobs,
-        nodes=request.nodes,
-        gpus=request.gpus,
-        tick_s=request.tick_s,
-        restart_s=request.restart_s,
-        load=request.load,
-        interference=request.interference,
-        replications=request.replications,
-        seed=request.seed,
-        profiles=request.profiles,
-        link=None if request.link is None else _link_setting(request.link),
-        options={n: {**ELASTIC[n].defaults, **request.options.get(n, {})} for n in names},
-    )
+    link = request.link
+    stated = {key: value for key, value in vars(request).items() if key in ElasticSetting.model_fields}
+    stated |= {
+        "jobs": jobs,
+        "options": {n: {**ELASTIC[n].defaults, **request.options.get(n, {})} for n in names},
+        "link": link
+        and ElasticLink(
+            capacity=link.network.capacity,
+            latency_s=link.network.latency_s,
+            discipline=link.network.discipline,
+            background=link.background,
+            mean_bytes=link.mean_bytes,
+            scv=link.scv,
+        ),
+    }
+    return ElasticSetting.model_validate(stated)
 
 
 MOST_NODES = 1024

@@ -21,13 +21,12 @@ from nona.report.studies.decisions_text import provenance as decisions_provenanc
 from nona.report.studies.decisions_text import title as decisions_title
 from nona.report.studies.elastic import (
     avoidance_text,
-    cost_rows,
-    interference_rows,
+    costs,
+    interference,
     link_notes,
-    link_provenance,
-    link_rows,
     link_title,
-    load_rows,
+    links,
+    loads,
     replay_lines,
     study_notes,
     study_title,
@@ -66,18 +65,19 @@ from nona.report.studies.prediction_map import (
     summary_rows,
     title,
 )
-from nona.report.studies.training import OURS as STUDY_OURS
 from nona.report.studies.training import (
+    CLAIMED,
+    ESTIMATES,
     RULES,
     WHY,
-    claim_rows,
     estimator_findings,
-    estimator_rows,
     estimator_title,
-    makespan_rows,
+    judged,
+    makespans,
     modes_of,
 )
-from nona.report.studies.training import load_rows as study_load_rows
+from nona.report.studies.training import OURS as STUDY_OURS
+from nona.report.studies.training import loads as study_loads
 from nona.report.studies.training import provenance as study_provenance
 from nona.report.studies.training import title as text_title
 from nona.report.sweep_figures import sweep_figure
@@ -303,9 +303,9 @@ def _elastic_section() -> None:
     for line in replay_lines(data.points, data.workloads):
         st.markdown(f"- {plain(line)}")
     with st.expander("All points of the study of elastic jobs", icon=":material/table:"):
-        table(pd.DataFrame(load_rows(data)), "elastic-load-points", "Mean JCT over relative load")
+        table(loads(data), "elastic-load-points", "Mean JCT over relative load")
         table(
-            pd.DataFrame(interference_rows(data)),
+            interference(data),
             "elastic-interference-points",
             "Mean JCT at load 1 over interference",
         )
@@ -322,17 +322,17 @@ def _link() -> None:
     alt = f"Mean JCT of each policy without a link and on two links, with intervals over workloads. {finding}"
     picture(link_figure(data), key="elastic-link", alt=alt)
     with st.expander("All points of elastic jobs on a link", icon=":material/table:"):
-        table(pd.DataFrame(link_rows(data)), "elastic-link-points", "Mean JCT of each policy on each link")
+        table(links(data), "elastic-link-points", "Mean JCT of each policy on each link")
         alt = "JCT against that with the link in sight, and what the link costs"
-        table(pd.DataFrame(cost_rows(data)), "elastic-link-costs", alt)
-    st.caption(plain(f"{link_notes(data)} {link_provenance(data)}"))
+        table(costs(data), "elastic-link-costs", alt)
+    st.caption(plain(f"{link_notes(data)} {study_text_provenance(data)}"))
 
 
 def training_section() -> None:
     """The shipped results: what the paper states and what was found, JCT over load, makespan, estimator."""
     data = shipped_training()
     st.markdown(f"**{plain(text_title(data))}.** {plain(STUDY_OURS)}")
-    table(pd.DataFrame(claim_rows(data)), "training-claims", "What the paper states, and what was found")
+    table(CLAIMED.of(judged(data)), "training-claims", "What the paper states, and what was found")
     st.caption(plain(f"{RULES} {WHY}"))
     modes = modes_of(data)
     for mode, column in zip(modes, st.columns(len(modes)), strict=True):
@@ -353,12 +353,12 @@ def _points(data: TrainingStudy, modes: list[str]) -> None:
     for mode in modes:
         st.markdown(f"**{mode} jobs**")
         table(
-            pd.DataFrame(study_load_rows(data, mode)),
+            study_loads(data, mode),
             f"training-jct-{mode}",
             f"Mean JCT over load, {mode} jobs",
         )
         table(
-            pd.DataFrame(makespan_rows(data, mode)),
+            makespans(data, mode),
             f"training-makespan-{mode}",
             f"All jobs at once, {mode}: makespan of each policy",
         )
@@ -378,4 +378,4 @@ def _estimator() -> None:
     for line in estimator_findings(data):
         st.markdown(f"- {plain(line)}")
     with st.expander("All points of the estimator", icon=":material/table:"):
-        table(pd.DataFrame(estimator_rows(data)), "estimator-points", "Error of each way of estimating")
+        table(ESTIMATES.of(data.points), "estimator-points", "Error of each way of estimating")
