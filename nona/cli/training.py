@@ -68,7 +68,6 @@ _CHANGE_NOTHING = frozenset({"scenario", "workers", "html", "json", "no_ideal"})
 
 
 def allocate(arguments: AllocateOptions) -> None:
-    """Read the file, ask the policy, print shares; warnings go to standard error."""
     question = parse_question(_read(arguments.file, "Question", most=MAX_BYTES), str(arguments.file))
     options = {"space_sharing": True} if arguments.space_sharing else {}
     report = answer(question, arguments.policy, options)
@@ -78,7 +77,6 @@ def allocate(arguments: AllocateOptions) -> None:
 
 
 def simulate(arguments: SimulateTrainingOptions, scenario: Scenario, sources: Sources) -> None:
-    """Run the policies in every replication; print a table or JSON, warnings on standard error."""
     check_places(arguments.html)
     if arguments.seed is not None:
         scenario = with_value(scenario, "seed", arguments.seed)
@@ -107,7 +105,6 @@ def simulate(arguments: SimulateTrainingOptions, scenario: Scenario, sources: So
 
 
 def _watched(quiet: bool, runs: Iterable[Key]) -> tuple[ProgressLine, Callable[[Progress], None] | None]:
-    """A line of progress, and the listener to all runs where it is shown."""
     line, shares = ProgressLine(quiet=quiet), Shares(dict.fromkeys(runs, 1.0))
 
     def tell(progress: Progress) -> None:
@@ -138,7 +135,6 @@ def _write_html(
 
 
 def elastic(arguments: ElasticOptions) -> None:
-    """Run the policies; print a table or JSON, failed checks on standard error."""
     check_places(arguments.html)
     begin, scenario = ElasticRequest(), None
     if arguments.scenario is not None:
@@ -161,7 +157,6 @@ def elastic(arguments: ElasticOptions) -> None:
 
 
 def _changed(old: ElasticRequest, given: ElasticOptions) -> ElasticRequest:
-    """The request with what the options say."""
     policies = tuple(dict.fromkeys(given.policy)) or old.policies
     options = {name: dict(old.options.get(name, {})) for name in policies}
     for name, own in settings_by_name(given.settings, policies).items():
@@ -187,7 +182,6 @@ def _changed(old: ElasticRequest, given: ElasticOptions) -> ElasticRequest:
 
 
 def _link(old: Link | None, given: ElasticOptions) -> Link | None:
-    """The scenario's link with what the options say of it, or one of their own."""
     if old is None and given.background is None:
         if given.capacity is not None or given.discipline is not None:
             raise ScenarioError(
@@ -214,7 +208,6 @@ def _read(path: Path, what: str, remedy: str = "check the path", most: int = MOS
 
 
 def counted(arguments: CountedOptions) -> None:
-    """Run the schedules; print a table or JSON, failed checks on standard error."""
     names = tuple(dict.fromkeys(arguments.schedule)) or tuple(SCHEDULES)
     shipped, remedy = arguments.workload == JOB_SHIPPED, f"check the path, or choose {JOB_SHIPPED}"
     request = CountedRequest(
@@ -230,7 +223,6 @@ def counted(arguments: CountedOptions) -> None:
 
 
 def generate(arguments: GenerateOptions) -> None:
-    """Draw jobs with Gavel's measured throughputs, and write them to standard output."""
     if not 0 <= arguments.mean_gap <= MOST_SECONDS / arguments.jobs:
         raise SimulationError(
             f"--mean-gap {arguments.mean_gap:g} must be from 0 to {MOST_SECONDS / arguments.jobs:g} s for "
@@ -243,7 +235,6 @@ def generate(arguments: GenerateOptions) -> None:
 
 
 def switches(arguments: SwitchesOptions, scenario: Scenario, sources: Sources) -> None:
-    """Runs with one switch at a time beside runs with none."""
     if arguments.seed is not None:
         scenario = with_value(scenario, "seed", arguments.seed)
     line = ProgressLine(quiet=arguments.json)
@@ -260,5 +251,4 @@ def switches(arguments: SwitchesOptions, scenario: Scenario, sources: Sources) -
 
 
 def checkpoints(arguments: CheckpointOptions, scenario: Scenario, sources: Sources) -> None:
-    """Intervals between checkpoints, compared."""
     emit(arguments, checkpoint_report(scenario, sources), checkpoint_text)

@@ -51,7 +51,6 @@ class ElasticOutcome(Document):
 
     @property
     def measured(self) -> tuple[ElasticJobOutcome, ...]:
-        """All jobs."""
         return self.jobs
 
     @property
@@ -62,7 +61,6 @@ class ElasticOutcome(Document):
 
     @property
     def worst_rho(self) -> float | None:
-        """Of the first replication."""
         return max((job.rho for job in self.jobs if job.rho is not None), default=None)
 
 

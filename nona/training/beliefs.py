@@ -47,7 +47,6 @@ class Claims:
                 raise SimulationError(f"Estimates: {key}={value!r} is a factor of at least 1; raise it.")
 
     def factor(self, job: Job, gpu: str) -> float:
-        """Claimed over true rate of a job on a type of GPU."""
         own = self.streams.generator("claim", job.name, gpu).standard_normal()
         shared = self.streams.generator("claims of", user_of(job)).standard_normal()
         return math.exp(math.log(self.error) * own + math.log(self.bias) * shared)
@@ -118,7 +117,6 @@ class ClaimBook:
     _jobs: dict[str, set[str]] = field(default_factory=dict)
 
     def claim(self, job: str, user: str, rates: dict[str, float]) -> None:
-        """A job arrives with its user's claims."""
         self.users[job] = user
         self.claims.update({(job, gpu): rate for gpu, rate in rates.items()})
 
@@ -153,7 +151,6 @@ class ClaimBook:
         return _corrected_rate(claim, self.bias(self.users[job]), seen.total, seen.rounds, self.prior)
 
     def flagged(self) -> tuple[str, ...]:
-        """Jobs whose claims are off by more than the factor, by name."""
         return tuple(job for job in sorted(self._types) if _is_flagged(*self.error(job), self.flag))
 
 
@@ -211,7 +208,6 @@ class ClaimedRates:
         return factors
 
     def measured(self, number: int, kind: int, rate: float) -> None:
-        """A round showed a job's rate alone."""
         self._claim(number)
         self.book.measure(self._system.jobs[number].name, self._types[kind], rate)
 

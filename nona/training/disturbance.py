@@ -39,7 +39,6 @@ class NodeFailures:
     _generators: dict[tuple[str, int], np.random.Generator] = field(default_factory=dict)
 
     def between(self, gpu: str, node: int, start_s: float, end_s: float) -> list[float]:
-        """The node's failures from start to before end, in order."""
         key = (gpu, node)
         if key not in self._times:
             self._times[key] = [0.0]
@@ -248,7 +247,6 @@ class Disturbance:
         self._states.setdefault(job, _State(Progress())).sent_s += seconds
 
     def run(self, stretch: Stretch) -> Outcome | None:
-        """Run a job for a stretch; ``None`` if nothing disturbs it."""
         state = self._states.setdefault(stretch.job, _State(Progress()))
         moved = stretch.moved_from is not None or stretch.paused
         if moved:
@@ -268,7 +266,6 @@ class Disturbance:
         state.unsaved = state.sent_s = 0.0
 
     def _advance(self, state: _State, stretch: Stretch) -> tuple[float, float]:
-        """Steps of the stretch, and when it ended; ``state`` is brought up to date."""
         how, steps, now = self._saving(stretch), 0.0, stretch.start_s
         edges = [(f, True) for f in self._strikes(stretch)]
         for edge, strikes in [*edges, (stretch.end_s, False)]:
@@ -308,7 +305,6 @@ class Disturbance:
         return self._savings[nodes]
 
     def _strikes(self, stretch: Stretch) -> list[float]:
-        """Failures of the job's nodes within the stretch, in order."""
         if self._failures is None:
             return []
         times_s = [

@@ -45,13 +45,11 @@ class Extensions(Hooks):
         return Holder(disturbance.move_s, moves.overhead)
 
     def begin(self, rates: Rates, state: State) -> None:
-        """The run's own rates, which regions limit, and its state, which the planner reads."""
         self._state = state
         if self._system.regions and self._disturbance:
             self._regions = Regional(self._system, rates, self._disturbance.move_s, self._disturbance.delay)
 
     def arrived(self, job: int, now_s: float) -> None:
-        """A job gets its region."""
         if self._regions:
             self._regions.arrived(job)
 
@@ -79,7 +77,6 @@ class Extensions(Hooks):
         return self._holder.held(rows, shares, now_s) if self._holder else ()
 
     def run(self, stretch: Stretch) -> Outcome | None:
-        """Moves and failures."""
         if self._holder:
             self._holder.starts(stretch)
         return self._disturbance.run(stretch) if self._disturbance else None
@@ -95,12 +92,10 @@ class Extensions(Hooks):
             self._pairs.ran(job, partner)
 
     def completed(self, job: int, now_s: float) -> None:
-        """A job leaves its region."""
         if self._regions:
             self._regions.completed(job)
 
     def findings(self) -> ExtensionFindings:
-        """Return the switches' effects in the run."""
         tally = self._disturbance.tally if self._disturbance else None
         errors = self._claims.errors if self._claims else []
         pairs = self._pairs.errors if self._pairs else []

@@ -54,7 +54,6 @@ class _Fluid:
         self._open = {i for i in range(first, last + 1) if system.jobs[i].kind == "training"}
 
     def finish(self) -> None:
-        """All events until the measured jobs are complete."""
         speed = np.zeros(0)
         while self._open:
             coming = self._coming_s()
@@ -76,7 +75,6 @@ class _Fluid:
         return jobs[self.arrived].arrival_s if self.arrived < len(jobs) else math.inf
 
     def _pass(self, until_s: float, speed: Floats) -> None:
-        """Progress until an event; jobs whose steps are done leave."""
         state, rows = self.state, np.array(self.active, np.int64)
         state.remaining[rows] -= speed * (until_s - state.now)
         state.now = until_s
@@ -100,7 +98,6 @@ class _Fluid:
         self.pinned.start(state.now)
 
     def _speeds(self) -> Floats:
-        """(m,) thr_i(X) of the policy's answer now."""
         state, free = self.state, self.pinned.free(self.gpus)
         speeds = np.zeros(len(self.active))
         if not self.active or not free.any():

@@ -49,7 +49,6 @@ class Ledger:
         *,
         known: bool,
     ) -> None:
-        """Set the rows; τ begins at half a round."""
         self.rows = rows
         self.shares = shares
         self.received = np.full((len(rows), self._types), self._half)
@@ -59,7 +58,6 @@ class Ledger:
         self._derive()
 
     def _derive(self) -> None:
-        """Derive the arrays that depend on the rows."""
         self.workers = self._all_workers[[row[0] for row in self.rows]] if self.rows else _NOBODY
         self.rates = np.zeros((len(self.rows), self._types, 2))
         for r, row in enumerate(self.rows):
@@ -70,7 +68,6 @@ class Ledger:
         self.fits = self.rates[:, :, 0] > 0
 
     def reset(self, rows: Iterable[tuple[int, ...]], shares: Floats, since_s: float) -> None:
-        """A new answer, ``since_s`` after the last one."""
         short = self.deficit + self.shares * since_s - (self.received - self._half)
         deficits = dict(zip(self.rows, short, strict=True))
         rows, rounded = list(rows), np.round(shares, DECIMALS)
@@ -79,7 +76,6 @@ class Ledger:
         self.type_s = np.full(self._types, len(self.rows) * self._half)
 
     def arrive(self, job: int) -> None:
-        """A job without a share until the next reset."""
         self.rows.append((job,))
         self.shares = np.concatenate([self.shares, np.zeros((1, self._types))])
         self.received = np.concatenate([self.received, np.full((1, self._types), self._half)])
@@ -96,7 +92,6 @@ class Ledger:
         self._derive()
 
     def book(self, row: int, kind: int, seconds: float) -> None:
-        """A row ran on a type."""
         self.received[row, kind] += seconds
         self.type_s[kind] += seconds
 
@@ -181,7 +176,6 @@ class Board:
         return len(self._node_of)
 
     def node(self, gpu: int) -> int:
-        """The node of a GPU."""
         return self._node_of[gpu]
 
     def place(

@@ -239,12 +239,10 @@ class Holder:
         self._ran: dict[tuple[int, ...], int] = {}
 
     def starts(self, stretch: Stretch) -> None:
-        """A job runs in the round that begins."""
         if stretch.job not in self._since or stretch.moved_from is not None or stretch.paused:
             self._since[stretch.job] = stretch.start_s
 
     def ran(self, row: tuple[int, ...], kind: int) -> None:
-        """A row ran in the round that ended."""
         self._ran[row] = kind
 
     def held(self, rows: Sequence[tuple[int, ...]], shares: Floats, now_s: float) -> list[tuple[int, int]]:

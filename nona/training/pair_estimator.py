@@ -83,7 +83,6 @@ class Reference:
         return gpu * len(self.models) + partner
 
     def without(self, model: int) -> Reference:
-        """The reference without a model's row and columns."""
         others = [i for i in range(len(self.models)) if i != model]
         columns = [self.column(j, b) for j in range(len(self.types)) for b in others]
         return Reference(
@@ -175,7 +174,6 @@ class PairEstimates:
         return self.matches[model]
 
     def ran(self, first: str, second: str) -> None:
-        """The two models ran on the same GPUs: their rates beside each other are known from now on."""
         self.measured.add(frozenset((first, second)))
 
     def pair(self, gpu: str, model: str, partner: str) -> tuple[float, float]:

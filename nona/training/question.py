@@ -95,7 +95,6 @@ class Pinned:
     past: list[Held] = field(default_factory=list)
 
     def arrive(self, job: int) -> None:
-        """A job asks for its GPUs."""
         self.waiting.append(job)
 
     def start(self, now: float) -> list[Held]:
@@ -109,7 +108,6 @@ class Pinned:
         return started
 
     def end(self, now: float) -> list[Held]:
-        """Those that are done by now give their GPUs back."""
         done = [h for h in self.holding.values() if h.end_s <= now]
         for stay in done:
             del self.holding[stay.job]
@@ -117,7 +115,6 @@ class Pinned:
         return done
 
     def taken(self, kind: int) -> tuple[int, ...]:
-        """GPUs of a type that are held."""
         return tuple(g for h in self.holding.values() if h.kind == kind for g in h.gpus)
 
     def free(self, gpus: Floats) -> Floats:

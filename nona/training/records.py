@@ -123,7 +123,6 @@ class TrainingRecords:
 
     @property
     def complete(self) -> bool:
-        """True where all jobs are complete."""
         return not bool(np.isnan(self.completion_s).any())
 
 
@@ -211,17 +210,14 @@ class Collector:
 
     @property
     def decisions(self) -> int:
-        """Answers so far."""
         return len(self._decision_s)
 
     def decided(self, seconds: float, found: Allocation) -> None:
-        """The policy answered."""
         self._decision_s.append(seconds)
         self._gaps.append(found.gap)
         self._warnings.update(dict.fromkeys(found.warnings))
 
     def gpus_before(self, jobs: Sequence[int], kind: int) -> tuple[int, ...]:
-        """The GPUs of this type that the first of these jobs last had."""
         last_kind, gpus = self._before.get(jobs[0], (-1, ()))
         return gpus if last_kind == kind else ()
 
@@ -243,7 +239,6 @@ class Collector:
         running: Sequence[Running],
         active: Sequence[int],
     ) -> None:
-        """A round begins."""
         end = max((row.finish_s for row in running), default=state.now)
         jobs = {job for row in running for job in row.jobs}
         for job in self._last - jobs:
@@ -277,7 +272,6 @@ class Collector:
         return tuple((state.completion_s - state.arrival_s)[fresh].tolist())
 
     def finished(self, state: State, held: Sequence[Held]) -> TrainingRecords:
-        """The records."""
         rounds = np.array(self._rounds).reshape(-1, 4)
         return TrainingRecords(
             policy=self._policy,
@@ -342,7 +336,6 @@ def run_checks(system: TrainingSystem, records: TrainingRecords) -> tuple[Check,
 
 
 def _steps(system: TrainingSystem, records: TrainingRecords) -> Check:
-    """A complete job did the steps it asked for, another one fewer; none did more."""
     complete = ~np.isnan(records.completion_s)
     slack = TOLERANCE * records.asked
     whole = np.abs(records.done - records.asked) <= slack
@@ -365,7 +358,6 @@ def _most_at_once(place: Ints, start_s: Floats, end_s: Floats, amount: Floats, p
 
 
 def _capacity(system: TrainingSystem, spans: Spans) -> Check:
-    """At no time are more GPUs of a type given than there are."""
     types = system.cluster.types
     there = np.array([system.cluster.gpus[t] for t in types], float)
     counts = np.diff(spans.at).astype(float)
@@ -375,7 +367,6 @@ def _capacity(system: TrainingSystem, spans: Spans) -> Check:
 
 
 def _gpus_once(system: TrainingSystem, spans: Spans) -> Check:
-    """No GPU is given twice: on each, a span starts when the one before it has ended."""
     types = system.cluster.types
     there = np.array([system.cluster.gpus[t] for t in types])
     each = np.repeat(np.arange(len(spans.kind)), np.diff(spans.at))
@@ -387,7 +378,6 @@ def _gpus_once(system: TrainingSystem, spans: Spans) -> Check:
 
 
 def _jobs_once(spans: Spans) -> Check:
-    """No job of a round is in two places at once."""
     n = spans.placed
     both = spans.second[:n] >= 0
     jobs = np.concatenate([spans.first[:n], spans.second[:n][both]])
@@ -405,7 +395,6 @@ def _overlaps(key: Ints, start_s: Floats, end_s: Floats) -> int:
 
 
 def _busy(records: TrainingRecords, spans: Spans) -> Check:
-    """GPU-seconds booked on types, and seconds booked on jobs, are those of the spans."""
     jobs, types = records.busy_s.shape
     seconds = spans.end_s - spans.start_s
     gpu_s = np.bincount(spans.kind, spans.gpu_s, types)
@@ -421,7 +410,6 @@ def _busy(records: TrainingRecords, spans: Spans) -> Check:
 
 
 def _causality(records: TrainingRecords, spans: Spans) -> Check:
-    """Jobs run after they came, and are complete when their last stay ends."""
     jobs = len(records.arrival_s)
     last = np.full(jobs, -np.inf)
     np.maximum.at(last, spans.first, spans.end_s)

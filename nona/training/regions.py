@@ -141,7 +141,6 @@ class Advice:
 
     @property
     def move(self) -> bool:
-        """True where the move pays."""
         return pays(self.rate, self.other_rate, self.move_s, self.horizon_s)
 
 
@@ -207,7 +206,6 @@ class Regional:
         self._place(job, own or fastest)
 
     def completed(self, job: int) -> None:
-        """A job leaves its region."""
         del self._where[job]
 
     def plan(self, jobs: Sequence[int], now_s: float, remaining: Floats) -> None:

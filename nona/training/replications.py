@@ -39,7 +39,6 @@ class TrainingWork:
     reporting: bool
 
     def run(self, key: Key, on_progress: OnProgress | None) -> TrainingRun:
-        """The run of one policy in one replication."""
         (sent, options), system = self.policies[key[0]], self.systems[key[1]]
         policy = get_policy(sent) if isinstance(sent, str) else sent
         run = replace(self.run_options, replication=key[1])
@@ -97,7 +96,6 @@ class Passed(Generic[Progress]):
         self._on_progress = on_progress
 
     def report(self, key: Key, progress: Any) -> None:
-        """A run has come so far."""
         if self._on_progress is not None:
             self._on_progress(replace(progress, piece=key[0]))
 

@@ -203,7 +203,6 @@ class Run(Rounds):
     """Steps 1 to 4 of the loop, and its records."""
 
     def finish(self) -> TrainingRecords:
-        """All rounds."""
         running: list[Running] = []
         while self._advance(running):
             self._book(running)

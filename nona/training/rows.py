@@ -34,12 +34,10 @@ class Problems:
         self.found.append(f"{self.what}{place}: {text}")
 
     def has(self, line: int) -> bool:
-        """Return whether the last problem is one of this line."""
         return bool(self.found) and self.found[-1].startswith(f"{self.what}, line {line}:")
 
     @property
     def full(self) -> bool:
-        """True where further problems are not listed."""
         return len(self.found) > MOST_PROBLEMS
 
     def check(self) -> None:

@@ -116,7 +116,6 @@ def _document(
 
 
 def _means(report: TrainingReport | ElasticReport) -> str:
-    """Bars of the mean JCTs in hours."""
     look = elastic_style if isinstance(report, ElasticReport) else scheduler_style
     shown = [
         Bar(
@@ -132,7 +131,6 @@ def _means(report: TrainingReport | ElasticReport) -> str:
 
 
 def _costs(report: TrainingReport) -> Markup:
-    """Bars of the bills, where GPUs have prices."""
     costs = {name: p.cost_usd for name, p in report.policies.items()}
     if not any(costs.values()):
         return Markup()

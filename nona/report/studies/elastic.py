@@ -171,7 +171,6 @@ NO_LINK = "as measured, no link"
 
 
 def link_name(point: ElasticLinkPoint) -> str:
-    """The link of a point."""
     if point.capacity is None:
         return NO_LINK
     return f"{format_bandwidth(point.capacity)}, {share_text(point.background)} background"

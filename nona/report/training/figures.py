@@ -94,7 +94,6 @@ def frontier(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]
 
 
 def _zero_or_close(made: go.Figure, values: Sequence[float], of: str) -> None:
-    """The axis from 0, or near the values where all are close together."""
     change = made.update_xaxes if of == "x" else made.update_yaxes
     if values and min(values) > 0.5 * max(values):
         room = 0.12 * (max(values) - min(values)) + 0.02 * max(values)

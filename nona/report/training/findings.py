@@ -113,7 +113,6 @@ class Gain:
 
     @property
     def ratio(self) -> float:
-        """The mean JCT of the agnostic policy over that of the aware one."""
         return self.agnostic_s / self.aware_s if self.aware_s > 0 else 1.0
 
 
@@ -143,7 +142,6 @@ def finding(report: TrainingReport | ElasticReport) -> tuple[str, str]:
 
 
 def _elastic_finding(policies: Mapping[str, ElasticOutcome]) -> tuple[str, str]:
-    """State the winner with the reason, and the sentence in small letters under it."""
     names = list(by_mean_jct(policies))
     best = names[0]
     if len(names) == 1:
@@ -182,13 +180,11 @@ def _why(a: ElasticOutcome, b: ElasticOutcome) -> str:
 
 
 def _trained_s(of: ElasticOutcome) -> float:
-    """Mean time with GPUs of the first run."""
     jcts = [job.jct_s for job in of.jobs]
     return sum(jcts) / len(jcts) - of.waited_s if jcts else 0.0
 
 
 def _how(name: str, of: ElasticOutcome) -> str:
-    """State the averages of jobs under a policy."""
     return (
         f"Under {name} a job with GPUs has {format_number(of.mean_gpus)} on average, at a statistical "
         "efficiency of "

@@ -35,7 +35,6 @@ def policy_trace(system: TrainingSystem, records: TrainingRecords) -> PolicyTrac
 
 
 def _stays(records: TrainingRecords) -> tuple[Stay, ...]:
-    """Rounds that follow one another on the same GPUs are one stay."""
     types, starts = records.types, records.round_start_s.tolist()
     open_at: dict[tuple[tuple[int, ...], int, tuple[int, ...], float], int] = {}
     jobs: list[tuple[int, ...]] = [(h.job,) for h in records.held]
@@ -88,7 +87,6 @@ def _rounds(system: TrainingSystem, records: TrainingRecords) -> tuple[Round, ..
 def _priorities(
     system: TrainingSystem, types: Sequence[str], of: Weighed, placed: Sequence[Placed]
 ) -> tuple[PriorityRow, ...]:
-    """Every row of the round on every type, highest priority first."""
     where = {job: p.kind for p in placed for job in p.jobs}
     order = np.argsort(-of.priorities, axis=None, kind="stable").tolist()
     rows = []
@@ -115,7 +113,6 @@ def _priorities(
 def _why(
     system: TrainingSystem, types: Sequence[str], of: Weighed, row: int, kind: int, where: dict[int, int]
 ) -> str:
-    """Explain the decision about a row on a type."""
     jobs, share = of.rows[row], of.shares[row, kind]
     if (row, kind) in of.ran:
         return "ran: its turn by priority" if share > 0 else "ran: GPUs were left, though it has no share"
@@ -136,7 +133,6 @@ def _why(
 
 
 def _received(records: TrainingRecords) -> tuple[Received, ...]:
-    """Jobs that were there for some time after an answer."""
     planned, received = shares_of_time(records)
     answered = np.flatnonzero(~np.isnan(planned).any(axis=1))
     return tuple(
@@ -205,7 +201,6 @@ def elastic_trace(system: ElasticSystem, records: ElasticRecords) -> ElasticTrac
 
 
 def _used(records: ElasticRecords) -> Ints:
-    """GPUs that jobs have from the end of each tick on."""
     gpus = dict.fromkeys(range(len(records.arrival_s)), 0)
     delta = np.zeros(len(records.tick_s), np.int64)
     for change in records.changes:
@@ -250,7 +245,6 @@ def _courses(system: ElasticSystem, points: Points, gained: Floats) -> list[Elas
 
 
 def _means(values: Floats, every: int) -> Floats:
-    """Means of ``every`` values at a time, the last of fewer."""
     starts = np.arange(0, len(values), every)
     means: Floats = np.add.reduceat(values, starts) / np.diff([*starts, len(values)])
     return means

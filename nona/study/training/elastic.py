@@ -288,14 +288,12 @@ def elastic_request(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Elast
 
 
 def _link(scenario: Scenario) -> Link:
-    """The core of the cluster's network with the scenario's background on it."""
     network, others = scenario.cluster.network, scenario.background.network
     core = Network(network.capacity, network.latency, network.discipline)
     return Link(core, others.utilization, others.mean_size, others.scv)
 
 
 def _problems(scenario: Scenario) -> Iterator[str]:
-    """Find the reasons why elastic jobs cannot run on the servers."""
     groups = scenario.cluster.servers
     if len(groups) > 1:
         yield (

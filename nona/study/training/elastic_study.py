@@ -41,7 +41,6 @@ class StudyRuns:
 
 
 def _check_size(settings: ElasticStudySettings | ElasticLinkSettings) -> None:
-    """Refuse workloads that do not ship, and numbers below their least."""
     workloads = settings.workloads
     if not workloads or not set(workloads) <= set(SHIPPED):
         shipped = ", ".join(map(str, SHIPPED))
@@ -140,7 +139,6 @@ class ElasticStudySettings:
 
     @property
     def wanted(self) -> list[str]:
-        """The policies."""
         return [ELASTIC.find(name).name for name in self.policies or POLICIES]
 
 

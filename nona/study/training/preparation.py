@@ -59,7 +59,6 @@ def _training_cluster(scenario: Scenario, spec: TrainingSpec) -> TrainingCluster
 
 
 def _training_devices(scenario: Scenario) -> dict[str, Device]:
-    """The devices of the scenario's servers by name."""
     own = user_devices(scenario.cluster.devices)
     return {g.gpu: find_device(g.gpu, own) for g in scenario.cluster.servers}
 

@@ -53,11 +53,9 @@ class Variant:
 
     @property
     def name(self) -> str:
-        """The name in tables."""
         return f"{self.policy}, packed" if self.packed else self.policy
 
     def takes(self, mode: str) -> bool:
-        """Return whether the variant can run jobs of this mode."""
         return mode == SINGLE or not self.single_only
 
 
@@ -142,7 +140,6 @@ def system_of(piece: Piece, replication: int) -> TrainingSystem:
 
 
 def _nodes(gpus: int) -> list[tuple[int, int]]:
-    """(count, GPUs) of nodes with four GPUs each, and one with the rest."""
     parts = [(gpus // PER_NODE, PER_NODE), (1, gpus % PER_NODE)]
     return [(count, size) for count, size in parts if count and size]
 
@@ -213,7 +210,6 @@ class StudySettings:
         return low, max(low, high - 1)
 
     def wanted(self, variants: tuple[Variant, ...]) -> list[Variant]:
-        """Those of the chosen policies."""
         return [v for v in variants if not self.policies or v.policy in self.policies]
 
 
@@ -264,7 +260,6 @@ class _Heard:
         self._done: set[Key] = set()
 
     def report(self, key: Key, name: str) -> None:
-        """A run is done."""
         self._done.add(key)
         self._on_progress(len(self._done) / self._runs, name)
 

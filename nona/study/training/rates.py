@@ -150,7 +150,6 @@ class ModelledRates:
         return step.steps_per_s(workers, inside, 0.0)
 
     def graph(self, model: str) -> ModelGraph:
-        """The graph of a model, read once."""
         if model not in self._graphs:
             self._graphs[model] = self.sources.model(model, inline=self.scenario.models)
         return self._graphs[model]
@@ -279,7 +278,6 @@ class RateBook:
 
     @property
     def throughputs(self) -> Throughputs:
-        """The table with the jobs' own rates."""
         if not self.own:
             return self.table
         return replace(
@@ -310,7 +308,6 @@ class RateBook:
         return self._with_rates(job, {gpu: 1.0}, f"Job {job.name!r}")
 
     def _held(self, given: GivenJob) -> Job:
-        """An interactive job: a second of its use is a step, on every GPU that it may take."""
         job, types = given.job, self.cluster.types
         if given.rates:
             usable = [gpu for gpu in types if given.rates.get(gpu, 0.0) > 0]
@@ -319,7 +316,6 @@ class RateBook:
         return self._with_rates(job, dict.fromkeys(usable, 1.0), given.place)
 
     def _model(self, job: Job, place: str) -> None:
-        """Enter the modelled rates of a job's model on so many GPUs."""
         for gpu in self.cluster.types:
             key = AloneKey(gpu, job.model, job.workers)
             if key in self.own or key in self.table.alone:
@@ -338,7 +334,6 @@ class RateBook:
         return tuple(sorted({key.model for key in self.table.alone}))
 
     def _check(self, job: Job, place: str, own: bool = False) -> None:
-        """Tell if no type of GPU can run the job: too few GPUs, or no rate."""
         usable = [gpu for gpu in self.cluster.types if self._rate(gpu, job) > 0]
         if not usable:
             several = f" with {job.workers} GPUs" if job.workers > 1 else ""
@@ -370,7 +365,6 @@ class RateBook:
             self.problems.append(problem)
 
     def check(self) -> None:
-        """Raise the problems of all jobs at once."""
         if self.problems:
             more = len(self.problems) > MOST_PROBLEMS
             last_line = ["training: further jobs cannot run; correct these first."] if more else []

@@ -82,7 +82,6 @@ class InOrder:
     blocking: bool
 
     def decide(self, event: Event) -> Decision:
-        """Those that run go on; others follow by arrival."""
         kept = frozenset(present.number for present in event.jobs if present.runs)
         free = self.gpus - sum(present.job.gpus for present in event.jobs if present.runs)
         waiting = [(present.number, present.job.gpus) for present in event.jobs if not present.runs]
@@ -98,7 +97,6 @@ class Smallest:
     _order: list[int] = field(default_factory=list)
 
     def decide(self, event: Event) -> Decision:
-        """Sort again, first fit."""
         jobs = {present.number: present for present in event.jobs}
         ordered = set(self._order)
         self._order = [n for n in self._order if n in jobs] + [n for n in jobs if n not in ordered]
@@ -115,7 +113,6 @@ class Attained:
     late: bool
 
     def decide(self, event: Event) -> Decision:
-        """Jobs join, sink and rise; then first fit through the queues."""
         jobs = {present.number: present for present in event.jobs}
         self.queues.keep(jobs)
         old = [n for n in jobs if n in self.queues]
@@ -309,7 +306,6 @@ class _Run:
         return int(next_s)
 
     def _pass(self, seconds: int) -> None:
-        """Time passes; who ended leaves; who came is there."""
         self.now += seconds
         self.present_s += seconds * len(self.present)
         for n in self.running:

@@ -107,7 +107,6 @@ class CountedRecords:
 
     @property
     def jct_s(self) -> Ints:
-        """(M,) completion − arrival."""
         jct_s: Ints = self.completion_s - np.array([job.arrival_s for job in self.jobs])
         return jct_s
 

@@ -147,12 +147,10 @@ class AttainedQueues:
         return number in self._entries
 
     def join(self, number: int, gpus: int, arrival_s: float) -> None:
-        """A new job."""
         self._entries[number] = _Entry(gpus, arrival_s)
         self._queues[0].append(number)
 
     def keep(self, present: Collection[int]) -> None:
-        """Others left."""
         self._entries = {n: entry for n, entry in self._entries.items() if n in present}
         for queue in self._queues:
             queue[:] = [n for n in queue if n in self._entries]
@@ -183,7 +181,6 @@ class AttainedQueues:
         return (n for queue in self._queues for n in list(queue))
 
     def running_first(self, running: Collection[int]) -> None:
-        """In each queue those that run come before others."""
         for queue in self._queues:
             queue.sort(key=lambda n: n not in running)
 

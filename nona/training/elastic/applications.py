@@ -156,7 +156,6 @@ class Times:
         return StepTime(step, sync)
 
     def _unknown(self, counts: Counts, local: int) -> str:
-        """Explain why a placement has no time, and suggest a remedy."""
         text, most = "-".join(map(str, counts)), max(max(placement) for placement in self.placements)
         what = f"Application {self.application!r}: {local} samples on each GPU of placement {text}"
         if max(counts) > most:

@@ -77,11 +77,9 @@ class JobState:
 
     @property
     def share(self) -> float:
-        """Part of its progress that is done."""
         return self.progress / self.job.application.ends[-1]
 
     def give(self, given: Given, restart_s: float) -> None:
-        """From now on the job has these GPUs; what it did is kept."""
         if given == self.given:
             return
         self.given, self.counts = given, counts_of(given)
@@ -266,7 +264,6 @@ class _Run:
         self.active = [n for n in self.active if math.isnan(self.jobs[n].completion_s)]
 
     def _load(self) -> None:
-        """Set the time of each job's all-reduce during the next tick."""
         if self.balancer is None:
             return
         senders = {n: sender for n in self.active if (sender := self.jobs[n].sender())}
@@ -275,7 +272,6 @@ class _Run:
             self.jobs[n].link_s = link_s.get(n, 0.0)
 
     def _slowed(self) -> set[int]:
-        """Jobs on several nodes that share a node with another such job."""
         if not self.system.interference:
             return set()
         wide = {n: self.jobs[n].given for n in self.active if len(self.jobs[n].given) > 1}

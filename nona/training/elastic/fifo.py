@@ -19,7 +19,6 @@ class Fifo:
     system: ElasticSystem
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
-        """Batch sizes are the users'."""
         return FixedBatch(job)
 
     def plan(self, question: Question) -> Answer:

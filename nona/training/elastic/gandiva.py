@@ -33,11 +33,9 @@ class Timing:
     step_s: dict[int, float] = field(default_factory=dict)
 
     def split(self, counts: Counts) -> Split:
-        """B as it is, whatever the placement."""
         return self.job.application.batches.split(self.job.batch, sum(counts))
 
     def measured(self, counts: Counts, split: Split, time: StepTime, noise: Noise) -> None:
-        """Keep the time of a step."""
         self.step_s[sum(counts)] = time.step_s + split.extra * (time.step_s - time.sync_s)
 
     def gains(self, gpus: int) -> bool:
@@ -63,7 +61,6 @@ class Gandiva:
     _agents: dict[int, Timing] = field(default_factory=dict)
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
-        """Batch sizes are the users'."""
         agent = self._agents[number] = Timing(job)
         return agent
 
@@ -86,7 +83,6 @@ class Gandiva:
         return Answer(given, slices)
 
     def _pauses(self, number: int, now_s: float) -> bool:
-        """Return whether a job with GPUs has not trained since they changed."""
         return now_s <= self._trains_s.get(number, -1.0)
 
     def _turn(self, active: Active, now_s: float) -> tuple[bool, int]:

@@ -40,7 +40,6 @@ class _Alone:
     alone: Floats
 
     def pair(self, a: int, b: int) -> Floats:
-        """Nobody shares GPUs."""
         return np.zeros((1, 2))
 
 
@@ -63,7 +62,6 @@ class Gavel:
     _equal: dict[int, float] = field(default_factory=dict)
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
-        """Batch sizes are the users'."""
         return FixedBatch(job)
 
     def plan(self, question: Question) -> Answer:
@@ -84,7 +82,6 @@ class Gavel:
         return Answer(place(self.system.cluster, question.jobs, wanted), values)
 
     def _follow(self, question: Question) -> None:
-        """Enter the jobs that came, and remove those that left."""
         present = frozenset(active.number for active in question.jobs)
         if gone := self._present - present:
             self.ledger.leave(set(gone))

@@ -43,7 +43,6 @@ class Curve(NamedTuple):
     beta2: float
 
     def at(self, epoch: float) -> float:
-        """The error after an epoch."""
         return 1.0 / (self.beta0 * epoch + self.beta1) + self.beta2
 
 
@@ -170,15 +169,12 @@ class Known:
     _seconds: dict[tuple[str, int], list[float]] = field(default_factory=dict)
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
-        """Batch sizes are the users'."""
         return FixedBatch(job)
 
     def left(self, active: Active) -> float:
-        """By whole epochs."""
         return active.job.application.remaining_iterations(active.job.batch, active.epoch)
 
     def step_s(self, active: Active, gpus: int) -> float:
-        """Known after the first question."""
         application, batch = active.job.application, active.job.batch
         times_s = self._seconds.setdefault((application.name, batch), [])
         while len(times_s) < gpus:
@@ -200,11 +196,9 @@ class Measuring:
     _params: Floats | None = None
 
     def split(self, counts: Counts) -> Split:
-        """B as it is, whatever the placement."""
         return self.job.application.batches.split(self.job.batch, sum(counts))
 
     def measured(self, counts: Counts, split: Split, time: StepTime, noise: Noise) -> None:
-        """Keep the time if it is the first of its kind."""
         at = Shape(len(counts), sum(counts))
         if at not in self.measured_s:
             self.measured_s[at] = time.step_s + split.extra * (time.step_s - time.sync_s)
@@ -237,7 +231,6 @@ class Fitted:
     _left: dict[tuple[int, int], float] = field(default_factory=dict)
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
-        """Return an agent that keeps the measurements."""
         if job.application.error is None:
             raise SimulationError(
                 f"Policy 'optimus': application {job.application.name!r} has no errors by epoch, which "
@@ -257,7 +250,6 @@ class Fitted:
         return self._left[key]
 
     def step_s(self, active: Active, gpus: int) -> float:
-        """By the job's own measurements."""
         return self._agents[active.number].step_s(gpus)
 
 
@@ -278,7 +270,6 @@ class Optimus:
     _next_s: float = 0.0
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
-        """Batch sizes are the users'."""
         return self.estimates.agent(job, number)
 
     def plan(self, question: Question) -> Answer:
@@ -381,16 +372,13 @@ class Linked:
     _link_s: dict[tuple[int, int], float] = field(default_factory=dict)
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
-        """Batch sizes are the users'."""
         return self.known.agent(job, number)
 
     def see(self, traffic: Traffic | None) -> None:
-        """The link now."""
         self.traffic = traffic
         self._link_s.clear()
 
     def left(self, active: Active) -> float:
-        """By whole epochs."""
         return self.known.left(active)
 
     def step_s(self, active: Active, gpus: int) -> float:
@@ -421,11 +409,9 @@ class LinkedOptimus:
     estimates: Linked
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
-        """Batch sizes are the users'."""
         return self.optimus.agent(job, number)
 
     def plan(self, question: Question) -> Answer:
-        """Plan as Optimus does, with the traffic on the link."""
         self.estimates.see(question.traffic)
         return self.optimus.plan(question)
 

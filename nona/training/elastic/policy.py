@@ -126,7 +126,6 @@ class FixedBatch:
     job: ElasticJob
 
     def split(self, counts: Counts) -> Split:
-        """B as it is, whatever the placement."""
         return self.job.application.batches.split(self.job.batch, sum(counts))
 
     def measured(self, counts: Counts, split: Split, time: StepTime, noise: Noise) -> None:

@@ -63,7 +63,6 @@ class TunedBatch:
         return Split(min(local, batches.most // (gpus * (extra + 1))), extra)
 
     def measured(self, counts: Counts, split: Split, time: StepTime, noise: Noise) -> None:
-        """Keep the noise, and the time if it is the first of its kind."""
         if noise != self._noise:
             self._noise, self._table = noise, None
         gpus = sum(counts)
@@ -120,7 +119,6 @@ class Pollux:
     _count: int = 1
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
-        """One that fits a model of its job."""
         cluster = self.system.cluster
         agent = self._agents[number] = TunedBatch(job, cluster.gpus, cluster.size)
         return agent

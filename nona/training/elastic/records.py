@@ -76,7 +76,6 @@ class ElasticRecords:
 
     @property
     def jct_s(self) -> Floats:
-        """(M,) completion − arrival."""
         jct_s: Floats = self.completion_s - self.arrival_s
         return jct_s
 
@@ -96,7 +95,6 @@ def elastic_checks(system: ElasticSystem, records: ElasticRecords) -> tuple[Chec
 
 
 def _capacity(system: ElasticSystem, records: ElasticRecords) -> Check:
-    """At no time does a node give more GPUs than it has."""
     used = np.zeros(system.cluster.nodes, np.int64)
     had: dict[int, Given] = {}
     most = 0
@@ -113,7 +111,6 @@ def _capacity(system: ElasticSystem, records: ElasticRecords) -> Check:
 
 
 def _booked(records: ElasticRecords) -> Check:
-    """GPU-seconds of jobs are those of their stays."""
     gpu_s = np.zeros(len(records.gpu_s))
     since: dict[int, tuple[float, int]] = {}
     for change in records.changes:
@@ -127,7 +124,6 @@ def _booked(records: ElasticRecords) -> Check:
 
 
 def _causality(records: ElasticRecords) -> Check:
-    """Jobs get GPUs after they came, and none after they are complete."""
     early = sum(c.time_s < records.arrival_s[c.job] for c in records.changes)
     late = sum(c.time_s >= records.completion_s[c.job] for c in records.changes if c.given)
     text = f"{early} changes before the arrival, {late} after the completion"
@@ -135,7 +131,6 @@ def _causality(records: ElasticRecords) -> Check:
 
 
 def _epochs(system: ElasticSystem, records: ElasticRecords) -> Check:
-    """Every job did its epochs, and its progress never fell."""
     asked = np.array([job.application.epochs for job in system.jobs])
     points = records.points
     order = np.lexsort((points.time_s, points.job))
@@ -200,7 +195,6 @@ def measure_elastic(system: ElasticSystem, records: ElasticRecords) -> ElasticOu
 
 
 def _waited_s(records: ElasticRecords) -> list[float]:
-    """Time that each job was there without GPUs."""
     waited = [0.0] * len(records.arrival_s)
     since: dict[int, float] = dict(enumerate(records.arrival_s.tolist()))
     for change in records.changes:
@@ -212,7 +206,6 @@ def _waited_s(records: ElasticRecords) -> list[float]:
 
 
 def _efficiency(system: ElasticSystem, points: Points) -> float:
-    """Statistical efficiency, mean over the GPU-seconds of all ticks."""
     efficiencies = dict[tuple[int, int, int], float]()
     keys = list(
         zip(points.job.tolist(), points.batch.tolist(), points.progress.astype(int).tolist(), strict=True)
@@ -259,7 +252,6 @@ def _fairness(system: ElasticSystem, records: ElasticRecords) -> list[float | No
 
 
 def _alone_s(system: ElasticSystem, job: ElasticJob, gpus: int) -> float | None:
-    """Seconds of all epochs on so many GPUs, a restart included."""
     application, counts = job.application, compact(system.cluster, gpus)
     split = application.batches.split(job.batch, gpus)
     steps = np.diff(application.ends, prepend=0.0)

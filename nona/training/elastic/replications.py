@@ -38,7 +38,6 @@ class ElasticWork:
     keep: bool
 
     def run(self, key: Key, on_progress: OnProgress | None) -> ElasticRun:
-        """The run of a piece in a replication."""
         piece = self.pieces[key[0]]
         policy = ELASTIC.find(piece.policy)
         records = simulate_elastic(piece.system, policy, piece.options, key[1], on_progress)

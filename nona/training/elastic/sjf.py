@@ -28,7 +28,6 @@ class Sjf:
     system: ElasticSystem
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
-        """Batch sizes are the users'."""
         return FixedBatch(job)
 
     def plan(self, question: Question) -> Answer:

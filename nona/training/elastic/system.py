@@ -85,7 +85,6 @@ class Link:
             )
 
     def service_s(self, size: float) -> float:
-        """Seconds of a message alone, without latency."""
         return size / self.network.capacity
 
     def all_reduce_s(self, size: float, nodes: int, load: float, moment: float) -> float:
@@ -182,7 +181,6 @@ class Cluster:
 
     @property
     def size(self) -> int:
-        """GPUs in all."""
         return self.nodes * self.gpus
 
 

@@ -30,7 +30,6 @@ class Tiresias:
         self._system, self._queues = system, queues
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
-        """Batch sizes are the users'."""
         return FixedBatch(job)
 
     def plan(self, question: Question) -> Answer:
@@ -61,7 +60,6 @@ def _prepare(system: ElasticSystem, options: Options, _: np.random.Generator) ->
 
 
 def _sizes(system: ElasticSystem) -> list[float]:
-    """Return the GPU-seconds of each job alone on the GPUs that it asks for."""
     return [job.gpus * alone_s(system.cluster, job) for job in system.jobs]
 
 

@@ -140,7 +140,6 @@ def _traced(state: AppState) -> None:
 
 
 def _make_training(state: AppState) -> None:
-    """Add the training part with a generator."""
     if state.edit(("training",), GENERATED):
         state.revision += 1
         state.tell("Training jobs are generated for this cluster. Choose its GPUs and policies below.")

@@ -242,7 +242,6 @@ def _said(given: Given) -> str:
 
 
 def _charts(live: ElasticLive, curve: Curve) -> tuple[Chart, ...]:
-    """Jobs, GPUs in use and goodput under the policy that runs."""
     if not curve:
         return ()
     last = curve[-1]

@@ -53,7 +53,6 @@ def _live(job: Job) -> None:
 
 
 def _expected(state: AppState) -> str:
-    """About how long the run will take."""
     spec = state.scenario.training.elastic if state.scenario.training else None
     if spec is None:
         return ""
@@ -62,7 +61,6 @@ def _expected(state: AppState) -> str:
 
 
 def _policies_tab(state: AppState, data: ElasticHistory) -> None:
-    """Draw the policies' figures, and the cluster over time under each."""
     report = data.report
     alt = "Every policy: JCT with its interval, waiting, GPUs of a job, efficiency, fairness"
     wide = {"policy": st.column_config.TextColumn(width=130)}
@@ -92,7 +90,6 @@ def _policies_tab(state: AppState, data: ElasticHistory) -> None:
 
 
 def _fairness_tab(state: AppState, data: ElasticHistory) -> None:
-    """Draw the share of jobs that are slower than on an equal share of the cluster."""
     rho_chart(data.report.policies, elastic_style, "elastic-rho")
     st.caption(
         f"ρ ({term('finish-time fairness')}): a job's JCT over its JCT alone on an equal share: the "
@@ -102,7 +99,6 @@ def _fairness_tab(state: AppState, data: ElasticHistory) -> None:
 
 
 def _jobs_tab(state: AppState, data: ElasticHistory) -> None:
-    """A job over time, the changes of its GPUs, and all jobs in a table."""
     left, right = st.columns(2)
     names = [f"{n}: {name}" for n, name in enumerate(data.jobs)]
     with left:

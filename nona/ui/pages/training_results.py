@@ -51,7 +51,6 @@ from nona.ui.widgets.terms import term
 
 
 def _policies_tab(state: AppState, data: TrainingOutcome) -> None:
-    """Draw JCT and cost of the policies."""
     report = data.report
     for name, p in report.policies.items():
         if p.warnings:
@@ -81,7 +80,6 @@ def _policies_tab(state: AppState, data: TrainingOutcome) -> None:
 
 
 def _fairness_tab(state: AppState, data: TrainingOutcome) -> None:
-    """Draw the share of jobs that are slower than on an equal share of the cluster."""
     rho_chart(data.report.policies, scheduler_style, "training-rho")
     st.caption(
         f"ρ ({term('finish-time fairness')}): a job's JCT over its JCT on an equal share of the cluster. A "
@@ -194,7 +192,6 @@ def _ranges(data: TrainingOutcome) -> list[str]:
 
 
 def _kind(gpu: str) -> str:
-    """The type of a choice; none for all of them."""
     return "" if gpu == ALL else gpu.rsplit(" ", 3)[0] if " to " in gpu else gpu
 
 
@@ -203,7 +200,6 @@ def _first_gpu(gpu: str) -> int:
 
 
 def _window(stays: Sequence[Stay], end_s: float) -> tuple[float, float]:
-    """Start and length of the window, both in seconds."""
     fits = fitting_span(stays, end_s)
     if fits >= end_s:
         return 0.0, end_s

@@ -114,7 +114,6 @@ class TrainingWatch(Watch[TrainingProgress]):
             del self._stays[old]
 
     def live(self) -> TrainingLive:
-        """All that is known so far."""
         return TrainingLive(
             order=tuple(self._policies),
             policies=dict(self._policies),
@@ -152,7 +151,6 @@ class ElasticWatch(Watch[ElasticProgress]):
         self._given, self._time_s = progress.given, progress.time_s
 
     def live(self) -> ElasticLive:
-        """All that is known so far."""
         return ElasticLive(
             order=tuple(self._policies),
             policies=dict(self._policies),
