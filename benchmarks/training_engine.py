@@ -10,7 +10,8 @@ import sys
 import time
 
 from nona.allocation.registry import get_policy
-from nona.training.generated_jobs import Generation, generate
+from nona.scenario.training import GenerateSpec
+from nona.training.generated_jobs import generate
 from nona.training.job_files import trace_jobs
 from nona.training.metrics import measure
 from nona.training.records import run_checks
@@ -24,7 +25,7 @@ MEAN_GAP_S = 1600.0
 def continuous_trace(jobs: int, mean_gap_s: float = MEAN_GAP_S) -> TrainingSystem:
     """The system that is timed."""
     table = shipped_throughputs()
-    drawn = generate(Generation(jobs, mean_gap_s), table, seed=0)
+    drawn = generate(GenerateSpec(jobs=jobs, mean_gap=mean_gap_s), table, seed=0)
     groups = tuple(NodeGroup(gpu, 9, 4) for gpu in ("k80", "p100", "v100"))
     return TrainingSystem(TrainingCluster(groups), trace_jobs(drawn, table), table)
 

@@ -34,6 +34,7 @@ from nona.results.elastic import ElasticReport
 from nona.results.training import CountedReport, TrainingReport
 from nona.scenario.gate import MAX_BYTES
 from nona.scenario.schema import Scenario
+from nona.scenario.training import GenerateSpec
 from nona.scenario.training_question import parse_question
 from nona.sources.lookup import Sources
 from nona.study.costs import cost_note
@@ -50,7 +51,6 @@ from nona.study.training.run import (
     compare_switches,
     simulate_training_scenario,
 )
-from nona.training import generated_jobs as generator
 from nona.training.counting.engine import SCHEDULES
 from nona.training.counting.jobs import SHIPPED as JOB_SHIPPED
 from nona.training.elastic.engine import ElasticProgress
@@ -59,6 +59,7 @@ from nona.training.elastic.registry import ELASTIC
 from nona.training.elastic.replications import replications_of
 from nona.training.elastic.system import Link
 from nona.training.elastic.workload import SHIPPED
+from nona.training.generated_jobs import generate as generate_jobs
 from nona.training.job_files import MOST_SECONDS, write_trace
 from nona.training.rounds import TrainingProgress
 from nona.training.throughput_table import shipped_throughputs
@@ -228,10 +229,9 @@ def generate(arguments: GenerateOptions) -> None:
             f"--mean-gap {arguments.mean_gap:g} must be from 0 to {MOST_SECONDS / arguments.jobs:g} s for "
             f"{arguments.jobs} jobs, so that a trace lasts at most {MOST_SECONDS:g} s; lower it."
         )
-    what = generator.Generation(
-        arguments.jobs, arguments.mean_gap, arguments.multi_gpu, arguments.weights, arguments.slos
-    )
-    print(write_trace(generator.generate(what, shipped_throughputs(), arguments.seed)), end="")
+    asked = {name: getattr(arguments, name) for name in ("jobs", "mean_gap", "multi_gpu", "weights", "slos")}
+    what = GenerateSpec(**asked)
+    print(write_trace(generate_jobs(what, shipped_throughputs(), arguments.seed)), end="")
 
 
 def switches(arguments: SwitchesOptions, scenario: Scenario, sources: Sources) -> None:

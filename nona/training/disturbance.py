@@ -13,7 +13,7 @@ from nona.errors import SimulationError
 from nona.random_streams import RandomStreams
 from nona.scenario.training import FailuresSpec
 from nona.training.checkpoints import best_interval, daly_s, failure_gaps, young_s
-from nona.training.moves import MoveCost, checkpoint_bytes
+from nona.training.moves import checkpoint_bytes, move_s
 from nona.training.question import Outcome, Stretch
 from nona.training.system import TrainingSystem
 
@@ -226,8 +226,7 @@ class Disturbance:
 
     def __init__(self, system: TrainingSystem, streams: RandomStreams) -> None:
         self._system, self._streams, self._types = system, streams, system.cluster.types
-        self._spec, moves = system.failures, system.moves
-        self._cost = MoveCost(moves.save, moves.network, moves.load, moves.warmup) if moves else None
+        self._spec, self._moves = system.failures, system.moves
         self._failures = NodeFailures(self._spec.mtbf, streams) if self._spec else None
         self._savings: dict[int, Saving] = {}
         self._states: dict[int, _State] = {}
@@ -236,10 +235,10 @@ class Disturbance:
 
     def move_s(self, job: int) -> float:
         """c_i: seconds of a move of the job; 0 where moves are free."""
-        if self._cost is None:
+        if self._moves is None:
             return 0.0
         if job not in self._seconds:
-            self._seconds[job] = self._cost.seconds(checkpoint_bytes(self._system.jobs[job]))
+            self._seconds[job] = move_s(self._moves, checkpoint_bytes(self._system.jobs[job]))
         return self._seconds[job]
 
     def delay(self, job: int, seconds: float) -> None:
@@ -260,7 +259,7 @@ class Disturbance:
 
     def _move(self, state: _State, seconds: float) -> None:
         """Everything is saved; with a cost of moves a start that was under way begins again."""
-        left = state.progress.starting_s if self._cost is None else 0.0
+        left = state.progress.starting_s if self._moves is None else 0.0
         state.moving_s = seconds + state.sent_s
         state.progress = replace(checkpointed(state.progress), starting_s=left + state.moving_s)
         state.unsaved = state.sent_s = 0.0

@@ -26,23 +26,15 @@ class Extensions(Hooks):
         self._pairs = EstimatedPairs(system, streams) if system.estimator else None
         disturbs = system.moves or system.failures or system.regions
         self._disturbance = Disturbance(system, streams) if disturbs else None
-        self._charger = self._charged()
-        self._holder = self._holding()
+        self._charger: Charger | None = None
+        self._holder: Holder | None = None
+        if self._disturbance and (moves := system.moves) and moves.charge:
+            numbers = {job.name: i for i, job in enumerate(system.jobs)}
+            horizon_s = moves.horizon or system.reallocation_s
+            self._charger = Charger(numbers, self._disturbance.move_s, horizon_s)
+            self._holder = Holder(self._disturbance.move_s, moves.overhead)
         self._regions: Regional | None = None
         self._state: State | None = None
-
-    def _charged(self) -> Charger | None:
-        moves, disturbance = self._system.moves, self._disturbance
-        if moves is None or not moves.charge or disturbance is None:
-            return None
-        numbers = {job.name: i for i, job in enumerate(self._system.jobs)}
-        return Charger(numbers, disturbance.move_s, moves.horizon or self._system.reallocation_s)
-
-    def _holding(self) -> Holder | None:
-        moves, disturbance = self._system.moves, self._disturbance
-        if moves is None or not moves.charge or disturbance is None:
-            return None
-        return Holder(disturbance.move_s, moves.overhead)
 
     def begin(self, rates: Rates, state: State) -> None:
         self._state = state

@@ -16,6 +16,7 @@ from math import inf, log
 from random import Random
 
 from nona.errors import SimulationError
+from nona.scenario.training import GenerateSpec
 from nona.training.job_files import TraceJob, reference_rate
 from nona.training.system import Throughputs
 
@@ -35,19 +36,8 @@ _JOBS, _ARRIVALS, _SLOS = 2, 3, 6  # what is added to the seed
 _STRIDE = 1_000_003  # between the seeds of replications
 
 
-@dataclass(frozen=True, slots=True)
-class Generation:
-    """Request of jobs: ``mean_gap_s`` between arrivals (0: all at the start), see the module for the rest."""
-
-    jobs: int
-    mean_gap_s: float
-    multi_gpu: bool = False
-    weights: bool = False
-    slos: bool = False
-
-
 def generate(
-    what: Generation,
+    what: GenerateSpec,
     table: Throughputs,
     seed: int,
     replication: int = 0,
@@ -68,7 +58,7 @@ def generate(
     Examples
     --------
     >>> from nona.training.throughput_table import shipped_throughputs
-    >>> [job.model for job in generate(Generation(2, 600), shipped_throughputs(), seed=0)]
+    >>> [job.model for job in generate(GenerateSpec(jobs=2), shipped_throughputs(), seed=0)]
     ['ResNet-18 (batch size 64)', 'Transformer (batch size 16)']
     """
     start = seed + _STRIDE * replication
@@ -80,7 +70,7 @@ def generate(
             "no jobs can be drawn; choose other GPUs or another table, such as modelled."
         )
     jobs, slos = Random(start + _JOBS), Random(start + _SLOS)
-    arrivals = islice(_arrival_times(what.mean_gap_s, start), what.jobs)
+    arrivals = islice(_arrival_times(what.mean_gap, start), what.jobs)
     return tuple(_job(what, on, models, jobs, slos, arrival_s) for arrival_s in arrivals)
 
 
@@ -111,7 +101,7 @@ def models_of(table: Throughputs) -> tuple[str, ...]:
 
 
 def _job(
-    what: Generation, on: _Cluster, models: Sequence[str], jobs: Random, slos: Random, arrival_s: float
+    what: GenerateSpec, on: _Cluster, models: Sequence[str], jobs: Random, slos: Random, arrival_s: float
 ) -> TraceJob:
     workers = _size(jobs.uniform(0, 1)) if what.multi_gpu else _ignored(jobs.uniform(0, 1))
     long = jobs.random() >= 0.8

@@ -9,16 +9,17 @@ from 0, in order of arrival. Source: Gavel (stanford-futuredata/gavel, c4fa400),
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from io import StringIO
-from typing import get_args
+from typing import TypeVar, get_args
 
 from nona.errors import ScenarioError
-from nona.training.rows import Problems, column_places, file_text, table_rows
+from nona.training.rows import Line, Problems, TextTable, file_text
 from nona.training.system import Job, JobKind, Throughputs
 from nona.training.throughput_table import MOST_WORKERS
 
+V = TypeVar("V")
 MOST_JOBS = 100_000
 MOST_STEPS = 1e15
 MOST_SECONDS = 1e9
@@ -200,88 +201,54 @@ def read_job_table(data: bytes, filename: str) -> tuple[Job, ...]:
     >>> read_job_table(b"name,model,steps,slo\\na,A3C,500,2 h\\nb,A3C,10,\\n", "jobs.csv")[0].slo_s
     7200.0
     """
-    what = f"Table of jobs {filename!r}"
-    rows = table_rows(data, what, MOST_JOBS)
-    _, header = next(rows, (0, []))
-    if not header:
-        raise ScenarioError([f"{what}: it is empty; give the header {','.join(REQUIRED)} and rows."])
-    place = column_places(header, REQUIRED, OPTIONAL, what)
-    problems, jobs, names = Problems(what), list[Job](), dict[str, int]()
-    for line, row in rows:
-        if len(row) != len(header):
-            text = f"{len(row)} cells where the header has {len(header)}; quote cells that hold a comma."
-            problems.add(line, text)
-        else:
-            job = _Row(problems, line, place, row).job(len(jobs))
-            if job is not None:
-                jobs.append(job)
-                if (before := names.setdefault(job.name, line)) != line:
-                    problems.add(
-                        line, f"name={job.name[:40]!r} is that of line {before}; change one of them."
-                    )
-        if problems.full:
-            break
-    if not jobs and not problems.found:
-        problems.add(0, "it has no jobs; give at least one row.")
-    problems.check()
+    table, names = TextTable(data, f"Table of jobs {filename!r}", MOST_JOBS), dict[str, int]()
+    if not table.header:
+        raise ScenarioError([f"{table.what}: it is empty; give the header {','.join(REQUIRED)} and rows."])
+
+    def job(line: Line) -> Job | None:
+        made = _table_job(line, str(len(names)))
+        if made is not None and (before := names.setdefault(made.name, line.number)) != line.number:
+            line.add(f"name={made.name[:40]!r} is that of line {before}; change one of them.")
+        return made
+
+    jobs = table.read(REQUIRED, OPTIONAL, job, "it has no jobs; give at least one row.")
     return tuple(sorted(jobs, key=lambda job: job.arrival_s))
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    problems: Problems
-    line: int
-    place: Mapping[str, int]
-    row: Sequence[str]
+def _table_job(line: Line, number: str) -> Job | None:
+    """The job of the row, called by its number where it has no name; ``None`` where there is a problem."""
 
-    def cell(self, key: str) -> str:
-        return self.row[self.place[key]].strip() if key in self.place else ""
+    def given(key: str, read: Callable[[str], V], default: V) -> V:
+        return read(key) if line.cell(key) else default
 
-    def number(self, key: str, default: float, most: float) -> float:
-        if not (text := self.cell(key)) and key not in REQUIRED:
-            return default
-        value = self.problems.number(self.line, key, text, 0, most)
-        if value == 0 and not self.problems.has(self.line):
-            self.problems.add(self.line, f"{key}={text[:40]!r} must be above 0; raise it.")
+    def above_0(key: str, most: float) -> float:
+        value = line.value(key, most)
+        if value == 0 and not line.wrong:
+            line.add(f"{key}={line.cell(key)[:40]!r} must be above 0; raise it.")
         return value
 
-    def time(self, key: str) -> float | None:
-        text = self.cell(key)
-        return self.problems.quantity(self.line, key, text, "time", MOST_SECONDS) if text else None
+    def time(key: str) -> float | None:
+        return line.quantity(key, "time", MOST_SECONDS)
 
-    def text(self, key: str) -> str:
-        text = self.cell(key)
-        return self.problems.name(self.line, key, text) if text else ""
-
-    def kind(self) -> JobKind:
-        text = self.cell("kind") or "training"
-        for kind in get_args(JobKind):
-            if kind == text:
-                return kind  # type: ignore[no-any-return]
-        kinds = ", ".join(get_args(JobKind))
-        self.problems.add(self.line, f"kind={text[:40]!r} must be one of {kinds}; correct it.")
-        return "training"
-
-    def job(self, number: int) -> Job | None:
-        """The job of the row; ``None`` where there is a problem."""
-        problems, line = self.problems, self.line
-        workers, rate, size = self.cell("workers"), self.cell("rate"), self.cell("checkpoint")
-        values = {
-            "name": self.text("name") or str(number),
-            "model": problems.name(line, "model", self.cell("model")),
-            "steps": self.number("steps", 0.0, MOST_STEPS),
-            "workers": problems.whole(line, "workers", workers, 1, MOST_WORKERS) if workers else 1,
-            "weight": self.number("weight", 1.0, 1e15),
-            "slo_s": self.time("slo"),
-            "arrival_s": self.time("arrival") or 0.0,
-            "entity": self.text("entity"),
-            "kind": self.kind(),
-            "rate": problems.quantity(line, "rate", rate, "rate", 1e9) if rate else 0.0,
-            "latency_slo_s": self.time("latency_slo"),
-            "checkpoint_bytes": problems.quantity(line, "checkpoint", size, "size", 1e15) if size else 0.0,
-            "region": self.text("region"),
-        }
-        return None if problems.has(line) else Job(**values)  # type: ignore[arg-type]
+    kind = line.cell("kind") or "training"
+    if kind not in get_args(JobKind):
+        line.add(f"kind={kind[:40]!r} must be one of {', '.join(get_args(JobKind))}; correct it.")
+    values = {
+        "name": given("name", line.name, number),
+        "model": line.name("model"),
+        "steps": above_0("steps", MOST_STEPS),
+        "workers": given("workers", lambda key: line.whole(key, MOST_WORKERS), 1),
+        "weight": given("weight", lambda key: above_0(key, 1e15), 1.0),
+        "slo_s": given("slo", time, None),
+        "arrival_s": time("arrival") if line.cell("arrival") else 0.0,
+        "entity": given("entity", line.name, ""),
+        "kind": kind,
+        "rate": given("rate", lambda key: line.quantity(key, "rate", 1e9), 0.0),
+        "latency_slo_s": given("latency_slo", time, None),
+        "checkpoint_bytes": given("checkpoint", lambda key: line.quantity(key, "size", 1e15), 0.0),
+        "region": given("region", line.name, ""),
+    }
+    return None if line.wrong else Job(**values)  # type: ignore[arg-type]
 
 
 def write_job_table(jobs: Iterable[Job]) -> str:

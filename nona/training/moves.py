@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +13,7 @@ import numpy as np
 
 from nona.allocation.problem import Allocation, Floats, Problem
 from nona.errors import SimulationError
+from nona.scenario.training import MovesSpec
 from nona.training.question import Stretch
 from nona.training.system import Job
 
@@ -68,37 +68,13 @@ def checkpoint_bytes(job: Job) -> float:
     return model_size.size_bytes if model_size else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class MoveCost:
-    """Bandwidths in bytes/s of saving, sending and loading a checkpoint; seconds of warm-up.
+def move_s(spec: MovesSpec, checkpoint_bytes: float) -> float:
+    """c = V/b_save + V/b_net + V/b_load + warm-up, for a checkpoint of V bytes.
 
-    >>> MoveCost(1e9, 1.25e9, 1e9, 10.0).seconds(5e9)
+    >>> move_s(MovesSpec(save=1e9, network=1.25e9, load=1e9, warmup=10), 5e9)
     24.0
     """
-
-    save: float
-    network: float
-    load: float
-    warmup_s: float = 0.0
-
-    def __post_init__(self) -> None:
-        for key, value in (("save", self.save), ("network", self.network), ("load", self.load)):
-            if not value > 0:
-                raise SimulationError(f"Moves: {key}={value!r} bytes/s must be above 0; raise it.")
-
-    def seconds(self, checkpoint_bytes: float) -> float:
-        """c = V/b_save + V/b_net + V/b_load + warm-up, for a checkpoint of V bytes."""
-        per_byte = 1 / self.save + 1 / self.network + 1 / self.load
-        return checkpoint_bytes * per_byte + self.warmup_s
-
-
-def moved_steps(rate: float, round_s: float, cost_s: float, remaining: float) -> float:
-    """Steps of a job in a round that begins with its move: min(⌊T · max(0, R − c)⌋, rem).
-
-    >>> moved_steps(2.0, 360, 24, 1e9), moved_steps(2.0, 360, 400, 1e9)
-    (672, 0)
-    """
-    return min(math.floor(rate * max(0.0, round_s - cost_s)), remaining)
+    return checkpoint_bytes * (1 / spec.save + 1 / spec.network + 1 / spec.load) + spec.warmup
 
 
 def least_round_s(cost_s: float, overhead: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -88,22 +88,6 @@ def _regional_table(table: Throughputs, kinds: list[tuple[str, str]]) -> Through
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Network:
-    """The network between regions: bytes/s and seconds of a round trip."""
-
-    bandwidth: float
-    rtt_s: float
-
-    def move_s(self, checkpoint_bytes: float, restart_s: float) -> float:
-        """g = V/B + RTT + c: a checkpoint of V bytes is sent, and the job starts again in c seconds.
-
-        >>> Network(125e6, 0.5).move_s(1.25e9, 10)
-        20.5
-        """
-        return checkpoint_bytes / self.bandwidth + self.rtt_s + restart_s
-
-
 def pays(rate: float, other: float, move_s: float, horizon_s: float) -> bool:
     """Return whether rate' · (H − g) > rate · H: a move that loses g does more steps within H.
 
@@ -122,39 +106,17 @@ def least_stay_s(rate: float, other: float, move_s: float) -> float:
     return move_s * other / (other - rate) if other > rate else math.inf
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
-    """About one job: where it is, the best other region, and whether to move.
-
-    ``gain_steps``: steps done within ``horizon_s`` after a move, minus those without; ``least_stay_s`` H*.
-    """
-
-    job: str
-    here: str
-    there: str
-    rate: float
-    other_rate: float
-    move_s: float
-    horizon_s: float
-    gain_steps: float
-    least_stay_s: float
-
-    @property
-    def move(self) -> bool:
-        return pays(self.rate, self.other_rate, self.move_s, self.horizon_s)
-
-
 def advice(
     job: str, here: str, rates: Mapping[str, float], move_s: float, remaining: float, until_s: float
-) -> Advice | None:
+) -> MoveAdvice | None:
     """The best move of a job to another region, worth it or not; ``None`` where there is no other.
 
     ``rates``: steps/s that it would have in each region. The horizon H is the time until its next move may
     be (``until_s``), at most what its remaining steps take after the move, where it is faster: g + rem/rate'.
 
     >>> found = advice("a", "east", {"east": 1.0, "west": 2.0}, 30.0, remaining=1000, until_s=1e6)
-    >>> found.there, found.horizon_s, found.gain_steps, found.least_stay_s, found.move
-    ('west', 530.0, 470.0, 60.0, True)
+    >>> found.there, found.horizon_s, found.gain_steps, found.least_stay_s
+    ('west', 530.0, 470.0, 60.0)
     """
     others = [r for r in rates if r != here]
     if not others:
@@ -164,7 +126,24 @@ def advice(
     horizon = min(until_s, move_s + remaining / other) if other > 0 else until_s
     gain = other * max(0.0, horizon - move_s) - rate * horizon
     stay = least_stay_s(rate, other, move_s)
-    return Advice(job, here, there, rate, other, move_s, horizon, gain, stay)
+    return MoveAdvice(
+        time_s=0.0,
+        job=job,
+        here=here,
+        there=there,
+        rate=rate,
+        other_rate=other,
+        move_s=move_s,
+        horizon_s=horizon,
+        gain_steps=gain,
+        least_stay_s=stay,
+        moved=False,
+    )
+
+
+def worth_moving(found: MoveAdvice) -> bool:
+    """Return whether a job does more steps within the horizon if it moves."""
+    return pays(found.rate, found.other_rate, found.move_s, found.horizon_s)
 
 
 MOST_ADVICE = 200  # rows that a run keeps
@@ -189,7 +168,6 @@ class Regional:
             raise ValueError("regions")
         self._system, self._spec, self._rates = system, spec, rates
         self._move_s, self._delay = move_s, delay
-        self._network = Network(spec.bandwidth, spec.rtt)
         self._whole: Floats = rates.alone.copy()
         kinds = [_region_of(t) for t in system.cluster.types]
         self._gpus = np.array([system.cluster.gpus[t] for t in system.cluster.types], float)
@@ -210,19 +188,18 @@ class Regional:
 
     def plan(self, jobs: Sequence[int], now_s: float, remaining: Floats) -> None:
         """Look at every job; with ``move`` send those for which it pays, the largest gain in time first."""
-        rows = [(job, a) for job, rem in zip(jobs, remaining, strict=True) if (a := self._advice(job, rem))]
-        rows = [(job, a) for job, a in rows if a.move]
+        left = dict(zip(jobs, map(float, remaining), strict=True))
+        rows = [(job, a) for job in jobs if (a := self._advice(job, left[job])) and worth_moving(a)]
         rows.sort(key=lambda row: (-row[1].gain_steps / row[1].other_rate, row[0]))
-        left = dict(zip(jobs, remaining, strict=True))
         for job, proposed in rows:
-            now = self._advice(job, float(left[job])) if self._spec.move else proposed
-            if now is None or not now.move:
+            now = self._advice(job, left[job]) if self._spec.move else proposed
+            if now is None or not worth_moving(now):
                 continue  # others went there in the meantime
             if self._spec.move:
                 self._place(job, now.there)
                 self._delay(job, now.move_s - self._move_s(job))
                 self.moves += 1
-            self.advice.append(_row(now, now_s, moved=self._spec.move))
+            self.advice.append(now.model_copy(update={"time_s": now_s, "moved": self._spec.move}))
         del self.advice[:-MOST_ADVICE]
 
     def limited(self, jobs: Sequence[int]) -> Floats:
@@ -230,12 +207,13 @@ class Regional:
         mask = np.array([self._mask[self._where[job]] for job in jobs])
         return np.where(mask, self._whole[np.asarray(jobs)], 0.0)
 
-    def _advice(self, job: int, remaining: float) -> Advice | None:
+    def _advice(self, job: int, remaining: float) -> MoveAdvice | None:
         here, counts = self._where[job], Counter(self._where.values())
         rates = {z: self._share(job, z, counts[z] + (z != here)) for z in self._mask}
-        size = checkpoint_bytes(self._system.jobs[job])
-        move_s = self._network.move_s(size, self._move_s(job))
-        return advice(self._system.jobs[job].name, here, rates, move_s, float(remaining), inf)
+        # g = V/B + RTT + c: a checkpoint of V bytes is sent, and the job starts again in c seconds
+        sent_s = checkpoint_bytes(self._system.jobs[job]) / self._spec.bandwidth + self._spec.rtt
+        move_s = sent_s + self._move_s(job)
+        return advice(self._system.jobs[job].name, here, rates, move_s, remaining, inf)
 
     def _share(self, job: int, region: str, jobs: int) -> float:
         mask, workers = self._mask[region], self._system.jobs[job].workers
@@ -245,19 +223,3 @@ class Regional:
     def _place(self, job: int, region: str) -> None:
         self._where[job] = region
         self._rates.restrict(job, self._mask[region])
-
-
-def _row(found: Advice, now_s: float, *, moved: bool) -> MoveAdvice:
-    return MoveAdvice(
-        time_s=now_s,
-        job=found.job,
-        here=found.here,
-        there=found.there,
-        rate=found.rate,
-        other_rate=found.other_rate,
-        move_s=found.move_s,
-        horizon_s=found.horizon_s,
-        gain_steps=found.gain_steps,
-        least_stay_s=found.least_stay_s,
-        moved=moved,
-    )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, isfinite
+from typing import TypeVar
 
 from nona.errors import ScenarioError
 from nona.foreign.files import MOST_FILE_BYTES, CsvFile
 from nona.units import Dimension, parse_quantity
 
+R = TypeVar("R")
 MOST_PROBLEMS = 20
 MOST_NAME = 200
 
@@ -106,17 +108,78 @@ def file_text(data: bytes, what: str) -> str:
         raise ScenarioError([f"{what}: byte {error.start} is not UTF-8; save it as text in UTF-8."]) from None
 
 
-def table_rows(data: bytes, what: str, most: int) -> Iterator[tuple[int, list[str]]]:
-    """Numbered rows of CSV that are neither blank nor comments (``#``), the header first; at most ``most``.
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row of a table: its cells by column, and where its problems go."""
+
+    number: int
+    cells: Mapping[str, str]
+    problems: Problems
+
+    def add(self, text: str) -> None:
+        self.problems.add(self.number, text)
+
+    def cell(self, key: str) -> str:
+        """Without the column: nothing."""
+        return self.cells.get(key, "")
+
+    def name(self, key: str) -> str:
+        return self.problems.name(self.number, key, self.cell(key))
+
+    def whole(self, key: str, most: int, least: int = 1) -> int:
+        return self.problems.whole(self.number, key, self.cell(key), least, most)
+
+    def value(self, key: str, most: float) -> float:
+        return self.problems.number(self.number, key, self.cell(key), 0.0, most)
+
+    def quantity(self, key: str, dimension: Dimension, most: float) -> float:
+        return self.problems.quantity(self.number, key, self.cell(key), dimension, most)
+
+    @property
+    def wrong(self) -> bool:
+        """True where it has a problem."""
+        return self.problems.has(self.number)
+
+
+class TextTable:
+    """A table in CSV with a ``header``: neither blank rows nor comments (``#``), at most ``most`` rows.
 
     Raises
     ------
     ScenarioError
-        For what is not text or not CSV, and for too many rows.
+        For what is not text or not CSV, too many rows, and a header that lacks a required column or has one
+        that is neither required nor optional.
     """
-    for line, row in _file(data, what, most + 1).rows():
-        if not row[0].startswith("#"):
-            yield line, row
+
+    def __init__(self, data: bytes, what: str, most: int) -> None:
+        rows = _file(data, what, most + 1).rows()
+        self.what, self._rows = what, ((n, row) for n, row in rows if not row[0].startswith("#"))
+        self.header = [cell.strip() for cell in next(self._rows, (0, []))[1]]
+
+    def read(
+        self,
+        required: Sequence[str],
+        optional: Sequence[str],
+        make: Callable[[Line], R | None],
+        nothing: str = "",
+    ) -> list[R]:
+        """What ``make`` makes of each row, ``None`` left out; ``nothing`` is the problem where nothing is."""
+        place = column_places(self.header, required, optional, self.what)
+        problems, made = Problems(self.what), list[R]()
+        for number, row in self._rows:
+            if len(row) != len(self.header):
+                wanted = f"{len(row)} cells where the header has {len(self.header)}"
+                problems.add(number, f"{wanted}; quote cells that hold a comma.")
+            else:
+                cells = {name: row[i].strip() for name, i in place.items()}
+                if (of_row := make(Line(number, cells, problems))) is not None:
+                    made.append(of_row)
+            if problems.full:
+                break
+        if nothing and not made and not problems.found:
+            problems.add(0, nothing)
+        problems.check()
+        return made
 
 
 def _file(data: bytes, what: str, most_rows: int = MOST_FILE_BYTES) -> CsvFile:

@@ -10,7 +10,6 @@ A = 2(k−1)/k · W / b + 2(k−1) · l a ring all-reduce over links of bandwidt
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -22,7 +21,7 @@ from nona.graph.model import ModelGraph
 from nona.hardware.device import Device
 from nona.hardware.executor import make_executor_class
 from nona.hardware.table_file import shipped_table
-from nona.training.rows import Problems, column_places, table_rows
+from nona.training.rows import Line, TextTable
 from nona.training.system import AloneKey, PairKey, Provenance, Throughputs
 
 _BATCHED = re.compile(r"(.+) \(batch size (\d{1,6})\)")
@@ -93,96 +92,72 @@ def read_throughputs(
     (7.5, {'a100': 'given'})
     """
     what = f"Table of throughputs {filename!r}"
-    rows = table_rows(data, what, MOST_ROWS)
-    _, header = next(rows, (0, []))
-    names = [cell.strip() for cell in header]
-    simple = "gpu" in names
-    required, optional = (SIMPLE, ()) if simple else (_WIDE, _PARTNER)
-    if not names:
+    table, rates = TextTable(data, what, MOST_ROWS), _Collected()
+    if not table.header:
         raise ScenarioError([f"{what}: it is empty; give the header {','.join(SIMPLE)} and rows."])
-    collected = _Collected(Problems(what), column_places(header, required, optional, what))
-    for line, row in rows:
-        if len(row) != len(names):
-            text = f"{len(row)} cells where the header has {len(names)}; quote cells that hold a comma."
-            collected.problems.add(line, text)
-        elif simple:
-            collected.enter_simple(line, row)
-        else:
-            collected.enter_wide(line, row)
-        if collected.problems.full:
-            break
-    if not collected.problems.found and not collected.alone:
-        collected.problems.add(0, "no job can run by it; give at least one row with steps_per_s above 0.")
-    collected.problems.check()
-    gpus = dict.fromkeys(key.gpu for key in collected.alone)
+    nothing = "no job can run by it; give at least one row with steps_per_s above 0."
+    if "gpu" in table.header:
+        table.read(SIMPLE, (), rates.enter_simple, nothing)
+    else:
+        table.read(_WIDE, _PARTNER, rates.enter_wide, nothing)
+    gpus = dict.fromkeys(key.gpu for key in rates.alone)
     return Throughputs(
-        collected.alone,
-        collected.pairs,
-        collected.spread,
-        dict.fromkeys(gpus, provenance),
-        source or filename,
+        rates.alone, rates.pairs, rates.spread, dict.fromkeys(gpus, provenance), source or filename
     )
 
 
 @dataclass(slots=True)
 class _Collected:
-    """Rates from the rows of a table; ``seen`` has the line that gave each first."""
+    """Rates from the rows of a table; ``seen`` has the line that gave each first.
 
-    problems: Problems
-    place: Mapping[str, int]
+    Entering a row answers whether it gives a rate by which a job can run by itself.
+    """
+
     alone: dict[AloneKey, float] = field(default_factory=dict)
     spread: dict[AloneKey, float] = field(default_factory=dict)
     pairs: dict[PairKey, tuple[float, float]] = field(default_factory=dict)
     seen: dict[tuple[str, ...], int] = field(default_factory=dict)
 
-    def enter_simple(self, line: int, row: Sequence[str]) -> None:
-        """A row ``gpu, model, workers, steps_per_s``."""
-        gpu = self.problems.name(line, "gpu", row[self.place["gpu"]])
-        model = self.problems.name(line, "model", row[self.place["model"]])
-        workers = self._workers(line, "workers", row[self.place["workers"]])
-        rate = self._rate(line, "steps_per_s", row[self.place["steps_per_s"]])
-        if self._first(line, gpu, model, str(workers)) and rate > 0:
-            self.alone[AloneKey(gpu, model, workers)] = rate
+    def enter_simple(self, line: Line) -> bool | None:
+        key = AloneKey(line.name("gpu"), line.name("model"), line.whole("workers", MOST_WORKERS))
+        rate = line.value("steps_per_s", MOST_RATE)
+        if not self._first(line, *map(str, key)) or rate <= 0:
+            return None
+        self.alone[key] = rate
+        return True
 
-    def enter_wide(self, line: int, row: Sequence[str]) -> None:
+    def enter_wide(self, line: Line) -> bool | None:
         """A row with Gavel's columns."""
-        cell = {name: row[i].strip() for name, i in self.place.items()}
-        problems = self.problems
-        gpu, placement = problems.name(line, "worker_type", cell["worker_type"]), cell["placement"]
+        gpu, placement = line.name("worker_type"), line.cell("placement")
         if placement not in PLACEMENTS:
-            problems.add(line, f"placement={placement[:40]!r} must be {' or '.join(PLACEMENTS)}; correct it.")
-        model = problems.name(line, "model", with_batch(cell["model"], cell["batch_size"]))
-        workers = self._workers(line, "scale_factor", cell["scale_factor"])
-        rate = self._rate(line, "steps_per_s", cell["steps_per_s"])
-        if not cell.get("partner_model"):
+            line.add(f"placement={placement[:40]!r} must be {' or '.join(PLACEMENTS)}; correct it.")
+        model = with_batch(line.cell("model"), line.cell("batch_size"))
+        model = line.problems.name(line.number, "model", model)
+        workers = line.whole("scale_factor", MOST_WORKERS)
+        rate = line.value("steps_per_s", MOST_RATE)
+        together = placement == PLACEMENTS[0]
+        if not line.cell("partner_model"):
             if self._first(line, gpu, placement, model, str(workers)) and rate > 0:
-                chosen = self.alone if placement == PLACEMENTS[0] else self.spread
-                chosen[AloneKey(gpu, model, workers)] = rate
-            return
-        partner = with_batch(cell["partner_model"], cell.get("partner_batch_size", ""))
-        if (theirs := cell.get("partner_scale_factor", "")) and theirs != cell["scale_factor"]:
-            problems.add(
-                line, f"partner_scale_factor={theirs[:40]!r} must equal scale_factor; only equal ones share."
-            )
-        other = self._rate(line, "partner_steps_per_s", cell.get("partner_steps_per_s", ""))
+                (self.alone if together else self.spread)[AloneKey(gpu, model, workers)] = rate
+                return together or None
+            return None
+        partner = with_batch(line.cell("partner_model"), line.cell("partner_batch_size"))
+        if (theirs := line.cell("partner_scale_factor")) and theirs != line.cell("scale_factor"):
+            line.add(f"partner_scale_factor={theirs[:40]!r} must equal scale_factor; only equal ones share.")
+        other = line.value("partner_steps_per_s", MOST_RATE)
         first = self._first(line, gpu, placement, model, partner, str(workers))
-        if first and placement == PLACEMENTS[0] and rate > 0 and other > 0:
+        if first and together and rate > 0 and other > 0:
             self.pairs[PairKey(gpu, model, partner, workers)] = (rate, other)
+        return None
 
-    def _workers(self, line: int, key: str, text: str) -> int:
-        return self.problems.whole(line, key, text, 1, MOST_WORKERS)
-
-    def _rate(self, line: int, key: str, text: str) -> float:
-        return self.problems.number(line, key, text, 0, MOST_RATE)
-
-    def _first(self, line: int, *key: str) -> bool:
+    def _first(self, line: Line, *key: str) -> bool:
         """Return whether a row without problems is the first about ``key``; note a problem if it is not."""
-        if self.problems.has(line):
+        if line.wrong:
             return False
-        before = self.seen.setdefault(key, line)
-        if before != line:
-            self.problems.add(line, f"line {before} is about {', '.join(key)[:80]} too; keep one of them.")
-        return before == line
+        before = self.seen.setdefault(key, line.number)
+        if before != line.number:
+            line.add(f"line {before} is about {', '.join(key)[:80]} too; keep one of them.")
+        return before == line.number
 
 
 STACK = "eager"

@@ -31,7 +31,7 @@ from nona.training.checkpoints import (
 )
 from nona.training.disturbance import NodeFailures, Progress, Saving, advanced, checkpointed
 from nona.training.extensions import Extensions, hooks_for
-from nona.training.moves import MoveCost, changed_share, least_round_s, moved_steps, shipped_sizes, worth
+from nona.training.moves import changed_share, least_round_s, move_s, shipped_sizes, worth
 from nona.training.pair_estimator import (
     Completion,
     PairEstimates,
@@ -40,7 +40,7 @@ from nona.training.pair_estimator import (
     reference_of,
 )
 from nona.training.question import NO_HOOKS
-from nona.training.regions import advice, least_stay_s, pays, with_regions
+from nona.training.regions import advice, least_stay_s, pays, with_regions, worth_moving
 from nona.training.rounds import simulate_training
 from nona.training.state import Rates
 from nona.training.system import (
@@ -194,10 +194,8 @@ def test_a_job_without_time_is_fed_and_staying_is_free():
 
 
 def test_a_move_costs_steps_a_round_bounds_its_share_and_every_size_says_where_it_is_from():
-    cost = MoveCost(1e9, 1e9, 1e9, 5.0).seconds(2e9)
+    cost = move_s(MovesSpec(save=1e9, network=1e9, load=1e9, warmup=5.0), 2e9)
     assert cost == pytest.approx(11.0)
-    assert moved_steps(3.0, 360.0, cost, 1e9) == 1047
-    assert moved_steps(3.0, 360.0, cost, 100) == 100
     assert cost / least_round_s(cost, 0.02) == pytest.approx(0.02)
     for name, size in shipped_sizes().items():
         assert 1e6 < size.size_bytes < 1e9, name
@@ -222,9 +220,13 @@ def test_the_least_stay_is_where_brute_force_finds_it(rate, faster, g):
 
 def test_advice_takes_the_fastest_region_and_counts_the_move():
     found = advice("a", "east", {"east": 1.0, "west": 1.5, "north": 3.0}, 40.0, 1e4, until_s=500.0)
-    assert (found.there, found.move, found.gain_steps) == ("north", True, pytest.approx(3.0 * 460 - 500))
+    assert (found.there, worth_moving(found), found.gain_steps) == (
+        "north",
+        True,
+        pytest.approx(3.0 * 460 - 500),
+    )
     short = advice("a", "east", {"east": 1.0, "north": 3.0}, 40.0, 30.0, until_s=500.0)
-    assert (short.move, short.horizon_s) == (False, 50.0)
+    assert (worth_moving(short), short.horizon_s) == (False, 50.0)
     assert advice("a", "east", {"east": 1.0}, 1.0, 1.0, 1.0) is None
 
 
@@ -523,7 +525,6 @@ def test_every_larger_cluster_is_simulated(lines):
         (lambda: young_s(1, 0), "mtbf=0 s must be above 0"),
         (lambda: wall_per_work(1, 1, 1, -1), "restart=-1 s must be at least 0"),
         (lambda: Claims(0.5, 1.0, RandomStreams(1)), "error=0.5 is a factor of at least 1"),
-        (lambda: MoveCost(0, 1, 1), "save=0 bytes/s must be above 0"),
         (lambda: _estimates(0.2).match("zebra"), "'zebra' has no rate on one GPU"),
         (lambda: regions({"east": (0, 1)}), "server group 2 is in no region"),
         (lambda: regions({"east": (0, 1, 2, 5)}), "there is no server group 5"),

@@ -13,10 +13,11 @@ from sizes import examples
 
 from nona.errors import ScenarioError, SimulationError
 from nona.scenario.file import load_scenario, parse_scenario
+from nona.scenario.training import GenerateSpec
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_names, scenario_path
 from nona.study.training.preparation import has_trace, job_trace, prepare_training
-from nona.training.generated_jobs import MODELS, Generation, generate, models_of
+from nona.training.generated_jobs import MODELS, generate, models_of
 from nona.training.job_files import (
     TraceJob,
     read_job_table,
@@ -182,7 +183,11 @@ def test_draw_by_draw_as_specified(several, weights, deadlines):
     """Written out once more from the specification, job by job; sizes are drawn where all are 1 too."""
     jobs, arrivals, slos = Random(7 + 2), Random(7 + 3), Random(7 + 6)
     now = 0.0
-    for number, job in enumerate(generate(Generation(200, 450, several, weights, deadlines), TABLE, 7)):
+    for number, job in enumerate(
+        generate(
+            GenerateSpec(jobs=200, mean_gap=450, multi_gpu=several, weights=weights, slos=deadlines), TABLE, 7
+        )
+    ):
         u = jobs.uniform(0, 1)
         size = 1 if not several else 8 if u >= 0.95 else 4 if u >= 0.8 else 2 if u >= 0.7 else 1
         seconds = 60 * 10 ** jobs.uniform(3, 4) if jobs.random() >= 0.8 else 60 * 10 ** jobs.uniform(1.5, 3)
@@ -200,20 +205,20 @@ def test_draw_by_draw_as_specified(several, weights, deadlines):
 def test_another_table_gives_its_own_models_if_it_has_some_on_single_gpus():
     rates = {AloneKey("a", "x", 1): 2.0, AloneKey("b", "x", 1): 3.0, AloneKey("b", "y", 1): 1.0}
     table = Throughputs(rates | {AloneKey("b", "y", 4): 4.0}, provenance={"a": "given", "b": "given"})
-    jobs = generate(Generation(400, 0, multi_gpu=True), table, 0)
+    jobs = generate(GenerateSpec(jobs=400, mean_gap=0, multi_gpu=True), table, 0)
     assert {(job.model, job.workers) for job in jobs} == {("x", 1), ("y", 1), ("y", 4)}
     short = min(job.steps for job in jobs if job.model == "x")
     assert short >= 3.0 * 60 * 10**1.5  # durations are those on the fastest GPU
     assert models_of(TABLE) == MODELS
     table = Throughputs({AloneKey("a", "x", 2): 1.0}, provenance={"a": "given"}, source="t.csv")
     with pytest.raises(SimulationError, match="no model runs on a single GPU"):
-        generate(Generation(1, 0), table, 0)
+        generate(GenerateSpec(jobs=1, mean_gap=0), table, 0)
     with pytest.raises(SimulationError, match="of a100-40gb"):
-        generate(Generation(1, 0), TABLE, 0, gpus={"a100-40gb": 8})
+        generate(GenerateSpec(jobs=1, mean_gap=0), TABLE, 0, gpus={"a100-40gb": 8})
 
 
 def test_jobs_fit_the_cluster_that_they_are_drawn_for():
-    what = Generation(2000, 0, multi_gpu=True)
+    what = GenerateSpec(jobs=2000, mean_gap=0, multi_gpu=True)
     whole = generate(what, TABLE, 1, gpus={"k80": 8, "p100": 8, "v100": 8})
     assert whole == generate(what, TABLE, 1)
     small = generate(what, TABLE, 1, gpus={"k80": 4})
@@ -225,7 +230,7 @@ def test_jobs_fit_the_cluster_that_they_are_drawn_for():
 def test_the_trace_holds_what_is_drawn(capsys):
     words = ("--jobs", "40", "--mean-gap", "5 min", "--multi-gpu", "--weights", "--slos", "--seed", "3")
     trace = text(capsys, "training", "generate", *words)
-    drawn = generate(Generation(40, 300, True, True, True), TABLE, 3)
+    drawn = generate(GenerateSpec(jobs=40, mean_gap=300, multi_gpu=True, weights=True, slos=True), TABLE, 3)
     assert read_trace(trace.encode(), "t.trace") == drawn
     assert trace == text(capsys, "training", "generate", *words)
     assert len(read_trace(text(capsys, "training", "generate").encode(), "t.trace")) == 120

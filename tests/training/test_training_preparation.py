@@ -12,12 +12,13 @@ from nona.cost.options import CostOptions
 from nona.errors import NonaError, ScenarioError
 from nona.hardware.device import find_device
 from nona.scenario.file import load_scenario, parse_scenario, scenario_hash
+from nona.scenario.training import GenerateSpec
 from nona.sources.lookup import Sources, file_names, named_files, with_files_renamed
 from nona.sources.opening import open_bytes, pack_bundle, read_bundle
 from nona.sources.samples import load_sample, scenario_names, scenario_path
 from nona.study.training.preparation import prepare_training
 from nona.study.training.rates import drawn_models
-from nona.training.generated_jobs import MOST_LOAD, Generation, choose_replicas, generate, replica_capacity
+from nona.training.generated_jobs import MOST_LOAD, choose_replicas, generate, replica_capacity
 from nona.training.job_files import trace_jobs
 from nona.training.throughput_table import STACK, all_reduce_s, shipped_throughputs, training_step
 from tests.cli.calling import refusal
@@ -46,7 +47,7 @@ def test_servers_are_nodes_and_prices_are_those_of_the_list_or_given():
 
 
 def test_generated_jobs_are_those_of_the_generator_and_replications_differ():
-    drawn = trace_jobs(generate(Generation(30, 600), TABLE, 4), TABLE)
+    drawn = trace_jobs(generate(GenerateSpec(jobs=30, mean_gap=600), TABLE, 4), TABLE)
     assert prepared("{generate: {jobs: 30, measured: [5, 9]}}", more=", seed: 4").jobs == drawn
     first, second = (prepared("{generate: {jobs: 30}}", replication=r).jobs for r in (0, 1))
     assert first != second
@@ -114,7 +115,7 @@ def test_entities_regions_and_measured_jobs_are_carried_over():
     jobs = "[{name: a, model: A3C, steps: 5, entity: two}, {name: b, model: A3C, steps: 5}]"
     system = prepared(f"{{jobs: {jobs}, regions: {{groups: {{eu: [0, 2], us: [1]}}}}}}")
     assert [g.region for g in system.cluster.groups] == ["eu", "us", "eu"]
-    assert [(e.name, e.weight, e.policy) for e in system.entities] == [("two", 1.0, "fairness")]
+    assert [j.entity for j in system.jobs] == ["two", ""]
     assert prepared("{generate: {jobs: 9, measured: [2, 5]}}").window == (2, 5)
 
 

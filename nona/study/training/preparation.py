@@ -19,7 +19,6 @@ from nona.study.training.rates import (
     ModelledRates,
     RateBook,
     base_table,
-    generation,
     given_jobs,
     with_all_types,
 )
@@ -224,7 +223,7 @@ def prepare_training(
         cluster=cluster,
         jobs=tuple(jobs),
         throughputs=book.throughputs,
-        entities=_entities(spec, jobs),
+        entities=tuple(EntityShare(name, e.weight, e.policy) for name, e in spec.entities.items()),
         round_s=spec.round,
         reallocation_s=spec.reallocation,
         measured=spec.generate.measured if spec.generate else None,
@@ -261,13 +260,6 @@ def training_part(scenario: Scenario) -> TrainingSpec:
             ]
         )
     return scenario.training
-
-
-def _entities(spec: TrainingSpec, jobs: list[Job]) -> tuple[EntityShare, ...]:
-    """The teams that the scenario lists, then those that only jobs name, with weight 1."""
-    listed = [EntityShare(name, e.weight, e.policy) for name, e in spec.entities.items()]
-    named = dict.fromkeys(job.entity for job in jobs if job.entity and job.entity not in spec.entities)
-    return (*listed, *(EntityShare(name) for name in named))
 
 
 def _source_note(scenario: Scenario, spec: TrainingSpec) -> str:
@@ -332,7 +324,7 @@ def job_trace(scenario: Scenario, sources: Sources = _NO_SOURCES) -> str:
     cluster = _training_cluster(scenario, spec)
     table = base_table(spec, sources, ModelledRates(scenario, sources, _training_devices(scenario), cluster))
     if spec.generate is not None:
-        return write_trace(generate(generation(spec.generate), table, scenario.seed, 0, cluster.gpus))
+        return write_trace(generate(spec.generate, table, scenario.seed, 0, cluster.gpus))
     given = given_jobs(scenario, spec, sources, table, cluster.gpus, 0)
     lines = [line for each in given if (line := _line(each, table)) is not None]
     return write_trace(sorted(lines, key=lambda line: line.arrival_s))

@@ -17,7 +17,7 @@ from nona import __version__
 from nona.allocation.registry import get_policy
 from nona.errors import SimulationError
 from nona.experiments.pool import Key
-from nona.experiments.workers import run_work
+from nona.experiments.workers import run_pieces
 from nona.random_streams import RandomStreams
 from nona.report.means import mean_of
 from nona.results.document import UNKNOWN
@@ -29,11 +29,15 @@ from nona.results.studies import (
     TrainingStudy,
     Way,
 )
+from nona.results.training import PolicyOutcome
+from nona.scenario.training import GenerateSpec
 from nona.simulation.intervals import mean_interval
 from nona.study.settings import check_least, choice, command_line
 from nona.study.shipped import now_text, rounded_result
-from nona.training.generated_jobs import Generation, generate
+from nona.training.generated_jobs import generate
 from nona.training.job_files import trace_jobs
+from nona.training.metrics import mean_of as mean_known
+from nona.training.metrics import measure
 from nona.training.pair_estimator import Completion, Floats, Reference, matched, profiled, reference_of
 from nona.training.rounds import RunOptions, simulate_training
 from nona.training.system import NodeGroup, TrainingCluster, TrainingSystem
@@ -96,25 +100,17 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """Mean JCT of the measured jobs, makespan, share of GPU time booked, seconds per answer."""
-
-    jct_s: float
-    makespan_s: float
-    utilization: float
-    decision_s: float
-
-
-@dataclass(frozen=True, slots=True)
 class Pieces:
-    """Work that every process receives once; keys are (number of the piece, replication)."""
+    """Work that every process receives once: each piece in each of its replications, one after another."""
 
     pieces: tuple[Piece, ...]
+    replications: int
     reporting: bool = True
 
-    def run(self, key: Key, on_progress: Callable[[str], None] | None) -> Outcome:
+    def run(self, key: Key, on_progress: Callable[[str], None] | None) -> PolicyOutcome:
         """One piece, one replication: jobs depend on seed and replication, not on the variant."""
-        piece, replication = self.pieces[key[0]], key[1]
+        place, replication = divmod(key[0], self.replications)
+        piece = self.pieces[place]
         outcome = run_piece(piece, replication)
         if on_progress is not None:
             on_progress(f"{piece.variant.name}, {piece.mode}")
@@ -125,7 +121,7 @@ def system_of(piece: Piece, replication: int) -> TrainingSystem:
     """The cluster and the jobs of a piece."""
     table = shipped_throughputs()
     gap_s = 3600 * USUAL_GPUS / (piece.per_hour * piece.gpus) if piece.per_hour else 0.0
-    what = Generation(piece.jobs, gap_s, multi_gpu=piece.mode == MULTI)
+    what = GenerateSpec(jobs=piece.jobs, mean_gap=gap_s, multi_gpu=piece.mode == MULTI)
     counts = dict.fromkeys(TYPES, piece.gpus)
     jobs = trace_jobs(generate(what, table, piece.seed, replication, counts), table)
     groups = [NodeGroup(t, n, size) for t in TYPES for n, size in _nodes(piece.gpus)]
@@ -144,22 +140,12 @@ def _nodes(gpus: int) -> list[tuple[int, int]]:
     return [(count, size) for count, size in parts if count and size]
 
 
-def run_piece(piece: Piece, replication: int) -> Outcome:
+def run_piece(piece: Piece, replication: int) -> PolicyOutcome:
     """Simulate it to the end of its last job."""
     system = system_of(piece, replication)
     options = {"space_sharing": True} if piece.variant.packed else {}
-    records = simulate_training(
-        system, get_policy(piece.variant.policy), options, RunOptions(replication=replication)
-    )
-    first, last = system.window
-    jcts = (records.completion_s - records.arrival_s)[first : last + 1]
-    capacity = records.end_s * sum(system.cluster.gpus.values())
-    return Outcome(
-        jct_s=float(jcts.mean()),
-        makespan_s=float(np.max(records.completion_s)),
-        utilization=float(records.booked_s.sum()) / capacity if capacity else 0.0,
-        decision_s=float(records.decision_s.mean()) if records.decision_s.size else 0.0,
-    )
+    policy = get_policy(piece.variant.policy)
+    return measure(system, simulate_training(system, policy, options, RunOptions(replication=replication)))
 
 
 DIGITS = 6
@@ -226,12 +212,10 @@ def training_study(
     chosen, begin = settings or StudySettings(), time.perf_counter()
     over, once = _over_load(chosen), _at_once(chosen)
     pieces = (*over, *once)
-    keys = [(number, r) for number in range(len(pieces)) for r in range(chosen.replications)]
-    outcomes = run_work(Pieces(pieces), keys, _Heard(len(keys), on_progress), workers)
-    points = [
-        _point(piece, [outcomes[number, r] for r in range(chosen.replications)])
-        for number, piece in enumerate(pieces)
-    ]
+    runs, each = len(pieces) * chosen.replications, chosen.replications
+    work = Pieces(pieces, each)
+    outcomes = run_pieces(work, runs, workers, lambda done, name: on_progress(done / runs, name))
+    points = [_point(piece, outcomes[k * each : (k + 1) * each]) for k, piece in enumerate(pieces)]
     return rounded_result(
         TrainingStudy(
             study="training",
@@ -250,21 +234,6 @@ def training_study(
         ),
         DIGITS,
     )
-
-
-class _Heard:
-    """Counts the runs that are done."""
-
-    def __init__(self, runs: int, on_progress: Hear) -> None:
-        self._runs, self._on_progress = runs, on_progress
-        self._done: set[Key] = set()
-
-    def report(self, key: Key, name: str) -> None:
-        self._done.add(key)
-        self._on_progress(len(self._done) / self._runs, name)
-
-    def repeat(self, key: Key) -> None:
-        """A run's process was lost; it starts again."""
 
 
 def _over_load(chosen: StudySettings) -> tuple[Piece, ...]:
@@ -294,15 +263,15 @@ def _at_once(chosen: StudySettings) -> tuple[Piece, ...]:
     )
 
 
-def _point(piece: Piece, found: list[Outcome]) -> StudyPoint:
+def _point(piece: Piece, outcomes: list[PolicyOutcome]) -> StudyPoint:
     return StudyPoint(
         mode=piece.mode,
         variant=piece.variant.name,
         per_hour=piece.per_hour,
-        jcts_s=tuple(o.jct_s for o in found),
-        makespans_s=tuple(o.makespan_s for o in found),
-        utilization=sum(o.utilization for o in found) / len(found),
-        decision_s=sum(o.decision_s for o in found) / len(found),
+        jcts_s=tuple(o.jct_s.mean for o in outcomes),
+        makespans_s=tuple(o.makespan_s for o in outcomes),
+        utilization=mean_known(o.utilization for o in outcomes),
+        decision_s=mean_known(o.decision_s for o in outcomes),
     )
 
 

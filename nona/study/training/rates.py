@@ -16,10 +16,10 @@ from nona.graph.model import ModelGraph
 from nona.hardware.device import Device, devices, user_devices
 from nona.hardware.executor import make_executor_class as whole
 from nona.scenario.schema import Scenario
-from nona.scenario.training import GenerateSpec, TrainingJobSpec, TrainingSpec
+from nona.scenario.training import TrainingJobSpec, TrainingSpec
 from nona.sources.lookup import Sources
 from nona.sources.unknown import instead
-from nona.training.generated_jobs import Generation, generate
+from nona.training.generated_jobs import generate
 from nona.training.job_files import is_trace, read_job_table, read_trace, trace_jobs
 from nona.training.rows import MOST_PROBLEMS
 from nona.training.system import AloneKey, Job, Provenance, Throughputs, TrainingCluster
@@ -70,17 +70,12 @@ def given_jobs(
         )
         return tuple(GivenJob(job, f"Trace {name!r}, job {job.name!r}") for job in jobs)
     if spec.generate is not None:
-        drawn = generate(generation(spec.generate), table, scenario.seed, replication, gpus)
+        drawn = generate(spec.generate, table, scenario.seed, replication, gpus)
         return tuple(GivenJob(j, f"training.generate, job {j.name}") for j in trace_jobs(drawn, table))
     listed = [
         GivenJob(_listed(job), f"training.jobs[{i}]", job.throughputs) for i, job in enumerate(spec.jobs)
     ]
     return tuple(sorted(listed, key=lambda given: given.job.arrival_s))
-
-
-def generation(spec: GenerateSpec) -> Generation:
-    """Convert the scenario's section to the generator's arguments."""
-    return Generation(spec.jobs, spec.mean_gap, spec.multi_gpu, spec.weights, spec.slos)
 
 
 def _listed(job: TrainingJobSpec) -> Job:

@@ -46,14 +46,17 @@ class Planner(Protocol):
         """Choose the jobs that run after an event."""
 
 
+Prepare = Callable[[tuple[CountedJob, ...], int, Options], Planner]
+
+
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A schedule's declaration; ``prepare(jobs, gpus, options)`` makes the planner of a run."""
+    """A schedule's declaration; ``prepare(jobs, gpus, options)``, of all options, makes a run's planner."""
 
     name: str
     title: str
     summary: str
-    prepare: Callable[[tuple[CountedJob, ...], int, Options], Planner]
+    prepare: Prepare
     defaults: Options = field(default_factory=dict)
     option_help: Mapping[str, str] = field(default_factory=dict)
 
@@ -114,47 +117,26 @@ class Attained:
 
     def decide(self, event: Event) -> Decision:
         jobs = {present.number: present for present in event.jobs}
-        self.queues.keep(jobs)
-        old = [n for n in jobs if n in self.queues]
-        for n, present in jobs.items():
-            if n not in self.queues:
-                self.queues.join(n, present.job.gpus, present.job.arrival_s)
-        self.queues.advance(old, event.passed_s, {n for n in old if jobs[n].runs})
+        present = {n: (p.job.gpus, p.job.arrival_s) for n, p in jobs.items()}
+        self.queues.follow(present, event.passed_s, {n for n, p in jobs.items() if p.runs})
         running = _first_fit(((n, jobs[n].job.gpus) for n in self.queues.order()), self.gpus)
         self.queues.running_first(running)
         return Decision(running, self.queues.next_move_s(running, late=self.late))
 
 
-def _in_order(name: str, *, blocking: bool) -> Callable[[tuple[CountedJob, ...], int, Options], Planner]:
-    def prepare(_: tuple[CountedJob, ...], gpus: int, options: Options) -> Planner:
-        check_known(f"Schedule {name!r}", options, ())
-        return InOrder(gpus, blocking)
-
-    return prepare
+def _smallest(key: Callable[[Present], int]) -> Prepare:
+    return lambda jobs, gpus, options: Smallest(gpus, key)
 
 
-def _smallest(
-    name: str, key: Callable[[Present], int]
-) -> Callable[[tuple[CountedJob, ...], int, Options], Planner]:
-    def prepare(_: tuple[CountedJob, ...], gpus: int, options: Options) -> Planner:
-        check_known(f"Schedule {name!r}", options, ())
-        return Smallest(gpus, key)
-
-    return prepare
-
-
-def _attained(name: str, defaults: Options) -> Callable[[tuple[CountedJob, ...], int, Options], Planner]:
+def _attained(name: str) -> Prepare:
     def prepare(jobs: tuple[CountedJob, ...], gpus: int, options: Options) -> Planner:
-        owner, chosen = f"Schedule {name!r}", {**defaults, **options}
-        check_known(owner, options, defaults)
-        ranks = None
-        if "step_gpu_s" in defaults:
+        owner, ranks = f"Schedule {name!r}", None
+        if "step_gpu_s" in options:
             sizes = (job.gpus * job.duration_s for job in jobs)
-            ranks = GittinsRank.of(sizes, number(owner, chosen, "step_gpu_s", 1.0))
-        limits = limits_of(owner, chosen["limits_gpu_s"])
-        late = switch_of(owner, chosen, "late_moves")
-        queues = AttainedQueues(limits, number(owner, chosen, "starvation"), ranks)
-        return Attained(gpus, queues, late)
+            ranks = GittinsRank.of(sizes, number(owner, options, "step_gpu_s", 1.0))
+        limits = limits_of(owner, options["limits_gpu_s"])
+        queues = AttainedQueues(limits, number(owner, options, "starvation"), ranks)
+        return Attained(gpus, queues, switch_of(owner, options, "late_moves"))
 
     return prepare
 
@@ -175,37 +157,37 @@ SCHEDULES: Registry[Schedule] = Registry(
             "fifo",
             "FIFO",
             "By arrival; a job that does not fit blocks the next.",
-            _in_order("fifo", blocking=True),
+            lambda jobs, gpus, options: InOrder(gpus, blocking=True),
         ),
         Schedule(
             "fjf",
             "First fit",
             "By arrival; jobs that fit overtake those that do not.",
-            _in_order("fjf", blocking=False),
+            lambda jobs, gpus, options: InOrder(gpus, blocking=False),
         ),
         Schedule(
             "sjf",
             "Fewest GPUs first",
             "Fewest GPUs first, preemptive.",
-            _smallest("sjf", lambda p: p.job.gpus),
+            _smallest(lambda p: p.job.gpus),
         ),
         Schedule(
             "shortest",
             "Shortest first",
             "Shortest remaining time first, preemptive.",
-            _smallest("shortest", lambda p: p.left_s),
+            _smallest(lambda p: p.left_s),
         ),
         Schedule(
             "shortest-gpu",
             "Least remaining service first",
             "Fewest remaining GPU-seconds first, preemptive.",
-            _smallest("shortest-gpu", lambda p: p.left_s * p.job.gpus),
+            _smallest(lambda p: p.left_s * p.job.gpus),
         ),
         Schedule(
             "dlas-gpu",
             "Tiresias-L",
             "Least attained service in queues, by arrival inside them; sizes are unknown.",
-            _attained("dlas-gpu", _QUEUES),
+            _attained("dlas-gpu"),
             _QUEUES,
             _QUEUES_HELP,
         ),
@@ -213,7 +195,7 @@ SCHEDULES: Registry[Schedule] = Registry(
             "dlas-gpu-gittins",
             "Tiresias-G",
             "The same, inside queues by Gittins rank; the distribution of sizes is known.",
-            _attained("dlas-gpu-gittins", _GITTINS),
+            _attained("dlas-gpu-gittins"),
             _GITTINS,
             {**_QUEUES_HELP, "step_gpu_s": "GPU-seconds that the rank looks ahead (default recollected)"},
         ),
@@ -256,8 +238,10 @@ def simulate_counted(
                 f"Counted jobs: job {job.name!r} asks for {job.gpus} GPUs of {gpus}; ask for fewer, "
                 "or give more."
             )
+    check_known(f"Schedule {schedule.name!r}", options or {}, schedule.defaults)
     by_arrival = tuple(sorted(jobs, key=lambda job: job.arrival_s))
-    return _Run(by_arrival, gpus, schedule, schedule.prepare(by_arrival, gpus, options or {})).finish()
+    planner = schedule.prepare(by_arrival, gpus, {**schedule.defaults, **(options or {})})
+    return _Run(by_arrival, gpus, schedule, planner).finish()
 
 
 class _Run:

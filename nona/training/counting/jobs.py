@@ -11,9 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from nona.allocation.problem import Ints
-from nona.errors import ScenarioError
 from nona.simulation.records import Check
-from nona.training.rows import Problems, column_places, table_rows
+from nona.training.rows import Line, TextTable
 
 COLUMNS = ("name", "arrival_s", "gpus", "duration_s")
 SHIPPED = "tiresias"
@@ -55,33 +54,20 @@ def read_counted_jobs(data: bytes, what: str) -> tuple[CountedJob, ...]:
     ScenarioError
         With all that is wrong: line, value, rule, remedy.
     """
-    rows = table_rows(data, what, MOST_JOBS)
-    _, header = next(rows, (0, []))
-    place = column_places(header, COLUMNS, (), what)
-    problems, jobs = Problems(what), dict[str, CountedJob]()
-    for line, row in rows:
-        if len(row) != len(header):
-            problems.add(line, f"{len(row)} cells where the header has {len(header)}; correct it.")
-        else:
-            job = _job(line, {key: row[i] for key, i in place.items()}, problems)
-            if job.name in jobs:
-                problems.add(line, f"name={job.name[:40]!r} is taken; rename it.")
-            jobs[job.name] = job
-        if problems.full:
-            break
-    problems.check()
-    if not jobs:
-        raise ScenarioError([f"{what}: it has no jobs; give at least one row."])
-    return tuple(sorted(jobs.values(), key=lambda job: job.arrival_s))
+    names = set[str]()
 
+    def job(line: Line) -> CountedJob:
+        name = line.name("name")
+        if name in names:
+            line.add(f"name={name[:40]!r} is taken; rename it.")
+        names.add(name)
+        arrival_s = line.whole("arrival_s", MOST_SECONDS, 0)
+        gpus, duration_s = line.whole("gpus", MOST_GPUS), line.whole("duration_s", MOST_SECONDS)
+        return CountedJob(name, arrival_s, gpus, duration_s)
 
-def _job(line: int, cells: dict[str, str], problems: Problems) -> CountedJob:
-    return CountedJob(
-        name=problems.name(line, "name", cells["name"]),
-        arrival_s=problems.whole(line, "arrival_s", cells["arrival_s"], 0, MOST_SECONDS),
-        gpus=problems.whole(line, "gpus", cells["gpus"], 1, MOST_GPUS),
-        duration_s=problems.whole(line, "duration_s", cells["duration_s"], 1, MOST_SECONDS),
-    )
+    table = TextTable(data, what, MOST_JOBS)
+    jobs = table.read(COLUMNS, (), job, "it has no jobs; give at least one row.")
+    return tuple(sorted(jobs, key=lambda job: job.arrival_s))
 
 
 @dataclass(frozen=True, slots=True)

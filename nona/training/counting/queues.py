@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -143,9 +143,6 @@ class AttainedQueues:
         self._queues: list[list[int]] = [[] for _ in range(len(self._limits) + 1)]
         self._entries: dict[int, _Entry] = {}
 
-    def __contains__(self, number: int) -> bool:
-        return number in self._entries
-
     def join(self, number: int, gpus: int, arrival_s: float) -> None:
         self._entries[number] = _Entry(gpus, arrival_s)
         self._queues[0].append(number)
@@ -154,6 +151,16 @@ class AttainedQueues:
         self._entries = {n: entry for n, entry in self._entries.items() if n in present}
         for queue in self._queues:
             queue[:] = [n for n in queue if n in self._entries]
+
+    def follow(
+        self, present: Mapping[int, tuple[int, float]], seconds: float, running: Collection[int]
+    ) -> None:
+        """``seconds`` passed; others than ``present``, number → (GPUs, arrival), left, and new ones join."""
+        self.keep(present)
+        old = [n for n in present if n in self._entries]
+        for n in [n for n in present if n not in self._entries]:
+            self.join(n, *present[n])
+        self.advance(old, seconds, running)
 
     def advance(self, numbers: Iterable[int], seconds: float, running: Collection[int]) -> None:
         """``seconds`` passed; jobs in the order in which equals join a tail.

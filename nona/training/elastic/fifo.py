@@ -8,18 +8,15 @@ import numpy as np
 
 from nona.options import Options, check_known
 from nona.registry import Look
-from nona.training.elastic.policy import Agent, Answer, ElasticPolicy, FixedBatch, Question, first_fit, place
-from nona.training.elastic.system import ElasticJob, ElasticSystem
+from nona.training.elastic.policy import Answer, ElasticPolicy, Planner, Question, first_fit, place
+from nona.training.elastic.system import ElasticSystem
 
 
 @dataclass(frozen=True)
-class Fifo:
+class Fifo(Planner):
     """The first that does not fit makes all behind it wait."""
 
     system: ElasticSystem
-
-    def agent(self, job: ElasticJob, number: int) -> Agent:
-        return FixedBatch(job)
 
     def plan(self, question: Question) -> Answer:
         """Place the jobs that fit, by arrival."""

@@ -14,6 +14,8 @@ from nona.training.elastic.policy import (
     Agent,
     Answer,
     ElasticPolicy,
+    FixedBatch,
+    Planner,
     Question,
     first_fit,
     pack,
@@ -25,15 +27,11 @@ GROWTH = 2
 """A job grows to this many times what it asked for."""
 
 
-@dataclass(slots=True)
-class Timing:
+@dataclass
+class Timing(FixedBatch):
     """The batch size that the user chose; keeps the last time of a step by number of GPUs."""
 
-    job: ElasticJob
     step_s: dict[int, float] = field(default_factory=dict)
-
-    def split(self, counts: Counts) -> Split:
-        return self.job.application.batches.split(self.job.batch, sum(counts))
 
     def measured(self, counts: Counts, split: Split, time: StepTime, noise: Noise) -> None:
         self.step_s[sum(counts)] = time.step_s + split.extra * (time.step_s - time.sync_s)
@@ -45,7 +43,7 @@ class Timing:
 
 
 @dataclass
-class Gandiva:
+class Gandiva(Planner):
     """The policy that runs the job with the fewest slices next; a slice that began is finished.
 
     A slice has so many ticks in which the job trains: ticks that are all pause do not count, so that each

@@ -14,15 +14,14 @@ from nona.options import Options, check_known, number, whole
 from nona.registry import Look
 from nona.training.elastic.policy import (
     Active,
-    Agent,
     Answer,
     ElasticPolicy,
-    FixedBatch,
+    Planner,
     Question,
     place,
     step_alone_s,
 )
-from nona.training.elastic.system import ElasticJob, ElasticSystem
+from nona.training.elastic.system import ElasticSystem
 from nona.training.mechanism import Ledger, select
 
 CHOICES = (
@@ -44,7 +43,7 @@ class _Alone:
 
 
 @dataclass
-class Gavel:
+class Gavel(Planner):
     """A round lasts ``round_s``; the policy is asked when jobs came or left, at most every ``gap_s``."""
 
     system: ElasticSystem
@@ -60,9 +59,6 @@ class Gavel:
     _isolated_s: dict[int, float] = field(default_factory=dict)
     _left: dict[int, float] = field(default_factory=dict)
     _equal: dict[int, float] = field(default_factory=dict)
-
-    def agent(self, job: ElasticJob, number: int) -> Agent:
-        return FixedBatch(job)
 
     def plan(self, question: Question) -> Answer:
         """Answer: between rounds all jobs keep their GPUs, and new ones wait."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -21,6 +22,7 @@ from nona.training.elastic.policy import (
     Answer,
     ElasticPolicy,
     FixedBatch,
+    Planner,
     Question,
     Traffic,
     compact,
@@ -145,21 +147,27 @@ TRIED = (1, 2, 4, 8, 16)
 """GPUs on which a job is tried before it starts: five settings, as the paper is recollected."""
 
 
-class Estimates(Protocol):
+class Estimates(ABC):
     """Estimates of all jobs of a run."""
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
         """Return the agent that sees the measurements of a job."""
+        return FixedBatch(job)
 
+    def see(self, traffic: Traffic | None) -> None:  # noqa: B027
+        """The link now, if anybody looks at it."""
+
+    @abstractmethod
     def left(self, active: Active) -> float:
         """Iterations left."""
 
+    @abstractmethod
     def step_s(self, active: Active, gpus: int) -> float:
         """θ(r): seconds of a step on as few nodes as possible."""
 
 
-@dataclass(frozen=True)
-class Known:
+@dataclass
+class Known(Estimates):
     """True step times and remaining iterations: the oracle of Pollux's public simulator.
 
     A batch on one GPU always has two parts.
@@ -167,9 +175,6 @@ class Known:
 
     cluster: Cluster
     _seconds: dict[tuple[str, int], list[float]] = field(default_factory=dict)
-
-    def agent(self, job: ElasticJob, number: int) -> Agent:
-        return FixedBatch(job)
 
     def left(self, active: Active) -> float:
         return active.job.application.remaining_iterations(active.job.batch, active.epoch)
@@ -186,17 +191,13 @@ class Known:
         return application.step(counts, application.batches.split(batch, gpus, always_extra=True))[0]
 
 
-@dataclass(slots=True)
-class Measuring:
+@dataclass
+class Measuring(FixedBatch):
     """The batch size that the user chose; keeps the first time of each number of nodes and GPUs."""
 
-    job: ElasticJob
     cluster: Cluster
     measured_s: dict[Shape, float] = field(default_factory=dict)
     _params: Floats | None = None
-
-    def split(self, counts: Counts) -> Split:
-        return self.job.application.batches.split(self.job.batch, sum(counts))
 
     def measured(self, counts: Counts, split: Split, time: StepTime, noise: Noise) -> None:
         at = Shape(len(counts), sum(counts))
@@ -221,8 +222,8 @@ class Measuring:
                 self.measured_s[Shape(len(counts), gpus)] = seconds
 
 
-@dataclass(frozen=True)
-class Fitted:
+@dataclass
+class Fitted(Estimates):
     """Step times by non-negative least squares, remaining epochs by the curve of the errors."""
 
     cluster: Cluster
@@ -254,7 +255,7 @@ class Fitted:
 
 
 @dataclass
-class Optimus:
+class Optimus(Planner):
     """Marginal gains by estimates, every ``every`` ticks; in between all keep what they have.
 
     ``most_nodes``: no more GPUs than these have, 0: any; ``compact``: jobs move to fewer nodes; ``ahead``: a
@@ -274,6 +275,7 @@ class Optimus:
 
     def plan(self, question: Question) -> Answer:
         """Divide all GPUs again, or keep the present ones."""
+        self.estimates.see(question.traffic)
         if question.time_s < self._next_s:
             return Answer({active.number: active.given for active in question.jobs}, {})
         self._next_s = question.time_s + self.every * self.system.tick_s
@@ -361,36 +363,29 @@ POLICY = ElasticPolicy(
 
 
 @dataclass
-class Linked:
+class Linked(Known):
     """Known step times, longer by the link's part beyond the measured synchronising.
 
     The background and the present load of other jobs are known too. Without a link it is ``Known``.
     """
 
-    known: Known
     traffic: Traffic | None = None
     _link_s: dict[tuple[int, int], float] = field(default_factory=dict)
-
-    def agent(self, job: ElasticJob, number: int) -> Agent:
-        return self.known.agent(job, number)
 
     def see(self, traffic: Traffic | None) -> None:
         self.traffic = traffic
         self._link_s.clear()
-
-    def left(self, active: Active) -> float:
-        return self.known.left(active)
 
     def step_s(self, active: Active, gpus: int) -> float:
         """θ(r) with the link as it is now."""
         key = (active.number, gpus)
         if key not in self._link_s:
             self._link_s[key] = self._more(active, gpus)
-        return self.known.step_s(active, gpus) + self._link_s[key]
+        return super().step_s(active, gpus) + self._link_s[key]
 
     def _more(self, active: Active, gpus: int) -> float:
         application, seen = active.job.application, self.traffic
-        counts = compact(self.known.cluster, gpus)
+        counts = compact(self.cluster, gpus)
         if seen is None or len(counts) < 2 or application.parameters is None:
             return 0.0
         others = {n: load for n, load in seen.load.items() if n != active.number}
@@ -401,27 +396,11 @@ class Linked:
         return max(0.0, link_s - time.sync_s)
 
 
-@dataclass
-class LinkedOptimus:
-    """Shows the link to the estimates, then asks Optimus."""
-
-    optimus: Optimus
-    estimates: Linked
-
-    def agent(self, job: ElasticJob, number: int) -> Agent:
-        return self.optimus.agent(job, number)
-
-    def plan(self, question: Question) -> Answer:
-        self.estimates.see(question.traffic)
-        return self.optimus.plan(question)
-
-
-def _linked_prepare(system: ElasticSystem, options: Options, _: np.random.Generator) -> LinkedOptimus:
+def _linked_prepare(system: ElasticSystem, options: Options, _: np.random.Generator) -> Optimus:
     owner = "Policy 'optimus-link'"
     check_known(owner, options, LINKED.defaults)
     every = whole(owner, {**LINKED.defaults, **options}, "every_ticks", 1, 10_000)
-    estimates = Linked(Known(system.cluster))
-    return LinkedOptimus(Optimus(system, estimates, every, compact=True, ahead=True), estimates)
+    return Optimus(system, Linked(system.cluster), every, compact=True, ahead=True)
 
 
 LINKED = ElasticPolicy(

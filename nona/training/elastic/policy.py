@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -83,12 +84,14 @@ class Agent(Protocol):
         """Take in the measured time of a step, and the gradient's noise."""
 
 
-class Planner(Protocol):
+class Planner(ABC):
     """A policy in one run; may remember what it was asked before."""
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
-        """Return the agent that chooses the job's batch size."""
+        """Return the agent that chooses the job's batch size; usually its user's."""
+        return FixedBatch(job)
 
+    @abstractmethod
     def plan(self, question: Question) -> Answer:
         """The GPUs of every job."""
 
@@ -119,7 +122,7 @@ class ElasticPolicy:
     drawn: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class FixedBatch:
     """The batch size that the user chose, divided evenly."""
 
@@ -168,19 +171,27 @@ def place(cluster: Cluster, jobs: Iterable[Active], wanted: Mapping[int, int]) -
 
     Source: Pollux's public simulator, Tiresias and Optimus.
     """
-    free = [cluster.gpus] * cluster.nodes
-    had = {job.number: job.given for job in jobs}
-    kept = {n: had[n] for n, count in wanted.items() if count and size_of(had.get(n, ())) == count}
-    for given in kept.values():
-        for node, gpus in given:
-            free[node] -= gpus
+    free, kept = _kept(cluster, jobs, wanted)
     return {n: kept.get(n) or _taken(free, count) for n, count in wanted.items() if count}
 
 
-def _taken(free: list[int], count: int) -> Given:
+def _kept(
+    cluster: Cluster, jobs: Iterable[Active], wanted: Mapping[int, int]
+) -> tuple[list[int], dict[int, Given]]:
+    """Free GPUs of each node, and the GPUs of jobs whose number is unchanged."""
+    free, had = [cluster.gpus] * cluster.nodes, {job.number: job.given for job in jobs}
+    kept = {n: had[n] for n, count in wanted.items() if count and size_of(had.get(n, ())) == count}
+    for given in kept.values():
+        _change(free, given, -1)
+    return free, kept
+
+
+def _taken(free: list[int], count: int, tight: bool = False) -> Given:
+    """From the freest nodes; ``tight``: from the node with fewest that are enough, if there is one."""
     shares: list[Share] = []
     while count:
-        node = max(range(len(free)), key=free.__getitem__)
+        enough = [node for node, gpus in enumerate(free) if gpus >= count] if tight else []
+        node = min(enough, key=free.__getitem__) if enough else max(range(len(free)), key=free.__getitem__)
         taken = min(free[node], count)
         free[node] -= taken
         count -= taken
@@ -195,19 +206,15 @@ def pack(cluster: Cluster, jobs: Iterable[Active], wanted: Mapping[int, int]) ->
     free GPUs that are enough, or all of the freest one, until they have all. Then each job on more nodes than
     it needs moves if it finds fewer.
     """
-    had = {job.number: job.given for job in jobs}
-    by_job = {n: had[n] for n, count in wanted.items() if count and size_of(had.get(n, ())) == count}
-    free = [cluster.gpus] * cluster.nodes
-    for given in by_job.values():
-        _change(free, given, -1)
+    free, by_job = _kept(cluster, jobs, wanted)
     for n in sorted(
         (n for n, count in wanted.items() if count and n not in by_job), key=lambda n: -wanted[n]
     ):
-        by_job[n] = _packed(free, wanted[n])
+        by_job[n] = _taken(free, wanted[n], tight=True)
     for n, given in by_job.items():
         if len(given) > -(-wanted[n] // cluster.gpus):
             _change(free, given, 1)
-            moved = _packed(free, wanted[n])
+            moved = _taken(free, wanted[n], tight=True)
             if len(moved) < len(given):
                 by_job[n] = moved
             else:
@@ -219,18 +226,6 @@ def pack(cluster: Cluster, jobs: Iterable[Active], wanted: Mapping[int, int]) ->
 def _change(free: list[int], given: Given, sign: int) -> None:
     for node, gpus in given:
         free[node] += sign * gpus
-
-
-def _packed(free: list[int], count: int) -> Given:
-    shares: list[Share] = []
-    while count:
-        enough = [node for node, gpus in enumerate(free) if gpus >= count]
-        node = min(enough, key=free.__getitem__) if enough else max(range(len(free)), key=free.__getitem__)
-        taken = min(free[node], count)
-        free[node] -= taken
-        count -= taken
-        shares.append(Share(node, taken))
-    return tuple(shares)
 
 
 def alone_s(cluster: Cluster, job: ElasticJob, epoch: int = 0) -> float:

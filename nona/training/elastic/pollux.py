@@ -12,7 +12,7 @@ from nona.allocation.problem import Floats, Ints
 from nona.options import Options, check_known, switch_of, whole
 from nona.registry import Look
 from nona.training.elastic.applications import Counts, Noise, Split, StepTime
-from nona.training.elastic.policy import Active, Agent, Answer, ElasticPolicy, Question, of_jobs
+from nona.training.elastic.policy import Active, Agent, Answer, ElasticPolicy, Planner, Question, of_jobs
 from nona.training.elastic.system import ElasticJob, ElasticSystem, Given, Share
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ DELAY_S = 30.0  # what the policy believes that a restart costs
 
 
 @dataclass
-class Pollux:
+class Pollux(Planner):
     """Searches from the front of the last tick's search."""
 
     system: ElasticSystem

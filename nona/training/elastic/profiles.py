@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple, TypeVar
@@ -12,7 +11,7 @@ import numpy as np
 
 from nona.errors import ScenarioError
 from nona.training.elastic.applications import Application, Batches, Counts, Measured, Times
-from nona.training.rows import Problems, column_places, table_rows
+from nona.training.rows import Line, TextTable
 
 MOST_ROWS = 200_000
 MOST_BATCH = 10**9
@@ -45,41 +44,21 @@ _OPTIONAL = {"applications": ("checked", "parameters"), "epochs": ("error",)}
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """One row: its cells by column, and where its problems go."""
+def _counts(line: Line) -> Counts:
+    text = line.cell("placement")
+    if not (text.isascii() and text.isdigit() and len(text) <= 64 and "0" not in text):
+        line.add(
+            f"placement={text[:40]!r} must be one digit from 1 to 9 for each node, its GPUs; correct it."
+        )
+        return (1,)
+    return tuple(int(digit) for digit in text)
 
-    number: int
-    cells: Mapping[str, str]
-    problems: Problems
 
-    def name(self, key: str) -> str:
-        return self.problems.name(self.number, key, self.cells[key])
-
-    def whole(self, key: str, most: int, least: int = 1) -> int:
-        return self.problems.whole(self.number, key, self.cells[key], least, most)
-
-    def optional(self, key: str, most: int) -> int | None:
-        return self.whole(key, most) if self.cells.get(key) else None
-
-    def value(self, key: str, most: float) -> float:
-        return self.problems.number(self.number, key, self.cells[key], 0.0, most)
-
-    def counts(self) -> Counts:
-        text = self.cells["placement"]
-        if not (text.isascii() and text.isdigit() and len(text) <= 64 and "0" not in text):
-            self.problems.add(
-                self.number,
-                f"placement={text[:40]!r} must be one digit from 1 to 9 for each node, its GPUs; correct it.",
-            )
-            return (1,)
-        return tuple(int(digit) for digit in text)
-
-    def times(self) -> tuple[float, float]:
-        step, sync = self.value("step_s", MOST_SECONDS), self.value("sync_s", MOST_SECONDS)
-        if not 0 < step > sync:
-            self.problems.add(self.number, f"step_s={step:g} must be above sync_s={sync:g}; correct it.")
-        return step, sync
+def _times(line: Line) -> tuple[float, float]:
+    step, sync = line.value("step_s", MOST_SECONDS), line.value("sync_s", MOST_SECONDS)
+    if not 0 < step > sync:
+        line.add(f"step_s={step:g} must be above sync_s={sync:g}; correct it.")
+    return step, sync
 
 
 class _Limits(NamedTuple):
@@ -120,22 +99,10 @@ def read_applications(tables: Tables, what: str) -> dict[str, Application]:
     }
 
 
-def _rows(data: bytes, table: str, what: str, read: Callable[[_Line], R]) -> list[R]:
-    named = f"{what}, {table}.csv"
-    rows = table_rows(data, named, MOST_ROWS)
-    _, header = next(rows, (0, []))
-    place = column_places(header, COLUMNS[table], _OPTIONAL.get(table, ()), named)
-    problems, parsed = Problems(named), []
-    for line, row in rows:
-        if len(row) != len(header):
-            problems.add(line, f"{len(row)} cells where the header has {len(header)}; correct it.")
-        else:
-            cells = {name: row[i].strip() for name, i in place.items()}
-            parsed.append(read(_Line(line, cells, problems)))
-        if problems.full:
-            break
-    problems.check()
-    return parsed
+def _rows(data: bytes, table: str, what: str, read: Callable[[Line], R]) -> list[R]:
+    return TextTable(data, f"{what}, {table}.csv", MOST_ROWS).read(
+        COLUMNS[table], _OPTIONAL.get(table, ()), read
+    )
 
 
 def _grouped(rows: Sequence[tuple[str, R]]) -> dict[str, list[R]]:
@@ -145,26 +112,26 @@ def _grouped(rows: Sequence[tuple[str, R]]) -> dict[str, list[R]]:
     return groups
 
 
-def _limits(line: _Line) -> tuple[str, _Limits]:
+def _limits(line: Line) -> tuple[str, _Limits]:
     batches = Batches(*(line.whole(key, MOST_BATCH) for key in COLUMNS["applications"][3:7]))
     if batches.least > batches.most or batches.least_local > batches.most_local:
-        line.problems.add(line.number, "the least batch sizes must not be above the most; correct them.")
-    fixed, most = line.optional("fixed_batch", MOST_BATCH), line.optional("most_gpus", MOST_GPUS)
-    parameters = line.optional("parameters", MOST_PARAMETERS)
+        line.add("the least batch sizes must not be above the most; correct them.")
+    most_of = {"fixed_batch": MOST_BATCH, "most_gpus": MOST_GPUS, "parameters": MOST_PARAMETERS}
+    fixed, most, parameters = (line.whole(k, n) if line.cell(k) else None for k, n in most_of.items())
     limits = _Limits(line.name("task"), line.whole("epochs", MOST_EPOCHS), batches, fixed, most, parameters)
     return line.name("application"), limits
 
 
-def _placed(line: _Line) -> tuple[str, tuple[Counts, int, float, float]]:
-    return line.name("application"), (line.counts(), line.whole("local_bsz", MOST_BATCH), *line.times())
+def _placed(line: Line) -> tuple[str, tuple[Counts, int, float, float]]:
+    return line.name("application"), (_counts(line), line.whole("local_bsz", MOST_BATCH), *_times(line))
 
 
-def _scaled(line: _Line) -> tuple[str, tuple[float, ...]]:
+def _scaled(line: Line) -> tuple[str, tuple[float, ...]]:
     at = (line.whole("num_nodes", MOST_GPUS), line.whole("num_replicas", MOST_GPUS))
-    return line.name("application"), (*at, line.whole("local_bsz", MOST_BATCH), *line.times())
+    return line.name("application"), (*at, line.whole("local_bsz", MOST_BATCH), *_times(line))
 
 
-def _epoch(line: _Line) -> tuple[str, tuple[int, tuple[float, ...]]]:
+def _epoch(line: Line) -> tuple[str, tuple[int, tuple[float, ...]]]:
     error = ("error",) if "error" in line.cells else ()
     figures = tuple(line.value(key, MOST_FIGURE) for key in (*COLUMNS["epochs"][2:], *error))
     return line.name("application"), (line.whole("batch_size", MOST_BATCH), figures)

@@ -9,26 +9,22 @@ import numpy as np
 from nona.options import Options, check_known
 from nona.registry import Look
 from nona.training.elastic.policy import (
-    Agent,
     Answer,
     ElasticPolicy,
-    FixedBatch,
+    Planner,
     Question,
     alone_s,
     first_fit,
     place,
 )
-from nona.training.elastic.system import ElasticJob, ElasticSystem
+from nona.training.elastic.system import ElasticSystem
 
 
 @dataclass(frozen=True)
-class Sjf:
+class Sjf(Planner):
     """Known remaining times on the GPUs asked for; longer jobs are preempted."""
 
     system: ElasticSystem
-
-    def agent(self, job: ElasticJob, number: int) -> Agent:
-        return FixedBatch(job)
 
     def plan(self, question: Question) -> Answer:
         """Place the jobs that fit, shortest first; equal ones by arrival."""

@@ -9,39 +9,31 @@ from nona.options import Options, check_known, number
 from nona.registry import Look
 from nona.training.counting.queues import AttainedQueues, GittinsRank, limits_of
 from nona.training.elastic.policy import (
-    Agent,
     Answer,
     ElasticPolicy,
-    FixedBatch,
+    Planner,
     Question,
     alone_s,
     first_fit,
     place,
 )
-from nona.training.elastic.system import ElasticJob, ElasticSystem
+from nona.training.elastic.system import ElasticSystem
 
 RANKS = ("none", "gittins")
 
 
-class Tiresias:
+class Tiresias(Planner):
     """At each tick jobs sink and rise; queue by queue, those run whose GPUs are left."""
 
     def __init__(self, system: ElasticSystem, queues: AttainedQueues) -> None:
         self._system, self._queues = system, queues
 
-    def agent(self, job: ElasticJob, number: int) -> Agent:
-        return FixedBatch(job)
-
     def plan(self, question: Question) -> Answer:
         """Place jobs by queue, and preempt those that do not fit."""
         jobs = {active.number: active for active in question.jobs}
-        self._queues.keep(jobs)
-        old = [n for n in jobs if n in self._queues]
-        for n, active in jobs.items():
-            if n not in self._queues:
-                self._queues.join(n, active.job.gpus, active.job.arrival_s)
-        running = {n for n in old if jobs[n].given}
-        self._queues.advance(old, self._system.tick_s, running)
+        present = {n: (active.job.gpus, active.job.arrival_s) for n, active in jobs.items()}
+        running = {n for n, active in jobs.items() if active.given}
+        self._queues.follow(present, self._system.tick_s, running)
         wanted = first_fit(self._system.cluster, (jobs[n] for n in self._queues.order()))
         attained = {n: self._queues.attained(n) for n in jobs}
         queue = {n: self._queues.queue_of(n) + 1.0 for n in jobs}

@@ -10,11 +10,11 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from nona.errors import ScenarioError, SimulationError
+from nona.errors import SimulationError
 from nona.training.elastic.applications import Application
 from nona.training.elastic.profiles import shipped_applications
 from nona.training.elastic.system import ElasticJob
-from nona.training.rows import Problems, column_places, table_rows
+from nona.training.rows import Line, TextTable
 
 COLUMNS = ("name", "arrival_s", "application", "gpus", "batch_size")
 MOST_JOBS = 10_000
@@ -55,40 +55,25 @@ def read_workload(data: bytes, what: str, applications: Mapping[str, Application
     ScenarioError
         With all that is wrong: line, value, rule, remedy.
     """
-    rows = table_rows(data, what, MOST_JOBS)
-    _, header = next(rows, (0, []))
-    place = column_places(header, COLUMNS, (), what)
-    problems, jobs = Problems(what), list[ElasticJob]()
-    for line, row in rows:
-        if len(row) != len(header):
-            problems.add(line, f"{len(row)} cells where the header has {len(header)}; correct it.")
-        elif job := _job(line, {key: row[i].strip() for key, i in place.items()}, applications, problems):
-            jobs.append(job)
-        if problems.full:
-            break
-    problems.check()
-    if not jobs:
-        raise ScenarioError([f"{what}: it has no jobs; give at least one row."])
+    table = TextTable(data, what, MOST_JOBS)
+    nothing = "it has no jobs; give at least one row."
+    jobs = table.read(COLUMNS, (), lambda line: _job(line, applications), nothing)
     return tuple(sorted(jobs, key=lambda job: job.arrival_s))
 
 
-def _job(
-    line: int, cells: Mapping[str, str], applications: Mapping[str, Application], problems: Problems
-) -> ElasticJob | None:
-    name = problems.name(line, "name", cells["name"])
-    arrival_s = problems.number(line, "arrival_s", cells["arrival_s"], 0.0, MOST_SECONDS)
-    gpus = problems.whole(line, "gpus", cells["gpus"], 1, MOST_GPUS)
-    if (application := applications.get(cells["application"])) is None:
+def _job(line: Line, applications: Mapping[str, Application]) -> ElasticJob | None:
+    name, arrival_s = line.name("name"), line.value("arrival_s", MOST_SECONDS)
+    gpus = line.whole("gpus", MOST_GPUS)
+    if (application := applications.get(line.cell("application"))) is None:
         names = ", ".join(applications)
-        problems.add(line, f"application={cells['application'][:40]!r} is not known; choose from {names}.")
+        line.add(f"application={line.cell('application')[:40]!r} is not known; choose from {names}.")
         return None
-    batches, largest = application.batches, application.batches.most
-    batch = problems.whole(line, "batch_size", cells["batch_size"], batches.least, largest)
-    if not problems.has(line) and gpus * batches.least_local > batch:
-        problems.add(
-            line,
+    batches = application.batches
+    batch = line.whole("batch_size", batches.most, batches.least)
+    if not line.wrong and gpus * batches.least_local > batch:
+        line.add(
             f"gpus={gpus} need a batch of at least {gpus * batches.least_local} samples, not {batch}; "
-            "ask for fewer GPUs.",
+            "ask for fewer GPUs."
         )
     return ElasticJob(name, arrival_s, application, gpus, batch)
 
