@@ -20,13 +20,7 @@ from nona.simulation.intervals import Interval, mean_interval
 
 
 def _check_failures(checkpoint_s: float, mtbf_s: float, restart_s: float = 0.0) -> None:
-    """C and r must be at least 0 and M above 0.
-
-    Raises
-    ------
-    SimulationError
-        Otherwise.
-    """
+    """C and r must be at least 0 and M above 0."""
     if not (math.isfinite(mtbf_s) and mtbf_s > 0):
         raise SimulationError(f"Failures: mtbf={mtbf_s!r} s must be above 0; raise it.")
     for key, value in (("checkpoint", checkpoint_s), ("restart", restart_s)):

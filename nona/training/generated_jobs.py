@@ -50,11 +50,6 @@ def generate(
     numbers of GPUs of a cluster: jobs take at most as many as it has of a type, and models that it cannot run
     are drawn again.
 
-    Raises
-    ------
-    SimulationError
-        When no model of the table runs on a single GPU of the cluster.
-
     Examples
     --------
     >>> from nona.training.throughput_table import shipped_throughputs

@@ -26,13 +26,7 @@ DONE = 1e-9  # of a job's steps
 
 
 def ideal_jcts_s(system: TrainingSystem, policy: Policy, options: Options, replication: int = 0) -> Floats:
-    """(M,) JCT of each job; NaN for one that is not complete when the last measured one is.
-
-    Raises
-    ------
-    SimulationError
-        When the policy leaves all jobs without time, and nothing else can happen.
-    """
+    """(M,) JCT of each job; NaN for one that is not complete when the last measured one is."""
     fluid = _Fluid(system, policy, options, replication)
     fluid.finish()
     return fluid.state.completion_s - fluid.state.arrival_s

@@ -42,11 +42,6 @@ class TraceJob:
 def read_trace(data: bytes, filename: str) -> tuple[TraceJob, ...]:
     """The jobs of a trace.
 
-    Raises
-    ------
-    ScenarioError
-        With all that is wrong: line, value, rule, remedy.
-
     Examples
     --------
     >>> read_trace(b"A3C\\tpython3 main.py\\trl\\t-n\\t0\\t500\\t1\\t1\\t-1.000000\\t60\\n", "a.trace")
@@ -138,11 +133,6 @@ def reference_rate(table: Throughputs, model: str, workers: int) -> float:
 def trace_jobs(jobs: Iterable[TraceJob], table: Throughputs, filename: str = "") -> tuple[Job, ...]:
     """Jobs with deadlines in seconds: SLO × steps / rate on a V100 (:func:`reference_rate`).
 
-    Raises
-    ------
-    ScenarioError
-        When the table has no rate for a job that has an SLO.
-
     Examples
     --------
     >>> from nona.training.throughput_table import shipped_throughputs
@@ -190,11 +180,6 @@ def read_job_table(data: bytes, filename: str) -> tuple[Job, ...]:
     ``slo``, ``arrival`` and ``latency_slo`` are times (``90 min``, ``2 h``, or seconds), ``checkpoint`` a
     size, ``rate`` queries per second. An empty cell is the default; a job without a name has its number,
     from 0. Jobs are in order of arrival, those of one instant as in the file.
-
-    Raises
-    ------
-    ScenarioError
-        With all that is wrong: line, value, rule, remedy.
 
     Examples
     --------

@@ -155,13 +155,7 @@ class PairEstimates:
     measured: set[frozenset[str]] = field(default_factory=set)
 
     def match(self, model: str) -> int:
-        """The number of the reference model that stands for ``model``.
-
-        Raises
-        ------
-        SimulationError
-            Where the table does not have the model on one GPU.
-        """
+        """The number of the reference model that stands for ``model``."""
         if model not in self.matches:
             if model not in self.reference.models:
                 raise SimulationError(

@@ -39,11 +39,6 @@ def with_regions(system: TrainingSystem) -> TrainingSystem:
     """The system with GPUs named by type and region, their rates and prices those of the type.
 
     Without ``regions`` it is returned as it is.
-
-    Raises
-    ------
-    SimulationError
-        For a server group that does not exist or is in no region, or a job in an unknown region.
     """
     spec = system.regions
     if spec is None:

@@ -94,13 +94,7 @@ def _range(least: float, most: float) -> str:
 
 
 def file_text(data: bytes, what: str) -> str:
-    """The text of a file.
-
-    Raises
-    ------
-    ScenarioError
-        When it is too large or not UTF-8.
-    """
+    """The text of a file."""
     _file(data, what).check_size()
     try:
         return data.decode("utf-8-sig")
@@ -142,14 +136,7 @@ class Line:
 
 
 class TextTable:
-    """A table in CSV with a ``header``: neither blank rows nor comments (``#``), at most ``most`` rows.
-
-    Raises
-    ------
-    ScenarioError
-        For what is not text or not CSV, too many rows, and a header that lacks a required column or has one
-        that is neither required nor optional.
-    """
+    """A table in CSV with a ``header``: neither blank rows nor comments (``#``), at most ``most`` rows."""
 
     def __init__(self, data: bytes, what: str, most: int) -> None:
         rows = _file(data, what, most + 1).rows()
@@ -190,11 +177,6 @@ def column_places(
     header: Sequence[str], required: Sequence[str], optional: Sequence[str], what: str
 ) -> Mapping[str, int]:
     """Column → place, for a header that has the required columns, and others only if they are optional.
-
-    Raises
-    ------
-    ScenarioError
-        With every missing, unknown and repeated column.
 
     >>> dict(column_places(["b", "a"], ["a"], ["b"], "Table"))
     {'b': 0, 'a': 1}

@@ -174,11 +174,6 @@ class TrainingSystem:
     long a job keeps its GPUs, ``reallocation_s`` the least time between two answers of a policy. The
     switches ``estimator`` to ``regions`` are off where they are ``None``; ``notes`` say what was assumed,
     ``modelled`` names types of GPU whose rates are carried over from another type.
-
-    Raises
-    ------
-    SimulationError
-        For no job, jobs out of order, or two of one name.
     """
 
     cluster: TrainingCluster

@@ -170,11 +170,6 @@ class CountedRequest:
 def simulate_counted_jobs(request: CountedRequest) -> CountedReport:
     """Run every schedule on the same jobs.
 
-    Raises
-    ------
-    ScenarioError, SimulationError
-        For a workload that does not ship or cannot be read, and jobs that cannot run.
-
     Examples
     --------
     >>> report = simulate_counted_jobs(CountedRequest(schedules=("fifo",)))

@@ -106,13 +106,7 @@ class ElasticResult:
 
 
 def elastic_system(request: ElasticRequest) -> ElasticSystem:
-    """The cluster with its jobs.
-
-    Raises
-    ------
-    ScenarioError, SimulationError
-        For a workload that does not ship or cannot be read, and jobs that cannot run.
-    """
+    """The cluster with its jobs."""
     return ElasticSystem(
         cluster=Cluster(request.nodes, request.gpus),
         jobs=_jobs(request),
@@ -232,13 +226,7 @@ _NO_SOURCES = Sources()
 
 
 def _elastic_part(scenario: Scenario) -> ElasticSpec:
-    """The elastic jobs of a scenario.
-
-    Raises
-    ------
-    ScenarioError
-        When it has none.
-    """
+    """The elastic jobs of a scenario."""
     if scenario.training is None or scenario.training.elastic is None:
         raise ScenarioError(
             ["training.elastic: is missing; add for example the key 'training: {elastic: {workload: 1}}'."]

@@ -32,13 +32,7 @@ from nona.units import format_number, format_time
 
 
 def _training_cluster(scenario: Scenario, spec: TrainingSpec) -> TrainingCluster:
-    """A node for every server, with its GPUs, its region and the prices of its types.
-
-    Raises
-    ------
-    ScenarioError
-        For GPUs that are sliced or shared, and regions that name server groups which are not there.
-    """
+    """A node for every server, with its GPUs, its region and the prices of its types."""
     servers = scenario.cluster.servers
     problems = [line for i, group in enumerate(servers) for line in _divided(i, group)]
     region = {}
@@ -241,13 +235,7 @@ def prepare_training(
 
 
 def training_part(scenario: Scenario) -> TrainingSpec:
-    """The training part of a scenario, whose jobs keep the GPUs that they ask for.
-
-    Raises
-    ------
-    ScenarioError
-        When it has none, or its jobs are elastic.
-    """
+    """The training part of a scenario, whose jobs keep the GPUs that they ask for."""
     if scenario.training is None:
         raise ScenarioError(
             ["training: is missing; add for example the key 'training: {generate: {jobs: 60}}'."]
@@ -305,11 +293,6 @@ def job_trace(scenario: Scenario, sources: Sources = _NO_SOURCES) -> str:
 
     What a line cannot say is left out: names, teams, regions, checkpoint sizes, notebooks, inference, jobs
     with rates of their own, and jobs with a deadline that no rate of the table measures.
-
-    Raises
-    ------
-    NonaError
-        When the scenario has no training part, or its files cannot be read.
 
     Examples
     --------

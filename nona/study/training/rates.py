@@ -56,11 +56,6 @@ def given_jobs(
     """The jobs in order of arrival. Another ``replication`` draws others; jobs that are given stay the same.
 
     ``gpus`` of each type bound what is drawn.
-
-    Raises
-    ------
-    NonaError
-        When the trace cannot be read: all that is wrong with it.
     """
     if spec.trace is not None:
         name = PurePath(spec.trace).name
@@ -126,13 +121,7 @@ class ModelledRates:
     _graphs: dict[str, ModelGraph] = field(default_factory=dict)
 
     def rate(self, gpu: str, name: str, workers: int, spread: bool = False) -> float:
-        """Steps/s of ``workers`` GPUs; 0 where a step does not fit the memory of a GPU.
-
-        Raises
-        ------
-        NonaError
-            When there is no such model, or its batch is too large.
-        """
+        """Steps/s of ``workers`` GPUs; 0 where a step does not fit the memory of a GPU."""
         device = self.devices[gpu]
         step = self._step(device, name)
         if step.memory_bytes > device.memory_bytes:
@@ -198,13 +187,7 @@ SIZES = (1, 2, 4, 8)
 
 
 def base_table(spec: TrainingSpec, sources: Sources, modelled: ModelledRates) -> Throughputs:
-    """The table that the scenario names; where rates are modelled, that of the models to draw from.
-
-    Raises
-    ------
-    NonaError
-        When the file cannot be read: all that is wrong with it.
-    """
+    """The table that the scenario names; where rates are modelled, that of the models to draw from."""
     if spec.throughputs == GAVEL:
         return shipped_throughputs()
     if spec.throughputs != MODELLED:

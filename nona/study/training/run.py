@@ -175,11 +175,6 @@ def one_more_gpu(
 
     All runs have the same jobs and random numbers. ``on_progress`` gets the share that is done and the
     type of GPU, and may raise :class:`~nona.simulation.run.Cancelled`.
-
-    Raises
-    ------
-    SimulationError
-        When the scenario has no training part.
     """
     if scenario.training is None:
         raise SimulationError("Scenario: it has no key 'training'; add one.")
@@ -278,13 +273,7 @@ def compare_switches(
     workers: int = 1,
     on_setting: Callable[[str, float], None] | None = None,
 ) -> SwitchesReport:
-    """Simulate every setting with the same jobs and random numbers.
-
-    Raises
-    ------
-    NonaError
-        When no switch is on, or the scenario cannot be run.
-    """
+    """Simulate every setting with the same jobs and random numbers."""
     begin, settings = time.perf_counter(), list(_settings_of(training_part(scenario)))
     if len(settings) == 1:
         raise ScenarioError(
@@ -339,13 +328,7 @@ def checkpoint_report(
     failures: int = FAILURES,
     replications: int = REPLICATIONS,
 ) -> CheckpointReport:
-    """Compare intervals over the same failures, for every number of nodes that jobs need.
-
-    Raises
-    ------
-    NonaError
-        When the scenario has no failures, checkpoints are free, or it cannot be prepared.
-    """
+    """Compare intervals over the same failures, for every number of nodes that jobs need."""
     spec = training_part(scenario).failures
     if spec is None or spec.checkpoint == 0:
         raise ScenarioError(

@@ -48,11 +48,6 @@ def read_counted_jobs(data: bytes, what: str) -> tuple[CountedJob, ...]:
     """Jobs from CSV with the columns ``name, arrival_s, gpus, duration_s``, by arrival; whole seconds.
 
     Jobs of one time stay in the order of the file.
-
-    Raises
-    ------
-    ScenarioError
-        With all that is wrong: line, value, rule, remedy.
     """
     names = set[str]()
 

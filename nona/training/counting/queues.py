@@ -51,13 +51,7 @@ class GittinsRank:
 
     @classmethod
     def of(cls, sizes: Iterable[float], step: float) -> GittinsRank:
-        """For sizes in any order.
-
-        Raises
-        ------
-        SimulationError
-            For no size, or a step that is not above 0.
-        """
+        """For sizes in any order."""
         order = tuple(sorted(sizes))
         if not order or step <= 0:
             raise SimulationError(f"Gittins rank: {len(order)} sizes and step {step:g} must both be above 0.")
@@ -236,11 +230,6 @@ def limits_of(owner: str, text: object) -> tuple[float, ...]:
 
     >>> limits_of("Policy 'x'", "3250, 7200")
     (3250.0, 7200.0)
-
-    Raises
-    ------
-    SimulationError
-        For something else, and for more than 15 of them.
     """
     try:
         limits = tuple(float(part) for part in str(text).split(","))

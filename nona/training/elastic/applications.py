@@ -127,13 +127,7 @@ class Times:
     _known: dict[tuple[Counts, int], StepTime] = field(default_factory=dict, repr=False)
 
     def at(self, counts: Counts, local: int) -> StepTime:
-        """The time of a step on a placement.
-
-        Raises
-        ------
-        SimulationError
-            Outside of what was measured.
-        """
+        """The time of a step on a placement."""
         key = (_canonical(counts), local)
         if (step_time := self._known.get(key)) is None:
             step_time = self._known[key] = self._interpolated(*key)

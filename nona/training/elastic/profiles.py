@@ -81,11 +81,6 @@ def read_applications(tables: Tables, what: str) -> dict[str, Application]:
         each batch size, in order; their ``error`` on a validation set may be left out.
     what
         Names the profiles in errors.
-
-    Raises
-    ------
-    ScenarioError
-        With what is wrong in a file: line, value, rule, remedy; or an application without times or epochs.
     """
     limits = dict(_rows(tables.applications, "applications", what, _limits))
     placed = _grouped(_rows(tables.placements, "placements", what, _placed))

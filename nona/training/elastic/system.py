@@ -65,11 +65,6 @@ class Link:
 
     >>> Link(Network(1e9), background=0.5).all_reduce_s(1e9, 2, 0.0, 0.0)
     1.00104
-
-    Raises
-    ------
-    SimulationError
-        For a background that is not in [0, 1), or sizes that are not above 0.
     """
 
     network: Network = field(default_factory=lambda: Network(1.25e9))
@@ -200,11 +195,6 @@ class ElasticSystem:
         What all-reduce between nodes crosses; ``None``: as fast as when it was measured.
     seed
         Of policies that draw random numbers.
-
-    Raises
-    ------
-    SimulationError
-        For no job, jobs out of order, two of one name, a job that can never run, or a figure out of range.
     """
 
     cluster: Cluster

@@ -30,11 +30,6 @@ def shipped_workload(number: int) -> tuple[ElasticJob, ...]:
 
     >>> shipped_workload(1)[0].name, len(shipped_workload(1))
     ('cifar10-0', 160)
-
-    Raises
-    ------
-    SimulationError
-        For another number.
     """
     if number not in SHIPPED:
         choices = ", ".join(map(str, SHIPPED))
@@ -49,11 +44,6 @@ def read_workload(data: bytes, what: str, applications: Mapping[str, Application
     """Jobs from CSV with the columns ``name, arrival_s, application, gpus, batch_size``, by arrival.
 
     Jobs of one time stay in the order of the file.
-
-    Raises
-    ------
-    ScenarioError
-        With all that is wrong: line, value, rule, remedy.
     """
     table = TextTable(data, what, MOST_JOBS)
     nothing = "it has no jobs; give at least one row."
@@ -86,11 +76,6 @@ def at_load(number: int, load: float) -> tuple[ElasticJob, ...]:
 
     >>> [len(at_load(1, load)) for load in (0.5, 1, 1.5, 2)]
     [80, 160, 240, 320]
-
-    Raises
-    ------
-    SimulationError
-        For a load that is not above 0, above 4, or so low that no job is left.
     """
     if not 0 < load <= len(SHIPPED):
         raise SimulationError(f"Load {load:g} must be above 0 and at most {len(SHIPPED)}; 1 is as measured.")
