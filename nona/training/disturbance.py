@@ -63,18 +63,11 @@ class Saving:
 class Progress:
     """Seconds of a job's time since it began, by use, and those that are not saved yet.
 
-    Attributes
-    ----------
-    saved_s, unsaved_s
-        Work that no failure undoes; work since the last complete checkpoint.
-    lost_s
-        Work that failures undid.
-    checkpoints_s, restarts_s
-        Time spent on saving and on restarts, also incomplete ones.
-    saving_s, starting_s
-        Left of the checkpoint, and of the restart, that the job is in; 0: in none.
-    failures
-        How many struck it.
+    ``saved_s``, ``unsaved_s``: work that no failure undoes; work since the last complete checkpoint.
+    ``lost_s``: work that failures undid.
+    ``checkpoints_s``, ``restarts_s``: time spent on saving and on restarts, also incomplete ones.
+    ``saving_s``, ``starting_s``: left of the checkpoint, and of the restart, that the job is in; 0: in none.
+    ``failures``: how many struck it.
     """
 
     saved_s: float = 0.0

@@ -50,8 +50,6 @@ def generate(
     numbers of GPUs of a cluster: jobs take at most as many as it has of a type, and models that it cannot run
     are drawn again.
 
-    Examples
-    --------
     >>> from nona.training.throughput_table import shipped_throughputs
     >>> [job.model for job in generate(GenerateSpec(jobs=2), shipped_throughputs(), seed=0)]
     ['ResNet-18 (batch size 64)', 'Transformer (batch size 16)']

@@ -42,8 +42,6 @@ class TraceJob:
 def read_trace(data: bytes, filename: str) -> tuple[TraceJob, ...]:
     """The jobs of a trace.
 
-    Examples
-    --------
     >>> read_trace(b"A3C\\tpython3 main.py\\trl\\t-n\\t0\\t500\\t1\\t1\\t-1.000000\\t60\\n", "a.trace")
     (TraceJob(model='A3C', steps=500.0, workers=1, weight=1.0, slo_factor=None, arrival_s=60.0),)
     """
@@ -133,8 +131,6 @@ def reference_rate(table: Throughputs, model: str, workers: int) -> float:
 def trace_jobs(jobs: Iterable[TraceJob], table: Throughputs, filename: str = "") -> tuple[Job, ...]:
     """Jobs with deadlines in seconds: SLO × steps / rate on a V100 (:func:`reference_rate`).
 
-    Examples
-    --------
     >>> from nona.training.throughput_table import shipped_throughputs
     >>> (job,) = trace_jobs([TraceJob("A3C", 7175.767, slo_factor=2)], shipped_throughputs())
     >>> job.name, round(job.slo_s)
@@ -181,8 +177,6 @@ def read_job_table(data: bytes, filename: str) -> tuple[Job, ...]:
     size, ``rate`` queries per second. An empty cell is the default; a job without a name has its number,
     from 0. Jobs are in order of arrival, those of one instant as in the file.
 
-    Examples
-    --------
     >>> read_job_table(b"name,model,steps,slo\\na,A3C,500,2 h\\nb,A3C,10,\\n", "jobs.csv")[0].slo_s
     7200.0
     """

@@ -129,15 +129,10 @@ def worth(
     and T_i = thr'_i / Σ_j x'_ij the rate while it runs. Jobs that had no time lose nothing: they have no
     GPUs to move from.
 
-    Parameters
-    ----------
-    old, new
-        (m, J) shares of a job's time x by type, and (m,) thr in steps/s; zeros for jobs without time.
-    normal, cost_s
-        (m,) n_i, steps/s that count as 1 (an equal share); (m,) c_i, seconds of a move.
+    ``old``, ``new``: (m, J) shares of a job's time x by type, and (m,) thr in steps/s; zeros for jobs without
+    time.
+    ``normal``, ``cost_s``: (m,) n_i, steps/s that count as 1 (an equal share); (m,) c_i, seconds of a move.
 
-    Examples
-    --------
     >>> before, after = (np.array([[1.0, 0.0]]), np.array([4.0])), (np.array([[0.0, 1.0]]), np.array([5.0]))
     >>> w = worth(before, after, np.array([1.0]), np.array([60.0]), 360.0)
     >>> w.gained, w.lost, w.take

@@ -65,15 +65,10 @@ def run_policies(
 ) -> dict[str, tuple[TrainingRun, ...]]:
     """Simulate every policy, each with its options, on every system: that of replication 0, 1, …
 
-    Parameters
-    ----------
-    ideal
-        Whether the fluid bound is computed beside each run.
-    workers
-        Processes; 1 runs all in this one.
-    on_progress
-        Called in this process as runs report, each with its own fraction.
-        :class:`~nona.simulation.run.Cancelled` raised there stops them all, and comes out.
+    ``ideal``: whether the fluid bound is computed beside each run.
+    ``workers``: Processes; 1 runs all in this one.
+    ``on_progress``: called in this process as runs report, each with its own fraction.
+    :class:`~nona.simulation.run.Cancelled` raised there stops them all, and comes out.
 
     Raises
     ------

@@ -182,14 +182,9 @@ def simulate_training(
 ) -> TrainingRecords:
     """Run a policy until all jobs are complete, or none can run any more.
 
-    Parameters
-    ----------
-    options
-        Of the policy, over its defaults.
-    on_progress
-        Called now and then; may raise to stop the run.
-    hooks
-        What intervenes.
+    ``options``: of the policy, over its defaults.
+    ``on_progress``: called now and then; may raise to stop the run.
+    ``hooks``: what intervenes.
 
     Raises
     ------

@@ -112,33 +112,19 @@ JobKind = Literal["training", "interactive", "inference"]
 class Job:
     """One job, as it arrives.
 
-    Attributes
-    ----------
-    name
-        Unique in its workload.
-    model
-        What it trains, as the table of throughputs names it: ``ResNet-50 (batch size 64)``.
-    steps
-        Steps in all; for an interactive job seconds of use, for an inference job seconds of service.
-    workers
-        GPUs that it takes at a time (the scale factor); for an inference job its replicas.
-    weight, entity
-        Its weight within its entity, and the entity's name ("": none).
-    slo_s
-        Seconds after its admission by which it should be complete; ``None``: no deadline.
-    arrival_s
-        When it arrives.
-    kind
-        ``interactive`` jobs hold their GPUs from their first use to their end; ``inference`` jobs hold one
-        GPU on each of ``workers`` different servers.
-    rate
-        Queries per second of an inference job.
-    latency_slo_s
-        Latency that an inference job's queries have to keep; ``None``: none.
-    checkpoint_bytes
-        Size of what is saved and moved; 0: moves are free.
-    region
-        Where its data are ("": anywhere).
+    ``name``: unique in its workload.
+    ``model``: what it trains, as the table of throughputs names it: ``ResNet-50 (batch size 64)``.
+    ``steps``: steps in all; for an interactive job seconds of use, for an inference job seconds of service.
+    ``workers``: GPUs that it takes at a time (the scale factor); for an inference job its replicas.
+    ``weight``, ``entity``: its weight within its entity, and the entity's name ("": none).
+    ``slo_s``: seconds after its admission by which it should be complete; ``None``: no deadline.
+    ``arrival_s``: when it arrives.
+    ``kind``: ``interactive`` jobs hold their GPUs from their first use to their end; ``inference`` jobs hold
+    one GPU on each of ``workers`` different servers.
+    ``rate``: queries per second of an inference job.
+    ``latency_slo_s``: latency that an inference job's queries have to keep; ``None``: none.
+    ``checkpoint_bytes``: size of what is saved and moved; 0: moves are free.
+    ``region``: where its data are ("": anywhere).
     """
 
     name: str

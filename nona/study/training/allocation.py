@@ -170,8 +170,6 @@ class CountedRequest:
 def simulate_counted_jobs(request: CountedRequest) -> CountedReport:
     """Run every schedule on the same jobs.
 
-    Examples
-    --------
     >>> report = simulate_counted_jobs(CountedRequest(schedules=("fifo",)))
     >>> report.schedules["fifo"].makespan_s, report.schedules["fifo"].published_makespan_s
     (5747.0, 5747.0)

@@ -146,12 +146,8 @@ def simulate_elastic_jobs(
 ) -> ElasticResult:
     """Run every policy; those that draw random numbers in several replications.
 
-    Parameters
-    ----------
-    workers
-        Processes; results do not depend on it.
-    on_progress
-        Hears each run; ``piece`` is the policy's place; may raise to stop all.
+    ``workers``: Processes; results do not depend on it.
+    ``on_progress``: hears each run; ``piece`` is the policy's place; may raise to stop all.
     """
     begin = time.perf_counter()
     names = _distinct(request.policies)
@@ -243,8 +239,6 @@ def elastic_request(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Elast
         When there are no elastic jobs, servers differ or their GPUs are divided, a policy is not known, or
         a file is missing or cannot be read.
 
-    Examples
-    --------
     >>> from nona.scenario.file import parse_scenario
     >>> servers = "cluster: {servers: [{count: 16, gpu: t4, gpus: 4}]}"
     >>> request = elastic_request(parse_scenario(f"{{{servers}, training: {{elastic: {{workload: 3}}}}}}"))

@@ -183,8 +183,6 @@ def prepare_training(
     NonaError
         When the scenario has no training part, a file cannot be read, or jobs can run nowhere.
 
-    Examples
-    --------
     >>> from nona.scenario.file import parse_scenario
     >>> jobs = "[{name: a, model: A3C, steps: 100}]"
     >>> text = f"{{cluster: {{servers: [{{gpu: v100, gpus: 4}}]}}, training: {{jobs: {jobs}}}}}"
@@ -294,8 +292,6 @@ def job_trace(scenario: Scenario, sources: Sources = _NO_SOURCES) -> str:
     What a line cannot say is left out: names, teams, regions, checkpoint sizes, notebooks, inference, jobs
     with rates of their own, and jobs with a deadline that no rate of the table measures.
 
-    Examples
-    --------
     >>> from nona.scenario.file import parse_scenario
     >>> jobs = "[{name: a, model: A3C, steps: 100, arrival: 5 s}]"
     >>> job_trace(parse_scenario(f"{{cluster: {{servers: [{{gpu: v100}}]}}, training: {{jobs: {jobs}}}}}"))

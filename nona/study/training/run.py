@@ -76,20 +76,13 @@ def simulate_training_scenario(
 ) -> TrainingResult:
     """Run every policy in every replication; all policies see the same jobs and random numbers.
 
-    Parameters
-    ----------
-    policies
-        Names, in place of the scenario's; options are those of the scenario's entry of that name.
-    replications
-        In place of ``simulation.replications``.
-    workers
-        Processes; results do not depend on it.
-    ideal
-        Whether the fluid bound is computed too.
-    trace_rounds
-        Rounds of the first replication whose priorities are kept.
-    on_progress
-        Hears each run's own share that is done; may raise :class:`~nona.simulation.run.Cancelled`.
+    ``policies``: Names, in place of the scenario's; options are those of the scenario's entry of that name.
+    ``replications``: in place of ``simulation.replications``.
+    ``workers``: Processes; results do not depend on it.
+    ``ideal``: whether the fluid bound is computed too.
+    ``trace_rounds``: rounds of the first replication whose priorities are kept.
+    ``on_progress``: hears each run's own share that is done; may raise
+    :class:`~nona.simulation.run.Cancelled`.
 
     Raises
     ------

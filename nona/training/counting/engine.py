@@ -220,8 +220,6 @@ def simulate_counted(
     SimulationError
         For no jobs, a job with more GPUs than there are, an unknown option, or a run that does not end.
 
-    Examples
-    --------
     >>> from nona.training.counting.jobs import tiresias_jobs
     >>> from nona.training.counting.engine import SCHEDULES
     >>> run = simulate_counted(tiresias_jobs(), 8, SCHEDULES["fifo"])

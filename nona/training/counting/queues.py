@@ -28,12 +28,8 @@ class GittinsRank:
     with the brackets rounded to 5 decimals and h to 4. The rank of attained service a is h(D_i − 1), and 0 if
     no size is above a.
 
-    Parameters
-    ----------
-    sizes
-        GPU-seconds of the jobs, ascending.
-    step
-        Δ in GPU-seconds.
+    ``sizes``: GPU-seconds of the jobs, ascending.
+    ``step``: Δ in GPU-seconds.
 
     Examples
     --------
@@ -109,18 +105,11 @@ class AttainedQueues:
     New jobs join the tail of queue 0. A job that attained the limit of its queue moves to the tail of the
     next. Jobs in the last queue stay there.
 
-    Parameters
-    ----------
-    limits_gpu_s
-        Ascending, K − 1 of them.
-    starvation
-        κ. A job outside queue 0 that executed e seconds and waited ⌊κ·e⌋ rises to the tail of queue 0, where
-        both start from 0; 0: never.
-    ranks
-        Order inside queues, highest first, then by arrival; without: as they joined.
+    ``limits_gpu_s``: Ascending, K − 1 of them.
+    ``starvation``: κ. A job outside queue 0 that executed e seconds and waited ⌊κ·e⌋ rises to the tail of
+    queue 0, where both start from 0; 0: never.
+    ``ranks``: order inside queues, highest first, then by arrival; without: as they joined.
 
-    Examples
-    --------
     >>> queues = AttainedQueues((100.0,))
     >>> queues.join(0, 2, 0.0); queues.join(1, 1, 5.0)
     >>> queues.advance([0, 1], 50.0, {0, 1})

@@ -54,13 +54,8 @@ class Batches:
         l = ⌈B/r⌉; a = ⌈l/b_max⌉ − 1, at least 1 on a single GPU if B > B₀ (gradient noise is estimated from
         two parts of a batch); m = min(⌈l/(a+1)⌉, ⌊B_max/(r(a+1))⌋).
 
-        Parameters
-        ----------
-        always_extra
-            a ≥ 1 on a single GPU whatever B is.
+        ``always_extra``: a ≥ 1 on a single GPU whatever B is.
 
-        Examples
-        --------
         >>> Batches(128, 4096, 32, 1024).split(2048, 6)
         Split(local=342, extra=0)
         >>> Batches(128, 4096, 32, 1024).split(256, 1)
@@ -113,12 +108,8 @@ class Times:
     linearly in (nodes, GPUs, samples on a GPU) over the Delaunay triangulation of all measurements, whose
     placements are averaged by these three.
 
-    Parameters
-    ----------
-    placements
-        What was measured placement by placement.
-    scalability
-        (n, 5) nodes, GPUs, samples on a GPU, step and sync in seconds: measured on many nodes.
+    ``placements``: what was measured placement by placement.
+    ``scalability``: (n, 5) nodes, GPUs, samples on a GPU, step and sync in seconds: measured on many nodes.
     """
 
     application: str
@@ -192,22 +183,14 @@ class Noise(NamedTuple):
 class Application:
     """A profiled training task.
 
-    Attributes
-    ----------
-    epochs
-        E; a job is complete after them.
-    sizes
-        (k,) batch sizes at which epochs were measured, ascending.
-    progress, iterations
-        (k, E) at the end of each epoch: progress, in iterations at the smallest batch size; iterations.
-    square, variance
-        (k, E) of the gradient: squared norm and variance.
-    fixed_batch, most_gpus
-        Batch size that is never changed, and the most GPUs; ``None``: free.
-    error
-        (k, E) on a validation set at the end of each epoch; ``None``: not measured.
-    parameters
-        Of the network, whose gradients nodes exchange; ``None``: unknown.
+    ``epochs``: E; a job is complete after them.
+    ``sizes``: (k,) batch sizes at which epochs were measured, ascending.
+    ``progress``, ``iterations``: (k, E) at the end of each epoch: progress, in iterations at the smallest
+    batch size; iterations.
+    ``square``, ``variance``: (k, E) of the gradient: squared norm and variance.
+    ``fixed_batch``, ``most_gpus``: batch size that is never changed, and the most GPUs; ``None``: free.
+    ``error``: (k, E) on a validation set at the end of each epoch; ``None``: not measured.
+    ``parameters``: of the network, whose gradients nodes exchange; ``None``: unknown.
     """
 
     name: str

@@ -183,14 +183,9 @@ def simulate_elastic(
     clock moves on, and the policy sees the jobs that came and are not complete. Jobs on several nodes lose
     ``system.interference`` of their speed while they share a node with another such job.
 
-    Parameters
-    ----------
-    options
-        Of the policy, over its defaults.
-    replication
-        Which random numbers a policy draws.
-    on_progress
-        Called now and then; may raise to stop the run.
+    ``options``: of the policy, over its defaults.
+    ``replication``: which random numbers a policy draws.
+    ``on_progress``: called now and then; may raise to stop the run.
 
     Raises
     ------

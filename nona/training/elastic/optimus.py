@@ -54,8 +54,6 @@ def fit_curve(errors: Sequence[float]) -> Curve | None:
     For each of a grid of β2, β0 and β1 are found by non-negative least squares on 1/(l − β2), in which they
     are linear.
 
-    Examples
-    --------
     >>> curve = fit_curve([1 / (0.5 * k + 1) for k in range(1, 9)])
     >>> round(curve.beta0, 6), round(curve.beta1, 6), curve.beta2
     (0.5, 1.0, 0.0)
@@ -80,15 +78,9 @@ def remaining_epochs(errors: Sequence[float], declared: int, threshold: float) -
     −l'(k) = β0/(β0·k + β1)² falls below δ at k = (√(β0/δ) − β1)/β0. Before three epochs, and where the curve
     does not fall, it is what was declared, less the epochs done; never more than twice as many as declared.
 
-    Parameters
-    ----------
-    errors
-        After each epoch so far.
-    declared
-        Epochs that the user asks for.
+    ``errors``: after each epoch so far.
+    ``declared``: epochs that the user asks for.
 
-    Examples
-    --------
     >>> remaining_epochs([0.9, 0.8], 10, 0.01)
     8.0
     >>> round(remaining_epochs([1 / k for k in range(1, 11)], 40, 0.001), 1)
@@ -116,15 +108,9 @@ def _row(batch: int, at: Shape) -> tuple[float, ...]:
 def fit_step(batch: int, measured_s: Mapping[Shape, float]) -> Floats:
     """(5,) θ ≥ 0 of 1/f(p, w) = θ0·B/w + θ1 + θ2·w/p + θ3·w + θ4·p, by non-negative least squares.
 
-    Parameters
-    ----------
-    batch
-        B, samples of a step on all GPUs.
-    measured_s
-        Seconds of a step by nodes and GPUs.
+    ``batch``: B, samples of a step on all GPUs.
+    ``measured_s``: seconds of a step by nodes and GPUs.
 
-    Examples
-    --------
     >>> fit_step(100, {Shape(1, w): 0.02 * 100 / w + 0.5 for w in (1, 2, 4)}).round(6).tolist()[:2]
     [0.02, 0.5]
 

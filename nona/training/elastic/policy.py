@@ -148,10 +148,7 @@ def compact(cluster: Cluster, gpus: int) -> Counts:
 def first_fit(cluster: Cluster, jobs: Iterable[Active], *, blocking: bool = False) -> dict[int, int]:
     """The GPUs that jobs ask for, in order, as long as they are free; others get none.
 
-    Parameters
-    ----------
-    blocking
-        Whether nobody comes after the first one that does not fit.
+    ``blocking``: whether nobody comes after the first one that does not fit.
     """
     free, wanted = cluster.size, dict[int, int]()
     for active in jobs:

@@ -169,14 +169,9 @@ def best_batch(params: Floats, noise: Floats, limits: Ints, wide: bool, gpus: in
     Goodput = B'/T · gain · B₀/B' = gain · B₀ / T: progress per second in samples of the smallest batch. Sizes
     go from max(B₀, b_min·r) to B_max; those that do not fit a GPU count as 0.
 
-    Parameters
-    ----------
-    noise
-        Squared norm and variance of the gradient.
-    limits
-        Least and most batch size, least and most samples on one GPU.
-    wide
-        Whether the GPUs are on several nodes.
+    ``noise``: squared norm and variance of the gradient.
+    ``limits``: least and most batch size, least and most samples on one GPU.
+    ``wide``: whether the GPUs are on several nodes.
 
     Source: Qiao et al., Pollux, OSDI 2021, section 3, and its public simulator.
     """

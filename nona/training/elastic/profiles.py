@@ -73,14 +73,10 @@ class _Limits(NamedTuple):
 def read_applications(tables: Tables, what: str) -> dict[str, Application]:
     """Applications by name.
 
-    Parameters
-    ----------
-    tables
-        ``applications`` states limits; ``placements`` has step times by placement (one digit of GPUs for each
-        node), ``scalability`` those on many nodes (may have no rows), ``epochs`` one row for each epoch at
-        each batch size, in order; their ``error`` on a validation set may be left out.
-    what
-        Names the profiles in errors.
+    ``tables``: ``applications`` states limits; ``placements`` has step times by placement (one digit of GPUs
+    for each node), ``scalability`` those on many nodes (may have no rows), ``epochs`` one row for each epoch
+    at each batch size, in order; their ``error`` on a validation set may be left out.
+    ``what``: names the profiles in errors.
     """
     limits = dict(_rows(tables.applications, "applications", what, _limits))
     placed = _grouped(_rows(tables.placements, "placements", what, _placed))

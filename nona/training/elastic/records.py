@@ -48,16 +48,11 @@ class Points:
 class ElasticRecords:
     """A run. Jobs by number (M), ticks in order (K).
 
-    Attributes
-    ----------
-    arrival_s, completion_s
-        (M,) seconds.
-    gpu_s, paused_gpu_s, link_gpu_s
-        (M,) GPU-seconds until completion, and those of them in pauses after changes and waiting for the link.
-    restarts, epochs
-        (M,) starts after the first one; epochs done.
-    tick_s, running, waiting
-        (K,) the end of each tick; jobs with GPUs and without from then on.
+    ``arrival_s``, ``completion_s``: (M,) seconds.
+    ``gpu_s``, ``paused_gpu_s``, ``link_gpu_s``: (M,) GPU-seconds until completion, and those of them in
+    pauses after changes and waiting for the link.
+    ``restarts``, ``epochs``: (M,) starts after the first one; epochs done.
+    ``tick_s``, ``running``, ``waiting``: (K,) the end of each tick; jobs with GPUs and without from then on.
     """
 
     policy: str

@@ -63,14 +63,9 @@ def run_pieces(
 ) -> list[tuple[ElasticRun, ...]]:
     """The runs of each piece; policies that draw no random numbers have one.
 
-    Parameters
-    ----------
-    workers
-        Processes; results do not depend on it.
-    keep
-        Whether records of first replications are kept.
-    on_progress
-        Hears each run; may raise to stop all.
+    ``workers``: Processes; results do not depend on it.
+    ``keep``: whether records of first replications are kept.
+    ``on_progress``: hears each run; may raise to stop all.
     """
     counts = [replications_of(ELASTIC.find(piece.policy), replications) for piece in pieces]
     keys = [(i, r) for i, count in enumerate(counts) for r in range(count)]

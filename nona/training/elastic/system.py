@@ -89,10 +89,7 @@ class Link:
         2(n − 1)·latency + size/(C·(1 − ρ)) under processor sharing. ρ = ρ_b + load,
         Λ = Σ λ·E[S²] of all others.
 
-        Parameters
-        ----------
-        load, moment
-            Of the other jobs: utilisation, and Σ λ_j·S_j² in seconds.
+        ``load``, ``moment``: of the other jobs: utilisation, and Σ λ_j·S_j² in seconds.
         """
         total = min(self.background + load, MOST_LOAD)
         latency_s = 2 * (nodes - 1) * self.network.latency_s
@@ -128,8 +125,6 @@ def balance(link: Link, senders: tuple[Sender, ...]) -> tuple[Floats, Floats]:
     Each job has one message on its way at most: its utilisation is u = size/(C·T), and T depends on the
     utilisations of the others. The fixed point is found by damped iteration; u falls as others rise.
 
-    Examples
-    --------
     >>> link_s, used = balance(Link(Network(1e9)), (Sender(2, 1e9, 1.0, 0.0),))
     >>> round(float(link_s[0]), 4), round(float(used[0]), 4)
     (1.0, 0.5)
@@ -183,18 +178,12 @@ class Cluster:
 class ElasticSystem:
     """Jobs in order of arrival; their places are their numbers.
 
-    Attributes
-    ----------
-    tick_s
-        How often a policy is asked.
-    restart_s
-        How long a job pauses when its GPUs change, and before it starts.
-    interference
-        Share of its speed that a job on several nodes loses while it shares a node with another such job.
-    link
-        What all-reduce between nodes crosses; ``None``: as fast as when it was measured.
-    seed
-        Of policies that draw random numbers.
+    ``tick_s``: how often a policy is asked.
+    ``restart_s``: how long a job pauses when its GPUs change, and before it starts.
+    ``interference``: share of its speed that a job on several nodes loses while it shares a node with another
+    such job.
+    ``link``: what all-reduce between nodes crosses; ``None``: as fast as when it was measured.
+    ``seed``: of policies that draw random numbers.
     """
 
     cluster: Cluster
