@@ -181,6 +181,12 @@ class Running:
     lost: tuple[float, ...]
 
 
+OF_STATE = (
+    *("arrival_s", "admitted_s", "completion_s", "asked", "lost", "isolated_s", "busy_s", "booked_s"),
+    *("planned_s", "received_s", "present_s", "preemptions", "moves"),
+)
+
+
 class Collector:
     """Collects rounds, the jobs of the last one, and the policy's answers."""
 
@@ -264,20 +270,8 @@ class Collector:
         return TrainingRecords(
             policy=self._policy,
             types=self._system.cluster.types,
-            arrival_s=state.arrival_s,
-            admitted_s=state.admitted_s,
-            completion_s=state.completion_s,
-            asked=state.asked,
+            **{name: getattr(state, name) for name in OF_STATE},
             done=state.asked - state.remaining,
-            lost=state.lost,
-            isolated_s=state.isolated_s,
-            busy_s=state.busy_s,
-            booked_s=state.booked_s,
-            planned_s=state.planned_s,
-            received_s=state.received_s,
-            present_s=state.present_s,
-            preemptions=state.preemptions,
-            moves=state.moves,
             round_start_s=rounds[:, 0],
             round_end_s=rounds[:, 1],
             running=rounds[:, 2].astype(np.int64),

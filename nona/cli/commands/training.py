@@ -58,50 +58,6 @@ class GenerateOptions:
 
 
 @command(
-    "simulate",
-    "simulate long jobs on a training cluster, round by round",
-    "nona.cli.training:simulate",
-    opens=True,
-)
-class SimulateTrainingOptions:
-    """``nona training simulate``."""
-
-    scenario: str = SCENARIO
-    policy: tuple[str, ...] = option(
-        "overrides the scenario's policies, see `nona schedulers`; repeat for several",
-        known.TRAINING_POLICY,
-        metavar="P",
-    )
-    replications: int | None = option("independent runs", COUNT)
-    seed: int | None = SEED
-    workers: int = WORKERS
-    no_ideal: bool = option("leave out the fluid bound, which asks policies more often")
-    html: Path | None = HTML
-    json: bool = JSON
-
-
-@command(
-    "switches",
-    "what wrong claims, moves, failures and regions cost, one at a time",
-    "nona.cli.training:switches",
-    opens=True,
-)
-class SwitchesOptions:
-    """``nona training switches``."""
-
-    scenario: str = SCENARIO
-    policy: tuple[str, ...] = option(
-        "overrides the scenario's policies, see `nona schedulers`; repeat for several",
-        known.TRAINING_POLICY,
-        metavar="P",
-    )
-    replications: int | None = option("independent runs", COUNT)
-    seed: int | None = SEED
-    workers: int = WORKERS
-    json: bool = JSON
-
-
-@command(
     "checkpoints",
     "intervals between checkpoints: Young's, Daly's and the best by simulation",
     "nona.cli.training:checkpoints",
@@ -112,6 +68,38 @@ class CheckpointOptions:
 
     scenario: str = SCENARIO
     json: bool = JSON
+
+
+@command(
+    "switches",
+    "what wrong claims, moves, failures and regions cost, one at a time",
+    "nona.cli.training:switches",
+    opens=True,
+)
+class SwitchesOptions(CheckpointOptions):
+    """``nona training switches``."""
+
+    policy: tuple[str, ...] = option(
+        "overrides the scenario's policies, see `nona schedulers`; repeat for several",
+        known.TRAINING_POLICY,
+        metavar="P",
+    )
+    replications: int | None = option("independent runs", COUNT)
+    seed: int | None = SEED
+    workers: int = WORKERS
+
+
+@command(
+    "simulate",
+    "simulate long jobs on a training cluster, round by round",
+    "nona.cli.training:simulate",
+    opens=True,
+)
+class SimulateTrainingOptions(SwitchesOptions):
+    """``nona training simulate``."""
+
+    no_ideal: bool = option("leave out the fluid bound, which asks policies more often")
+    html: Path | None = HTML
 
 
 @command(

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from nona import __version__
 from nona.errors import SimulationError
-from nona.experiments.pool import Key
+from nona.experiments.pool import Shares
 from nona.hardware.cluster import Network
 from nona.options import Option
 from nona.results.elastic import ElasticLinkPoint, ElasticLinkStudy, ElasticPoint, ElasticStudy
@@ -56,8 +56,14 @@ def _run_points(
     ``on_progress`` hears the share of the runs that is done; what it raises ends the work and comes out.
     """
     pieces = [_piece(request) for request in chain.from_iterable(points)]
-    heard = _Heard(pieces, replications, on_progress)
-    results = run_pieces(pieces, replications, workers=workers, keep=False, on_progress=heard)
+    counts = [replications_of(ELASTIC[piece.policy], replications) for piece in pieces]
+    shares = Shares({(place, r): 1.0 for place, count in enumerate(counts) for r in range(count)})
+
+    def hear(progress: ElasticProgress) -> None:
+        share = shares.add((progress.piece, progress.replication), progress.fraction)
+        on_progress(share, progress.policy)
+
+    results = run_pieces(pieces, replications, workers=workers, keep=False, on_progress=hear)
     rest = iter(results)
     failed = (
         f"{piece.policy}: {check.name}: {check.detail}"
@@ -72,19 +78,6 @@ def _run_points(
 def _piece(request: ElasticRequest) -> Piece:
     (policy,) = request.policies
     return Piece(elastic_system(request), policy, request.options.get(policy, {}))
-
-
-class _Heard:
-    """The share of all runs that is done."""
-
-    def __init__(self, pieces: Sequence[Piece], replications: int, on_progress: Hear) -> None:
-        self._total = sum(replications_of(ELASTIC[piece.policy], replications) for piece in pieces)
-        self._done: dict[Key, float] = {}
-        self._on_progress = on_progress
-
-    def __call__(self, progress: ElasticProgress) -> None:
-        self._done[progress.piece, progress.replication] = progress.fraction
-        self._on_progress(sum(self._done.values()) / self._total, progress.policy)
 
 
 SWITCH = "avoid_interference"
