@@ -70,7 +70,6 @@ def with_regions(system: TrainingSystem) -> TrainingSystem:
 
 
 def _regional_table(table: Throughputs, kinds: list[tuple[str, str]]) -> Throughputs:
-    """The rates of each type, once per region that has it."""
     regions: dict[str, list[str]] = {}
     for gpu, z in kinds:
         regions.setdefault(gpu, []).append(_regional_type(gpu, z))

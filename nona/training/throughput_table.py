@@ -120,7 +120,6 @@ class _Collected:
         return True
 
     def enter_wide(self, line: Line) -> bool | None:
-        """A row with Gavel's columns."""
         gpu, placement = line.name("worker_type"), line.cell("placement")
         if placement not in PLACEMENTS:
             line.add(f"placement={placement[:40]!r} must be {' or '.join(PLACEMENTS)}; correct it.")

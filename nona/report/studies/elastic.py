@@ -86,7 +86,6 @@ def study_title(study: ElasticStudy) -> str:
 
 
 def _gain(first: ElasticPoint, others: Sequence[ElasticPoint]) -> str:
-    """State the gain of the first mean over the next, paired by workload; empty if there is no other."""
     if not others:
         return ""
     second = others[0]

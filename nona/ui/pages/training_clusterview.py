@@ -99,7 +99,6 @@ def training_drawing(live: TrainingLive, fraction: float, told: str) -> ClusterD
 
 
 def _rows(live: Live, look: Callable[[str], Look]) -> tuple[PolicyRow, ...]:
-    """Curves of the mean JCTs so far, on the same axes."""
     means = [m for p in live.policies.values() for m in p.curve if m.mean_jct_s is not None]
     end_s = max((m.time_s for m in means), default=1.0)
     most_s = max((m.mean_jct_s or 0.0 for m in means), default=1.0)
@@ -133,7 +132,6 @@ def _means_text(live: Live) -> str:
 
 
 def _lanes(types: Mapping[str, int], stays: Sequence[Stay], start_s: float, end_s: float) -> tuple[Lane, ...]:
-    """Lay out as many GPUs of each type as fit, in equal parts."""
     each = max(1, MOST_LANES // max(1, len(types)))
     shown = [(t, k) for t, count in sorted(types.items()) for k in range(min(count, each))]
     length = max(end_s - start_s, 1e-9)
@@ -285,7 +283,6 @@ def _rates(curve: Curve) -> tuple[float, ...]:
 def _points(
     curve: Curve, value: Callable[[Moment], float], most: float | None = None, end_s: float | None = None
 ) -> tuple[tuple[float, float], ...]:
-    """A curve within 0 … 1."""
     top = most or max((value(row) for row in curve), default=0.0) or 1.0
     end = end_s or (curve[-1].time_s if curve else 0.0) or 1.0
     return tuple((row.time_s / end, min(value(row) / top, 1.0)) for row in curve)

@@ -141,7 +141,6 @@ def _first(data: ElasticHistory, names: list[str]) -> list[str]:
 
 
 def _job_title(data: ElasticHistory, number: int) -> str:
-    """The JCT of one job under each policy, the shortest first."""
     jcts = {name: p.jobs[number].jct_s for name, p in data.report.policies.items()}
     order = sorted(jcts, key=lambda name: (jcts[name], name))
     job = next(iter(data.report.policies.values())).jobs[number]
@@ -167,7 +166,6 @@ JOBS_SHOWN = 12
 
 
 def _nodes_tab(state: AppState, data: ElasticHistory) -> None:
-    """A policy, a time, and who has which GPU then."""
     st.fragment(_nodes)(data)
 
 
@@ -201,7 +199,6 @@ def _minute(trace: ElasticTrace) -> int:
 
 
 def _jobs_text(data: ElasticHistory, policy: str, time_s: float) -> str:
-    """The largest jobs at that time, and how many run and wait."""
     given, trace = given_at(data, policy, time_s), data.traces[policy]
     sizes = {job: sum(count for _, count in shares) for job, shares in given.items()}
     largest = sorted(sizes, key=lambda job: (-sizes[job], job))[:JOBS_SHOWN]

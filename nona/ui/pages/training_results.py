@@ -100,7 +100,6 @@ def _shown(setting: TrainingSetting) -> str:
 
 
 def _jobs_tab(state: AppState, data: TrainingOutcome) -> None:
-    """A row for each job of the first replication under one policy."""
     outcomes = data.report.policies
     policy = choose_one("Policy", list(outcomes), "training-shown-jobs", "The policy to show.")
     table(jobs(outcomes[policy].jobs), "training-jobs", f"Every job of the first run under {policy}")
@@ -114,7 +113,6 @@ PAGE = 30  # jobs on one chart
 
 
 def _allocation_tab(state: AppState, data: TrainingOutcome) -> None:
-    """Shares of time on each type of GPU, planned and received, thirty jobs at a time."""
     left, right = st.columns(2)
     with left:
         policy = choose_one("Policy", list(data.traces), "training-shown-allocation", "The policy to show.")
@@ -143,7 +141,6 @@ ALL = "all types"
 
 
 def _rounds_tab(state: AppState, data: TrainingOutcome) -> None:
-    """GPUs by job in a window of time; a click on a stay, or a number, chooses a round to explain."""
     with st.grid(4, min_column_width=150):
         policy = choose_one("Policy", list(data.traces), "training-shown-gantt", "The policy to show.")
         trace = data.traces[policy]
@@ -236,7 +233,6 @@ def _take_click(event: Any, trace: PolicyTrace) -> None:
 
 
 def _explained(trace: PolicyTrace, data: TrainingOutcome) -> None:
-    """Explain why each job ran or waited in the chosen round."""
     chosen, last = _chosen(trace), trace.rounds[-1].number
     if chosen is None:
         st.caption("The priorities of this run were not kept. A run of fewer jobs keeps them.")
