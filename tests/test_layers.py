@@ -26,7 +26,7 @@ LAYERS = (
     ("nona.schedulers",),
     ("nona.experiments",),
     ("nona.simulation",),
-    ("nona.serverless", "nona.training", "nona.learning"),
+    ("nona.serverless", "nona.training"),
     ("nona.report",),
     ("nona.sources",),
     ("nona.study", "nona.serving"),
