@@ -383,6 +383,10 @@ def options_of(chosen: Mapping[str, Any]) -> EsgOptions:
     return EsgOptions(**{**own, "step_s": STEP_S[own["search"]] if own["step_s"] is None else own["step_s"]})
 
 
+def _build(system: ServerlessSystem, options: Mapping[str, Any]) -> EsgPlanner:
+    return EsgPlanner(system, options_of(options))
+
+
 POLICY = Policy(
     name="esg",
     title="ESG",
@@ -396,7 +400,7 @@ POLICY = Policy(
         "later stages and the fall-back without a path in time are ours; the time of the search is "
         "modelled."
     ),
-    build=lambda system, options: EsgPlanner(system, options_of(options)),
+    build=_build,
     settings={
         "group": Setting(3, "Largest number of functions searched together.", least=1),
         "k": Setting(
