@@ -15,8 +15,8 @@ from nona.report.studies.serverless_text import cutoff_title
 from nona.results import serverless
 from nona.results.document import Estimate
 from nona.results.serverless_charts import LayoutBatch
-from nona.study.serverless.study_parts import ALTERNATIVES
 from nona.study.shipped import shipped_serverless
+from studies.serverless_parts import ALTERNATIVES
 
 
 def spread(p95=0.9):

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from nona.errors import SimulationError
-from nona.options import Options, check_known, number, switch_of
+from nona.options import Options, Setting
 from nona.registry import Registry
+from nona.strategy import Strategy
 from nona.training.counting.jobs import CountedJob, CountedRecords, Span
-from nona.training.counting.queues import AttainedQueues, GittinsRank, limits_of
+from nona.training.counting.queues import STARVATION, AttainedQueues, GittinsRank, limits_of
 
 
 class Present(NamedTuple):
@@ -46,19 +47,20 @@ class Planner(Protocol):
         """Choose the jobs that run after an event."""
 
 
-Prepare = Callable[[tuple[CountedJob, ...], int, Options], Planner]
+Build = Callable[[tuple[CountedJob, ...], int, Mapping[str, Any]], Planner]
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """A schedule's declaration; ``prepare(jobs, gpus, options)``, of all options, makes a run's planner."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule(Strategy):
+    """A schedule's declaration; ``build(jobs, gpus, options)`` makes the planner of a run."""
 
-    name: str
-    title: str
-    summary: str
-    prepare: Prepare
-    defaults: Options = field(default_factory=dict)
-    option_help: Mapping[str, str] = field(default_factory=dict)
+    called: ClassVar[str] = "Schedule"
+
+    build: Build
+
+    def prepare(self, jobs: tuple[CountedJob, ...], gpus: int, options: Options) -> Planner:
+        """The planner of a run; raises :class:`~nona.errors.SimulationError` for a wrong option."""
+        return self.build(jobs, gpus, self.chosen(options))
 
 
 def _first_fit(jobs: Iterable[tuple[int, int]], free: int, *, blocking: bool = False) -> frozenset[int]:
@@ -85,6 +87,7 @@ class InOrder:
     blocking: bool
 
     def decide(self, event: Event) -> Decision:
+        """Those that run go on; others follow by arrival."""
         kept = frozenset(present.number for present in event.jobs if present.runs)
         free = self.gpus - sum(present.job.gpus for present in event.jobs if present.runs)
         waiting = [(present.number, present.job.gpus) for present in event.jobs if not present.runs]
@@ -100,6 +103,7 @@ class Smallest:
     _order: list[int] = field(default_factory=list)
 
     def decide(self, event: Event) -> Decision:
+        """Sort again, first fit."""
         jobs = {present.number: present for present in event.jobs}
         ordered = set(self._order)
         self._order = [n for n in self._order if n in jobs] + [n for n in jobs if n not in ordered]
@@ -116,6 +120,7 @@ class Attained:
     late: bool
 
     def decide(self, event: Event) -> Decision:
+        """Jobs join, sink and rise; then first fit through the queues."""
         jobs = {present.number: present for present in event.jobs}
         present = {n: (p.job.gpus, p.job.arrival_s) for n, p in jobs.items()}
         self.queues.follow(present, event.passed_s, {n for n, p in jobs.items() if p.runs})
@@ -124,80 +129,90 @@ class Attained:
         return Decision(running, self.queues.next_move_s(running, late=self.late))
 
 
-def _smallest(key: Callable[[Present], int]) -> Prepare:
-    return lambda jobs, gpus, options: Smallest(gpus, key)
+def _attained(jobs: tuple[CountedJob, ...], gpus: int, options: Mapping[str, Any]) -> Attained:
+    ranks = None
+    if "step_gpu_s" in options:
+        sizes = (job.gpus * job.duration_s for job in jobs)
+        ranks = GittinsRank.of(sizes, options["step_gpu_s"])
+    limits = limits_of("Schedule", options["limits_gpu_s"])
+    return Attained(gpus, AttainedQueues(limits, options["starvation"], ranks), options["late_moves"])
 
 
-def _attained(name: str) -> Prepare:
-    def prepare(jobs: tuple[CountedJob, ...], gpus: int, options: Options) -> Planner:
-        owner, ranks = f"Schedule {name!r}", None
-        if "step_gpu_s" in options:
-            sizes = (job.gpus * job.duration_s for job in jobs)
-            ranks = GittinsRank.of(sizes, number(owner, options, "step_gpu_s", 1.0))
-        limits = limits_of(owner, options["limits_gpu_s"])
-        queues = AttainedQueues(limits, number(owner, options, "starvation"), ranks)
-        return Attained(gpus, queues, switch_of(owner, options, "late_moves"))
-
-    return prepare
-
-
-_QUEUES: Options = {"limits_gpu_s": "3250, 7200", "starvation": 0.0, "late_moves": True}
-_QUEUES_HELP = {
-    "limits_gpu_s": "GPU-seconds after which a job moves to the next queue, one for each queue but the last",
-    "starvation": "a preempted job returns to the first queue after waiting this many times what it "
-    "executed; 0: never",
-    "late_moves": "move jobs with several GPUs as late as the public simulator does; off: at the limit",
+_QUEUES = {
+    "limits_gpu_s": Setting(
+        "3250, 7200",
+        "GPU-seconds after which a job moves to the next queue, one for each queue but the last",
+        kind=object,
+    ),
+    "starvation": STARVATION,
+    "late_moves": Setting(
+        True, "move jobs with several GPUs as late as the public simulator does; off: at the limit"
+    ),
 }
-_GITTINS: Options = {**_QUEUES, "step_gpu_s": 3250.0}
+_SOURCE = "Gu et al., Tiresias, NSDI 2019, and its public simulator"
+
+
+def _schedule(name: str, title: str, summary: str, build: Build, **settings: Setting) -> Schedule:
+    return Schedule(
+        name=name,
+        title=title,
+        summary=summary,
+        source=_SOURCE,
+        adaptation="GPUs are counted only.",
+        build=build,
+        settings=settings,
+    )
+
 
 SCHEDULES: Registry[Schedule] = Registry(
     "Schedule",
     (
-        Schedule(
+        _schedule(
             "fifo",
             "FIFO",
             "By arrival; a job that does not fit blocks the next.",
-            lambda jobs, gpus, options: InOrder(gpus, blocking=True),
+            lambda _, gpus, __: InOrder(gpus, blocking=True),
         ),
-        Schedule(
+        _schedule(
             "fjf",
             "First fit",
             "By arrival; jobs that fit overtake those that do not.",
-            lambda jobs, gpus, options: InOrder(gpus, blocking=False),
+            lambda _, gpus, __: InOrder(gpus, blocking=False),
         ),
-        Schedule(
+        _schedule(
             "sjf",
             "Fewest GPUs first",
             "Fewest GPUs first, preemptive.",
-            _smallest(lambda p: p.job.gpus),
+            lambda _, gpus, __: Smallest(gpus, lambda p: p.job.gpus),
         ),
-        Schedule(
+        _schedule(
             "shortest",
             "Shortest first",
             "Shortest remaining time first, preemptive.",
-            _smallest(lambda p: p.left_s),
+            lambda _, gpus, __: Smallest(gpus, lambda p: p.left_s),
         ),
-        Schedule(
+        _schedule(
             "shortest-gpu",
             "Least remaining service first",
             "Fewest remaining GPU-seconds first, preemptive.",
-            _smallest(lambda p: p.left_s * p.job.gpus),
+            lambda _, gpus, __: Smallest(gpus, lambda p: p.left_s * p.job.gpus),
         ),
-        Schedule(
+        _schedule(
             "dlas-gpu",
             "Tiresias-L",
             "Least attained service in queues, by arrival inside them; sizes are unknown.",
-            _attained("dlas-gpu"),
-            _QUEUES,
-            _QUEUES_HELP,
+            _attained,
+            **_QUEUES,
         ),
-        Schedule(
+        _schedule(
             "dlas-gpu-gittins",
             "Tiresias-G",
             "The same, inside queues by Gittins rank; the distribution of sizes is known.",
-            _attained("dlas-gpu-gittins"),
-            _GITTINS,
-            {**_QUEUES_HELP, "step_gpu_s": "GPU-seconds that the rank looks ahead (default recollected)"},
+            _attained,
+            **_QUEUES,
+            step_gpu_s=Setting(
+                3250.0, "GPU-seconds that the rank looks ahead (default recollected)", least=1.0
+            ),
         ),
     ),
     SimulationError,
@@ -220,6 +235,8 @@ def simulate_counted(
     SimulationError
         For no jobs, a job with more GPUs than there are, an unknown option, or a run that does not end.
 
+    Examples
+    --------
     >>> from nona.training.counting.jobs import tiresias_jobs
     >>> from nona.training.counting.engine import SCHEDULES
     >>> run = simulate_counted(tiresias_jobs(), 8, SCHEDULES["fifo"])
@@ -236,10 +253,8 @@ def simulate_counted(
                 f"Counted jobs: job {job.name!r} asks for {job.gpus} GPUs of {gpus}; ask for fewer, "
                 "or give more."
             )
-    check_known(f"Schedule {schedule.name!r}", options or {}, schedule.defaults)
     by_arrival = tuple(sorted(jobs, key=lambda job: job.arrival_s))
-    planner = schedule.prepare(by_arrival, gpus, {**schedule.defaults, **(options or {})})
-    return _Run(by_arrival, gpus, schedule, planner).finish()
+    return _Run(by_arrival, gpus, schedule, schedule.prepare(by_arrival, gpus, options or {})).finish()
 
 
 class _Run:
@@ -288,6 +303,7 @@ class _Run:
         return int(next_s)
 
     def _pass(self, seconds: int) -> None:
+        """Time passes; who ended leaves; who came is there."""
         self.now += seconds
         self.present_s += seconds * len(self.present)
         for n in self.running:

@@ -41,7 +41,11 @@ from nona.sources.samples import scenario_path
 from nona.study.serverless.comparisons import ways_for
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import told_oracle, with_sharing
-from nona.study.serverless.study_parts import (
+from nona.study.serverless.tasks import Done, Task, TaskPool, cell, cutoff_point, run_tasks, shared_outcome
+from nona.study.settings import check_least, choice, command_line
+from nona.study.shipped import now_text, rounded
+from nona.study.sweep_numbers import LOAD, number_named, with_value
+from studies.serverless_parts import (
     ALTERNATIVES,
     PROFILE_SETS,
     SCARCE,
@@ -52,10 +56,6 @@ from nona.study.serverless.study_parts import (
     scarce_curves,
     sensitivity,
 )
-from nona.study.serverless.tasks import Done, Task, TaskPool, cell, cutoff_point, run_tasks, shared_outcome
-from nona.study.settings import check_least, choice, command_line
-from nona.study.shipped import now_text, rounded
-from nona.study.sweep_numbers import LOAD, number_named, with_value
 
 EVERY_SEARCH: Options = {"slack_resolution": 0.0}  # nothing is looked up
 
@@ -88,7 +88,7 @@ def measured_searches(scenario: Scenario, calls: int) -> MeasuredSearches:
     esg = get_policy("esg")
     timed = TimedPlanner(esg.prepare(system, EVERY_SEARCH))
     simulate_serverless(
-        system, replace(esg, prepare=lambda *_: timed), EVERY_SEARCH, RunOptions(calls=calls, warmup=50)
+        system, replace(esg, build=lambda *_: timed), EVERY_SEARCH, RunOptions(calls=calls, warmup=50)
     )
     kept = [s for s, steps in zip(timed.seconds[50:], timed.steps[50:], strict=True) if steps]
     steps = [s for s in timed.steps[50:] if s]
