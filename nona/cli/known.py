@@ -152,15 +152,15 @@ def _precisions() -> Iterable[str]:
 
 
 def _objectives() -> Iterable[str]:
-    from nona.scenario.schema import Scenario
+    from nona.scenario.words import words
 
-    return get_args(Scenario.model_fields["objective"].annotation)
+    return words(("objective",)).names
 
 
 def _survived() -> Iterable[str]:
-    from nona.scenario.plan import Survival
+    from nona.scenario.words import words
 
-    return get_args(Survival)
+    return words(("plan", "survive")).names
 
 
 def _mapped() -> Iterable[str]:

@@ -7,14 +7,23 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import yaml
 from pydantic import ValidationError
+from pydantic_core.core_schema import ErrorType
 
 from nona.errors import ScenarioError
 from nona.foreign.files import MOST_BUNDLE_BYTES, read_file
-from nona.scenario.gate import MAX_PROBLEMS, bounded, foreign_values, load_yaml, place_text, shown
+from nona.scenario.gate import (
+    MAX_INTEGER,
+    MAX_PROBLEMS,
+    bounded,
+    foreign_values,
+    load_yaml,
+    place_text,
+    shown,
+)
 from nona.scenario.schema import Scenario
 from nona.scenario.values import Part
 
@@ -33,23 +42,7 @@ _FOREIGN: tuple[tuple[bytes, str], ...] = (
     (b"<!DOCTYPE", "a web page"),
     (b"<html", "a web page"),
 )
-# Kinds of errors whose message, written with the schema, says all.
-OWN_WORDS = frozenset(
-    [
-        "name",
-        "trace",
-        "mmpp",
-        "network",
-        "warmup",
-        "objective",
-        "function",
-        "interval",
-        "configurations",
-        "training",
-        "plan",
-        "workload",
-    ]
-)
+_ERRORS = frozenset(get_args(ErrorType))
 
 
 def _nothing_more(data: Mapping[str, Any], problems: Sequence[str]) -> Sequence[str]:
@@ -189,33 +182,37 @@ def _only_follows(error: Any) -> bool:
     return bool(error["type"] == "too_short" and len(error["input"]) >= error["ctx"]["min_length"])
 
 
-def _limit(context: Mapping[str, Any], key: str) -> str:
-    """A limit as people write it: 1,000,000,000 for 1e9."""
-    limit = context.get(key)
-    return f"{limit:,.12g}" if isinstance(limit, int | float) else str(limit)
+def _number(value: object) -> str:
+    """A number as people write it, 1,000,000,000 for 1e9; other values as errors show them."""
+    plain = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MAX_INTEGER
+    return f"{value:,.12g}" if plain else shown(value)
 
 
 def _problem(error: Any, whole: str = "Scenario") -> str:
     """One line for a validation error: place, value, rule, remedy."""
     kind, context, place = error["type"], error.get("ctx", {}), place_text(error["loc"], whole)
-    value = shown(error.get("input"))
+    value, limits = _number(error.get("input")), {key: _number(limit) for key, limit in context.items()}
     rules = {
         "missing": "is missing; add it",
         "extra_forbidden": "is not a known key; remove it or check its spelling",
-        "greater_than": f"{value} must be greater than {_limit(context, 'gt')}; change it",
-        "greater_than_equal": f"{value} must be at least {_limit(context, 'ge')}; raise it",
-        "less_than": f"{value} must be less than {_limit(context, 'lt')}; lower it",
-        "less_than_equal": f"{value} must be at most {_limit(context, 'le')}; lower it",
+        "greater_than": f"{value} must be greater than {limits.get('gt')}; change it",
+        "greater_than_equal": f"{value} must be at least {limits.get('ge')}; raise it",
+        "less_than": f"{value} must be less than {limits.get('lt')}; lower it",
+        "less_than_equal": f"{value} must be at most {limits.get('le')}; lower it",
         "literal_error": f"{value} must be {context.get('expected')}; choose one of these",
         "choice": f"{value} must be {context.get('expected')}; choose one of these",
         "too_short": f"{value} must have at least {context.get('min_length')} entry; add one",
         "too_long": f"has more than {context.get('max_length')} entries; remove some",
         "finite_number": f"{value} must be finite; give a number",
+        "int_from_float": f"{value} must be a whole number; round it",
+        "int_parsing": f"{value} must be a whole number; write digits only",
+        "int_type": f"{value} must be a whole number; write digits only",
+        "float_parsing": f"{value} must be a number; write it as 25 or 2.5",
+        "float_type": f"{value} must be a number; write it as 25 or 2.5",
+        "bool_parsing": f"{value} must be true or false; write one of them",
+        "bool_type": f"{value} must be true or false; write one of them",
         "quantity": str(context.get("why")),
     }
-    default = f"{value} is not allowed: {error['msg']}; correct it" if kind not in rules else ""
-    if kind == "workload":  # found by looking at the whole scenario
-        place = kind
-    if kind in OWN_WORDS:
-        default = str(error["msg"])
+    own = kind not in _ERRORS  # written with the schema, so that the message says all
+    default = str(error["msg"]) if own else f"{value} is not allowed: {error['msg']}; correct it"
     return f"{place}: {rules.get(kind, default)}."

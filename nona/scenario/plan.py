@@ -155,6 +155,9 @@ class PricesSpec(Part):
     )
 
 
+Survival = Literal["nothing", "server", "rack"]
+
+
 class PlanSpec(Part):
     """A purchase plan."""
 
@@ -167,7 +170,11 @@ class PlanSpec(Part):
         {}, "Targets of single models", "By the row's name; all of them must hold.", max_length=500
     )
     offers: tuple[Annotated[OfferSpec, BeforeValidator(offer_entry)], ...] = field(
-        (), "On offer", "Servers that can be bought; without any: what the cluster has.", max_length=50
+        (),
+        "On offer",
+        "Servers that can be bought, e.g. a100-40gb:3g+2g+2g=1.29, l4=900/month or h100=30000/3years; MIG "
+        "all: every maximal layout. Without any: what the cluster has.",
+        max_length=50,
     )
     schedulers: NamedEntries = named(
         "Schedulers",
@@ -175,11 +182,15 @@ class PlanSpec(Part):
         "least-loaded nona",
     )
     links: tuple[Annotated[LinkOfferSpec, BeforeValidator(_link_entry)], ...] = field(
-        (), "Links", "Capacities of the shared core on offer; without any the cluster's stays.", max_length=10
+        (),
+        "Links",
+        "Capacities of the shared core on offer, e.g. 25 Gbit/s or 100 Gbit/s=400/month. Without any: that "
+        "of the cluster.",
+        max_length=10,
     )
     prices: PricesSpec = field(PricesSpec(), "Prices, power and CO₂", "What an option costs and draws.")
     mixed: bool = field(True, "Mixed clusters", "Also combines servers of two offers.")
-    survive: Literal["nothing", "server", "rack"] = field(
+    survive: Survival = field(
         "nothing",
         "Must survive",
         "All targets must also hold while any one server, or any one rack, is down. A rack needs racks in "

@@ -192,7 +192,7 @@ class ArrivalsSpec(Part):
 
 
 class WorkloadRow(Part):
-    """One class of queries: a model (a sample's name or a file), its rate and its SLO."""
+    """One class of queries: a model, its rate and its SLO."""
 
     model: Name = field(
         ..., "Model", "What these queries run: a sample's name, or a file beside the scenario."
@@ -288,7 +288,7 @@ class NetworkSpec(Part):
 
 
 class ClusterSpec(Part):
-    """Servers, the link, and the user's own devices (name → attributes of a device)."""
+    """Servers, the network between them, and devices of one's own."""
 
     servers: tuple[ServerGroupSpec, ...] = field(
         ..., "Servers", "Groups of servers that are all alike.", min_length=1, max_length=100
@@ -371,7 +371,9 @@ class SimulationSpec(Part):
 
 
 class Scenario(Part):
-    """A whole study. Build it with :func:`nona.scenario.file.load_scenario` or by hand.
+    """A whole study: the cluster, what runs on it, and what is asked.
+
+    Build it with :func:`nona.scenario.file.load_scenario` or by hand.
 
     Examples
     --------
@@ -397,7 +399,10 @@ class Scenario(Part):
     )
     cost: CostSpec = field(CostSpec(), "Times", "How the models run, and measured times that win.")
     contraction: Annotated[str, one_of(rule_choices)] = field(
-        DEFAULT_RULE, "Rule", "When two operators may become one task."
+        DEFAULT_RULE,
+        "Rule",
+        "When two operators may become one task.",
+        choices=lambda: {name: name for name in rule_choices()},
     )
     objective: Literal["mean-jct", "slo", "formula"] = field(
         "mean-jct",

@@ -49,6 +49,12 @@ class Words:
         return self.default is ...
 
     @property
+    def plain(self) -> bool:
+        """True for one number that has neither a unit nor words of its own."""
+        marked = self.several or self.optional or self.written or self.dimension is not None
+        return self.kind in (int, float) and not marked
+
+    @property
     def choices(self) -> dict[Any, str]:
         """Each value that can be chosen, with its words; empty where there is no choice."""
         words = dict(self.given() if callable(self.given) else self.given)
@@ -63,13 +69,16 @@ class Words:
 
     @property
     def bounds_text(self) -> str:
-        """The bounds in words: ``at least 1, at most 48``; empty without any."""
-        return ", ".join(f"{_BOUNDS[key]} {self._number(bound)}" for key, bound in self.bounds.items())
+        """The bounds in words: ``at least 1, at most 48``; empty without any that matters."""
+        bounds = {key: bound for key, bound in self.bounds.items() if not (self.dimension and bound >= 1e6)}
+        return ", ".join(f"{_BOUNDS[key]} {self._number(bound)}" for key, bound in bounds.items())
 
     @property
     def default_text(self) -> str:
-        """The default as a file writes it, or what no value means."""
+        """The default as a file writes it, or what no value means, or that a value is required."""
         value = self.default
+        if self.required:
+            return "required"
         if value is None:
             return self.none
         if isinstance(value, tuple):
@@ -78,12 +87,14 @@ class Words:
             return str(value).lower()
         if isinstance(value, float):
             return self._number(value)
-        return "" if self.required or value == {} or isinstance(value, Part) else str(value)
+        return "" if value == {} or isinstance(value, Part) else str(value)
 
     def _number(self, value: float) -> str:
         if self.dimension == "fraction":
             return f"{100 * value:.12g} %"
-        return str(quantity_text(value, self.dimension)) if self.dimension else f"{value:,.12g}"
+        if self.dimension:
+            return str(quantity_text(value, self.dimension))
+        return f"{value:,}" if isinstance(value, int) else f"{value:,.12g}"
 
 
 def words(place: Place) -> Words:
@@ -111,6 +122,21 @@ def words(place: Place) -> Words:
     if said is None:
         raise KeyError(place)
     return said
+
+
+def at(scenario: Scenario, place: Place) -> Any:
+    """What stands at a place; ``None`` where an optional part around it is not there.
+
+    >>> from nona.scenario.schema import ClusterSpec, ServerGroupSpec
+    >>> scenario = Scenario(cluster=ClusterSpec(servers=(ServerGroupSpec(),)))
+    >>> at(scenario, ("cluster", "servers", 0, "count")), at(scenario, ("plan", "prices", "kind"))
+    (1, None)
+    """
+    node: Any = scenario
+    for step in place:
+        if node is not None:
+            node = getattr(node, str(step)) if isinstance(node, Part) else node[step]
+    return node
 
 
 @cache

@@ -16,19 +16,10 @@ from nona.errors import NonaError
 from nona.graph.model import ANY_DEVICE, ModelGraph
 from nona.report.times import runs_as
 from nona.scenario.schema import GivenSpec
+from nona.ui.form import field
 from nona.ui.models.loading import device_names, load_graph, load_measured
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import choice, label_text, plain
-
-PRECISIONS = {
-    "auto: as the stack runs the file": "auto",
-    "as in the file, fp32 in full": "model",
-    "fp32 in full": "fp32",
-    "TF32": "tf32",
-    "fp16": "fp16",
-    "fp8": "fp8",
-    "int8": "int8",
-}
+from nona.ui.widgets.fields import label_text, plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +51,8 @@ def pick_precision(state: AppState) -> None:
         help="The software and the precision with which all models of the scenario run.",
     )
     with box:
-        hint = "What runs the operators; it sets launch costs, fusion, and whether fp32 runs in TF32."
-        choice(state, "Software stack", ("cost", "stack"), tuple(stacks()), hint)
-        hint = (
-            "auto: fp32 runs in TF32 where the stack does so by default and the GPU has it, else in full. "
-            "fp16, fp8 and int8 need an engine that was built for them. Fewer bits: fewer bytes, faster "
-            "products."
-        )
-        choice(state, "Precision", ("cost", "precision"), PRECISIONS, hint)
+        field(state, "cost.stack")
+        field(state, "cost.precision")
         st.caption(plain(f"{stacks()[state.scenario.cost.stack].tf32_source}."))
 
 

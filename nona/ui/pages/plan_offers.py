@@ -11,13 +11,15 @@ import streamlit as st
 
 from nona.errors import NonaError
 from nona.hardware.mig import maximal_layouts
-from nona.planning.prices import USD_PER_KWH, Price, PriceKind, age_text, listed_prices
+from nona.planning.prices import Price, PriceKind, age_text, listed_prices
 from nona.scenario.schema import Scenario
+from nona.scenario.words import words
+from nona.ui.form import field
 from nona.ui.models.loading import device_names
 from nona.ui.pages.scenario_edits import add_entry, board_of, remove_entry
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import choice, count, label_text, late, line, number, plain, quantity, whole
+from nona.ui.widgets.fields import label_text, late, plain
 from nona.ui.widgets.results import table
 
 PART = "plan"
@@ -131,10 +133,11 @@ def _offer(state: AppState, index: int, names: list[str]) -> None:
             _gpu(state, index, names)
             _layout(state, index)
         with st.grid(4, min_column_width=84, vertical_alignment="bottom") as grid:
-            label, listed = label_text(f"{_currency(state)}/h"), _listed(state, index)
-            _price_field(state, label, (*path, "price"), listed, f"{PRICE_HINT}{_dated(state, index)}")
-            count(state, "GPUs each", (*path, "gpus"), 1, 64, "GPUs of a server; the price is of one GPU.")
-            _most(state, path)
+            listed = _otherwise(_listed(state, index))
+            price = label_text(f"{state.value((PART, 'prices', 'currency'))}/h")
+            field(state, (*path, "price"), price, _dated(state, index), empty=listed)
+            field(state, (*path, "gpus"))
+            field(state, (*path, "most"), empty="any")
             with grid.cell():
                 st.button(
                     "Remove",
@@ -158,7 +161,8 @@ def _gpu(state: AppState, index: int, names: list[str]) -> None:
             _set_gpu(state, index, st.session_state[key])
             state.revision += 1
 
-    st.selectbox("GPU", shown, shown.index(now), key=key, on_change=commit, help="The GPU of these servers.")
+    said = words((*OFFERS, index, "gpu"))
+    st.selectbox(said.title, shown, shown.index(now), key=key, on_change=commit, help=said.about)
 
 
 def _layout(state: AppState, index: int) -> None:
@@ -174,13 +178,7 @@ def _layout(state: AppState, index: int) -> None:
         )
         return
     layouts = dict.fromkeys(layout.text for layout in maximal_layouts(board))
-    values: dict[str, Any] = {WHOLE: None, EVERY: "all", **{text: text for text in layouts}}
-    hint = "MIG slices of every GPU. Every layout: all maximal ones are tried, which takes longer."
-    choice(state, "Sliced", (*OFFERS, index, "mig"), values, hint)
-
-
-def _currency(state: AppState) -> str:
-    return str(state.value((PART, "prices", "currency")))
+    field(state, (*OFFERS, index, "mig"), choices={None: WHOLE, "all": EVERY, **{t: t for t in layouts}})
 
 
 def _kind(state: AppState) -> PriceKind:
@@ -207,47 +205,9 @@ def _listed(state: AppState, index: int) -> float | None:
     return None if listed is None else listed.usd_per_hour
 
 
-PRICE_HINT = "Per GPU and hour, or 900/month, or 30000/3years: bought and written off. "
-PRICE_HINT += "Empty: the price of the list under Prices."
-
-
-def _price_field(
-    state: AppState, label: str, path: PlacePath, otherwise: float | None, hint: str = ""
-) -> None:
-    """A price per hour as people write it; empty: what holds otherwise."""
-    revision = state.revision
-    key = f"plan-price-{revision}-{'.'.join(map(str, path))}"
-    draft, value = state.drafts.get(path), state.value(path)
-    shown = str(draft.value) if draft else "" if value is None else f"{value:.6g}"
-
-    def commit() -> None:
-        if not late(state, revision):
-            state.edit(path, str(st.session_state[key] or "").strip() or None)
-
-    st.text_input(
-        label,
-        shown,
-        key=key,
-        placeholder="none" if otherwise is None else f"{otherwise:.4g}, listed" if otherwise else "0",
-        on_change=commit,
-        help=hint or PRICE_HINT,
-    )
-    if draft:
-        st.error(plain(draft.error), icon=":material/error:")
-
-
-def _most(state: AppState, path: PlacePath) -> None:
-    now = state.value((*path, "most"))
-    revision = state.revision
-    key = f"plan-most-{revision}-{path[-1]}"
-
-    def commit() -> None:
-        if not late(state, revision):
-            most = st.session_state[key]
-            state.edit((*path, "most"), None if most is None else round(most))
-
-    hint = "Servers of this kind that can be had; empty: as many as the search allows."
-    whole("At most", 1, 100_000, now, key, hint, placeholder="any", on_change=commit)
+def _otherwise(price: float | None) -> str:
+    """What holds without a price of an offer's own."""
+    return "none" if price is None else f"{price:.4g}, listed"
 
 
 def link_fields(state: AppState) -> None:
@@ -258,8 +218,8 @@ def link_fields(state: AppState) -> None:
         st.caption("Capacities of the shared core. Without a row here the cluster's link stays as it is.")
         for index in range(len(links)):
             with st.grid(3, min_column_width=110, vertical_alignment="bottom") as grid:
-                quantity(state, "Capacity", (*LINKS, index, "capacity"), "E.g. 25 Gbit/s.")
-                _price_field(state, "Price", (*LINKS, index, "price"), 0.0, "Per hour, or e.g. 400/month.")
+                field(state, (*LINKS, index, "capacity"))
+                field(state, (*LINKS, index, "price"))
                 with grid.cell():
                     st.button(
                         "Remove",
@@ -284,14 +244,8 @@ PRICES = (PART, "prices")
 def money_fields(state: AppState) -> None:
     """Draw the fields for costs beside the GPUs and for watts, and the shipped list with its sources."""
     with st.grid(4, min_column_width=130, vertical_alignment="bottom"):
-        line(state, "Currency", (*PRICES, "currency"), "A label only: nothing is converted.")
-        hint = "Per server and hour, for all but its GPUs: power, rack, administration."
-        _price_field(state, "Beside the GPUs", (*PRICES, "server"), 0.0, hint)
-        number(state, "Per GB moved", (*PRICES, "gb"), 0.0, 1e6, 0.01, "Over the shared link.", "%.4f")
-        hint = "kg of CO₂ per kWh of your electricity; empty: CO₂ is not calculated."
-        quantity(
-            state, "CO₂ per kWh", (*PRICES, "co2_kg_per_kwh"), hint, optional=True, empty="not calculated"
-        )
+        for name in ("currency", "server", "gb", "co2_kg_per_kwh"):
+            field(state, (*PRICES, name))
     spec = state.scenario.plan
     gpus = list(
         dict.fromkeys(
@@ -301,12 +255,7 @@ def money_fields(state: AppState) -> None:
     st.caption("Watts of one GPU, idle and busy. Energy is stated for options whose GPUs all have watts.")
     for gpu in gpus:
         _watts(state, gpu)
-    kinds = {"Cloud, on demand": "on-demand", "Cloud, reserved": "reserved", "Bought": "bought"}
-    hint = (
-        "Holds for GPUs without a price of their own. Reserved: for months to years. Bought: the GPU alone, "
-    )
-    hint += f"written off over three years, with power at its limit for \\${USD_PER_KWH} per kWh."
-    choice(state, "Shipped prices", (*PRICES, "kind"), kinds, hint)
+    field(state, (*PRICES, "kind"))
     st.caption(
         "Shipped prices, each as of its date: check them before you buy. *Read there*: read at the source; "
         "*recollected*: from memory."

@@ -19,11 +19,12 @@ from nona.serverless.measurements import SOURCE, measured_points
 from nona.serverless.profiles import read_profile, rows_of
 from nona.serverless.system import ServerlessSystem
 from nona.study.serverless.preparation import prepare_serverless
+from nona.ui.form import field
 from nona.ui.models.loading import fetch
 from nona.ui.pages.serverless_results import choose_one
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import whose
-from nona.ui.widgets.fields import late, number, plain
+from nona.ui.widgets.fields import late, plain
 from nona.ui.widgets.results import chart, table
 
 PATH = ("serverless", "functions")
@@ -130,9 +131,6 @@ def _fit_views() -> None:
         table(pd.DataFrame(fit_rows(tuple(fits.values()))), "serverless-fits", alt)
 
 
-PART = "serverless"
-
-
 def functions_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     """Draw the times of the functions, their origin, and the fields that change them."""
     try:
@@ -182,18 +180,8 @@ def _default_law(state: AppState) -> None:
         "decides whether vCPUs or vGPUs run out first: vary it."
     )
     with st.grid(4, min_column_width=150):
-        with st.container():
-            hint = "Part of T that runs on the CPU, a tenth of it serial. No source says how much; assumed."
-            number(state, "CPU share", (PART, "cpu_share"), 0.0, 0.99, 0.05, hint)
-        with st.container():
-            hint = "The least GPU time with any number of vGPUs, over that at one vGPU and batch 1."
-            number(state, "Floor", (PART, "gpu_floor"), 0.0, 20.0, 0.01, hint)
-        with st.container():
-            hint = "Part of the GPU time at batch 1 that does not grow with the batch."
-            number(state, "Constant", (PART, "gpu_constant"), 0.0, 0.99, 0.01, hint)
-        with st.container():
-            hint = "1: twice the vGPUs, half the time; 0: more vGPUs never help."
-            number(state, "Exponent", (PART, "gpu_exponent"), 0.0, 2.0, 0.01, hint)
+        for name in ("cpu_share", "gpu_floor", "gpu_constant", "gpu_exponent"):
+            field(state, f"serverless.{name}")
 
 
 def _system(state: AppState) -> ServerlessSystem:
