@@ -104,15 +104,14 @@ class OfScenario(click.Option):
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """The option, and the field's title and effect; its default where no scenario has another."""
-        from nona.scenario.words import words  # when help is asked for
+        from nona.scenario.words import inside, words  # when help is asked for
 
         said = words(self.place.split("."))
         named = said.title.casefold() == str(self.name).replace("_", " ")
         texts = [said.about[:-1]] if named else [said.title, said.about[:-1]]
-        texts = [one if one[1:2].isupper() else one[:1].lower() + one[1:] for one in texts]
         repeat = "; repeat for several" if self.multiple else ""
         default = "" if self.overrides or self.is_flag else f" (default {said.default_text})"
-        self.help = f"{': '.join(texts)}{repeat}{default}"
+        self.help = f"{': '.join(map(inside, texts))}{repeat}{default}"
         return super().get_help_record(ctx)
 
 
@@ -165,7 +164,7 @@ class Spec:
     place: str = ""
     more: Mapping[str, Any] = field(default_factory=dict)
 
-    def parameter(self, name: str, annotation: str, overrides: bool) -> click.Parameter:
+    def parameter(self, name: str, annotation: str, overrides: bool = False) -> click.Parameter:
         """The parameter that fills the field ``name``; ``overrides``: what a scenario says."""
         more = {key: value for key, value in self.more.items() if value is not None}
         if self.text is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from nona.errors import ScenarioError
 from nona.sources import samples
@@ -13,7 +12,7 @@ from nona.sources.opening import Opened, open_scenario
 from nona.study.sweep_numbers import with_values
 
 
-def opened(name: str, values: Mapping[str, Any] = MappingProxyType({})) -> Opened:
+def opened(name: str, values: Mapping[str, object] = MappingProxyType({})) -> Opened:
     """The scenario, with ``values`` at places of it, and where its files are found."""
     scenario, sources = open_scenario(scenario_path(name))
     return Opened(with_values(scenario, values) if values else scenario, sources)

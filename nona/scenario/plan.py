@@ -214,20 +214,12 @@ class PlanSpec(Part):
         "A server starts in",
         "How long a server takes until it serves; a schedule by hour pays for this time. 5 minutes: assumed.",
     )
-    confidence: Share = field(
-        0.95,
-        "Confidence",
-        "Of each verdict: at 95 %, at most one verdict of twenty is wrong. See Evidence.",
-        ge=0.5,
-        lt=1,
+    confidence: Annotated[Share, Field(ge=0.5, lt=1)] = field(
+        0.95, "Confidence", "Of each verdict: at 95 %, at most one verdict of twenty is wrong. See Evidence."
     )
     most: int = field(
         256, "Servers of an offer, at most", "For offers without a number of their own.", ge=1, le=100_000
     )
-    replications: int = field(
-        256,
-        "Runs of an option, at most",
-        "More runs decide options that lie close to a target.",
-        ge=4,
-        le=4096,
+    replications: Annotated[int, Field(ge=4, le=4096)] = field(
+        256, "Runs of an option, at most", "More runs decide options that lie close to a target."
     )

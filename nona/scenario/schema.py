@@ -103,13 +103,8 @@ class ArrivalsSpec(Part):
     cv: float = field(
         1.0, "CV of the gaps", "1: Poisson; above 1: bursts.", when=("process", ["gamma"]), gt=0, le=100
     )
-    burst_factor: float = field(
-        3.0,
-        "Burst factor",
-        "Rate during a burst over the mean rate.",
-        when=("process", ["mmpp"]),
-        gt=1,
-        le=1000,
+    burst_factor: Annotated[float, Field(gt=1, le=1000)] = field(
+        3.0, "Burst factor", "Rate during a burst over the mean rate.", when=("process", ["mmpp"])
     )
     burst_fraction: float = field(
         0.1, "Share of time in bursts", "The rest has a lower rate.", when=("process", ["mmpp"]), gt=0, lt=1
@@ -126,14 +121,12 @@ class ArrivalsSpec(Part):
         "Stretched to the row's rate, or its own: then the rate of the trace applies, not the row's.",
         choices={False: "its own", True: "stretched to the rate"},
     )
-    speed: float = field(
+    speed: Annotated[float, Field(gt=0, le=1e6)] = field(
         1.0,
         "Times as fast",
         "2: twice as many arrivals a second, also of a factor on the load. Rows of one trace stay in step "
         "at equal speeds.",
         when=("scale_to_rate", [False]),
-        gt=0,
-        le=1e6,
     )
     start: Seconds = field(0.0, "Start in the trace", "Where the window begins, from the trace's first row.")
     length: PositiveSeconds | None = field(
@@ -337,20 +330,16 @@ class BackgroundSpec(Part):
 class SimulationSpec(Part):
     """Size of a simulation."""
 
-    jobs: int = field(
+    jobs: Annotated[int, Field(ge=1, le=100_000_000)] = field(
         20_000,
         "Jobs measured per run",
         "Of all models together, after the warm-up. More jobs give narrower intervals.",
-        ge=1,
-        le=100_000_000,
     )
-    replications: int = field(
+    replications: Annotated[int, Field(ge=1, le=1000)] = field(
         5,
         "Replications",
         "Independent runs of each scheduler or policy; 2 or more give intervals. With a precision, the "
         "least number.",
-        ge=1,
-        le=1000,
     )
     warmup: Warmup = field(
         "auto",

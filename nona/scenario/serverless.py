@@ -182,23 +182,19 @@ class SharingSpec(Part):
         "Seconds to create a slice of another size while its place is idle. Assumed.",
         when=_asking("reconfiguration"),
     )
-    oversubscription: float = field(
+    oversubscription: Annotated[float, Field(ge=1, le=48)] = field(
         1.0,
         "Oversubscription",
         "How many times the GPU's threads may be allocated. 1: the caps fit, so that nobody is slowed down; "
         "above 1 clients slow each other down.",
         when=_asking("oversubscription"),
-        ge=1,
-        le=48,
     )
-    interference: float = field(
+    interference: Annotated[float, Field(ge=1, le=100)] = field(
         1.0,
         "Interference",
         "Factor on the clients' demand when they slow each other down; 1: as for equal networks on an A100. "
         "Assumed for different networks.",
         when=_asking("interference"),
-        ge=1,
-        le=100,
     )
     clients: int = field(48, "Clients", "MPS clients of a GPU at most. 48: NVIDIA's limit.", ge=1, le=48)
 
@@ -206,19 +202,15 @@ class SharingSpec(Part):
 class PricesSpec(Part):
     """US dollars an hour, and as of when."""
 
-    vcpu_hour: float = field(
+    vcpu_hour: Annotated[float, Field(ge=0, le=1e6)] = field(
         0.034,
         "vCPU-hour, US$",
         "US dollars per hour for a held vCPU. Recollected from the ESG paper, not confirmed.",
-        ge=0,
-        le=1e6,
     )
-    vgpu_hour: float = field(
+    vgpu_hour: Annotated[float, Field(ge=0, le=1e6)] = field(
         0.67,
         "vGPU-hour, US$",
         "US dollars per hour for a held vGPU (a seventh of a GPU). Recollected, not confirmed.",
-        ge=0,
-        le=1e6,
     )
     dated: str = field(
         "recollected from the ESG paper (2024), not confirmed",
@@ -282,13 +274,11 @@ class MemorySpec(Part):
 class ContainersSpec(Part):
     """Containers of a function on an invoker."""
 
-    warm: int = field(
+    warm: Annotated[int, Field(ge=0, le=48)] = field(
         7,
         "Warm at the start",
         "Idle containers of every function on every node at the start; 0: everything starts cold. 7: as "
         "many as run at once on a GPU in seven parts, where a busy hour leads.",
-        ge=0,
-        le=48,
     )
     prewarm: Literal["none", "spare", "ewma"] = field(
         "spare",
@@ -297,21 +287,14 @@ class ContainersSpec(Part):
         "from past gaps (recollected from ESG).",
         choices={"none": "none", "spare": "keep a spare one", "ewma": "by predicted gaps (EWMA)"},
     )
-    spare: int = field(
-        1,
-        "Spare containers",
-        "Idle containers to keep per function.",
-        when=("prewarm", ["spare"]),
-        ge=1,
-        le=48,
+    spare: Annotated[int, Field(ge=1, le=48)] = field(
+        1, "Spare containers", "Idle containers to keep per function.", when=("prewarm", ["spare"])
     )
-    ewma_weight: float = field(
+    ewma_weight: Annotated[float, Field(gt=0, le=1)] = field(
         0.2,
         "EWMA weight",
         "Weight of the latest gap in the average: a higher weight follows changes faster.",
         when=("prewarm", ["ewma"]),
-        gt=0,
-        le=1,
     )
     keep_alive: Seconds = field(
         600.0, "Keep alive", "How long an idle container is kept. 10 minutes: recollected from ESG."
@@ -352,12 +335,8 @@ class DispatchSpec(Part):
             ("most-free",),
         ),
     )
-    rechecks: int = field(
-        50,
-        "Rechecks",
-        "After this many tries without room the smallest configuration is forced. Assumed.",
-        ge=1,
-        le=1_000_000,
+    rechecks: Annotated[int, Field(ge=1, le=1_000_000)] = field(
+        50, "Rechecks", "After this many tries without room the smallest configuration is forced. Assumed."
     )
     blocking: bool = field(
         False,
@@ -425,12 +404,8 @@ class ServerlessSpec(Part):
     configurations: ConfigurationsSpec = field(
         ConfigurationsSpec(), "Configurations", "Of a batch: every combination of the three. Assumed."
     )
-    gpu_floor: float = field(
-        0.19,
-        "Floor",
-        "The least GPU time with any number of vGPUs, over that at one vGPU and batch 1.",
-        ge=0,
-        le=20,
+    gpu_floor: Annotated[float, Field(ge=0, le=20)] = field(
+        0.19, "Floor", "The least GPU time with any number of vGPUs, over that at one vGPU and batch 1."
     )
     gpu_constant: float = field(
         0.55, "Constant", "Part of the GPU time at batch 1 that does not grow with the batch.", ge=0, lt=1
@@ -438,24 +413,20 @@ class ServerlessSpec(Part):
     gpu_exponent: Exponent = field(
         0.94, "Exponent", "1: twice the vGPUs, half the time; 0: more vGPUs never help."
     )
-    cpu_share: float = field(
+    cpu_share: Annotated[float, Field(ge=0, lt=1)] = field(
         0.2,
         "CPU share",
         "Part of the time at the smallest configuration that runs on the CPU, a tenth of it serial. No "
         "source says how much; assumed.",
-        ge=0,
-        lt=1,
     )
     sharing: SharingSpec = field(SharingSpec(), "GPU sharing", "How functions share a GPU.")
     prices: PricesSpec = field(PricesSpec(), "Prices", "Of what batches hold.")
-    idle_cost: Share = field(
+    idle_cost: Annotated[Share, Field(ge=0, le=1)] = field(
         0.0,
         "Idle containers pay",
         "What an idle container pays, of the price of the vCPUs and vGPUs of its last batch (of the "
         "smallest configuration before its first). It holds none of these, so many warm containers may cost "
         "more than the nodes. 0 %: only batches are paid for. Assumed.",
-        ge=0,
-        le=1,
     )
     transfer: TransferSpec = field(TransferSpec(), "Transfers", "How inputs reach a node.")
     containers: ContainersSpec = field(
@@ -463,19 +434,13 @@ class ServerlessSpec(Part):
     )
     memory: MemorySpec = field(MemorySpec(), "Memory of nodes", "Which containers hold.")
     dispatch: DispatchSpec = field(DispatchSpec(), "Dispatch", "Where batches run, and in which order.")
-    noise: float = field(
-        0.1,
-        "Noise",
-        "Standard deviation of the factor on every time (Gaussian: recollected; 0.1: assumed).",
-        ge=0,
-        le=1,
+    noise: Annotated[float, Field(ge=0, le=1)] = field(
+        0.1, "Noise", "Standard deviation of the factor on every time (Gaussian: recollected; 0.1: assumed)."
     )
-    profile_percentile: float = field(
+    profile_percentile: Annotated[float, Field(ge=1, le=99.99)] = field(
         95.0,
         "Percentile of profiles",
         "Policies plan with this percentile of the noisy time. 95: Orion's own.",
-        ge=1,
-        le=99.99,
     )
     slo_factor: Annotated[float, Field(gt=0, le=100)] | None = field(
         None,

@@ -59,24 +59,18 @@ class ElasticSpec(Part):
         "1 to 4: 160 jobs in 8 hours, as measured for Pollux; or a CSV file with the columns name, "
         "arrival_s, application, gpus, batch_size, the last two as users ask for them.",
     )
-    load: float = field(
+    load: Annotated[float, Field(gt=0, le=4)] = field(
         1.0,
         "Relative load",
         "How many times as many jobs in the same hours: below 1, jobs are left out evenly; above 1, jobs of "
         "the next workloads are added.",
-        gt=0,
-        le=4,
     )
     profiles: ProfilesSpec | None = field(
         None, "Profiles", "Files of your own applications.", none="the six applications that ship"
     )
     tick: Time = field(60.0, "Tick", "How often policies are asked.", ge=1, le=MOST_TICK_S)
-    restart: Time = field(
-        30.0,
-        "Restart",
-        "How long a job pauses before it starts, and when its GPUs change.",
-        ge=0,
-        le=MOST_RESTART_S,
+    restart: Annotated[Time, Field(ge=0, le=MOST_RESTART_S)] = field(
+        30.0, "Restart", "How long a job pauses before it starts, and when its GPUs change."
     )
     interference: Fraction = field(
         0.0,
@@ -162,12 +156,8 @@ Factor = Annotated[float, Field(ge=1, le=100)]
 class EstimatorSpec(Part):
     """Rates of jobs on the same GPUs are estimated from a few profiled pairs, until they were measured."""
 
-    profiled: Share = field(
-        0.2,
-        "Profiled pairs",
-        "Share of a new job's pairs that are measured before it starts, such as 20 %.",
-        gt=0,
-        le=1,
+    profiled: Annotated[Share, Field(gt=0, le=1)] = field(
+        0.2, "Profiled pairs", "Share of a new job's pairs that are measured before it starts, such as 20 %."
     )
     rank: int = field(10, "Rank", "Rank of the matrix completion.", ge=1, le=100)
     ridge: float = field(0.01, "Ridge", "Weight of the ridge penalty in the matrix completion.", gt=0, le=100)
@@ -192,19 +182,15 @@ class EstimatesSpec(Part):
         "Claims are corrected",
         "Rounds measure rates, and claims are corrected by them. Off: policies believe the claims.",
     )
-    prior: float = field(
+    prior: Annotated[float, Field(gt=0, le=1000)] = field(
         1.0,
         "Weight of a claim, rounds",
         "How many measured rounds a claim counts for, where claims are corrected.",
-        gt=0,
-        le=1000,
     )
-    flag: float = field(
+    flag: Annotated[float, Field(gt=1, le=100)] = field(
         1.5,
         "Flag above, factor",
         "A job is flagged when its claim is off by more than this factor after 3 rounds.",
-        gt=1,
-        le=100,
     )
 
 
@@ -221,13 +207,11 @@ class MovesSpec(Part):
         "A new allocation is taken only if what it gains within the horizon exceeds the steps that its "
         "moves lose; a job that was moved keeps its GPUs for a while.",
     )
-    overhead: Share = field(
+    overhead: Annotated[Share, Field(gt=0, le=1)] = field(
         0.05,
         "Overhead",
         "Largest share of a job's time on its GPUs that a move may take, such as 5 %.",
         when=("charge", [True]),
-        gt=0,
-        le=1,
     )
     horizon: LongTime | None = field(
         None,
@@ -414,12 +398,8 @@ class TrainingSpec(Part):
         "modelled by the cost layer, or in a CSV file.",
         choices={"gavel": "measured (Gavel)", "modelled": "modelled"},
     )
-    round: Time = field(
-        360.0,
-        "Round",
-        "How long a job keeps its GPUs before the next choice. Gavel: 6 minutes.",
-        gt=0,
-        le=1e6,
+    round: Annotated[Time, Field(gt=0, le=1e6)] = field(
+        360.0, "Round", "How long a job keeps its GPUs before the next choice. Gavel: 6 minutes."
     )
     reallocation: LongSeconds = field(
         1920.0, "Reallocation", "The least time between two allocations of a policy. Gavel: 32 minutes."

@@ -97,6 +97,15 @@ class Words:
         return f"{value:,}" if isinstance(value, int) else f"{value:,.12g}"
 
 
+def inside(text: str) -> str:
+    """A title or sentence as it stands inside of another.
+
+    >>> inside("Keep alive"), inside("SLO factor")
+    ('keep alive', 'SLO factor')
+    """
+    return text if text[1:2].isupper() else text[:1].lower() + text[1:]
+
+
 def words(place: Place) -> Words:
     """The words of the field at a place; numbers and names of entries are passed over.
 
