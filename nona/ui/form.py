@@ -38,12 +38,14 @@ def field(
     more: str = "",
     *,
     choices: Mapping[Any, str] | None = None,
+    edit: Callable[[Any], object] | None = None,
     empty: str = "",
     slider: bool = False,
 ) -> None:
     """The field at a place of the scenario, ``cluster.servers.0.count``; nothing where it does not count.
 
-    ``label``, ``choices``, ``empty`` (what no value means) come before the schema's; ``more`` ends the help.
+    ``label``, ``choices``, ``empty`` (what no value means) come before the schema's; ``more`` ends the help;
+    ``edit`` gets what is chosen, where more changes than this field.
     """
     path = path_of(place)
     said, beside = words(path), at(state.scenario, path[:-1])
@@ -56,7 +58,7 @@ def field(
         return
     with st.container(gap="xsmall"):  # in a grid the error is below its field, not the next cell
         if choices:
-            _choice(state, path, label, hint, choices, said.own)
+            _choice(state, path, label, hint, choices, said.own, edit)
         elif slider:
             _slider(state, path, label, hint)
         elif said.plain:
@@ -91,14 +93,17 @@ def help_text(said: Words, more: str = "") -> str:
     return " ".join(text for text in (label_text(said.about), label_text(empty), more, entry) if text)
 
 
-def _on_change(state: AppState, path: PlacePath, read: Read) -> dict[str, Any]:
+def _on_change(
+    state: AppState, path: PlacePath, read: Read, edit: Callable[[Any], object] | None = None
+) -> dict[str, Any]:
     """The key of the widget of a field, and the callback that puts there what ``read`` makes of its value."""
     revision = state.revision
     key = f"field:{revision}:" + ".".join(map(str, path))
 
     def commit() -> None:
         if not late(state, revision):
-            state.edit(path, read(st.session_state[key]))
+            value = read(st.session_state[key])
+            state.edit(path, value) if edit is None else edit(value)
 
     return {"key": key, "on_change": commit}
 
@@ -109,14 +114,22 @@ def _toggle(state: AppState, path: PlacePath, label: str, hint: str) -> None:
 
 
 def _choice(
-    state: AppState, path: PlacePath, label: str, hint: str, choices: Mapping[Any, str], own: bool
+    state: AppState,
+    path: PlacePath,
+    label: str,
+    hint: str,
+    choices: Mapping[Any, str],
+    own: bool,
+    edit: Callable[[Any], object] | None,
 ) -> None:
     shown = state.shown(path)
     shown = tuple(shown) if isinstance(shown, list) else shown
     if shown not in choices:
         choices = {**choices, shown: ", ".join(shown) if isinstance(shown, tuple) else str(shown)}
     values = {text: value for value, text in choices.items()}
-    changed = _on_change(state, path, lambda text: values.get(text, int(text) if text.isdigit() else text))
+    changed = _on_change(
+        state, path, lambda text: values.get(text, int(text) if text.isdigit() else text), edit
+    )
     st.selectbox(
         label, list(values), list(values.values()).index(shown), help=hint, accept_new_options=own, **changed
     )

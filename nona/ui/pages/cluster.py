@@ -105,7 +105,15 @@ def group_editor(state: AppState, index: int) -> None:
     with st.container(border=True, key=f"server-group-{index}"):
         with st.grid(6, min_column_width=108, vertical_alignment="bottom") as grid:
             field(state, (*place, "count"))
-            _gpu(state, index, group.gpu)
+            names = {name: name for name in device_names(state.scenario)}
+            dropped = "A MIG layout that it cannot hold is dropped."
+            field(
+                state,
+                (*place, "gpu"),
+                more=dropped,
+                choices=names,
+                edit=lambda gpu: set_gpu(state, index, gpu),
+            )
             field(state, (*place, "gpus"))
             field(state, (*place, "vcpus"))
             _sharing(state, index, SHARING[1 if group.mig else 2 if group.mps else 0], board)
@@ -126,24 +134,6 @@ def _remove(state: AppState, index: int) -> None:
         disabled=len(state.scenario.cluster.servers) == 1,
         on_click=remove_group,
         args=(state, index),
-    )
-
-
-def _gpu(state: AppState, index: int, gpu: str) -> None:
-    names = device_names(state.scenario)
-    names = names if gpu in names else (*names, gpu)
-    key = f"gpu-{state.revision}-{index}"
-
-    def choose() -> None:
-        set_gpu(state, index, st.session_state[key])
-
-    st.selectbox(
-        "GPU",
-        names,
-        names.index(gpu),
-        key=key,
-        on_change=choose,
-        help="The device in these servers sets the task times. A MIG layout that it cannot hold is dropped.",
     )
 
 

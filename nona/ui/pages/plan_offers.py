@@ -13,7 +13,6 @@ from nona.errors import NonaError
 from nona.hardware.mig import maximal_layouts
 from nona.planning.prices import Price, PriceKind, age_text, listed_prices
 from nona.scenario.schema import Scenario
-from nona.scenario.words import words
 from nona.ui.form import field
 from nona.ui.models.loading import device_names
 from nona.ui.pages.scenario_edits import add_entry, board_of, remove_entry
@@ -66,6 +65,7 @@ def _set_gpu(state: AppState, index: int, gpu: str) -> None:
     """Offer another GPU in that place: layout, clients and price were those of the old one."""
     kept = {k: v for k, v in state.value((*OFFERS, index)).items() if k in ("gpus", "vcpus", "most")}
     _put(state, (*OFFERS, index), {"gpu": gpu, **kept})
+    state.revision += 1
 
 
 def targets_of(state: AppState, label: str) -> dict[str, Any]:
@@ -130,7 +130,8 @@ def _offer(state: AppState, index: int, names: list[str]) -> None:
     path: PlacePath = (*OFFERS, index)
     with st.container(border=True, gap="small", key=f"plan-offer-{index}"):
         with st.grid(2, min_column_width=170, vertical_alignment="bottom"):
-            _gpu(state, index, names)
+            choices = {name: name for name in names}
+            field(state, (*path, "gpu"), choices=choices, edit=lambda gpu: _set_gpu(state, index, gpu))
             _layout(state, index)
         with st.grid(4, min_column_width=84, vertical_alignment="bottom") as grid:
             listed = _otherwise(_listed(state, index))
@@ -148,21 +149,6 @@ def _offer(state: AppState, index: int, names: list[str]) -> None:
                     args=(state, OFFERS, index),
                     help="Takes this offer out; Undo brings it back.",
                 )
-
-
-def _gpu(state: AppState, index: int, names: list[str]) -> None:
-    now = state.value((*OFFERS, index, "gpu"))
-    shown = names if now in names else [now, *names]
-    revision = state.revision
-    key = f"plan-gpu-{revision}-{index}"
-
-    def commit() -> None:
-        if not late(state, revision):
-            _set_gpu(state, index, st.session_state[key])
-            state.revision += 1
-
-    said = words((*OFFERS, index, "gpu"))
-    st.selectbox(said.title, shown, shown.index(now), key=key, on_change=commit, help=said.about)
 
 
 def _layout(state: AppState, index: int) -> None:

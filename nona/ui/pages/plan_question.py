@@ -171,34 +171,17 @@ def _own_targets(state: AppState, label: str) -> None:
 
 def _week(state: AppState) -> None:
     """Draw the choice of the file with the traffic by hour of the week, and its upload."""
-    now = state.value(PROFILE)
     files = [n for n in state.uploads.names() if n.lower().endswith(ENDINGS)]
-    said = words(PROFILE)
-    names = [said.none, *dict.fromkeys([*([now] if now else []), *files])]
-    revision = state.revision
-    key = f"plan-profile-{revision}"
-
-    def choose() -> None:
-        if not late(state, revision):
-            chosen = st.session_state[key]
-            state.edit(PROFILE, None if chosen == said.none else chosen)
-
-    st.selectbox(
-        said.title,
-        names,
-        names.index(now) if now else 0,
-        key=key,
-        on_change=choose,
-        help=said.about,
-    )
-    if now is not None:
+    field(state, PROFILE, choices={None: words(PROFILE).none, **{name: name for name in files}})
+    if state.value(PROFILE) is not None:
         field(state, f"{PART}.startup")
+    key = f"plan-profile-upload-{state.revision}"
     with st.popover("Upload a week", icon=":material/upload:"):
         st.file_uploader(
             "Profile or trace",
-            key=f"plan-profile-upload-{revision}",
+            key=key,
             on_change=_take,
-            args=(state, f"plan-profile-upload-{revision}"),
+            args=(state, key),
             max_upload_size=64,
             help=PROFILE_HELP,
         )

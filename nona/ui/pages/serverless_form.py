@@ -183,7 +183,7 @@ def _provenance_panel(state: AppState) -> None:
 PART = "serverless"
 VGPUS_HELP = "Each GPU is 7 vGPUs, or as many as its MIG board has slices."
 PLATFORM = {
-    "containers": "warm prewarm keep_alive spare ewma_weight",
+    "containers": "warm prewarm spare ewma_weight keep_alive",
     "memory": "limit node container overhead",
     "dispatch": "first later order rechecks blocking late partial",
     "configurations": "batch vcpus vgpus",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -10,13 +11,12 @@ from nona.errors import NonaError
 from nona.report.text import counted, share_text
 from nona.report.training.findings import hours_text, jobs_text
 from nona.scenario.training import ElasticSpec, ProfilesSpec
-from nona.scenario.words import words
 from nona.study.training.elastic import MOST_GPUS, MOST_NODES
 from nona.training.elastic.registry import ELASTIC
 from nona.training.elastic.workload import SHIPPED
-from nona.ui.form import field, help_text
+from nona.ui.form import field
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import late, plain
+from nona.ui.widgets.fields import plain
 from nona.ui.widgets.folding import listed, summary_bar
 from nona.ui.widgets.policy_choice import option_popover, pick_entries, policy_entries
 from nona.units import format_bandwidth
@@ -61,26 +61,13 @@ def _summary(state: AppState, spec: ElasticSpec) -> list[str]:
 
 def _workload(state: AppState, spec: ElasticSpec) -> None:
     """A workload that ships, or a file; how many of its jobs; an upload."""
-    shipped = {str(number): f"{number}: 160 jobs in 8 hours, as measured for Pollux" for number in SHIPPED}
+    shipped = {number: f"{number}: 160 jobs in 8 hours, as measured for Pollux" for number in SHIPPED}
     files = [n for n in state.uploads.names() if n.lower().endswith(".csv") and n not in TABLES]
-    names = list(dict.fromkeys([*shipped, *files, spec.workload]))
-    key, said = f"elastic-workload-{state.revision}", words((*PART, "workload"))
-
-    def take() -> None:
-        if not late(state, int(key.rsplit("-", 1)[1])):
-            _use(state, str(st.session_state[key]), spec.profiles)
-
+    choices = shipped | {name: name for name in files}
     left, right = st.columns(2)
     with left:
-        st.selectbox(
-            said.title,
-            names,
-            names.index(spec.workload),
-            format_func=lambda name: shipped.get(name, name),
-            key=key,
-            on_change=take,
-            help=help_text(said),
-        )
+        use = partial(_use, state, spec.profiles)
+        field(state, (*PART, "workload"), choices=choices, edit=use)
     with right:
         if spec.shipped:
             field(state, (*PART, "load"))
@@ -95,11 +82,11 @@ def _profiles_text(spec: ElasticSpec) -> str:
     return f"{', '.join(name for _, name in spec.profiles)}."
 
 
-def _use(state: AppState, name: str, profiles: ProfilesSpec | None) -> None:
+def _use(state: AppState, profiles: ProfilesSpec | None, workload: str | int) -> None:
     """Take a workload; a load is for those that ship, profiles of one's own are for files."""
     now: dict[str, Any] = dict(state.value(PART) or {})
-    now["workload"] = name
-    if name in map(str, SHIPPED):
+    now["workload"] = workload
+    if workload in SHIPPED:
         now.pop("profiles", None)
     else:
         now.pop("load", None)
@@ -124,7 +111,7 @@ def _upload(state: AppState) -> None:
         profiles = ProfilesSpec() if set(TABLES) <= files else None
         jobs = [name for name in names if name not in TABLES]
         if jobs:
-            _use(state, jobs[-1], profiles)
+            _use(state, profiles, jobs[-1])
         elif profiles is None:
             state.choices.complaints[COMPLAINT] = (
                 f"Profiles are four files: {', '.join(n for n in TABLES if n not in files)} is not here yet; "

@@ -37,7 +37,7 @@ from nona.ui.pages.workload_facts import (
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import draw, el
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import field_error, plain
 from nona.units import format_number, format_time, quantity_text
 
 WHOLE, SHARE, COLUMN = "all its arrivals", "a share of them", "those with a value"
@@ -352,35 +352,23 @@ def _rate(state: AppState, index: int) -> None:
 
 
 def _process(state: AppState, index: int) -> None:
-    arrivals = state.scenario.workload[index].arrivals
-    said = words(("workload", index, "arrivals", "process"))
-    drawn = {text: name for name, text in said.choices.items() if name != "trace"}
-    options: dict[str, str] = {**drawn, **{f"Trace {name}": name for name in _traces(state)}}
-    shown = arrivals.trace or arrivals.process
-    if shown not in options.values():
-        options[f"Trace {shown}"] = shown
-    key = f"process-{state.revision}-{index}-{len(options)}"
+    path: PlacePath = ("workload", index, "arrivals")
+    now = state.scenario.workload[index].arrivals.trace
+    drawn = words((*path, "process")).choices
+    del drawn["trace"]
+    traces = dict.fromkeys([*_traces(state), *([now] if now else [])])
+    choices = drawn | {"trace" if name == now else name: f"Trace {name}" for name in traces}
 
-    def choose() -> None:
-        value = options[st.session_state[key]]
-        if value not in drawn.values():
+    def take(value: str) -> None:
+        if value in drawn:
+            spec = {k: v for k, v in state.value(path).items() if k not in OF_A_TRACE}
+            state.edit(path, {**spec, "process": value})
+        elif value != "trace":
             _take_trace(state, index, value)
-            return
-        spec = {k: v for k, v in state.value(("workload", index, "arrivals")).items() if k not in OF_A_TRACE}
-        state.edit(("workload", index, "arrivals"), {**spec, "process": value})
 
     with st.container():
-        st.selectbox(
-            said.title,
-            list(options),
-            list(options.values()).index(shown),
-            key=key,
-            on_change=choose,
-            help=said.about,
-        )
-        draft = state.drafts.get(("workload", index, "arrivals"))
-        if draft:
-            st.error(plain(draft.error), icon=":material/error:")
+        field(state, (*path, "process"), choices=choices, edit=take)
+        field_error(state, path)
 
 
 def _details(state: AppState, index: int) -> None:
