@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from nona.cli.parameters import Name, Names, unchecked
+from nona.cli.parameters import Name, Names, load, unchecked
 from nona.errors import NonaError
 
 
@@ -144,15 +144,13 @@ def _choices(place: str) -> Names:
 
 
 def _mapped() -> Iterable[str]:
-    from nona.study.prediction_map import SYSTEMS
-
-    return SYSTEMS
+    systems: tuple[str, ...] = load("studies.prediction_map:SYSTEMS")
+    return systems
 
 
 def _networks() -> Iterable[str]:
-    from nona.study.decision_cells import workload_table
-
-    return workload_table()
+    names: Iterable[str] = load("studies.decision_cells:workload_table")()
+    return names
 
 
 SCENARIO = Name("scenario", _scenarios, unchecked, files=True)
