@@ -28,8 +28,8 @@ from nona.registry import Look, Registry
 from nona.report.figures import scheduler_style
 from nona.report.serverless.figures import way_title
 from nona.results.document import Document
+from nona.scenario import words as schema_words
 from nona.scenario.file import dump_scenario, load_scenario, parse_scenario
-from nona.scenario.words import words
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
 from nona.schedulers.registry import SCHEDULERS
 from nona.serverless.policies.base import Place, Plan, Policy
@@ -264,13 +264,13 @@ def test_a_policy_and_a_way_of_sharing_are_run_and_compared(capsys):
         shown = options(serverless_page)
         assert "smallest" in shown
         assert ALONE.title in shown
-        assert words(MODE).choices["alone"] == ALONE.title
+        assert schema_words.words(MODE).choices["alone"] == ALONE.title
         assert ways_for()[-1] == "alone"
         assert way_title("alone") == ALONE.title
         assert scheduler_style("smallest") == scheduler_style(ALONE.title) == PINK
     line = refused(capsys, "serverless", "strict_light", "--sharing", "alone")
     assert f"serverless.sharing.mode: 'alone' must be '{next(iter(WAYS))}'" in line
-    assert "alone" not in words(MODE).choices
+    assert "alone" not in schema_words.words(MODE).choices
     assert "smallest" in refused(capsys, *words)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import PurePath
+from functools import partial
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -19,7 +19,7 @@ from nona.scenario.schema import GivenSpec
 from nona.ui.form import field
 from nona.ui.models.loading import device_names, load_graph, load_measured
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import label_text, plain
+from nona.ui.widgets.fields import label_text, plain, stored_name, upload
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,16 +193,8 @@ def measured_times(state: AppState, device: str) -> None:
             "times replace modelled ones. An operator named \\* stands for the whole model."
             + (f" This model is called **{plain(called)}** there." if called else "")
         )
-        st.file_uploader(
-            "Table (CSV)",
-            key="measured-file",
-            on_change=_take,
-            args=(state,),
-            max_upload_size=64,
-            help="Its times replace the modelled ones wherever it has them.",
-        )
-        if state.choices.complaints.get("measured-error"):
-            st.error(plain(state.choices.complaints["measured-error"]), icon=":material/error:")
+        hint = "Its times replace the modelled ones wherever it has them."
+        upload(state, "Table (CSV)", "measured-file", "measured-error", partial(_take, state), hint)
         if name:
             _present(state, name, called, device)
 
@@ -265,30 +257,11 @@ def _options(state: AppState) -> CostOptions:
     return CostOptions(cost.stack, cost.precision)
 
 
-def _take(state: AppState) -> None:
-    upload = st.session_state["measured-file"]
-    if upload is None:
-        return
-    try:
-        data = upload.getvalue()
-        read_measured(data)
-        kept = state.uploads.add(_stored_name(upload.name), data)
-        state.choices.complaints.pop("measured-error", None)
-        if state.edit(("cost", "measured"), kept):
-            state.tell(f"The measured times of {kept} are used from now on; see", "simulation", "Simulation")
-    except NonaError as error:
-        state.choices.complaints["measured-error"] = str(error)
-
-
-def _stored_name(name: str) -> str:
-    """The name under which a table is kept, which distinguishes it from a trace.
-
-    >>> _stored_name("times.csv"), _stored_name("times.measured.csv")
-    ('times.measured.csv', 'times.measured.csv')
-    """
-    base = PurePath(name.replace("\\", "/")).name
-    stem = base[: -len(ENDING)] if base.lower().endswith(ENDING) else PurePath(base).stem
-    return (stem[:40] or "times") + ENDING
+def _take(state: AppState, name: str, data: bytes) -> None:
+    read_measured(data)
+    kept = state.uploads.add(stored_name(name, ENDING), data)
+    if state.edit(("cost", "measured"), kept):
+        state.tell(f"The measured times of {kept} are used from now on; see", "simulation", "Simulation")
 
 
 def _remove(state: AppState) -> None:

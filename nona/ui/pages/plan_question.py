@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 import streamlit as st
 
-from nona.errors import NonaError
 from nona.planning.offers import gpu_text
 from nona.planning.prices import growth_text
 from nona.report.text import counted
@@ -27,7 +26,7 @@ from nona.ui.pages.plan_offers import (
 )
 from nona.ui.session.state import AppState
 from nona.ui.shell.first_steps import Demo, demo_cards, demo_error
-from nona.ui.widgets.fields import field_error, late, plain
+from nona.ui.widgets.fields import field_error, late, plain, upload
 from nona.ui.widgets.folding import listed, shown_at_once, summary_bar
 from nona.ui.widgets.policy_choice import scheduler_picker
 from nona.units import format_time
@@ -177,30 +176,13 @@ def _week(state: AppState) -> None:
         field(state, f"{PART}.startup")
     key = f"plan-profile-upload-{state.revision}"
     with st.popover("Upload a week", icon=":material/upload:"):
-        st.file_uploader(
-            "Profile or trace",
-            key=key,
-            on_change=_take,
-            args=(state, key),
-            max_upload_size=64,
-            help=PROFILE_HELP,
-        )
-    complaint = state.choices.complaints.get("plan-profile")
-    if complaint:
-        st.error(plain(complaint), icon=":material/error:")
+        upload(state, "Profile or trace", key, "plan-profile", partial(_take, state), PROFILE_HELP)
 
 
-def _take(state: AppState, key: str) -> None:
-    upload: Any = st.session_state[key]
-    if upload is None:
-        return
-    try:
-        name = upload.name if upload.name.lower().endswith(ENDINGS) else f"{upload.name}.csv"
-        if state.edit(PROFILE, state.uploads.add(name, upload.getvalue())):
-            state.choices.complaints.pop("plan-profile", None)
-            state.revision += 1
-    except NonaError as error:
-        state.choices.complaints["plan-profile"] = str(error)
+def _take(state: AppState, name: str, data: bytes) -> None:
+    name = name if name.lower().endswith(ENDINGS) else f"{name}.csv"
+    if state.edit(PROFILE, state.uploads.add(name, data)):
+        state.revision += 1
 
 
 def controls(state: AppState) -> None:

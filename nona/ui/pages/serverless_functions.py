@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import PurePath
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -24,7 +24,7 @@ from nona.ui.models.loading import fetch
 from nona.ui.pages.serverless_results import choose_one
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import whose
-from nona.ui.widgets.fields import late, plain
+from nona.ui.widgets.fields import late, plain, stored_name, upload
 from nona.ui.widgets.results import chart, table
 
 PATH = ("serverless", "functions")
@@ -41,17 +41,12 @@ def _choose_times(state: AppState, names: Sequence[str]) -> None:
         with st.container():
             _source(state, name)
         with st.container():
-            st.file_uploader(
-                "Measured times (CSV)",
-                key="profile-file",
-                on_change=_take,
-                args=(state, name),
-                max_upload_size=64,
-                help="Columns batch, ms; optional vcpus, vgpus or gpu_percent, percentile, model; or the "
-                "layout of ParvaGPU or of INFless. `nona measure --batches --export-profile` writes one.",
+            hint = (
+                "Columns batch, ms; optional vcpus, vgpus or gpu_percent, percentile, model; or the "
+                "layout of ParvaGPU or of INFless. `nona measure --batches --export-profile` writes one."
             )
-    if state.choices.complaints.get("profile-error"):
-        st.error(plain(state.choices.complaints["profile-error"]), icon=":material/error:")
+            take = partial(_take, state, name)
+            upload(state, "Measured times (CSV)", "profile-file", "profile-error", take, hint)
 
 
 def _source(state: AppState, name: str) -> None:
@@ -89,29 +84,11 @@ def _set(state: AppState, name: str, source: str, files: Sequence[str]) -> None:
     state.edit(PATH, chosen)
 
 
-def _take(state: AppState, name: str) -> None:
-    upload = st.session_state["profile-file"]
-    if upload is None:
-        return
-    try:
-        data, what = upload.getvalue(), f"Profile {upload.name!r}"
-        rows_of(read_profile(data, what), name, what)
-        kept = state.uploads.add(_stored_name(upload.name), data)
-        state.choices.complaints.pop("profile-error", None)
-        _set(state, name, kept, (kept,))
-    except NonaError as error:
-        state.choices.complaints["profile-error"] = str(error)
-
-
-def _stored_name(name: str) -> str:
-    """The name under which a profile is kept, which tells it from traces and other tables.
-
-    >>> _stored_name("times.csv"), _stored_name("a/times.profile.csv")
-    ('times.profile.csv', 'times.profile.csv')
-    """
-    base = PurePath(name.replace("\\", "/")).name
-    stem = base[: -len(ENDING)] if base.lower().endswith(ENDING) else PurePath(base).stem
-    return (stem[:40] or "times") + ENDING
+def _take(state: AppState, name: str, file: str, data: bytes) -> None:
+    what = f"Profile {file!r}"
+    rows_of(read_profile(data, what), name, what)
+    kept = state.uploads.add(stored_name(file, ENDING), data)
+    _set(state, name, kept, (kept,))
 
 
 def _fit_views() -> None:

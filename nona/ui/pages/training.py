@@ -132,8 +132,6 @@ def start_screen(state: AppState) -> None:
         _generated(state)
         _traced(state)
     demo_error(state)
-    if state.choices.complaints.get("training-trace"):
-        st.error(plain(state.choices.complaints["training-trace"]), icon=":material/error:")
     guide_link("training", "What is simulated here, and what is assumed")
 
 

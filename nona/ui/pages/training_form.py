@@ -8,7 +8,6 @@ import pandas as pd
 import streamlit as st
 
 from nona.allocation.registry import POLICIES
-from nona.errors import NonaError
 from nona.hardware.device import devices
 from nona.planning.prices import Price, listed_prices
 from nona.report.text import counted
@@ -18,7 +17,7 @@ from nona.study.costs import cost_note
 from nona.ui.form import field, form, help_text, switch
 from nona.ui.pages.scenario_edits import REGION_GROUPS, Groups, groups_of, remove_group, replace_groups
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import field_error, label_text, late, plain
+from nona.ui.widgets.fields import field_error, label_text, late, plain, upload
 from nona.ui.widgets.folding import listed, summary_bar
 from nona.ui.widgets.policy_choice import option_popover, pick_entries, policy_entries
 from nona.ui.widgets.results import table
@@ -55,8 +54,6 @@ def _job_fields(state: AppState) -> None:
         help="The generator draws jobs as Gavel's does; a trace is a file of yours. Undo brings a list back.",
         on_change=commit,
     )
-    if state.choices.complaints.get("training-trace"):
-        st.error(plain(state.choices.complaints["training-trace"]), icon=":material/error:")
     {"generate": _generator, "trace": _trace, "jobs": _listed}[shown](state)
 
 
@@ -135,19 +132,13 @@ def _traces(state: AppState) -> list[str]:
 
 def trace_upload(state: AppState, label: str = "Trace file") -> None:
     """The upload of a trace; it becomes the source of the jobs at once."""
-    key = f"training-trace-{state.revision}"
 
-    def take() -> None:
-        upload = st.session_state[key]
-        if upload is None:
-            return
-        try:
-            name = upload.name if upload.name.lower().endswith(ENDINGS) else f"{upload.name}.trace"
-            _take_source(state, {"trace": state.uploads.add(name, upload.getvalue())})
-        except NonaError as error:
-            state.choices.complaints["training-trace"] = str(error)
+    def take(name: str, data: bytes) -> None:
+        name = name if name.lower().endswith(ENDINGS) else f"{name}.trace"
+        _take_source(state, {"trace": state.uploads.add(name, data)})
 
-    st.file_uploader(label, key=key, on_change=take, max_upload_size=64, help=words((PART, "trace")).about)
+    hint = words((PART, "trace")).about
+    upload(state, label, f"training-trace-{state.revision}", "training-trace", take, hint)
 
 
 GROUPS = ("cluster", "servers")

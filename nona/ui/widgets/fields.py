@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from pathlib import PurePath
 from typing import Any
 
 import streamlit as st
 
+from nona.errors import NonaError
 from nona.scenario.gate import place_text
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
@@ -99,6 +101,37 @@ def whole(
         **more,
     )
     return low if entered is None else round(entered)
+
+
+def upload(
+    state: AppState, label: str, key: str, topic: str, take: Callable[[str, bytes], object], hint: str
+) -> None:
+    """A field for one file; ``take`` gets its name and content, what it refuses stands below."""
+
+    def taken() -> None:
+        file = st.session_state[key]
+        if file is None:
+            return
+        state.choices.complaints.pop(topic, None)
+        try:
+            take(file.name, file.getvalue())
+        except NonaError as error:
+            state.choices.complaints[topic] = str(error)
+
+    st.file_uploader(label, key=key, on_change=taken, max_upload_size=64, help=hint)
+    if complaint := state.choices.complaints.get(topic):
+        st.error(plain(complaint), icon=":material/error:")
+
+
+def stored_name(name: str, ending: str) -> str:
+    """The name under which a table is kept; its ending distinguishes it from other tables.
+
+    >>> stored_name("a/times.csv", ".measured.csv"), stored_name("times.measured.csv", ".measured.csv")
+    ('times.measured.csv', 'times.measured.csv')
+    """
+    base = PurePath(name.replace("\\", "/")).name
+    stem = base[: -len(ending)] if base.lower().endswith(ending) else PurePath(base).stem
+    return (stem[:40] or "times") + ending
 
 
 def choose_one(label: str, options: Sequence[str], key: str, hint: str) -> str:
