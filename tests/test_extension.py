@@ -269,7 +269,7 @@ def test_a_policy_and_a_way_of_sharing_are_run_and_compared(capsys):
         assert way_title("alone") == ALONE.title
         assert scheduler_style("smallest") == scheduler_style(ALONE.title) == PINK
     line = refused(capsys, "serverless", "strict_light", "--sharing", "alone")
-    assert f"serverless.sharing.mode: 'alone' must be '{next(iter(WAYS))}'" in line
+    assert f"serverless.sharing.mode (GPU sharing): 'alone' must be '{next(iter(WAYS))}'" in line
     assert "alone" not in schema_words.words(MODE).choices
     assert "smallest" in refused(capsys, *words)
 

@@ -51,7 +51,7 @@ def _rows(part: type[Part]) -> list[str]:
 
 def _meaning(said: Words) -> str:
     choices = {value: text for value, text in said.choices.items() if isinstance(value, str)}
-    values = ", ".join(f"`{v}`" if text.casefold() == v else f"`{v}`: {text}" for v, text in choices.items())
+    values = "; ".join(f"`{v}`" if text.casefold() == v else f"`{v}`: {text}" for v, text in choices.items())
     bounds = said.bounds_text[:1].upper() + said.bounds_text[1:]
     counts = ""
     if said.when is not None:

@@ -18,6 +18,7 @@ from nona.foreign.files import MOST_BUNDLE_BYTES, read_file
 from nona.scenario.gate import (
     MAX_INTEGER,
     MAX_PROBLEMS,
+    Place,
     bounded,
     foreign_values,
     load_yaml,
@@ -26,6 +27,7 @@ from nona.scenario.gate import (
 )
 from nona.scenario.schema import Scenario
 from nona.scenario.values import Part
+from nona.scenario.words import words
 
 P = TypeVar("P", bound=Part)
 Check = Callable[[Mapping[str, Any], Sequence[str]], Sequence[str]]
@@ -93,15 +95,17 @@ def scenario_from_mapping(data: object, check: Check = _nothing_more) -> Scenari
     return scenario
 
 
-def _problems(error: ValidationError, whole: str = "Scenario") -> tuple[list[str], int]:
+def _problems(
+    error: ValidationError, whole: type[Part] = Scenario, what: str = "Scenario"
+) -> tuple[list[str], int]:
     """The first problems that the schema finds, a line each, and how many there are besides."""
     errors = [e for e in error.errors(include_url=False) if not _only_follows(e)]
-    return [_problem(e, whole) for e in errors[:MAX_PROBLEMS]], max(0, len(errors) - MAX_PROBLEMS)
+    return [_problem(e, whole, what) for e in errors[:MAX_PROBLEMS]], max(0, len(errors) - MAX_PROBLEMS)
 
 
 def _part(problem: str) -> int:
     """The number of the part of the scenario that a problem begins with, in the order of the schema."""
-    name = re.split(r"[.:\[]", problem, maxsplit=1)[0]
+    name = re.split(r"[.:\[ ]", problem, maxsplit=1)[0]
     names = list(Scenario.model_fields)
     return names.index(name) if name in names else len(names)
 
@@ -174,7 +178,7 @@ def parse_part(text: str, kind: type[P], what: str) -> P:
     try:
         return kind.model_validate(data)
     except ValidationError as error:
-        raise ScenarioError(bounded(*_problems(error, what))) from None
+        raise ScenarioError(bounded(*_problems(error, kind, what))) from None
 
 
 def _only_follows(error: Any) -> bool:
@@ -188,9 +192,20 @@ def _number(value: object) -> str:
     return f"{value:,.12g}" if plain else shown(value)
 
 
-def _problem(error: Any, whole: str = "Scenario") -> str:
+def _named(location: Place, whole: type[Part], what: str) -> str:
+    """A place as errors write it, with the title of its field where that says more than its key."""
+    place = place_text(location, what)
+    try:
+        title = words(location, whole).title
+    except KeyError:
+        return place
+    key = str(location[-1]).replace("_", " ")
+    return place if isinstance(location[-1], int) or key in title.casefold() else f"{place} ({title})"
+
+
+def _problem(error: Any, whole: type[Part] = Scenario, what: str = "Scenario") -> str:
     """One line for a validation error: place, value, rule, remedy."""
-    kind, context, place = error["type"], error.get("ctx", {}), place_text(error["loc"], whole)
+    kind, context, place = error["type"], error.get("ctx", {}), _named(error["loc"], whole, what)
     value, limits = _number(error.get("input")), {key: _number(limit) for key, limit in context.items()}
     rules = {
         "missing": "is missing; add it",

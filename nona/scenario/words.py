@@ -106,7 +106,7 @@ def inside(text: str) -> str:
     return text if text[1:2].isupper() else text[:1].lower() + text[1:]
 
 
-def words(place: Place) -> Words:
+def words(place: Place, whole: type[Part] = Scenario) -> Words:
     """The words of the field at a place; numbers and names of entries are passed over.
 
     >>> words(("workload", 0, "slo")).title, words(("serverless", "containers", "warm")).bounds_text
@@ -117,7 +117,7 @@ def words(place: Place) -> Words:
     KeyError
         When there is no such field.
     """
-    part: type = Scenario
+    part: type = whole
     said: Words | None = None
     inside = False  # at an entry of the list or mapping that was last named
     for step in place:

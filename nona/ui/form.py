@@ -22,6 +22,7 @@ from nona.ui.widgets.terms import term
 
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")  # as in 1,000,000
 Read = Callable[[Any], Any]
+Edit = Callable[[Any], object] | None
 
 
 def form(state: AppState, part: str, names: str, columns: int = 3, width: int = 150) -> None:
@@ -38,7 +39,7 @@ def field(
     more: str = "",
     *,
     choices: Mapping[Any, str] | None = None,
-    edit: Callable[[Any], object] | None = None,
+    edit: Edit = None,
     empty: str = "",
     slider: bool = False,
 ) -> None:
@@ -64,8 +65,32 @@ def field(
         elif said.plain:
             _number(state, path, label, hint, said)
         else:
-            _text(state, path, label, hint, said, empty or said.none)
+            _text(state, path, label, said, hint, empty or said.none, state.shown(path), None)
         field_error(state, path)
+
+
+def entry_at(state: AppState, path: PlacePath) -> dict[str, Any]:
+    """What is written of an entry of a mapping, or was typed; empty where it is not there."""
+    draft = state.drafts.get(path)
+    written = draft.value if draft else state.value(path[:-1]).get(path[-1])
+    return {key: value for key, value in (written or {}).items() if value is not None}
+
+
+def entry_field(state: AppState, path: PlacePath, key: str, label: str = "", empty: str = "") -> None:
+    """A field of an entry of a mapping, which is there as long as one of its fields has a value."""
+    said, now = words((*path, key)), entry_at(state, path)
+
+    def edit(value: str | None) -> None:
+        fields = {name: one for name, one in {**now, key: value}.items() if one is not None}
+        if fields:
+            state.edit(path, fields)
+            return
+        state.drafts.pop(path, None)
+        others = {name: one for name, one in state.value(path[:-1]).items() if name != path[-1]}
+        state.edit(path[:-1], others)
+
+    label, empty = label or label_text(said.title), empty or said.none
+    _text(state, (*path, key), label, said, help_text(said), empty, now.get(key), edit)
 
 
 def switch(state: AppState, place: str, given: Mapping[str, Any], more: str = "") -> bool:
@@ -93,9 +118,7 @@ def help_text(said: Words, more: str = "") -> str:
     return " ".join(text for text in (label_text(said.about), label_text(empty), more, entry) if text)
 
 
-def _on_change(
-    state: AppState, path: PlacePath, read: Read, edit: Callable[[Any], object] | None = None
-) -> dict[str, Any]:
+def _on_change(state: AppState, path: PlacePath, read: Read, edit: Edit = None) -> dict[str, Any]:
     """The key of the widget of a field, and the callback that puts there what ``read`` makes of its value."""
     revision = state.revision
     key = f"field:{revision}:" + ".".join(map(str, path))
@@ -120,7 +143,7 @@ def _choice(
     hint: str,
     choices: Mapping[Any, str],
     own: bool,
-    edit: Callable[[Any], object] | None,
+    edit: Edit,
 ) -> None:
     shown = state.shown(path)
     shown = tuple(shown) if isinstance(shown, list) else shown
@@ -156,17 +179,19 @@ def _number(state: AppState, path: PlacePath, label: str, hint: str, said: Words
     )
 
 
-def _text(state: AppState, path: PlacePath, label: str, hint: str, said: Words, empty: str) -> None:
+def _text(
+    state: AppState, path: PlacePath, label: str, said: Words, hint: str, empty: str, shown: Any, edit: Edit
+) -> None:
     def read(typed: object) -> Any:
         text = str(typed or "").strip()
         if said.several:
             return _sizes(text)
         text = text if said.kind is str else _THOUSANDS.sub("", text)
-        return None if said.optional and not text else text
+        return None if not text and (said.optional or edit is not None) else text
 
     st.text_input(
-        label, _written(state.shown(path), said), help=hint, placeholder=empty or None,
-        **_on_change(state, path, read),
+        label, _written(shown, said), help=hint, placeholder=empty or None,
+        **_on_change(state, path, read, edit),
     )  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
@@ -13,12 +12,12 @@ from nona.errors import NonaError
 from nona.hardware.mig import maximal_layouts
 from nona.planning.prices import Price, PriceKind, age_text, listed_prices
 from nona.scenario.schema import Scenario
-from nona.ui.form import field
+from nona.ui.form import entry_field, field
 from nona.ui.models.loading import device_names
 from nona.ui.pages.scenario_edits import add_entry, board_of, remove_entry
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import label_text, late, plain
+from nona.ui.widgets.fields import field_error, label_text, plain
 from nona.ui.widgets.results import table
 
 PART = "plan"
@@ -66,32 +65,6 @@ def _set_gpu(state: AppState, index: int, gpu: str) -> None:
     kept = {k: v for k, v in state.value((*OFFERS, index)).items() if k in ("gpus", "vcpus", "most")}
     _put(state, (*OFFERS, index), {"gpu": gpu, **kept})
     state.revision += 1
-
-
-def targets_of(state: AppState, label: str) -> dict[str, Any]:
-    """Return the targets of one model, as typed."""
-    draft = state.drafts.get((*TARGETS, label))
-    targets = draft.value if draft else state.value(TARGETS).get(label)
-    return {k: v for k, v in (targets or {}).items() if v is not None}
-
-
-def set_target(state: AppState, label: str, key: str, text: str) -> None:
-    """Ask ``key`` (``hit``, ``p50``, …) of one model; empty: no longer, and without any the common target."""
-    now = targets_of(state, label)
-    asked = {k: v for k, v in {**now, key: text}.items() if v}
-    if asked:
-        state.edit((*TARGETS, label), asked)
-        return
-    state.drafts.pop((*TARGETS, label), None)
-    _put(state, TARGETS, {k: v for k, v in state.value(TARGETS).items() if k != label})
-
-
-def _set_watts(state: AppState, gpu: str, given: Mapping[str, float | None]) -> None:
-    """Set the power of a GPU, idle and busy; both empty: as listed."""
-    others = {k: v for k, v in state.value(WATTS).items() if k != gpu}
-    idle, busy = given["idle"], given["busy"]
-    watts = {"idle": idle or 0.0, "busy": busy if busy is not None else idle}
-    _put(state, WATTS, others if idle is None and busy is None else {**others, gpu: watts})
 
 
 def _put(state: AppState, path: PlacePath, value: Any) -> None:
@@ -255,34 +228,14 @@ def money_fields(state: AppState) -> None:
 
 
 def _watts(state: AppState, gpu: str) -> None:
-    given = state.value(WATTS).get(gpu) or {}
     listed = listed_prices().get(gpu)
-    listed_watts = {
-        "idle": listed.watts_idle if listed else None,
-        "busy": listed.watts_busy if listed else None,
-    }
-    revision = state.revision
-    keys = {name: f"plan-watts-{revision}-{gpu}-{name}" for name in listed_watts}
-
-    def commit() -> None:
-        if not late(state, revision):
-            _set_watts(state, gpu, {name: st.session_state[key] for name, key in keys.items()})
-
+    watts = {"idle": listed.watts_idle, "busy": listed.watts_busy} if listed else {}
     with st.grid(2, min_column_width=130):
-        for name, key in keys.items():
-            otherwise = listed_watts[name]
-            st.number_input(
-                label_text(f"{gpu}, {name}, W"),
-                0.0,
-                1e6,
-                given.get(name),
-                1.0,
-                format="%.4g",
-                key=key,
-                placeholder="not known" if otherwise is None else f"{otherwise:.4g}",
-                on_change=commit,
-                help="What one GPU draws; empty: the listed figure, where there is one.",
-            )
+        for name in ("idle", "busy"):
+            otherwise = watts.get(name)
+            empty = "not known" if otherwise is None else f"{otherwise:.4g}"
+            entry_field(state, (*WATTS, gpu), name, label_text(f"{gpu}, {name}, W"), empty)
+    field_error(state, (*WATTS, gpu))
 
 
 def _listed_rows(kind: PriceKind) -> list[dict[str, object]]:

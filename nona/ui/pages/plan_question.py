@@ -10,9 +10,9 @@ from nona.planning.offers import gpu_text
 from nona.planning.prices import growth_text
 from nona.report.text import counted
 from nona.scenario.plan import TargetSpec
-from nona.scenario.words import fields_of, words
+from nona.scenario.words import words
 from nona.schedulers.registry import scheduler_names
-from nona.ui.form import field, help_text
+from nona.ui.form import entry_at, entry_field, field
 from nona.ui.pages.plan_offers import (
     PART,
     TARGETS,
@@ -21,12 +21,10 @@ from nona.ui.pages.plan_offers import (
     link_fields,
     money_fields,
     offer_fields,
-    set_target,
-    targets_of,
 )
 from nona.ui.session.state import AppState
 from nona.ui.shell.first_steps import Demo, demo_cards, demo_error
-from nona.ui.widgets.fields import field_error, late, plain, upload
+from nona.ui.widgets.fields import field_error, plain, upload
 from nona.ui.widgets.folding import listed, shown_at_once, summary_bar
 from nona.ui.widgets.policy_choice import scheduler_picker
 from nona.units import format_time
@@ -141,7 +139,7 @@ def _models(state: AppState) -> None:
 
 def _asked(state: AppState, label: str, slo_s: float | None) -> str:
     """The bound that a model is asked to keep: targets of its own, else its SLO."""
-    own = [f"{key} {value}" for key, value in targets_of(state, label).items() if key != "hit"]
+    own = [f"{key} {value}" for key, value in entry_at(state, (*TARGETS, label)).items() if key != "hit"]
     if own:
         return plain(f", {', '.join(own)}")
     return f" within {plain(format_time(slo_s))}" if slo_s else ", no SLO"
@@ -149,22 +147,10 @@ def _asked(state: AppState, label: str, slo_s: float | None) -> str:
 
 def _own_targets(state: AppState, label: str) -> None:
     path = (*TARGETS, label)
-    shown = targets_of(state, label)
-    revision = state.revision
     st.markdown(f"**{plain(label)}**")
     with st.grid(4, min_column_width=110):
-        for key, said in fields_of(TargetSpec).items():
-            place = f"plan-target-{revision}-{label}-{key}"
-
-            def commit(key: str = key, place: str = place) -> None:
-                if not late(state, revision):
-                    set_target(state, label, key, str(st.session_state[place] or "").strip())
-
-            value = shown.get(key, "")
-            text = f"{100 * value:.6g} %" if isinstance(value, float) else str(value)
-            st.text_input(
-                said.title, text, key=place, on_change=commit, help=help_text(said), placeholder=said.none
-            )
+        for key in TargetSpec.model_fields:
+            entry_field(state, path, key)
     field_error(state, path)
 
 

@@ -35,7 +35,9 @@ def field_error(state: AppState, path: PlacePath) -> None:
     """Show the error of the entry below its field, without the name of the place."""
     draft = state.drafts.get(path)
     if draft:
-        st.error(plain(draft.error.removeprefix(f"{place_text(path)}: ")), icon=":material/error:")
+        place, _, rule = draft.error.partition(": ")
+        own = place.partition(" (")[0] == place_text(path)
+        st.error(plain(rule if own else draft.error), icon=":material/error:")
 
 
 def plain(text: str) -> str:
