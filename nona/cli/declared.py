@@ -91,7 +91,7 @@ class OfScenario(click.Option):
         """The option, and the field's title and effect; its default where no scenario has another."""
         from nona.scenario.words import inside, words  # when help is asked for
 
-        said = words(self.place.split("."))
+        said = words(self.place)
         named = said.title.casefold() == str(self.name).replace("_", " ")
         texts = [said.about[:-1]] if named else [said.title, said.about[:-1]]
         repeat = "; repeat for several" if self.multiple else ""

@@ -138,7 +138,7 @@ def _choices(place: str) -> Names:
     def names() -> Iterable[str]:
         from nona.scenario.words import words
 
-        return words(place.split(".")).choices
+        return words(place).choices
 
     return names
 

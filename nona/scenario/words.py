@@ -106,10 +106,22 @@ def inside(text: str) -> str:
     return text if text[1:2].isupper() else text[:1].lower() + text[1:]
 
 
-def words(place: Place, whole: type[Part] = Scenario) -> Words:
+def path_of(place: str | Place) -> tuple[str | int, ...]:
+    """The steps to a place, which may be written with dots or as errors write it.
+
+    >>> path_of("workload[0].slo"), path_of("workload.0.slo")
+    (('workload', 0, 'slo'), ('workload', 0, 'slo'))
+    """
+    if not isinstance(place, str):
+        return tuple(place)
+    steps = place.replace("[", ".").replace("]", "").split(".")
+    return tuple(int(step) if step.isdigit() else step for step in steps)
+
+
+def words(place: str | Place, whole: type[Part] = Scenario) -> Words:
     """The words of the field at a place; numbers and names of entries are passed over.
 
-    >>> words(("workload", 0, "slo")).title, words(("serverless", "containers", "warm")).bounds_text
+    >>> words("workload[0].slo").title, words(("serverless", "containers", "warm")).bounds_text
     ('SLO', 'at least 0, at most 48')
 
     Raises
@@ -119,12 +131,12 @@ def words(place: Place, whole: type[Part] = Scenario) -> Words:
     """
     part: type = whole
     said: Words | None = None
-    inside = False  # at an entry of the list or mapping that was last named
-    for step in place:
-        if said is not None and said.several and not inside:
-            inside = True
+    entered = False  # the list or mapping that was last named
+    for step in path_of(place):
+        if said is not None and said.several and not entered:
+            entered = True
         elif issubclass(part, Part):
-            said, inside = fields_of(part)[str(step)], False
+            said, entered = fields_of(part)[str(step)], False
             part = said.kind
         else:
             raise KeyError(step)
@@ -133,16 +145,16 @@ def words(place: Place, whole: type[Part] = Scenario) -> Words:
     return said
 
 
-def at(scenario: Scenario, place: Place) -> Any:
+def at(scenario: Scenario, place: str | Place) -> Any:
     """What stands at a place; ``None`` where an optional part around it is not there.
 
     >>> from nona.scenario.schema import ClusterSpec, ServerGroupSpec
     >>> scenario = Scenario(cluster=ClusterSpec(servers=(ServerGroupSpec(),)))
-    >>> at(scenario, ("cluster", "servers", 0, "count")), at(scenario, ("plan", "prices", "kind"))
+    >>> at(scenario, "cluster.servers[0].count"), at(scenario, "plan.prices.kind")
     (1, None)
     """
     node: Any = scenario
-    for step in place:
+    for step in path_of(place):
         if node is not None:
             node = getattr(node, str(step)) if isinstance(node, Part) else node[step]
     return node

@@ -11,7 +11,7 @@ from nona.results.sweeps import Unit
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.scenario.values import NamedSpec
-from nona.scenario.words import at, words
+from nona.scenario.words import at, path_of, words
 from nona.units import Dimension, parse_quantity
 
 LOAD = "load"
@@ -41,12 +41,7 @@ class Number:
 
     def of(self, scenario: Scenario) -> float:
         """The number as it stands in the scenario (SI); a factor on all rates stands at 1."""
-        if self.key == LOAD:
-            return 1.0
-        node: Any = scenario
-        for part in _parts(self.key):
-            node = node[int(part)] if part.isdigit() else getattr(node, part)
-        return float(node)
+        return 1.0 if self.key == LOAD else float(at(scenario, self.key))
 
 
 def with_values(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
@@ -56,12 +51,12 @@ def with_values(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
     """
     data = scenario.model_dump(mode="json", exclude_defaults=True)
     for place, value in values.items():
-        *parts, last = place.split(".")
-        node = data
+        *parts, last = path_of(place)
+        node: Any = data
         for part in parts:
             node = node.setdefault(part, {})
-        if words(place.split(".")).kind is NamedSpec:
-            own = {entry.name: entry.options for entry in at(scenario, place.split(".")) or ()}
+        if words(place).kind is NamedSpec:
+            own = {entry.name: entry.options for entry in at(scenario, place) or ()}
             value = [{"name": name, "options": own.get(name, {})} for name in value]
         node[last] = value
     return scenario_from_mapping(data)
@@ -109,7 +104,7 @@ def number_named(scenario: Scenario, key: str) -> Number:
     holder, last = _place(scenario.model_dump(mode="json"), key)
     value = holder[last]
     try:
-        unit: Unit | None = words(_parts(key)).dimension
+        unit: Unit | None = words(key).dimension
     except KeyError:  # an option, a figure of a device: what is written says it
         unit = next((d for d in get_args(Dimension) if _is_quantity(value, d)), None)
     if unit is None:
@@ -160,20 +155,14 @@ def _loaded(scenario: Scenario, factor: float) -> Scenario:
 
 def _place(data: Any, path: str) -> tuple[Any, str | int]:
     """The mapping or list that holds ``path``, and its key or index there."""
-    *parents, last = _parts(path)
+    *parents, last = path_of(path)
     node: Any = data
     try:
         for part in parents:
-            node = node[int(part)] if isinstance(node, list) else node[part]
-        place: str | int = int(last) if isinstance(node, list) else last
-        node[place]
+            node = node[part]
+        node[last]
     except (KeyError, IndexError, ValueError, TypeError):
         raise ScenarioError(
             [f"{path}: no such key in the scenario; write it like workload[0].rate."]
         ) from None
-    return node, place
-
-
-def _parts(path: str) -> list[str]:
-    """The names and indices of a path as errors name it."""
-    return path.replace("[", ".").replace("]", "").split(".")
+    return node, last

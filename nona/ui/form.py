@@ -14,7 +14,7 @@ import streamlit as st
 
 from nona.report.guide import TERMS
 from nona.scenario.values import Part
-from nona.scenario.words import Words, at, words
+from nona.scenario.words import Words, at, path_of, words
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import WHOLE, field_error, label_text, late
@@ -101,13 +101,6 @@ def switch(state: AppState, place: str, given: Mapping[str, Any], more: str = ""
     key = _on_change(state, path, lambda wanted: dict(given) if wanted else None)
     st.toggle(said.title, on, help=help_text(said, more), **key)
     return on
-
-
-def path_of(place: str | PlacePath) -> PlacePath:
-    """The path of a place that is written with dots."""
-    if not isinstance(place, str):
-        return place
-    return tuple(int(step) if step.isdigit() else step for step in place.split("."))
 
 
 def help_text(said: Words, more: str = "") -> str:

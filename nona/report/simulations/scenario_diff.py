@@ -75,14 +75,16 @@ def _differences(old: Any, new: Any, path: str) -> Iterator[str]:
 def _word(path: str) -> tuple[str, bool]:
     """What a change of a field is called, and true where its values are shares.
 
-    >>> _word("serverless.containers.warm"), _word("simulation.precision"), _word("cluster.devices.x.fp32")
-    (('warm at the start', False), ('precision of the means', True), ('cluster devices x fp32', False))
+    >>> _word("serverless.containers.warm"), _word("simulation.precision"), _word("cost.x_y")
+    (('serverless: warm at the start', False), ('precision of the means', True), ('cost x y', False))
     """
     try:
-        said = words(path.split("."))
+        said = words(path)
     except KeyError:
         return path.replace("_", " ").replace(".", " "), False
-    return _WORDS.get(path, inside(said.title)), said.dimension == "fraction"
+    part = path.partition(".")[0]
+    of = f"{part}: " if part in ("serverless", "training", "plan") else ""
+    return _WORDS.get(path, of + inside(said.title)), said.dimension == "fraction"
 
 
 def _changed_keys(old: Any, new: Any) -> list[str]:

@@ -44,7 +44,7 @@ def pick_rule(state: AppState) -> None:
     box = st.popover(
         f"Rule: **{plain(state.scenario.contraction)}**",
         icon=":material/rule:",
-        help=words(("contraction",)).about,
+        help=words("contraction").about,
     )
     with box:
         field(state, "contraction")

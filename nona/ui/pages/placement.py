@@ -53,7 +53,7 @@ from nona.units import format_bandwidth, format_number, format_time
 def objective_choice(state: AppState) -> None:
     """The objective, tied to the scenario; it folds into a line once there is a placement."""
     value = state.shown(("objective",))
-    name = words(("objective",)).choices.get(value, str(value))
+    name = words("objective").choices.get(value, str(value))
     with summary_bar("placement-controls", [f"Objective: {name}"], state.jobs.get("place")):
         left, _ = st.columns([2, 3])
         with left:

@@ -137,7 +137,7 @@ def trace_upload(state: AppState, label: str = "Trace file") -> None:
         name = name if name.lower().endswith(ENDINGS) else f"{name}.trace"
         _take_source(state, {"trace": state.uploads.add(name, data)})
 
-    hint = words((PART, "trace")).about
+    hint = words(f"{PART}.trace").about
     upload(state, label, f"training-trace-{state.revision}", "training-trace", take, hint)
 
 
