@@ -3,11 +3,14 @@
 import streamlit as st
 
 from nona.report.guide import TERMS, matching, matching_terms, sections
+from nona.report.scenario_keys import matching_keys
 from nona.ui.pages.validation_studies import remarks_explained, remarks_table
 from nona.ui.session.workspace import current
 from nona.ui.widgets import terms
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.terms import GUIDE_PARAMETER
+
+MOST_KEYS = 12  # of a scenario, that are listed
 
 current()
 asked = st.query_params.get(GUIDE_PARAMETER)
@@ -20,7 +23,7 @@ query = left.text_input(
     icon=":material/search:",
     key="guide-find",
     persist_state="session",
-    help="Shows the sections that contain all of these words.",
+    help="Shows the terms, keys of scenarios and sections that contain all of these words.",
 )
 found = matching(query) if query else tuple(one) or sections()
 if one and not query:
@@ -29,14 +32,17 @@ else:
     right.caption(f"{len(found)} of {len(sections())} sections")
 
 shown = matching_terms(query) if query else tuple(t for t in (term,) if t in TERMS)
-if shown:
+keys = matching_keys(query)[:MOST_KEYS]
+if shown or keys:
     with st.container(border=True, key="guide-terms"):
         for name in shown:
             st.markdown(f"**{plain(name)}**: {plain(TERMS[name])}.")
+        for line in keys:
+            st.markdown(line)
 
-if not found and not shown:
+if not (found or shown or keys):
     st.info(
-        "Neither the glossary nor a section contains all of these words. Try one word, or a shorter one.",
+        "No term, key of a scenario or section contains all of these words. Try one word, or a shorter one.",
         icon=":material/search_off:",
     )
 if len(found) > 2:

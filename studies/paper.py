@@ -32,7 +32,7 @@ from nona.results.studies import Growth, Overload, OverloadRun, PaperStudy, Reac
 from nona.results.sweeps import SweepReport
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
-from nona.scenario.values import SchedulerSpec
+from nona.scenario.values import NamedSpec
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.simulation.records import Records
@@ -222,9 +222,9 @@ def paper_scenario(seed: int | None = None) -> Scenario:
     return scenario if seed is None else with_value(scenario, "seed", seed)
 
 
-def _asked(name: str) -> SchedulerSpec:
+def _asked(name: str) -> NamedSpec:
     in_rounds = get_scheduler(name).kind == "allocate"
-    return SchedulerSpec(name=name, options={"round_s": ROUND_S} if in_rounds else {})
+    return NamedSpec(name=name, options={"round_s": ROUND_S} if in_rounds else {})
 
 
 def paper_study(

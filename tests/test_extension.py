@@ -28,6 +28,7 @@ from nona.registry import Look, Registry
 from nona.report.figures import scheduler_style
 from nona.report.serverless.figures import way_title
 from nona.results.document import Document
+from nona.scenario import words as schema_words
 from nona.scenario.file import dump_scenario, load_scenario, parse_scenario
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
 from nona.schedulers.registry import SCHEDULERS
@@ -38,11 +39,11 @@ from nona.study.serverless.comparisons import ways_for
 from nona.ui.jobs.kinds import KINDS, TaskKind
 from nona.ui.models.loading import device_names
 from nona.ui.pages.models import upload_label
-from nona.ui.pages.serverless_form import sharing_choices
 from nona.ui.tasks.desk import Desk
 from nona.ui.tasks.serving import run_task
 
 ALL: tuple[Registry[Any], ...] = (RULES, SOLVERS, SCHEDULERS, POLICIES, WAYS, READERS, KINDS)
+MODE = ("serverless", "sharing", "mode")
 PINK = Look("#d0388a", "dash", "star-square")
 
 
@@ -268,13 +269,13 @@ def test_a_policy_and_a_way_of_sharing_are_run_and_compared(capsys):
         shown = options(serverless_page)
         assert "smallest" in shown
         assert ALONE.title in shown
-        assert sharing_choices()[ALONE.title] == "alone"
+        assert schema_words.words(MODE).choices["alone"] == ALONE.title
         assert ways_for()[-1] == "alone"
         assert way_title("alone") == ALONE.title
         assert scheduler_style("smallest") == scheduler_style(ALONE.title) == PINK
     line = refused(capsys, "serverless", "strict_light", "--sharing", "alone")
-    assert f"serverless.sharing.mode: 'alone' must be '{next(iter(WAYS))}'" in line
-    assert "alone" not in sharing_choices().values()
+    assert f"serverless.sharing.mode (GPU sharing): 'alone' must be '{next(iter(WAYS))}'" in line
+    assert "alone" not in schema_words.words(MODE).choices
     assert "smallest" in refused(capsys, *words)
 
 

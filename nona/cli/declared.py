@@ -82,6 +82,24 @@ class Usual(click.Option):
         return record and (record[0], f"{record[1]} (default {super().get_default(ctx)})")
 
 
+class OfScenario(click.Option):
+    """An option that sets a field of the scenario; help says what the schema says of the field."""
+
+    place, overrides = "", False
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """The option, and the field's title and effect; its default where no scenario has another."""
+        from nona.scenario.words import inside, words  # when help is asked for
+
+        said = words(self.place)
+        named = said.title.casefold() == str(self.name).replace("_", " ")
+        texts = [said.about[:-1]] if named else [said.title, said.about[:-1]]
+        repeat = "; repeat for several" if self.multiple else ""
+        default = "" if self.overrides or self.is_flag else f" (default {said.default_text})"
+        self.help = f"{': '.join(map(inside, texts))}{repeat}{default}"
+        return super().get_help_record(ctx)
+
+
 class Commands(click.Group):
     """A group that lists its commands in the order of their declaration, with whole summaries."""
 
@@ -128,10 +146,11 @@ class Spec:
     kind: Any = None
     usual: str = ""
     flags: tuple[str, ...] = ()
+    place: str = ""
     more: Mapping[str, Any] = field(default_factory=dict)
 
-    def parameter(self, name: str, annotation: str) -> click.Parameter:
-        """The parameter that fills the field ``name``."""
+    def parameter(self, name: str, annotation: str, overrides: bool = False) -> click.Parameter:
+        """The parameter that fills the field ``name``; ``overrides``: what a scenario says."""
         more = {key: value for key, value in self.more.items() if value is not None}
         if self.text is None:
             more.setdefault("required", not annotation.endswith("| None"))
@@ -139,7 +158,8 @@ class Spec:
         flags = self.flags or ("--" + name.replace("_", "-"),)
         if self.usual:
             more["default"] = lambda: load(self.usual)
-        return (Usual if self.usual and "late" not in more else click.Option)(
+        made = OfScenario if self.place else Usual if self.usual and "late" not in more else click.Option
+        made_option = made(
             [*flags, name],
             type=None if annotation == "bool" else self.kind,
             is_flag=annotation == "bool" or None,
@@ -147,6 +167,9 @@ class Spec:
             help=self.text,
             **{key: value for key, value in more.items() if key not in ("late", "whole")},
         )
+        if isinstance(made_option, OfScenario):
+            made_option.place, made_option.overrides = self.place, overrides
+        return made_option
 
 
 def argument(kind: Any = None, **more: Any) -> Any:
@@ -160,17 +183,26 @@ def option(text: str, kind: Any = None, *, usual: str = "", flags: tuple[str, ..
     ``usual`` is the place of its default, which help shows; with ``late`` help says it itself. ``whole``: one
     value is the tuple.
     """
-    return Spec(text, kind, usual, flags, more)
+    return Spec(text, kind, usual, flags, more=more)
+
+
+def setting(place: str, kind: Any = None, **more: Any) -> Any:
+    """A field that is an option for a field of the scenario, at ``place``; help says the schema's words.
+
+    A command that opens a scenario gets it with what its settings say.
+    """
+    return Spec("", kind, place=place, more=more)
 
 
 K = TypeVar("K")
 
 
-@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(argument, option))
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(argument, option, setting))
 def command(name: str, summary: str, work: str, *, opens: bool = False) -> Callable[[type[K]], type[K]]:
     """Declare a command whose values are the fields of the class below.
 
-    ``work`` is the place of the function that gets them; ``opens``: it gets the scenario and its files too.
+    ``work`` is the place of the function that gets them; ``opens``: it gets the scenario, with what the
+    settings say, and its files too.
     The command is found as ``made_by(class)``. Fields of another command's class are inherited.
     """
 
@@ -188,10 +220,12 @@ def command(name: str, summary: str, work: str, *, opens: bool = False) -> Calla
 
         def run(**given: Any) -> None:
             taken: Any = values(**given)
-            load(work)(taken, *(load("nona.cli.opened:opened")(taken.scenario) if opens else ()))
+            values_at = {spec.place: given[key] for key, (spec, _) in specs.items() if spec.place}
+            values_at = {place: value for place, value in values_at.items() if value not in (None, ())}
+            load(work)(taken, *(load("nona.cli.opened:opened")(taken.scenario, values_at) if opens else ()))
 
         parameters = Command.with_force(
-            [spec.parameter(key, annotation) for key, (spec, annotation) in specs.items()]
+            [spec.parameter(key, annotation, opens) for key, (spec, annotation) in specs.items()]
         )
         _COMMANDS[values] = Command(
             name, params=parameters, callback=run, help=summary, short_help=summary, context_settings=CONTEXT
@@ -237,18 +271,11 @@ COUNT = Whole(min=1)
 SCENARIO, MODEL = argument(known.SCENARIO), argument(known.MODEL)
 JSON = option("write one JSON object to standard output")
 DEVICE = option("see `nona devices`", known.DEVICE, default="a100-40gb", metavar="D")
-STACK = option("software that runs it (default tensorrt)", known.STACK, default="tensorrt")
-PRECISION = option(
-    "auto (default): as the stack runs the file, fp32 in TF32 where it does; model: as in the file",
-    known.PRECISION,
-    default="auto",
-)
-BATCH = option("queries per batch", Whole(), default=1)
+STACK = setting("cost.stack", known.STACK, default="tensorrt")
+PRECISION = setting("cost.precision", known.PRECISION, default="auto")
+BATCH = setting("workload.0.batch", Whole(), default=1)
 SYMBOL = option("size of a symbolic dimension", Symbol(), metavar="NAME=SIZE")
-SCHEDULERS = option(
-    "scheduler to run, see `nona schedulers`; repeat for several", known.SCHEDULER, metavar="S"
-)
-SEED = option("overrides the scenario's seed", Whole())
+SEED = setting("seed", Whole())
 ENGINE = option("auto (default): compiled once its machine code is available", known.ENGINE, default="auto")
 WORKERS = option(
     "number of processes, at most one per core; results do not depend on it",

@@ -6,9 +6,8 @@ The command line must start, show help and complete words without the modules th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import get_args
 
-from nona.cli.parameters import Name, load, unchecked
+from nona.cli.parameters import Name, Names, load, unchecked
 from nona.errors import NonaError
 
 
@@ -127,40 +126,21 @@ def _rules() -> Iterable[str]:
     return rule_choices()
 
 
-def _ways() -> Iterable[str]:
-    from nona.gpu_sharing.registry import WAYS
-
-    return WAYS
-
-
 def _engines() -> Iterable[str]:
     from nona.simulation.run import AUTO, ENGINES
 
     return (AUTO, *sorted(ENGINES))
 
 
-def _stacks() -> Iterable[str]:
-    from nona.cost.options import stacks
+def _choices(place: str) -> Names:
+    """The names that a field of the scenario may have."""
 
-    return stacks()
+    def names() -> Iterable[str]:
+        from nona.scenario.words import words
 
+        return words(place).choices
 
-def _precisions() -> Iterable[str]:
-    from nona.cost.options import CostPrecision
-
-    return get_args(CostPrecision)
-
-
-def _objectives() -> Iterable[str]:
-    from nona.scenario.schema import Scenario
-
-    return get_args(Scenario.model_fields["objective"].annotation)
-
-
-def _survived() -> Iterable[str]:
-    from nona.scenario.plan import Survival
-
-    return get_args(Survival)
+    return names
 
 
 def _mapped() -> Iterable[str]:
@@ -185,11 +165,11 @@ ELASTIC_POLICY = Name("policy", _elastic_policies, _check_elastic_policy, listed
 SCHEDULE = Name("schedule", _schedules, unchecked, listed=True)
 SOLVER = Name("solver", _solvers, _check_solver, listed=True)
 RULE = Name("Contraction rule", _rules, listed=True)
-WAY = Name("way of sharing", _ways, unchecked, listed=True)
+WAY = Name("way of sharing", _choices("serverless.sharing.mode"), unchecked, listed=True)
 ENGINE = Name("Engine", _engines, listed=True)
-STACK = Name("stack", _stacks, unchecked, listed=True)
-PRECISION = Name("precision", _precisions, unchecked, listed=True)
-OBJECTIVE = Name("objective", _objectives, unchecked, listed=True)
-SURVIVED = Name("failure", _survived, unchecked, listed=True)
+STACK = Name("stack", _choices("cost.stack"), unchecked, listed=True)
+PRECISION = Name("precision", _choices("cost.precision"), unchecked, listed=True)
+OBJECTIVE = Name("objective", _choices("objective"), unchecked, listed=True)
+SURVIVED = Name("failure", _choices("plan.survive"), unchecked, listed=True)
 MAPPED = Name("scenario", _mapped, unchecked)
 NETWORK = Name("network", _networks, unchecked)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from nona.errors import ScenarioError
 from nona.sources import samples
 from nona.sources.opening import Opened, open_scenario
+from nona.study.sweep_numbers import with_values
 
 
-def opened(name: str) -> Opened:
-    """The scenario and where its files are found."""
-    return open_scenario(scenario_path(name))
+def opened(name: str, values: Mapping[str, object] = MappingProxyType({})) -> Opened:
+    """The scenario, with ``values`` at places of it, and where its files are found."""
+    scenario, sources = open_scenario(scenario_path(name))
+    return Opened(with_values(scenario, values) if values else scenario, sources)
 
 
 def scenario_path(name: str) -> Path:

@@ -20,7 +20,6 @@ from nona.report.html.plan import plan_html
 from nona.report.plan import day_of
 from nona.report.plan_options import option_rows, plan_text
 from nona.results.planning import DeviceCapacity, PlanReport
-from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.serving.ending import INTERRUPTED
 from nona.simulation.dask_pool import DaskPool, no_report
@@ -35,7 +34,7 @@ from nona.study.planning.plan import plan as plan_scenario
 from nona.study.planning.planner import RunPool
 from nona.study.preparation import Study, check_counted, prepare
 from nona.study.shipped import now_text
-from nona.study.sweep_numbers import with_value
+from nona.study.sweep_numbers import with_values
 
 
 def capacity(arguments: CapacityOptions, scenario: Scenario, sources: Sources) -> None:
@@ -43,8 +42,6 @@ def capacity(arguments: CapacityOptions, scenario: Scenario, sources: Sources) -
 
     Whoever interrupts gets what is known so far.
     """
-    if arguments.objective:
-        scenario = with_value(scenario, "objective", arguments.objective)
     if not 0 <= arguments.group < len(scenario.cluster.servers):
         raise NonaError(
             f"--group {arguments.group}: there is no cluster.servers[{arguments.group}]; choose another."
@@ -134,7 +131,12 @@ def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
     Whoever interrupts gets what is known so far.
     """
     check_places(arguments.html, arguments.csv, arguments.parquet)
-    scenario, sources = _asked(arguments, scenario, sources)
+    if scenario.plan is None:
+        scenario = with_values(scenario, {"plan": {}})
+    if arguments.profile is not None:
+        name = arguments.profile.name
+        sources = replace(sources, held={**(sources.held or {}), name: _profile(arguments.profile)})
+        scenario = with_values(scenario, {"plan.profile": name})
     prepared = prepare(scenario, sources)
     check_counted(prepared)
     beside = warn_of_models(prepared)
@@ -189,35 +191,6 @@ def _write(
         write_text(arguments.html, plan_html(outcome))
     if arguments.save:
         save_item(arguments.store, plan_item(arguments.save, "", outcome, opened))
-
-
-def _asked(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> tuple[Scenario, Sources]:
-    """The scenario with what the command line says of its part ``plan``."""
-    data: dict[str, object] = scenario.model_dump(mode="json")
-    part: dict[str, object] = dict(scenario.plan.model_dump(mode="json")) if scenario.plan else {}
-    if arguments.offer:
-        part["offers"] = list(arguments.offer)
-    if arguments.link:
-        part["links"] = list(arguments.link)
-    if arguments.scheduler:
-        part["schedulers"] = list(dict.fromkeys(arguments.scheduler))
-    given: dict[str, object] = {
-        "survive": arguments.survive,
-        "growth": arguments.growth,
-        "confidence": arguments.confidence,
-        "hit": arguments.hit,
-        "most": arguments.most,
-        "replications": arguments.replications,
-    }
-    part |= {key: value for key, value in given.items() if value is not None}
-    if arguments.profile is not None:
-        part["profile"] = arguments.profile.name
-        content = _profile(arguments.profile)
-        sources = replace(sources, held={**(sources.held or {}), arguments.profile.name: content})
-    if arguments.seed is not None:
-        data["seed"] = arguments.seed
-    data["plan"] = part
-    return scenario_from_mapping(data), sources
 
 
 def _profile(path: Path) -> bytes:

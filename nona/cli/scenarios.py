@@ -16,9 +16,10 @@ from nona.report.simulations.tables import compared_text
 from nona.report.simulations.uncertainty import all_differences, check_baseline
 from nona.results.placement import FullPlacementReport
 from nona.results.simulation_charts import LiveRun
-from nona.scenario.file import parse_scenario, scenario_from_mapping, scenario_hash, scenario_to_mapping
+from nona.scenario.file import parse_scenario, scenario_hash
 from nona.scenario.schema import Scenario
 from nona.simulation.steady_state import run_name
+from nona.sources.lookup import Sources
 from nona.sources.opening import SCENARIO, pack_bundle, read_bundle
 from nona.study import simulation
 from nona.study.exports import check_places, write_bytes, write_records, write_text, write_trace
@@ -32,16 +33,12 @@ from nona.study.outcome import (
 )
 from nona.study.preparation import Study, prepare
 from nona.study.shipped import now_text
-from nona.study.sweep_numbers import with_value
 from nona.tables.formats import time_text
 
 
-def place(arguments: PlaceOptions) -> None:
+def place(arguments: PlaceOptions, scenario: Scenario, sources: Sources) -> None:
     """Solve the placement of a scenario."""
     check_places(arguments.html)
-    scenario, sources = opened(arguments.scenario)
-    if arguments.objective:
-        scenario = with_value(scenario, "objective", arguments.objective)
     prepared = prepare(scenario, sources)
     beside = warn_of_models(prepared)
     placement = _solved(arguments, prepared)
@@ -72,10 +69,8 @@ def _placement_lines(report: FullPlacementReport) -> str:
     return "\n".join([placement_text(report), *response_lines(report.response)])
 
 
-def simulate(arguments: SimulateOptions) -> None:
+def simulate(arguments: SimulateOptions, scenario: Scenario, sources: Sources) -> None:
     """Simulate a scenario."""
-    scenario, sources = opened(arguments.scenario)
-    scenario = _overridden(scenario, arguments)
     check_baseline(arguments.baseline, [s.name for s in scenario.schedulers])
     check_places(arguments.records, arguments.html, arguments.trace)
     prepared = prepare(scenario, sources)
@@ -129,24 +124,3 @@ def bundle(arguments: BundleOptions) -> None:
     mark = scenario_hash(parse_scenario(contents[SCENARIO].decode()))
     files = ", ".join(contents)
     print(f"{arguments.output}: fingerprint {mark}, {len(data):,} bytes with {files}", file=sys.stderr)
-
-
-def _overridden(scenario: Scenario, arguments: SimulateOptions) -> Scenario:
-    """The scenario with the values set on the command line, validated again."""
-    data = scenario_to_mapping(scenario)
-    simulation = dict(data.get("simulation", {}))
-    given = {
-        "jobs": arguments.jobs,
-        "replications": arguments.replications,
-        "warmup": arguments.warmup,
-        "precision": arguments.precision,
-        "max_replications": arguments.max_replications,
-    }
-    simulation |= {key: value for key, value in given.items() if value is not None}
-    data["simulation"] = simulation
-    if arguments.seed is not None:
-        data["seed"] = arguments.seed
-    if arguments.scheduler:
-        own = {s.name: s.options for s in scenario.schedulers}
-        data["schedulers"] = [{"name": n, "options": own.get(n, {})} for n in arguments.scheduler]
-    return scenario_from_mapping(data)

@@ -44,7 +44,7 @@ from nona.study.serverless.run import (
     with_sharing,
 )
 from nona.study.shipped import now_text
-from nona.study.sweep_numbers import LOAD, with_value
+from nona.study.sweep_numbers import LOAD
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,6 @@ class Asked:
     replications: int | None
     target: float
     values_only: bool
-    seed: int | None
     workers: int
     csv: Path | None
 
@@ -89,7 +88,6 @@ def _serverless_over(arguments: ServerlessOptions, scenario: Scenario, sources: 
         replications=arguments.replications,
         target=arguments.target,
         values_only=arguments.values_only,
-        seed=arguments.seed,
         workers=arguments.workers,
         csv=arguments.csv,
     )
@@ -117,7 +115,6 @@ def sweep_serverless(arguments: SweepOptions, scenario: Scenario, sources: Sourc
         replications=arguments.replications,
         target=arguments.target,
         values_only=arguments.values_only,
-        seed=arguments.seed,
         workers=arguments.workers,
         csv=arguments.csv,
     )
@@ -127,8 +124,6 @@ def sweep_serverless(arguments: SweepOptions, scenario: Scenario, sources: Sourc
 def run_over(arguments: Printing, asked: Asked, scenario: Scenario, sources: Sources) -> None:
     """Run, print, then write the file."""
     check_places(asked.csv)
-    if asked.seed is not None:
-        scenario = with_value(scenario, "seed", asked.seed)
     line = ProgressLine(quiet=arguments.json)
 
     def told(progress: OverProgress) -> None:
@@ -170,8 +165,6 @@ VERDICTS = {"keeps": "keep the target", "misses": "miss the target", "open": "ar
 
 def serverless(arguments: ServerlessOptions, scenario: Scenario, sources: Sources) -> None:
     """Simulate, compare ways of sharing, or find the fewest nodes; print a table or JSON."""
-    if arguments.seed is not None:
-        scenario = with_value(scenario, "seed", arguments.seed)
     scenario = with_times(scenario, arguments.times)
     modes = list(dict.fromkeys(arguments.sharing))
     check_places(arguments.records, arguments.html, arguments.trace, arguments.csv)

@@ -20,7 +20,7 @@ from nona.sources.lookup import Sources
 from nona.study.exports import check_places, write_bytes
 from nona.study.preparation import prepare
 from nona.study.sweep_bench import GridSettings, SweepSettings
-from nona.study.sweep_numbers import number_named, with_value
+from nona.study.sweep_numbers import number_named
 from nona.study.sweeps import curves, grid
 
 Told = TypeVar("Told", Curves, GridCurves)
@@ -34,8 +34,6 @@ def sweep(arguments: SweepOptions, scenario: Scenario, sources: Sources) -> None
     for name in arguments.scheduler:
         check_scheduler(name)
     check_places(arguments.csv)
-    if arguments.seed is not None:
-        scenario = with_value(scenario, "seed", arguments.seed)
     settings = _settings(arguments, scenario)
     beside = warn_of_models(prepare(scenario, sources))
     if arguments.second is None and arguments.second_values is None:

@@ -41,7 +41,6 @@ from nona.study.costs import cost_note
 from nona.study.exports import check_places, write_text
 from nona.study.outcome import about_scenario
 from nona.study.shipped import now_text
-from nona.study.sweep_numbers import with_value
 from nona.study.training.allocation import CountedRequest, answer, simulate_counted_jobs
 from nona.study.training.elastic import ElasticRequest, elastic_request, simulate_elastic_jobs
 from nona.study.training.preparation import training_part
@@ -79,8 +78,6 @@ def allocate(arguments: AllocateOptions) -> None:
 
 def simulate(arguments: SimulateTrainingOptions, scenario: Scenario, sources: Sources) -> None:
     check_places(arguments.html)
-    if arguments.seed is not None:
-        scenario = with_value(scenario, "seed", arguments.seed)
     training_part(scenario)
     count = arguments.replications or scenario.simulation.replications
     policies = range(len(chosen_policies(scenario, arguments.policy)))
@@ -235,8 +232,6 @@ def generate(arguments: GenerateOptions) -> None:
 
 
 def switches(arguments: SwitchesOptions, scenario: Scenario, sources: Sources) -> None:
-    if arguments.seed is not None:
-        scenario = with_value(scenario, "seed", arguments.seed)
     line = ProgressLine(quiet=arguments.json)
     report = compare_switches(
         scenario,

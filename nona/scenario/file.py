@@ -7,16 +7,27 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import yaml
 from pydantic import ValidationError
+from pydantic_core.core_schema import ErrorType
 
 from nona.errors import ScenarioError
 from nona.foreign.files import MOST_BUNDLE_BYTES, read_file
-from nona.scenario.gate import MAX_PROBLEMS, bounded, foreign_values, load_yaml, place_text, shown
+from nona.scenario.gate import (
+    MAX_INTEGER,
+    MAX_PROBLEMS,
+    Place,
+    bounded,
+    foreign_values,
+    load_yaml,
+    place_text,
+    shown,
+)
 from nona.scenario.schema import Scenario
 from nona.scenario.values import Part
+from nona.scenario.words import words
 
 P = TypeVar("P", bound=Part)
 Check = Callable[[Mapping[str, Any], Sequence[str]], Sequence[str]]
@@ -33,23 +44,7 @@ _FOREIGN: tuple[tuple[bytes, str], ...] = (
     (b"<!DOCTYPE", "a web page"),
     (b"<html", "a web page"),
 )
-# Kinds of errors whose message, written with the schema, says all.
-OWN_WORDS = frozenset(
-    [
-        "name",
-        "trace",
-        "mmpp",
-        "network",
-        "warmup",
-        "objective",
-        "function",
-        "interval",
-        "configurations",
-        "training",
-        "plan",
-        "workload",
-    ]
-)
+_ERRORS = frozenset(get_args(ErrorType))
 
 
 def _nothing_more(data: Mapping[str, Any], problems: Sequence[str]) -> Sequence[str]:
@@ -100,15 +95,17 @@ def scenario_from_mapping(data: object, check: Check = _nothing_more) -> Scenari
     return scenario
 
 
-def _problems(error: ValidationError, whole: str = "Scenario") -> tuple[list[str], int]:
+def _problems(
+    error: ValidationError, whole: type[Part] = Scenario, what: str = "Scenario"
+) -> tuple[list[str], int]:
     """The first problems that the schema finds, a line each, and how many there are besides."""
     errors = [e for e in error.errors(include_url=False) if not _only_follows(e)]
-    return [_problem(e, whole) for e in errors[:MAX_PROBLEMS]], max(0, len(errors) - MAX_PROBLEMS)
+    return [_problem(e, whole, what) for e in errors[:MAX_PROBLEMS]], max(0, len(errors) - MAX_PROBLEMS)
 
 
 def _part(problem: str) -> int:
     """The number of the part of the scenario that a problem begins with, in the order of the schema."""
-    name = re.split(r"[.:\[]", problem, maxsplit=1)[0]
+    name = re.split(r"[.:\[ ]", problem, maxsplit=1)[0]
     names = list(Scenario.model_fields)
     return names.index(name) if name in names else len(names)
 
@@ -181,7 +178,7 @@ def parse_part(text: str, kind: type[P], what: str) -> P:
     try:
         return kind.model_validate(data)
     except ValidationError as error:
-        raise ScenarioError(bounded(*_problems(error, what))) from None
+        raise ScenarioError(bounded(*_problems(error, kind, what))) from None
 
 
 def _only_follows(error: Any) -> bool:
@@ -189,33 +186,48 @@ def _only_follows(error: Any) -> bool:
     return bool(error["type"] == "too_short" and len(error["input"]) >= error["ctx"]["min_length"])
 
 
-def _limit(context: Mapping[str, Any], key: str) -> str:
-    """A limit as people write it: 1,000,000,000 for 1e9."""
-    limit = context.get(key)
-    return f"{limit:,.12g}" if isinstance(limit, int | float) else str(limit)
+def _number(value: object) -> str:
+    """A number as people write it, 1,000,000,000 for 1e9; other values as errors show them."""
+    plain = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MAX_INTEGER
+    return f"{value:,.12g}" if plain else shown(value)
 
 
-def _problem(error: Any, whole: str = "Scenario") -> str:
+def _named(location: Place, whole: type[Part], what: str) -> str:
+    """A place as errors write it, with the title of its field where that says more than its key."""
+    place = place_text(location, what)
+    try:
+        title = words(location, whole).title
+    except KeyError:
+        return place
+    key = str(location[-1]).replace("_", " ")
+    return place if isinstance(location[-1], int) or key in title.casefold() else f"{place} ({title})"
+
+
+def _problem(error: Any, whole: type[Part] = Scenario, what: str = "Scenario") -> str:
     """One line for a validation error: place, value, rule, remedy."""
-    kind, context, place = error["type"], error.get("ctx", {}), place_text(error["loc"], whole)
-    value = shown(error.get("input"))
+    kind, context, place = error["type"], error.get("ctx", {}), _named(error["loc"], whole, what)
+    value, limits = _number(error.get("input")), {key: _number(limit) for key, limit in context.items()}
     rules = {
         "missing": "is missing; add it",
         "extra_forbidden": "is not a known key; remove it or check its spelling",
-        "greater_than": f"{value} must be greater than {_limit(context, 'gt')}; change it",
-        "greater_than_equal": f"{value} must be at least {_limit(context, 'ge')}; raise it",
-        "less_than": f"{value} must be less than {_limit(context, 'lt')}; lower it",
-        "less_than_equal": f"{value} must be at most {_limit(context, 'le')}; lower it",
+        "greater_than": f"{value} must be greater than {limits.get('gt')}; change it",
+        "greater_than_equal": f"{value} must be at least {limits.get('ge')}; raise it",
+        "less_than": f"{value} must be less than {limits.get('lt')}; lower it",
+        "less_than_equal": f"{value} must be at most {limits.get('le')}; lower it",
         "literal_error": f"{value} must be {context.get('expected')}; choose one of these",
         "choice": f"{value} must be {context.get('expected')}; choose one of these",
         "too_short": f"{value} must have at least {context.get('min_length')} entry; add one",
         "too_long": f"has more than {context.get('max_length')} entries; remove some",
         "finite_number": f"{value} must be finite; give a number",
+        "int_from_float": f"{value} must be a whole number; round it",
+        "int_parsing": f"{value} must be a whole number; write digits only",
+        "int_type": f"{value} must be a whole number; write digits only",
+        "float_parsing": f"{value} must be a number; write it as 25 or 2.5",
+        "float_type": f"{value} must be a number; write it as 25 or 2.5",
+        "bool_parsing": f"{value} must be true or false; write one of them",
+        "bool_type": f"{value} must be true or false; write one of them",
         "quantity": str(context.get("why")),
     }
-    default = f"{value} is not allowed: {error['msg']}; correct it" if kind not in rules else ""
-    if kind == "workload":  # found by looking at the whole scenario
-        place = kind
-    if kind in OWN_WORDS:
-        default = str(error["msg"])
+    own = kind not in _ERRORS  # written with the schema, so that the message says all
+    default = str(error["msg"]) if own else f"{value} is not allowed: {error['msg']}; correct it"
     return f"{place}: {rules.get(kind, default)}."

@@ -9,16 +9,17 @@ from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 from pydantic_core import PydanticCustomError
 
 from nona.errors import ScenarioError
-from nona.planning.prices import PriceKind, growth_per_month, growth_text, per_hour
+from nona.planning.prices import USD_PER_KWH, PriceKind, growth_per_month, growth_text, per_hour
 from nona.scenario.values import (
     Bandwidth,
     Name,
+    NamedEntries,
     Part,
     PositiveSeconds,
-    SchedulerEntry,
-    SchedulerSpec,
     Seconds,
-    quantity,
+    Share,
+    field,
+    named,
 )
 
 
@@ -34,7 +35,7 @@ def _read(parse: Callable[[object], float]) -> BeforeValidator:
 
 PerHour = Annotated[float, _read(per_hour)]
 Growth = Annotated[float, _read(growth_per_month), PlainSerializer(growth_text, return_type=str)]
-Part01 = Annotated[float, *quantity("fraction"), Field(gt=0, lt=1)]
+Part01 = Annotated[Share, Field(gt=0, lt=1)]
 
 
 def offer_entry(value: object) -> object:
@@ -72,44 +73,52 @@ def _after(sign: str, key: str, text: str) -> dict[str, str]:
 
 
 class OfferSpec(Part):
-    """Servers on offer: a GPU, how each is sliced (``all``: every maximal layout), its price per hour.
+    """Servers on offer."""
 
-    ``gpus`` per server; ``most`` servers of them can be had.
-    """
-
-    gpu: Name
-    mig: Name | None = None
-    price: PerHour | None = None
-    gpus: Annotated[int, Field(ge=1, le=64)] = 1
-    vcpus: Annotated[int, Field(ge=1, le=4096)] = 16
-    mps: Annotated[int, Field(ge=1, le=48)] | None = None
-    most: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    gpu: Name = field(..., "GPU", "The GPU of these servers.")
+    mig: Name | None = field(
+        None,
+        "Sliced",
+        "MIG slices of every GPU. Every layout (all): all maximal ones are tried, which takes longer.",
+        none="whole",
+    )
+    price: PerHour | None = field(
+        None,
+        "Price",
+        "Per GPU and hour, or 900/month, or 30000/3years: bought and written off.",
+        none="the price of the list under Prices",
+    )
+    gpus: int = field(1, "GPUs each", "GPUs of a server; the price is of one GPU.", ge=1, le=64)
+    vcpus: int = field(16, "vCPUs each", "Virtual CPUs of a server.", ge=1, le=4096)
+    mps: Annotated[int, Field(ge=1, le=48)] | None = field(
+        None, "MPS clients per GPU", "Processes that share each GPU; each is an executor.", none="not shared"
+    )
+    most: Annotated[int, Field(ge=1, le=100_000)] | None = field(
+        None, "At most", "Servers of this kind that can be had.", none="as many as the search allows"
+    )
 
 
 class TargetSpec(Part):
-    """Targets of one model: a share of hits of its SLO, percentiles below bounds; all must hold.
+    """Targets of one model: all must hold; without any, the share within the SLO is asked."""
 
-    Without any of them nothing is asked of the model.
-    """
-
-    hit: Part01 | None = None
-    p50: PositiveSeconds | None = None
-    p95: PositiveSeconds | None = None
-    p99: PositiveSeconds | None = None
+    hit: Part01 | None = field(None, "Within the SLO", "Share of its jobs.", none="not asked")
+    p50: PositiveSeconds | None = field(None, "p50 at most", "Half of its jobs take less.", none="not asked")
+    p95: PositiveSeconds | None = field(None, "p95 at most", "95 % of its jobs take less.", none="not asked")
+    p99: PositiveSeconds | None = field(None, "p99 at most", "99 % of its jobs take less.", none="not asked")
 
 
 class LinkOfferSpec(Part):
-    """A link on offer: the capacity of the shared core, and its price per hour."""
+    """A link on offer."""
 
-    capacity: Bandwidth
-    price: PerHour = 0.0
+    capacity: Bandwidth = field(..., "Capacity", "Of the shared core, e.g. 25 Gbit/s.")
+    price: PerHour = field(0.0, "Price", "Per hour, or e.g. 400/month.")
 
 
 class WattsSpec(Part):
-    """The power of a GPU in watts, idle and busy."""
+    """The power of a GPU."""
 
-    idle: Annotated[float, Field(ge=0, le=1e6)]
-    busy: Annotated[float, Field(ge=0, le=1e6)]
+    idle: float = field(..., "Idle, W", "What one GPU draws without work.", ge=0, le=1e6)
+    busy: float = field(..., "Busy, W", "What one GPU draws under load.", ge=0, le=1e6)
 
     @model_validator(mode="after")
     def _busy_draws_no_less(self) -> Self:
@@ -123,53 +132,94 @@ class WattsSpec(Part):
 
 
 class PricesSpec(Part):
-    """Prices per hour of a GPU by name, of a server beside its GPUs, and per GB moved over the link.
+    """What servers, traffic and energy cost."""
 
-    ``kind``: which shipped prices hold for a GPU without one. ``watts`` by GPU, where the shipped list has
-    none or another; ``co2_kg_per_kwh`` of the electricity.
-    """
-
-    kind: PriceKind = "on-demand"
-    currency: Name = "USD"
-    gpus: dict[Name, PerHour] = Field(default_factory=dict, max_length=100)
-    server: PerHour = 0.0
-    gb: Annotated[float, Field(ge=0, le=1e6)] = 0.0
-    watts: dict[Name, WattsSpec] = Field(default_factory=dict, max_length=100)
-    co2_kg_per_kwh: Annotated[float, Field(ge=0, le=100)] | None = None
+    kind: PriceKind = field(
+        "on-demand",
+        "Shipped prices",
+        "Holds for GPUs without a price of their own. Reserved: for months to years. Bought: the GPU alone, "
+        f"written off over three years, with power at its limit for ${USD_PER_KWH} per kWh.",
+        choices={"on-demand": "Cloud, on demand", "reserved": "Cloud, reserved", "bought": "Bought"},
+    )
+    currency: Name = field("USD", "Currency", "A label only: nothing is converted.")
+    gpus: dict[Name, PerHour] = field({}, "GPUs", "Price per hour of a GPU, by name.", max_length=100)
+    server: PerHour = field(
+        0.0, "Beside the GPUs", "Per server and hour, for all but its GPUs: power, rack, administration."
+    )
+    gb: float = field(0.0, "Per GB moved", "Over the shared link.", ge=0, le=1e6)
+    watts: dict[Name, WattsSpec] = field(
+        {}, "Watts", "Of a GPU by name, where the shipped list has none or another.", max_length=100
+    )
+    co2_kg_per_kwh: Annotated[float, Field(ge=0, le=100)] | None = field(
+        None, "CO₂ per kWh", "kg of CO₂ per kWh of your electricity.", none="not calculated"
+    )
 
 
 Survival = Literal["nothing", "server", "rack"]
-"""The largest failure with which the targets must hold."""
 
 
 class PlanSpec(Part):
-    """A purchase plan. ``hit`` is the target of every model with an SLO that ``targets`` does not name.
+    """A purchase plan."""
 
-    ``offers`` empty: what the cluster has now. ``mixed``: also some servers of one offer and some of
-    another. ``survive``: the targets must also hold without any one server, or any one rack.
-    ``growth``: of the traffic. ``profile``: a CSV file with the traffic by hour of the week;
-    ``startup``: how long a server takes to start.
-    ``confidence``: of each verdict. ``most``: servers of each offer. ``replications``: at most, of each
-    option.
-    """
-
-    hit: Part01 = 0.99
-    targets: dict[Name, TargetSpec] = Field(default_factory=dict, max_length=500)
-    offers: Annotated[
-        tuple[Annotated[OfferSpec, BeforeValidator(offer_entry)], ...], Field(max_length=50)
-    ] = ()
-    schedulers: Annotated[tuple[SchedulerEntry, ...], Field(min_length=1, max_length=50)] = tuple(
-        SchedulerSpec(name=name) for name in ("least-loaded", "nona")
+    hit: Part01 = field(
+        0.99,
+        "Within the SLO",
+        "Share of the jobs of each model with an SLO, unless the model has a target of its own.",
     )
-    links: Annotated[
-        tuple[Annotated[LinkOfferSpec, BeforeValidator(_link_entry)], ...], Field(max_length=10)
-    ] = ()
-    prices: PricesSpec = PricesSpec()
-    mixed: bool = True
-    survive: Survival = "nothing"
-    growth: Growth = 0.0
-    profile: Name | None = None
-    startup: Seconds = 300.0
-    confidence: Annotated[float, *quantity("fraction"), Field(ge=0.5, lt=1)] = 0.95
-    most: Annotated[int, Field(ge=1, le=100_000)] = 256
-    replications: Annotated[int, Field(ge=4, le=4096)] = 256
+    targets: dict[Name, TargetSpec] = field(
+        {}, "Targets of single models", "By the row's name; all of them must hold.", max_length=500
+    )
+    offers: tuple[Annotated[OfferSpec, BeforeValidator(offer_entry)], ...] = field(
+        (),
+        "On offer",
+        "Servers that can be bought, e.g. a100-40gb:3g+2g+2g=1.29, l4=900/month or h100=30000/3years; MIG "
+        "all: every maximal layout. Without any: what the cluster has.",
+        max_length=50,
+    )
+    schedulers: NamedEntries = named(
+        "Schedulers",
+        "Every one is tried on every offer: a scheduler can be worth more than a server.",
+        "least-loaded nona",
+    )
+    links: tuple[Annotated[LinkOfferSpec, BeforeValidator(_link_entry)], ...] = field(
+        (),
+        "Links",
+        "Capacities of the shared core on offer, e.g. 25 Gbit/s or 100 Gbit/s=400/month. Without any: that "
+        "of the cluster.",
+        max_length=10,
+    )
+    prices: PricesSpec = field(PricesSpec(), "Prices, power and CO₂", "What an option costs and draws.")
+    mixed: bool = field(True, "Mixed clusters", "Also combines servers of two offers.")
+    survive: Survival = field(
+        "nothing",
+        "Must survive",
+        "All targets must also hold while any one server, or any one rack, is down. A rack needs racks in "
+        "the cluster.",
+        choices={"server": "a server", "rack": "a rack"},
+    )
+    growth: Growth = field(
+        0.0,
+        "Growth",
+        "Of the traffic, e.g. 8%/month. The answer names the month that passes what was simulated.",
+    )
+    profile: Name | None = field(
+        None,
+        "Traffic over the week",
+        "CSV file with the traffic by hour. The plan is sized for the busiest hour; beside it stands a "
+        "schedule of servers by hour.",
+        none="steady all week",
+    )
+    startup: Seconds = field(
+        300.0,
+        "A server starts in",
+        "How long a server takes until it serves; a schedule by hour pays for this time. 5 minutes: assumed.",
+    )
+    confidence: Annotated[Share, Field(ge=0.5, lt=1)] = field(
+        0.95, "Confidence", "Of each verdict: at 95 %, at most one verdict of twenty is wrong. See Evidence."
+    )
+    most: int = field(
+        256, "Servers of an offer, at most", "For offers without a number of their own.", ge=1, le=100_000
+    )
+    replications: Annotated[int, Field(ge=4, le=4096)] = field(
+        256, "Runs of an option, at most", "More runs decide options that lie close to a target."
+    )

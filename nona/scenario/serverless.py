@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, PlainSerializer
+from pydantic import BeforeValidator, Field
 from pydantic import model_validator as _model_validator
 from pydantic_core import PydanticCustomError
 
@@ -16,14 +16,15 @@ from nona.scenario.values import (
     Bandwidth,
     Bytes,
     Name,
+    NamedEntries,
     Part,
     PositiveBytes,
     PositiveSeconds,
     Seconds,
-    named_entry,
-    named_text,
+    Share,
+    field,
+    named,
     one_of,
-    quantity,
 )
 
 
@@ -88,44 +89,44 @@ class GpuLawSpec(Part):
     max(``floor``, (``constant`` + ``per_query`` · b) / g^``exponent``).
     """
 
-    per_query: PositiveSeconds
-    floor: Seconds = 0.0
-    constant: Seconds = 0.0
-    exponent: Exponent = 0.94
+    per_query: PositiveSeconds = field(..., "Per query", "Time that each query of a batch adds, on one vGPU.")
+    floor: Seconds = field(0.0, "Floor", "The least time, with any number of vGPUs.")
+    constant: Seconds = field(0.0, "Constant", "Time that does not grow with the batch.")
+    exponent: Exponent = field(0.94, "Exponent", "1: twice the vGPUs, half the time; 0: more never help.")
 
 
 class CpuLawSpec(Part):
     """Seconds on the CPU at batch b and v vCPUs: b · (``serial`` + ``parallel`` / v)."""
 
-    parallel: Seconds = 0.0
-    serial: Seconds = 0.0
+    parallel: Seconds = field(0.0, "Parallel", "Time of a query that more vCPUs shorten.")
+    serial: Seconds = field(0.0, "Serial", "Time of a query that more vCPUs do not shorten.")
 
 
 class TimeRow(Part):
-    """A row of a table of times: one configuration, and the seconds that it takes in all."""
+    """A row of a table of times."""
 
-    batch: Whole
-    vcpus: Whole
-    vgpus: Whole
-    time: PositiveSeconds
+    batch: Whole = field(..., "Batch", "Jobs of the batch.")
+    vcpus: Whole = field(..., "vCPUs", "That the batch gets.")
+    vgpus: Whole = field(..., "vGPUs", "That the batch gets.")
+    time: PositiveSeconds = field(..., "Time", "That it takes in all.")
 
 
 class FunctionSpec(Part):
-    """A function: its times, its cold start, its input, the memory of a container (see :class:`MemorySpec`).
+    """A function; its times are by one of ``gpu``, ``table``, ``network`` and ``profile``."""
 
-    The times are by law (``gpu``, and ``cpu``), by ``table``, those of a measured ``network`` (and
-    ``cpu``), or from a file of measured times (``profile``).
-    """
-
-    gpu: GpuLawSpec | None = None
-    network: Name | None = None
-    profile: Name | None = None
-    cpu: CpuLawSpec = CpuLawSpec()
-    table: Annotated[tuple[TimeRow, ...], Field(max_length=10_000)] = ()
-    cold_start: Seconds = 5.0
-    input: Bytes = 0.0
-    memory: PositiveBytes | None = None
-    source: Annotated[str, Field(max_length=400)] = ""
+    gpu: GpuLawSpec | None = field(None, "Time on the GPU", "By a law.", none="not by a law")
+    network: Name | None = field(
+        None, "Network", "The times are those of a measured network.", none="of no network"
+    )
+    profile: Name | None = field(None, "Profile", "CSV file of measured times.", none="no file")
+    cpu: CpuLawSpec = field(CpuLawSpec(), "Time on the CPU", "Beside a law on the GPU, or a network.")
+    table: tuple[TimeRow, ...] = field((), "Table", "Times by configuration.", max_length=10_000)
+    cold_start: Seconds = field(5.0, "Cold start", "Until a new container is ready. 5 s: assumed.")
+    input: Bytes = field(0.0, "Input", "Bytes that a call fetches before it runs.")
+    memory: PositiveBytes | None = field(
+        None, "Memory", "Of a container.", none="the network's weights and the overhead, else the platform's"
+    )
+    source: str = field("", "Source", "Of the times, for people.", max_length=400)
 
     @_model_validator(mode="after")
     def _one_of_them(self) -> Self:
@@ -133,8 +134,8 @@ class FunctionSpec(Part):
         if sum(given) != 1:
             raise PydanticCustomError(
                 "function",
-                "a function's times are by one of gpu (a law), table, network and profile (a file); "
-                "{n} are given, keep one",
+                "a function's times are by one of gpu (a law), table, network and profile (a file); {n} are "
+                "given, keep one",
                 {"n": sum(given)},
             )
         if self.cpu != CpuLawSpec() and (self.table or self.profile is not None):
@@ -147,9 +148,9 @@ class FunctionSpec(Part):
 class ConfigurationsSpec(Part):
     """The configurations of a batch: every combination of the three."""
 
-    batch: Sizes = (1, 2, 3, 4, 6, 8, 12, 16)
-    vcpus: Sizes = (1, 2, 3, 4, 6, 8, 12, 16)
-    vgpus: Sizes = (1, 2, 4, 7)
+    batch: Sizes = field((1, 2, 3, 4, 6, 8, 12, 16), "Batch sizes", "Jobs that a batch may hold.")
+    vcpus: Sizes = field((1, 2, 3, 4, 6, 8, 12, 16), "vCPUs", "vCPUs that a batch may get.")
+    vgpus: Sizes = field((1, 2, 4, 7), "vGPUs", "vGPUs that a batch may get; MIG has 1, 2, 3, 4, 7.")
 
     @_model_validator(mode="after")
     def _not_too_many(self) -> Self:
@@ -162,108 +163,217 @@ class ConfigurationsSpec(Part):
         return self
 
 
+def _asking(name: str) -> tuple[str, Any]:
+    return "mode", lambda: [way.name for way in WAYS.values() if name in way.asks]
+
+
 class SharingSpec(Part):
-    """The sharing of a GPU: ``mode`` names one of :data:`nona.gpu_sharing.registry.WAYS`.
+    """The sharing of a GPU."""
 
-    ``mig-counter``: vGPUs are a number that is free; ``mig-geometry``: they are MIG slices at legal places,
-    created in ``reconfiguration`` seconds; ``mig-fixed``: the slices of the servers' ``mig``, never
-    changed; ``mps``: caps on threads, which may add up to ``oversubscription`` of the GPU, and slow each
-    other down by ``interference`` times their demand; ``time-slicing``: turns in proportion to vGPUs.
-    """
-
-    mode: Annotated[str, one_of(lambda: WAYS)] = "mig-counter"
-    reconfiguration: Seconds = 2.0
-    oversubscription: Annotated[float, Field(ge=1, le=48)] = 1.0
-    interference: Annotated[float, Field(ge=1, le=100)] = 1.0
-    clients: Annotated[int, Field(ge=1, le=48)] = 48
+    mode: Annotated[str, one_of(lambda: WAYS)] = field(
+        "mig-counter",
+        "GPU sharing",
+        " ".join(["How functions share a GPU.", *(f"{way.title}: {way.about}." for way in WAYS.values())]),
+        choices=lambda: {way.name: way.title for way in WAYS.values()},
+    )
+    reconfiguration: Seconds = field(
+        2.0,
+        "Time to create a slice",
+        "Seconds to create a slice of another size while its place is idle. Assumed.",
+        when=_asking("reconfiguration"),
+    )
+    oversubscription: Annotated[float, Field(ge=1, le=48)] = field(
+        1.0,
+        "Oversubscription",
+        "How many times the GPU's threads may be allocated. 1: the caps fit, so that nobody is slowed down; "
+        "above 1 clients slow each other down.",
+        when=_asking("oversubscription"),
+    )
+    interference: Annotated[float, Field(ge=1, le=100)] = field(
+        1.0,
+        "Interference",
+        "Factor on the clients' demand when they slow each other down; 1: as for equal networks on an A100. "
+        "Assumed for different networks.",
+        when=_asking("interference"),
+    )
+    clients: int = field(48, "Clients", "MPS clients of a GPU at most. 48: NVIDIA's limit.", ge=1, le=48)
 
 
 class PricesSpec(Part):
-    """US dollars an hour of one vCPU and of one vGPU, and as of when."""
+    """US dollars an hour, and as of when."""
 
-    vcpu_hour: Annotated[float, Field(ge=0, le=1e6)] = 0.034
-    vgpu_hour: Annotated[float, Field(ge=0, le=1e6)] = 0.67
-    dated: Annotated[str, Field(max_length=200)] = "recollected from the ESG paper (2024), not confirmed"
+    vcpu_hour: Annotated[float, Field(ge=0, le=1e6)] = field(
+        0.034,
+        "vCPU-hour, US$",
+        "US dollars per hour for a held vCPU. Recollected from the ESG paper, not confirmed.",
+    )
+    vgpu_hour: Annotated[float, Field(ge=0, le=1e6)] = field(
+        0.67,
+        "vGPU-hour, US$",
+        "US dollars per hour for a held vGPU (a seventh of a GPU). Recollected, not confirmed.",
+    )
+    dated: str = field(
+        "recollected from the ESG paper (2024), not confirmed",
+        "As of",
+        "A note on the prices.",
+        max_length=200,
+    )
 
 
 class TransferSpec(Part):
-    """Seconds to fetch an input: latency + bytes / bandwidth, from the same invoker or from another.
+    """Seconds to fetch an input: latency + bytes / bandwidth, from the same invoker or from another."""
 
-    ``remote``: ``alone`` takes so long whatever else is on its way; ``network`` sends what comes from another
-    invoker, or from outside, over the cluster's network (its capacity, cards, racks and latency, in place of
-    ``remote_latency`` and ``remote_bandwidth``), first come, first served among all transfers and the
-    background of the network.
-    """
-
-    remote: Literal["alone", "network"] = "alone"
-    local_latency: Seconds = 0.5e-3
-    local_bandwidth: Bandwidth = 10e9
-    remote_latency: Seconds = 5e-3
-    remote_bandwidth: Bandwidth = 10e9 / 8
+    remote: Literal["alone", "network"] = field(
+        "alone",
+        "Transfers",
+        "Alone: latency + bytes / bandwidth, whatever else is on its way. Shared: first come, first served "
+        "over the core, and over cards and racks where the cluster has them, with the background on the "
+        "network.",
+        choices={"alone": "take their time alone", "network": "share the cluster's network"},
+    )
+    local_latency: Seconds = field(0.5e-3, "Local latency", "Of an input on the same node. Assumed.")
+    local_bandwidth: Bandwidth = field(10e9, "Local fetch", "Bandwidth on the same node. Assumed.")
+    remote_latency: Seconds = field(
+        5e-3, "Remote latency", "Of an input from another node. Assumed.", when=("remote", ["alone"])
+    )
+    remote_bandwidth: Bandwidth = field(
+        10e9 / 8,
+        "Remote fetch",
+        "Bandwidth to fetch a stage's input from another node. Assumed: 10 Gbit/s.",
+        when=("remote", ["alone"]),
+    )
 
 
 class MemorySpec(Part):
-    """Memory of nodes, which containers hold from their start to their end.
+    """Memory of nodes, which containers hold from their start to their end."""
 
-    ``limit``: ``none``; ``gpus``: that of a node's GPUs together; ``node``: ``node`` bytes each. A container
-    needs its function's ``memory``; else its network's weights and ``overhead``; else, where they are not
-    known, ``container``. For one that does not fit, idle ones of the node go, the least recently used first.
-    """
-
-    limit: Literal["none", "gpus", "node"] = "none"
-    node: PositiveBytes = 40e9
-    container: PositiveBytes = 2e9
-    overhead: Bytes = 0.5e9
+    limit: Literal["none", "gpus", "node"] = field(
+        "none",
+        "Memory of a node",
+        "Containers hold memory while they exist. To make room for a new one, the node removes idle ones, "
+        "the least recently used first; if that is not enough, the batch waits.",
+        choices={"none": "holds all containers", "gpus": "is that of its GPUs", "node": "is given"},
+    )
+    node: PositiveBytes = field(
+        40e9, "Memory per node", "Bytes that containers share on a node.", when=("limit", ["node"])
+    )
+    container: PositiveBytes = field(
+        2e9,
+        "Container, need unknown",
+        "Memory of a container whose function states neither memory nor weights. Assumed.",
+        when=("limit", ["gpus", "node"]),
+    )
+    overhead: Bytes = field(
+        0.5e9,
+        "Besides weights",
+        "In addition to the weights of a network: context, libraries. Assumed.",
+        when=("limit", ["gpus", "node"]),
+    )
 
 
 class ContainersSpec(Part):
-    """Containers of a function on an invoker.
+    """Containers of a function on an invoker."""
 
-    ``warm``: that many are there at the start (7: as many as run at once on a GPU in seven parts, which is
-    where a busy hour leads). ``prewarm``: ``none``; ``spare`` starts one more whenever
-    fewer than ``spare`` are idle; ``ewma`` starts one in time for the next call as predicted from the
-    exponentially weighted mean of gaps. An idle container is kept for ``keep_alive``.
-    """
+    warm: Annotated[int, Field(ge=0, le=48)] = field(
+        7,
+        "Warm at the start",
+        "Idle containers of every function on every node at the start; 0: everything starts cold. 7: as "
+        "many as run at once on a GPU in seven parts, where a busy hour leads.",
+    )
+    prewarm: Literal["none", "spare", "ewma"] = field(
+        "spare",
+        "Pre-warming",
+        "Spare: start one more when too few are idle. EWMA: start one in time for the next call predicted "
+        "from past gaps (recollected from ESG).",
+        choices={"none": "none", "spare": "keep a spare one", "ewma": "by predicted gaps (EWMA)"},
+    )
+    spare: Annotated[int, Field(ge=1, le=48)] = field(
+        1, "Spare containers", "Idle containers to keep per function.", when=("prewarm", ["spare"])
+    )
+    ewma_weight: Annotated[float, Field(gt=0, le=1)] = field(
+        0.2,
+        "EWMA weight",
+        "Weight of the latest gap in the average: a higher weight follows changes faster.",
+        when=("prewarm", ["ewma"]),
+    )
+    keep_alive: Seconds = field(
+        600.0, "Keep alive", "How long an idle container is kept. 10 minutes: recollected from ESG."
+    )
 
-    warm: Annotated[int, Field(ge=0, le=48)] = 7
-    prewarm: Literal["none", "spare", "ewma"] = "spare"
-    spare: Annotated[int, Field(ge=1, le=48)] = 1
-    ewma_weight: Annotated[float, Field(gt=0, le=1)] = 0.2
-    keep_alive: Seconds = 600.0
+
+Place = Literal["predecessor", "home", "warm", "walk", "most-free"]
+_WALK = (
+    "Home: OpenWhisk's invoker for the function. Predecessor: the node of the previous stage, where its "
+    "output is local. Warm: a node with an idle container. Walk: from home in steps coprime to the number "
+    "of nodes."
+)
+
+
+def _orders(*orders: tuple[Place, ...]) -> dict[tuple[Place, ...], str]:
+    return {order: ", ".join(order).replace("-", " ") for order in orders}
 
 
 class DispatchSpec(Part):
-    """The choice of an invoker for a batch, and what happens when none has room.
+    """The choice of an invoker for a batch, and what happens when none has room."""
 
-    ``first`` and ``later`` are tried in their order, for an application's entry function and for others.
-    After ``rechecks`` times without room the smallest configuration is forced. With ``blocking`` the
-    controller plans one queue at a time. A batch smaller than its configuration's runs as it is with
-    ``partial`` (else that configuration is left out). ``late``: what becomes of jobs that no
-    configuration keeps in time, one of :data:`nona.scenario.serverless.LATE`; a policy's option of that name
-    comes before it. ``ready_first``: for each configuration the rules first look at
-    invokers that need not make a MIG slice for it.
-    """
-
-    first: tuple[Literal["home", "warm", "walk", "most-free"], ...] = ("home", "warm", "walk", "most-free")
-    later: tuple[Literal["predecessor", "home", "warm", "walk", "most-free"], ...] = (
-        "predecessor",
-        "warm",
-        "walk",
-        "most-free",
+    first: tuple[Literal["home", "warm", "walk", "most-free"], ...] = field(
+        ("home", "warm", "walk", "most-free"),
+        "First function to",
+        f"Nodes tried for a workflow's first function, in order. {_WALK}",
+        choices=_orders(
+            ("home", "warm", "walk", "most-free"), ("home", "walk"), ("warm", "most-free"), ("most-free",)
+        ),
     )
-    rechecks: Annotated[int, Field(ge=1, le=1_000_000)] = 50
-    blocking: bool = False
-    partial: bool = False
-    order: Literal["round-robin", "least-slack"] = "round-robin"
-    late: Annotated[str, one_of(lambda: LATE), BeforeValidator(_by_present_name)] = "keep"
-    ready_first: bool = True
+    later: tuple[Place, ...] = field(
+        ("predecessor", "warm", "walk", "most-free"),
+        "Later functions to",
+        f"Nodes tried for the later functions, in order. {_WALK}",
+        choices=_orders(
+            ("predecessor", "warm", "walk", "most-free"),
+            ("home", "warm", "walk", "most-free"),
+            ("warm", "most-free"),
+            ("most-free",),
+        ),
+    )
+    rechecks: Annotated[int, Field(ge=1, le=1_000_000)] = field(
+        50, "Rechecks", "After this many tries without room the smallest configuration is forced. Assumed."
+    )
+    blocking: bool = field(
+        False,
+        "A search takes time",
+        "What waits for a search: its own queue, or all queues of the controller.",
+        choices={False: "of its queue only", True: "of the whole controller"},
+    )
+    partial: bool = field(
+        False,
+        "Batches too large are",
+        "Configurations with a batch larger than the queue: skip them, or run them partly full.",
+        choices={False: "left out", True: "run as they are"},
+    )
+    order: Literal["round-robin", "least-slack"] = field(
+        "round-robin",
+        "Queues in",
+        "Which queue is served first when several may be (the paper is silent).",
+        choices={"round-robin": "round robin", "least-slack": "least slack first"},
+    )
+    late: Annotated[str, one_of(lambda: LATE), BeforeValidator(_by_present_name)] = field(
+        "keep",
+        "Late calls are",
+        "Jobs that no configuration keeps in time: "
+        + " ".join(f"{rule.title}: {rule.about}." for rule in LATE.values())
+        + " A policy's own option late takes precedence. No source says what ESG does.",
+        choices=lambda: {rule.name: rule.title for rule in LATE.values()},
+    )
+    ready_first: bool = field(
+        True, "Ready slices first", "Look first at nodes that need not make a MIG slice for a configuration."
+    )
 
 
 class IntervalSpec(Part):
     """Calls of all applications together come at gaps drawn uniformly from ``least`` to ``most``."""
 
-    least: Seconds
-    most: PositiveSeconds
+    least: Seconds = field(..., "Shortest gap", "The shortest time from a call to the next.")
+    most: PositiveSeconds = field(..., "Longest gap", "The longest time from a call to the next.")
 
     @_model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -277,52 +387,77 @@ class IntervalSpec(Part):
         return 2 / (self.least + self.most)
 
 
-class PolicySpec(Part):
-    """A configuration policy by name, with its options; in a file also just the name."""
-
-    name: Name
-    options: dict[str, Any] = Field(default_factory=dict)
-
-
-PolicyEntry = Annotated[PolicySpec, BeforeValidator(named_entry), PlainSerializer(named_text)]
-
-
 class ServerlessSpec(Part):
     """Everything that makes the workload's workflows serverless applications.
 
-    ``functions`` are the user's own, by name; shipped ones are known as well, and a workflow's node that
-    names none gets the default law around its own time. ``slo_factor`` times the time at the smallest
-    configuration is every application's SLO, in place of its row's. ``interval`` replaces the rows'
-    arrivals: each call is of one row, drawn in proportion to the rates. ``noise`` is the standard
-    deviation of the factor on every time; policies plan with the ``profile_percentile`` of it. A network in
-    the workload is one function, or with ``models: tasks`` one for each of its tasks, where that is sensible.
-
-    ``idle_cost`` is the share of the price of vCPUs and vGPUs that a container pays while it waits for a
-    batch: of those of the batch that it had last, or of the smallest configuration if it had none.
-
-    ``cpu_share``, ``gpu_floor``, ``gpu_constant`` and ``gpu_exponent`` are of the default law. A function
-    of which only the time T at the smallest configuration is known takes on the GPU (1 - ``cpu_share``) · T ·
-    max(``gpu_floor``, (``gpu_constant`` + (1 - ``gpu_constant``) · b) / g^``gpu_exponent``).
+    A function of which only the time T at the smallest configuration is known takes on the GPU
+    (1 - ``cpu_share``) · T · max(``gpu_floor``, (``gpu_constant`` + (1 - ``gpu_constant``) · b) /
+    g^``gpu_exponent``).
     """
 
-    functions: dict[Name, FunctionSpec] = Field(default_factory=dict, max_length=200)
-    models: Literal["whole", "tasks"] = "whole"
-    configurations: ConfigurationsSpec = ConfigurationsSpec()
-    gpu_floor: Annotated[float, Field(ge=0, le=20)] = 0.19
-    gpu_constant: Annotated[float, Field(ge=0, lt=1)] = 0.55
-    gpu_exponent: Exponent = 0.94
-    cpu_share: Annotated[float, Field(ge=0, lt=1)] = 0.2
-    sharing: SharingSpec = SharingSpec()
-    prices: PricesSpec = PricesSpec()
-    idle_cost: Annotated[float, *quantity("fraction"), Field(ge=0, le=1)] = 0.0
-    transfer: TransferSpec = TransferSpec()
-    containers: ContainersSpec = ContainersSpec()
-    memory: MemorySpec = MemorySpec()
-    dispatch: DispatchSpec = DispatchSpec()
-    noise: Annotated[float, Field(ge=0, le=1)] = 0.1
-    profile_percentile: Annotated[float, Field(ge=1, le=99.99)] = 95.0
-    slo_factor: Annotated[float, Field(gt=0, le=100)] | None = None
-    interval: IntervalSpec | None = None
-    policies: Annotated[tuple[PolicyEntry, ...], Field(min_length=1, max_length=50)] = tuple(
-        PolicySpec(name=n) for n in ("esg", "infless", "fast-gshare", "orion", "aquatope")
+    functions: dict[Name, FunctionSpec] = field(
+        {}, "Functions", "Your own, by name; others are shipped, or take the default law.", max_length=200
+    )
+    models: Literal["whole", "tasks"] = field(
+        "whole", "Networks", "A network in the workload is one function, or one for each task where sensible."
+    )
+    configurations: ConfigurationsSpec = field(
+        ConfigurationsSpec(), "Configurations", "Of a batch: every combination of the three. Assumed."
+    )
+    gpu_floor: Annotated[float, Field(ge=0, le=20)] = field(
+        0.19, "Floor", "The least GPU time with any number of vGPUs, over that at one vGPU and batch 1."
+    )
+    gpu_constant: float = field(
+        0.55, "Constant", "Part of the GPU time at batch 1 that does not grow with the batch.", ge=0, lt=1
+    )
+    gpu_exponent: Exponent = field(
+        0.94, "Exponent", "1: twice the vGPUs, half the time; 0: more vGPUs never help."
+    )
+    cpu_share: Annotated[float, Field(ge=0, lt=1)] = field(
+        0.2,
+        "CPU share",
+        "Part of the time at the smallest configuration that runs on the CPU, a tenth of it serial. No "
+        "source says how much; assumed.",
+    )
+    sharing: SharingSpec = field(SharingSpec(), "GPU sharing", "How functions share a GPU.")
+    prices: PricesSpec = field(PricesSpec(), "Prices", "Of what batches hold.")
+    idle_cost: Annotated[Share, Field(ge=0, le=1)] = field(
+        0.0,
+        "Idle containers pay",
+        "What an idle container pays, of the price of the vCPUs and vGPUs of its last batch (of the "
+        "smallest configuration before its first). It holds none of these, so many warm containers may cost "
+        "more than the nodes. 0 %: only batches are paid for. Assumed.",
+    )
+    transfer: TransferSpec = field(TransferSpec(), "Transfers", "How inputs reach a node.")
+    containers: ContainersSpec = field(
+        ContainersSpec(), "Cold starts", "Containers of each function on each node."
+    )
+    memory: MemorySpec = field(MemorySpec(), "Memory of nodes", "Which containers hold.")
+    dispatch: DispatchSpec = field(DispatchSpec(), "Dispatch", "Where batches run, and in which order.")
+    noise: Annotated[float, Field(ge=0, le=1)] = field(
+        0.1, "Noise", "Standard deviation of the factor on every time (Gaussian: recollected; 0.1: assumed)."
+    )
+    profile_percentile: Annotated[float, Field(ge=1, le=99.99)] = field(
+        95.0,
+        "Percentile of profiles",
+        "Policies plan with this percentile of the noisy time. 95: Orion's own.",
+    )
+    slo_factor: Annotated[float, Field(gt=0, le=100)] | None = field(
+        None,
+        "SLO factor",
+        "Every workflow's SLO is this many times its L: the workflow's time with every function at batch 1, "
+        "1 vCPU, 1 vGPU. Above 1: relaxed.",
+        none="each row's own SLO",
+    )
+    interval: IntervalSpec | None = field(
+        None,
+        "Load",
+        "Gaps between calls of all workflows together, drawn uniformly; each call is of one row, drawn in "
+        "proportion to the rates.",
+        none="each row's own rate and arrivals",
+    )
+    policies: NamedEntries = named(
+        "Policies",
+        "The policies that choose the configurations. All get the same calls and the same noise.",
+        "esg infless fast-gshare orion aquatope",
     )

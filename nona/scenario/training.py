@@ -14,34 +14,27 @@ from nona.scenario.values import (
     Bytes,
     Fraction,
     Name,
+    NamedEntries,
     Part,
     PositiveSeconds,
     Rate,
     Seconds,
-    named_entry,
-    named_text,
+    Share,
+    Time,
+    field,
+    named,
     quantity,
 )
 from nona.units import parse_quantity
 
 
-class ElasticPolicySpec(Part):
-    """A policy by name, with its options; in a file also just the name."""
-
-    name: Name
-    options: dict[str, Any] = Field(default_factory=dict)
-
-
-ElasticPolicyEntry = Annotated[ElasticPolicySpec, BeforeValidator(named_entry), PlainSerializer(named_text)]
-
-
 class ProfilesSpec(Part):
     """The four CSV files of one's own applications; columns as in those that ship."""
 
-    applications: Name = "applications.csv"
-    placements: Name = "placements.csv"
-    scalability: Name = "scalability.csv"
-    epochs: Name = "epochs.csv"
+    applications: Name = field("applications.csv", "Applications", "The file of applications.")
+    placements: Name = field("placements.csv", "Placements", "The file of times by placement.")
+    scalability: Name = field("scalability.csv", "Scalability", "The file of times by nodes and GPUs.")
+    epochs: Name = field("epochs.csv", "Epochs", "The file of epochs by batch size.")
 
 
 def _workload(value: object) -> object:
@@ -55,31 +48,45 @@ def _number_or_file(value: str) -> str | int:
 
 WorkloadName = Annotated[Name, BeforeValidator(_workload), PlainSerializer(_number_or_file)]
 MOST_TICK_S, MOST_RESTART_S = 86_400, 3_600
-Tick = Annotated[float, *quantity("time"), Field(ge=1, le=MOST_TICK_S)]
-Restart = Annotated[float, *quantity("time"), Field(ge=0, le=MOST_RESTART_S)]
 
 
 class ElasticSpec(Part):
-    """Elastic jobs on the cluster's servers, which are nodes that are all alike.
+    """Elastic jobs on the cluster's servers, which are nodes that are all alike."""
 
-    ``workload``: the number of one that ships (1 to 4), or a CSV file with the columns ``name, arrival_s,
-    application, gpus, batch_size``; ``load``: how many times as many jobs, for one that ships.
-    ``profiles``: files of one's own applications. Policies are asked once a ``tick``; a job whose GPUs
-    change pauses for ``restart``. ``interference``: part of its speed that a job on several nodes loses
-    where it shares one with another such job. ``link``: jobs on several nodes exchange their gradients over
-    ``cluster.network``, of which ``background.network`` takes its part. Runs of policies that draw random
-    numbers: ``simulation.replications``.
-    """
-
-    workload: WorkloadName = "1"
-    load: Annotated[float, Field(gt=0, le=4)] = 1.0
-    profiles: ProfilesSpec | None = None
-    tick: Tick = 60.0
-    restart: Restart = 30.0
-    interference: Fraction = 0.0
-    link: bool = False
-    policies: Annotated[tuple[ElasticPolicyEntry, ...], Field(min_length=1, max_length=50)] = tuple(
-        ElasticPolicySpec(name=n) for n in ("pollux", "optimus", "tiresias")
+    workload: WorkloadName = field(
+        "1",
+        "Workload",
+        "1 to 4: 160 jobs in 8 hours, as measured for Pollux; or a CSV file with the columns name, "
+        "arrival_s, application, gpus, batch_size, the last two as users ask for them.",
+    )
+    load: Annotated[float, Field(gt=0, le=4)] = field(
+        1.0,
+        "Relative load",
+        "How many times as many jobs in the same hours: below 1, jobs are left out evenly; above 1, jobs of "
+        "the next workloads are added.",
+    )
+    profiles: ProfilesSpec | None = field(
+        None, "Profiles", "Files of your own applications.", none="the six applications that ship"
+    )
+    tick: Time = field(60.0, "Tick", "How often policies are asked.", ge=1, le=MOST_TICK_S)
+    restart: Annotated[Time, Field(ge=0, le=MOST_RESTART_S)] = field(
+        30.0, "Restart", "How long a job pauses before it starts, and when its GPUs change."
+    )
+    interference: Fraction = field(
+        0.0,
+        "Interference",
+        "Speed that a job on several nodes loses if it shares a node with another such job.",
+    )
+    link: bool = field(
+        False,
+        "Gradients cross the link",
+        "Off: synchronising takes as long as measured. On: jobs on several nodes exchange their gradients "
+        "over the link that all servers share, and wait for each other and for background traffic.",
+    )
+    policies: NamedEntries = named(
+        "Policies",
+        "Every policy that is chosen gets the same jobs. Pollux takes about a minute, the others seconds.",
+        "pollux optimus tiresias",
     )
 
     @property
@@ -141,80 +148,108 @@ def _interval(value: object) -> object:
 
 
 INTERVALS = ("young", "daly", "best")
+Interval = Annotated[Literal["young", "daly", "best"] | PositiveSeconds, BeforeValidator(_interval)]
 LongTime = Annotated[float, *quantity("time"), Field(gt=0, le=1e9)]
 Factor = Annotated[float, Field(ge=1, le=100)]
 
 
 class EstimatorSpec(Part):
-    """Rates of jobs on the same GPUs are estimated from a few profiled pairs, until they were measured.
+    """Rates of jobs on the same GPUs are estimated from a few profiled pairs, until they were measured."""
 
-    ``profiled``: share of a new job's pairs that are measured; ``rank``, ``ridge``: of the completion.
-    """
-
-    profiled: Annotated[float, *quantity("fraction"), Field(gt=0, le=1)] = 0.2
-    rank: Annotated[int, Field(ge=1, le=100)] = 10
-    ridge: Annotated[float, Field(gt=0, le=100)] = 0.01
+    profiled: Annotated[Share, Field(gt=0, le=1)] = field(
+        0.2, "Profiled pairs", "Share of a new job's pairs that are measured before it starts, such as 20 %."
+    )
+    rank: int = field(10, "Rank", "Rank of the matrix completion.", ge=1, le=100)
+    ridge: float = field(0.01, "Ridge", "Weight of the ridge penalty in the matrix completion.", gt=0, le=100)
 
 
 class EstimatesSpec(Part):
-    """Policies see users' claims T·e^noise instead of the rates T.
+    """Policies see users' claims T·e^noise instead of the rates T."""
 
-    ``error``: factor by which a claim is off, job by job and type by type, at one standard deviation of its
-    logarithm (1: never); ``bias``: the same for a factor that all claims of one user (entity) share.
-    ``correct``: rounds measure rates, and claims are corrected; ``prior``: how many measured rounds a claim
-    counts for; ``flag``: a job is flagged when its claim is off by more than this factor after 3 rounds.
-    """
-
-    error: Factor = 1.5
-    bias: Factor = 1.0
-    correct: bool = True
-    prior: Annotated[float, Field(gt=0, le=1000)] = 1.0
-    flag: Annotated[float, Field(gt=1, le=100)] = 1.5
+    error: Factor = field(
+        1.5,
+        "Error, factor",
+        "Factor by which a claim is off, job by job and type by type, at one standard deviation of its "
+        "logarithm; 1: never.",
+    )
+    bias: Factor = field(
+        1.0,
+        "Bias of a user, factor",
+        "The same for a factor that all claims of one user (team) share; 1: none.",
+    )
+    correct: bool = field(
+        True,
+        "Claims are corrected",
+        "Rounds measure rates, and claims are corrected by them. Off: policies believe the claims.",
+    )
+    prior: Annotated[float, Field(gt=0, le=1000)] = field(
+        1.0,
+        "Weight of a claim, rounds",
+        "How many measured rounds a claim counts for, where claims are corrected.",
+    )
+    flag: Annotated[float, Field(gt=1, le=100)] = field(
+        1.5,
+        "Flag above, factor",
+        "A job is flagged when its claim is off by more than this factor after 3 rounds.",
+    )
 
 
 class MovesSpec(Part):
-    """The cost of a change of GPUs: a checkpoint is saved, sent and loaded, then the job warms up.
+    """The cost of a change of GPUs: a checkpoint is saved, sent and loaded, then the job warms up."""
 
-    ``charge``: a policy's new answer is taken only if what it gains within ``horizon`` exceeds the steps that
-    its moves lose, and a job that was moved keeps its GPUs until the move is at most the share ``overhead``
-    of its time there. ``horizon`` is the least time between two answers if left out.
-    """
-
-    save: Bandwidth = 1e9
-    network: Bandwidth = 1.25e9
-    load: Bandwidth = 1e9
-    warmup: Seconds = 10.0
-    charge: bool = False
-    overhead: Annotated[float, *quantity("fraction"), Field(gt=0, le=1)] = 0.05
-    horizon: LongTime | None = None
+    save: Bandwidth = field(1e9, "Saving", "Bandwidth at which a checkpoint is saved.")
+    network: Bandwidth = field(1.25e9, "Sending", "Bandwidth at which a checkpoint is sent.")
+    load: Bandwidth = field(1e9, "Loading", "Bandwidth at which a checkpoint is loaded.")
+    warmup: Seconds = field(10.0, "Warm-up", "Time from a loaded checkpoint to the first step.")
+    charge: bool = field(
+        False,
+        "Policies are charged for moves",
+        "A new allocation is taken only if what it gains within the horizon exceeds the steps that its "
+        "moves lose; a job that was moved keeps its GPUs for a while.",
+    )
+    overhead: Annotated[Share, Field(gt=0, le=1)] = field(
+        0.05,
+        "Overhead",
+        "Largest share of a job's time on its GPUs that a move may take, such as 5 %.",
+        when=("charge", [True]),
+    )
+    horizon: LongTime | None = field(
+        None,
+        "Horizon",
+        "Time within which a new allocation must pay off.",
+        when=("charge", [True]),
+        none="the time between two allocations",
+    )
 
 
 class FailuresSpec(Part):
-    """Nodes fail after exponential times of mean ``mtbf``; a job goes on from its last checkpoint.
+    """Nodes fail after exponential times; a job goes on from its last checkpoint."""
 
-    A checkpoint takes ``checkpoint``, a restart ``restart``. ``interval``: seconds of work between two
-    checkpoints, or how to choose it: Young's formula, Daly's, or the best by simulation.
-    """
-
-    mtbf: LongTime = 7 * 86400.0
-    checkpoint: Seconds = 30.0
-    restart: Seconds = 60.0
-    interval: Annotated[Literal["young", "daly", "best"] | PositiveSeconds, BeforeValidator(_interval)] = (
-        "daly"
+    mtbf: LongTime = field(7 * 86400.0, "Mean time between failures", "Of one node; exponential.")
+    checkpoint: Seconds = field(30.0, "Checkpoint takes", "Time to save one checkpoint.")
+    restart: Seconds = field(60.0, "Restart takes", "Time from a failure until work goes on.")
+    interval: Interval = field(
+        "daly",
+        "Checkpoint interval",
+        "Work between two checkpoints: by a formula, the best by simulation, or a time such as 20 min.",
+        choices={"daly": "Daly's formula", "young": "Young's formula", "best": "best by simulation"},
     )
 
 
 class RegionsSpec(Part):
-    """The server groups (numbers from 0) of each region, and the network between regions.
+    """Regions of the servers, far apart; a job runs in one at a time."""
 
-    A job runs in one region at a time. ``move``: jobs go to another region when the planner says that it
-    pays; otherwise its advice is only shown.
-    """
-
-    groups: dict[Name, Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]]
-    bandwidth: Bandwidth = 125e6
-    rtt: Seconds = 0.06
-    move: bool = False
+    groups: dict[Name, Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]] = field(
+        ..., "Regions", "By name: the numbers (from 0) of its groups of servers."
+    )
+    bandwidth: Bandwidth = field(125e6, "Bandwidth between regions", "Of a move between two.")
+    rtt: Seconds = field(0.06, "RTT between regions", "Round-trip time, added to each move.")
+    move: bool = field(
+        False,
+        "Jobs move between regions",
+        "Jobs go to another region when the planner finds that more is gained before the next change than "
+        "the move costs. Off: its advice is only shown.",
+    )
 
     @model_validator(mode="after")
     def _once(self) -> Self:
@@ -232,27 +267,34 @@ Price = Annotated[float, Field(ge=0, le=1e6)]
 
 
 class TrainingJobSpec(Part):
-    """A job given in the scenario: by ``model`` from the table of throughputs, or with its own rates.
+    """A job given in the scenario."""
 
-    ``throughputs``: steps/s of the whole job by type of GPU; for an inference job queries/s of a replica.
-    Interactive and inference jobs may have a ``duration`` in place of steps, which for them are seconds.
-    Other keys as :class:`nona.training.system.Job` explains them.
-    """
-
-    name: Name
-    steps: Positive
-    model: Name | None = None
-    throughputs: dict[Name, Annotated[float, Field(ge=0, le=1e12)]] = Field(default_factory=dict)
-    workers: Annotated[int, Field(ge=1, le=1024)] = 1
-    weight: Positive = 1.0
-    slo: LongSeconds | None = None
-    arrival: LongSeconds = 0.0
-    entity: Annotated[str, Field(max_length=200)] = ""
-    kind: Literal["training", "interactive", "inference"] = "training"
-    rate: Rate | None = None
-    latency_slo: LongSeconds | None = None
-    checkpoint: Bytes = 0.0
-    region: Annotated[str, Field(max_length=200)] = ""
+    name: Name = field(..., "Name", "Unique among the jobs.")
+    steps: Positive = field(
+        ...,
+        "Steps",
+        "That the job takes. Interactive and inference jobs may have a duration instead, in seconds.",
+    )
+    model: Name | None = field(None, "Model", "Of the table of throughputs.", none="its own throughputs")
+    throughputs: dict[Name, Annotated[float, Field(ge=0, le=1e12)]] = field(
+        {},
+        "Throughputs",
+        "Steps/s of the whole job by type of GPU; for an inference job queries/s of a replica.",
+    )
+    workers: int = field(1, "GPUs", "That the job takes at a time.", ge=1, le=1024)
+    weight: Positive = field(1.0, "Weight", "A job of weight 2 deserves twice the share.")
+    slo: LongSeconds | None = field(None, "Deadline", "From its admission to its end.", none="none")
+    arrival: LongSeconds = field(0.0, "Arrival", "From the start of the run.")
+    entity: str = field("", "Team", "One of the entities.", max_length=200)
+    kind: Literal["training", "interactive", "inference"] = field(
+        "training",
+        "Kind",
+        "Interactive jobs hold their GPUs to their end; inference jobs serve queries on replicas.",
+    )
+    rate: Rate | None = field(None, "Queries", "Per second, of an inference job.", none="no inference job")
+    latency_slo: LongSeconds | None = field(None, "SLO of queries", "Of an inference job.", none="none")
+    checkpoint: Bytes = field(0.0, "Checkpoint", "Size of what a move saves and sends; 0: moves are free.")
+    region: str = field("", "Region", "Where its data are; empty: anywhere.", max_length=200)
 
     @model_validator(mode="before")
     @classmethod
@@ -287,18 +329,25 @@ class TrainingJobSpec(Part):
 
 
 class GenerateSpec(Part):
-    """Jobs drawn as Gavel's generator draws them.
+    """Jobs drawn as Gavel's generator draws them."""
 
-    ``mean_gap`` between arrivals (0: all at the start); ``multi_gpu``: some jobs take 2, 4 or 8 GPUs;
-    ``measured``: first and last number of the jobs that metrics count, while others keep arriving.
-    """
-
-    jobs: Annotated[int, Field(ge=1, le=100_000)] = 120
-    mean_gap: LongSeconds = 600.0
-    multi_gpu: bool = False
-    weights: bool = False
-    slos: bool = False
-    measured: tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]] | None = None
+    jobs: int = field(120, "Jobs", "How many jobs arrive in each run.", ge=1, le=100_000)
+    mean_gap: LongSeconds = field(
+        600.0,
+        "Mean gap",
+        "Mean time from an arrival to the next (exponential); 0 s: all jobs are there at the start.",
+    )
+    multi_gpu: bool = field(False, "Multi-GPU jobs", "30 % of the jobs take 2, 4 or 8 GPUs at a time.")
+    weights: bool = field(False, "Weights", "A fifth of the jobs has weight 5, the others 1.")
+    slos: bool = field(
+        False, "Deadlines", "Each job has an SLO of 1.2, 2 or 10 times its duration on a V100."
+    )
+    measured: tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]] | None = field(
+        None,
+        "Measured jobs",
+        "First and last number of the jobs that count, such as 100 to 200. The others only add load.",
+        none="all",
+    )
 
     @model_validator(mode="after")
     def _measures_what_is_drawn(self) -> Self:
@@ -314,50 +363,82 @@ class GenerateSpec(Part):
 
 
 class EntitySpec(Part):
-    """A team: its weight, and whether its jobs share fairly or run first in, first out."""
+    """A team."""
 
-    weight: Positive = 1.0
-    policy: Literal["fairness", "fifo"] = "fairness"
-
-
-class TrainingPolicySpec(Part):
-    """A policy by name, with its options; in a file also just the name."""
-
-    name: Name
-    options: dict[str, Any] = Field(default_factory=dict)
-
-
-TrainingPolicyEntry = Annotated[TrainingPolicySpec, BeforeValidator(named_entry), PlainSerializer(named_text)]
+    weight: Positive = field(1.0, "Weight", "A team of weight 2 deserves twice the share.")
+    policy: Literal["fairness", "fifo"] = field(
+        "fairness", "Its jobs", "Share fairly, or run first in, first out."
+    )
 
 
 class TrainingSpec(Part):
-    """Everything about long jobs on this cluster.
+    """Everything about long jobs on this cluster."""
 
-    Jobs are from a ``trace`` (Gavel's format, or CSV), from ``generate``, or in ``jobs``; or they are
-    ``elastic``, with policies of their own, and no other key counts; one of the four.
-    ``throughputs``: ``gavel`` (measured on K80, P100, V100), ``modelled`` (by the cost layer), or a CSV file.
-    ``round`` is how long a job keeps its GPUs, ``reallocation`` the least time between two answers of a
-    policy. ``prices``: US dollars per hour of a GPU, by type. ``estimator``, ``estimates``, ``moves``,
-    ``failures`` and ``regions`` are switches; without them rates are known, moves are free, nothing fails.
-    """
-
-    trace: Name | None = None
-    generate: GenerateSpec | None = None
-    jobs: Annotated[tuple[TrainingJobSpec, ...], Field(max_length=10_000)] = ()
-    elastic: ElasticSpec | None = None
-    throughputs: Name = "gavel"
-    round: Annotated[float, *quantity("time"), Field(gt=0, le=1e6)] = 360.0
-    reallocation: LongSeconds = 1920.0
-    space_sharing: bool = False
-    entities: dict[Name, EntitySpec] = Field(default_factory=dict, max_length=200)
-    prices: dict[Name, Price] = Field(default_factory=dict, max_length=100)
-    estimator: EstimatorSpec | None = None
-    estimates: EstimatesSpec | None = None
-    moves: MovesSpec | None = None
-    failures: FailuresSpec | None = None
-    regions: RegionsSpec | None = None
-    policies: Annotated[tuple[TrainingPolicyEntry, ...], Field(min_length=1, max_length=50)] = tuple(
-        TrainingPolicySpec(name=n) for n in ("max-min-fairness", "fifo", "isolated")
+    trace: Name | None = field(
+        None,
+        "Trace",
+        "Gavel's format: ten columns with tabs between them, a line for each job. CSV: a first line with "
+        "the names of the columns, such as name, model, steps, workers, arrival_s.",
+        none="jobs from elsewhere",
+    )
+    generate: GenerateSpec | None = field(
+        None, "Generator", "Draws jobs as Gavel's does.", none="jobs from elsewhere"
+    )
+    jobs: tuple[TrainingJobSpec, ...] = field((), "Jobs", "Listed in the scenario.", max_length=10_000)
+    elastic: ElasticSpec | None = field(
+        None,
+        "Elastic jobs",
+        "With policies of their own; no other key counts then.",
+        none="jobs of fixed size",
+    )
+    throughputs: Name = field(
+        "gavel",
+        "Throughputs",
+        "Steps per second of each job on each type: measured by Gavel's authors on K80, P100 and V100, "
+        "modelled by the cost layer, or in a CSV file.",
+        choices={"gavel": "measured (Gavel)", "modelled": "modelled"},
+    )
+    round: Annotated[Time, Field(gt=0, le=1e6)] = field(
+        360.0, "Round", "How long a job keeps its GPUs before the next choice. Gavel: 6 minutes."
+    )
+    reallocation: LongSeconds = field(
+        1920.0, "Reallocation", "The least time between two allocations of a policy. Gavel: 32 minutes."
+    )
+    space_sharing: bool = field(
+        False, "Space sharing", "Two jobs may use the same GPU, where their pair was measured."
+    )
+    entities: dict[Name, EntitySpec] = field({}, "Teams", "By name.", max_length=200)
+    prices: dict[Name, Price] = field(
+        {}, "Price, $/h", "US dollars an hour for one GPU of a type, in every group.", max_length=100
+    )
+    estimator: EstimatorSpec | None = field(
+        None,
+        "Estimated pairs",
+        "Rates of two jobs on one GPU are estimated from a few profiled pairs. For space sharing.",
+        none="rates are known",
+    )
+    estimates: EstimatesSpec | None = field(
+        None,
+        "Users' estimates",
+        "Policies see the rates that users claim, which are wrong by a factor.",
+        none="rates are known",
+    )
+    moves: MovesSpec | None = field(
+        None,
+        "Moves cost time",
+        "A change of GPUs saves, sends and loads a checkpoint.",
+        none="moves are free",
+    )
+    failures: FailuresSpec | None = field(
+        None, "Failures", "Nodes fail; jobs go on from their last checkpoint.", none="nothing fails"
+    )
+    regions: RegionsSpec | None = field(
+        None, "Regions", "Server groups are far apart; moves between them are slow.", none="one region"
+    )
+    policies: NamedEntries = named(
+        "Policies",
+        "Every policy that is chosen gets the same jobs on the same GPUs.",
+        "max-min-fairness fifo isolated",
     )
 
     @model_validator(mode="after")

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from nona.scenario.file import parse_part, scenario_text
 from nona.scenario.training import EntitySpec, LongSeconds, Positive, Price
-from nona.scenario.values import Name, Part
+from nona.scenario.values import Name, Part, field
 
 Throughput = Annotated[float, Field(ge=0, le=1e12)]
 Gpus = Annotated[int, Field(ge=0, le=1_000_000)]
@@ -18,40 +18,48 @@ WHAT = "Question"
 
 
 class QuestionJob(Part):
-    """A job at this moment.
+    """A job at this moment."""
 
-    ``throughputs``: steps/s of the whole job by type of GPU; a type that is left out cannot run it.
-    ``remaining_steps`` is needed by policies that look at the time left. ``slo``: seconds from its admission
-    to its deadline; ``elapsed``: seconds since its admission; ``isolated_elapsed``: seconds that its steps so
-    far would have taken on an equal share of the cluster.
-    """
-
-    name: Name
-    throughputs: dict[Name, Throughput]
-    workers: Annotated[int, Field(ge=1, le=1024)] = 1
-    weight: Positive = 1.0
-    remaining_steps: Positive | None = None
-    slo: LongSeconds | None = None
-    elapsed: LongSeconds = 0.0
-    isolated_elapsed: LongSeconds = 0.0
-    entity: Annotated[str, Field(max_length=200)] = ""
+    name: Name = field(..., "Name", "Unique among the jobs.")
+    throughputs: dict[Name, Throughput] = field(
+        ..., "Throughputs", "Steps/s of the whole job by type of GPU; a type that is left out cannot run it."
+    )
+    workers: int = field(1, "GPUs", "That the job takes at a time.", ge=1, le=1024)
+    weight: Positive = field(1.0, "Weight", "A job of weight 2 deserves twice the share.")
+    remaining_steps: Positive | None = field(
+        None, "Steps left", "Needed by policies that look at the time left.", none="not known"
+    )
+    slo: LongSeconds | None = field(
+        None, "Deadline", "Seconds from its admission to its deadline.", none="none"
+    )
+    elapsed: LongSeconds = field(0.0, "Elapsed", "Seconds since its admission.")
+    isolated_elapsed: LongSeconds = field(
+        0.0,
+        "Elapsed alone",
+        "Seconds that its steps so far would have taken on an equal share of the cluster.",
+    )
+    entity: str = field("", "Team", "One of the entities.", max_length=200)
 
 
 class QuestionPair(Part):
-    """Two jobs on the same GPUs: steps/s of the first and of the second, by type of GPU."""
+    """Two jobs on the same GPUs."""
 
-    jobs: tuple[Name, Name]
-    throughputs: dict[Name, tuple[Throughput, Throughput]]
+    jobs: tuple[Name, Name] = field(..., "Jobs", "Names of the two.")
+    throughputs: dict[Name, tuple[Throughput, Throughput]] = field(
+        ..., "Throughputs", "Steps/s of the first and of the second, by type of GPU."
+    )
 
 
 class QuestionSpec(Part):
-    """GPUs by type (``workers``), the jobs that share them, teams, prices in US dollars per hour, pairs."""
+    """GPUs and the jobs that share them."""
 
-    workers: dict[Name, Gpus]
-    jobs: Annotated[tuple[QuestionJob, ...], Field(min_length=1, max_length=100_000)]
-    entities: dict[Name, EntitySpec] = Field(default_factory=dict, max_length=10_000)
-    prices: dict[Name, Price] = Field(default_factory=dict, max_length=100)
-    pairs: Annotated[tuple[QuestionPair, ...], Field(max_length=5_000_000)] = ()
+    workers: dict[Name, Gpus] = field(..., "GPUs", "How many there are of each type.")
+    jobs: tuple[QuestionJob, ...] = field(
+        ..., "Jobs", "That share the GPUs now.", min_length=1, max_length=100_000
+    )
+    entities: dict[Name, EntitySpec] = field({}, "Teams", "By name.", max_length=10_000)
+    prices: dict[Name, Price] = field({}, "Prices", "US dollars per hour of a GPU, by type.", max_length=100)
+    pairs: tuple[QuestionPair, ...] = field((), "Pairs", "Jobs that may share GPUs.", max_length=5_000_000)
 
     @model_validator(mode="after")
     def _names_fit(self) -> Self:

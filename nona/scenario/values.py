@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
@@ -14,8 +15,35 @@ from nona.units import Dimension, parse_quantity, quantity_text
 _NAME = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
 
 
-def quantity(dimension: Dimension) -> tuple[BeforeValidator, PlainSerializer]:
-    """Return the parser and the formatter of a quantity of a dimension, with its unit."""
+def field(
+    default: Any,
+    title: str,
+    about: str,
+    *,
+    choices: Mapping[Any, str] | Callable[[], Mapping[Any, str]] | None = None,
+    when: tuple[str, Any] | None = None,
+    none: str = "",
+    **bounds: Any,
+) -> Any:
+    """A field of the scenario, with the words that forms, options, errors and documents say of it.
+
+    ``about`` says the effect and, where it has one, the source of the default; ``choices`` has the words of
+    values; ``when`` names the field beside it and its values (or a function that returns them) with which
+    this one counts; ``none`` says what no value means.
+    """
+    words: Any = {"choices": choices or {}, "when": when, "none": none}
+    return Field(default, title=title, description=about, json_schema_extra=words, **bounds)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Marks a field as a quantity of a dimension."""
+
+    dimension: Dimension
+
+
+def quantity(dimension: Dimension) -> tuple[BeforeValidator, PlainSerializer, Measured]:
+    """Return the parser and the formatter of a quantity of a dimension, with its unit, and the dimension."""
 
     def parse(value: object) -> float:
         try:
@@ -26,7 +54,7 @@ def quantity(dimension: Dimension) -> tuple[BeforeValidator, PlainSerializer]:
     def dump(value: float) -> str | float:
         return quantity_text(value, dimension)
 
-    return BeforeValidator(parse), PlainSerializer(dump, return_type=str | float)
+    return BeforeValidator(parse), PlainSerializer(dump, return_type=str | float), Measured(dimension)
 
 
 def _name(value: str) -> str:
@@ -50,6 +78,8 @@ def one_of(known: Callable[[], Iterable[str]]) -> BeforeValidator:
 
 
 Name = Annotated[str, AfterValidator(_name)]
+Share = Annotated[float, *quantity("fraction")]
+Time = Annotated[float, *quantity("time")]
 Seconds = Annotated[float, *quantity("time"), Field(ge=0, le=1e6)]
 PositiveSeconds = Annotated[float, *quantity("time"), Field(gt=0, le=1e6)]
 Bytes = Annotated[float, *quantity("size"), Field(ge=0, le=1e15)]
@@ -57,7 +87,6 @@ PositiveBytes = Annotated[float, *quantity("size"), Field(gt=0, le=1e15)]
 Bandwidth = Annotated[float, *quantity("bandwidth"), Field(gt=0, le=1e15)]
 Rate = Annotated[float, *quantity("rate"), Field(gt=0, le=1e9)]
 Fraction = Annotated[float, *quantity("fraction"), Field(ge=0, lt=1)]
-Precision = Annotated[float, *quantity("fraction"), Field(gt=0, le=0.5)]
 Scv = Annotated[float, Field(ge=0, le=1000)]
 
 
@@ -100,11 +129,17 @@ def named_text(value: Any) -> Any:
     return {value.name: value.options} if value.options else value.name
 
 
-class SchedulerSpec(Part):
-    """A scheduler by name, with its options; in a file also just the name."""
+class NamedSpec(Part):
+    """A scheduler or policy by name, with its options; in a file also just the name."""
 
-    name: Name
-    options: dict[str, object] = Field(default_factory=dict)
+    name: Name = field(..., "Name", "Of a scheduler or policy, see `nona schedulers`.")
+    options: dict[str, Any] = field({}, "Options", "By name; those that are left out keep their defaults.")
 
 
-SchedulerEntry = Annotated[SchedulerSpec, BeforeValidator(named_entry), PlainSerializer(named_text)]
+NamedEntries = tuple[Annotated[NamedSpec, BeforeValidator(named_entry), PlainSerializer(named_text)], ...]
+
+
+def named(title: str, about: str, names: str) -> Any:
+    """A field of :data:`NamedEntries`, at least one; ``names`` by default."""
+    entries = tuple(NamedSpec(name=name) for name in names.split())
+    return field(entries, title, about, min_length=1, max_length=50)

@@ -36,7 +36,7 @@ from nona.report.times import LEVEL, TAKEN
 from nona.results.document import Verdict
 from nona.results.planning import CountRange, DeviceCapacity, ServerCount
 from nona.scenario.schema import Scenario
-from nona.scenario.values import SchedulerSpec
+from nona.scenario.values import NamedSpec
 from nona.simulation.collected import ROUNDING
 from nona.simulation.records import Records
 from nona.simulation.summary import SchedulerSummary
@@ -287,7 +287,7 @@ def unfinished(gpu: str, scheduler: str, tried: Sequence[ServerCount] = ()) -> D
 
 def _alone(scenario: Scenario, scheduler: str) -> Scenario:
     """The scenario with one scheduler: its own entry, with its options, where it has one."""
-    own = next((s for s in scenario.schedulers if s.name == scheduler), SchedulerSpec(name=scheduler))
+    own = next((s for s in scenario.schedulers if s.name == scheduler), NamedSpec(name=scheduler))
     return scenario.model_copy(update={"schedulers": (own,)})
 
 

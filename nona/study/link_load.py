@@ -32,7 +32,7 @@ from nona.results.placement import CongestionCurve, CongestionPoint
 from nona.results.simulation_charts import LINK_LOAD, STORY_SCENARIO, STRATEGIES, Story
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
-from nona.scenario.values import SchedulerSpec
+from nona.scenario.values import NamedSpec
 from nona.simulation.records import MessageInterval, Records, TaskInterval
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
@@ -190,7 +190,7 @@ def _story_pays(scenario: Scenario, load: float, sources: Sources) -> bool:
 
 
 def _at(scenario: Scenario, load: float, sources: Sources) -> Study:
-    entries = tuple(SchedulerSpec(name=name) for name in STRATEGIES)
+    entries = tuple(NamedSpec(name=name) for name in STRATEGIES)
     changes = {"schedulers": entries, "objective": "formula"}  # the story is that of the formula
     return prepare(with_value(scenario, LINK_LOAD, load).model_copy(update=changes), sources)
 

@@ -15,7 +15,7 @@ from nona.planning.least import least
 from nona.report.sweeps import MOST_VALUES, CurvePoint, Curves
 from nona.results.sweeps import TARGET, ServersNeeded
 from nona.scenario.schema import Scenario
-from nona.scenario.values import SchedulerSpec
+from nona.scenario.values import NamedSpec
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.records import Records
@@ -86,7 +86,7 @@ def check_grid(scenario: Scenario, settings: GridSettings) -> None:
 def swept_scenario(scenario: Scenario, settings: SweepSettings, value: float) -> Scenario:
     """The scenario at one value of the sweep, with the sweep's schedulers and sizes."""
     own = {s.name: s for s in scenario.schedulers}
-    chosen = tuple(own.get(n, SchedulerSpec(name=n)) for n in settings.schedulers)
+    chosen = tuple(own.get(n, NamedSpec(name=n)) for n in settings.schedulers)
     simulation = scenario.simulation.model_copy(
         update={"jobs": settings.jobs, "replications": settings.replications, "precision": None}
     )

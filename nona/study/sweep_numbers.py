@@ -4,34 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, get_args
 
 from nona.errors import ScenarioError
 from nona.results.sweeps import Unit
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
+from nona.scenario.values import NamedSpec
+from nona.scenario.words import at, path_of, words
 from nona.units import Dimension, parse_quantity
 
 LOAD = "load"
 LINK, COMPUTE = "background.network.utilization", "background.compute.utilization"
 CAPACITY = "cluster.network.capacity"
-# What a key's last part says about its unit; others are whole or plain numbers.
-_UNITS: Mapping[str, Unit] = MappingProxyType(
-    {
-        "utilization": "fraction",
-        "precision": "fraction",
-        "capacity": "bandwidth",
-        "nic": "bandwidth",
-        "uplink": "bandwidth",
-        "latency": "time",
-        "mean_service": "time",
-        "burst_mean": "time",
-        "slo": "time",
-        "mean_size": "size",
-        "rate": "rate",
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +41,25 @@ class Number:
 
     def of(self, scenario: Scenario) -> float:
         """The number as it stands in the scenario (SI); a factor on all rates stands at 1."""
-        if self.key == LOAD:
-            return 1.0
-        node: Any = scenario
-        for part in _parts(self.key):
-            node = node[int(part)] if part.isdigit() else getattr(node, part)
-        return float(node)
+        return 1.0 if self.key == LOAD else float(at(scenario, self.key))
+
+
+def with_values(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
+    """The scenario with values at places, validated again; a part that it lacks is added.
+
+    Names of schedulers or policies keep the options that the scenario gave them.
+    """
+    data = scenario.model_dump(mode="json", exclude_defaults=True)
+    for place, value in values.items():
+        *parts, last = path_of(place)
+        node: Any = data
+        for part in parts:
+            node = node.setdefault(part, {})
+        if words(place).kind is NamedSpec:
+            own = {entry.name: entry.options for entry in at(scenario, place) or ()}
+            value = [{"name": name, "options": own.get(name, {})} for name in value]
+        node[last] = value
+    return scenario_from_mapping(data)
 
 
 def with_value(scenario: Scenario, path: str, value: float | str) -> Scenario:
@@ -104,8 +102,10 @@ def number_named(scenario: Scenario, key: str) -> Number:
     if number is not None:
         return number
     holder, last = _place(scenario.model_dump(mode="json"), key)
-    unit, value = _UNITS.get(str(last)), holder[last]
-    if unit is None and isinstance(value, str):
+    value = holder[last]
+    try:
+        unit: Unit | None = words(key).dimension
+    except KeyError:  # an option, a figure of a device: what is written says it
         unit = next((d for d in get_args(Dimension) if _is_quantity(value, d)), None)
     if unit is None:
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -114,12 +114,11 @@ def number_named(scenario: Scenario, key: str) -> Number:
     return Number(key, key, unit)
 
 
-def _is_quantity(text: str, dimension: Dimension) -> bool:
+def _is_quantity(value: object, dimension: Dimension) -> bool:
     try:
-        parse_quantity(text, dimension)
+        return isinstance(value, str) and parse_quantity(value, dimension) is not None
     except ValueError:
         return False
-    return True
 
 
 def numbers_of(scenario: Scenario) -> tuple[Number, ...]:
@@ -156,20 +155,14 @@ def _loaded(scenario: Scenario, factor: float) -> Scenario:
 
 def _place(data: Any, path: str) -> tuple[Any, str | int]:
     """The mapping or list that holds ``path``, and its key or index there."""
-    *parents, last = _parts(path)
+    *parents, last = path_of(path)
     node: Any = data
     try:
         for part in parents:
-            node = node[int(part)] if isinstance(node, list) else node[part]
-        place: str | int = int(last) if isinstance(node, list) else last
-        node[place]
+            node = node[part]
+        node[last]
     except (KeyError, IndexError, ValueError, TypeError):
         raise ScenarioError(
             [f"{path}: no such key in the scenario; write it like workload[0].rate."]
         ) from None
-    return node, place
-
-
-def _parts(path: str) -> list[str]:
-    """The names and indices of a path as errors name it."""
-    return path.replace("[", ".").replace("]", "").split(".")
+    return node, last

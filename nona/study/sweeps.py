@@ -21,7 +21,7 @@ from nona.planning.least import driven
 from nona.report.sweep_grids import GridCurves
 from nona.report.sweeps import Curves, by_ratio, formula_flags, stable_flags, turns
 from nona.scenario.schema import Scenario
-from nona.scenario.values import SchedulerSpec
+from nona.scenario.values import NamedSpec
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.summary import SchedulerSummary
 from nona.sources.lookup import Sources
@@ -358,7 +358,7 @@ def sweep(
     where, as for :func:`~nona.study.simulation.simulate`.
     """
     own = {s.name: s for s in scenario.schedulers}
-    entries = tuple(own.get(name, SchedulerSpec(name=name)) for name in schedulers)
+    entries = tuple(own.get(name, NamedSpec(name=name)) for name in schedulers)
     for value in values:
         study = prepare(with_value(scenario, path, value).model_copy(update={"schedulers": entries}), sources)
         placements = {name: _PREDICTED[name](study) for name in schedulers if name in _PREDICTED}

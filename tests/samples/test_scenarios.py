@@ -13,7 +13,7 @@ from nona.placement.sampled.judge import by_response
 from nona.planning.offers import Option
 from nona.scenario.file import dump_scenario, load_scenario, parse_scenario
 from nona.scenario.schema import SimulationSpec
-from nona.scenario.values import SchedulerSpec
+from nona.scenario.values import NamedSpec
 from nona.simulation.intervals import paired_difference
 from nona.sources.lookup import Sources
 from nona.sources.opening import open_scenario
@@ -49,7 +49,7 @@ def _placed(name):
 def _prepare(name, schedulers=(), **simulation):
     scenario = _load(name)
     if schedulers:
-        chosen = tuple(SchedulerSpec(name=s) for s in schedulers)
+        chosen = tuple(NamedSpec(name=s) for s in schedulers)
         scenario = scenario.model_copy(update={"schedulers": chosen})
     if simulation:
         scenario = scenario.model_copy(update={"simulation": SimulationSpec(**simulation)})

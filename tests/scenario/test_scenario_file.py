@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import re
 import time
 import zipfile
 from base64 import urlsafe_b64encode
@@ -139,8 +140,24 @@ def network(**more):
 )
 def test_each_problem_names_place_and_rule(change, place, words):
     (line,) = problems(file.scenario_from_mapping, MINIMAL | change)
-    assert line.startswith(f"{place}: "), line
+    assert placed(line) == place, line
     assert words in line, line
+
+
+def placed(problem):
+    """The place that a problem names, without the title of its field."""
+    return re.fullmatch(r"(.*?)( \([^()]*\))?", problem.partition(": ")[0])[1]
+
+
+def test_a_place_whose_key_is_short_has_the_title_of_its_field():
+    lines = problems(
+        file.scenario_from_mapping, MINIMAL | {"seed": -1, "simulation": {"warmup": "x", "jobs": 0}}
+    )
+    assert [line.partition(": ")[0] for line in lines] == [
+        "seed",
+        "simulation.jobs",
+        "simulation.warmup (Warm-up)",
+    ]
 
 
 BAD = """
@@ -166,7 +183,7 @@ serverless.policies[0] plan.growth plan.schedulers[0] plan.offers[1] plan.profil
 def test_one_pass_lists_every_problem_names_that_stand_for_nothing_included(tmp_path, capsys):
     path = tmp_path / "bad.yaml"
     path.write_text(BAD)
-    assert [p.partition(": ")[0] for p in problems(open_scenario, path)] == BAD_PLACES.split()
+    assert [placed(p) for p in problems(open_scenario, path)] == BAD_PLACES.split()
     assert main(["simulate", str(path)]) == 2
     told = capsys.readouterr().err
     assert all(place in told for place in BAD_PLACES.split())

@@ -13,7 +13,7 @@ from nona.report.serverless.text import serverless_text
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
 from nona.scenario.serverless import SharingSpec
-from nona.scenario.values import SchedulerSpec
+from nona.scenario.values import NamedSpec
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.policies.registry import get_policy
@@ -294,7 +294,7 @@ def test_arrivals_have_the_mean_and_variation_of_what_each_row_gets():
 
 
 def test_a_call_costs_its_work_at_the_smallest_price():
-    of = but(SCENARIO, schedulers=tuple(SchedulerSpec(name=n) for n in ("local", "spark-fair")))
+    of = but(SCENARIO, schedulers=tuple(NamedSpec(name=n) for n in ("local", "spark-fair")))
     rows = simulate_dag_schedulers(of, calls=2000, replications=2).schedulers
     assert list(rows) == ["local", "spark-fair"]
     work_s = np.mean([SYSTEM.smallest_s(app) for app in SYSTEM.applications])

@@ -15,10 +15,10 @@ from nona.results.simulation_charts import LiveLine, LiveRun
 from nona.scenario.file import parse_scenario, scenario_hash
 from nona.schedulers.registry import scheduler_names
 from nona.study import preparation, simulation
+from nona.ui.form import _on_change
 from nona.ui.pages.simulation import parse_parts, parts_text
 from nona.ui.pages.simulation_runs import MOST_DRAWN, chart_data, show_run, shown_run
 from nona.ui.session.state import AppState, Draft, Runs
-from nona.ui.widgets.fields import _commit
 
 PAGE = "7_simulation"
 
@@ -156,11 +156,11 @@ def test_a_late_message_of_a_field_that_is_gone_changes_nothing(open_page):
     assert state.results["simulate"] is shown
     show_run(state, 1, instead_of=3)
     assert shown_run(state).number == 1
-    old = state.revision
+    typed = _on_change(state, ("seed",), lambda value: 99)["on_change"]
     state.undo()
     at.run()
     seed = state.scenario.seed
-    _commit(state, ("seed",), f"field:{old}:seed")  # what was typed before Undo does not come back
+    typed()  # what was typed before Undo does not come back
     assert state.scenario.seed == seed
 
 

@@ -14,6 +14,7 @@ from nona.report.figures import PALETTE
 from nona.report.training import figures, findings, tables
 from nona.results.elastic import ElasticHistory
 from nona.scenario.file import scenario_from_mapping
+from nona.scenario.words import words
 from nona.sources.samples import shipped_scenario
 from nona.study.training.elastic import expected_s, expected_text
 from nona.study.training.preparation import prepare_training
@@ -103,23 +104,24 @@ def training(at):
 def test_every_switch_is_a_field_and_is_undone_and_its_fields_are_those_of_the_scenario(open_page):
     at = adopt(open_page(PAGE))
     before = state_of(at).scenario
-    for each in training_form.SWITCHES:
-        switched(at, each.label)
-        assert getattr(training(at), each.key) is not None
+    for name in training_form.SWITCHES:
+        label = words(("training", name)).title
+        switched(at, label)
+        assert getattr(training(at), name) is not None
         state_of(at).edit(("seed",), 5)
-        switched(at, each.label, False)
+        switched(at, label, False)
         state_of(at).undo()
-        assert getattr(training(at), each.key) is not None
+        assert getattr(training(at), name) is not None
         state_of(at).undo()
         state_of(at).undo()
         at.run()
         assert state_of(at).scenario == before
-        assert not named(at.toggle, each.label).value
+        assert not named(at.toggle, label).value
     switched(at, "Failures")
     typed(at, "Mean time between failures", "72 h")
     interval = named(at.selectbox, "Checkpoint interval")
     assert interval.value == "Daly's formula"
-    interval.set_value("the best by simulation").run()
+    interval.set_value("best by simulation").run()
     failures = training(at).failures
     assert (failures.mtbf, failures.interval) == (3 * 86400.0, "best")
     typed(at, "Restart takes", "soon")

@@ -20,6 +20,7 @@ from nona.cli.declared import (
     WORKERS,
     command,
     option,
+    setting,
 )
 from nona.cli.parameters import Price, Share, Whole
 
@@ -94,7 +95,7 @@ class CapacityOptions:
         known.SCHEDULER,
         metavar="S",
     )
-    objective: str | None = option("overrides the scenario's objective, see nona place", known.OBJECTIVE)
+    objective: str | None = setting("objective", known.OBJECTIVE)
     simulate: bool = option("also simulate what was predicted, and one server fewer")
     json: bool = JSON
 
@@ -109,36 +110,16 @@ class PlanOptions:
     """``nona plan``."""
 
     scenario: str = SCENARIO
-    offer: tuple[str, ...] = option(
-        "servers on offer, with the price of a GPU, e.g. a100-40gb:3g+2g+2g=1.29, l4=900/month or "
-        "h100=30000/3years; MIG all: every maximal layout; repeat for several (default: those of the "
-        "scenario)",
-        known.OFFER,
-        metavar="GPU[:MIG][=PRICE]",
-    )
-    scheduler: tuple[str, ...] = option(
-        "scheduler to plan with (default least-loaded and nona); repeat for several",
-        known.SCHEDULER,
-        metavar="S",
-    )
-    link: tuple[str, ...] = option(
-        "capacity of the shared link on offer, with its price, e.g. '25 Gbit/s' or '100 Gbit/s=400/month'; "
-        "repeat for several (default: that of the scenario)",
-        metavar="CAPACITY[=PRICE]",
-    )
-    survive: str | None = option(
-        "the targets must also hold without any one of these (default nothing)",
-        known.SURVIVED,
-        metavar="FAILURE",
-    )
-    growth: str | None = option("growth of the traffic, e.g. 8%/month", metavar="SHARE/TIME")
+    offer: tuple[str, ...] = setting("plan.offers", known.OFFER, metavar="GPU[:MIG][=PRICE]")
+    scheduler: tuple[str, ...] = setting("plan.schedulers", known.SCHEDULER, metavar="S")
+    link: tuple[str, ...] = setting("plan.links", metavar="CAPACITY[=PRICE]")
+    survive: str | None = setting("plan.survive", known.SURVIVED, metavar="FAILURE")
+    growth: str | None = setting("plan.growth", metavar="SHARE/TIME")
     profile: Path | None = option("CSV with the traffic by hour of the week", FILE, metavar="FILE")
-    confidence: float | None = option("of each verdict (default 95%)", Share(), metavar="SHARE")
-    hit: float | None = option(
-        "share of its SLO that each model must keep (default 99%)", Share(), metavar="SHARE"
-    )
-    most: int | None = option("largest number of servers of an offer (default 256)", COUNT)
-    replications: int | None = option("most runs of an option (default 256)", COUNT)
+    confidence: float | None = setting("plan.confidence", Share(), metavar="SHARE")
+    hit: float | None = setting("plan.hit", Share(), metavar="SHARE")
+    most: int | None = setting("plan.most", COUNT)
+    replications: int | None = setting("plan.replications", COUNT)
     seed: int | None = SEED
     workers: int = WORKERS
     dask: str | None = DASK

@@ -15,13 +15,13 @@ from nona.cli.declared import (
     JSON,
     OUTPUT,
     SCENARIO,
-    SCHEDULERS,
     SEED,
     STORE,
     WORKERS,
     argument,
     command,
     option,
+    setting,
 )
 from nona.cli.parameters import Assigned, Share, Whole
 
@@ -83,34 +83,33 @@ class BundleOptions:
     )
 
 
-@command("place", "solve the placement of a scenario", "nona.cli.scenarios:place")
+@command("place", "solve the placement of a scenario", "nona.cli.scenarios:place", opens=True)
 class PlaceOptions:
     """``nona place``."""
 
     scenario: str = SCENARIO
     solver: str = option("(default: parametric)", known.SOLVER, default="parametric")
-    objective: str | None = option(
-        "mean-jct (by sampled jobs), slo (missed SLOs) or formula (the paper's problem alone); overrides "
-        "the scenario's objective (default: mean-jct)",
-        known.OBJECTIVE,
-    )
+    objective: str | None = setting("objective", known.OBJECTIVE)
     html: Path | None = HTML
     json: bool = JSON
 
 
-@command("simulate", "simulate a scenario under one or several schedulers", "nona.cli.scenarios:simulate")
+@command(
+    "simulate",
+    "simulate a scenario under one or several schedulers",
+    "nona.cli.scenarios:simulate",
+    opens=True,
+)
 class SimulateOptions:
     """``nona simulate``."""
 
     scenario: str = SCENARIO
-    scheduler: tuple[str, ...] = SCHEDULERS
-    jobs: int | None = option("jobs measured per run", Whole())
-    replications: int | None = option("independent runs; the minimum with --precision", Whole())
-    precision: str | None = option(
-        "add runs until every mean JCT has this relative half-width, e.g. 0.02 or 2%", metavar="REL"
-    )
-    max_replications: int | None = option("maximum of runs with --precision", Whole(), metavar="R")
-    warmup: str | int | None = option("warm-up: number of jobs, auto or mser", _warmup, metavar="W")
+    scheduler: tuple[str, ...] = setting("schedulers", known.SCHEDULER, metavar="S")
+    jobs: int | None = setting("simulation.jobs", Whole())
+    replications: int | None = setting("simulation.replications", Whole())
+    precision: str | None = setting("simulation.precision", metavar="REL")
+    max_replications: int | None = setting("simulation.max_replications", Whole(), metavar="R")
+    warmup: str | int | None = setting("simulation.warmup", _warmup, metavar="W")
     baseline: str | None = option(
         "also print paired differences from this scheduler",
         metavar="S",

@@ -21,6 +21,7 @@ from nona.cli.declared import (
     group,
     made_by,
     option,
+    setting,
 )
 from nona.cli.parameters import Decimal, Quantity, Share, Whole
 from nona.options import Option
@@ -44,17 +45,12 @@ class AllocateOptions:
 class GenerateOptions:
     """``nona training generate``."""
 
-    jobs: int = option("how many (default 120)", Whole(min=1, max=100000), default=120)
-    mean_gap: float = option(
-        "mean time between arrivals, e.g. 600 or '10 min' (default 10 min); 0: all at the start",
-        Quantity("time"),
-        default=600.0,
-        metavar="S",
-    )
-    multi_gpu: bool = option("30 % of the jobs take 2, 4 or 8 GPUs")
-    weights: bool = option("a fifth of the jobs has weight 5")
-    slos: bool = option("deadlines of 1.2, 2 and 10 times the duration on a V100")
-    seed: int = option("equal seeds give equal jobs (default 0)", Whole(), default=0)
+    jobs: int = setting("training.generate.jobs", Whole(min=1, max=100000), default=120)
+    mean_gap: float = setting("training.generate.mean_gap", Quantity("time"), default=600.0, metavar="S")
+    multi_gpu: bool = setting("training.generate.multi_gpu")
+    weights: bool = setting("training.generate.weights")
+    slos: bool = setting("training.generate.slos")
+    seed: int = setting("seed", Whole(), default=0)
 
 
 @command(
@@ -111,10 +107,7 @@ class ElasticOptions:
     """``nona training elastic``."""
 
     scenario: str | None = argument(known.SCENARIO)
-    workload: str | None = option(
-        "1 (default) to 4, as measured for Pollux; or CSV: name, arrival_s, application, gpus, batch_size",
-        metavar="N|FILE",
-    )
+    workload: str | None = setting("training.elastic.workload", metavar="N|FILE")
     profiles: Path | None = option(
         "applications.csv, placements.csv, scalability.csv and epochs.csv of your own applications",
         FILE,
@@ -125,17 +118,10 @@ class ElasticOptions:
     )
     nodes: int | None = option("nodes (default 16)", Whole(min=1, max=1024))
     gpus: int | None = option("GPUs of each node (default 4)", Whole(min=1, max=9))
-    tick: int | None = option(
-        "how often policies are asked, in seconds (default 60)", Whole(min=1), metavar="S"
-    )
-    restart: int | None = option("pause when a job's GPUs change (default 30)", Whole(min=0), metavar="S")
-    load: float | None = option(
-        "how many times the jobs of a shipped workload; 0.5: every second one (default 1)", Decimal()
-    )
-    interference: float | None = option(
-        "part of its speed that a job on several nodes loses if it shares a node with another such job",
-        Share(),
-    )
+    tick: int | None = setting("training.elastic.tick", Whole(min=1), metavar="SECONDS")
+    restart: int | None = setting("training.elastic.restart", Whole(min=0), metavar="SECONDS")
+    load: float | None = setting("training.elastic.load", Decimal())
+    interference: float | None = setting("training.elastic.interference", Share())
     background: float | None = option(
         "jobs on several nodes exchange gradients over a link, of which others use this part",
         Decimal(),

@@ -7,6 +7,7 @@ from typing import Any
 
 from nona.report.clusters import layout_name
 from nona.scenario.schema import Scenario
+from nona.scenario.words import inside, words
 
 MOST = 4
 Plain = Mapping[str, Any]
@@ -18,7 +19,6 @@ _WORDS = {
     "mps": "MPS shares",
     "vcpus": "vCPUs",
     "cluster.network.capacity": "link",
-    "cluster.network.latency": "latency",
     "cluster.network.discipline": "link discipline",
     "cluster.network.nic": "cards",
     "background.compute.utilization": "compute background",
@@ -26,10 +26,6 @@ _WORDS = {
     "background.compute.mean_service": "background service",
     "background.network.mean_size": "background message",
     "simulation.jobs": "jobs",
-    "simulation.replications": "replications",
-    "simulation.warmup": "warm-up",
-    "simulation.precision": "precision",
-    "seed": "seed",
 }
 _QUIET = {"name", "description", "version"}
 
@@ -72,9 +68,23 @@ def _differences(old: Any, new: Any, path: str) -> Iterator[str]:
         for key in dict.fromkeys([*old, *new]):
             yield from _differences(old.get(key), new.get(key), f"{path}.{key}" if path else str(key))
     else:
-        word = _WORDS.get(path, path.replace("_", " ").replace(".", " "))
-        shares = path.endswith("utilization")
-        yield f"{word} {_value(old, shares)} → {_value(new, shares)}"
+        word, share = _word(path)
+        yield f"{word} {_value(old, share)} → {_value(new, share)}"
+
+
+def _word(path: str) -> tuple[str, bool]:
+    """What a change of a field is called, and true where its values are shares.
+
+    >>> _word("serverless.containers.warm"), _word("simulation.precision"), _word("cost.x_y")
+    (('serverless: warm at the start', False), ('precision of the means', True), ('cost x y', False))
+    """
+    try:
+        said = words(path)
+    except KeyError:
+        return path.replace("_", " ").replace(".", " "), False
+    part = path.partition(".")[0]
+    of = f"{part}: " if part in ("serverless", "training", "plan") else ""
+    return _WORDS.get(path, of + inside(said.title)), said.dimension == "fraction"
 
 
 def _changed_keys(old: Any, new: Any) -> list[str]:
@@ -138,7 +148,7 @@ def _layouts(*layouts: Any) -> list[str]:
 def _value(value: Any, share: bool = False) -> str:
     if value is None:
         return "none"
-    if share:
+    if share and isinstance(value, float | int):
         return f"{100 * value:g} %"
     if isinstance(value, Mapping):
         return ", ".join(f"{k} {_value(v)}" for k, v in value.items() if v is not None)

@@ -13,7 +13,7 @@ from nona.planning.traffic import Profile, is_table, profile_of_trace, read_prof
 from nona.results.planning import PlanOption
 from nona.scenario.plan import OfferSpec, PlanSpec, PricesSpec, TargetSpec
 from nona.scenario.schema import Scenario, ServerGroupSpec
-from nona.scenario.values import SchedulerSpec
+from nona.scenario.values import NamedSpec
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.traces import read_trace
 from nona.sources.lookup import Sources
@@ -42,7 +42,7 @@ class Question:
     spec: PlanSpec
     targets: tuple[Target, ...]
     offers: tuple[Offer, ...]
-    schedulers: tuple[SchedulerSpec, ...]
+    schedulers: tuple[NamedSpec, ...]
     links: tuple[Link, ...]
     profile: Profile | None = None
 
@@ -310,11 +310,11 @@ def opened(scenario: Scenario, option: PlanOption) -> Scenario:
     network = scenario.cluster.network.model_copy(update={"capacity": option.link})
     cluster = scenario.cluster.model_copy(update={"servers": groups, "network": network})
     asked = scenario.plan.schedulers if scenario.plan else ()
-    own = next((s for s in asked if s.name == option.scheduler), SchedulerSpec(name=option.scheduler))
+    own = next((s for s in asked if s.name == option.scheduler), NamedSpec(name=option.scheduler))
     return with_first(scenario.model_copy(update={"cluster": cluster}), own)
 
 
-def with_first(scenario: Scenario, scheduler: SchedulerSpec) -> Scenario:
+def with_first(scenario: Scenario, scheduler: NamedSpec) -> Scenario:
     """The scenario with a scheduler before its others."""
     others = tuple(s for s in scenario.schedulers if s.name != scheduler.name)
     return scenario.model_copy(update={"schedulers": (scheduler, *others)})

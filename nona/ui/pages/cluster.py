@@ -16,6 +16,7 @@ from nona.report.times import hardware_notes, hardware_warnings, precision_of
 from nona.results.document import GivenTimes
 from nona.results.simulation_charts import LinkLoad
 from nona.scenario.schema import CostSpec
+from nona.ui.form import field
 from nona.ui.models.loading import device_names
 from nona.ui.pages.cluster_mig import mig_editor
 from nona.ui.pages.scenario_edits import (
@@ -31,9 +32,8 @@ from nona.ui.pages.scenario_edits import (
 )
 from nona.ui.pages.workload_facts import row_cost
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import choice, count, number, percent, plain, quantity
+from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import picture, table
-from nona.ui.widgets.terms import term
 from nona.units import format_bandwidth, format_count, format_size, format_time
 
 SHARING = ("Whole GPUs", "MIG slices", "MPS clients")
@@ -104,29 +104,23 @@ def group_editor(state: AppState, index: int) -> None:
     board = board_of(state, group.gpu)
     with st.container(border=True, key=f"server-group-{index}"):
         with st.grid(6, min_column_width=108, vertical_alignment="bottom") as grid:
-            count(state, "Servers", (*place, "count"), 1, 100_000, "How many servers of this kind there are.")
-            _gpu(state, index, group.gpu)
-            count(
+            field(state, (*place, "count"))
+            names = {name: name for name in device_names(state.scenario)}
+            dropped = "A MIG layout that it cannot hold is dropped."
+            field(
                 state,
-                "GPUs each",
-                (*place, "gpus"),
-                1,
-                64,
-                "GPUs in every server; each runs its own tasks.",
+                (*place, "gpu"),
+                more=dropped,
+                choices=names,
+                edit=lambda gpu: set_gpu(state, index, gpu),
             )
-            count(state, "vCPUs each", (*place, "vcpus"), 1, 4096, "Virtual CPUs in every server.")
+            field(state, (*place, "gpus"))
+            field(state, (*place, "vcpus"))
             _sharing(state, index, SHARING[1 if group.mig else 2 if group.mps else 0], board)
             with grid.cell():
                 _remove(state, index)
         if group.mps:
-            count(
-                state,
-                "MPS clients per GPU",
-                (*place, "mps"),
-                1,
-                48,
-                "Processes that share each GPU or slice; each gets an equal part and is an executor.",
-            )
+            field(state, (*place, "mps"))
         if group.mig and board:
             mig_editor(state, index, board)
 
@@ -140,24 +134,6 @@ def _remove(state: AppState, index: int) -> None:
         disabled=len(state.scenario.cluster.servers) == 1,
         on_click=remove_group,
         args=(state, index),
-    )
-
-
-def _gpu(state: AppState, index: int, gpu: str) -> None:
-    names = device_names(state.scenario)
-    names = names if gpu in names else (*names, gpu)
-    key = f"gpu-{state.revision}-{index}"
-
-    def choose() -> None:
-        set_gpu(state, index, st.session_state[key])
-
-    st.selectbox(
-        "GPU",
-        names,
-        names.index(gpu),
-        key=key,
-        on_change=choose,
-        help="The device in these servers sets the task times. A MIG layout that it cannot hold is dropped.",
     )
 
 
@@ -182,35 +158,11 @@ def background_editor(state: AppState) -> None:
     """Load from other users on executors and links."""
     st.subheader("Background load")
     st.caption("Other work on every executor, and other traffic on every link; Poisson arrivals.")
-    compute, network = ("background", "compute"), ("background", "network")
-    scv = f"{term('SCV')}: 0 constant, 1 exponential; higher means longer waits."
     with st.grid(2, min_column_width=130):
-        percent(
-            state,
-            "Executors busy",
-            (*compute, "utilization"),
-            "Share of every executor's time that background work takes.",
-        )
-        percent(
-            state,
-            "Link busy",
-            (*network, "utilization"),
-            "Share of every link's capacity that background traffic takes.",
-        )
-        quantity(
-            state,
-            "Mean service",
-            (*compute, "mean_service"),
-            "Mean run time of one background task, e.g. 5 ms.",
-        )
-        quantity(
-            state, "Mean message", (*network, "mean_size"), "Mean size of one background message, e.g. 1 MB."
-        )
-        number(state, "SCV of service", (*compute, "scv"), 0.0, 1000.0, 0.5, scv)
-        number(state, "SCV of message size", (*network, "scv"), 0.0, 1000.0, 0.5, scv)
-
-
-_NETWORK = ("cluster", "network")
+        field(state, "background.compute.utilization", slider=True)
+        field(state, "background.network.utilization", slider=True)
+        for place in ("compute.mean_service", "network.mean_size", "compute.scv", "network.scv"):
+            field(state, f"background.{place}")
 
 
 def core_editor(state: AppState) -> None:
@@ -222,26 +174,10 @@ def core_editor(state: AppState) -> None:
         else "The core, which messages between racks cross; cards and racks are below."
     )
     with st.grid(2, min_column_width=130):
-        quantity(
-            state,
-            "Capacity",
-            (*_NETWORK, "capacity"),
-            "For all messages together, e.g. 25 Gbit/s; less capacity, longer queues.",
-        )
-        quantity(
-            state,
-            "Latency",
-            (*_NETWORK, "latency"),
-            "Added to each message after its transfer, e.g. 20 us.",
-        )
+        field(state, "cluster.network.capacity")
+        field(state, "cluster.network.latency")
         if network.nic is None:
-            choice(
-                state,
-                "Discipline",
-                (*_NETWORK, "discipline"),
-                {"one by one": "fifo", "shared equally": "processor-sharing"},
-                "Messages one after the other (FIFO), or all in parallel with equal parts of the capacity.",
-            )
+            field(state, "cluster.network.discipline")
     with st.popover("Use a common link", icon=":material/cable:"):
         for name, link in links().items():
             st.button(
@@ -282,13 +218,8 @@ def path_editor(state: AppState, cluster: Cluster | None) -> None:
         )
         return
     with st.grid(3, min_column_width=130):
-        quantity(state, "Card of each server", (*_NETWORK, "nic"), "Capacity in each direction.")
-        if network.racks is not None:
-            hint = "Messages within a rack do not cross the core."
-            count(state, "Servers per rack", (*_NETWORK, "racks", "size"), 1, 100_000, hint)
-            quantity(
-                state, "Uplink of each rack", (*_NETWORK, "racks", "uplink"), "Capacity up; the same down."
-            )
+        for name in ("nic", "racks.size", "racks.uplink"):
+            field(state, f"cluster.network.{name}")
     if cluster is not None:
         _picture(cluster)
     st.caption(

@@ -8,20 +8,22 @@ from dataclasses import dataclass
 import pandas as pd
 import streamlit as st
 
-from nona.contraction.rules import COST_AWARE, RULES, rule_choices
+from nona.contraction.rules import COST_AWARE, RULES
 from nona.decomposition import VIRTUAL
 from nona.hardware.cluster import Cluster
 from nona.placement.coarsening import CONDITION, NAME, base_rule
 from nona.placement.enumeration import IdleSpan, idle_spans
 from nona.report.models import Glued, glue_headline
 from nona.results.models import ConfigurationCounts
+from nona.scenario.words import words
 from nona.study.models import glued_model
 from nona.study.preparation import placement_link
+from nona.ui.form import field
 from nona.ui.models.loading import Loaded, fetch
 from nona.ui.pages.models import contraction_headline, subgraph_table
 from nona.ui.session.state import AppState
 from nona.ui.shell.job_panel import job_panel
-from nona.ui.widgets.fields import choice, plain
+from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import table, tiles
 from nona.units import format_bandwidth, format_number, format_time, quantity_text
 
@@ -42,10 +44,10 @@ def pick_rule(state: AppState) -> None:
     box = st.popover(
         f"Rule: **{plain(state.scenario.contraction)}**",
         icon=":material/rule:",
-        help="When two operators may become one task.",
+        help=words("contraction").about,
     )
     with box:
-        choice(state, "Rule", ("contraction",), rule_choices(), "When two operators may become one task.")
+        field(state, "contraction")
         _conditions(state)
 
 

@@ -22,11 +22,11 @@ from nona.hardware.executor import executor_class
 from nona.placement.enumeration import IdleSpan
 from nona.report.models import inspection, provenance_text
 from nona.report.times import given_text, origin_text, runs_as
+from nona.scenario.words import words
 from nona.sources.lookup import safe_name
 from nona.sources.samples import description, load_sample, manifest, sample_names, workflows
 from nona.study.models import prepare_model
 from nona.ui.models.loading import Loaded, load_graph, load_model, model_names, shelf
-from nona.ui.pages.models_times import PRECISIONS
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import Entry, Node, Picked, colour, draw, el, pick_list, picked
 from nona.ui.widgets.fields import label_text, plain, whole
@@ -275,11 +275,13 @@ def _read_upload(state: AppState) -> None:
 
 def _ask_precision(state: AppState) -> None:
     """Ask once how an uploaded file in single precision runs: the times differ up to sevenfold."""
-    cost, key = state.scenario.cost, f"precision-of-upload-{state.revision}"
+    path, key = ("cost", "precision"), f"precision-of-upload-{state.revision}"
+    names = words(path).choices
 
     def choose() -> None:
         if st.session_state[key] is not None:
-            state.edit(("cost", "precision"), PRECISIONS[st.session_state[key]])
+            text = st.session_state[key]
+            state.edit(path, next(value for value, name in names.items() if name == text))
 
     def done() -> None:
         state.choices.keep(replace(state.choices.of(Choosing), asks=""))
@@ -289,10 +291,8 @@ def _ask_precision(state: AppState) -> None:
             f"**{plain(state.model)} is fp32.** You will run it as {plain(runs_as(state.scenario))}; all "
             "models of the scenario run that way. Another choice:"
         )
-        names = {value: name for name, value in PRECISIONS.items()}
-        st.segmented_control(
-            "Precision", names.values(), default=names[cost.precision], key=key, on_change=choose
-        )
+        now = names[state.scenario.cost.precision]
+        st.segmented_control(words(path).title, names.values(), default=now, key=key, on_change=choose)
         st.button("Done", icon=":material/check:", key="precision-is-right", on_click=done)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import PurePath
+from functools import partial
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -16,19 +16,10 @@ from nona.errors import NonaError
 from nona.graph.model import ANY_DEVICE, ModelGraph
 from nona.report.times import runs_as
 from nona.scenario.schema import GivenSpec
+from nona.ui.form import field
 from nona.ui.models.loading import device_names, load_graph, load_measured
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import choice, label_text, plain
-
-PRECISIONS = {
-    "auto: as the stack runs the file": "auto",
-    "as in the file, fp32 in full": "model",
-    "fp32 in full": "fp32",
-    "TF32": "tf32",
-    "fp16": "fp16",
-    "fp8": "fp8",
-    "int8": "int8",
-}
+from nona.ui.widgets.fields import label_text, plain, stored_name, upload
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +51,8 @@ def pick_precision(state: AppState) -> None:
         help="The software and the precision with which all models of the scenario run.",
     )
     with box:
-        hint = "What runs the operators; it sets launch costs, fusion, and whether fp32 runs in TF32."
-        choice(state, "Software stack", ("cost", "stack"), tuple(stacks()), hint)
-        hint = (
-            "auto: fp32 runs in TF32 where the stack does so by default and the GPU has it, else in full. "
-            "fp16, fp8 and int8 need an engine that was built for them. Fewer bits: fewer bytes, faster "
-            "products."
-        )
-        choice(state, "Precision", ("cost", "precision"), PRECISIONS, hint)
+        field(state, "cost.stack")
+        field(state, "cost.precision")
         st.caption(plain(f"{stacks()[state.scenario.cost.stack].tf32_source}."))
 
 
@@ -208,16 +193,8 @@ def measured_times(state: AppState, device: str) -> None:
             "times replace modelled ones. An operator named \\* stands for the whole model."
             + (f" This model is called **{plain(called)}** there." if called else "")
         )
-        st.file_uploader(
-            "Table (CSV)",
-            key="measured-file",
-            on_change=_take,
-            args=(state,),
-            max_upload_size=64,
-            help="Its times replace the modelled ones wherever it has them.",
-        )
-        if state.choices.complaints.get("measured-error"):
-            st.error(plain(state.choices.complaints["measured-error"]), icon=":material/error:")
+        hint = "Its times replace the modelled ones wherever it has them."
+        upload(state, "Table (CSV)", "measured-file", "measured-error", partial(_take, state), hint)
         if name:
             _present(state, name, called, device)
 
@@ -280,30 +257,11 @@ def _options(state: AppState) -> CostOptions:
     return CostOptions(cost.stack, cost.precision)
 
 
-def _take(state: AppState) -> None:
-    upload = st.session_state["measured-file"]
-    if upload is None:
-        return
-    try:
-        data = upload.getvalue()
-        read_measured(data)
-        kept = state.uploads.add(_stored_name(upload.name), data)
-        state.choices.complaints.pop("measured-error", None)
-        if state.edit(("cost", "measured"), kept):
-            state.tell(f"The measured times of {kept} are used from now on; see", "simulation", "Simulation")
-    except NonaError as error:
-        state.choices.complaints["measured-error"] = str(error)
-
-
-def _stored_name(name: str) -> str:
-    """The name under which a table is kept, which distinguishes it from a trace.
-
-    >>> _stored_name("times.csv"), _stored_name("times.measured.csv")
-    ('times.measured.csv', 'times.measured.csv')
-    """
-    base = PurePath(name.replace("\\", "/")).name
-    stem = base[: -len(ENDING)] if base.lower().endswith(ENDING) else PurePath(base).stem
-    return (stem[:40] or "times") + ENDING
+def _take(state: AppState, name: str, data: bytes) -> None:
+    read_measured(data)
+    kept = state.uploads.add(stored_name(name, ENDING), data)
+    if state.edit(("cost", "measured"), kept):
+        state.tell(f"The measured times of {kept} are used from now on; see", "simulation", "Simulation")
 
 
 def _remove(state: AppState) -> None:

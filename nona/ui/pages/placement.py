@@ -36,37 +36,28 @@ from nona.results.placement import (
     WorkingLine,
     WorkingModel,
 )
+from nona.scenario.words import words
+from nona.ui.form import field
 from nona.ui.models.loading import load_row
 from nona.ui.pages.contraction import glued_of
 from nona.ui.pages.placement_capacity import capacity_section
 from nona.ui.pages.placement_result import configurations_of, congestion_section, model_frame
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import choice, plain
+from nona.ui.widgets.fields import plain
 from nona.ui.widgets.folding import summary_bar
 from nona.ui.widgets.results import picture, table
 from nona.ui.widgets.terms import guide_link
 from nona.units import format_bandwidth, format_number, format_time
 
-OBJECTIVES = {
-    "Mean completion time": "mean-jct",
-    "Missed SLOs": "slo",
-    "Mean completion time, by formula alone": "formula",
-}
-HELP = (
-    "What the placement minimises. The first two are evaluated with sampled jobs that meet random waits. "
-    "The formula is the paper's problem: mean waits, solved to a certified gap; for large models it is "
-    "optimistic."
-)
-
 
 def objective_choice(state: AppState) -> None:
     """The objective, tied to the scenario; it folds into a line once there is a placement."""
     value = state.shown(("objective",))
-    name = next((name for name, objective in OBJECTIVES.items() if objective == value), str(value))
+    name = words("objective").choices.get(value, str(value))
     with summary_bar("placement-controls", [f"Objective: {name}"], state.jobs.get("place")):
         left, _ = st.columns([2, 3])
         with left:
-            choice(state, "Objective", ("objective",), OBJECTIVES, HELP)
+            field(state, "objective")
 
 
 def _search_note(report: PlacementReport) -> str:

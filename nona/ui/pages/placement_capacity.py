@@ -19,7 +19,7 @@ from nona.report.capacity import (
 )
 from nona.report.planning_figures import capacity_figure
 from nona.results.planning import CapacityReport
-from nona.scenario.values import SchedulerSpec
+from nona.scenario.values import NamedSpec
 from nona.schedulers.registry import scheduler_names
 from nona.study.capacity import PREDICTED
 from nona.study.planning.question import with_first
@@ -212,7 +212,7 @@ def _use(state: AppState, report: CapacityReport) -> None:
 
 def _take(state: AppState, group: int, servers: int, scheduler: str) -> None:
     entries = state.scenario.schedulers
-    own = next((s for s in entries if s.name == scheduler), SchedulerSpec(name=scheduler))
+    own = next((s for s in entries if s.name == scheduler), NamedSpec(name=scheduler))
     sized = with_value(state.scenario, f"cluster.servers[{group}].count", servers)
     state.apply(with_first(sized, own), "using the fewest servers")
     state.tell(f"The scenario has {servers:,} of these servers now.", "cluster", "Cluster")

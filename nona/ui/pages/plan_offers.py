@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
@@ -11,13 +10,14 @@ import streamlit as st
 
 from nona.errors import NonaError
 from nona.hardware.mig import maximal_layouts
-from nona.planning.prices import USD_PER_KWH, Price, PriceKind, age_text, listed_prices
+from nona.planning.prices import Price, PriceKind, age_text, listed_prices
 from nona.scenario.schema import Scenario
+from nona.ui.form import entry_field, field
 from nona.ui.models.loading import device_names
 from nona.ui.pages.scenario_edits import add_entry, board_of, remove_entry
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import choice, count, label_text, late, line, number, plain, quantity, whole
+from nona.ui.widgets.fields import field_error, label_text, plain
 from nona.ui.widgets.results import table
 
 PART = "plan"
@@ -64,32 +64,7 @@ def _set_gpu(state: AppState, index: int, gpu: str) -> None:
     """Offer another GPU in that place: layout, clients and price were those of the old one."""
     kept = {k: v for k, v in state.value((*OFFERS, index)).items() if k in ("gpus", "vcpus", "most")}
     _put(state, (*OFFERS, index), {"gpu": gpu, **kept})
-
-
-def targets_of(state: AppState, label: str) -> dict[str, Any]:
-    """Return the targets of one model, as typed."""
-    draft = state.drafts.get((*TARGETS, label))
-    targets = draft.value if draft else state.value(TARGETS).get(label)
-    return {k: v for k, v in (targets or {}).items() if v is not None}
-
-
-def set_target(state: AppState, label: str, key: str, text: str) -> None:
-    """Ask ``key`` (``hit``, ``p50``, …) of one model; empty: no longer, and without any the common target."""
-    now = targets_of(state, label)
-    asked = {k: v for k, v in {**now, key: text}.items() if v}
-    if asked:
-        state.edit((*TARGETS, label), asked)
-        return
-    state.drafts.pop((*TARGETS, label), None)
-    _put(state, TARGETS, {k: v for k, v in state.value(TARGETS).items() if k != label})
-
-
-def _set_watts(state: AppState, gpu: str, given: Mapping[str, float | None]) -> None:
-    """Set the power of a GPU, idle and busy; both empty: as listed."""
-    others = {k: v for k, v in state.value(WATTS).items() if k != gpu}
-    idle, busy = given["idle"], given["busy"]
-    watts = {"idle": idle or 0.0, "busy": busy if busy is not None else idle}
-    _put(state, WATTS, others if idle is None and busy is None else {**others, gpu: watts})
+    state.revision += 1
 
 
 def _put(state: AppState, path: PlacePath, value: Any) -> None:
@@ -128,13 +103,15 @@ def _offer(state: AppState, index: int, names: list[str]) -> None:
     path: PlacePath = (*OFFERS, index)
     with st.container(border=True, gap="small", key=f"plan-offer-{index}"):
         with st.grid(2, min_column_width=170, vertical_alignment="bottom"):
-            _gpu(state, index, names)
+            choices = {name: name for name in names}
+            field(state, (*path, "gpu"), choices=choices, edit=lambda gpu: _set_gpu(state, index, gpu))
             _layout(state, index)
         with st.grid(4, min_column_width=84, vertical_alignment="bottom") as grid:
-            label, listed = label_text(f"{_currency(state)}/h"), _listed(state, index)
-            _price_field(state, label, (*path, "price"), listed, f"{PRICE_HINT}{_dated(state, index)}")
-            count(state, "GPUs each", (*path, "gpus"), 1, 64, "GPUs of a server; the price is of one GPU.")
-            _most(state, path)
+            listed = _otherwise(_listed(state, index))
+            price = label_text(f"{state.value((PART, 'prices', 'currency'))}/h")
+            field(state, (*path, "price"), price, _dated(state, index), empty=listed)
+            field(state, (*path, "gpus"))
+            field(state, (*path, "most"), empty="any")
             with grid.cell():
                 st.button(
                     "Remove",
@@ -145,20 +122,6 @@ def _offer(state: AppState, index: int, names: list[str]) -> None:
                     args=(state, OFFERS, index),
                     help="Takes this offer out; Undo brings it back.",
                 )
-
-
-def _gpu(state: AppState, index: int, names: list[str]) -> None:
-    now = state.value((*OFFERS, index, "gpu"))
-    shown = names if now in names else [now, *names]
-    revision = state.revision
-    key = f"plan-gpu-{revision}-{index}"
-
-    def commit() -> None:
-        if not late(state, revision):
-            _set_gpu(state, index, st.session_state[key])
-            state.revision += 1
-
-    st.selectbox("GPU", shown, shown.index(now), key=key, on_change=commit, help="The GPU of these servers.")
 
 
 def _layout(state: AppState, index: int) -> None:
@@ -174,13 +137,7 @@ def _layout(state: AppState, index: int) -> None:
         )
         return
     layouts = dict.fromkeys(layout.text for layout in maximal_layouts(board))
-    values: dict[str, Any] = {WHOLE: None, EVERY: "all", **{text: text for text in layouts}}
-    hint = "MIG slices of every GPU. Every layout: all maximal ones are tried, which takes longer."
-    choice(state, "Sliced", (*OFFERS, index, "mig"), values, hint)
-
-
-def _currency(state: AppState) -> str:
-    return str(state.value((PART, "prices", "currency")))
+    field(state, (*OFFERS, index, "mig"), choices={None: WHOLE, "all": EVERY, **{t: t for t in layouts}})
 
 
 def _kind(state: AppState) -> PriceKind:
@@ -207,47 +164,9 @@ def _listed(state: AppState, index: int) -> float | None:
     return None if listed is None else listed.usd_per_hour
 
 
-PRICE_HINT = "Per GPU and hour, or 900/month, or 30000/3years: bought and written off. "
-PRICE_HINT += "Empty: the price of the list under Prices."
-
-
-def _price_field(
-    state: AppState, label: str, path: PlacePath, otherwise: float | None, hint: str = ""
-) -> None:
-    """A price per hour as people write it; empty: what holds otherwise."""
-    revision = state.revision
-    key = f"plan-price-{revision}-{'.'.join(map(str, path))}"
-    draft, value = state.drafts.get(path), state.value(path)
-    shown = str(draft.value) if draft else "" if value is None else f"{value:.6g}"
-
-    def commit() -> None:
-        if not late(state, revision):
-            state.edit(path, str(st.session_state[key] or "").strip() or None)
-
-    st.text_input(
-        label,
-        shown,
-        key=key,
-        placeholder="none" if otherwise is None else f"{otherwise:.4g}, listed" if otherwise else "0",
-        on_change=commit,
-        help=hint or PRICE_HINT,
-    )
-    if draft:
-        st.error(plain(draft.error), icon=":material/error:")
-
-
-def _most(state: AppState, path: PlacePath) -> None:
-    now = state.value((*path, "most"))
-    revision = state.revision
-    key = f"plan-most-{revision}-{path[-1]}"
-
-    def commit() -> None:
-        if not late(state, revision):
-            most = st.session_state[key]
-            state.edit((*path, "most"), None if most is None else round(most))
-
-    hint = "Servers of this kind that can be had; empty: as many as the search allows."
-    whole("At most", 1, 100_000, now, key, hint, placeholder="any", on_change=commit)
+def _otherwise(price: float | None) -> str:
+    """What holds without a price of an offer's own."""
+    return "none" if price is None else f"{price:.4g}, listed"
 
 
 def link_fields(state: AppState) -> None:
@@ -258,8 +177,8 @@ def link_fields(state: AppState) -> None:
         st.caption("Capacities of the shared core. Without a row here the cluster's link stays as it is.")
         for index in range(len(links)):
             with st.grid(3, min_column_width=110, vertical_alignment="bottom") as grid:
-                quantity(state, "Capacity", (*LINKS, index, "capacity"), "E.g. 25 Gbit/s.")
-                _price_field(state, "Price", (*LINKS, index, "price"), 0.0, "Per hour, or e.g. 400/month.")
+                field(state, (*LINKS, index, "capacity"))
+                field(state, (*LINKS, index, "price"))
                 with grid.cell():
                     st.button(
                         "Remove",
@@ -284,14 +203,8 @@ PRICES = (PART, "prices")
 def money_fields(state: AppState) -> None:
     """Draw the fields for costs beside the GPUs and for watts, and the shipped list with its sources."""
     with st.grid(4, min_column_width=130, vertical_alignment="bottom"):
-        line(state, "Currency", (*PRICES, "currency"), "A label only: nothing is converted.")
-        hint = "Per server and hour, for all but its GPUs: power, rack, administration."
-        _price_field(state, "Beside the GPUs", (*PRICES, "server"), 0.0, hint)
-        number(state, "Per GB moved", (*PRICES, "gb"), 0.0, 1e6, 0.01, "Over the shared link.", "%.4f")
-        hint = "kg of CO₂ per kWh of your electricity; empty: CO₂ is not calculated."
-        quantity(
-            state, "CO₂ per kWh", (*PRICES, "co2_kg_per_kwh"), hint, optional=True, empty="not calculated"
-        )
+        for name in ("currency", "server", "gb", "co2_kg_per_kwh"):
+            field(state, (*PRICES, name))
     spec = state.scenario.plan
     gpus = list(
         dict.fromkeys(
@@ -301,12 +214,7 @@ def money_fields(state: AppState) -> None:
     st.caption("Watts of one GPU, idle and busy. Energy is stated for options whose GPUs all have watts.")
     for gpu in gpus:
         _watts(state, gpu)
-    kinds = {"Cloud, on demand": "on-demand", "Cloud, reserved": "reserved", "Bought": "bought"}
-    hint = (
-        "Holds for GPUs without a price of their own. Reserved: for months to years. Bought: the GPU alone, "
-    )
-    hint += f"written off over three years, with power at its limit for \\${USD_PER_KWH} per kWh."
-    choice(state, "Shipped prices", (*PRICES, "kind"), kinds, hint)
+    field(state, (*PRICES, "kind"))
     st.caption(
         "Shipped prices, each as of its date: check them before you buy. *Read there*: read at the source; "
         "*recollected*: from memory."
@@ -320,34 +228,14 @@ def money_fields(state: AppState) -> None:
 
 
 def _watts(state: AppState, gpu: str) -> None:
-    given = state.value(WATTS).get(gpu) or {}
     listed = listed_prices().get(gpu)
-    listed_watts = {
-        "idle": listed.watts_idle if listed else None,
-        "busy": listed.watts_busy if listed else None,
-    }
-    revision = state.revision
-    keys = {name: f"plan-watts-{revision}-{gpu}-{name}" for name in listed_watts}
-
-    def commit() -> None:
-        if not late(state, revision):
-            _set_watts(state, gpu, {name: st.session_state[key] for name, key in keys.items()})
-
+    watts = {"idle": listed.watts_idle, "busy": listed.watts_busy} if listed else {}
     with st.grid(2, min_column_width=130):
-        for name, key in keys.items():
-            otherwise = listed_watts[name]
-            st.number_input(
-                label_text(f"{gpu}, {name}, W"),
-                0.0,
-                1e6,
-                given.get(name),
-                1.0,
-                format="%.4g",
-                key=key,
-                placeholder="not known" if otherwise is None else f"{otherwise:.4g}",
-                on_change=commit,
-                help="What one GPU draws; empty: the listed figure, where there is one.",
-            )
+        for name in ("idle", "busy"):
+            otherwise = watts.get(name)
+            empty = "not known" if otherwise is None else f"{otherwise:.4g}"
+            entry_field(state, (*WATTS, gpu), name, label_text(f"{gpu}, {name}, W"), empty)
+    field_error(state, (*WATTS, gpu))
 
 
 def _listed_rows(kind: PriceKind) -> list[dict[str, object]]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from functools import partial
 
 import streamlit as st
 
-from nona.errors import NonaError
 from nona.planning.offers import gpu_text
 from nona.planning.prices import growth_text
 from nona.report.text import counted
-from nona.scenario.plan import Survival
+from nona.scenario.plan import TargetSpec
+from nona.scenario.words import words
 from nona.schedulers.registry import scheduler_names
+from nona.ui.form import entry_at, entry_field, field
 from nona.ui.pages.plan_offers import (
     PART,
     TARGETS,
@@ -20,12 +21,10 @@ from nona.ui.pages.plan_offers import (
     link_fields,
     money_fields,
     offer_fields,
-    set_target,
-    targets_of,
 )
 from nona.ui.session.state import AppState
 from nona.ui.shell.first_steps import Demo, demo_cards, demo_error
-from nona.ui.widgets.fields import choice, count, late, plain, quantity, share, toggle
+from nona.ui.widgets.fields import field_error, plain, upload
 from nona.ui.widgets.folding import listed, shown_at_once, summary_bar
 from nona.ui.widgets.policy_choice import scheduler_picker
 from nona.units import format_time
@@ -98,28 +97,18 @@ def _own(state: AppState) -> None:
 PROFILE = (PART, "profile")
 ENDINGS = (".csv", ".tsv", ".txt")
 LISTED = 8  # models of which the rate is shown
-NO_PROFILE = "steady all week"
 PROFILE_HELP = (
     "CSV with a column factor (on the rates here) or rate (queries/s) and 24 or 168 rows, the first for "
     "Monday 0:00; or a trace of arrivals, whose first day or week counts."
 )
-OWN_HELP = "For this model alone; empty: not asked. If all are empty, the share within the SLO is asked."
-OWN = {
-    "hit": "Within the SLO",
-    "p50": "p50 at most",
-    "p95": "p95 at most",
-    "p99": "p99 at most",
-}
 
 
 def _demand_fields(state: AppState) -> None:
     """The models with what is asked of them, growth and the week."""
     _models(state)
     with st.grid(2, min_column_width=130, vertical_alignment="bottom"):
-        hint = "Of the jobs of each model with an SLO, unless the model has a target of its own."
-        share(state, "Within the SLO", (PART, "hit"), hint)
-        hint = "Of the traffic, e.g. 8%/month. The answer names the month that passes what was simulated."
-        quantity(state, "Growth", (PART, "growth"), hint)
+        field(state, f"{PART}.hit")
+        field(state, f"{PART}.growth")
     _survival(state)
     _week(state)
     with st.expander("Targets of single models", icon=":material/target:"):
@@ -130,13 +119,10 @@ def _demand_fields(state: AppState) -> None:
 
 def _survival(state: AppState) -> None:
     """With which failure the targets must still hold."""
-    racks = state.scenario.cluster.network.racks is not None
-    values = {f"a {key}" if key != "nothing" else key: key for key in get_args(Survival)}
-    if not racks and state.shown((PART, "survive")) != "rack":
-        del values["a rack"]
-    hint = "All targets must also hold while any one server, or any one rack, is down."
-    more = "" if racks else " For a rack, the cluster needs racks: see page Cluster."
-    choice(state, "Must survive", (PART, "survive"), values, f"{hint}{more}")
+    choices = words((PART, "survive")).choices
+    if state.scenario.cluster.network.racks is None and state.shown((PART, "survive")) != "rack":
+        del choices["rack"]
+    field(state, f"{PART}.survive", choices=choices)
 
 
 def _models(state: AppState) -> None:
@@ -153,7 +139,7 @@ def _models(state: AppState) -> None:
 
 def _asked(state: AppState, label: str, slo_s: float | None) -> str:
     """The bound that a model is asked to keep: targets of its own, else its SLO."""
-    own = [f"{key} {value}" for key, value in targets_of(state, label).items() if key != "hit"]
+    own = [f"{key} {value}" for key, value in entry_at(state, (*TARGETS, label)).items() if key != "hit"]
     if own:
         return plain(f", {', '.join(own)}")
     return f" within {plain(format_time(slo_s))}" if slo_s else ", no SLO"
@@ -161,74 +147,28 @@ def _asked(state: AppState, label: str, slo_s: float | None) -> str:
 
 def _own_targets(state: AppState, label: str) -> None:
     path = (*TARGETS, label)
-    shown = targets_of(state, label)
-    revision = state.revision
     st.markdown(f"**{plain(label)}**")
     with st.grid(4, min_column_width=110):
-        for key, title in OWN.items():
-            place = f"plan-target-{revision}-{label}-{key}"
-
-            def commit(key: str = key, place: str = place) -> None:
-                if not late(state, revision):
-                    set_target(state, label, key, str(st.session_state[place] or "").strip())
-
-            value = shown.get(key, "")
-            text = f"{100 * value:.6g} %" if isinstance(value, float) else str(value)
-            st.text_input(title, text, key=place, on_change=commit, help=OWN_HELP)
-    draft = state.drafts.get(path)
-    if draft:
-        st.error(plain(draft.error), icon=":material/error:")
+        for key in TargetSpec.model_fields:
+            entry_field(state, path, key)
+    field_error(state, path)
 
 
 def _week(state: AppState) -> None:
     """Draw the choice of the file with the traffic by hour of the week, and its upload."""
-    now = state.value(PROFILE)
     files = [n for n in state.uploads.names() if n.lower().endswith(ENDINGS)]
-    names = [NO_PROFILE, *dict.fromkeys([*([now] if now else []), *files])]
-    revision = state.revision
-    key = f"plan-profile-{revision}"
-
-    def choose() -> None:
-        if not late(state, revision):
-            chosen = st.session_state[key]
-            state.edit(PROFILE, None if chosen == NO_PROFILE else chosen)
-
-    st.selectbox(
-        "Traffic over the week",
-        names,
-        names.index(now) if now else 0,
-        key=key,
-        on_change=choose,
-        help="The plan is sized for the busiest hour; beside it stands a schedule of servers by hour.",
-    )
-    if now is not None:
-        hint = "How long a server takes until it serves; a schedule pays for this time."
-        quantity(state, "A server starts in", (PART, "startup"), hint)
+    field(state, PROFILE, choices={None: words(PROFILE).none, **{name: name for name in files}})
+    if state.value(PROFILE) is not None:
+        field(state, f"{PART}.startup")
+    key = f"plan-profile-upload-{state.revision}"
     with st.popover("Upload a week", icon=":material/upload:"):
-        st.file_uploader(
-            "Profile or trace",
-            key=f"plan-profile-upload-{revision}",
-            on_change=_take,
-            args=(state, f"plan-profile-upload-{revision}"),
-            max_upload_size=64,
-            help=PROFILE_HELP,
-        )
-    complaint = state.choices.complaints.get("plan-profile")
-    if complaint:
-        st.error(plain(complaint), icon=":material/error:")
+        upload(state, "Profile or trace", key, "plan-profile", partial(_take, state), PROFILE_HELP)
 
 
-def _take(state: AppState, key: str) -> None:
-    upload: Any = st.session_state[key]
-    if upload is None:
-        return
-    try:
-        name = upload.name if upload.name.lower().endswith(ENDINGS) else f"{upload.name}.csv"
-        if state.edit(PROFILE, state.uploads.add(name, upload.getvalue())):
-            state.choices.complaints.pop("plan-profile", None)
-            state.revision += 1
-    except NonaError as error:
-        state.choices.complaints["plan-profile"] = str(error)
+def _take(state: AppState, name: str, data: bytes) -> None:
+    name = name if name.lower().endswith(ENDINGS) else f"{name}.csv"
+    if state.edit(PROFILE, state.uploads.add(name, data)):
+        state.revision += 1
 
 
 def controls(state: AppState) -> None:
@@ -286,27 +226,17 @@ def _schedulers(state: AppState) -> None:
         ):
             state.revision += 1
 
-    hint = "Every one is tried on every offer: a scheduler can be worth more than a server."
-    scheduler_picker("plan-schedulers", "Schedulers", list(own), hint, choose)
+    said = words((PART, "schedulers"))
+    scheduler_picker("plan-schedulers", said.title, list(own), said.about, choose)
 
 
 def _search(state: AppState) -> None:
     with st.grid(4, min_column_width=150, vertical_alignment="bottom"):
-        hint = "Of each verdict: at 95 %, at most one verdict of twenty is wrong. See Evidence."
-        share(state, "Confidence", (PART, "confidence"), hint)
-        count(
-            state,
-            "Servers of an offer, at most",
-            (PART, "most"),
-            1,
-            100_000,
-            "For offers without a number of their own.",
-        )
-        hint = "Runs of one option at most; more decide options that lie close to a target."
-        count(state, "Runs of an option, at most", (PART, "replications"), 4, 4096, hint)
-        count(state, "Jobs of a run", ("simulation", "jobs"), 100, 10_000_000, "As on the page Simulation.")
+        for name in ("confidence", "most", "replications"):
+            field(state, f"{PART}.{name}")
+        field(state, "simulation.jobs", "Jobs of a run", "As on the page Simulation.")
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        toggle(state, "Mixed clusters", (PART, "mixed"), "Also combines servers of two offers.")
+        field(state, f"{PART}.mixed")
         st.button(
             "Remove this plan",
             icon=":material/delete:",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import PurePath
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -19,11 +19,12 @@ from nona.serverless.measurements import SOURCE, measured_points
 from nona.serverless.profiles import read_profile, rows_of
 from nona.serverless.system import ServerlessSystem
 from nona.study.serverless.preparation import prepare_serverless
+from nona.ui.form import field
 from nona.ui.models.loading import fetch
 from nona.ui.pages.serverless_results import choose_one
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import whose
-from nona.ui.widgets.fields import late, number, plain
+from nona.ui.widgets.fields import late, plain, stored_name, upload
 from nona.ui.widgets.results import chart, table
 
 PATH = ("serverless", "functions")
@@ -40,17 +41,12 @@ def _choose_times(state: AppState, names: Sequence[str]) -> None:
         with st.container():
             _source(state, name)
         with st.container():
-            st.file_uploader(
-                "Measured times (CSV)",
-                key="profile-file",
-                on_change=_take,
-                args=(state, name),
-                max_upload_size=64,
-                help="Columns batch, ms; optional vcpus, vgpus or gpu_percent, percentile, model; or the "
-                "layout of ParvaGPU or of INFless. `nona measure --batches --export-profile` writes one.",
+            hint = (
+                "Columns batch, ms; optional vcpus, vgpus or gpu_percent, percentile, model; or the "
+                "layout of ParvaGPU or of INFless. `nona measure --batches --export-profile` writes one."
             )
-    if state.choices.complaints.get("profile-error"):
-        st.error(plain(state.choices.complaints["profile-error"]), icon=":material/error:")
+            take = partial(_take, state, name)
+            upload(state, "Measured times (CSV)", "profile-file", "profile-error", take, hint)
 
 
 def _source(state: AppState, name: str) -> None:
@@ -88,29 +84,11 @@ def _set(state: AppState, name: str, source: str, files: Sequence[str]) -> None:
     state.edit(PATH, chosen)
 
 
-def _take(state: AppState, name: str) -> None:
-    upload = st.session_state["profile-file"]
-    if upload is None:
-        return
-    try:
-        data, what = upload.getvalue(), f"Profile {upload.name!r}"
-        rows_of(read_profile(data, what), name, what)
-        kept = state.uploads.add(_stored_name(upload.name), data)
-        state.choices.complaints.pop("profile-error", None)
-        _set(state, name, kept, (kept,))
-    except NonaError as error:
-        state.choices.complaints["profile-error"] = str(error)
-
-
-def _stored_name(name: str) -> str:
-    """The name under which a profile is kept, which tells it from traces and other tables.
-
-    >>> _stored_name("times.csv"), _stored_name("a/times.profile.csv")
-    ('times.profile.csv', 'times.profile.csv')
-    """
-    base = PurePath(name.replace("\\", "/")).name
-    stem = base[: -len(ENDING)] if base.lower().endswith(ENDING) else PurePath(base).stem
-    return (stem[:40] or "times") + ENDING
+def _take(state: AppState, name: str, file: str, data: bytes) -> None:
+    what = f"Profile {file!r}"
+    rows_of(read_profile(data, what), name, what)
+    kept = state.uploads.add(stored_name(file, ENDING), data)
+    _set(state, name, kept, (kept,))
 
 
 def _fit_views() -> None:
@@ -128,9 +106,6 @@ def _fit_views() -> None:
     with st.expander("All fits and their errors", icon=":material/table:"):
         alt = "For each network the fitted law, its error, and its error on slices and batches left out"
         table(pd.DataFrame(fit_rows(tuple(fits.values()))), "serverless-fits", alt)
-
-
-PART = "serverless"
 
 
 def functions_tab(state: AppState, data: ServerlessOutcome | None) -> None:
@@ -182,18 +157,8 @@ def _default_law(state: AppState) -> None:
         "decides whether vCPUs or vGPUs run out first: vary it."
     )
     with st.grid(4, min_column_width=150):
-        with st.container():
-            hint = "Part of T that runs on the CPU, a tenth of it serial. No source says how much; assumed."
-            number(state, "CPU share", (PART, "cpu_share"), 0.0, 0.99, 0.05, hint)
-        with st.container():
-            hint = "The least GPU time with any number of vGPUs, over that at one vGPU and batch 1."
-            number(state, "Floor", (PART, "gpu_floor"), 0.0, 20.0, 0.01, hint)
-        with st.container():
-            hint = "Part of the GPU time at batch 1 that does not grow with the batch."
-            number(state, "Constant", (PART, "gpu_constant"), 0.0, 0.99, 0.01, hint)
-        with st.container():
-            hint = "1: twice the vGPUs, half the time; 0: more vGPUs never help."
-            number(state, "Exponent", (PART, "gpu_exponent"), 0.0, 2.0, 0.01, hint)
+        for name in ("cpu_share", "gpu_floor", "gpu_constant", "gpu_exponent"):
+            field(state, f"serverless.{name}")
 
 
 def _system(state: AppState) -> ServerlessSystem:

@@ -13,9 +13,10 @@ from nona.placement.fixed import PRESETS
 from nona.report.text import counted
 from nona.schedulers.expert import SCHEDULER, part_numbers
 from nona.tables.formats import share_text
+from nona.ui.form import field
 from nona.ui.models.loading import load_row
 from nona.ui.session.state import AppState, Draft
-from nona.ui.widgets.fields import choice, count, label_text, plain, quantity
+from nona.ui.widgets.fields import label_text, plain
 from nona.ui.widgets.folding import listed, summary_bar
 from nona.ui.widgets.policy_choice import pick_entries
 
@@ -200,7 +201,6 @@ def _parts(state: AppState, row: int, label: str) -> None:
     st.caption(plain(f"Tasks to place: {', '.join(tasks[:SHOWN_TASKS]) or 'none, it is a chain'}{more}"))
 
 
-MOST_JOBS = 100_000_000
 VIEWS = ("Run", "What if", "Sweep")
 
 
@@ -216,47 +216,22 @@ def controls(state: AppState) -> None:
     with summary_bar("simulation-controls", parts, state.jobs.get("simulate")):
         pick_schedulers(state)
         with st.grid(3, min_column_width=150):
-            with st.container():
-                hint = "Measured jobs of all models in each run. More jobs give narrower intervals."
-                count(state, "Jobs measured per run", ("simulation", "jobs"), 1, MOST_JOBS, hint)
-            with st.container():
-                hint = "Independent runs of each scheduler; 2 or more give intervals."
-                count(state, "Replications", ("simulation", "replications"), 1, 1000, hint)
-            with st.container():
-                hint = "The same seed gives the same result, bit for bit."
-                count(state, "Seed", ("seed",), 0, 2**53 - 1, hint)
+            for place in ("simulation.jobs", "simulation.replications", "seed"):
+                field(state, place)
         _precision(state)
         _expert_table(state)
 
 
 def pick_schedulers(state: AppState) -> None:
     """The choice of schedulers; the options that a scenario file gave them stay."""
-    hint = "All get the same jobs: the same arrivals, the same service times."
-    chosen = state.scenario.schedulers
-    pick_entries(state, "simulation-schedulers", "Schedulers", ("schedulers",), chosen, hint)
+    pick_entries(state, "simulation-schedulers", ("schedulers",))
 
 
 def _precision(state: AppState) -> None:
     """Warm-up and stopping rule of the simulation."""
     with st.popover("Warm-up and precision", icon=":material/straighten:"):
-        choice(
-            state,
-            "Warm-up",
-            ("simulation", "warmup"),
-            {"automatic": "auto", "MSER-5, on pilot runs": "mser"},
-            "Jobs left out at the start, the same for all schedulers. Automatic: a fifth of the jobs, at "
-            "least 1,000; MSER-5 finds where the start-up ends, on five pilot runs of each scheduler.",
-        )
-        quantity(
-            state,
-            "Precision of the means",
-            ("simulation", "precision"),
-            "Adds replications until every mean JCT has this relative precision, e.g. 2 %. Empty: the "
-            "stated number of replications.",
-            optional=True,
-        )
-        hint = "The most replications that are run to reach the precision."
-        count(state, "Replications at most", ("simulation", "max_replications"), 2, 1000, hint)
+        for name in ("warmup", "precision", "max_replications"):
+            field(state, f"simulation.{name}")
 
 
 def view_switch() -> str:

@@ -17,7 +17,6 @@ from nona.ui.pages.training_results import TABS, one_more_tab
 from nona.ui.session.state import AppState
 from nona.ui.shell.first_steps import Demo, demo_cards, demo_error
 from nona.ui.shell.job_panel import progress_text
-from nona.ui.widgets.fields import plain
 from nona.ui.widgets.terms import guide_link, term
 
 GENERATED = {"generate": {"jobs": 60, "mean_gap": "20 min"}}
@@ -111,8 +110,6 @@ def start_screen(state: AppState) -> None:
         _generated(state)
         _traced(state)
     demo_error(state)
-    if state.choices.complaints.get("training-trace"):
-        st.error(plain(state.choices.complaints["training-trace"]), icon=":material/error:")
     guide_link("training", "What is simulated here, and what is assumed")
 
 

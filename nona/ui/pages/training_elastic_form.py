@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -14,14 +15,14 @@ from nona.study.training.elastic import MOST_GPUS, MOST_NODES
 from nona.tables.formats import share_text
 from nona.training.elastic.registry import ELASTIC
 from nona.training.elastic.workload import SHIPPED
+from nona.ui.form import field
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import count, late, number, plain, quantity, share, toggle
+from nona.ui.widgets.fields import plain
 from nona.ui.widgets.folding import listed, summary_bar
 from nona.ui.widgets.policy_choice import option_popover, pick_entries, policy_entries
 from nona.units import format_bandwidth
 
 PART = ("training", "elastic")
-SERVERS = ("cluster", "servers", 0)
 KIND = "training-elastic"
 COMPLAINT = "elastic-upload"
 TABLES = tuple(f"{name}.csv" for name in ProfilesSpec.model_fields)
@@ -33,11 +34,15 @@ def elastic_controls(state: AppState, spec: ElasticSpec) -> None:
         _workload(state, spec)
         _cluster(state)
         _link(state, spec)
-        _policies(state, spec)
+        path = (*PART, "policies")
+        pick_entries(state, "elastic-policies", path, policy_entries(ELASTIC, "Elastic policies"))
         with st.container(horizontal=True, vertical_alignment="center"):
-            path = (*PART, "policies")
-            option_popover(state, "training-elastic-options", path, spec.policies, ELASTIC.get)
-        _size(state)
+            option_popover(state, "training-elastic-options", path, ELASTIC.get)
+        with st.grid(3, min_column_width=140):
+            field(state, (*PART, "tick"))
+            drawn = "Only policies that draw random numbers; the others have one run."
+            field(state, "simulation.replications", more=drawn)
+            field(state, "seed")
 
 
 def _summary(state: AppState, spec: ElasticSpec) -> list[str]:
@@ -57,33 +62,16 @@ def _summary(state: AppState, spec: ElasticSpec) -> list[str]:
 
 def _workload(state: AppState, spec: ElasticSpec) -> None:
     """A workload that ships, or a file; how many of its jobs; an upload."""
-    shipped = {str(number): f"{number}: 160 jobs in 8 hours, as measured for Pollux" for number in SHIPPED}
+    shipped = {number: f"{number}: 160 jobs in 8 hours, as measured for Pollux" for number in SHIPPED}
     files = [n for n in state.uploads.names() if n.lower().endswith(".csv") and n not in TABLES]
-    names = list(dict.fromkeys([*shipped, *files, spec.workload]))
-    key = f"elastic-workload-{state.revision}"
-
-    def take() -> None:
-        if not late(state, int(key.rsplit("-", 1)[1])):
-            _use(state, str(st.session_state[key]), spec.profiles)
-
+    choices = shipped | {name: name for name in files}
     left, right = st.columns(2)
     with left:
-        st.selectbox(
-            "Workload",
-            names,
-            names.index(spec.workload),
-            format_func=lambda name: shipped.get(name, name),
-            key=key,
-            on_change=take,
-            help="Jobs with their arrival, application, and the GPUs and batch size that users ask for.",
-        )
+        use = partial(_use, state, spec.profiles)
+        field(state, (*PART, "workload"), choices=choices, edit=use)
     with right:
         if spec.shipped:
-            hint = (
-                "How many times as many jobs in the same hours: below 1, jobs are left out evenly; above 1, "
-                "jobs of the next workloads are added."
-            )
-            number(state, "Relative load", (*PART, "load"), 0.05, float(len(SHIPPED)), 0.5, hint, "%g")
+            field(state, (*PART, "load"))
         else:
             st.caption(f"Profiles: {plain(_profiles_text(spec))}")
     _upload(state)
@@ -95,11 +83,11 @@ def _profiles_text(spec: ElasticSpec) -> str:
     return f"{', '.join(name for _, name in spec.profiles)}."
 
 
-def _use(state: AppState, name: str, profiles: ProfilesSpec | None) -> None:
+def _use(state: AppState, profiles: ProfilesSpec | None, workload: str | int) -> None:
     """Take a workload; a load is for those that ship, profiles of one's own are for files."""
     now: dict[str, Any] = dict(state.value(PART) or {})
-    now["workload"] = name
-    if name in map(str, SHIPPED):
+    now["workload"] = workload
+    if workload in SHIPPED:
         now.pop("profiles", None)
     else:
         now.pop("load", None)
@@ -124,7 +112,7 @@ def _upload(state: AppState) -> None:
         profiles = ProfilesSpec() if set(TABLES) <= files else None
         jobs = [name for name in names if name not in TABLES]
         if jobs:
-            _use(state, jobs[-1], profiles)
+            _use(state, profiles, jobs[-1])
         elif profiles is None:
             state.choices.complaints[COMPLAINT] = (
                 f"Profiles are four files: {', '.join(n for n in TABLES if n not in files)} is not here yet; "
@@ -154,16 +142,10 @@ def _cluster(state: AppState) -> None:
             icon=":material/dns:",
         )
     with st.grid(4, min_column_width=140):
-        with st.container():
-            count(state, "Nodes", (*SERVERS, "count"), 1, MOST_NODES, "Servers, all alike.")
-        with st.container():
-            count(state, "GPUs of a node", (*SERVERS, "gpus"), 1, MOST_GPUS, "GPUs of each server.")
-        with st.container():
-            hint = "Speed that a job on several nodes loses if it shares a node with another such job."
-            share(state, "Interference", (*PART, "interference"), hint)
-        with st.container():
-            hint = "How long a job pauses before it starts, and when its GPUs change."
-            quantity(state, "Restart", (*PART, "restart"), hint)
+        field(state, "cluster.servers.0.count", "Nodes", f"At most {MOST_NODES}.")
+        field(state, "cluster.servers.0.gpus", "GPUs of a node", f"At most {MOST_GPUS}.")
+        field(state, (*PART, "interference"))
+        field(state, (*PART, "restart"))
     if groups[0].gpu != "t4":
         gpu = plain(groups[0].gpu)
         st.caption(f"The shipped profiles were measured on NVIDIA T4; they are used for {gpu} as they are.")
@@ -171,39 +153,14 @@ def _cluster(state: AppState) -> None:
 
 def _link(state: AppState, spec: ElasticSpec) -> None:
     """Draw the switch for gradients on the cluster's link, and the fields of that link."""
-    hint = (
-        "Off: synchronising takes as long as measured. On: jobs on several nodes exchange their gradients "
-        "over the link that all servers share, and wait for each other and for background traffic."
-    )
-    toggle(state, "Gradients cross the link", (*PART, "link"), hint)
+    field(state, (*PART, "link"))
     if not spec.link:
         return
     with st.grid(4, min_column_width=140):
-        with st.container():
-            quantity(state, "Capacity", ("cluster", "network", "capacity"), "Of the link, e.g. 10 Gbit/s.")
-        with st.container():
-            place = ("background", "network", "utilization")
-            share(state, "Background traffic", place, "Part of the link that others use.")
+        field(state, "cluster.network.capacity")
+        field(state, "background.network.utilization", "Background traffic")
 
 
 def _link_text(state: AppState) -> str:
     network, others = state.scenario.cluster.network, state.scenario.background.network
     return f"link of {format_bandwidth(network.capacity)}, {share_text(others.utilization)} used by others"
-
-
-def _policies(state: AppState, spec: ElasticSpec) -> None:
-    """The choice of policies; their options are kept."""
-    hint = "Every policy that is chosen gets the same jobs. Pollux takes about a minute, the others seconds."
-    registered = policy_entries(ELASTIC, "Elastic policies")
-    pick_entries(state, "elastic-policies", "Policies", (*PART, "policies"), spec.policies, hint, registered)
-
-
-def _size(state: AppState) -> None:
-    with st.grid(3, min_column_width=140):
-        with st.container():
-            quantity(state, "Tick", (*PART, "tick"), "How often policies are asked.")
-        with st.container():
-            hint = "Runs of policies that draw random numbers; 2 or more give intervals. Others have one run."
-            count(state, "Replications", ("simulation", "replications"), 1, 1000, hint)
-        with st.container():
-            count(state, "Seed", ("seed",), 0, 2**53 - 1, "The same seed gives the same result, bit for bit.")

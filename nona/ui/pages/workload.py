@@ -12,9 +12,11 @@ import streamlit as st
 from nona.errors import NonaError
 from nona.report.workloads import Offered, arrival_sample, coverage_text, jobs_for_all, slo_text
 from nona.results.placement import SolvedPlacement
+from nona.scenario.words import words
 from nona.simulation.arrivals import effective_rate
 from nona.simulation.traces import read_trace, recorded_s
 from nona.system import Arrivals
+from nona.ui.form import field
 from nona.ui.models.loading import model_names
 from nona.ui.pages.models_times import ENDING
 from nona.ui.pages.scenario_edits import remove_entry
@@ -35,7 +37,7 @@ from nona.ui.pages.workload_facts import (
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import draw, el
-from nona.ui.widgets.fields import choice, count, number, percent, plain, quantity
+from nona.ui.widgets.fields import field_error, plain
 from nona.units import format_number, format_time, quantity_text
 
 WHOLE, SHARE, COLUMN = "all its arrivals", "a share of them", "those with a value"
@@ -70,17 +72,11 @@ def _trace_fields(state: AppState, index: int) -> None:
     except NonaError:
         return  # said below the fields of the row
     with st.grid(4, min_column_width=150, vertical_alignment="bottom"):
-        speeds = {f"its own, {format_number(rate, 4)}/s": False, "stretched to the rate": True}
-        hint = "Its own: the rate of the trace applies, not the row's."
-        choice(state, "Speed of the trace", (*path, "scale_to_rate"), speeds, hint)
-        quantity(
-            state,
-            "Start in the trace",
-            (*path, "start"),
-            f"From its first row; it covers {format_number(recorded, 4)} s.",
-        )
-        hint = "Length of the window that is replayed again and again; empty: to the trace's end."
-        quantity(state, "Length", (*path, "length"), hint, optional=True, empty="to its end")
+        speeds = words((*path, "scale_to_rate")).choices
+        speeds[False] += f", {format_number(rate, 4)}/s"
+        field(state, (*path, "scale_to_rate"), choices=speeds)
+        field(state, (*path, "start"), more=f"It covers {format_number(recorded, 4)} s.")
+        field(state, (*path, "length"))
         _part(state, index, columns)
     _share(state, index, path, columns)
     _coverage(state, index)
@@ -123,19 +119,18 @@ def _take_part(state: AppState, index: int, part: str, columns: dict[str, tuple[
 def _share(state: AppState, index: int, path: PlacePath, columns: dict[str, tuple[str, ...]]) -> None:
     spec = state.scenario.workload[index].arrivals
     with st.grid(4, min_column_width=150, vertical_alignment="bottom"):
-        if not spec.scale_to_rate:
-            hint = "2: twice as many arrivals a second. Rows of one trace stay in step at equal speeds."
-            number(state, "Times as fast", (*path, "speed"), 0.001, 1e6, 0.1, hint, "%.3g")
+        field(state, (*path, "speed"))
         if spec.share:
-            hint = "Of the trace's arrivals, at random; rows with shares of one trace take none twice."
-            number(state, "Share", (*path, "share"), 0.001, 1.0, 0.1, hint, "%.3f")
+            field(state, (*path, "share"))
         if spec.column:
-            names = tuple(dict.fromkeys([*columns, spec.column]))
-            choice(state, "Column", (*path, "column"), names, "The column that divides the trace.")
-            hint = "The row replays the arrivals that have it there."
+            names = {name: name for name in (*columns, spec.column)}
+            field(state, (*path, "column"), choices=names)
             label = state.scenario.labels[index]
-            values = {f"{label}, the row's name": None, **{v: v for v in columns.get(spec.column, ())}}
-            choice(state, "Value", (*path, "value"), values, hint)
+            values: dict[str | None, str] = {
+                None: f"{label}, the row's name",
+                **{v: v for v in columns.get(spec.column, ())},
+            }
+            field(state, (*path, "value"), choices=values)
 
 
 def _coverage(state: AppState, index: int) -> None:
@@ -241,12 +236,6 @@ def _take(state: AppState) -> None:
         state.choices.keep(TraceNote(False, str(error)))
 
 
-PROCESSES = {
-    "Poisson": "poisson",
-    "Gamma (bursty or regular)": "gamma",
-    "Deterministic": "deterministic",
-    "Markov-modulated (bursts)": "mmpp",
-}
 OF_A_TRACE = ("trace", "scale_to_rate", "speed", "start", "length", "share", "column", "value")
 _SHOW = {"never": st.error, "split": st.warning}
 _ICONS = {"never": ":material/block:", "split": ":material/call_split:"}
@@ -297,15 +286,9 @@ def row_editor(state: AppState, index: int, load: Offered | None, share: float) 
         with st.container(key=f"only-in-demo-row-{index}"):
             st.markdown(f"**{plain(_row_line(state, index))}**")
         with st.grid(5, min_column_width=125, vertical_alignment="bottom") as grid:
-            choice(state, "Model", (*place, "model"), model_names(state), "What these queries run.")
+            field(state, (*place, "model"), choices={name: name for name in model_names(state)})
             _rate(state, index)
-            quantity(
-                state,
-                "SLO",
-                (*place, "slo"),
-                "Longest completion time allowed, e.g. 40 ms; empty: none. SLO hits count jobs within it.",
-                optional=True,
-            )
+            field(state, (*place, "slo"))
             _process(state, index)
             with grid.cell():
                 st.button(
@@ -321,7 +304,7 @@ def row_editor(state: AppState, index: int, load: Offered | None, share: float) 
             _trace_fields(state, index)
         _pictures(state, index, load, share)
         with st.expander(f"More on {plain(state.scenario.labels[index])}"):
-            _details(state, index, state.scenario.workload[index].arrivals.process)
+            _details(state, index)
 
 
 def _row_line(state: AppState, index: int) -> str:
@@ -365,74 +348,33 @@ def _rate(state: AppState, index: int) -> None:
         hint = "The trace's own. To set another one, let the trace be stretched to the rate."
         st.text_input("Rate", shown, key=f"own-rate-{index}-{shown}", disabled=True, help=hint)
         return
-    quantity(state, "Rate", place, "Mean queries per second, e.g. 300/s; more load, longer waits.")
+    field(state, place)
 
 
 def _process(state: AppState, index: int) -> None:
-    arrivals = state.scenario.workload[index].arrivals
-    options: dict[str, str] = {**PROCESSES, **{f"Trace {name}": name for name in _traces(state)}}
-    shown = arrivals.trace or arrivals.process
-    if shown not in options.values():
-        options[f"Trace {shown}"] = shown
-    key = f"process-{state.revision}-{index}-{len(options)}"
+    path: PlacePath = ("workload", index, "arrivals")
+    now = state.scenario.workload[index].arrivals.trace
+    drawn = words((*path, "process")).choices
+    del drawn["trace"]
+    traces = dict.fromkeys([*_traces(state), *([now] if now else [])])
+    choices = drawn | {"trace" if name == now else name: f"Trace {name}" for name in traces}
 
-    def choose() -> None:
-        value = options[st.session_state[key]]
-        if value not in PROCESSES.values():
+    def take(value: str) -> None:
+        if value in drawn:
+            spec = {k: v for k, v in state.value(path).items() if k not in OF_A_TRACE}
+            state.edit(path, {**spec, "process": value})
+        elif value != "trace":
             _take_trace(state, index, value)
-            return
-        spec = {k: v for k, v in state.value(("workload", index, "arrivals")).items() if k not in OF_A_TRACE}
-        state.edit(("workload", index, "arrivals"), {**spec, "process": value})
 
     with st.container():
-        st.selectbox(
-            "Arrivals",
-            list(options),
-            list(options.values()).index(shown),
-            key=key,
-            on_change=choose,
-            help="How queries arrive: at random, in bursts, evenly, or as in a trace.",
-        )
-        draft = state.drafts.get(("workload", index, "arrivals"))
-        if draft:
-            st.error(plain(draft.error), icon=":material/error:")
+        field(state, (*path, "process"), choices=choices, edit=take)
+        field_error(state, path)
 
 
-def _details(state: AppState, index: int, process: str) -> None:
+def _details(state: AppState, index: int) -> None:
     place = ("workload", index)
     with st.grid(3, min_column_width=130):
-        number(
-            state,
-            "SCV of service times",
-            (*place, "service_scv"),
-            0.0,
-            1000.0,
-            0.1,
-            "0: every task takes its modelled time; 1: exponential; else gamma. Higher means longer waits.",
-        )
-        count(state, "Batch", (*place, "batch"), 1, 4096, "Queries computed together as one.")
-        if process == "gamma":
-            number(
-                state,
-                "CV of the gaps",
-                (*place, "arrivals", "cv"),
-                0.05,
-                100.0,
-                0.5,
-                "1: Poisson; above 1: bursts.",
-            )
-        elif process == "mmpp":
-            arrivals = (*place, "arrivals")
-            number(
-                state,
-                "Burst factor",
-                (*arrivals, "burst_factor"),
-                1.1,
-                1000.0,
-                0.5,
-                "Rate during a burst over the mean rate.",
-            )
-            percent(
-                state, "Share of time in bursts", (*arrivals, "burst_fraction"), "The rest has a lower rate."
-            )
-            quantity(state, "Mean length of a burst", (*arrivals, "burst_mean"), "For example 10 s.")
+        for name in ("service_scv", "batch"):
+            field(state, (*place, name))
+        for name in ("cv", "burst_factor", "burst_fraction", "burst_mean"):
+            field(state, (*place, "arrivals", name), slider=name == "burst_fraction")

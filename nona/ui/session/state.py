@@ -275,11 +275,6 @@ class AppState:
         rows = self.scenario.labels if chosen else ()
         self.drafts = {p: d for p, d in self.drafts.items() if p[0] != "expert" or p[1] in rows}
 
-    def refuse(self, path: PlacePath, value: Any, rule: str) -> None:
-        """Keep what was typed at ``path`` as a draft, with the ``rule`` that it breaks."""
-        self.drafts[path] = Draft(value, f"{place_text(path)}: {rule}")
-        self.screens.changed()
-
     def _keep_draft(self, path: PlacePath, value: Any, error: ScenarioError) -> None:
         place = place_text(path)
         line = next((p for p in error.problems if p.startswith(place)), error.problems[0])

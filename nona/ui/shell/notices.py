@@ -73,7 +73,11 @@ def _item(line: str) -> str:
     '- **seed**\\\\: is missing; add it.'
     """
     place, colon, rest = line.partition(": ")
-    return f"- **{plain(place)}**{plain(colon + rest)}" if colon and " " not in place else f"- {plain(line)}"
+    return (
+        f"- **{plain(place)}**{plain(colon + rest)}"
+        if colon and " " not in place.partition(" (")[0]
+        else f"- {plain(line)}"
+    )
 
 
 def missing(state: AppState) -> dict[str, str]:

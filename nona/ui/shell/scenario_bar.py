@@ -15,6 +15,7 @@ from nona.scenario.file import dump_scenario, scenario_hash
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import safe_name
 from nona.sources.opening import pack_bundle
+from nona.ui.form import field
 from nona.ui.models.loading import apart, portable
 from nona.ui.session.editing import Moment
 from nona.ui.session.kept import choices, take_choices
@@ -23,7 +24,7 @@ from nona.ui.session.share import LONGEST, MOST_CHOICES, PARAMETER, Shared, held
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import bundle_file_name, scenario_file_name
 from nona.ui.shell.notices import missing
-from nona.ui.widgets.fields import line, plain
+from nona.ui.widgets.fields import plain
 
 LINK = "The link"
 SMALL_BYTES = 100_000  # an uploaded file beyond it is not even tried
@@ -146,7 +147,7 @@ FITTING = 26  # letters of a name that its field shows
 
 def scenario_bar(state: AppState) -> None:
     """Name, fingerprint, undo and redo, file and link of the session's scenario."""
-    line(state, "Scenario", ("name",), "The name used in files, reports and links. Press Enter to apply.")
+    field(state, "name", more="Press Enter to apply.")
     if len(state.scenario.name) > FITTING:
         st.caption(plain(state.scenario.name))
     st.caption(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import streamlit as st
 
 from nona.options import Option, Options
 from nona.results.document import Document
+from nona.scenario.values import NamedSpec
+from nona.scenario.words import at, words
 from nona.schedulers.base import FAMILY_TITLES
 from nona.schedulers.network_remarks import VIEW_MEANINGS
 from nona.schedulers.registry import SCHEDULERS
@@ -148,48 +150,27 @@ def kept_schedulers(
     return chosen
 
 
-def pick_entries(
-    state: AppState,
-    key: str,
-    label: str,
-    path: PlacePath,
-    entries: Sequence[Entry],
-    hint: str,
-    policies: Sequence[PickerEntry] = (),
-) -> None:
+def pick_entries(state: AppState, key: str, path: PlacePath, policies: Sequence[PickerEntry] = ()) -> None:
     """The choice of the scenario's schedulers or ``policies``, which stand at ``path``; options are kept."""
-    revision = state.revision
+    revision, said = state.revision, words(path)
+    own = {e.name: e.options for e in at(state.scenario, path) or ()}
 
     def take(names: tuple[str, ...]) -> None:
         if not late(state, revision):
-            own = {e.name: e.options for e in entries}
             state.edit(path, [{"name": n, "options": own.get(n, {})} for n in names])
 
-    scheduler_picker(key, label, [e.name for e in entries], hint, take, policies)
+    scheduler_picker(key, said.title, list(own), said.about, take, policies)
     field_error(state, path)
 
 
-class Entry(Protocol):
-    """A policy as the scenario has it."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def options(self) -> Mapping[str, Any]: ...
-
-
 def option_popover(
-    state: AppState,
-    key: str,
-    path: PlacePath,
-    entries: Sequence[Entry],
-    find: Callable[[str], Strategy | None],
+    state: AppState, key: str, path: PlacePath, find: Callable[[str], Strategy | None]
 ) -> None:
-    """A popover with the options of every chosen policy that has some; ``entries`` stand at ``path``."""
+    """A popover with the options of every policy at ``path`` that has some."""
     popover = st.popover("Policy options", icon=":material/tune:", on_change="rerun", key=key)
     if not popover.open:
         return
+    entries = at(state.scenario, path) or ()
     with popover:
         for place, entry in enumerate(entries):
             declared = find(entry.name)
@@ -202,7 +183,7 @@ def option_popover(
 
 
 def _field(
-    state: AppState, path: PlacePath, entries: Sequence[Entry], place: int, name: str, declared: Strategy
+    state: AppState, path: PlacePath, entries: Sequence[NamedSpec], place: int, name: str, declared: Strategy
 ) -> None:
     default = declared.settings[name].default
     about = declared.settings[name].text
@@ -240,7 +221,7 @@ def _text(value: Option) -> str:
 
 
 def changed(
-    entries: Sequence[Entry], place: int, name: str, value: Option, default: Option
+    entries: Sequence[NamedSpec], place: int, name: str, value: Option, default: Option
 ) -> list[dict[str, str | Options]]:
     """The scenario's policies with one option set; one at its default is left out."""
     own = {**entries[place].options, name: _parsed(value, default)}

@@ -1,0 +1,72 @@
+"""The keys of a scenario file as text, from the schema.
+
+``python -m nona.report.scenario_keys docs/scenario-file.md`` renews the page's section on them.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from nona.scenario.values import Part
+from nona.scenario.words import Words, fields_of, parts
+
+BEGIN, END = "<!-- made by nona.report.scenario_keys -->\n", "<!-- until here -->\n"
+
+
+def keys_text() -> str:
+    """Every part of a scenario with its keys, in Markdown."""
+    places = dict[type[Part], str]()
+    for place, part in parts():
+        places.setdefault(part, place)
+    return "\n".join(
+        f"### {f'`{place}`' if place else 'The whole file'}\n\n{(part.__doc__ or '').splitlines()[0]}\n\n"
+        "| key | on pages | meaning | default |\n|---|---|---|---|\n" + "".join(_rows(part))
+        for part, place in places.items()
+    )
+
+
+def matching_keys(query: str) -> list[str]:
+    """A line for each key whose place, title or meaning has every word of ``query``; none for an empty one.
+
+    >>> matching_keys("dollars held vcpu")
+    ['**vCPU-hour, US$** (`serverless.prices.vcpu_hour`): US dollars per hour for a held vCPU. Recollected \
+from the ESG paper, not confirmed.']
+    """
+    wanted = query.casefold().split()
+    lines = (
+        f"**{said.title}** (`{f'{place}.{name}'.lstrip('.')}`): {said.about}"
+        for place, part in parts()
+        for name, said in fields_of(part).items()
+    )
+    return [line for line in lines if wanted and all(word in line.casefold() for word in wanted)]
+
+
+def _rows(part: type[Part]) -> list[str]:
+    return [
+        f"| `{name}` | {said.title} | {_meaning(said)} | {said.default_text} |\n"
+        for name, said in fields_of(part).items()
+    ]
+
+
+def _meaning(said: Words) -> str:
+    choices = {value: text for value, text in said.choices.items() if isinstance(value, str)}
+    values = "; ".join(f"`{v}`" if text.casefold() == v else f"`{v}`: {text}" for v, text in choices.items())
+    bounds = said.bounds_text[:1].upper() + said.bounds_text[1:]
+    counts = ""
+    if said.when is not None:
+        name, whens = said.when
+        values_of = " or ".join(f"`{str(v).lower()}`" for v in (whens() if callable(whens) else whens))
+        counts = f"Where `{name}` is {values_of}"
+    sentences = (said.about, f"({values})" * bool(values), bounds, counts)
+    return " ".join(f"{one.rstrip('.')}." for one in sentences if one)
+
+
+def main(page: Path) -> None:
+    """Renew the section of the page that stands between its marks."""
+    before, _, rest = page.read_text("utf-8").partition(BEGIN)
+    page.write_text(f"{before}{BEGIN}{keys_text()}{END}{rest.partition(END)[2]}", "utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

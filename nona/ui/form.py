@@ -1,0 +1,206 @@
+"""Fields of the scenario on pages, drawn from the words of the schema.
+
+What is typed stays, errors appear at the field.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import streamlit as st
+
+from nona.report.guide import TERMS
+from nona.scenario.values import Part
+from nona.scenario.words import Words, at, path_of, words
+from nona.ui.session.editing import PlacePath
+from nona.ui.session.state import AppState
+from nona.ui.widgets.fields import WHOLE, field_error, label_text, late
+from nona.ui.widgets.terms import term
+
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")  # as in 1,000,000
+Read = Callable[[Any], Any]
+Edit = Callable[[Any], object] | None
+
+
+def form(state: AppState, part: str, names: str, columns: int = 3, width: int = 150) -> None:
+    """A grid of the fields of a part that count now; ``names`` with spaces between them."""
+    with st.grid(columns, min_column_width=width, vertical_alignment="bottom"):
+        for name in names.split():
+            field(state, f"{part}.{name}")
+
+
+def field(
+    state: AppState,
+    place: str | PlacePath,
+    label: str = "",
+    more: str = "",
+    *,
+    choices: Mapping[Any, str] | None = None,
+    edit: Edit = None,
+    empty: str = "",
+    slider: bool = False,
+) -> None:
+    """The field at a place of the scenario, ``cluster.servers.0.count``; nothing where it does not count.
+
+    ``label``, ``choices``, ``empty`` (what no value means) come before the schema's; ``more`` ends the help;
+    ``edit`` gets what is chosen, where more changes than this field.
+    """
+    path = path_of(place)
+    said, beside = words(path), at(state.scenario, path[:-1])
+    if beside is None or (isinstance(beside, Part) and not said.counts(beside)):
+        return
+    label, hint = label or label_text(said.title), help_text(said, more)
+    choices = said.choices if choices is None else choices
+    if said.kind is bool and not choices:
+        _toggle(state, path, label, hint)
+        return
+    with st.container(gap="xsmall"):  # in a grid the error is below its field, not the next cell
+        if choices:
+            _choice(state, path, label, hint, choices, said.own, edit)
+        elif slider:
+            _slider(state, path, label, hint)
+        elif said.plain:
+            _number(state, path, label, hint, said)
+        else:
+            _text(state, path, label, said, hint, empty or said.none, state.shown(path), None)
+        field_error(state, path)
+
+
+def entry_at(state: AppState, path: PlacePath) -> dict[str, Any]:
+    """What is written of an entry of a mapping, or was typed; empty where it is not there."""
+    draft = state.drafts.get(path)
+    written = draft.value if draft else state.value(path[:-1]).get(path[-1])
+    return {key: value for key, value in (written or {}).items() if value is not None}
+
+
+def entry_field(state: AppState, path: PlacePath, key: str, label: str = "", empty: str = "") -> None:
+    """A field of an entry of a mapping, which is there as long as one of its fields has a value."""
+    said, now = words((*path, key)), entry_at(state, path)
+
+    def edit(value: str | None) -> None:
+        fields = {name: one for name, one in {**now, key: value}.items() if one is not None}
+        if fields:
+            state.edit(path, fields)
+            return
+        state.drafts.pop(path, None)
+        others = {name: one for name, one in state.value(path[:-1]).items() if name != path[-1]}
+        state.edit(path[:-1], others)
+
+    label, empty = label or label_text(said.title), empty or said.none
+    _text(state, (*path, key), label, said, help_text(said), empty, now.get(key), edit)
+
+
+def switch(state: AppState, place: str, given: Mapping[str, Any], more: str = "") -> bool:
+    """A switch for an optional part of the scenario, ``given`` when it is turned on; whether it is on."""
+    path = path_of(place)
+    on = state.value(path) is not None
+    said = words(path)
+    key = _on_change(state, path, lambda wanted: dict(given) if wanted else None)
+    st.toggle(said.title, on, help=help_text(said, more), **key)
+    return on
+
+
+def help_text(said: Words, more: str = "") -> str:
+    """The help of a field: its effect, what no value means, and a link to a term of the glossary."""
+    empty = f"Empty: {said.none}." if said.optional and said.none and said.kind in (int, float) else ""
+    name = said.title.partition(" of ")[0].casefold()
+    entry = next((f"See {term(one)}." for one in TERMS if one.casefold() == name), "")
+    return " ".join(text for text in (label_text(said.about), label_text(empty), more, entry) if text)
+
+
+def _on_change(state: AppState, path: PlacePath, read: Read, edit: Edit = None) -> dict[str, Any]:
+    """The key of the widget of a field, and the callback that puts there what ``read`` makes of its value."""
+    revision = state.revision
+    key = f"field:{revision}:" + ".".join(map(str, path))
+
+    def commit() -> None:
+        if not late(state, revision):
+            value = read(st.session_state[key])
+            state.edit(path, value) if edit is None else edit(value)
+
+    return {"key": key, "on_change": commit}
+
+
+def _toggle(state: AppState, path: PlacePath, label: str, hint: str) -> None:
+    st.toggle(label, bool(state.shown(path)), help=hint, **_on_change(state, path, bool))
+    field_error(state, path)
+
+
+def _choice(
+    state: AppState,
+    path: PlacePath,
+    label: str,
+    hint: str,
+    choices: Mapping[Any, str],
+    own: bool,
+    edit: Edit,
+) -> None:
+    shown = state.shown(path)
+    shown = tuple(shown) if isinstance(shown, list) else shown
+    if shown not in choices:
+        choices = {**choices, shown: ", ".join(shown) if isinstance(shown, tuple) else str(shown)}
+    values = {text: value for value, text in choices.items()}
+    changed = _on_change(
+        state, path, lambda text: values.get(text, int(text) if text.isdigit() else text), edit
+    )
+    st.selectbox(
+        label, list(values), list(values.values()).index(shown), help=hint, accept_new_options=own, **changed
+    )
+
+
+def _slider(state: AppState, path: PlacePath, label: str, hint: str) -> None:
+    shown = state.shown(path)
+    value = min(round(100 * shown), 99) if isinstance(shown, int | float) else 0
+    changed = _on_change(state, path, lambda per_cent: per_cent / 100)
+    st.slider(label, 0, 99, value, format="%d %%", help=hint, **changed)
+
+
+def _number(state: AppState, path: PlacePath, label: str, hint: str, said: Words) -> None:
+    """A number; one that breaks a rule stays in the field, with the rule below it."""
+    shown, whole = state.shown(path), said.kind is int
+    default = abs(said.default) if isinstance(said.default, int | float) and said.default else 1
+    st.number_input(
+        label,
+        value=float(shown) if isinstance(shown, int | float) else 0.0,
+        step=1.0 if whole else 10.0 ** (math.floor(math.log10(default)) - 1),
+        format=WHOLE if whole else "%g",
+        help=hint,
+        **_on_change(state, path, lambda value: int(value) if whole and value % 1 == 0 else value),
+    )
+
+
+def _text(
+    state: AppState, path: PlacePath, label: str, said: Words, hint: str, empty: str, shown: Any, edit: Edit
+) -> None:
+    def read(typed: object) -> Any:
+        text = str(typed or "").strip()
+        if said.several:
+            return _sizes(text)
+        text = text if said.kind is str else _THOUSANDS.sub("", text)
+        return None if not text and (said.optional or edit is not None) else text
+
+    st.text_input(
+        label, _written(shown, said), help=hint, placeholder=empty or None,
+        **_on_change(state, path, read, edit),
+    )  # fmt: skip
+
+
+def _written(shown: Any, said: Words) -> str:
+    if isinstance(shown, list | tuple):
+        return ", ".join(map(str, shown))
+    if isinstance(shown, float):
+        return f"{100 * shown:.10g} %" if said.dimension == "fraction" else f"{shown:.12g}"
+    return "" if shown is None else str(shown)
+
+
+def _sizes(text: str) -> list[int] | str:
+    """The sizes, sorted, each once; the text itself where it is no list of whole numbers.
+
+    >>> _sizes("4, 1 2,2"), _sizes("1, two")
+    ([1, 2, 4], '1, two')
+    """
+    listed = text.replace(",", " ").split()
+    return sorted({int(one) for one in listed}) if listed and all(map(str.isdigit, listed)) else text
