@@ -5,6 +5,7 @@ two groups and the rest of the suite fill two cores; more browsers wait for each
 then the files that take longest, so that no process is left with one of them at the end.
 """
 
+import gc
 from pathlib import PurePosixPath
 
 import pytest
@@ -69,6 +70,17 @@ def file_of(nodeid):
 def divided(config):
     """Whether this is one of several processes that share the suite."""
     return hasattr(config, "workerinput")
+
+
+def pytest_sessionstart():
+    """What is collected stays: looking through it for garbage would take as long as collecting."""
+    gc.disable()
+
+
+def pytest_collection_finish():
+    """From here on garbage is looked for in what tests leave, not in what was collected."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(trylast=True)
