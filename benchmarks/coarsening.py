@@ -23,7 +23,7 @@ from nona.placement.messages import Link
 from nona.placement.spans import spans
 from nona.sources.samples import load_sample, sample_names
 from nona.study.models import prepare_model
-from nona.study.networks import encoder_decoder, u_net
+from studies.networks import encoder_decoder, u_net
 
 LINKS = {gbit: Link(gbit * 1e9 / 8, 20e-6) for gbit in (25, 200)}
 SHARES = (0.0, 0.05)

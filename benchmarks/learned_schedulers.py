@@ -18,12 +18,12 @@ import numpy as np
 from scipy.stats import t as student
 
 from nona.errors import PlacementError
-from nona.learning.training import drawn_system
 from nona.placement.solve import solve
 from nona.schedulers.learned.card import Ranges
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.run import RunOptions, simulate_run
 from nona.system import System
+from studies.learning.training import drawn_system
 
 SEED = 4_242
 BACKGROUNDS = (0.0, 0.2, 0.4, 0.6, 0.8)

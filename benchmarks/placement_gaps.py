@@ -18,9 +18,9 @@ from nona.placement.model import shapes
 from nona.placement.solve import solve
 from nona.scenario.file import scenario_from_mapping
 from nona.sources.samples import sample_names
-from nona.study.networks import encoder_decoder, u_net
 from nona.study.preparation import prepare
 from nona.system import System
+from studies.networks import encoder_decoder, u_net
 
 LOADS = (0.2, 0.5, 0.8)
 LINKS = ("25 Gbit/s", "200 Gbit/s")

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from nona.placement.response.equilibrium import predict_response
 from nona.report.studies.prediction_map import BOUNDS, MEASURES, error, surely_outside, title, within
 from nona.results.studies import MapPoint, Measure
-from nona.study.prediction_map import SCENARIOS, MapSettings, map_study, map_system, placed
 from nona.study.shipped import shipped_map
+from studies.prediction_map import SCENARIOS, MapSettings, map_study, map_system, placed
 
 
 def main(tasks: int = 200_000, replications: int = 4) -> None:

@@ -15,6 +15,7 @@ LAYERS = (
         *("nona.options", "nona.units", "nona.random_streams"),
     ),
     ("nona.allocation", "nona.results"),
+    ("nona.tables",),
     ("nona.graph", "nona.hardware"),
     ("nona.cost", "nona.gpu_sharing", "nona.planning"),
     ("nona.contraction",),
@@ -26,7 +27,7 @@ LAYERS = (
     ("nona.schedulers",),
     ("nona.experiments",),
     ("nona.simulation",),
-    ("nona.serverless", "nona.training", "nona.learning"),
+    ("nona.serverless", "nona.training"),
     ("nona.report",),
     ("nona.sources",),
     ("nona.study", "nona.serving"),
@@ -116,6 +117,11 @@ def test_imports_point_downwards():
     assert wrong == []
 
 
+def test_the_package_does_not_import_what_stands_beside_it():
+    beside = {"studies", "benchmarks", "tests", "pages"}
+    assert [m for m in MODULES for _, name in _imports(m) if name.split(".")[0] in beside] == []
+
+
 def test_only_the_ui_knows_streamlit():
     users = {_layer(m) for m in MODULES for _, name in _imports(m) if name.split(".")[0] == "streamlit"}
     assert users == {"nona.ui"}
@@ -148,7 +154,11 @@ def test_no_rooms_import_each_other_in_a_circle():
 def test_pages_benchmarks_and_examples_import_modules_that_exist():
     files = [
         ROOT / "app.py",
-        *(f for d in ("pages", "benchmarks", "examples") for f in (ROOT / d).glob("*.py")),
+        *(
+            f
+            for d in ("pages", "benchmarks", "examples", "studies", "studies/learning")
+            for f in (ROOT / d).glob("*.py")
+        ),
     ]
     assert len(files) > 20
     found = [(file.name, name) for file in files for _, name in _facts(file).imports]

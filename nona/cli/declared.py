@@ -9,31 +9,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, dataclass_transform
 
 import click
 
 from nona.cli import known
-from nona.cli.parameters import OutputFile, Setting, Symbol, Whole, flag
+from nona.cli.parameters import OutputFile, Setting, Symbol, Whole, flag, load
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 _FORCE = "nona.force"
-
-
-def load(place: str) -> Any:
-    """Return the object at ``module:name``; parts after a dot are attributes, a part with ``()`` is called.
-
-    >>> load("nona.hardware.cluster:Network().discipline")
-    'fifo'
-    """
-    module, _, path = place.partition(":")
-    value: Any = import_module(module)
-    for part in path.split("."):
-        value = getattr(value, part.removesuffix("()"))
-        value = value() if part.endswith("()") else value
-    return value
 
 
 class Command(click.Command):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import get_args
 
-from nona.cli.parameters import Name, unchecked
+from nona.cli.parameters import Name, load, unchecked
 from nona.errors import NonaError
 
 
@@ -164,15 +164,13 @@ def _survived() -> Iterable[str]:
 
 
 def _mapped() -> Iterable[str]:
-    from nona.study.prediction_map import SYSTEMS
-
-    return SYSTEMS
+    systems: tuple[str, ...] = load("studies.prediction_map:SYSTEMS")
+    return systems
 
 
 def _networks() -> Iterable[str]:
-    from nona.study.decision_cells import workload_table
-
-    return workload_table()
+    names: Iterable[str] = load("studies.decision_cells:workload_table")()
+    return names
 
 
 SCENARIO = Name("scenario", _scenarios, unchecked, files=True)

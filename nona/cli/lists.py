@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from nona.cli.declared import Printing
-from nona.report.text import table
 from nona.results.document import Document
 from nona.results.program import SampleEntry, SchedulerEntry
+from nona.tables.table import text_table
 
 
 def _training_policy_entries() -> list[SchedulerEntry]:
@@ -74,15 +74,15 @@ def models(arguments: Printing) -> None:
     if arguments.json:
         print(json.dumps({"models": _plain(models), "scenarios": _plain([*scenarios.values()])}))
         return
-    print(table(_plain(models), ("name", "description")))
+    print(text_table(_plain(models), ("name", "description")))
     for family, names in samples.scenario_families().items():
         print(f"\nShipped scenarios: {family}")
-        print(table(_plain([scenarios[n] for n in names]), ("name", "description")))
+        print(text_table(_plain([scenarios[n] for n in names]), ("name", "description")))
 
 
 def _list(arguments: Printing, key: str, entries: Sequence[Document], columns: Sequence[str]) -> None:
     rows = _plain(entries)
-    print(json.dumps({key: rows}) if arguments.json else table(rows, columns))
+    print(json.dumps({key: rows}) if arguments.json else text_table(rows, columns))
 
 
 def _plain(entries: Sequence[Document]) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from nona.cli.commands.models import ContractOptions, MeasureOptions, ModelOptions, TrainDecimaOptions
 from nona.cli.output import ProgressLine, emit
+from nona.cli.parameters import load
 from nona.contraction.rules import DEFAULT_RULE
 from nona.cost.options import CostOptions
 from nona.errors import NonaError
@@ -73,11 +74,10 @@ def _prepare_model(arguments: ModelOptions, rule: str = DEFAULT_RULE) -> Prepare
 
 def train_decima(arguments: TrainDecimaOptions) -> None:
     """Train a learned scheduler, with the progress on the terminal, and write its weights."""
-    from nona.learning.training import TrainSettings, trained_file
     from nona.study.exports import check_places, write_text
 
     check_places(arguments.output)
-    settings = TrainSettings(
+    settings = load("studies.learning.training:TrainSettings")(
         sees_link=not arguments.hide_link,
         iterations=arguments.iterations,
         rollouts=arguments.rollouts,
@@ -85,7 +85,7 @@ def train_decima(arguments: TrainDecimaOptions) -> None:
         seed=arguments.seed,
     )
     line = ProgressLine()
-    trained = trained_file(
+    trained = load("studies.learning.training:trained_file")(
         settings,
         lambda number, jct: line.tell(
             f"mean JCT {jct:.2f} times a query's work", number / settings.iterations

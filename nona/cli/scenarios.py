@@ -14,7 +14,6 @@ from nona.report.simulations.report import compared, simulation_report
 from nona.report.simulations.series import with_hits
 from nona.report.simulations.tables import compared_text
 from nona.report.simulations.uncertainty import all_differences, check_baseline
-from nona.report.text import time_text
 from nona.results.placement import FullPlacementReport
 from nona.results.simulation_charts import LiveRun
 from nona.scenario.file import parse_scenario, scenario_from_mapping, scenario_hash, scenario_to_mapping
@@ -34,6 +33,7 @@ from nona.study.outcome import (
 from nona.study.preparation import Study, prepare
 from nona.study.shipped import now_text
 from nona.study.sweep_numbers import with_value
+from nona.tables.formats import time_text
 
 
 def place(arguments: PlaceOptions) -> None:

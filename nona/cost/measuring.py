@@ -29,10 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.errors import CostError
-from nona.foreign.files import read_file
 from nona.graph.model import ModelGraph
-from nona.graph.readers import read_model
-from nona.graph.text import MAX_BYTES
+from nona.graph.readers import read_model, read_model_file
 
 MOST_WEIGHT_BYTES = 6e9
 _SCALE = 0.02
@@ -321,7 +319,7 @@ def measure_model(
     if threads < 1 or warmup < 0 or runs < 2:
         raise CostError(f"Measuring: threads={threads} and runs={runs} must be at least 1 and 2; give more.")
     version = _onnx_runtime().__version__
-    graph = read_model(_model_bytes(path), path.name, symbols=symbols)
+    graph = _graph(path, symbols)
     if graph.source_format != "onnx":
         raise CostError(f"File {path.name!r}: only ONNX models can be measured; give an .onnx file.")
     model = onnx.load_model(path, load_external_data=False)
@@ -394,12 +392,12 @@ def table_text(
     return out.getvalue()
 
 
-def _model_bytes(path: Path) -> bytes:
-    """The file's bytes, within the limit of models."""
+def _graph(path: Path, symbols: Mapping[str, int] | None) -> ModelGraph:
     try:
-        return read_file(path, f"File {str(path)!r}", MAX_BYTES, CostError)
+        data = read_model_file(path, f"File {str(path)!r}")
     except FileNotFoundError as error:
         raise CostError(f"File {str(path)!r}: {error.strerror or error}; check the path.") from None
+    return read_model(data, path.name, symbols=symbols)
 
 
 def _write(path: Path, text: str) -> None:
@@ -446,7 +444,11 @@ def measure_batches(
         )
     version = _onnx_runtime().__version__
     sizes_by_name = dict(symbols or {})
-    graph = read_model(_model_bytes(path), path.name, symbols={**sizes_by_name, **_batch(path, sizes[0])})
+    graph = read_model(
+        read_model_file(path, f"File {str(path)!r}"),
+        path.name,
+        symbols={**sizes_by_name, **_batch(path, sizes[0])},
+    )
     model = onnx.load_model(path, load_external_data=False)
     filled = fill_weights(model, seed)
     name_nodes(model, graph)

@@ -131,7 +131,7 @@ def board(name: str) -> Board:
         raise HardwareError(f"MIG board {name!r}: it is unknown; use {', '.join(boards())}.") from None
 
 
-_SEPARATOR = re.compile(r"\s*[,;+\s]\s*(?!me\b)")
+_SEPARATOR = re.compile(r"\s*[,;+\s]\s*(?!me\b|gfx\b)")
 _PLACED = re.compile(r"(.+)@(\d{1,3})", re.ASCII)
 MOST_SLICES = 64
 

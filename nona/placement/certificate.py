@@ -29,7 +29,7 @@ from nona.placement.solver.solution import Solution
 Floats = NDArray[np.float64]
 # Waits of the pieces, as shares of the way from the least wait to the solution's.
 _PIECES = (0.0, 0.4, 0.75, 0.92, 1.0, 1.1, 1.4, 2.0, 4.0)
-_HALVINGS = 6  # of the pieces with the least bound
+_HALVINGS = 24  # of the pieces with the least bound, until the gap is closed
 _CELLS = 300
 _PER_EDGE = 40  # steps for each pair of a task and an edge: so many earliest starts are computed
 _GAP = 1e-4

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nona.report.means import mean_text
-from nona.report.text import MARKS, listed, or_dash, table
+from nona.report.text import MARKS, listed
 from nona.report.times import USUAL
 from nona.results.planning import CapacityReport, CountRange, DeviceCapacity, ServerCount
 from nona.scenario.schema import ServerGroupSpec
+from nona.tables.formats import mean_text, or_dash
+from nona.tables.table import text_table
 from nona.units import format_number
 
 
@@ -225,4 +226,4 @@ def capacity_text(report: CapacityReport) -> str:
     """Format the output of ``nona capacity``."""
     rows, others = capacity_rows(report), others_finding(report)
     findings = [capacity_finding(report), *([others] if others else [])]
-    return "\n".join([*findings, "", table(rows, list(rows[0]))])
+    return "\n".join([*findings, "", text_table(rows, list(rows[0]))])

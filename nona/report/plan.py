@@ -10,18 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from nona.planning.offers import gpu_text
-from nona.report.means import mean_text
-from nona.report.text import (
-    MARKS,
-    counted,
-    listed,
-    money,
-    or_dash,
-    per_hour,
-    short_share,
-    time_text,
-    verb,
-)
+from nona.report.text import MARKS, counted, listed, verb
 from nona.results.document import Estimate, Interval
 from nona.results.planning import (
     PlanAnswer,
@@ -33,6 +22,7 @@ from nona.results.planning import (
     PlanTarget,
     PlanWeek,
 )
+from nona.tables.formats import mean_text, money, or_dash, per_hour, short_share, time_text
 from nona.units import format_bandwidth, format_number
 
 

@@ -22,8 +22,8 @@ from nona.report.plan import (
     week_text,
     why_text,
 )
-from nona.report.text import table
 from nona.results.planning import PlanCost, PlanModel, PlanOption, PlanReport
+from nona.tables.table import text_table
 from nona.units import format_bandwidth, format_time
 
 OTHERS = 4  # options that keep, beside the answer
@@ -198,14 +198,14 @@ def plan_text(report: PlanReport, today: date | None = None) -> str:
     rows = plan_rows(report)
     looked = [row for row in rows if row["by"] not in BOUNDS]
     shown = (looked or rows)[:MOST_ROWS]
-    lines += ["", table(shown, list(shown[0]))] if shown else []
+    lines += ["", text_table(shown, list(shown[0]))] if shown else []
     if len(rows) > len(shown):
         ruled = len(rows) - len(looked) if looked else 0
         dearer = len(rows) - ruled - len(shown)
         lines.append(f"Not shown: {ruled} ruled out by bounds, {dearer} more expensive; --json has all.")
     if report.curve:
         for rows in (curve_rows(report), target_rows(report)):
-            lines += ["", table(rows, list(rows[0]))]
+            lines += ["", text_table(rows, list(rows[0]))]
     if report.prices:
         lines += ["", "Prices as of their date; check them before you buy:", *report.prices]
     return "\n".join(lines)

@@ -26,7 +26,6 @@ from nona.report.figures import (
 )
 from nona.report.plan import LEAST_USED, Budget, headroom_text, servers_text, tightest
 from nona.report.plan_options import Bill, bills
-from nona.report.text import money, per_hour
 from nona.results.document import Verdict
 from nona.results.planning import (
     CapacityReport,
@@ -37,6 +36,7 @@ from nona.results.planning import (
     PlanWeek,
     ServerCount,
 )
+from nona.tables.formats import money, per_hour
 
 BUDGET = "error budget used"
 SYMBOLS: Mapping[Verdict, str] = {"keeps": "circle", "misses": "x-thin", "open": "diamond-open"}

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from nona.report.means import Show, mean_text
 from nona.report.simulations.comparison import points
-from nona.report.text import counted, share_text, table
+from nona.report.text import counted
 from nona.report.training.findings import jobs_text
 from nona.results.document import UNKNOWN, Estimate
 from nona.results.saved import SavedComparison, SavedItem, SavedList, Unit
 from nona.scenario.schema import Scenario
+from nona.tables.formats import Show, mean_text, share_text
+from nona.tables.table import text_table
 from nona.units import format_number, format_time
 
 
@@ -93,7 +94,7 @@ def list_text(found: SavedList) -> str:
         }
         for item in found.items
     ]
-    lines = [table(rows, list(rows[0]))] if rows else ["Nothing is saved here."]
+    lines = [text_table(rows, list(rows[0]))] if rows else ["Nothing is saved here."]
     if found.unreadable:
         lines.append(f"{counted(found.unreadable, 'entry' if found.unreadable == 1 else 'entrie')} damaged.")
     return "\n".join(lines)
@@ -128,7 +129,7 @@ def comparison_text(found: SavedComparison) -> str:
         if number > 1:
             lines += [f"   {changes_text(changes)}", f"   {note}"]
     rows = comparison_rows(found)
-    lines += ["", table(rows, list(rows[0]))] if rows else []
+    lines += ["", text_table(rows, list(rows[0]))] if rows else []
     lines += ["* the 95 % interval of the change excludes 0; each interval holds separately."]
     return "\n".join(lines)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import plotly.graph_objects as go
 
 from nona.report.figures import PALETTE, capped, figure, log_axis, spread_wide, text, whiskers
-from nona.report.means import mean_text
 from nona.report.saved import SHOWN
 from nona.results.document import Estimate
 from nona.results.saved import SavedAnswer, SavedComparison, Unit
+from nona.tables.formats import mean_text
 
 SYMBOLS = ("circle", "diamond", "square", "triangle-up")
 _SCALES: dict[Unit, float] = {"s": 1e3, "share": 100.0, "number": 1.0}

@@ -12,9 +12,9 @@ import plotly.graph_objects as go
 from nona.report.figures import QUIET, UNSTABLE_SYMBOL, figure, rule, scheduler_style, text
 from nona.report.sweep_findings import NEAR, crossings, holds_text, merged_spans, target_text, there_text
 from nona.report.sweeps import axis_scale, by_ratio, value_text
-from nona.report.text import share_text, times_text
 from nona.results.document import Estimate
 from nona.results.sweeps import FormulaPoint, SweepReport, SweptCurve, SweptPoint
+from nona.tables.formats import share_text, times_text
 from nona.units import format_number, format_time
 
 GAP = 16.0  # pixels between the middles of two lines of small text

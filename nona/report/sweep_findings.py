@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from nona.report.means import mean_text
 from nona.report.sweeps import value_text
-from nona.report.text import counted, listed, or_dash, table, verb
+from nona.report.text import counted, listed, verb
 from nona.results.document import Estimate
 from nona.results.sweeps import ServersNeeded, SweepReport, SweptCurve, SweptPoint, Unit
+from nona.tables.formats import mean_text, or_dash
+from nona.tables.table import text_table
 from nona.units import format_number, format_time
 
 Span = tuple[float | None, float | None]
@@ -264,7 +265,7 @@ def sweep_text(report: SweepReport) -> str:
     ]
     columns = ("scheduler", "mean JCT", f"times {report.reference}", "SLO hits", "formula", "state")
     for value in report.values:
-        lines += ["", headline(report, value), table(value_rows(report, value), columns)]
+        lines += ["", headline(report, value), text_table(value_rows(report, value), columns)]
     return "\n".join(lines)
 
 

@@ -9,8 +9,10 @@ from typing import Literal
 
 from nona.report.sweep_findings import LOAD, holds_text, place_text, target_text, there_text
 from nona.report.sweeps import Curves, curve_rows, sweep_report, value_text
-from nona.report.text import counted, listed, or_dash, share_text, table
+from nona.report.text import counted, listed
 from nona.results.sweeps import GridRow, SweepGrid, SweepReport, SweptPoint, Unit
+from nona.tables.formats import or_dash, share_text
+from nona.tables.table import text_table
 from nona.units import format_time
 
 Measure = Literal["Mean JCT", "SLO hits"]
@@ -188,4 +190,4 @@ def grid_text(grid: SweepGrid) -> str:
     size = f"{counted(first.replications, 'replication')} of {first.jobs:,} jobs per cell"
     lines = [f"{first.label} × {grid.label}: {size} ({first.engine}, {grid.seconds:.1f} s)"]
     lines += [grid_finding(grid), grid_targets(grid)]
-    return "\n".join([*(line for line in lines if line), "", table(rows, (corner, *heads))])
+    return "\n".join([*(line for line in lines if line), "", text_table(rows, (corner, *heads))])

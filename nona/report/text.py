@@ -8,6 +8,7 @@ from typing import Any
 
 from nona.report.times import given_text
 from nona.results.models import FullContraction, Inspection
+from nona.tables.table import text_table
 from nona.units import format_count, format_number, format_size, format_time
 
 
@@ -32,22 +33,6 @@ MARKS: Mapping[str, str] = {"prediction": "◇ predicted", "simulation": "● si
 
 Row = Mapping[str, object]
 _STEPS = 8  # of a coarsening, that are printed
-
-
-def table(rows: Sequence[Row], columns: Sequence[str]) -> str:
-    """A table with a header line; columns as wide as needed, the last one not padded.
-
-    >>> print(table([{"a": 1, "b": "x"}, {"a": 22, "b": "y"}], ("a", "b")))
-    a   b
-    1   x
-    22  y
-    """
-    cells = [list(columns), *([str(row[c]) for c in columns] for row in rows)]
-    widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
-    widths[-1] = 0
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in cells
-    )
 
 
 def counted(count: int, noun: str) -> str:
@@ -118,85 +103,9 @@ def contraction_text(report: FullContraction) -> str:
     ]
     columns = ("interior", "groups", "configurations", "root", "sink")
     if rows:
-        lines.append(table(rows, columns))
+        lines.append(text_table(rows, columns))
     if report.rule == coarsening.rule:
         steps = coarsening.steps
         lines += [s.reason for s in steps[:_STEPS]]
         lines += [f"… and {len(steps) - _STEPS:,} more steps; --json has all"] if len(steps) > _STEPS else []
     return "\n".join(lines)
-
-
-def or_dash(value: float | None, show: Any) -> str:
-    """The value as ``show`` writes it, or a dash.
-
-    >>> or_dash(0.5, "{:.0%}".format), or_dash(None, str)
-    ('50%', '–')
-    """
-    return "–" if value is None else str(show(value))
-
-
-def money(amount: float | None, currency: str) -> str:
-    """An amount with its currency, which is a label only.
-
-    >>> money(14.2, "USD"), money(None, "EUR"), money(222_222.2, "USD")
-    ('14.2 USD', '–', '222,000 USD')
-    """
-    return or_dash(amount, lambda value: f"{format_number(value)} {currency}")
-
-
-def per_hour(amount: float, currency: str) -> str:
-    """Format a cost of servers per hour, alike for every family.
-
-    >>> per_hour(14.2, "USD")
-    '14.2 USD per hour'
-    """
-    return f"{money(amount, currency)} per hour"
-
-
-def time_text(seconds: float | None) -> str:
-    """A time with its unit, or a dash where there is none.
-
-    >>> time_text(0.002), time_text(None)
-    ('2 ms', '–')
-    """
-    return or_dash(seconds, format_time)
-
-
-def short_share(share: float) -> str:
-    """Format a share in per cent to three digits, rounded down; next to 100 % to the digit that differs.
-
-    >>> short_share(0.991423), short_share(0.98964), short_share(0.9997), short_share(1e-103)
-    ('99.1 %', '98.9 %', '99.97 %', '0 %')
-    """
-    value = round(100 * share, 9)
-    decimals = 1 if value >= 10 else 2 if value >= 1 else 3
-    if 0 < 100 - value < 0.1:
-        decimals = math.ceil(-math.log10(100 - value) - 1e-9)
-    return f"{math.floor(value * 10**decimals + 1e-6) / 10**decimals:.12g} %"
-
-
-def times_text(ratio: float) -> str:
-    """Format a ratio as a factor.
-
-    >>> times_text(1234.5)
-    '1,230 ×'
-    """
-    return f"{format_number(ratio)} ×"
-
-
-def percent_text(share: float | None) -> str:
-    """A share in per cent, or a dash where it is not known.
-
-    >>> percent_text(0.5), percent_text(None)
-    ('50.0 %', '–')
-    """
-    return or_dash(share, lambda known: share_text(known, 1))
-
-
-def share_text(share: float, digits: int = 0, sign: str = "") -> str:
-    """A share in per cent, with a space as SI has it; halves are rounded up, as browsers round them.
-
-    >>> share_text(0.125, 1), share_text(-0.5, sign="+"), share_text(0.4725, 1)
-    ('12.5 %', '-50 %', '47.3 %')
-    """
-    return f"{100 * share * (1 + 1e-12):{sign}.{digits}f} %"

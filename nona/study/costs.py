@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from nona.errors import NonaError
-from nona.report.text import per_hour
 from nona.scenario.schema import Scenario
 from nona.study.planning.question import cluster_price
+from nona.tables.formats import per_hour
 
 
 def cluster_cost(scenario: Scenario) -> str:

@@ -48,7 +48,7 @@ def check_least(settings: Any) -> None:
 def command_line(study: str, settings: Any) -> str:
     """The command that makes a study's results again.
 
-    >>> from nona.study.network_views import NetworkViewSettings
+    >>> from studies.network_views import NetworkViewSettings
     >>> command_line("network-views", NetworkViewSettings(jobs=900, schedulers=("nona", "spread")))
     'nona study network-views --json --jobs 900 --scheduler nona --scheduler spread'
     """

@@ -97,7 +97,7 @@ def placement_is_solved(page):
 
 
 def simulation_is_run(page):
-    """Watched live, found again after a reload, cancelled; a small one run to its end; its files are taken."""
+    """Watched live, found again after a reload, cancelled; a small one gives its files."""
     tools.open_page(page, "Simulation")
     tools.fill_number(page, "Jobs measured per run", "3000000")
     page.get_by_role("button", name="Run the simulation").click()

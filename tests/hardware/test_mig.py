@@ -144,6 +144,11 @@ def test_illegal_layouts_say_why(text, why):
         ("h200-141gb", "7g.141gb", 139.75, 132),
         ("b200-180gb", "1g.45gb", 44.25, 30),
         ("h100-94gb", "1g.12gb", 10.75, 16),
+        ("h100-pcie-80gb", "3g.40gb", 39.5, 46),
+        ("gh200-96gb", "7g.96gb", 93.0, 132),
+        ("rtx-pro-6000-96gb", "2g.48gb+gfx", 47.375, 94),
+        ("h20-96gb", "1g.12gb", 11.75, 8),
+        ("b300-269gb", "1g.34gb", 33.75, 18),
     ],
 )
 def test_profiles_are_what_nvidia_smi_lists(name, profile, gib, sms):

@@ -8,9 +8,6 @@ from sizes import first
 
 from nona.errors import SimulationError
 from nona.graph.dag import Dag
-from nona.learning.gradient import Adam, Graphs, gradient
-from nona.learning.rollouts import Choices, Rollout, advantages, job_seconds
-from nona.learning.training import TrainSettings, drawn_system, rollouts_of, trained
 from nona.schedulers.learned.card import Ranges, from_text, numbers_of, outside, read_weights
 from nona.schedulers.learned.network import (
     BLIND_PAIR,
@@ -21,6 +18,9 @@ from nona.schedulers.learned.network import (
     leaky,
     network_of,
 )
+from studies.learning.gradient import Adam, Graphs, gradient
+from studies.learning.rollouts import Choices, Rollout, advantages, job_seconds
+from studies.learning.training import TrainSettings, drawn_system, rollouts_of, trained
 from tests.cli.calling import text
 
 DAGS = (

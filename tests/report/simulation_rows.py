@@ -39,7 +39,7 @@ def scheduler(mean, state="stable", **changes):
             mean=jct.mean,
             ci95=jct.ci95,
             p95=p95,
-            percentiles={"p95": filled(simulation.Percentile, value_s=p95)},
+            percentiles={p: filled(simulation.Percentile, value_s=p95) for p in ("p50", "p95", "p99")},
             p99_reliable=True,
             jobs=100,
         ),

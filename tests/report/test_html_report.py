@@ -15,15 +15,14 @@ from nona import study
 from nona.report.html.charts import log_ticks, ticks
 from nona.report.html.simulation import edges, placement_html, simulation_html
 from nona.report.html.training import training_html
-from nona.report.means import mean_text
 from nona.report.placements.certificate import bound_text, comparison_finding
 from nona.report.placements.text import early_text, link_finding
 from nona.report.simulations.findings import findings, headline
-from nona.report.text import share_text, time_text
 from nona.report.training.findings import dollars_text, finding, jct_text, runs_sentence
 from nona.results.simulation_charts import SimulationOutcome
 from nona.scenario.file import parse_scenario
 from nona.study.outcome import placement_outcome, simulation_outcome
+from nona.tables.formats import mean_text, share_text, time_text
 from nona.units import format_time
 
 VOID = {"meta", "path", "rect", "br", "link", "img"}

@@ -9,15 +9,14 @@ from simulation_rows import within
 from nona.report.serverless import figures as charts
 from nona.report.serverless import findings
 from nona.report.serverless.layouts import clipped, layouts_title, placed, stranded_spans
-from nona.report.serverless.text import CALLS, PARTS, PLATFORM, serverless_text, sharing_text
+from nona.report.serverless.text import PARTS, POLICIES, serverless_text, sharing_text
 from nona.report.studies import policy_figures as study_charts
 from nona.report.studies.serverless_text import cutoff_title
 from nona.results import serverless
 from nona.results.document import Estimate
 from nona.results.serverless_charts import LayoutBatch
-from nona.study.serverless.study_parts import ALTERNATIVES
 from nona.study.shipped import shipped_serverless
-from nona.ui.pages.serverless_results import DECIDING, policy_rows
+from studies.serverless_parts import ALTERNATIVES
 
 
 def spread(p95=0.9):
@@ -123,27 +122,12 @@ def test_text_and_page_tell_every_policy_and_of_instances_where_some_stand():
     assert "  instances  starts  " in serverless_text(mixed)
     assert "instances" not in serverless_text(plain)
     stand = PARTS[-1]
-    assert stand.rows(mixed.policies) == [
+    assert stand.filled(mixed.policies).texts() == [
         {"policy": "stands", "instances": "7.25", "starts": "3", "busy": "60.0 %", "idle": "40.0 %"}
     ]
-    assert stand.rows(plain.policies) == []
+    assert not stand.filled(plain.policies)
     again = serverless.ServerlessReport.model_validate_json(mixed.model_dump_json())
     assert again.policies["stands"].standing == stands.standing
-
-
-def test_text_files_and_pages_show_the_same_numbers():
-    policies = next(iter(shipped_serverless().settings.values())).policies
-    for table in (CALLS, PLATFORM):
-        rows, lines = table.rows(policies), table.text(policies).splitlines()
-        assert len(lines) == 1 + len(policies)
-        for row, line, outcome in zip(rows, lines[1:], policies.values(), strict=True):
-            assert all(text in line for text in row.values())
-            assert row.items() <= policy_rows({row["policy"]: outcome})[0].items(), "the page has it so"
-            for column in table.columns:
-                value = column.of(outcome)
-                number = value.mean if isinstance(value, Estimate) else value
-                same = column.show(number) if isinstance(number, float) else "–"
-                assert isinstance(number, str | int) or row[column.heading].startswith(same)
 
 
 def test_study_figures_draw_the_stored_numbers():
@@ -197,10 +181,9 @@ def test_policies_are_ranked_set_beside_the_oracle_and_money_has_no_powers_of_te
     assert findings.over_oracle(given, ORACLE) == {"a": pytest.approx(1.0), "b": pytest.approx(9 / 4.9 - 1)}
     assert findings.over_oracle(given, None) == {}
     made = report(esg=policy(0.9, 1.47e-6), orion=policy(None, None))
-    rows = policy_rows(made.policies)
-    assert rows[0][f"$ per {findings.PER:,} calls"] == "$0.00147 ± $0.000147"
-    assert all(set(DECIDING) <= set(row) for row in rows)
-    assert len(DECIDING) < len(rows[0])
+    rows = POLICIES.of(made.policies)
+    assert rows.cells()[0][f"$ per {findings.PER:,} calls"] == "$0.00147 ± $0.000147"
+    assert 1 < len(rows.deciding) < len(rows.headings)
     tiny = Estimate(mean=1.47e-6, ci95=(1.47e-6 - 2.42e-9, 1.47e-6 + 2.42e-9))
     assert findings.cost_text(tiny) == "$0.00147 ± $0.00000242"
 

@@ -21,8 +21,6 @@ from nona.report.simulations.figures import warmup_figure
 from nona.report.simulations.live import LiveSeries
 from nona.report.simulations.report import MOST_LINKS, SimulatedRun, compared, simulation_report
 from nona.report.simulations.series import story_load, warmup_series
-from nona.report.simulations.tables import RESULT_COLUMNS as TEXT
-from nona.report.simulations.tables import RESULTS as HTML
 from nona.report.simulations.uncertainty import all_differences, differences, sureness_rows
 from nona.results.document import Estimate
 from nona.results.simulation import QuickAnswer, ReplicationMeans, WarmupReport
@@ -33,6 +31,8 @@ from nona.study.link_load import network_story
 from nona.study.outcome import TIMELINE_JOBS, simulation_outcome
 from nona.study.preparation import prepare
 from nona.study.simulation import simulate
+from nona.tables.formats import mean_text, time_text
+from nona.units import format_time
 
 
 def simulated(**simulation):
@@ -192,32 +192,26 @@ def test_results_survive_json_and_refuse_what_they_do_not_know(run):
             type(document).from_json({**data, "stranger": 1})
 
 
-def test_a_row_of_a_table_is_the_scheduler_s_result_in_terminal_and_html(run):
-    rows = {
-        (r.scheduler, r.model): r
-        for r in tables.result_rows(run.report.schedulers, run.predicted, models=True)
-    }
+def test_a_row_of_a_table_is_the_scheduler_s_result(run):
+    every = tables.figures(run.report.schedulers, run.predicted, models=True)
+    rows = {(r["scheduler"], r["model"]): r for r in every.cells()}
     assert [model for name, model in rows if name == "local"] == ["all", "a", "b"]
     for name, s in run.report.schedulers.items():
         whole, one = rows[name, "all"], rows[name, "a"]
-        assert tables.COLUMNS["jct"].read(whole) == s.jct_s
-        assert tables.COLUMNS["jobs_in_flight"].read(whole) == s.jobs.in_flight
-        assert tables.COLUMNS["jobs_in_flight"].read(one) is None
-        assert tables.COLUMNS["slo"].read(one) == s.models["a"].slo_s == 0.04
-        assert tables.COLUMNS["link_wait"].read(one) == s.models["a"].parts_s.link_wait
-    assert {c.key for c in TEXT} <= {c.key for c in HTML}
-    assert [c.heading for c in TEXT if c.key == "utilization_compute"] == ["compute"]
-    assert tables.STYLE.cell(None, "s") == "–"
-    assert (tables.STYLE.cell(0.5, "rate"), tables.STYLE.cell(1200, "count")) == ("50.00 %", "1,200")
-    assert tables.parts_text(run.report.schedulers).splitlines()[0].split()[:3] == [
-        "scheduler",
-        "model",
-        "JCT",
+        assert whole["mean JCT"] == mean_text(s.jct_s, format_time)
+        assert (whole["in flight"], one["in flight"]) == (s.jobs.in_flight, "–")
+        assert (whole["SLO"], one["SLO"]) == ("–", "40 ms")
+        wait = s.models["a"].parts_s.link_wait
+        assert one["wait at links"] == ("–" if wait is None else format_time(wait))
+    assert "before" not in every.headings
+    again = tables.figures(run.report.schedulers, before=run.report.schedulers)
+    assert [r["mean JCT before"] for r in again.cells()] == [
+        time_text(s.jct_s.mean) for s in run.report.schedulers.values()
     ]
 
 
 def test_a_summary_of_plain_numbers_has_every_interval(run):
-    table = tables.summary_table(run.report)
+    table = tables.figures(run.report.schedulers, models=True).select(*tables.SUMMARY).numbers()
     assert list(table.columns[:6]) == ["scheduler", "model", "state", "jct_s", "jct_low_s", "jct_high_s"]
     assert {"jct_p95_low_s", "slo_hit_rate_high", "server_wait_s", "slo_s"} <= set(table.columns)
     over = table[(table["state"] == "overloaded") & (table["model"] == "all")]

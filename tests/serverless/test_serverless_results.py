@@ -40,13 +40,13 @@ from nona.study.serverless.knees import (
 )
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import calls_per_s, serverless_outcome, simulate_serverless_scenario
-from nona.study.serverless.study import StudySettings, serverless_study
 from nona.study.serverless.tasks import Done
 from nona.study.shipped import shipped
 from nona.study.sweep_numbers import LOAD, number_named, numbers_of
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.tasks.desk import Desk
 from nona.ui.tasks.serverless import compare_ways, find_nodes, run_over, run_schedulers, run_serverless
+from studies.serverless import StudySettings, serverless_study
 from tests.cli.calling import refusal, text
 
 STRICT = load_scenario(scenario_path("strict_light"))

@@ -15,7 +15,6 @@ from nona.gpu_sharing.pool import Invoker
 from nona.report.serverless.layouts import layout_rows
 from nona.report.serverless.report import policy_outcome
 from nona.report.serverless.text import PARTS
-from nona.report.text import share_text
 from nona.scenario.serverless import ContainersSpec, DispatchSpec, SharingSpec
 from nona.serverless.checks import run_checks
 from nona.serverless.engine.options import RunOptions
@@ -28,6 +27,7 @@ from nona.serverless.policies.choices import profile_s, static_shares
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.system import HOUR_S
 from nona.simulation.intervals import mean_interval
+from nona.tables.formats import share_text
 
 NAMES = ("infless", "fast-gshare")
 

@@ -14,7 +14,9 @@ from nona.report.studies.figures import heat_figure, ratios_figure
 from nona.results import studies
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.intervals import Ratio
-from nona.study.decision_cells import (
+from nona.study.preparation import prepare
+from nona.study.shipped import shipped_decisions
+from studies.decision_cells import (
     BACKGROUNDS,
     LINKS,
     LOADS,
@@ -25,7 +27,7 @@ from nona.study.decision_cells import (
     fraction,
     workload_table,
 )
-from nona.study.decisions import (
+from studies.decisions import (
     TWINS,
     Contest,
     DecisionSettings,
@@ -37,13 +39,11 @@ from nona.study.decisions import (
     measure,
     planned,
 )
-from nona.study.preparation import prepare
-from nona.study.shipped import shipped_decisions
 from tests.cli.calling import refusal, text
 from tests.report.filled import filled
 
 DOCS = Path(__file__).parents[2] / "docs" / "decisions.md"
-REMEDY = "run: python -m nona.study.decisions_page docs/decisions.md"
+REMEDY = "run: python -m studies.pages docs/decisions.md"
 
 
 def cell_system(name, cell):
@@ -287,7 +287,7 @@ def test_words_rows_and_figures_say_what_the_data_say():
 def test_the_command_runs_and_writes(capsys, tmp_path, monkeypatch):
     file, asked = tmp_path / "cells.csv", []
     run = lambda given, **how: asked.append(given) or DATA  # noqa: E731
-    monkeypatch.setattr("nona.study.decisions.decisions_study", run)
+    monkeypatch.setattr("studies.decisions.decisions_study", run)
     words = "--network slides_example --link 25 --jobs 150 --replications 2 --most 2 --engine auto"
     shown = text(capsys, "study", "decisions", *words.split(), "--csv", file)
     of = {"networks": ("slides_example",), "links": (25.0,)}

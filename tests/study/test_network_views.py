@@ -12,8 +12,8 @@ from nona.schedulers import network_remarks
 from nona.schedulers.base import NetworkView
 from nona.schedulers.network_remarks import REMARKS, VIEW_MEANINGS, known_remarks
 from nona.schedulers.registry import SCHEDULERS, get_scheduler
-from nona.study.network_views import NetworkViewSettings, network_views_study
 from nona.study.shipped import shipped_network_views
+from studies.network_views import NetworkViewSettings, network_views_study
 from tests.report.filled import but
 
 TINY = NetworkViewSettings(jobs=150, replications=2, schedulers=("spread", "least-loaded"))

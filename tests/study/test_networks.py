@@ -11,10 +11,10 @@ from nona.errors import GraphError
 from nona.graph.dag import Dag
 from nona.scenario.file import scenario_from_mapping
 from nona.sources.samples import load_sample
-from nona.study.network_layers import BYTES_PER_S, FLOPS, LAUNCH_S, TaskGraphBuilder
-from nona.study.networks import mixture_of_experts, network_named, network_names
 from nona.study.preparation import prepare
 from nona.study.self_checks import graph_differences
+from studies.network_layers import BYTES_PER_S, FLOPS, LAUNCH_S, TaskGraphBuilder
+from studies.networks import mixture_of_experts, network_named, network_names
 
 
 def scenario(name):

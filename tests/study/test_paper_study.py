@@ -19,11 +19,11 @@ from nona.simulation.replications import run_replications
 from nona.simulation.run import RunOptions
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
-from nona.study.paper import CLAIM, SCENARIO, growth, paper_scenario, paper_study, reach
 from nona.study.preparation import prepare
 from nona.study.shipped import shipped_paper
 from nona.study.simulation import chosen_schedulers, place
 from nona.study.sweep_numbers import LINK, with_value
+from studies.paper import CLAIM, SCENARIO, growth, paper_scenario, paper_study, reach
 from tests.cli.calling import answer
 from tests.report.filled import filled
 
@@ -152,8 +152,8 @@ def test_the_command_runs_a_small_study(capsys, tmp_path, monkeypatch):
         other = next(s for s in every.schedulers if get_scheduler(s.name).kind == "allocate")
         return every.model_copy(update={"objective": "formula", "schedulers": (*own, other)})
 
-    monkeypatch.setattr("nona.study.paper.paper_study", small)
-    monkeypatch.setattr("nona.study.paper.paper_scenario", by_formula)
+    monkeypatch.setattr("studies.paper.paper_study", small)
+    monkeypatch.setattr("studies.paper.paper_scenario", by_formula)
     where = tmp_path / "points.csv"
     words = "study paper --jobs 100 --replications 2 --seed 5 --csv"
     told = answer(capsys, *words.split(), where)

@@ -17,11 +17,12 @@ from nona.results.placement import ResponseReport
 from nona.results.studies import Comparison
 from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
-from nona.study import prediction_map as study_map
+from nona.study.outcome import untested
 from nona.study.shipped import shipped_map
 from nona.study.sweep_numbers import with_value
 from nona.study.sweeps import sweep
 from nona.system import Arrivals, Stream
+from studies import prediction_map as study_map
 from tests.cli.calling import answer
 from tests.report.filled import filled
 
@@ -146,7 +147,7 @@ def test_outside_the_tested_region_one_line_says_why():
         (shared, 0.31, 0.35, "equally shared"),
     ):
         found = filled(ResponseReport, compute_utilization=servers, link_utilization=link)
-        assert said in str(study_map.warning(of, found))
+        assert said in str(untested(of, found))
 
 
 def test_the_response_is_told_model_by_model():

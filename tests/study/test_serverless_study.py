@@ -8,7 +8,6 @@ from nona.experiments.workers import kept_pool
 from nona.report.studies import serverless_claims, serverless_text
 from nona.report.studies.serverless_tables import claim_rows, sensitivity_rows, setting_rows
 from nona.report.studies.serverless_text import gaps
-from nona.report.text import share_text
 from nona.results.serverless_study import Cell
 from nona.scenario.file import load_scenario
 from nona.serverless.engine.options import RunOptions
@@ -18,11 +17,12 @@ from nona.sources.samples import load_sample, scenario_path
 from nona.study.serverless.comparisons import cluster_usd_hour
 from nona.study.serverless.knees import TRAINED
 from nona.study.serverless.preparation import prepare_serverless
-from nona.study.serverless.study import POLICIES, SETTINGS, measured_searches, setting, with_load
-from nona.study.serverless.study_parts import ALTERNATIVES, BUSY, PROFILE_SETS
 from nona.study.serverless.tasks import Task, run_tasks
 from nona.study.shipped import shipped_serverless
+from nona.tables.formats import share_text
 from nona.units import format_time
+from studies.serverless import POLICIES, SETTINGS, measured_searches, setting, with_load
+from studies.serverless_parts import ALTERNATIVES, BUSY, PROFILE_SETS
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = RunOptions(calls=80, warmup=40)
@@ -139,7 +139,7 @@ def test_the_sentence_on_use_follows_from_the_curves_and_stands_in_the_document(
     assert sentence in serverless_text.study_text(data)
     for name, put in (("tour", serverless_text.with_sentence), ("serverless", serverless_text.with_study)):
         page = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
-        assert put(page, data) == page, f"run: python -m nona.study.serverless.page docs/{name}.md"
+        assert put(page, data) == page, f"run: python -m studies.pages docs/{name}.md"
     reports = dict(data.curves[0].settings)
     for others, low, high in (serverless_text.SHARES, serverless_text.SEARCHES):
         for gap in gaps(reports, others):

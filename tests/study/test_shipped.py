@@ -7,12 +7,12 @@ import pytest
 from nona.errors import SimulationError
 from nona.results.studies import Entrant
 from nona.study import shipped
-from nona.study.decisions import DecisionSettings
-from nona.study.network_views import FEWEST_JOBS, NetworkViewSettings
-from nona.study.paper import PaperSettings
-from nona.study.prediction_map import MapSettings
-from nona.study.training.elastic_study import ElasticLinkSettings, ElasticStudySettings
-from nona.study.training.published import StudySettings
+from studies.decisions import DecisionSettings
+from studies.elastic import ElasticLinkSettings, ElasticStudySettings
+from studies.network_views import FEWEST_JOBS, NetworkViewSettings
+from studies.paper import PaperSettings
+from studies.prediction_map import MapSettings
+from studies.training import StudySettings
 from tests.cli.calling import answer, refusal, text
 
 # The command's name of each study, and its file.

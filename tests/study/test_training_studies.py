@@ -12,8 +12,9 @@ from nona.report.studies.policy_figures import (
 )
 from nona.results.studies import StudyPoint, TrainingStudy
 from nona.study.shipped import shipped_elastic, shipped_elastic_link, shipped_estimator, shipped_training
-from nona.study.training import elastic_study, published
 from nona.study.training.elastic import ElasticRequest, simulate_elastic_jobs
+from studies import elastic as elastic_study
+from studies import training as published
 from tests.report.filled import filled
 
 SMALL = published.StudySettings(

@@ -21,10 +21,10 @@ from nona.simulation.run import Cancelled
 from nona.sources.lookup import Sources, file_names, with_files_renamed
 from nona.sources.opening import open_scenario, pack_bundle
 from nona.study.training.elastic import ElasticRequest, elastic_request, simulate_elastic_jobs
-from nona.study.training.elastic_study import ElasticStudySettings, elastic_study
 from nona.study.training.preparation import prepare_training
 from nona.study.training.run import outcome_of, simulate_training_scenario
 from nona.training.elastic.system import Link
+from studies.elastic import ElasticStudySettings, elastic_study
 from tests.cli.calling import answer, refusal, text
 from tests.report.training_sample import ABOUT
 

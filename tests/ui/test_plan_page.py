@@ -7,13 +7,13 @@ import pytest
 from app_driver import finish, go, job_of, named, new_session, pickers, run, said, state_of, until
 
 from nona.report.plan import why_text
-from nona.report.text import money
 from nona.results.planning import PlanOutcome
 from nona.scenario.file import scenario_from_mapping
 from nona.sources.lookup import Sources
 from nona.store.database import Database
 from nona.store.store import COMMAND_LINE, Store
 from nona.study.planning.question import opened, question_of
+from nona.tables.formats import money
 from nona.ui.pages.plan import VERDICTS, option_name
 from nona.ui.session.workspace import jobs
 from nona.ui.widgets.fields import plain

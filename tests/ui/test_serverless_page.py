@@ -12,7 +12,6 @@ from nona.report.serverless import figures, findings, functions
 from nona.report.serverless.layouts import placed
 from nona.report.serverless.report import serverless_report
 from nona.report.studies.serverless_text import title
-from nona.report.text import share_text
 from nona.results.serverless_charts import PlatformLive
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
@@ -24,6 +23,7 @@ from nona.serverless.provenance import TAGS, provenance
 from nona.study.serverless import comparisons, preparation
 from nona.study.serverless.run import simulate_serverless_scenario
 from nona.study.shipped import shipped_path, shipped_serverless
+from nona.tables.formats import share_text
 from nona.ui.pages import serverless_form as presets
 from nona.ui.pages.serverless import QUICK_CALLS, platform_data, why_not
 from nona.ui.pages.serverless_form import LOADS, SLOS, load_name, load_preset, slo_name, slo_preset

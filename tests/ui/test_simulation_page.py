@@ -43,7 +43,8 @@ def test_the_finding_the_tiles_and_the_table_are_those_of_the_report(open_page):
     assert [drawn["series"][n]["jobs"] for n in drawn["schedulers"]] == [180] * 3
     assert drawn["running"] is False
     assert "nona" in drawn["alts"][0]
-    assert list(at.dataframe[0].value) == ["scheduler", "mean JCT", "SLO hits", "p95", "executors", "link"]
+    deciding = ["scheduler", "mean JCT", "predicted", "SLO hits", "executors", "link", "p95"]
+    assert list(at.dataframe[0].value) == deciding
     at.toggle(key="all-columns-results").set_value(True).run()
     assert {"state", "predicted", "p99", "in flight"} <= set(at.dataframe[0].value)
 

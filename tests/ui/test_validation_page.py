@@ -15,13 +15,13 @@ from nona.report.studies.paper import findings
 from nona.report.studies.prediction_map import findings as map_findings
 from nona.report.studies.prediction_map import title as map_title
 from nona.report.studies.validation import comparison_rows, theory_rows, theory_summary
-from nona.report.text import share_text
 from nona.results.program import SelfCheck, SelfCheckResult, TheoryResult
 from nona.simulation.agreement import Effort, compare
 from nona.simulation.known_systems import KNOWN, known_systems
 from nona.simulation.run import Cancelled
 from nona.study.self_checks import SELF_CHECKS
 from nona.study.shipped import shipped_decisions, shipped_map, shipped_paper
+from nona.tables.formats import share_text
 from nona.ui.pages.validation import Length
 from nona.ui.session.state import Result
 from nona.ui.tasks import checks as theory_task

@@ -137,18 +137,18 @@ class TrainDecimaOptions:
     iterations: int = option(
         "systems that are drawn, one step each",
         Whole(min=1, max=100000),
-        usual="nona.learning.training:TrainSettings().iterations",
+        usual="studies.learning.training:TrainSettings().iterations",
     )
     rollouts: int = option(
         "runs of each system, with the same arrivals",
         Whole(min=2, max=64),
-        usual="nona.learning.training:TrainSettings().rollouts",
+        usual="studies.learning.training:TrainSettings().rollouts",
     )
     jobs: int = option(
-        "jobs of a run", Whole(min=10, max=10000), usual="nona.learning.training:TrainSettings().jobs"
+        "jobs of a run", Whole(min=10, max=10000), usual="studies.learning.training:TrainSettings().jobs"
     )
     seed: int = option(
-        "equal seeds give equal weights", Whole(), usual="nona.learning.training:TrainSettings().seed"
+        "equal seeds give equal weights", Whole(), usual="studies.learning.training:TrainSettings().seed"
     )
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from nona.cli import known
-from nona.cli.declared import CONTEXT, CSV, ENGINE, HTML, JSON, SHIPPED, WORKERS, Command, group, load, option
+from nona.cli.declared import CONTEXT, CSV, ENGINE, HTML, JSON, SHIPPED, WORKERS, Command, group, option
 from nona.cli.output import ProgressLine, emit
-from nona.cli.parameters import Decimal, Quantity, Share, Whole
+from nona.cli.parameters import Decimal, Quantity, Share, Whole, load
 from nona.study.settings import choices, option_name
 
 
@@ -36,7 +36,7 @@ class Study:
     parallel: bool = True
 
 
-_STUDY, _TEXT, _SHIPPED = "nona.study.", "nona.report.studies.", "nona.study.shipped:shipped_"
+_STUDY, _TEXT, _SHIPPED = "studies.", "nona.report.studies.", "nona.study.shipped:shipped_"
 STUDIES = (
     Study(
         "paper",
@@ -81,16 +81,16 @@ STUDIES = (
     Study(
         "serverless",
         "ESG and four other policies in the slides' three settings, and what the result depends on",
-        _STUDY + "serverless.study:StudySettings",
-        _STUDY + "serverless.study:serverless_study",
+        _STUDY + "serverless:StudySettings",
+        _STUDY + "serverless:serverless_study",
         _SHIPPED + "serverless",
         _TEXT + "serverless_text:study_text",
     ),
     Study(
         "estimator",
         "training clusters: how well rates of two jobs on one GPU are estimated from a few profiles",
-        _STUDY + "training.published:EstimatorSettings",
-        _STUDY + "training.published:estimator_study",
+        _STUDY + "training:EstimatorSettings",
+        _STUDY + "training:estimator_study",
         _SHIPPED + "estimator",
         _TEXT + "training:estimator_text",
         parallel=False,
@@ -98,24 +98,24 @@ STUDIES = (
     Study(
         "training",
         "training policies over load and with all jobs at once, compared with Gavel's paper",
-        _STUDY + "training.published:StudySettings",
-        _STUDY + "training.published:training_study",
+        _STUDY + "training:StudySettings",
+        _STUDY + "training:training_study",
         _SHIPPED + "training",
         _TEXT + "training:study_text",
     ),
     Study(
         "elastic",
         "elastic training jobs: mean JCT over relative load and over interference",
-        _STUDY + "training.elastic_study:ElasticStudySettings",
-        _STUDY + "training.elastic_study:elastic_study",
+        _STUDY + "elastic:ElasticStudySettings",
+        _STUDY + "elastic:elastic_study",
         _SHIPPED + "elastic",
         _TEXT + "elastic:elastic_study_text",
     ),
     Study(
         "elastic-link",
         "elastic training jobs: what it costs a policy not to see a link that others use too",
-        _STUDY + "training.elastic_study:ElasticLinkSettings",
-        _STUDY + "training.elastic_study:elastic_link_study",
+        _STUDY + "elastic:ElasticLinkSettings",
+        _STUDY + "elastic:elastic_link_study",
         _SHIPPED + "elastic_link",
         _TEXT + "elastic:link_study_text",
     ),

@@ -27,7 +27,7 @@ from nona.placement.configurations import Shape
 from nona.placement.link_waits import network_price
 from nona.placement.messages import Candidates
 from nona.placement.model import Model, value_at
-from nona.placement.queueing import Blocks, blocks
+from nona.placement.queueing import Blocks, blocks_of
 from nona.placement.solver.inner_program import solve_knapsack
 from nona.placement.solver.problem import Group, Problem
 from nona.placement.solver.solution import Solution
@@ -91,7 +91,7 @@ def costs(candidates: Candidates, prices: Prices) -> Floats:
     kept = candidates.messages
     total: Floats = span + prices.load * kept.load_s + prices.square * kept.square_s2
     if len(prices.blocks.factor):
-        total = total + prices.blocks.of(blocks(candidates, prices.blocks.busy))
+        total = total + prices.blocks.of(blocks_of(candidates, prices.blocks.busy))
     return total
 
 

@@ -195,7 +195,14 @@ def least_columns(
         more = fixed + _by_exchange_groups(c, flat, prices, (grid, squares), families)
         cuts = [(a, max(h, m)) for (a, h), m in zip(cuts, more.tolist(), strict=True)]
     if c.shape.m <= _TREE:
-        cuts = [(alpha, max(h, _searched(c, flat, prices, alpha, squares))) for alpha, h in cuts]
+        idle = costs(c, replace(prices, load=0.0, square=0.0))
+        load_s = c.messages.load_s + squares * c.messages.square_s2
+        listed = [float(np.where(c.local, np.inf, idle + alpha * load_s).min()) for alpha, _ in cuts]
+        shift = float(prices.blocks.factor @ prices.blocks.ahead_s2) + scatter_s(prices, c.shape)
+        cuts = [
+            (alpha, max(h, shift + _searched(flat, alpha, squares, least - shift)))
+            for (alpha, h), least in zip(cuts, listed, strict=True)
+        ]
     (cost, load), *others = corners(cuts, simple.load_s)
     message_s = simple.message_s + fixed + _single_squares(flat)
     # Only the first corner may have the line of a message as well. A configuration on the hull between two
@@ -223,27 +230,13 @@ def corners(cuts: Sequence[tuple[float, float]], least_load: float) -> list[tupl
     return points
 
 
-def _searched(c: Candidates, f: Flat, prices: Prices, alpha: float, squares: float) -> float:
-    """h(α) of the configurations that are not among ``c``, by a search of the tree as far as it goes."""
+def _searched(f: Flat, alpha: float, squares: float, listed_s: float) -> float:
+    """h(α) of the configurations that are not listed, by a search of the tree as far as it goes."""
     from nona.placement.interiors.compiled_searches import search
 
-    at = replace(prices, load=alpha, square=alpha * squares)
-    listed = float(np.where(c.local, np.inf, costs(c, at)).min())
-    shift = float(at.blocks.factor @ at.blocks.ahead_s2) + scatter_s(at, c.shape)
-    labels = np.zeros(f.m + 2, dtype=np.int64)
     flat = f._replace(load=alpha, square=alpha * squares)
-    return (
-        float(
-            search(
-                flat,
-                tails_s(flat, crossing_s(flat, np.zeros(len(flat.source)))),
-                listed - shift,
-                labels,
-                _NODES,
-            )[1]
-        )
-        + shift
-    )
+    tails = tails_s(flat, crossing_s(flat, np.zeros(len(flat.source))))
+    return float(search(flat, tails, listed_s, np.zeros(f.m + 2, dtype=np.int64), _NODES)[1])
 
 
 def _by_exchange_groups(

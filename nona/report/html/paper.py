@@ -7,12 +7,12 @@ from markupsafe import Markup
 from nona.report.figures import scheduler_style
 from nona.report.html.charts import Line, lines
 from nona.report.html.pieces import bullets, chart, document, header, paragraph, section, table
-from nona.report.means import mean_text
 from nona.report.studies.paper import OURS, edge_of, findings, growth_rows, provenance, summary_rows, title
 from nona.report.sweep_findings import ratio_text, stability_finding
 from nona.report.sweeps import axis_scale, value_text
 from nona.results.studies import PaperStudy
 from nona.results.sweeps import SweepReport, SweptPoint
+from nona.tables.formats import mean_text
 from nona.units import format_time
 
 

@@ -10,6 +10,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from nona.tables.table import Filled
+
 Row = Mapping[str, str]
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -86,7 +88,7 @@ def facts(pairs: Mapping[str, object]) -> Markup:
     return Markup(_pieces().facts(pairs))
 
 
-def table(rows: Sequence[Row], caption: str, long: Sequence[str] = ()) -> Markup:
+def table(rows: Filled | Sequence[Row], caption: str, long: Sequence[str] = ()) -> Markup:
     """A table whose first column heads its rows; ``long`` columns wrap.
 
     >>> table([], "nothing")
@@ -94,6 +96,7 @@ def table(rows: Sequence[Row], caption: str, long: Sequence[str] = ()) -> Markup
     """
     if not rows:
         return Markup()
+    rows = rows.texts() if isinstance(rows, Filled) else rows
     return Markup(_pieces().table(list(rows[0]), rows, caption, long))
 
 

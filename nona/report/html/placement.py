@@ -30,9 +30,9 @@ from nona.report.placements.text import (
     servers_finding,
     share_rows,
 )
-from nona.report.text import or_dash, time_text
 from nona.report.times import off_text
 from nona.results.placement import PlacedConfiguration, PlacementOutcome, PlacementReport, PredictedLink
+from nona.tables.formats import or_dash, time_text
 from nona.units import format_time
 
 MOST_SUBGRAPHS, MOST_CONFIGURATIONS, LONGEST, LEAST = 24, 4, 160, 5e-4

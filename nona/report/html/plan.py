@@ -28,9 +28,9 @@ from nona.report.plan import (
     week_text,
 )
 from nona.report.plan_options import bills, chain_rows, evidence_text, failure_rows
-from nona.report.text import per_hour, time_text
 from nona.results.document import Verdict
 from nona.results.planning import PlanOption, PlanOutcome, PlanReport, PlanWeek
+from nona.tables.formats import per_hour, time_text
 
 SHAPES: Mapping[Verdict, Shape] = {"keeps": "circle", "misses": "cross", "open": "diamond"}
 MOST_ROWS = 200

@@ -13,12 +13,13 @@ from nona.report.serverless.text import (
     CALLS,
     PARTS,
     PLATFORM,
-    application_rows,
+    applications,
 )
-from nona.report.text import counted, share_text
+from nona.report.text import counted
 from nona.results.serverless import ServerlessReport
 from nona.results.serverless_charts import ServerlessOutcome
 from nona.serverless.provenance import TAGS, provenance
+from nona.tables.formats import share_text
 
 LIMITS = (
     "Times of functions follow the law or table stated in the scenario; the noise on them is assumed.",
@@ -44,7 +45,7 @@ def serverless_html(data: ServerlessOutcome) -> str:
             report_header(about, "Serverless", {"Size": size, "Platform": platform}),
             bullets(findings, "findings"),
             _results(report),
-            section("Applications", table(application_rows(report.policies), "Every application and policy")),
+            section("Applications", table(applications(report.policies), "Every application and policy")),
             section("The platform", *_platform(report)),
             _oracle(report),
             _checks(report),
@@ -68,7 +69,7 @@ def _results(report: ServerlessReport) -> Markup:
     reasons = [(f"{n}: {p.state_reason}", "bad") for n, p in report.policies.items() if p.state_reason]
     return section(
         "Policies",
-        table(CALLS.rows(report.policies), "All policies on the same calls, 95 % intervals"),
+        table(CALLS.of(report.policies), "All policies on the same calls, 95 % intervals"),
         bullets(reasons),
         chart("SLOs kept", bars(hits, "SLOs kept, %", "Share of SLOs kept under each policy", 100.0), note),
         chart("Cost", bars(costs, axis, "Cost of calls under each policy"), note),
@@ -76,8 +77,8 @@ def _results(report: ServerlessReport) -> Markup:
 
 
 def _platform(report: ServerlessReport) -> list[Markup]:
-    tables = [table(PLATFORM.rows(report.policies), "How each policy used it")]
-    tables += [table(rows, part.title) for part in PARTS if (rows := part.rows(report.policies))]
+    tables = [table(PLATFORM.of(report.policies), "How each policy used it")]
+    tables += [table(rows, part.title) for part in PARTS if (rows := part.filled(report.policies))]
     return tables
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 from markupsafe import Markup
 
@@ -27,33 +26,29 @@ from nona.report.simulations.advice import scheduler_advice
 from nona.report.simulations.figures import LABELS, hits_over_time_title
 from nona.report.simulations.findings import findings, shortest
 from nona.report.simulations.tables import (
+    DIFFERENCES,
     PARTS,
     RESULTS,
-    Style,
-    columns,
-    difference_row,
+    figures,
     precision_lines,
-    result_rows,
-    text_rows,
     warmup_lines,
     withheld_lines,
 )
-from nona.report.text import or_dash, share_text
 from nona.report.times import hardware_notes, model_warnings, off_lines
 from nona.results.document import About, ModelFacts
 from nona.results.placement import PlacementOutcome
 from nona.results.simulation import HitWindow, Schedulers, SimulationReport
 from nona.results.simulation_charts import SimulationOutcome
+from nona.tables.formats import or_dash, share_text
+from nona.tables.table import RATE, SHARE
 from nona.units import format_time
 
 MOST_CHARTS = 8
-STYLE = Style(partial(share_text, digits=2), partial(share_text, digits=1), "{:,}".format)
 
 
 def _results_section(data: SimulationOutcome) -> Markup:
     """The table of results, and a bar chart of the mean completion times."""
     schedulers = data.report.schedulers
-    rows = text_rows(result_rows(schedulers, data.predicted), RESULTS, STYLE)
     reasons = [(f"{n}: {s.state_reason}", "bad") for n, s in schedulers.items() if s.state_reason]
     reasons += [(line, "") for line in withheld_lines(schedulers)]
     best = shortest(schedulers)
@@ -63,7 +58,10 @@ def _results_section(data: SimulationOutcome) -> Markup:
     )
     return section(
         "Results",
-        table(rows, "All schedulers on the same jobs, 95 % intervals"),
+        table(
+            figures(schedulers, data.predicted).select(*RESULTS),
+            "All schedulers on the same jobs, 95 % intervals",
+        ),
         bullets(reasons),
         chart(f"Mean completion time: {title}", picture, "Whiskers: 95 % confidence interval."),
     )
@@ -85,7 +83,7 @@ def _difference_section(data: SimulationOutcome) -> Markup:
     if len(data.differences) < 2:
         return Markup()
     baseline = next(iter(data.differences))
-    rows = [difference_row(name, d) for name, d in data.differences[baseline].items()]
+    rows = DIFFERENCES.of(data.differences[baseline])
     note = (
         "Pairing saves: how many times as many replications unpaired runs would need for the same interval."
     )
@@ -202,7 +200,7 @@ def _slo_section(data: SimulationOutcome) -> Markup:
         Bar(
             name,
             None if s.slo_hit_rate.mean is None else 100 * s.slo_hit_rate.mean,
-            or_dash(s.slo_hit_rate.mean, STYLE.rate),
+            or_dash(s.slo_hit_rate.mean, RATE.show),
             scheduler_style(name).colour,
             span(s.slo_hit_rate.ci95, 100),
         )
@@ -211,7 +209,7 @@ def _slo_section(data: SimulationOutcome) -> Markup:
     by_model = [
         {
             "scheduler": name,
-            **{m: or_dash(r.slo_hit_rate, STYLE.rate) for m, r in s.models.items()},
+            **{m: or_dash(r.slo_hit_rate, RATE.show) for m, r in s.models.items()},
         }
         for name, s in schedulers.items()
     ]
@@ -229,7 +227,6 @@ def _parts_section(data: SimulationOutcome) -> Markup:
     values = {
         n: [1e3 * v for v in s.parts_s.by_name().values() if v is not None] for n, s in schedulers.items()
     }
-    rows = text_rows(result_rows(schedulers), columns("scheduler", *PARTS), STYLE)
     picture = stacked_bars(
         list(values.items()),
         [(label, colour) for _, label, colour in LABELS],
@@ -239,7 +236,7 @@ def _parts_section(data: SimulationOutcome) -> Markup:
     return section(
         "Parts of the completion time",
         chart(_parts_title(schedulers), picture),
-        table(rows, "Mean parts; they add up to the mean JCT"),
+        table(figures(schedulers).select("scheduler", *PARTS), "Mean parts; they add up to the mean JCT"),
     )
 
 
@@ -260,7 +257,7 @@ def _utilisation_section(data: SimulationOutcome) -> Markup:
     for name, s in schedulers.items():
         colour = scheduler_style(name).colour
         for share, what in ((s.utilization.compute, "executors"), (s.utilization.network, "link")):
-            label = or_dash(share, STYLE.share)
+            label = or_dash(share, SHARE.show)
             rows.append(Bar(f"{name}, {what}", None if share is None else 100 * share, label, colour))
     picture = bars(rows, "busy, %", "Utilisation of executors and link under each scheduler", 100.0)
     return section(

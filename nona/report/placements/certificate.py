@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from nona.report.text import or_dash, time_text
 from nona.results.placement import FullPlacementReport, PlacementOutcome, PlacementReport
+from nona.tables.formats import or_dash, time_text
 from nona.units import format_number, format_time
 
 FORMULA = "formula"

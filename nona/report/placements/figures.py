@@ -19,7 +19,6 @@ from nona.report.figures import (
 )
 from nona.report.placements.certificate import is_slo, value_of
 from nona.report.placements.text import PARTS, TimeParts, bottleneck, origin_words
-from nona.report.text import percent_text, time_text
 from nona.results.placement import (
     CongestionCurve,
     CongestionPoint,
@@ -28,6 +27,7 @@ from nona.results.placement import (
     PredictedLink,
     SearchStep,
 )
+from nona.tables.formats import percent_text, time_text
 from nona.units import format_number
 
 SHARES = (

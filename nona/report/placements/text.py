@@ -18,7 +18,7 @@ from nona.report.placements.certificate import (
     plus_minus,
 )
 from nona.report.placements.report import missed_finding
-from nona.report.text import counted, or_dash, percent_text, share_text, time_text
+from nona.report.text import counted
 from nona.results.placement import (
     CongestionCurve,
     FullPlacementReport,
@@ -30,6 +30,7 @@ from nona.results.placement import (
     ResponseReport,
     SearchStep,
 )
+from nona.tables.formats import or_dash, percent_text, share_text, time_text
 from nona.units import format_bandwidth, format_number, format_size, format_time
 
 

@@ -29,10 +29,10 @@ from nona.report.serverless.findings import PER, call_cost, cost_text, dollars, 
 from nona.report.serverless.layouts import Placed
 from nona.report.serverless.over import over_value
 from nona.report.sweeps import axis_scale
-from nona.report.text import or_dash, per_hour, share_text, time_text
 from nona.results.document import Estimate, Figure
 from nona.results.serverless import NodesReport, Oracle, Outcome, PolicyOutcome, Spread, WaysReport
 from nona.results.serverless_study import OverPoint, OverReport
+from nona.tables.formats import or_dash, per_hour, share_text, time_text
 
 COST_AXIS = f"US dollars per {PER:,} calls"
 PUBLISHED_SEARCH_S = 0.010  # "less than 10 ms", slides on ESG

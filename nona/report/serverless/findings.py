@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from nona.report.means import mean_text
-from nona.report.text import counted, listed, money, or_dash, per_hour, share_text, table, verb
+from nona.report.text import counted, listed, verb
 from nona.results.document import Estimate
 from nona.results.serverless import (
     ApplicationOutcome,
@@ -19,6 +18,8 @@ from nona.results.serverless import (
     Setting,
     Spread,
 )
+from nona.tables.formats import mean_text, money, or_dash, per_hour, share_text
+from nona.tables.table import text_table
 from nona.units import format_number, format_time
 
 PER = 1000  # calls that a cost is given for: one costs some millionths of a dollar
@@ -281,4 +282,4 @@ def nodes_rows(report: NodesReport) -> list[dict[str, str]]:
 def nodes_text(report: NodesReport) -> str:
     """Format the output of ``nona serverless --nodes-for``."""
     rows = nodes_rows(report)
-    return "\n".join([nodes_finding(report), "", table(rows, list(rows[0]))])
+    return "\n".join([nodes_finding(report), "", text_table(rows, list(rows[0]))])

@@ -9,11 +9,12 @@ from functools import cache
 import numpy as np
 
 from nona.hardware.mig import board
-from nona.report.text import counted, time_text
+from nona.report.text import counted
 from nona.results.serverless_charts import LayoutBatch, RefusalRow, StoryRow
 from nona.serverless.held import leases, slot_runs
 from nona.serverless.records import DispatchStory, Instances, ServerlessRecords
 from nona.serverless.system import ServerlessSystem
+from nona.tables.formats import time_text
 from nona.units import format_number
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from nona.report.serverless.findings import PER, cost_text, rate_text
 from nona.report.sweeps import value_text
-from nona.report.text import listed, or_dash, share_text, table, time_text
+from nona.report.text import listed
 from nona.results.document import Figure
 from nona.results.serverless_study import Knee, OverPoint, OverReport, PolicyOver
+from nona.tables.formats import or_dash, share_text, time_text
+from nona.tables.table import text_table
 from nona.units import format_number
 
 LOAD = "load"
@@ -146,9 +148,9 @@ def over_text(report: OverReport) -> str:
         [
             f"{over_finding(report)}.",
             "",
-            table(knees, list(knees[0])),
+            text_table(knees, list(knees[0])),
             "",
-            table(rows, list(rows[0])),
+            text_table(rows, list(rows[0])),
             "",
             over_setting(report),
         ]

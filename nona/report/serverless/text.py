@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Generic
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple
 
 from nona.report.serverless.findings import PER, dollars, pareto_title
-from nona.report.tables import Column, R, Table, share
-from nona.report.text import or_dash, share_text, table, time_text
 from nona.results.serverless import (
     ApplicationOutcome,
     ContainerOutcome,
@@ -23,33 +21,34 @@ from nona.results.serverless import (
     StandingOutcome,
     TransferOutcome,
 )
-from nona.units import format_time
+from nona.tables.table import SHARE, TIME, Column, Filled, Kind, R, Table, text_table
 
+USD = Kind(dollars, "_usd")
 TRANSFERS = Table[TransferOutcome](
     "policy",
     (
-        Column("mean transfer", lambda used: used.mean_s, format_time),
-        Column("of it waiting", lambda used: used.wait_s, format_time),
-        Column("core", lambda used: used.core_utilization, share),
+        Column("mean transfer", lambda used: used.mean_s, TIME),
+        Column("of it waiting", lambda used: used.wait_s, TIME),
+        Column("core", lambda used: used.core_utilization, SHARE),
         Column("busiest link", lambda used: used.busiest_link),
-        Column("its use", lambda used: used.busiest_utilization, share),
+        Column("its use", lambda used: used.busiest_utilization, SHARE),
     ),
 )
 CONTAINERS = Table[ContainerOutcome](
     "policy",
     (
-        Column(f"executing, $ per {PER:,}", lambda of: of.executing_per_call_usd, dollars),
-        Column(f"idle, $ per {PER:,}", lambda of: of.idle_per_call_usd, dollars),
-        Column("time busy", lambda of: of.busy, share),
-        Column("time idle", lambda of: of.idle, share),
-        Column("time starting", lambda of: of.starting, share),
+        Column(f"executing, $ per {PER:,}", lambda of: of.executing_per_call_usd, USD),
+        Column(f"idle, $ per {PER:,}", lambda of: of.idle_per_call_usd, USD),
+        Column("time busy", lambda of: of.busy, SHARE),
+        Column("time idle", lambda of: of.idle, SHARE),
+        Column("time starting", lambda of: of.starting, SHARE),
     ),
 )
 MEMORY = Table[MemoryOutcome](
     "policy",
     (
-        Column("memory held", lambda of: of.mean, share),
-        Column("at most on a node", lambda of: of.most, share),
+        Column("memory held", lambda of: of.mean, SHARE),
+        Column("at most on a node", lambda of: of.most, SHARE),
         Column("evictions a batch", lambda of: of.evictions),
     ),
 )
@@ -58,8 +57,8 @@ STANDING = Table[StandingOutcome](
     (
         Column("instances", lambda of: of.instances),
         Column("starts", lambda of: of.starts),
-        Column("busy", lambda of: of.busy_share, share),
-        Column("idle", lambda of: of.idle_share, share),
+        Column("busy", lambda of: of.busy_share, SHARE),
+        Column("idle", lambda of: of.idle_share, SHARE),
     ),
 )
 
@@ -72,10 +71,10 @@ class Part(Generic[R]):
     table: Table[R]
     of: Callable[[PolicyOutcome], R | None]
 
-    def rows(self, policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]:
+    def filled(self, policies: Mapping[str, PolicyOutcome]) -> Filled:
         """Its rows, none where no policy has it."""
         parts = ((name, self.of(policy)) for name, policy in policies.items())
-        return self.table.rows({name: part for name, part in parts if part is not None})
+        return self.table.of({name: part for name, part in parts if part is not None})
 
 
 PARTS: tuple[Part[Any], ...] = (
@@ -92,29 +91,29 @@ PARTS: tuple[Part[Any], ...] = (
 CALLS = Table[Outcome](
     "policy",
     (
-        Column("SLOs kept", lambda p: p.slo_hit_rate, share),
-        Column(f"$ per {PER:,} calls", lambda p: p.cost_per_call_usd, dollars),
-        Column(f"$ per {PER:,} hits", lambda p: p.cost_per_hit_usd, dollars),
-        Column("mean latency", lambda p: p.latency_s.mean, format_time),
-        Column("p95", lambda p: p.latency_s.p95, format_time),
-        Column("p99", lambda p: p.latency_s.p99, format_time),
-        Column("misses", lambda p: p.configuration_miss_rate, share),
-        Column("cold starts", lambda p: p.cold_start_rate, share),
+        Column("SLOs kept", lambda p: p.slo_hit_rate, SHARE, decides=True),
+        Column(f"$ per {PER:,} calls", lambda p: p.cost_per_call_usd, USD, decides=True),
+        Column(f"$ per {PER:,} hits", lambda p: p.cost_per_hit_usd, USD),
+        Column("mean latency", lambda p: p.latency_s.mean, TIME, decides=True),
+        Column("p95", lambda p: p.latency_s.p95, TIME, decides=True),
+        Column("p99", lambda p: p.latency_s.p99, TIME),
+        Column("misses", lambda p: p.configuration_miss_rate, SHARE),
+        Column("cold starts", lambda p: p.cold_start_rate, SHARE, decides=True),
         Column("mean batch", lambda p: p.mean_batch),
-        Column("state", lambda p: p.state),
+        Column("state", lambda p: p.state, decides=True),
     ),
 )
 PLATFORM = Table[PolicyOutcome](
     "policy",
     (
-        Column("mean search", lambda p: p.search_s.mean, format_time),
-        Column("search p99", lambda p: p.search_s.p99, format_time),
+        Column("mean search", lambda p: p.search_s.mean, TIME),
+        Column("search p99", lambda p: p.search_s.p99, TIME),
         Column("steps", lambda p: p.steps_mean),
-        Column("local inputs", lambda p: p.locality, share),
-        Column("vCPUs held", lambda p: p.utilization.vcpu, share),
-        Column("vGPUs held", lambda p: p.utilization.vgpu, share),
+        Column("local inputs", lambda p: p.locality, SHARE),
+        Column("vCPUs held", lambda p: p.utilization.vcpu, SHARE),
+        Column("vGPUs held", lambda p: p.utilization.vgpu, SHARE),
         Column("stranded vGPUs", lambda p: p.stranded_vgpus),
-        Column("forced", lambda p: p.forced, share),
+        Column("forced", lambda p: p.forced, SHARE),
         Column("rechecks", lambda p: p.rechecks),
         Column("in flight", lambda p: p.calls.in_flight),
         Column("dropped", lambda p: p.calls.dropped),
@@ -122,40 +121,53 @@ PLATFORM = Table[PolicyOutcome](
 )
 
 
-def application_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]:
+POLICIES = Table[PolicyOutcome]("policy", (*CALLS.columns, *PLATFORM.columns))
+
+
+class _Served(NamedTuple):
+    application: str
+    policy: str
+    outcome: ApplicationOutcome
+
+
+APPLICATIONS = Table[_Served](
+    "",
+    (
+        Column("application", lambda r: r.application),
+        Column("policy", lambda r: r.policy),
+        Column("SLO", lambda r: r.outcome.slo_s, TIME),
+        Column("SLOs kept", lambda r: r.outcome.slo_hit_rate, SHARE),
+        Column("mean", lambda r: r.outcome.latency_s.mean, TIME),
+        Column("p5", lambda r: r.outcome.latency_s.p5, TIME),
+        Column("median", lambda r: r.outcome.latency_s.p50, TIME),
+        Column("p95", lambda r: r.outcome.latency_s.p95, TIME),
+        Column("p99", lambda r: r.outcome.latency_s.p99, TIME),
+        Column(f"$ per {PER:,}", lambda r: r.outcome.cost_per_call_usd, USD),
+    ),
+)
+
+
+def applications(policies: Mapping[str, PolicyOutcome]) -> Filled:
     """Each application under each policy."""
-    return [
-        _application_row(application, name, policy.applications[application])
+    return APPLICATIONS.of(
+        _Served(application, name, policy.applications[application])
         for application in next(iter(policies.values())).applications
         for name, policy in policies.items()
-    ]
-
-
-def _application_row(application: str, policy: str, row: ApplicationOutcome) -> dict[str, str]:
-    return {
-        "application": application,
-        "policy": policy,
-        "SLO": time_text(row.slo_s),
-        "kept": or_dash(row.slo_hit_rate, lambda share: share_text(share, 1)),
-        "median": time_text(row.latency_s.p50),
-        "p95": time_text(row.latency_s.p95),
-        f"$ per {PER:,}": dollars(row.cost_per_call_usd),
-    }
+    )
 
 
 def serverless_text(report: ServerlessReport) -> str:
     """One simulation: finding, tables, checks."""
     policies = report.policies
-    by_application = application_rows(policies)
     lines = [
         pareto_title(policies, report.setting) + ".",
         "",
-        CALLS.text(policies),
+        CALLS.of(policies).text(),
         "",
-        PLATFORM.text(policies),
+        PLATFORM.of(policies).text(),
         "",
         *_use_lines(policies),
-        table(by_application, tuple(by_application[0])),
+        applications(policies).text(),
         "",
         *_oracle_lines(report.oracle),
         *(f"{n}: {p.state_reason}" for n, p in policies.items() if p.state_reason),
@@ -167,30 +179,28 @@ def serverless_text(report: ServerlessReport) -> str:
 def _use_lines(policies: Mapping[str, PolicyOutcome]) -> Iterator[str]:
     """Tables of what only some scenarios model."""
     for part in PARTS:
-        if rows := part.rows(policies):
-            yield table(rows, tuple(rows[0]))
+        if rows := part.filled(policies):
+            yield rows.text()
             yield ""
 
 
 def schedulers_text(report: SchedulersReport) -> str:
     """A table of DAG schedulers on serverless workflows."""
     without = ("misses", "cold starts", "mean batch")  # what schedulers of single tasks do not have
-    schedulers = replace(CALLS, named="scheduler")
-    return schedulers.text(report.schedulers, *schedulers.headings(*without))
+    columns = tuple(c for c in CALLS.columns if c.heading not in without)
+    return Table("scheduler", columns).of(report.schedulers).text()
 
 
 def sharing_text(report: SharingReport) -> str:
     """The same workload under several ways of sharing, side by side."""
     rows = [
-        {"sharing": mode if first == name else "", "policy": name, **row}
+        {"sharing": mode if k == 0 else "", **row}
         for mode, mode_report in report.sharing.items()
-        for first in [next(iter(mode_report.policies))]
-        for name, row in zip(mode_report.policies, CALLS.rows(mode_report.policies), strict=True)
+        for k, row in enumerate(CALLS.of(mode_report.policies).texts())
     ]
-    columns = ("sharing", *CALLS.headings())
     setting = next(iter(report.sharing.values())).setting
     ways = setting.model_copy(update={"sharing": ", ".join(report.sharing)})
-    return "\n".join([table(rows, columns), "", _setting(ways)])
+    return "\n".join([text_table(rows, tuple(rows[0])), "", _setting(ways)])
 
 
 def _oracle_lines(oracle: Oracle | None) -> Iterator[str]:

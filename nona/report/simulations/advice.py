@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 from nona.report.simulations.findings import equal_to, level_with, reference_for, shortest, ties_with
 from nona.report.simulations.uncertainty import bottleneck
-from nona.report.text import counted, listed, share_text
+from nona.report.text import counted, listed
 from nona.results.simulation import Difference, Differences, PartName, SchedulerResult, Schedulers
 from nona.schedulers.base import NetworkView
 from nona.schedulers.registry import SCHEDULERS
 from nona.simulation.intervals import values_needed
+from nona.tables.formats import share_text
 from nona.units import format_time
 
 SEES: Mapping[NetworkView, str] = {

@@ -15,9 +15,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.report.means import Show, mean_of, mean_text
+from nona.report.means import mean_of
 from nona.report.simulations.findings import REFERENCE
-from nona.report.text import listed, share_text
+from nona.report.text import listed
 from nona.results.document import Estimate
 from nona.results.document import Interval as ResultsInterval
 from nona.results.simulation import Change, Changes, Measure, ReplicationMeans, Schedulers
@@ -32,6 +32,7 @@ from nona.simulation.intervals import (
 )
 from nona.simulation.records import Records
 from nona.simulation.summary import Measured
+from nona.tables.formats import Show, mean_text, share_text
 from nona.units import format_number, format_time
 
 Means = Mapping[str, ReplicationMeans]

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from nona.report.means import mean_text
-from nona.report.text import listed, share_text, verb
+from nona.report.text import listed, verb
 from nona.report.times import TIME_UNITS, off_text
 from nona.results.document import Estimate, OffRange
 from nona.results.simulation import Difference, Differences, Resources, Schedulers, SimulationReport
 from nona.results.simulation_charts import LiveRun, SimulationOutcome
+from nona.tables.formats import mean_text, share_text
 from nona.units import format_time
 
 

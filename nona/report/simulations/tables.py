@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
-from nona.report.means import Show, mean_text
 from nona.report.simulations.report import python_decisions
-from nona.report.text import or_dash, share_text, table, times_text
 from nona.report.times import off_lines
 from nona.results.document import Estimate
 from nona.results.simulation import (
@@ -21,84 +17,46 @@ from nona.results.simulation import (
     Parts,
     Percentile,
     PrecisionReport,
-    Resources,
     SchedulerResult,
     Schedulers,
     SimulationReport,
-    State,
     WarmupReport,
 )
+from nona.tables.formats import mean_text, or_dash, share_text
+from nona.tables.table import CHANGE, COUNT, FACTOR, RATE, SHARE, TIME, Column, Filled, Kind, Table
 from nona.units import format_number, format_time
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-
-ALL = "all"
-NOT_MEASURED = Resources(compute=None, network=None)  # loads of one model alone
 NO_PREDICTIONS: Mapping[str, float | None] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class ResultRow:
-    """Figures of ``scheduler`` for ``model``, which is :data:`ALL` for all of them together.
-
-    ``prediction`` is a mean JCT (seconds), ``"overloaded"``, or ``None`` where there is no formula;
-    ``utilization`` and ``jobs`` are known for all models together only, ``slo_s`` for one.
-    """
+class _Row:
+    """A scheduler's figures for one model, or without one for all models together."""
 
     scheduler: str
-    model: str
-    state: State
-    jct: Estimate
-    percentiles: Mapping[str, Percentile]
-    parts: Parts
-    slo_hit_rate: Estimate
-    replications: int
-    prediction: float | str | None = None
-    slo_s: float | None = None
-    utilization: Resources = NOT_MEASURED
-    jobs: JobCounts | None = None
+    whole: SchedulerResult
+    predicted: float | str | None = None
+    before: float | None = None
+    model: str = "all"
+    one: ModelResult | None = None
+
+    @property
+    def jct(self) -> Estimate:
+        return self.one.jct if self.one else self.whole.jct_s
+
+    @property
+    def percentiles(self) -> Mapping[str, Percentile]:
+        return self.one.percentiles if self.one else self.whole.jct_s.percentiles
+
+    @property
+    def parts(self) -> Parts:
+        return self.one.parts_s if self.one else self.whole.parts_s
+
+    @property
+    def hits(self) -> Estimate:
+        return Estimate(mean=self.one.slo_hit_rate, ci95=None) if self.one else self.whole.slo_hit_rate
 
 
-def result_rows(
-    schedulers: Schedulers, predicted: Mapping[str, float | None] = NO_PREDICTIONS, models: bool = False
-) -> list[ResultRow]:
-    """A row for each scheduler, followed by one for each of its ``models`` if asked for."""
-    rows = []
-    for name, s in schedulers.items():
-        rows.append(_whole(name, s, predicted))
-        if models:
-            rows += [_one(name, s, model, m) for model, m in s.models.items()]
-    return rows
-
-
-def _whole(name: str, s: SchedulerResult, predicted: Mapping[str, float | None]) -> ResultRow:
-    predicted_s = predicted.get(name)
-    return ResultRow(
-        name,
-        ALL,
-        s.state,
-        s.jct_s,
-        s.jct_s.percentiles,
-        s.parts_s,
-        s.slo_hit_rate,
-        s.replications,
-        prediction="overloaded" if name in predicted and predicted_s is None else predicted_s,
-        utilization=s.utilization,
-        jobs=s.jobs,
-    )
-
-
-def _one(name: str, s: SchedulerResult, model: str, m: ModelResult) -> ResultRow:
-    hits = Estimate(mean=m.slo_hit_rate, ci95=None)
-    return ResultRow(
-        name, model, s.state, m.jct, m.percentiles, m.parts_s, hits, s.replications, slo_s=m.slo_s
-    )
-
-
-Unit = Literal["text", "s", "rate", "share", "count"]
-Value = Estimate | float | int | str | None
 PARTS: Mapping[PartName, str] = {
     "compute": "compute",
     "transfer": "transfer",
@@ -109,205 +67,99 @@ PARTS: Mapping[PartName, str] = {
 PERCENTILES = ("p50", "p95", "p99")
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column.
-
-    Attributes
-    ----------
-    key
-        What it is chosen by, and its name among plain numbers, there with the unit's ending.
-    heading
-        Its heading for people.
-    unit
-        ``s``: times; ``rate``: hit rates, ``share``: utilisations, both fractions; ``count``; ``text``.
-    read
-        Its value in a row; ``None`` where there is none.
-    interval
-        Whether its values are means, which may have an interval.
-    """
-
-    key: str
-    heading: str
-    unit: Unit
-    read: Callable[[ResultRow], Value]
-    interval: bool = False
+def _percentile(name: str) -> Column[_Row]:
+    return Column(
+        name, lambda r: r.percentiles[name].as_mean, TIME, f"jct_{name}", interval=True, decides=name == "p95"
+    )
 
 
-def _percentile(name: str) -> Column:
-    return Column(f"jct_{name}", name, "s", lambda r: r.percentiles[name].as_mean, interval=True)
+def _part(name: PartName) -> Column[_Row]:
+    return Column(PARTS[name], lambda r: r.parts.by_name()[name], TIME, name)
 
 
-def _part(name: PartName) -> Column:
-    return Column(name, PARTS[name], "s", lambda r: r.parts.by_name()[name])
-
-
-def _jobs(heading: str, read: Callable[[JobCounts], int]) -> Column:
+def _jobs(heading: str, read: Callable[[JobCounts], int]) -> Column[_Row]:
     key = f"jobs_{heading.replace(' ', '_')}"
-    return Column(key, heading, "count", lambda r: None if r.jobs is None else read(r.jobs))
+    return Column(heading, lambda r: None if r.one else read(r.whole.jobs), COUNT, key)
 
 
-COLUMNS: Mapping[str, Column] = {
-    c.key: c
-    for c in (
-        Column("scheduler", "scheduler", "text", lambda r: r.scheduler),
-        Column("model", "model", "text", lambda r: r.model),
-        Column("state", "state", "text", lambda r: r.state),
-        Column("jct", "mean JCT", "s", lambda r: r.jct, interval=True),
-        Column("jct_mean", "JCT", "s", lambda r: r.jct.mean),
-        Column("predicted", "predicted", "s", lambda r: r.prediction),
+FIGURES = Table[_Row](
+    "",
+    (
+        Column("scheduler", lambda r: r.scheduler, decides=True),
+        Column("model", lambda r: r.model),
+        Column("state", lambda r: r.whole.state),
+        Column("mean JCT", lambda r: r.jct, TIME, "jct", interval=True, decides=True),
+        Column("predicted", lambda r: r.predicted, TIME, decides=True),
+        Column("mean JCT before", lambda r: r.before, TIME, "before", decides=True, optional=True),
         *map(_percentile, PERCENTILES),
-        Column("slo_hit_rate", "SLO hits", "rate", lambda r: r.slo_hit_rate, interval=True),
-        Column("slo", "SLO", "s", lambda r: r.slo_s),
+        Column("withheld", lambda r: next((v.withheld for v in r.percentiles.values() if v.withheld), None)),
+        Column("SLO hits", lambda r: r.hits, RATE, "slo_hit_rate", interval=True, decides=True),
+        Column("SLO", lambda r: r.one.slo_s if r.one else None, TIME, "slo"),
         *map(_part, PARTS),
-        Column("utilization_compute", "executors", "share", lambda r: r.utilization.compute),
-        Column("utilization_network", "link", "share", lambda r: r.utilization.network),
+        Column(
+            "executors",
+            lambda r: None if r.one else r.whole.utilization.compute,
+            SHARE,
+            "utilization_compute",
+            decides=True,
+        ),
+        Column(
+            "link",
+            lambda r: None if r.one else r.whole.utilization.network,
+            SHARE,
+            "utilization_network",
+            decides=True,
+        ),
         _jobs("arrived", lambda jobs: jobs.arrived),
         _jobs("completed", lambda jobs: jobs.completed),
         _jobs("in flight", lambda jobs: jobs.in_flight),
-        Column("replications", "replications", "count", lambda r: r.replications),
-    )
-}
-
-
-def columns(*wanted: str | tuple[str, str]) -> tuple[Column, ...]:
-    """Columns by their keys, each as it is or, as (key, heading), under another heading.
-
-    >>> [c.heading for c in columns("scheduler", ("jct", "JCT"))]
-    ['scheduler', 'JCT']
-    """
-    return tuple(COLUMNS[w] if isinstance(w, str) else replace(COLUMNS[w[0]], heading=w[1]) for w in wanted)
-
-
-def headings(chosen: tuple[Column, ...]) -> tuple[str, ...]:
-    """Their headings, in order."""
-    return tuple(c.heading for c in chosen)
-
-
-RESULTS = columns(
-    "scheduler",
-    "state",
-    "jct",
-    "predicted",
-    "slo_hit_rate",
-    "utilization_compute",
-    "utilization_network",
-    "jct_p50",
-    "jct_p95",
-    "jct_p99",
-    "jobs_completed",
-    "jobs_in_flight",
+        Column("replications", lambda r: r.whole.replications, COUNT),
+    ),
+)
+RESULTS = (
+    *("scheduler", "state", "jct", "predicted", "before", "slo_hit_rate"),
+    *(
+        "utilization_compute",
+        "utilization_network",
+        "jct_p50",
+        "jct_p95",
+        "jct_p99",
+        "jobs_completed",
+        "jobs_in_flight",
+    ),
 )
 """One row per scheduler, as pages and the HTML report show it."""
-
-Count = TypeVar("Count", covariant=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Style(Generic[Count]):
-    """Formats of one place for hit rates, utilisations and counts; times are written alike everywhere."""
-
-    rate: Show
-    share: Show
-    count: Callable[[int], Count]
-
-    def cell(self, value: Value, unit: Unit) -> str | Count:
-        """A value as this place writes it; a dash where there is none."""
-        if value is None:
-            return "–"
-        if isinstance(value, str):
-            return value
-        if unit == "count" and isinstance(value, int):
-            return self.count(value)
-        show = {"rate": self.rate, "share": self.share}.get(unit, format_time)
-        return mean_text(value, show) if isinstance(value, Estimate) else show(value)
+SUMMARY = (
+    *("scheduler", "model", "state", "jct", "jct_p50", "jct_p95", "jct_p99", "slo_hit_rate", *PARTS),
+    *("utilization_compute", "utilization_network", "jobs_arrived", "jobs_completed", "jobs_in_flight"),
+    *("replications", "slo"),
+)
+"""Files have for each scheduler also every model, in plain numbers."""
+PRINTED = (
+    *("scheduler", "jct", "jct_p50", "jct_p95", "jct_p99", "slo_hit_rate"),
+    *("utilization_compute", "utilization_network", "state"),
+)
 
 
-def text_rows(
-    rows: Sequence[ResultRow], chosen: Sequence[Column], style: Style[Count]
-) -> list[dict[str, str | Count]]:
-    """Heading → cell of every row; a dash where there is no value."""
-    return [{c.heading: style.cell(c.read(row), c.unit) for c in chosen} for row in rows]
+def figures(
+    schedulers: Schedulers,
+    predicted: Mapping[str, float | None] = NO_PREDICTIONS,
+    models: bool = False,
+    before: Schedulers | None = None,
+) -> Filled:
+    """All figures of each scheduler, followed by those of each of its ``models`` if asked for.
 
-
-def _number_table(rows: Sequence[ResultRow], chosen: Sequence[Column]) -> pd.DataFrame:
-    """Plain numbers: times in seconds (``…_s``), fractions, counts; what has no value is missing.
-
-    A column of means gives three: the mean, and the bounds ``…_low`` and ``…_high`` of its interval.
+    ``predicted``: a mean JCT (seconds), ``None`` where the formula says overload; ``before``: an earlier
+    run, whose means stand beside.
     """
-    import pandas as pd
-
-    cells = [{k: v for c in chosen for k, v in _numbers(c, row).items()} for row in rows]
-    names = [k for c in chosen for k in _names(c)]
-    numbers = {k: "float64" for c in chosen if c.unit != "text" for k in _names(c)}
-    return pd.DataFrame(cells, columns=names).astype(numbers)
-
-
-def _names(column: Column) -> tuple[str, ...]:
-    unit = "_s" if column.unit == "s" else ""
-    ends = ("", "_low", "_high") if column.interval else ("",)
-    return tuple(f"{column.key}{end}{unit}" for end in ends)
-
-
-def _numbers(column: Column, row: ResultRow) -> dict[str, float | int | str | None]:
-    value = column.read(row)
-    if isinstance(value, Estimate):
-        low, high = value.ci95 or (None, None)
-        return dict(zip(_names(column), (value.mean, low, high), strict=True))
-    return {_names(column)[0]: value}
-
-
-SUMMARY = columns(
-    "scheduler",
-    "model",
-    "state",
-    "jct",
-    "jct_p50",
-    "jct_p95",
-    "jct_p99",
-    "slo_hit_rate",
-    *PARTS,
-    "utilization_compute",
-    "utilization_network",
-    "jobs_arrived",
-    "jobs_completed",
-    "jobs_in_flight",
-    "replications",
-    "slo",
-)
-
-
-def summary_table(report: SimulationReport) -> pd.DataFrame:
-    """One row per scheduler for all models together (``model`` is ``all``), then one per model.
-
-    Times in seconds, rates and utilisations as fractions; what has no value is missing. ``*_low`` and
-    ``*_high`` bound the 95 % interval.
-    """
-    return _number_table(result_rows(report.schedulers, models=True), SUMMARY)
-
-
-RESULT_COLUMNS = columns(
-    "scheduler",
-    ("jct", "JCT"),
-    "jct_p50",
-    "jct_p95",
-    "jct_p99",
-    "slo_hit_rate",
-    ("utilization_compute", "compute"),
-    "utilization_network",
-    "state",
-)
-PRINTED_PARTS = columns(
-    "scheduler",
-    "model",
-    "jct_mean",
-    "compute",
-    "transfer",
-    ("link_wait", "link wait"),
-    ("server_wait", "server wait"),
-    ("own_wait", "own tasks"),
-)
-STYLE = Style(partial(share_text, digits=2), share_text, "{:,}".format)
+    rows = []
+    for name, whole in schedulers.items():
+        mean = "overloaded" if name in predicted and predicted[name] is None else predicted.get(name)
+        earlier = before[name].jct_s.mean if before and name in before else None
+        rows.append(_Row(name, whole, mean, earlier))
+        if models:
+            rows += [_Row(name, whole, model=model, one=one) for model, one in whole.models.items()]
+    return FIGURES.of(rows)
 
 
 def compared_text(report: ComparedReport) -> str:
@@ -324,7 +176,7 @@ def simulation_text(report: SimulationReport) -> str:
     passed = all(report.checks.values())
     checks = "all passed" if passed else "FAILED: " + "; ".join(report.failed_checks)
     lines = [
-        table(text_rows(result_rows(report.schedulers), RESULT_COLUMNS, STYLE), headings(RESULT_COLUMNS)),
+        figures(report.schedulers).select(*PRINTED).text(),
         f"{report.engine}, {report.seconds:.1f} s; intervals at 95 %; checks: {checks}",
     ]
     lines += [f"{n}: {s.state_reason}" for n, s in report.schedulers.items() if s.state_reason]
@@ -346,11 +198,21 @@ def percentile_text(percentile: Percentile) -> str:
 
 def parts_text(schedulers: Schedulers) -> str:
     """The parts of the mean JCT of each scheduler and model as a table; the parts add up to the mean."""
-    rows: list[ResultRow] = []
-    for name, s in schedulers.items():
-        own = result_rows({name: s}, models=len(s.models) > 1)
-        rows += [own[0], *(replace(r, scheduler="") for r in own[1:])]
-    return table(text_rows(rows, PRINTED_PARTS, STYLE), headings(PRINTED_PARTS)) if rows else ""
+    several = any(len(s.models) > 1 for s in schedulers.values())
+    return (
+        figures(schedulers, models=several).select("scheduler", "model", "jct", *PARTS).text()
+        if schedulers
+        else ""
+    )
+
+
+def percentiles(schedulers: Schedulers, model: str) -> Filled:
+    """Percentiles of the JCT of one model, or of ``"all"``, of each scheduler, and why one is withheld."""
+    rows = [
+        _Row(name, s) if model == "all" else _Row(name, s, model=model, one=s.models[model])
+        for name, s in schedulers.items()
+    ]
+    return FIGURES.of(rows).select("scheduler", *(f"jct_{p}" for p in PERCENTILES), "withheld")
 
 
 def withheld_lines(schedulers: Schedulers) -> list[str]:
@@ -405,34 +267,26 @@ def _tenths(share: float) -> str:
     return share_text(share, 1)
 
 
-def difference_text(baseline: str, differences: Mapping[str, Difference]) -> str:
-    """Paired differences from the baseline as a table.
-
-    ``saves``: how many times as many replications unpaired runs would need for the same interval.
-    """
-    rows = [difference_row(name, d) for name, d in differences.items()]
-    title = f"minus {baseline}, on the same jobs"
-    if not rows:
-        return f"{title}: no other scheduler"
-    return f"{title}\n" + table(rows, tuple(rows[0]))
-
-
 VERDICTS = {
     "faster": "clearly faster",
     "slower": "clearly slower",
     "not told apart": "not clearly different",
 }
+DIFFERENCES = Table[Difference](
+    "scheduler",
+    (
+        Column("verdict", lambda d: VERDICTS.get(d.verdict, d.verdict), decides=True),
+        Column("JCT difference", lambda d: d.jct_s, TIME, interval=True, decides=True),
+        Column("change", lambda d: d.relative, CHANGE, decides=True),
+        # how many times as many replications unpaired runs would need for the same interval
+        Column("pairing saves", lambda d: d.variance_reduction, FACTOR),
+        Column("correlation", lambda d: d.correlation, Kind("{:.3f}".format)),
+        Column("SLO hits", lambda d: d.slo_hit_rate, RATE, interval=True),
+    ),
+)
 
 
-def difference_row(name: str, difference: Difference) -> dict[str, str]:
-    """One row of the table of differences, as text."""
-    hits = difference.slo_hit_rate
-    return {
-        "scheduler": name,
-        "JCT difference": mean_text(difference.jct_s, format_time),
-        "change": or_dash(difference.relative, partial(share_text, digits=1, sign="+")),
-        "verdict": VERDICTS.get(difference.verdict, difference.verdict),
-        "pairing saves": or_dash(difference.variance_reduction, times_text),
-        "correlation": or_dash(difference.correlation, "{:.3f}".format),
-        "SLO hits": mean_text(hits, partial(share_text, digits=2)) if hits else "–",
-    }
+def difference_text(baseline: str, differences: Mapping[str, Difference]) -> str:
+    """Paired differences from the baseline as a table."""
+    title = f"minus {baseline}, on the same jobs"
+    return f"{title}\n{DIFFERENCES.of(differences).text()}" if differences else f"{title}: no other scheduler"

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from nona.report.figures import Dot, scaled
-from nona.report.means import mean_text
 from nona.report.simulations.findings import shortest
-from nona.report.simulations.tables import VERDICTS, percentile_text
-from nona.report.text import listed, share_text
+from nona.report.simulations.tables import VERDICTS
+from nona.report.text import listed
 from nona.results.simulation import Difference, Differences, PartName, Percentile, SchedulerResult, Schedulers
+from nona.tables.formats import mean_text, share_text
 from nona.units import format_number, format_time
 
 NO_DIFFERENCES: Differences = MappingProxyType({})
@@ -67,18 +67,6 @@ def difference_dots(differences: Mapping[str, Difference]) -> list[Dot]:
             d.verdict,
         )
         for name, d in differences.items()
-    ]
-
-
-def percentile_rows(schedulers: Schedulers, model: str) -> list[dict[str, str]]:
-    """One row per scheduler: percentiles of the JCT of one model or of ``"all"``, with their intervals."""
-    return [
-        {
-            "scheduler": name,
-            **{p: percentile_text(v) for p, v in _percentiles(s, model).items()},
-            "withheld": next((v.withheld for v in _percentiles(s, model).values() if v.withheld), ""),
-        }
-        for name, s in schedulers.items()
     ]
 
 

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
 from statistics import NormalDist
 
 import numpy as np
 
 from nona.errors import SimulationError
-from nona.report.means import mean_of, mean_text
-from nona.report.text import or_dash, share_text, times_text
+from nona.report.means import mean_of
 from nona.report.times import given_text
 from nona.results.document import Estimate, ModelFacts
 from nona.results.simulation import (
@@ -35,7 +33,8 @@ from nona.simulation.intervals import PairedDifference
 from nona.simulation.records import Records
 from nona.simulation.summary import Measured, hit_rate_difference, jct_difference
 from nona.system import System
-from nona.units import format_time
+from nona.tables.formats import or_dash, share_text
+from nona.tables.table import CHANGE, FACTOR, RATE, TIME, Column, Table
 
 Runs = Mapping[str, Sequence[Records]]
 
@@ -201,37 +200,36 @@ MEANING = {
 }
 
 
-def sureness_table(rows: Sequence[Sureness]) -> list[dict[str, str]]:
-    """The rows of :func:`~nona.report.simulations.uncertainty.sureness_rows`, formatted."""
-    return [
-        {
-            "scheduler": r.scheduler,
-            "state": r.state,
-            "predicted": _prediction(r),
-            "simulated": mean_text(r.jct_s, format_time),
-            "± of mean": or_dash(r.relative_half_width, partial(share_text, digits=2)),
-            "predicted / simulated": _error(r),
-            "by Little's law": or_dash(r.little_s, format_time) if r.state != "overloaded" else "–",
-            "idle bound": or_dash(r.idle_s, format_time),
-            "× idle bound": or_dash(r.over_idle, times_text),
-            "load": f"{or_dash(r.load, share_text)} {r.bottleneck}",
-            "why": r.reason,
-        }
-        for r in rows
-    ]
+SURENESS = Table[Sureness](
+    "",
+    (
+        Column("scheduler", lambda r: r.scheduler, decides=True),
+        Column("state", lambda r: r.state),
+        Column("predicted", lambda r: _prediction(r), TIME, decides=True),
+        Column("simulated", lambda r: r.jct_s, TIME, interval=True, decides=True),
+        Column("± of mean", lambda r: r.relative_half_width, RATE),
+        Column("predicted / simulated", lambda r: _error(r), decides=True),
+        Column(
+            "by Little's law", lambda r: None if r.state == "overloaded" else r.little_s, TIME, decides=True
+        ),
+        Column("idle bound", lambda r: r.idle_s, TIME),
+        Column("× idle bound", lambda r: r.over_idle, FACTOR),
+        Column("load", lambda r: f"{or_dash(r.load, share_text)} {r.bottleneck}", decides=True),
+        Column("why", lambda r: r.reason),
+    ),
+)
 
 
-def _prediction(row: Sureness) -> str:
+def _prediction(row: Sureness) -> float | str:
     if row.predicted_s is not None:
-        return format_time(row.predicted_s)
+        return row.predicted_s
     return "no prediction" if row.prediction == "none" else "overloaded"
 
 
 def _error(row: Sureness) -> str:
     if row.error is None:
-        return "–"
-    inside = ", within the interval" if row.explained else ""
-    return f"{share_text(row.error, 1, '+')}{inside}"
+        return ""
+    return f"{CHANGE.show(row.error)}{', within the interval' if row.explained else ''}"
 
 
 def provenance_lines(models: Mapping[str, ModelFacts]) -> list[str]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Literal
 
-from nona.report.text import or_dash, share_text, time_text
 from nona.results.studies import (
     CellConditions,
     DecisionStudy,
@@ -19,6 +18,7 @@ from nona.results.studies import (
     SimulatedCell,
     UnplacedCell,
 )
+from nona.tables.formats import or_dash, share_text, time_text
 
 Verdict = Literal["met", "open", "missed"]
 GOAL = 1.01  # a ratio of at most that is as good as the best

@@ -30,8 +30,10 @@ from nona.report.studies.decisions import (
     worst,
     worst_rows,
 )
-from nona.report.text import counted, share_text, table
+from nona.report.text import counted
 from nona.results.studies import DecisionStudy, QuestionKey
+from nona.tables.formats import share_text
+from nona.tables.table import text_table
 from nona.units import format_number, format_time
 
 HOW = (
@@ -208,7 +210,7 @@ def decisions_text(data: DecisionStudy) -> str:
         ("nona: largest gains that the bound leaves open", missed_gains(data)),
         ("nona-live: the largest ratios", worst_rows(data, "live")),
     ):
-        parts += ["", heading, table(rows, list(rows[0]))] if rows else []
+        parts += ["", heading, text_table(rows, list(rows[0]))] if rows else []
     return "\n".join([*parts, "", HOW, provenance(data)])
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from nona.report.text import share_text, table, time_text
 from nona.results.elastic import ElasticLinkPoint, ElasticLinkStudy, ElasticPoint, ElasticStudy
 from nona.simulation.intervals import NO_RATIO, Interval, Ratio, mean_interval, paired_ratio
+from nona.tables.formats import share_text, time_text
+from nona.tables.table import text_table
 from nona.units import format_bandwidth
 
 COLUMNS = ("policy", "load", "interference", "avoided", "mean JCT", "± 95 %", "authors' mean")
@@ -118,10 +119,10 @@ def elastic_study_text(study: ElasticStudy) -> str:
 
 def _lines(study: ElasticStudy) -> Iterator[str]:
     yield "Mean JCT over relative load (the authors' means: eight workloads of that load, most not shipped)"
-    yield table(load_rows(study), COLUMNS)
+    yield text_table(load_rows(study), COLUMNS)
     yield ""
     yield "Mean JCT at load 1 over interference (the authors' means: the same workloads)"
-    yield table(interference_rows(study), COLUMNS)
+    yield text_table(interference_rows(study), COLUMNS)
     yield ""
     yield from replay_lines(study.points, study.workloads)
     yield ""
@@ -267,7 +268,7 @@ def _link_lines(study: ElasticLinkStudy) -> Iterator[str]:
 
 
 def _listed(rows: Sequence[dict[str, str]]) -> str:
-    return table(rows, tuple(rows[0])) if rows else "no rows: every policy ran without a link only"
+    return text_table(rows, tuple(rows[0])) if rows else "no rows: every policy ran without a link only"
 
 
 def _span(found: Interval) -> str:

@@ -15,7 +15,6 @@ from nona.report.studies.decisions import QUESTIONS, compared, family_of, heat, 
 from nona.report.studies.network_views import by_slowdown
 from nona.report.studies.prediction_map import BANDS, columns_of, error, half_width
 from nona.report.studies.validation import AGREES, UNCLEAR
-from nona.report.text import share_text
 from nona.results.program import ComparedRow
 from nona.results.studies import (
     DecisionStudy,
@@ -29,6 +28,7 @@ from nona.results.studies import (
     QuestionKey,
     RatioToBest,
 )
+from nona.tables.formats import share_text
 from nona.units import format_number, format_time
 
 FULL = 1.25  # a ratio from which on a cell has the full colour

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from nona.report.means import mean_text
-from nona.report.text import listed, share_text, table, verb
+from nona.report.text import listed, verb
 from nona.results.studies import NetworkViewRow, NetworkViewsStudy, OnLink
 from nona.schedulers.network_remarks import known_remarks
 from nona.schedulers.registry import SCHEDULERS
+from nona.tables.formats import mean_text, share_text
+from nona.tables.table import text_table
 from nona.units import format_number, format_time
 
 NOT_RUN = "not in this run"
@@ -261,5 +262,5 @@ def network_views_text(data: NetworkViewsStudy) -> str:
     sentences = [*findings(data), planned_text(data)]
     lines = [f"{title(data)}.", "", *(f"- {line}" for line in sentences if line)]
     for rows in (remark_rows(data), scheduler_rows(data)):
-        lines += ["", table(rows, tuple(rows[0]))] if rows else []
+        lines += ["", text_table(rows, tuple(rows[0]))] if rows else []
     return "\n".join([*lines, "", scenario_text(data), provenance(data)])

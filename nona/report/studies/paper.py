@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 from nona.report.sweep_findings import merged_spans, ratio_text, stability_finding, stability_text
 from nona.report.sweeps import curve_rows, value_text
-from nona.report.text import listed, share_text, table, verb
+from nona.report.text import listed, verb
 from nona.results.studies import Growth, PaperStudy, Reach
 from nona.results.sweeps import SweepReport, SweptCurve, SweptPoint
+from nona.tables.formats import share_text
+from nona.tables.table import text_table
 from nona.units import format_number, format_time
 
 FAR = 0.9  # of the load at the edge: up to there a run has time to reach its steady state
@@ -317,6 +319,6 @@ def provenance(data: PaperStudy) -> str:
 def paper_text(data: PaperStudy) -> str:
     """Format the output of ``nona study paper``."""
     lines = [title(data) + ".", "", *(f"- {f}" for f in findings(data)), ""]
-    lines.append(table(summary_rows(data), list(summary_rows(data)[0])))
-    lines += ["", table(growth_rows(data), list(growth_rows(data)[0]))] if growth_rows(data) else []
+    lines.append(text_table(summary_rows(data), list(summary_rows(data)[0])))
+    lines += ["", text_table(growth_rows(data), list(growth_rows(data)[0]))] if growth_rows(data) else []
     return "\n".join([*lines, "", OURS, provenance(data)])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from nona.report.text import or_dash, share_text, table, time_text
 from nona.results.studies import Comparison, MapPoint, Measure, PredictionMap
+from nona.tables.formats import or_dash, share_text, time_text
+from nona.tables.table import text_table
 from nona.units import format_time
 
 Row = dict[str, str | int]
@@ -202,4 +203,4 @@ def map_text(data: PredictionMap) -> str:
             }
         )
     head = tuple(rows[0]) if rows else ()
-    return "\n".join([table(rows, head), "", title(data), *findings(data), provenance(data)])
+    return "\n".join([text_table(rows, head), "", title(data), *findings(data), provenance(data)])

@@ -20,10 +20,10 @@ from nona.report.studies.serverless_claims import (
     ranking_text,
     swaps,
 )
-from nona.report.text import or_dash, share_text, time_text
 from nona.results.document import Estimate
 from nona.results.serverless_study import Cells, ServerlessStudy
 from nona.simulation.intervals import Interval, Ratio
+from nona.tables.formats import or_dash, share_text, time_text
 from nona.units import format_number
 
 _WORDS = {"hits": "keeps more than", "costs": "is cheaper than"}

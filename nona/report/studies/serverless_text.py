@@ -35,8 +35,10 @@ from nona.report.studies.serverless_tables import (
     setting_rows,
     sharing_rows,
 )
-from nona.report.text import listed, or_dash, share_text, table
+from nona.report.text import listed
 from nona.results.serverless_study import Cells, OverPoint, OverReport, ServerlessStudy
+from nona.tables.formats import or_dash, share_text
+from nona.tables.table import text_table
 from nona.units import format_number, format_time
 
 # What the slides state: esg keeps so many per cent more SLOs than each of two policies.
@@ -369,7 +371,7 @@ def study_text(data: ServerlessStudy) -> str:
     lines = [title(data) + ".", "", *(f"- {f}" for f in findings(data))]
     lines += ["", "Comparison with the slides", *_claim_lines(data)]
     for heading, rows in tables:
-        lines += ["", heading, table(rows, list(rows[0])) if rows else "–"]
+        lines += ["", heading, text_table(rows, list(rows[0])) if rows else "–"]
     return "\n".join([*lines, "", RULES, OURS, provenance(data)])
 
 

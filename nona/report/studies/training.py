@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from nona.report.means import mean_of, mean_text
-from nona.report.text import or_dash, percent_text, table, time_text
+from nona.report.means import mean_of
 from nona.results.document import Figure
 from nona.results.studies import EstimatorPoint, EstimatorStudy, StudyPoint, TrainingStudy, Way
 from nona.simulation.intervals import NO_RATIO, Ratio, mean_interval, paired_ratio
+from nona.tables.formats import mean_text, or_dash, percent_text, time_text
+from nona.tables.table import text_table
 
 NEAR = 1.35  # a ratio within this factor of the stated one agrees in size
 SINGLE, MULTI = "single-GPU", "multi-GPU"
@@ -256,7 +257,7 @@ def study_text(data: TrainingStudy) -> str:
     ]
     lines = [title(data) + "."]
     for heading, rows in tables:
-        lines += ["", heading, table(rows, list(rows[0])) if rows else "–"]
+        lines += ["", heading, text_table(rows, list(rows[0])) if rows else "–"]
     return "\n".join([*lines, "", RULES, WHY, OURS, _loads(data.loads), provenance(data)])
 
 
@@ -351,7 +352,7 @@ def estimator_text(data: EstimatorStudy) -> str:
             *estimator_findings(data),
             "",
             "Mean error of the share of its own rate that a job keeps next to another one:",
-            table(rows, tuple(rows[0])),
+            text_table(rows, tuple(rows[0])),
             "",
             f"Made by {about.command} (version {about.version}, {about.made}, {about.seconds:.0f} s): "
             f"{about.models} models on {', '.join(about.types)}, each profiled {about.replications} times. "

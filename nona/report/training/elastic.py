@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from nona.registry import Look
 from nona.report.figures import figure, rule, scheduler_style, text
-from nona.report.text import counted, or_dash, share_text, table, time_text
+from nona.report.text import counted
 from nona.report.training.figures import distributions, rho_distributions
 from nona.report.training.findings import HOUR_S, hours_text, jct_text, overlap
 from nona.results.elastic import (
@@ -23,6 +23,8 @@ from nona.results.elastic import (
     ElasticSetting,
     ElasticTrace,
 )
+from nona.tables.formats import or_dash, share_text, time_text
+from nona.tables.table import text_table
 from nona.training.elastic.registry import ELASTIC
 from nona.units import format_number
 
@@ -300,7 +302,7 @@ def elastic_text(report: ElasticReport) -> str:
 def _lines(report: ElasticReport) -> Iterator[str]:
     rows = [_policy_row(name, outcome) for name, outcome in report.policies.items()]
     shown = [c for c in COLUMNS if any(row[c] != "–" for row in rows)]
-    yield table(rows, shown)
+    yield text_table(rows, shown)
     yield ""
     yield setting_text(report.setting)
     passed = sum(report.checks.values())

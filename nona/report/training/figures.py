@@ -24,9 +24,9 @@ from nona.report.figures import (
     text,
     whiskers,
 )
-from nona.report.text import share_text
 from nona.report.training.findings import HOUR_S, dollars_text, hours_text, job_label, modelled_sentence
 from nona.results.training import OneMoreReport, OneMoreRow, PolicyOutcome, Received, Round, Stay
+from nona.tables.formats import share_text
 from nona.units import format_number
 
 MOST_STEPS = 500  # of one line

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nona.report.text import counted, share_text
+from nona.report.text import counted
 from nona.results.training import JctSummary, PolicyOutcome, PolicyTrace, Received, Round
 from nona.scenario.training import TrainingSpec
+from nona.tables.formats import share_text
 from nona.units import format_number
 
 HOUR_S = 3600.0

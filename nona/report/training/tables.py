@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from nona import __version__
-from nona.report.text import or_dash, share_text, time_text
 from nona.report.training.findings import dollars_text, hours_text, jct_text, job_label
 from nona.results.trace import Trace, TraceAbout, TraceEvent, TraceJobs
 from nona.results.training import JobOutcome, PolicyOutcome, PriorityRow, TrainingOutcome
+from nona.tables.formats import or_dash, share_text, time_text
 from nona.units import format_number
 
 Cell = str | float | None

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nona.report.means import mean_text
-from nona.report.text import counted, share_text, table, time_text
+from nona.report.text import counted
 from nona.report.training.tables import DECIDING, cell_text, policy_rows
 from nona.results.training import (
     AllocateReport,
@@ -16,6 +15,8 @@ from nona.results.training import (
     TrainingReport,
     TrainingSetting,
 )
+from nona.tables.formats import mean_text, share_text, time_text
+from nona.tables.table import text_table
 from nona.units import format_time
 
 
@@ -30,7 +31,10 @@ def allocation_text(report: AllocateReport) -> str:
         }
         for row in report.allocation
     ]
-    lines = [f"{report.policy}: share of time on each type of GPU", table(rows, ("jobs", *types, "steps/s"))]
+    lines = [
+        f"{report.policy}: share of time on each type of GPU",
+        text_table(rows, ("jobs", *types, "steps/s")),
+    ]
     if report.objective is not None:
         gap = "" if report.gap is None else f" (bound {report.bound:.6g}, gap {report.gap:.1e})"
         lines.append(f"objective {report.objective:.6g}{gap}")
@@ -48,7 +52,7 @@ def simulation_text(report: TrainingReport) -> str:
 def _lines(report: TrainingReport) -> Iterator[str]:
     rows = policy_rows(report.policies)
     for columns in (DECIDING, MORE):
-        yield table([{c: cell_text(row[c]) for c in columns} for row in rows], columns)
+        yield text_table([{c: cell_text(row[c]) for c in columns} for row in rows], columns)
         yield ""
     kept = {n: p.slo_hit_rate for n, p in report.policies.items() if p.slo_hit_rate is not None}
     if kept:
@@ -100,7 +104,7 @@ def switches_text(report: SwitchesReport) -> str:
     return "\n".join(
         [
             f"{report.scenario}: {counted(report.replications, 'replication')}, the same jobs everywhere",
-            table(rows, tuple(rows[0])),
+            text_table(rows, tuple(rows[0])),
             *failed,
         ]
     )
@@ -130,7 +134,7 @@ def checkpoint_text(report: CheckpointReport) -> str:
             f"{report.scenario}: a checkpoint takes {format_time(report.checkpoint_s)}, a restart "
             f"{format_time(report.restart_s)}; simulated over {report.replications} × {report.failures:,} "
             "failures, the same for all intervals",
-            table(rows, tuple(rows[0])),
+            text_table(rows, tuple(rows[0])),
         ]
     )
 
@@ -148,7 +152,7 @@ def counted_text(report: CountedReport) -> str:
     passed, of = sum(report.checks.values()), report.setting
     return "\n".join(
         (
-            table(rows, shown),
+            text_table(rows, shown),
             "",
             f"{of.jobs} jobs ({of.workload}) on {of.gpus} GPUs, which are only counted; "
             "preemption costs nothing.",

@@ -8,9 +8,9 @@ import streamlit as st
 from nona.hardware.cluster import Cluster
 from nona.report.clusters import Cell, ClusterMap, Server, Unit, background_load, cluster_map, executor_rows
 from nona.report.simulations.titles import executors_title
-from nona.report.text import share_text
 from nona.results.simulation_charts import LiveRun, ResourceLoad
 from nona.scenario.schema import Scenario
+from nona.tables.formats import share_text
 from nona.ui.pages.cluster_mig import size_colour
 from nona.ui.session.state import AppState
 from nona.ui.shell.job_panel import beat, current_job

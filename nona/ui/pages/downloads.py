@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
 import streamlit as st
 
 from nona.report.files import csv_bytes, parquet_bytes
 from nona.report.html.simulation import placement_html, simulation_html
 from nona.report.simulations.report import SimulatedRun
-from nona.report.simulations.tables import summary_table
+from nona.report.simulations.tables import SUMMARY, figures
 from nona.results.placement import SolvedPlacement
 from nona.sources.lookup import safe_name
 from nona.study.exports import JOBS_CSV, JOBS_PARQUET, TRACE
@@ -140,14 +141,14 @@ def _summary(data: SimulatedRun, name: str) -> list[Download]:
             hint,
             f"{name}_summary.csv",
             CSV,
-            lambda: csv_bytes(summary_table(data.report)),
+            lambda: csv_bytes(_numbers(data)),
         ),
         Download(
             "Summary (Parquet)",
             hint,
             f"{name}_summary.parquet",
             PARQUET,
-            lambda: parquet_bytes(summary_table(data.report)),
+            lambda: parquet_bytes(_numbers(data)),
         ),
     ]
 
@@ -175,3 +176,7 @@ def download_row(title: str, files: list[Download]) -> None:
                 on_click="ignore",
                 key=f"download-{file.label}",
             )
+
+
+def _numbers(data: SimulatedRun) -> pd.DataFrame:
+    return figures(data.report.schedulers, models=True).select(*SUMMARY).numbers()

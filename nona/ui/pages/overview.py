@@ -10,7 +10,6 @@ import streamlit as st
 from nona.report.figures import scheduler_style
 from nona.report.placements.certificate import gap_text, hits_text, is_slo, mean_of
 from nona.report.simulations.report import SimulatedRun
-from nona.report.text import time_text
 from nona.report.training.elastic import by_mean
 from nona.report.training.findings import by_mean_jct
 from nona.results.document import Document, Figure
@@ -20,6 +19,7 @@ from nona.results.simulation_charts import LINK_LOAD, STORY_SCENARIO, STRATEGIES
 from nona.results.training import TrainingOutcome
 from nona.sources.samples import scenario_families, shipped_scenario
 from nona.study.shipped import shipped_story
+from nona.tables.formats import time_text
 from nona.ui.pages.demo import begin
 from nona.ui.session.kept import choose
 from nona.ui.session.opening import is_own, open_shipped_scenario

@@ -36,7 +36,6 @@ from nona.report.placements.figures import (
 )
 from nona.report.placements.report import gain_finding, slo_bound_words
 from nona.report.placements.text import congestion_finding, parts_of, plain_notes, price_text, split_finding
-from nona.report.text import percent_text, time_text
 from nona.report.times import off_text
 from nona.results.document import ModelFacts
 from nona.results.placement import (
@@ -48,6 +47,7 @@ from nona.results.placement import (
     PlacementOutcome,
     PlacementReport,
 )
+from nona.tables.formats import percent_text, time_text
 from nona.ui.session.state import AppState
 from nona.ui.shell.job_panel import job_panel, result_to_show
 from nona.ui.widgets.components import Node, draw, el

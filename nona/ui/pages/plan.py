@@ -48,12 +48,13 @@ from nona.report.planning_figures import (
     options_figure,
     week_figure,
 )
-from nona.report.text import MARKS, money
+from nona.report.text import MARKS
 from nona.results.planning import PlanOption, PlanOutcome, PlanReport
 from nona.scenario.file import parse_scenario
 from nona.sources.opening import Opened
 from nona.store.plans import plan_item
 from nona.study.planning.question import opened
+from nona.tables.formats import money
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.downloads import HTML, JSON, Download, download_row, file_stem, yaml_download
 from nona.ui.pages.saved import ToSave, save_popover

@@ -10,12 +10,12 @@ from nona.errors import NonaError
 from nona.hardware.device import find_device, user_devices
 from nona.report.figures import PALETTE, scheduler_style
 from nona.report.serverless.findings import keeps_most, pareto_title
-from nona.report.text import share_text
 from nona.results.document import Document, Figure
 from nona.results.serverless_charts import PlatformLive, PlatformState, PolicySoFar, ServerlessOutcome
 from nona.scenario.file import scenario_from_mapping, scenario_hash, scenario_to_mapping
 from nona.simulation.sizes import auto_warmup
 from nona.study.serverless.preparation import prepare_serverless
+from nona.tables.formats import share_text
 from nona.ui.jobs.registry import Job
 from nona.ui.models.loading import fetch
 from nona.ui.pages.serverless_comparisons import nodes_tab, over_tab, schedulers_tab, sharing_tab, slides_tab

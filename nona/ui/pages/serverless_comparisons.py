@@ -64,7 +64,6 @@ from nona.report.studies.serverless_text import (
     title,
 )
 from nona.report.sweeps import parse_values, value_text
-from nona.report.text import share_text, time_text
 from nona.results.serverless import NodesReport, Outcome, SchedulersReport, WaysReport
 from nona.results.serverless_charts import ServerlessOutcome
 from nona.results.serverless_study import OverReport, ServerlessStudy
@@ -72,6 +71,7 @@ from nona.study.serverless.comparisons import LEFT_OUT, ways_for
 from nona.study.serverless.knees import CALLS, MOST, MOST_CALLS, SWEPT, Swept, over_number
 from nona.study.shipped import shipped_path, shipped_serverless
 from nona.study.sweep_numbers import LOAD, Number
+from nona.tables.formats import share_text, time_text
 from nona.ui.pages.serverless_results import choose_one
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent

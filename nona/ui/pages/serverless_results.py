@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
 import streamlit as st
 
 from nona.gpu_sharing.registry import WAYS
@@ -25,9 +24,9 @@ from nona.report.serverless.findings import (
     search_title,
 )
 from nona.report.serverless.layouts import Placed, clipped, layouts_title, placed, stranded_spans
-from nona.report.serverless.text import CALLS, PARTS, PLATFORM
-from nona.report.text import counted, or_dash, share_text
-from nona.results.serverless import PolicyOutcome, ServerlessReport
+from nona.report.serverless.text import PARTS, POLICIES, applications
+from nona.report.text import counted
+from nona.results.serverless import ServerlessReport
 from nona.results.serverless_charts import LayoutNode, ServerlessOutcome
 from nona.scenario.file import parse_scenario
 from nona.study.costs import cost_note
@@ -176,9 +175,6 @@ def _calls(folder: Path, name: str) -> list[Download]:
     ]
 
 
-DECIDING = ("policy", "state", "SLOs kept", f"$ per {PER:,} calls", "mean latency", "p95", "cold starts")
-
-
 def policies_tab(state: AppState, data: ServerlessOutcome) -> None:
     """Draw SLO hits and costs of the policies."""
     report = data.report
@@ -192,9 +188,8 @@ def policies_tab(state: AppState, data: ServerlessOutcome) -> None:
     )
     tiles(_tiles(report))
     st.caption(plain(cost_note(parse_scenario(data.about.yaml))))
-    rows = pd.DataFrame(policy_rows(report.policies))
     alt = "Every policy: hits, costs, latencies, misses, cold starts, searches"
-    table(rows, "serverless-policies", alt, deciding=DECIDING)
+    table(POLICIES.of(report.policies), "serverless-policies", alt)
     _use(report)
     if report.oracle is not None:
         least = dollars(report.oracle.cost_per_call_usd)
@@ -207,10 +202,10 @@ def policies_tab(state: AppState, data: ServerlessOutcome) -> None:
 def _use(report: ServerlessReport) -> None:
     """Tables of what only some scenarios model."""
     for part in PARTS:
-        if rows := part.rows(report.policies):
+        if rows := part.filled(report.policies):
             st.markdown(f"**{part.title}**")
             table(
-                pd.DataFrame(rows),
+                rows,
                 f"serverless-{part.table.columns[0].heading}",
                 f"{part.title}: every policy",
             )
@@ -249,12 +244,6 @@ def _first(values: Mapping[str, float]) -> list[tuple[str, float]]:
     return list(values.items())[:1]
 
 
-def policy_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]:
-    """Join what calls saw with how each policy used the platform."""
-    pairs = zip(CALLS.rows(policies), PLATFORM.rows(policies), strict=True)
-    return [calls | platform for calls, platform in pairs]
-
-
 def _checks(report: ServerlessReport) -> None:
     checks = report.checks
     failed = [name for name, ok in checks.items() if not ok]
@@ -285,7 +274,7 @@ def latency_tab(state: AppState, data: ServerlessOutcome) -> None:
         "Latencies for each policy: box from the 25th to the 75th percentile, whiskers from the 5th to the "
         "95th, the SLO as a dashed line",
     )
-    table(pd.DataFrame(_latency_rows(policies)), "serverless-latencies", "Latencies of every application")
+    table(applications(policies), "serverless-latencies", "Latencies of every application")
     searches = {name: p.search_s for name, p in policies.items()}
     chart(
         search_figure(searches),
@@ -295,26 +284,3 @@ def latency_tab(state: AppState, data: ServerlessOutcome) -> None:
         "as a dashed line",
     )
     st.caption("A search's time is modelled from the paths it examined; the jobs of its queue wait for it.")
-
-
-def _latency_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str | float | None]]:
-    """A row for each policy and application, times in milliseconds."""
-    rows: list[dict[str, str | float | None]] = []
-    for name, policy in policies.items():
-        for app, r in policy.applications.items():
-            t = r.latency_s
-            shown = {"mean": t.mean, "p5": t.p5, "p50": t.p50, "p95": t.p95, "p99": t.p99}
-            latency = {
-                f"{key}, ms": None if value is None else round(1e3 * value, 3) for key, value in shown.items()
-            }
-            rows.append(
-                {
-                    "policy": name,
-                    "application": app,
-                    "SLO, ms": round(1e3 * r.slo_s, 3),
-                    "SLOs kept": or_dash(r.slo_hit_rate, lambda share: share_text(share, 1)),
-                    **latency,
-                    "$ per 1,000 calls": dollars(r.cost_per_call_usd),
-                }
-            )
-    return rows

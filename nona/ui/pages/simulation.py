@@ -10,8 +10,9 @@ import streamlit as st
 
 from nona.errors import NonaError
 from nona.placement.fixed import PRESETS
-from nona.report.text import counted, share_text
+from nona.report.text import counted
 from nona.schedulers.expert import SCHEDULER, part_numbers
+from nona.tables.formats import share_text
 from nona.ui.models.loading import load_row
 from nona.ui.session.state import AppState, Draft
 from nona.ui.widgets.fields import choice, count, label_text, plain, quantity

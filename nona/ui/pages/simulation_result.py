@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 
-import pandas as pd
 import streamlit as st
 
 from nona.report.figures import dots_figure
@@ -29,14 +27,11 @@ from nona.report.simulations.figures import (
 from nona.report.simulations.findings import REFERENCE, advice
 from nona.report.simulations.report import SimulatedRun, python_decisions
 from nona.report.simulations.tables import (
+    DIFFERENCES,
     RESULTS,
-    Style,
-    columns,
-    difference_row,
-    headings,
+    figures,
+    percentiles,
     precision_lines,
-    result_rows,
-    text_rows,
     warmup_lines,
     withheld_lines,
 )
@@ -49,17 +44,16 @@ from nona.report.simulations.titles import (
     jct_title,
     over_time_title,
     parts_title,
-    percentile_rows,
     utilisation_title,
 )
 from nona.report.simulations.uncertainty import (
     MEANING,
+    SURENESS,
     provenance_lines,
     sureness_headline,
     sureness_rows,
-    sureness_table,
 )
-from nona.report.text import listed, share_text
+from nona.report.text import listed
 from nona.report.times import off_lines
 from nona.results.simulation import Differences, Resources, Schedulers, SimulationReport
 from nona.results.simulation_charts import SimulationOutcome, WarmupSeries
@@ -100,12 +94,6 @@ def engine_text(engine: str, in_python: Sequence[str] = ()) -> str:
     return _SENTENCES[engine]
 
 
-DECIDING = columns(
-    "scheduler", "jct", "slo_hit_rate", "jct_p95", "utilization_compute", "utilization_network"
-)
-STYLE = Style(partial(share_text, digits=2), partial(share_text, digits=1), int)
-
-
 def overload_warnings(found: Schedulers, of: AppState | SimulatedRun) -> None:
     """Schedulers without a steady state, or that ended with a backlog: why, and what to do about it.
 
@@ -132,11 +120,6 @@ def overload_warnings(found: Schedulers, of: AppState | SimulatedRun) -> None:
     ]
     if late:
         st.warning("\n\n".join(late), icon=":material/hourglass_bottom:")
-
-
-def results_table(found: Schedulers, predicted: Mapping[str, float | None]) -> pd.DataFrame:
-    """One row per scheduler, with what theory predicts where it can; intervals at 95 %."""
-    return pd.DataFrame(text_rows(result_rows(found, predicted), RESULTS, STYLE))
 
 
 def notes(data: SimulationOutcome) -> None:
@@ -172,17 +155,6 @@ def _checks_panel(report: SimulationReport) -> None:
     st.caption(plain(f"{engine} {format_time(report.seconds)} on the clock."))
 
 
-TOLD_APART = ("scheduler", "verdict", "JCT difference", "change")
-DECIDING_SHARES = (
-    "scheduler",
-    "predicted",
-    "simulated",
-    "predicted / simulated",
-    "by Little's law",
-    "load",
-)
-
-
 def _differences_panel(differences: Differences) -> None:
     """Paired differences from a baseline that can be chosen, as a chart and as a table."""
     if len(differences) < 2:
@@ -205,9 +177,8 @@ def _differences_panel(differences: Differences) -> None:
         "differences-chart",
         "Paired difference of each scheduler's mean JCT with its 95 % interval",
     )
-    frame = pd.DataFrame([difference_row(name, d) for name, d in rows.items()])
     alt = f"Paired differences from {baseline}"
-    table(frame, "differences", alt, f"differences_from_{baseline}", TOLD_APART)
+    table(DIFFERENCES.of(rows), "differences", alt, f"differences_from_{baseline}")
     st.caption(
         "Each at 95 %, paired by replication (by job if there is only one). Pairing saves: how many times "
         "as many replications independent random numbers would need for the same interval."
@@ -223,9 +194,7 @@ def _sure_tab(state: AppState, data: SimulatedRun) -> None:
         "forest",
         "For each scheduler the formula's prediction, the simulated mean with its interval, Little's law",
     )
-    table(
-        pd.DataFrame(sureness_table(rows)), "sureness", "How sure each mean is", "how_sure", DECIDING_SHARES
-    )
+    table(SURENESS.of(rows), "sureness", "How sure each mean is", "how_sure")
     if data.off:
         off_text = off_lines(data.off)[0]
         st.markdown(f"**{plain(off_text[0].upper() + off_text[1:])}.**")
@@ -283,7 +252,7 @@ def _distribution(state: AppState, data: SimulatedRun) -> None:
     chart(
         figure, ecdf_title(schedulers, model), "ecdf", "Share of jobs done within a time, for each scheduler"
     )
-    rows = pd.DataFrame(percentile_rows(schedulers, model))
+    rows = percentiles(schedulers, model)
     table(rows, "percentiles", "Percentiles of the JCT of each scheduler", f"percentiles_{model}")
 
 
@@ -396,6 +365,7 @@ def _advice(run: Kept) -> None:
 
 def _results(run: Kept) -> None:
     """One row per scheduler."""
-    rows = results_table(run.data.report.schedulers, run.data.predicted)
     alt = f"Every scheduler with its times, SLO hits and loads. {run.mark}"
-    table(rows, "results", alt, "simulation", headings(DECIDING))
+    table(
+        figures(run.data.report.schedulers, run.data.predicted).select(*RESULTS), "results", alt, "simulation"
+    )

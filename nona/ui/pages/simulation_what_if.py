@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -15,13 +14,12 @@ from nona.report.figures import beside, dots_figure
 from nona.report.simulations.comparison import effect_text
 from nona.report.simulations.report import python_decisions
 from nona.report.simulations.scenario_diff import change_text
-from nona.report.simulations.tables import headings
+from nona.report.simulations.tables import RESULTS, figures
 from nona.report.simulations.titles import hit_dots, hits_title, jct_dots, jct_title
-from nona.report.text import time_text
-from nona.results.simulation import Schedulers
 from nona.scenario.schema import Scenario
 from nona.study.sweep_numbers import CAPACITY, COMPUTE, LINK, LOAD, Number, number_named, numbers_of
-from nona.ui.pages.simulation_result import DECIDING, engine_text, overload_warnings, results_table
+from nona.tables.table import Filled
+from nona.ui.pages.simulation_result import engine_text, overload_warnings
 from nona.ui.session.live import Question, Shown, question
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs, whose
@@ -133,7 +131,6 @@ def _standing(scenario: Scenario, number: Number) -> Standing:
 
 
 BEFORE = "before"
-JCT_BEFORE = "mean JCT before"
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +141,7 @@ class Drawn:
     before: Shown | None
     jct: go.Figure
     hits: go.Figure
-    rows: pd.DataFrame
+    rows: Filled
 
 
 def _draw_answer(state: AppState, shown: Shown, before: Shown | None) -> None:
@@ -162,8 +159,7 @@ def _draw_answer(state: AppState, shown: Shown, before: Shown | None) -> None:
     effect = effect_text(schedulers, before.data.report.schedulers) if before is not None else ""
     st.markdown(plain(effect) or "\N{NO-BREAK SPACE}")  # always a line: the table stays where it is
     alt = "Every scheduler's times, SLO hits and loads for the numbers above"
-    deciding = [name for name in drawn.rows if name in (*headings(DECIDING), "predicted", JCT_BEFORE)]
-    table(drawn.rows, "what-if-table", alt, "what_if", deciding)
+    table(drawn.rows, "what-if-table", alt, "what_if")
     with st.container():
         for name, why in data.failed.items():
             st.warning(plain(f"{name} cannot run: {why}"), icon=":material/block:")
@@ -183,20 +179,10 @@ def _drawn(state: AppState, shown: Shown, before: Shown | None) -> Drawn:
             before,
             dots_figure(jct, "mean JCT, ms"),
             dots_figure(hits, "SLO hits, %", most=100.0),
-            _table(shown, earlier),
+            figures(schedulers, shown.data.predicted, before=earlier).select(*RESULTS),
         )
         state.choices.keep(drawn)
     return drawn
-
-
-def _table(shown: Shown, earlier: Schedulers) -> pd.DataFrame:
-    """The table of results, with the mean JCT of the scenario as it stands."""
-    schedulers = shown.data.report.schedulers
-    rows = results_table(schedulers, shown.data.predicted)
-    if earlier:
-        means = [earlier[name].jct_s.mean if name in earlier else None for name in schedulers]
-        rows.insert(3, JCT_BEFORE, [time_text(mean) for mean in means])
-    return rows
 
 
 POLL_S = 0.2

@@ -11,7 +11,7 @@ import streamlit as st
 
 from nona.report.files import csv_bytes, parquet_bytes
 from nona.report.html.training import elastic_html
-from nona.report.text import counted, share_text
+from nona.report.text import counted
 from nona.report.training.elastic import (
     DECIDING,
     JOB_DECIDING,
@@ -37,6 +37,7 @@ from nona.report.training.findings import hours_text, job_label
 from nona.results.elastic import ElasticHistory, ElasticJobOutcome, ElasticLive, ElasticTrace
 from nona.scenario.training import ElasticSpec
 from nona.study.training.elastic import expected_s, expected_text
+from nona.tables.formats import share_text
 from nona.training.elastic.registry import ELASTIC
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.downloads import CSV, HTML, JSON, Download, download_row, file_stem, yaml_download

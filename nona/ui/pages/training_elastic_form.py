@@ -7,10 +7,11 @@ from typing import Any
 import streamlit as st
 
 from nona.errors import NonaError
-from nona.report.text import counted, share_text
+from nona.report.text import counted
 from nona.report.training.findings import hours_text, jobs_text
 from nona.scenario.training import ElasticSpec, ProfilesSpec
 from nona.study.training.elastic import MOST_GPUS, MOST_NODES
+from nona.tables.formats import share_text
 from nona.training.elastic.registry import ELASTIC
 from nona.training.elastic.workload import SHIPPED
 from nona.ui.session.state import AppState

@@ -19,7 +19,6 @@ from nona.report.studies.validation import (
     theory_rows,
     theory_summary,
 )
-from nona.report.text import share_text
 from nona.results.program import (
     ComparedRow,
     SelfCheck,
@@ -32,6 +31,7 @@ from nona.results.program import (
 )
 from nona.simulation.agreement import EFFORTS
 from nona.simulation.known_systems import known_systems
+from nona.tables.formats import share_text
 from nona.ui.pages.validation_studies import (
     decisions_section,
     network_views_section,

@@ -12,7 +12,6 @@ from nona.report.saved import cluster_text, workload_text
 from nona.report.serverless.findings import keeps_most
 from nona.report.simulations.findings import shortest
 from nona.report.simulations.report import SimulatedRun
-from nona.report.text import percent_text
 from nona.report.times import runs_as
 from nona.report.training.elastic import by_mean
 from nona.report.training.findings import by_mean_jct, hours_text
@@ -21,6 +20,7 @@ from nona.results.serverless_charts import ServerlessOutcome
 from nona.results.training import TrainingOutcome
 from nona.scenario.schema import Scenario
 from nona.study.costs import cluster_cost, cost_note
+from nona.tables.formats import percent_text
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.models.loading import tidying
 from nona.ui.session.kept import remember, restore

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nona.report.text import percent_text
 from nona.results.serverless import NodesFor, NodesReport, NodesSetting, TriedNodes, WaysReport
 from nona.results.serverless_charts import PlatformLive, PlatformState, PolicySoFar
 from nona.serverless.engine.options import ServerlessProgress
@@ -31,6 +30,7 @@ from nona.study.serverless.run import (
 )
 from nona.study.shipped import now_text
 from nona.study.simulation import SimulationProgress
+from nona.tables.formats import percent_text
 from nona.ui.tasks.asked import NodesAsked, OverAsked, WaysAsked
 from nona.ui.tasks.desk import Desk, Message, processes, scenario_of, sources_of
 

@@ -13,6 +13,7 @@ import streamlit as st
 
 from nona.report.figures import finished
 from nona.report.files import csv_bytes, parquet_bytes
+from nona.tables.table import Filled
 from nona.ui.widgets.fields import plain
 
 
@@ -69,15 +70,23 @@ PARQUET = "application/vnd.apache.parquet"
 
 
 def table(
-    frame: pd.DataFrame, key: str, alt: str, name: str = "", deciding: Sequence[str] = (), **options: Any
+    rows: Filled | pd.DataFrame,
+    key: str,
+    alt: str,
+    name: str = "",
+    deciding: Sequence[str] = (),
+    **options: Any,
 ) -> Any:
-    """Show ``frame`` with downloads as CSV and Parquet, which have all of its columns.
+    """Show ``rows`` with downloads as CSV and Parquet, which have all of its columns.
 
     ``alt`` says in words what the table holds; the files are called ``name``, by default ``key``; of a wide
     table only the ``deciding`` columns are shown until the others are asked for; ``options`` go to
     :func:`streamlit.dataframe`, whose answer is returned: what was selected, where ``on_select`` asks for it.
     Files are made when they are asked for.
     """
+    frame, deciding = (
+        (rows.frame(), deciding or rows.deciding) if isinstance(rows, Filled) else (rows, deciding)
+    )
     place = st.container()
     with st.container(horizontal=True, horizontal_alignment="right", gap="xsmall", key=f"files-{key}"):
         every = not deciding or _every_column(key, [c for c in frame.columns if c not in deciding])

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.graph.dag import Dag
-from nona.learning.rollouts import Choices
 from nona.schedulers.learned.network import SLOPE, WIDTH, Embedding, Layer, Network, embed, leaky, network_of
+from studies.learning.rollouts import Choices
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -14,8 +14,6 @@ from threadpoolctl import threadpool_limits
 from nona import __version__
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import decompose
-from nona.learning.gradient import Adam, Graphs, gradient
-from nona.learning.rollouts import Choices, Rollout, advantages, rolled_out
 from nona.random_streams import RandomStreams
 from nona.schedulers.base import NetworkView
 from nona.schedulers.learned.card import Card, Ranges, Trained
@@ -29,6 +27,8 @@ from nona.schedulers.learned.network import (
     task_features,
 )
 from nona.system import QueryClass, Stream, System
+from studies.learning.gradient import Adam, Graphs, gradient
+from studies.learning.rollouts import Choices, Rollout, advantages, rolled_out
 
 WORK_S = 0.02  # mean seconds of a query: the features know no unit, so that one is enough
 CAPACITY = 1e9

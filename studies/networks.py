@@ -28,7 +28,7 @@ from functools import partial
 from types import MappingProxyType
 
 from nona.errors import GraphError
-from nona.study.network_layers import (
+from studies.network_layers import (
     SINGLE_FLOPS,
     NodeLink,
     TaskGraphBuilder,

@@ -178,7 +178,7 @@ KEPT, CHOICES_PER_JOB = 300, 16  # choices of a run that are learned from, of ab
 class Choices:
     """C choices among M candidates: ``end`` (C,) of each choice's candidates, which was ``taken`` (C,), when;
     ``task``, ``open_tasks`` (M,) and ``features`` (M, P+4) as in
-    :class:`~nona.learning.rollouts.Recording`."""
+    :class:`~studies.learning.rollouts.Recording`."""
 
     end: Ints
     taken: Ints

@@ -37,7 +37,13 @@ from nona.simulation.intervals import Ratio, mean_interval, paired_ratio
 from nona.simulation.records import Records
 from nona.simulation.run import RunOptions, simulate_run
 from nona.simulation.summary import Measured
-from nona.study.decision_cells import (
+from nona.study.placing import rehearsed
+from nona.study.preparation import Study, prepare
+from nona.study.settings import check_least, choice, command_line
+from nona.study.shipped import now_text, rounded_result
+from nona.study.simulation import place, steady_spread
+from nona.system import System
+from studies.decision_cells import (
     GPU,
     LINKS,
     SERVERS,
@@ -51,12 +57,6 @@ from nona.study.decision_cells import (
     loads_only,
     workload_table,
 )
-from nona.study.placing import rehearsed
-from nona.study.preparation import Study, prepare
-from nona.study.settings import check_least, choice, command_line
-from nona.study.shipped import now_text, rounded_result
-from nona.study.simulation import place, steady_spread
-from nona.system import System
 
 PRECISE, SHARE = 0.005, 0.1  # half-width of a ratio: this, or this share of its distance from 1
 BEHIND = 1.25  # times the best in the first run: not repeated

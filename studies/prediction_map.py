@@ -22,9 +22,6 @@ from nona.placement.response.equilibrium import predict_response
 from nona.placement.response.times import Response
 from nona.placement.result import Queries
 from nona.placement.sampled.moves import blend
-from nona.report.studies.prediction_map import BOUNDS, error
-from nona.report.text import share_text
-from nona.results.placement import ResponseReport
 from nona.results.studies import Comparison, MapAbout, MapPoint, PredictionMap
 from nona.scenario.file import load_scenario
 from nona.schedulers.registry import get_scheduler
@@ -33,14 +30,15 @@ from nona.simulation.records import Records
 from nona.simulation.run import RunOptions, simulate_run
 from nona.simulation.summary import SchedulerSummary, summarize
 from nona.sources.samples import scenario_path
-from nona.study.decision_cells import Cell, cell_scenario, workload_table
-from nona.study.networks import NETWORKS
+from nona.study.outcome import HIGHEST
 from nona.study.placing import place_system
 from nona.study.preparation import prepare
 from nona.study.settings import check_least, choice, command_line
-from nona.study.shipped import now_text, rounded_result, shipped_map
+from nona.study.shipped import now_text, rounded_result
 from nona.study.sweep_numbers import with_value
-from nona.system import Arrivals, QueryClass, Stream, System
+from nona.system import Arrivals, Stream, System
+from studies.decision_cells import Cell, cell_scenario, workload_table
+from studies.networks import NETWORKS
 
 SCENARIOS = (
     "slides_example",
@@ -109,7 +107,6 @@ def map_system(name: str, seed: int | None = None) -> System:
 PLACEMENTS = ("local", "quarter", "half", "spread", "nona")
 OF_NETWORKS = ("local", "formula", "nona")  # large interiors overload any link when they are spread
 _SPREAD_SHARE = {"local": 0.0, "quarter": 0.25, "half": 0.5, "spread": 1.0}
-HIGHEST = 0.85  # utilisation of the map's most loaded points
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,64 +225,6 @@ def _loads_of(placement: str) -> tuple[str, ...]:
     if placement == "local":
         return OF_SERVERS
     return tuple(LOADS) if placement == "nona" else OF_OTHERS
-
-
-_NEAR = 0.15  # utilisations that count as similar
-_BEYOND = 0.03  # above the map's highest loads
-_NOTHING = 1e-6  # utilisation
-_HIGHEST_CV = 3.0  # of gaps between arrivals on the map
-
-
-def warning(system: System, response: ResponseReport) -> str | None:
-    """One line of text if the prediction is not known to be within 10 %, else ``None``."""
-    servers, link = response.compute_utilization, _used(system, response.link_utilization)
-    reason = _beyond(system, servers, link)
-    if reason is not None:
-        return f"Outside the tested range of the prediction: {reason}; simulate before relying on it."
-    similar = [p for p in shipped_map().points if _similar(p, system, servers, link)]
-    errors = [abs(e) for p in similar if (e := error(p, "mean_s")) is not None]
-    bound = BOUNDS["mean_s"]
-    if not errors:
-        return "No tested point has similar loads and arrivals; simulate before relying on it."
-    off = sum(e > bound for e in errors)
-    if off == 0:
-        return None
-    return (
-        f"At {off} of {len(errors)} tested points of similar load and arrivals the predicted mean was off by "
-        f"more than {share_text(bound)} (at most {share_text(max(errors))}); simulate to be sure."
-    )
-
-
-def _used(system: System, link: float) -> float | None:
-    """The link's utilisation, ``None`` where the placement sends nothing over it."""
-    stream = system.background_network
-    return link if link > stream.rate * stream.mean / system.capacity + _NOTHING else None
-
-
-def _beyond(system: System, servers: float, link: float | None) -> str | None:
-    if servers > HIGHEST + _BEYOND:
-        return f"executors busy {share_text(servers)}, tested up to {share_text(HIGHEST)}"
-    if link is not None and link > HIGHEST + _BEYOND:
-        return f"link busy {share_text(link)}, tested up to {share_text(HIGHEST)}"
-    if link is not None and system.discipline != "fifo":
-        return "equally shared links were not tested"
-    for query in system.queries:
-        if not _tested(query):
-            return f"arrivals of {query.name} ({query.arrivals.process}) are burstier than any tested"
-    return None
-
-
-def _tested(query: QueryClass) -> bool:
-    arrivals = query.arrivals
-    if arrivals.process == "gamma":
-        return arrivals.cv <= _HIGHEST_CV
-    return arrivals.process in ("poisson", "deterministic")
-
-
-def _similar(point: MapPoint, system: System, servers: float, link: float | None) -> bool:
-    bursty = any(q.arrivals.process != "poisson" for q in system.queries)
-    alike = point.split == 0 if link is None else abs(point.link - link) <= _NEAR
-    return bursty == (point.processes != ("poisson",)) and abs(point.servers - servers) <= _NEAR and alike
 
 
 _FEWEST = 200  # jobs of a run

@@ -41,7 +41,11 @@ from nona.sources.samples import scenario_path
 from nona.study.serverless.comparisons import ways_for
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import told_oracle, with_sharing
-from nona.study.serverless.study_parts import (
+from nona.study.serverless.tasks import Done, Task, TaskPool, cell, cutoff_point, run_tasks, shared_outcome
+from nona.study.settings import check_least, choice, command_line
+from nona.study.shipped import now_text, rounded
+from nona.study.sweep_numbers import LOAD, number_named, with_value
+from studies.serverless_parts import (
     ALTERNATIVES,
     PROFILE_SETS,
     SCARCE,
@@ -52,10 +56,6 @@ from nona.study.serverless.study_parts import (
     scarce_curves,
     sensitivity,
 )
-from nona.study.serverless.tasks import Done, Task, TaskPool, cell, cutoff_point, run_tasks, shared_outcome
-from nona.study.settings import check_least, choice, command_line
-from nona.study.shipped import now_text, rounded
-from nona.study.sweep_numbers import LOAD, number_named, with_value
 
 EVERY_SEARCH: Options = {"slack_resolution": 0.0}  # nothing is looked up
 

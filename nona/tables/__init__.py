@@ -1,0 +1,1 @@
+"""Tables declared once, and the formats of their values."""

@@ -1,0 +1,107 @@
+"""Every way to show a table tells the same; the columns of a declared table can be told apart."""
+
+import importlib
+import io
+import math
+import pkgutil
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nona.report
+from nona.report.files import csv_bytes, parquet_bytes
+from nona.report.html import pieces
+from nona.results.document import Estimate
+from nona.tables.formats import mean_text
+from nona.tables.table import CHANGE, COUNT, FACTOR, NUMBER, RATE, SHARE, TIME, Column, Table
+
+KINDS = (NUMBER, TIME, SHARE, RATE, CHANGE, FACTOR)
+NUMBERS = st.one_of(st.none(), st.floats(-1e6, 1e6))
+MEANS = st.builds(
+    lambda mean, half: Estimate(mean=mean, ci95=None if mean is None else (mean - half, mean + half)),
+    NUMBERS,
+    st.floats(0, 1e3),
+)
+TABLE = Table(
+    "name",
+    (
+        *(Column(f"number {k}", lambda row, k=k: row[0][k], kind) for k, kind in enumerate(KINDS)),
+        *(Column(f"mean {k}", lambda row, k=k: row[1][k], kind, "", True) for k, kind in enumerate(KINDS)),
+        Column("count", lambda row: row[2], COUNT, decides=True),
+        Column("word", lambda row: row[3]),
+        Column("sometimes", lambda row: row[4], optional=True),
+    ),
+)
+ROWS = st.dictionaries(
+    st.sampled_from(["nona", "<local>", "=1+1"]),
+    st.tuples(
+        st.tuples(*[NUMBERS] * len(KINDS)),
+        st.tuples(*[MEANS] * len(KINDS)),
+        st.integers(0, 10**9),
+        st.sampled_from(["a & b", "", "x|y"]),
+        NUMBERS,
+    ),
+    min_size=1,
+)
+
+
+@given(ROWS)
+def test_text_page_html_and_files_tell_the_same(rows):
+    filled = TABLE.of(rows)
+    texts, cells, lines = filled.texts(), filled.cells(), filled.text().splitlines()
+    html = str(pieces.table(filled, "caption"))
+    assert len(lines) == 1 + len(rows)
+    assert ("sometimes" in filled.headings) == any(row[4] is not None for row in rows.values())
+    for line, text, cell, (name, row) in zip(lines[1:], texts, cells, rows.items(), strict=True):
+        assert line.startswith(name)
+        assert all(value in line for value in text.values())
+        assert all(str(pieces.escape(value)) in html for value in text.values())
+        assert (cell["count"], text["count"]) == (row[2], f"{row[2]:,}")
+        for k, kind in enumerate(KINDS):
+            assert text[f"number {k}"] == ("–" if row[0][k] is None else kind.show(row[0][k]))
+            assert text[f"mean {k}"] == mean_text(row[1][k], kind.show)
+    assert filled.frame().to_dict("records") == cells
+    _numbers(filled, rows)
+
+
+def _numbers(filled, rows):
+    table = filled.numbers()
+    again = pd.read_parquet(io.BytesIO(parquet_bytes(table)))
+    pd.testing.assert_frame_equal(again, table)
+    assert len(pd.read_csv(io.BytesIO(csv_bytes(table)))) == len(rows)
+    for k, (_, row) in enumerate(rows.items()):
+        for j, kind in enumerate(KINDS):
+            assert _same(table[f"number {j}{kind.ending}"][k], row[0][j])
+            mean = row[1][j]
+            low, high = mean.ci95 or (None, None)
+            for end, value in (("", mean.mean), ("_low", low), ("_high", high)):
+                assert _same(table[f"mean {j}{end}{kind.ending}"][k], value)
+
+
+def _same(number, value):
+    return math.isnan(number) if value is None else number == value
+
+
+def test_columns_are_selected_by_name_and_those_left_out_are_passed_over():
+    row = ((0.5,) * len(KINDS), (Estimate(mean=0.5, ci95=None),) * len(KINDS), 3, "w", None)
+    filled = TABLE.of({"nona": row})
+    assert filled.deciding == ("name", "count")
+    assert filled.select("word", "sometimes", "name").cells() == [{"word": "w", "name": "nona"}]
+    assert not TABLE.of({})
+    assert not TABLE.of({}).text().splitlines()[1:]
+
+
+def _declared():
+    for module in pkgutil.walk_packages(nona.report.__path__, "nona.report."):
+        content = vars(importlib.import_module(module.name))
+        yield from ((f"{module.name}.{name}", t) for name, t in content.items() if isinstance(t, Table))
+
+
+@pytest.mark.parametrize(("name", "table"), list(_declared()))
+def test_columns_of_a_declared_table_can_be_told_apart(name, table):
+    headings = [c.heading for c in table.columns]
+    assert len({*headings}) == len(headings)
+    assert len({c.name for c in table.columns}) == len(headings)
+    assert table.named not in headings
