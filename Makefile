@@ -33,14 +33,15 @@ lint: $(PACKAGES)
 	$(BIN)/python -m mypy nona studies app.py pages/*.py
 	$(BIN)/python -m pytest -q tests/test_javascript.py
 
-# Byte code first: where Python is told to write none, every process of the suite would make it anew.
+# Byte code is kept also where Python is told to write none: every process of the suite would make it anew.
+test verify: export PYTHONDONTWRITEBYTECODE =
 test: install
-	@$(BIN)/python -m compileall -q nona studies tests
+	@$(BIN)/python -m compileall -q -j 0 nona studies
 	$(PYTEST) -m "not verify" --ignore tests/test_javascript.py
 
 # All that takes longer: every case, full sizes, every journey, a short fuzz, chaos.
 verify: install
-	@$(BIN)/python -m compileall -q nona studies tests
+	@$(BIN)/python -m compileall -q -j 0 nona studies
 	NONA_FULL=1 $(PYTEST) -m "verify or sized or hypothesis"
 	$(BIN)/python -m benchmarks.fuzz_readers 300
 	$(BIN)/python -m benchmarks.fuzz_tables 300

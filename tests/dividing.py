@@ -5,6 +5,7 @@ two groups and the rest of the suite fill two cores; more browsers wait for each
 then the files that take longest, so that no process is left with one of them at the end.
 """
 
+import gc
 from pathlib import PurePosixPath
 
 import pytest
@@ -20,29 +21,33 @@ SECOND = {
     "test_plan",
     "test_restart",
 }
-# Files that take more than about 20 seconds, longest first; the order of all others is pytest's own.
+# Files that take about ten seconds or more, longest first; the order of all others is pytest's own.
 LONG = (
-    "test_placement_page",
-    "test_every_page",
-    "test_engine_equality",
-    "test_jobs",
-    "test_simulation_page",
-    "test_cli",
-    "test_sampled_search",
-    "test_elastic_runs",
-    "test_second_platform",
-    "test_code_cache",
     "test_elastic_models",
-    "test_every_scheduler",
-    "test_dask_pool",
-    "test_interiors",
-    "test_scenarios",
-    "test_class_shares",
-    "test_solve",
-    "test_what_if",
-    "test_demo",
+    "test_engine_equality",
+    "test_every_page",
+    "test_placement_page",
+    "test_sampled_search",
     "test_nothing_is_lost",
-    "test_layers",
+    "test_second_platform",
+    "test_own_scenario",
+    "test_replications",
+    "test_cli",
+    "test_code_cache",
+    "test_interiors",
+    "test_saved_page",
+    "test_training_page",
+    "test_simulation_page",
+    "test_dask_pool",
+    "test_views_and_rounds",
+    "test_model_pages",
+    "test_scenarios",
+    "test_what_if",
+    "test_training_live",
+    "test_plan_search",
+    "test_curves",
+    "test_solve",
+    "test_placement_words",
 )
 
 
@@ -69,6 +74,17 @@ def file_of(nodeid):
 def divided(config):
     """Whether this is one of several processes that share the suite."""
     return hasattr(config, "workerinput")
+
+
+def pytest_sessionstart():
+    """What is collected stays: looking through it for garbage would take as long as collecting."""
+    gc.disable()
+
+
+def pytest_collection_finish():
+    """From here on garbage is looked for in what tests leave, not in what was collected."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(trylast=True)

@@ -5,6 +5,7 @@ import re
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 # From the bottom up. Layers on one line do not know each other.
@@ -36,6 +37,7 @@ LAYERS = (
 )
 FOUNDATION = frozenset(LAYERS[0])  # single files that may use each other
 RANK = {layer: rank for rank, line in enumerate(LAYERS) for layer in line}
+FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 SOURCES = sorted((ROOT / "nona").rglob("*.py"))
 
 
@@ -52,19 +54,45 @@ def _layer(module):
     return ".".join(module.split(".")[:2])
 
 
-@cache
-def _tree(path):
-    return ast.parse(path.read_text(encoding="utf-8"))
+class Facts(NamedTuple):
+    """What is asked of a file, read once: a tree of every file would burden all tests after it."""
+
+    imports: tuple  # line and full name of every module that it imports, also inside functions
+    broken: tuple  # line and rule
+    lengths: tuple  # name and lines of code of every function
+    documented: bool
+    undocumented: tuple  # names of definitions
+    names: tuple  # the module and the names of every ``from … import …``
 
 
 @cache
+def _facts(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = list(ast.walk(tree))
+    return Facts(
+        imports=tuple(_found(nodes, _module(path))),
+        broken=tuple(_broken(nodes)),
+        lengths=tuple((n.name, _code_lines(n)) for n in nodes if isinstance(n, FUNCTIONS)),
+        documented=bool(ast.get_docstring(tree)),
+        undocumented=tuple(
+            n.name
+            for n in tree.body
+            if isinstance(n, ast.FunctionDef | ast.ClassDef) and not ast.get_docstring(n)
+        ),
+        names=tuple(
+            (n.module or "", frozenset(a.name for a in n.names))
+            for n in nodes
+            if isinstance(n, ast.ImportFrom)
+        ),
+    )
+
+
 def _imports(module):
-    """Line and full name of every module that a module imports, also inside functions."""
-    return tuple(_found(_tree(MODULES[module]), module))
+    return _facts(MODULES[module]).imports
 
 
-def _found(tree, module):
-    for node in ast.walk(tree):
+def _found(nodes, module):
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -133,7 +161,7 @@ def test_pages_benchmarks_and_examples_import_modules_that_exist():
         ),
     ]
     assert len(files) > 20
-    found = [(file.name, name) for file in files for _, name in _found(_tree(file), file.name)]
+    found = [(file.name, name) for file in files for _, name in _facts(file).imports]
     assert [(file, n) for file, n in found if n.split(".")[0] == "nona" and n not in MODULES] == []
 
 
@@ -167,8 +195,8 @@ def _code_lines(function):
     return (function.end_lineno or 0) - function.lineno + 1 - skipped
 
 
-def _broken(tree):
-    for node in ast.walk(tree):
+def _broken(nodes):
+    for node in nodes:
         if isinstance(node, ast.ExceptHandler) and node.type is None:
             yield node.lineno, "bare except; name the errors"
         if isinstance(node, ast.ImportFrom) and any(a.name == "*" for a in node.names):
@@ -177,15 +205,6 @@ def _broken(tree):
             yield node.lineno, "assert vanishes under -O; raise an error"
         if isinstance(node, ast.Global):
             yield node.lineno, "global state; pass it along"
-
-
-@cache
-def _undocumented(path):
-    return tuple(
-        node
-        for node in _tree(path).body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not ast.get_docstring(node)
-    )
 
 
 def test_test_files_have_names_of_their_own():
@@ -230,17 +249,17 @@ def test_modules_functions_and_pages_are_short():
         if (n := len(p.read_text(encoding="utf-8").splitlines())) > most
     ]
     long += [
-        f"{_name(path)}: {node.name}: {_code_lines(node)} lines"
+        f"{_name(path)}: {name}: {lines} lines"
         for path in SOURCES
-        for node in ast.walk(_tree(path))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _code_lines(node) > FUNCTION_LINES
+        for name, lines in _facts(path).lengths
+        if lines > FUNCTION_LINES
     ]
     assert long == []
 
 
 def test_code_keeps_to_the_rules_of_the_house():
     files = (*SOURCES, *PAGES)
-    assert [f"{_name(p)}:{line}: {rule}" for p in files for line, rule in _broken(_tree(p))] == []
+    assert [f"{_name(p)}:{line}: {rule}" for p in files for line, rule in _facts(p).broken] == []
 
 
 def test_texts_have_no_powers_of_ten():
@@ -251,13 +270,11 @@ def test_texts_have_no_powers_of_ten():
 
 def test_modules_and_what_other_packages_import_say_what_they_are():
     """Every module has a docstring, and each definition that a module of another package imports."""
-    silent = {_name(path) for path in SOURCES if not ast.get_docstring(_tree(path))}
+    silent = {_name(path) for path in SOURCES if not _facts(path).documented}
     for module, path in MODULES.items():
-        for node in ast.walk(_tree(path)):
-            home = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+        for home, imported in _facts(path).names:
             if home in MODULES and home.rpartition(".")[0] != module.rpartition(".")[0]:
-                imported = {alias.name for alias in node.names}
-                silent |= {f"{home}.{d.name}" for d in _undocumented(MODULES[home]) if d.name in imported}
+                silent |= {f"{home}.{n}" for n in _facts(MODULES[home]).undocumented if n in imported}
     assert sorted(silent) == []
 
 

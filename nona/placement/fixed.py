@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import count
 
 import numpy as np
@@ -38,7 +39,13 @@ def local_placement(system: System, shares: Floats | None = None) -> Placement:
     ``shares`` (J, K) of the executor classes; by default every executor that holds the model's weights
     is drawn alike.
     """
-    return _fixed(system, "local", lambda s, slots: local_configuration(s), (), shares)
+    if shares is None:
+        return _by_default(system, "local", _together, ())
+    return _fixed(system, "local", _together, (), shares)
+
+
+def _together(subgraph: SubGraph, _slots: int) -> Configuration:
+    return local_configuration(subgraph)
 
 
 def spread_placement(system: System, shares: Floats | None = None) -> Placement:
@@ -54,7 +61,16 @@ def spread_placement(system: System, shares: Floats | None = None) -> Placement:
         if widest >= slots
         else ()
     )
+    if shares is None:
+        return _by_default(system, "spread", spread_configuration, note)
     return _fixed(system, "spread", spread_configuration, note, shares)
+
+
+@lru_cache(maxsize=8)  # the same object for a system, so that its response is walked once
+def _by_default(
+    system: System, name: str, choose: Callable[[SubGraph, int], Configuration], notes: tuple[str, ...]
+) -> Placement:
+    return _fixed(system, name, choose, notes, default_shares(system))
 
 
 def _fixed(
@@ -70,8 +86,7 @@ def _fixed(
         tuple(SubGraphPlacement(s, (choose(s, slots),), np.ones(1)) for s in q.decomposition.subgraphs)
         for q in system.queries
     )
-    used = default_shares(system) if shares is None else shares
-    prediction = predict(system, queries, used)
+    prediction = predict(system, queries, shares)
     return Placement(
         queries,
         prediction,
@@ -80,7 +95,7 @@ def _fixed(
         solver=name,
         seconds=time.perf_counter() - began,
         notes=(*notes, "Fixed placement: not optimised, so it has no bound."),
-        class_shares=used,
+        class_shares=shares,
     )
 
 

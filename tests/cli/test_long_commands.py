@@ -37,7 +37,7 @@ def test_a_line_is_rewritten_on_a_terminal_alone_and_ends_once():
     ("arguments", "told"),
     [
         ("place slides_example --objective slo", "solving the placement"),
-        ("capacity slides_example --scheduler nona --hit 97% --simulate", "nona, 2 servers"),
+        ("capacity slides_example --scheduler opportunistic --hit 97%", "opportunistic, 3 servers"),
     ],
 )
 def test_long_commands_say_what_they_do(arguments, told, monkeypatch, capsys):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import scheduler_cases as cases
+from sizes import sized
 
 from nona.errors import SimulationError
 from nona.placement.solve import solve
@@ -253,7 +254,7 @@ def test_a_cheat_is_caught_at_every_level_and_an_honest_reader_is_not(field):
     assert not decides_by_what_it_declares(replace(registry.get_scheduler("nona-d2"), reads_queues=False))
 
 
-def watched_run(system, scheduler, prepared, watch):
+def watched_run(system, scheduler, prepared, jobs, watch):
     """A whole run whose decisions are looked at one by one."""
 
     def bind(now, query, view, tables, u, out):
@@ -266,14 +267,15 @@ def watched_run(system, scheduler, prepared, watch):
         return said
 
     spied = replace(scheduler, decide=pick if scheduler.picks else bind, takes_lists=False)
-    simulate_run(system, spied, prepared, RunOptions(jobs=300, warmup=20))
+    simulate_run(system, spied, prepared, RunOptions(jobs=jobs, warmup=20))
 
 
+@pytest.mark.sized
 @pytest.mark.parametrize("name", registry.scheduler_names())
 def test_in_a_run_hidden_fields_are_nan_and_do_not_matter(name):
     scheduler = registry.get_scheduler(name)
     rng = np.random.default_rng(4)
-    calls = 0
+    calls, jobs = 0, sized(100, 300)
 
     def watch(before, view, after, out, said=None):
         nonlocal calls
@@ -286,5 +288,5 @@ def test_in_a_run_hidden_fields_are_nan_and_do_not_matter(name):
         decided = again != -1
         assert again[decided].tolist() == out[decided].tolist()
 
-    watched_run(SEEN, scheduler, prepared_for(scheduler, SEEN), watch)
-    assert calls >= 320
+    watched_run(SEEN, scheduler, prepared_for(scheduler, SEEN), jobs, watch)
+    assert calls >= jobs + 20

@@ -200,7 +200,8 @@ def test_what_has_ended_is_kept_schedulers_without_placement_first(tmp_path, mon
     monkeypatch.setattr(tasks_simulation, "FIRST_AFTER_S", 0.0)
     monkeypatch.setattr(tasks_simulation, "PART", 0)
     names, told = ["nona", "local", "nona-live", "spread"], []
-    scenario = changed("slides_example", schedulers=names, simulation={"jobs": 60, "replications": 3})
+    size = {"jobs": 60, "replications": 3}
+    scenario = changed("slides_example", schedulers=names, simulation=size, objective="formula")
     folder = str(tmp_path)
     spec = {"scenario": scenario.model_dump(mode="json"), "uploads": folder, "folder": folder}
     whole = SimulatedRun.from_json(simulate_scenario(spec, Desk(told.append)))
