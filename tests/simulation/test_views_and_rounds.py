@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -137,6 +138,11 @@ def watched_run(system, name, engine="simpy", scramble=lambda seen: seen, **opti
     return simulate_run(system, scheduler, prepared._replace(allocate=allocate), size), watched
 
 
+@cache
+def busy_run(name, engine="simpy"):
+    return watched_run(busy(), name, engine)
+
+
 def least_loaded(system, engine):
     scheduler, size = get_scheduler("least-loaded"), RunOptions(JOBS, 0, timeline_jobs=JOBS, engine=engine)
     return simulate_run(system, scheduler, scheduler.prepare(system, None, {}), size)
@@ -149,7 +155,7 @@ def same_records(a, b):
 @pytest.mark.parametrize("name", FLOWS)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_query_runs_whole_on_one_executor_of_the_set_of_its_flow(name, engine):
-    records, watched = watched_run(busy(), name, engine)
+    records, watched = busy_run(name, engine)
     assert [c.name for c in records.checks if not c.ok] == []
     assert len(watched.sets) > 20
     where = {}
@@ -169,7 +175,7 @@ def test_a_query_runs_whole_on_one_executor_of_the_set_of_its_flow(name, engine)
 @pytest.mark.parametrize("name", FLOWS)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_round_sees_what_happened_before_it(name, engine):
-    records, watched = watched_run(busy(), name, engine)
+    records, watched = busy_run(name, engine)
     slow = busy().executor_class
     ran = {t.job: (t.executor, 0.0) for t in records.timeline.tasks}
     service = dict.fromkeys(ran, 0.0)
@@ -215,7 +221,7 @@ def test_what_is_hidden_of_the_network_is_nan_and_does_not_matter(name):
             seen = seen._replace(slowdown=rng.exponential(9.0, len(seen.slowdown)))
         return seen._replace(view=seen.view._replace(**hidden))
 
-    plain, before = watched_run(busy(), name)
+    plain, before = busy_run(name)
     other, after = watched_run(busy(), name, scramble=scramble)
     assert same_records(plain, other)
     assert all((a == b).all() for a, b in zip(before.sets, after.sets, strict=True))
@@ -232,7 +238,7 @@ def test_what_is_hidden_of_the_network_is_nan_and_does_not_matter(name):
     ids=["more background", "slower link", "shared link"],
 )
 def test_as_queries_send_nothing_no_network_changes_a_decision(name, network):
-    plain, before = watched_run(busy(), name)
+    plain, before = busy_run(name)
     other, after = watched_run(busy(**network), name)
     assert plain.completion_s.tobytes() == other.completion_s.tobytes()
     assert all((a == b).all() for a, b in zip(before.sets, after.sets, strict=False))
@@ -283,7 +289,7 @@ def test_a_flow_without_an_executor_may_use_all_that_hold_its_model_and_what_is_
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_rounds_count_from_the_start_and_each_run_begins_anew(engine):
-    first = watched_run(busy(), "tiresias", engine)
+    first = busy_run("tiresias", engine)
     again = watched_run(busy(), "tiresias", engine)
     assert [r.now_s for r in first[1].rounds[:3]] == [ROUND_S, 2 * ROUND_S, 3 * ROUND_S]
     assert same_records(first[0], again[0])
