@@ -128,10 +128,10 @@ def test_its_numbers_the_scenario_and_the_command_are_those_of_the_report(data, 
         assert cells["mean JCT"] == mean_text(s.jct_s, format_time)
         assert cells["SLO hits"] == mean_text(s.slo_hit_rate, partial(share_text, digits=2))
         assert cells["completed"] == f"{s.jobs.completed:,}"
-    text = "".join(page.text)
+    "".join(page.text)
     baseline = next(iter(data.differences))
     for name, d in data.differences[baseline].items():
-        assert [name, mean_text(d.jct_s, format_time)] in [r[:2] for r in page.rows], text[:99]
+        assert (name, mean_text(d.jct_s, format_time)) in [(r[0], r[2]) for r in page.rows if len(r) > 2]
     codes = [t for t in page.text if t.startswith(("nona ", "version:"))]
     assert "nona simulate scenario.yaml --html report.html" in codes
     scenario = parse_scenario(next(c for c in codes if c.startswith("version:")))
