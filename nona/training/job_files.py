@@ -68,7 +68,7 @@ def read_trace(data: bytes, filename: str) -> tuple[TraceJob, ...]:
             last_s = max(last_s, jobs[-1].arrival_s)
         if problems.full:
             break
-    if not jobs and not problems.found:
+    if not jobs and not problems.texts:
         problems.add(0, "it has no jobs; give at least one line.")
     problems.check()
     return tuple(jobs)
@@ -185,10 +185,10 @@ def read_job_table(data: bytes, filename: str) -> tuple[Job, ...]:
         raise ScenarioError([f"{table.what}: it is empty; give the header {','.join(REQUIRED)} and rows."])
 
     def job(line: Line) -> Job | None:
-        made = _table_job(line, str(len(names)))
-        if made is not None and (before := names.setdefault(made.name, line.number)) != line.number:
-            line.add(f"name={made.name[:40]!r} is that of line {before}; change one of them.")
-        return made
+        entered = _table_job(line, str(len(names)))
+        if entered is not None and (before := names.setdefault(entered.name, line.number)) != line.number:
+            line.add(f"name={entered.name[:40]!r} is that of line {before}; change one of them.")
+        return entered
 
     jobs = table.read(REQUIRED, OPTIONAL, job, "it has no jobs; give at least one row.")
     return tuple(sorted(jobs, key=lambda job: job.arrival_s))

@@ -28,25 +28,25 @@ class Problems:
     """
 
     what: str
-    found: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
 
     def add(self, line: int, text: str) -> None:
         """A problem of a line, by the number that an editor shows; 0: of the file."""
         place = f", line {line}" if line else ""
-        self.found.append(f"{self.what}{place}: {text}")
+        self.texts.append(f"{self.what}{place}: {text}")
 
     def has(self, line: int) -> bool:
-        return bool(self.found) and self.found[-1].startswith(f"{self.what}, line {line}:")
+        return bool(self.texts) and self.texts[-1].startswith(f"{self.what}, line {line}:")
 
     @property
     def full(self) -> bool:
-        return len(self.found) > MOST_PROBLEMS
+        return len(self.texts) > MOST_PROBLEMS
 
     def check(self) -> None:
         """Raise them as one :class:`~nona.errors.ScenarioError`, if there are some."""
-        if self.found:
+        if self.texts:
             more = [f"{self.what}: there are further problems; correct these first."] if self.full else []
-            raise ScenarioError([*self.found[:MOST_PROBLEMS], *more])
+            raise ScenarioError([*self.texts[:MOST_PROBLEMS], *more])
 
     def number(self, line: int, key: str, text: str, least: float = 0.0, most: float = inf) -> float:
         """A finite number from ``least`` to ``most``; 0 where there is a problem."""
@@ -152,7 +152,7 @@ class TextTable:
     ) -> list[R]:
         """What ``make`` makes of each row, ``None`` left out; ``nothing`` is the problem where nothing is."""
         place = column_places(self.header, required, optional, self.what)
-        problems, made = Problems(self.what), list[R]()
+        problems, rows = Problems(self.what), list[R]()
         for number, row in self._rows:
             if len(row) != len(self.header):
                 wanted = f"{len(row)} cells where the header has {len(self.header)}"
@@ -160,13 +160,13 @@ class TextTable:
             else:
                 cells = {name: row[i].strip() for name, i in place.items()}
                 if (of_row := make(Line(number, cells, problems))) is not None:
-                    made.append(of_row)
+                    rows.append(of_row)
             if problems.full:
                 break
-        if nothing and not made and not problems.found:
+        if nothing and not rows and not problems.texts:
             problems.add(0, nothing)
         problems.check()
-        return made
+        return rows
 
 
 def _file(data: bytes, what: str, most_rows: int = MOST_FILE_BYTES) -> CsvFile:

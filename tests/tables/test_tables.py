@@ -15,7 +15,7 @@ from nona.report.files import csv_bytes, parquet_bytes
 from nona.report.html import pieces
 from nona.results.document import Estimate
 from nona.tables.formats import mean_text
-from nona.tables.table import CHANGE, COUNT, FACTOR, NUMBER, RATE, SHARE, TIME, Column, Table
+from nona.tables.table import CHANGE, COUNT, FACTOR, NUMBER, PLAIN, RATE, SHARE, TIME, Column, Table
 
 KINDS = (NUMBER, TIME, SHARE, RATE, CHANGE, FACTOR)
 NUMBERS = st.one_of(st.none(), st.floats(-1e6, 1e6))
@@ -30,6 +30,7 @@ TABLE = Table(
         *(Column(f"number {k}", lambda row, k=k: row[0][k], kind) for k, kind in enumerate(KINDS)),
         *(Column(f"mean {k}", lambda row, k=k: row[1][k], kind, "", True) for k, kind in enumerate(KINDS)),
         Column("count", lambda row: row[2], COUNT, decides=True),
+        Column("sorted", lambda row: row[0][0], PLAIN),
         Column("word", lambda row: row[3]),
         Column("sometimes", lambda row: row[4], optional=True),
     ),
@@ -59,6 +60,9 @@ def test_text_page_html_and_files_tell_the_same(rows):
         assert all(value in line for value in text.values())
         assert all(str(pieces.escape(value)) in html for value in text.values())
         assert (cell["count"], text["count"]) == (row[2], f"{row[2]:,}")
+        plain = row[0][0]
+        assert cell["sorted"] == (None if plain is None else round(plain, 3))
+        assert text["sorted"] == ("–" if plain is None else PLAIN.show(plain))
         for k, kind in enumerate(KINDS):
             assert text[f"number {k}"] == ("–" if row[0][k] is None else kind.show(row[0][k]))
             assert text[f"mean {k}"] == mean_text(row[1][k], kind.show)
