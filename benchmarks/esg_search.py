@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.machine import look, verdict
 from nona.scenario.file import load_scenario
-from nona.serverless.policies.esg.policy import BASE_S, prepare
+from nona.serverless.policies.esg.policy import BASE_S, POLICY
 from nona.serverless.policies.esg.search import Found, GroupSearch, compile_searches
 from nona.sources.samples import scenario_path
 from nona.study.serverless.preparation import prepare_serverless
@@ -35,7 +35,7 @@ Group = tuple[str, GroupSearch, float]  # whose, the search, seconds at the smal
 def groups() -> list[Group]:
     """The first group of each application, with its share of the time at the smallest configuration."""
     system = prepare_serverless(load_scenario(scenario_path("strict_light")))
-    planner, most = prepare(system, {}), int(system.space.batch.max())
+    planner, most = POLICY.prepare(system, {}), int(system.space.batch.max())
     return [
         (
             app.name,

@@ -54,7 +54,7 @@ def _row(system: ServerlessSystem, name: str, calls: int, engine: str) -> float:
     begin = time.process_time()
     planner = policy.prepare(system, {})  # also compiles and warms what is kept
     prepared_s = time.process_time() - begin
-    ready = replace(policy, prepare=lambda system, options: planner)
+    ready = replace(policy, build=lambda system, options: planner)
     wall, begin = time.perf_counter(), time.process_time()
     records = simulate_serverless(system, ready, {}, RunOptions(calls=calls, engine=engine))
     busy_s, wall_s = time.process_time() - begin, time.perf_counter() - wall

@@ -1,9 +1,11 @@
-"""Checks of options that a scenario hands to something it names: a scheduler, a policy, a solver."""
+"""Options that a scenario hands to something it names: each declared with default, help and bounds."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from math import inf, isfinite, nan
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, isfinite
+from typing import Any
 
 from nona.errors import SimulationError
 
@@ -14,92 +16,81 @@ Options = Mapping[str, Option]
 """Options by name."""
 
 
-def check_known(owner: str, options: Mapping[str, object], known: Collection[str]) -> None:
-    """Refuse options that ``owner`` would ignore.
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """An option of something: its default, what it does, and what it may be.
+
+    Attributes
+    ----------
+    default
+        Its value where the scenario gives none; ``None`` may stand for what ``text`` says.
+    kind
+        The type of its values, where the default does not show it; ``object``: its owner checks it.
+    least, most
+        Bounds of a number.
+    words
+        The words that it may be.
+    """
+
+    default: Option
+    text: str
+    least: float = 0.0
+    most: float = inf
+    words: Sequence[str] = ()
+    kind: type[Any] | None = None
+
+    def rule(self, value: object) -> str:
+        """What ``value`` violates, as it continues "must be"; empty if nothing.
+
+        >>> Setting(2, "executors", least=1).rule(1.5), Setting(0.5, "share", most=1.0).rule(0.7)
+        ('a whole number of at least 1', '')
+        """
+        kind = self.kind or type(self.default)
+        if kind is object or (value is None and self.default is None):
+            return ""
+        if self.words:
+            return "" if isinstance(value, str) and value in self.words else f"one of {', '.join(self.words)}"
+        if kind is bool:
+            return "" if isinstance(value, bool) else "true or false"
+        if kind is str:
+            return "" if isinstance(value, str) else "a text"
+        allowed = int if kind is int else int | float
+        number = isinstance(value, allowed) and not isinstance(value, bool)
+        if number and isfinite(float(value)) and self.least <= float(value) <= self.most:  # type: ignore[arg-type]
+            return ""
+        of = f"of at least {self.least:g}" if self.most == inf else f"from {self.least:g} to {self.most:g}"
+        return f"a {'whole ' if kind is int else ''}number {of}"
+
+
+def checked(owner: str, settings: Mapping[str, Setting], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The value of every setting: those of ``options``, else the defaults; numbers as their kind.
 
     Raises
     ------
     SimulationError
-        For the first option that is not among the ``known``.
+        For an option that is not known, and for a value that a setting does not allow.
 
     Examples
     --------
-    >>> check_known("Scheduler 'local'", {"cap": 3}, ())
+    >>> settings = {"d": Setting(2, "executors drawn", least=1), "share": Setting(0.5, "of the jobs")}
+    >>> checked("Policy 'x'", settings, {"share": 1})
+    {'d': 2, 'share': 1.0}
+    >>> checked("Policy 'x'", settings, {"d": 0})
     Traceback (most recent call last):
-    nona.errors.SimulationError: Scheduler 'local': option 'cap' is not known; it takes no options.
+    nona.errors.SimulationError: Policy 'x': option d=0 must be a whole number of at least 1; change it.
+    >>> checked("Policy 'x'", {}, {"cap": 3})
+    Traceback (most recent call last):
+    nona.errors.SimulationError: Policy 'x': option 'cap' is not known; it takes no options.
     """
     for name in options:
-        if name not in known:
-            remedy = f"choose from {', '.join(sorted(known))}" if known else "it takes no options"
+        if name not in settings:
+            remedy = f"choose from {', '.join(sorted(settings))}" if settings else "it takes no options"
             raise SimulationError(f"{owner}: option {name!r} is not known; {remedy}.")
-
-
-def number(
-    owner: str, options: Mapping[str, object], name: str, least: float = 0.0, most: float = inf
-) -> float:
-    """The option ``name`` as a finite number from ``least`` to ``most``.
-
-    Raises
-    ------
-    SimulationError
-        When it is something else.
-
-    Examples
-    --------
-    >>> number("Policy 'x'", {"step_s": "soon"}, "step_s")
-    Traceback (most recent call last):
-    nona.errors.SimulationError: Policy 'x': option step_s='soon' must be a number of at least 0; change it.
-    """
-    value = options[name]
-    converted = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else nan
-    if not (isfinite(converted) and least <= converted <= most):
-        raise SimulationError(
-            f"{owner}: option {name}={value!r} must be a number {_range(least, most)}; change it."
-        )
-    return converted
-
-
-def whole(owner: str, options: Mapping[str, object], name: str, least: int = 1, most: float = inf) -> int:
-    """The option ``name`` as a whole number from ``least`` to ``most``.
-
-    Raises
-    ------
-    SimulationError
-        When it is something else.
-
-    Examples
-    --------
-    >>> whole("Policy 'x'", {"batch": 1.5}, "batch")
-    Traceback (most recent call last):
-    nona.errors.SimulationError: Policy 'x': option batch=1.5 must be a whole number of at least 1; change it.
-    """
-    value = options[name]
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise SimulationError(
-            f"{owner}: option {name}={value!r} must be a whole number {_range(least, most)}; change it."
-        )
-    return value
-
-
-def switch_of(owner: str, options: Mapping[str, object], name: str) -> bool:
-    """The option ``name`` as a bool.
-
-    Raises
-    ------
-    SimulationError
-        When it is something else.
-
-    Examples
-    --------
-    >>> switch_of("Policy 'x'", {"fitted": 1}, "fitted")
-    Traceback (most recent call last):
-    nona.errors.SimulationError: Policy 'x': option fitted=1 must be true or false; change it.
-    """
-    value = options[name]
-    if not isinstance(value, bool):
-        raise SimulationError(f"{owner}: option {name}={value!r} must be true or false; change it.")
-    return value
-
-
-def _range(least: float, most: float) -> str:
-    return f"of at least {least:g}" if most == inf else f"from {least:g} to {most:g}"
+    values: dict[str, Any] = {}
+    for name, setting in settings.items():
+        value = options.get(name, setting.default)
+        if rule := setting.rule(value):
+            raise SimulationError(f"{owner}: option {name}={value!r} must be {rule}; change it.")
+        kind = setting.kind or type(setting.default)
+        values[name] = float(value) if kind is float and value is not None else value
+    return values

@@ -88,7 +88,7 @@ def measured_searches(scenario: Scenario, calls: int) -> MeasuredSearches:
     esg = get_policy("esg")
     timed = TimedPlanner(esg.prepare(system, EVERY_SEARCH))
     simulate_serverless(
-        system, replace(esg, prepare=lambda *_: timed), EVERY_SEARCH, RunOptions(calls=calls, warmup=50)
+        system, replace(esg, build=lambda *_: timed), EVERY_SEARCH, RunOptions(calls=calls, warmup=50)
     )
     kept = [s for s, steps in zip(timed.seconds[50:], timed.steps[50:], strict=True) if steps]
     steps = [s for s in timed.steps[50:] if s]

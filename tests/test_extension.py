@@ -84,7 +84,7 @@ FIRST = Scheduler(
     source="This test",
     adaptation="",
     decide=decide_first,
-    prepare=lambda system, placement, options: Prepared(NoTables(np.zeros(1)), 0),
+    build=lambda system, placement, options: Prepared(NoTables(np.zeros(1)), 0),
     look=PINK,
 )
 
@@ -100,8 +100,13 @@ class SmallestPlanner:
 
 
 SMALLEST = Policy(
-    *("smallest", "Smallest", "One job, as small as can be.", "This test", ""),
-    *(lambda system, options: SmallestPlanner(), {}, {}, PINK),
+    name="smallest",
+    title="Smallest",
+    summary="One job, as small as can be.",
+    source="This test",
+    adaptation="",
+    build=lambda system, options: SmallestPlanner(),
+    look=PINK,
 )
 
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from nona.allocation.problem import Allocation, Allocator, Floats, Ints, Policy, Problem
+from nona.allocation.problem import Allocation, Floats, Ints, Policy, Problem
 from nona.errors import SimulationError
-from nona.options import Options, check_known
 from nona.registry import Look
 
 
@@ -146,11 +145,6 @@ def _allocate(problem: Problem) -> Allocation:
     return Allocation(rows, shares, matching.cost, matching.bound)
 
 
-def _prepare(options: Options) -> Allocator:
-    check_known("Policy 'allox'", options, ())
-    return _allocate
-
-
 POLICY = Policy(
     name="allox",
     title="AlloX",
@@ -158,9 +152,7 @@ POLICY = Policy(
     source="Le et al., EuroSys 2020 (AlloX), as the public simulator of Gavel has it",
     adaptation="Jobs with one GPU only. Of jobs whose order changes no completion time, the one that is done "
     "soonest starts (ours). A job that no type can run gets no GPU.",
-    prepare=_prepare,
-    defaults={},
-    option_help={},
+    build=lambda options: _allocate,
     objective="sum of the times in which waiting jobs complete on the free GPUs, s",
     needs_steps="all jobs",
     look=Look("#d1434b", "longdashdot", "triangle-left"),

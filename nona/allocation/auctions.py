@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import ceil, exp
 
 import numpy as np
 
 from nona.allocation.equal_shares import isolated_shares
-from nona.allocation.problem import Allocation, Allocator, Floats, Ints, Policy, Problem
+from nona.allocation.problem import Allocation, Floats, Ints, Policy, Problem
 from nona.allocation.welfare import Bids, Partial, partial_allocation
-from nona.options import Options, check_known, number, whole
+from nona.options import Setting
 from nona.random_streams import RandomStreams
 from nona.registry import Look
 
@@ -35,25 +36,16 @@ def _allocate(problem: Problem) -> Allocation:
     )
 
 
-def _prepare(options: Options) -> Allocator:
-    check_known("Policy 'strategy-proof'", options, ())
-    return _allocate
-
-
 STRATEGY_PROOF = Policy(
     name="strategy-proof",
     title="Strategy-proof",
     summary="Maximises the product of throughputs; jobs keep a part, so that none gains by false rates.",
     source="Narayanan et al., OSDI 2020 (Gavel); mechanism of Cole, Gkatzelis and Goel, EC 2013, from memory",
     adaptation="The objective is stated before the discount. Jobs that no type can run are left out.",
-    prepare=_prepare,
-    defaults={},
-    option_help={},
+    build=lambda options: _allocate,
     objective="geometric mean of throughputs before the discount, steps/s",
     look=Look("#8b3fd9", "longdash", "circle-cross"),
 )
-
-_DEFAULTS: Options = {"fairness_knob": 0.8, "seed": 0}
 
 
 def finish_time_fairness(problem: Problem, rates: Floats) -> Floats:
@@ -120,14 +112,6 @@ def _themis_auction_allocate(problem: Problem, knob: float, seed: int) -> Alloca
     )
 
 
-def _themis_auction_prepare(options: Options) -> Allocator:
-    owner, chosen = "Policy 'themis-auction'", {**_DEFAULTS, **options}
-    check_known(owner, options, _DEFAULTS)
-    knob = number(owner, chosen, "fairness_knob", 0.0, 0.999)
-    seed = whole(owner, chosen, "seed", 0)
-    return lambda problem: _themis_auction_allocate(problem, knob, seed)
-
-
 THEMIS = Policy(
     name="themis-auction",
     title="Themis' auction",
@@ -137,11 +121,10 @@ THEMIS = Policy(
     "offered. Who bids is decided by ρ with an equal share from now on (ours). Values are 1/ρ from the known "
     "rates. What the bidders leave goes to the others in random order, fastest type first. With waits "
     "behind them 1/ρ does not grow in proportion to the shares, so truth is best only nearly.",
-    prepare=_themis_auction_prepare,
-    defaults=_DEFAULTS,
-    option_help={
-        "fairness_knob": "f: the worst 1 − f of the jobs bid",
-        "seed": "seed of the order in which the others get what is left",
+    build=lambda o: partial(_themis_auction_allocate, knob=o["fairness_knob"], seed=o["seed"]),
+    settings={
+        "fairness_knob": Setting(0.8, "f: the worst 1 − f of the jobs bid", most=0.999),
+        "seed": Setting(0, "seed of the order in which the others get what is left"),
     },
     objective="geometric mean of the bidders' 1/ρ before the discount",
     look=Look("#e0559a", "longdash", "triangle-up"),

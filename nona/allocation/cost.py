@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from nona.allocation.centre import solve
-from nona.allocation.linear import PACKED, SHARING, SHARING_HELP, nothing, sharing_policy, space_of, told
+from nona.allocation.linear import PACKED, SHARING, nothing, sharing_policy, space_of, told
 from nona.allocation.polytope import Polytope
 from nona.allocation.problem import Allocation, Floats, Ints, Policy, Problem
 from nona.allocation.program import linear, max_min
 from nona.registry import Look
-
-COST_NAME = "cost"
 
 
 def _steps_per_price(problem: Problem, space: Polytope) -> Floats:
@@ -29,22 +27,20 @@ def _ask_cost(problem: Problem, pack: bool) -> Allocation:
 
 
 COST = Policy(
-    name=COST_NAME,
+    name="cost",
     title="Cost",
     summary="Maximises throughput over price, summed over jobs and types.",
     source="Narayanan et al., OSDI 2020 (Gavel), section 4.2",
     adaptation="The sum of T·x / price, as in the public code; it does not count how many GPUs a job takes. "
     "Ties as for max-min fairness. " + PACKED,
-    prepare=sharing_policy(COST_NAME, _ask_cost),
-    defaults=SHARING,
-    option_help=SHARING_HELP,
+    build=sharing_policy(_ask_cost),
+    settings=SHARING,
     objective="Σ throughput / price (steps/s per US dollar/hour)",
     space_sharing=True,
     needs_prices=True,
     look=Look("#a16207", "dashdot", "pentagon"),
 )
 
-COST_SLO_NAME = "cost-slo"
 ROOM = 1e-7  # of a job's needed throughput, so that deadlines that are kept only just count as kept
 
 
@@ -109,16 +105,15 @@ def _when(left_s: float) -> str:
 
 
 COST_SLO = Policy(
-    name=COST_SLO_NAME,
+    name="cost-slo",
     title="Cost with SLOs",
     summary="Maximises throughput over price among the allocations that keep all deadlines.",
     source="Narayanan et al., OSDI 2020 (Gavel), section 4.2",
     adaptation="Where not all deadlines can be kept, the public code drops all of them. Here the tightest "
     "are dropped one by one (remaining steps over best rate and seconds left), with a warning. "
     "Ties as for max-min fairness. " + PACKED,
-    prepare=sharing_policy(COST_SLO_NAME, _ask_cost_slo),
-    defaults=SHARING,
-    option_help=SHARING_HELP,
+    build=sharing_policy(_ask_cost_slo),
+    settings=SHARING,
     objective="Σ throughput / price (steps/s per US dollar/hour)",
     space_sharing=True,
     needs_steps="all jobs with an SLO",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nona.allocation.problem import Allocation, Allocator, Floats, Ints, Policy, Problem
-from nona.options import Options, check_known
+from nona.allocation.problem import Allocation, Floats, Ints, Policy, Problem
 from nona.registry import Look
 
 
@@ -29,20 +28,13 @@ def allocate(problem: Problem) -> Allocation:
     return Allocation(tuple((i,) for i in range(problem.jobs)), isolated_shares(problem))
 
 
-def _prepare(options: Options) -> Allocator:
-    check_known("Policy 'isolated'", options, ())
-    return allocate
-
-
 ISOLATED = Policy(
     name="isolated",
     title="Isolated",
     summary="Splits every type of GPU equally among the jobs.",
     source="Narayanan et al., OSDI 2020 (Gavel), the baseline of sharing incentive",
     adaptation="",
-    prepare=_prepare,
-    defaults={},
-    option_help={},
+    build=lambda options: allocate,
     heterogeneous=False,
 )
 
@@ -60,11 +52,6 @@ def _allocate(problem: Problem) -> Allocation:
     return Allocation(tuple((i,) for i in range(problem.jobs)), proportional_shares(problem))
 
 
-def _proportional_prepare(options: Options) -> Allocator:
-    check_known("Policy 'proportional'", options, ())
-    return _allocate
-
-
 PROPORTIONAL = Policy(
     name="proportional",
     title="Proportional",
@@ -72,9 +59,7 @@ PROPORTIONAL = Policy(
     source="Narayanan et al., OSDI 2020 (Gavel), the normaliser of max-min fairness",
     adaptation="Its shares add up to more than the cluster when jobs ask for more GPUs than there are: the "
     "rounds then serve jobs in turn.",
-    prepare=_proportional_prepare,
-    defaults={},
-    option_help={},
+    build=lambda options: _allocate,
     heterogeneous=False,
     look=Look("#7a9a1e", "solid", "pentagon"),
 )

@@ -8,11 +8,10 @@ import numpy as np
 
 from nona.allocation.centre import LAST_MU, solve
 from nona.allocation.equal_shares import isolated_shares
-from nona.allocation.linear import PACKED, SHARING, SHARING_HELP, nothing, sharing_policy, space_of, told
+from nona.allocation.linear import PACKED, SHARING, nothing, sharing_policy, space_of, told
 from nona.allocation.polytope import Polytope
-from nona.allocation.problem import Allocation, Allocator, Floats, Policy, Problem
+from nona.allocation.problem import Allocation, Floats, Policy, Problem
 from nona.allocation.program import Optimum, max_min
-from nona.options import Options, check_known
 from nona.registry import Look
 
 PROGRAMS = 40
@@ -90,31 +89,25 @@ def _throughput_prices(found: Optimum, able: np.ndarray) -> Floats:
     return prices
 
 
-FINISH_TIME_NAME = "finish-time-fairness"
-
-
 def _ask(problem: Problem, pack: bool) -> Allocation:
     isolated = (problem.rates * isolated_shares(problem)).sum(axis=1)
     return _fairest_finish(problem, space_of(problem, pack), isolated)
 
 
 FINISH_TIME = Policy(
-    name=FINISH_TIME_NAME,
+    name="finish-time-fairness",
     title="Finish-time fairness",
     summary="Minimises the worst ratio ρ of a job's completion time to that on an equal share.",
     source="Mahajan et al., NSDI 2020 (Themis), as in Narayanan et al., OSDI 2020 (Gavel), section 4.2",
     adaptation="Solved to a relative gap of 1e-7, with a bound from the last program's prices. Weights are "
     "not used, as in the public code. Ties as for max-min fairness at the optimal ρ. " + PACKED,
-    prepare=sharing_policy(FINISH_TIME_NAME, _ask),
-    defaults=SHARING,
-    option_help=SHARING_HELP,
+    build=sharing_policy(_ask),
+    settings=SHARING,
     objective="worst ρ: completion time / completion time on an equal share",
     space_sharing=True,
     needs_steps="all jobs",
     look=Look("#c2410c", "solid", "triangle-up"),
 )
-
-FINISH_TIME_AGNOSTIC_NAME = "finish-time-fairness-agnostic"
 
 
 def allocate(problem: Problem) -> Allocation:
@@ -126,21 +119,14 @@ def allocate(problem: Problem) -> Allocation:
     return _fairest_finish(problem, space_of(problem, rates=rates), isolated)
 
 
-def _prepare(options: Options) -> Allocator:
-    check_known(f"Policy {FINISH_TIME_AGNOSTIC_NAME!r}", options, ())
-    return allocate
-
-
 FINISH_TIME_AGNOSTIC = Policy(
-    name=FINISH_TIME_AGNOSTIC_NAME,
+    name="finish-time-fairness-agnostic",
     title="Finish-time fairness, agnostic",
     summary="Minimises the worst ρ as if every job had its mean rate on all types of GPU.",
     source="Mahajan et al., NSDI 2020 (Themis), as in Narayanan et al., OSDI 2020 (Gavel), section 7",
     adaptation="The public code takes the V100's rate for all types; here it is the job's mean rate over the "
     "GPUs on which it can run. Otherwise as finish-time fairness.",
-    prepare=_prepare,
-    defaults={},
-    option_help={},
+    build=lambda options: allocate,
     objective="worst ρ by mean rates",
     heterogeneous=False,
     needs_steps="all jobs",

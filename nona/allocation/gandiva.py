@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from zlib import crc32
 
 import numpy as np
 
-from nona.allocation.problem import Allocation, Allocator, Floats, Policy, Problem, switch
-from nona.options import Options, whole
+from nona.allocation.problem import Allocation, Floats, Policy, Problem
+from nona.options import Setting
 from nona.random_streams import RandomStreams
 from nona.registry import Look
 
-_DEFAULTS: Options = {"space_sharing": True, "seed": 0}
 Pair = tuple[int, int]
 
 
@@ -69,13 +69,6 @@ def _allocate(problem: Problem, seed: int, pack: bool) -> Allocation:
     return Allocation((*((i,) for i in range(problem.jobs)), *pairs), shares)
 
 
-def _prepare(options: Options) -> Allocator:
-    owner, chosen = "Policy 'gandiva'", {**_DEFAULTS, **options}
-    pack = switch(owner, chosen, "space_sharing", _DEFAULTS)
-    seed = whole(owner, chosen, "seed", 0)
-    return lambda problem: _allocate(problem, seed, pack)
-
-
 POLICY = Policy(
     name="gandiva",
     title="Gandiva",
@@ -85,11 +78,10 @@ POLICY = Policy(
     "of T_pair / T_alone over types and both jobs is at least 1, the public code's rule. A pair that was "
     "given up just now is not drawn again at once. Rounds look at types in a fixed order, as in that code; "
     "migration for locality is left to them.",
-    prepare=_prepare,
-    defaults=_DEFAULTS,
-    option_help={
-        "space_sharing": "whether jobs may be paired",
-        "seed": "seed of the pairs that are tried",
+    build=lambda options: partial(_allocate, seed=options["seed"], pack=options["space_sharing"]),
+    settings={
+        "space_sharing": Setting(True, "whether jobs may be paired"),
+        "seed": Setting(0, "seed of the pairs that are tried"),
     },
     space_sharing=True,
     look=Look("#0f8a6a", "dash", "square-cross"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import scipy
@@ -11,11 +12,12 @@ from numpy.typing import NDArray
 
 from nona.allocation.centre import solve
 from nona.allocation.equal_shares import proportional_shares
+from nona.allocation.linear import SHARING
 from nona.allocation.polytope import Polytope, polytope, worthwhile_pairs
-from nona.allocation.problem import Allocation, Allocator, EntityShare, Floats, Ints, Policy, Problem, switch
+from nona.allocation.problem import Allocation, EntityShare, Floats, Ints, Policy, Problem
 from nona.allocation.program import max_min, solve_highs
 from nona.errors import SimulationError
-from nona.options import Options
+from nona.options import Setting
 from nona.registry import Look
 
 SATURATED = 1e-4  # a job whose level can rise by no more than this part of it is saturated
@@ -124,9 +126,6 @@ def _rises(
     return np.asarray(done.x, np.float64)[n:] >= least
 
 
-_DEFAULTS: Options = {"space_sharing": False, "agnostic": False}
-
-
 @dataclass(frozen=True, eq=False, slots=True)
 class Teams:
     """The teams of the jobs; those without one are a team of their own, of weight 1 and fair inside."""
@@ -188,13 +187,6 @@ def _allocate(problem: Problem, pack: bool, agnostic: bool) -> Allocation:
     )
 
 
-def _prepare(options: Options) -> Allocator:
-    owner, chosen = "Policy 'hierarchical'", {**_DEFAULTS, **options}
-    pack = switch(owner, chosen, "space_sharing", _DEFAULTS)
-    agnostic = switch(owner, chosen, "agnostic", _DEFAULTS)
-    return lambda problem: _allocate(problem, pack, agnostic)
-
-
 POLICY = Policy(
     name="hierarchical",
     title="Hierarchical",
@@ -202,11 +194,10 @@ POLICY = Policy(
     source="Narayanan et al., OSDI 2020 (Gavel), section 4.3 (water-filling)",
     adaptation="Jobs without a team are one team of weight 1. Saturated jobs keep their level and no longer "
     "bound the others' rise; the public code's constant for them does where weights are below 1.",
-    prepare=_prepare,
-    defaults=_DEFAULTS,
-    option_help={
-        "space_sharing": "whether two jobs may share GPUs",
-        "agnostic": "whether all types count as equally fast; jobs then do not share GPUs",
+    build=lambda options: partial(_allocate, pack=options["space_sharing"], agnostic=options["agnostic"]),
+    settings={
+        **SHARING,
+        "agnostic": Setting(False, "whether all types count as equally fast; jobs then do not share GPUs"),
     },
     objective="first level of the water: least workers · normalised throughput / weight",
     space_sharing=True,

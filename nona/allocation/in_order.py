@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
-from nona.allocation.problem import Allocation, Allocator, Floats, Ints, Policy, Problem, switch
-from nona.options import Options, check_known
+from nona.allocation.problem import Allocation, Allocator, Floats, Ints, Policy, Problem
+from nona.options import Setting
 from nona.registry import Look
 
 PACKED = 1.5  # the least Σ T_pair / T_alone for which a job joins another one
@@ -117,11 +118,11 @@ def _partner(placed: Placed, job: int, rates: dict[tuple[int, int], Floats]) -> 
     return partner
 
 
-_DEFAULTS: Options = {"space_sharing": False}
+_SETTINGS = {"space_sharing": Setting(False, "whether waiting jobs may join running ones on the same GPUs")}
 
 
-def _prepare(options: Options) -> Allocator:
-    pack = switch("Policy 'fifo'", {**_DEFAULTS, **options}, "space_sharing", _DEFAULTS)
+def _fifo(options: Mapping[str, Any]) -> Allocator:
+    pack = options["space_sharing"]
 
     def allocate(problem: Problem) -> Allocation:
         return _place_in_order(problem, range(problem.jobs), fastest(problem), pack=pack)
@@ -136,9 +137,8 @@ FIFO = Policy(
     source="Narayanan et al., OSDI 2020 (Gavel), section 4; rules of its public simulator",
     adaptation="Decided at every reallocation, so jobs may move. With space sharing a waiting job joins "
     "the running one with the largest Σ T_pair / T_alone, if that is above 1.5.",
-    prepare=_prepare,
-    defaults=_DEFAULTS,
-    option_help={"space_sharing": "whether waiting jobs may join running ones on the same GPUs"},
+    build=_fifo,
+    settings=_SETTINGS,
     space_sharing=True,
     needs_share=True,
     look=Look("#8390a6", "dash", "hexagon"),
@@ -149,11 +149,6 @@ def _allocate(problem: Problem) -> Allocation:
     return _place_in_order(problem, range(problem.jobs), _most_free(problem), pack=False)
 
 
-def _fifo_agnostic_prepare(options: Options) -> Allocator:
-    check_known("Policy 'fifo-agnostic'", options, ())
-    return _allocate
-
-
 FIFO_AGNOSTIC = Policy(
     name="fifo-agnostic",
     title="FIFO, agnostic",
@@ -161,9 +156,7 @@ FIFO_AGNOSTIC = Policy(
     source="Narayanan et al., OSDI 2020 (Gavel), the agnostic baseline of FIFO",
     adaptation="The type is our choice: which one the paper takes is not known to us, and its public code "
     "puts all jobs on one type.",
-    prepare=_fifo_agnostic_prepare,
-    defaults={},
-    option_help={},
+    build=lambda options: _allocate,
     heterogeneous=False,
     needs_share=True,
     look=Look("#8390a6", "dot", "hexagon-open"),
@@ -177,8 +170,8 @@ def shortest_first(problem: Problem) -> Ints:
     return np.argsort(left, kind="stable")
 
 
-def _sjf_prepare(options: Options) -> Allocator:
-    pack = switch("Policy 'sjf'", {**_DEFAULTS, **options}, "space_sharing", _DEFAULTS)
+def _sjf(options: Mapping[str, Any]) -> Allocator:
+    pack = options["space_sharing"]
 
     def allocate(problem: Problem) -> Allocation:
         return _place_in_order(problem, shortest_first(problem).tolist(), fastest(problem), pack=pack)
@@ -193,9 +186,8 @@ SJF = Policy(
     source="Narayanan et al., OSDI 2020 (Gavel), section 4.2, from memory",
     adaptation="The paper's problem (least time left of a single job) says nothing about the other jobs, "
     "and no public code has it. Ours: FIFO's placing, in order of remaining steps over the best rate.",
-    prepare=_sjf_prepare,
-    defaults=_DEFAULTS,
-    option_help={"space_sharing": "whether waiting jobs may join running ones on the same GPUs"},
+    build=_sjf,
+    settings=_SETTINGS,
     space_sharing=True,
     needs_share=True,
     needs_steps="all jobs",

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import nan
+from typing import Any
 
 import numpy as np
 
 from nona.allocation.centre import solve
 from nona.allocation.polytope import Polytope, polytope, worthwhile_pairs
-from nona.allocation.problem import Allocation, Allocator, Floats, Policy, Problem, switch
+from nona.allocation.problem import Allocation, Allocator, Floats, Policy, Problem
 from nona.allocation.program import linear, max_min
-from nona.options import Options, check_known
+from nona.options import Setting
 from nona.registry import Look
 
-SHARING: Options = {"space_sharing": False}
-SHARING_HELP: Mapping[str, str] = {
-    "space_sharing": "whether two jobs may run on the same GPUs; a job's 8 best partners are considered"
+SHARING = {
+    "space_sharing": Setting(
+        False, "whether two jobs may run on the same GPUs; a job's 8 best partners are considered"
+    )
 }
 PACKED = (
     "With space_sharing a pair gets a row where it gains on some type, and where one of its jobs has it "
@@ -63,17 +65,9 @@ def nothing(problem: Problem, space: Polytope) -> Allocation:
     return told(problem, space, np.zeros(space.variables), nan, nan)
 
 
-def sharing_policy(name: str, ask: Callable[[Problem, bool], Allocation]) -> Callable[[Options], Allocator]:
-    """``prepare`` of a policy whose only option is ``space_sharing``."""
-
-    def prepare(options: Options) -> Allocator:
-        pack = switch(f"Policy {name!r}", {**SHARING, **options}, "space_sharing", SHARING)
-        return lambda problem: ask(problem, pack)
-
-    return prepare
-
-
-MAX_MIN_NAME = "max-min-fairness"
+def sharing_policy(ask: Callable[[Problem, bool], Allocation]) -> Callable[[Mapping[str, Any]], Allocator]:
+    """``build`` of a policy whose only option is ``space_sharing``."""
+    return lambda options: lambda problem: ask(problem, options["space_sharing"])
 
 
 def _fairest(problem: Problem, space: Polytope, rates: Floats) -> Allocation:
@@ -90,21 +84,18 @@ def _ask_max_min(problem: Problem, pack: bool) -> Allocation:
 
 
 MAX_MIN = Policy(
-    name=MAX_MIN_NAME,
+    name="max-min-fairness",
     title="Max-min fairness",
     summary="Maximises the least throughput, each relative to the job's equal share of all types.",
     source="Narayanan et al., OSDI 2020 (Gavel), section 4.1 (least attained service)",
     adaptation="Among equal optima it takes the analytic centre of the optimal face, so that equal jobs get "
     "equal shares and runs repeat. " + PACKED,
-    prepare=sharing_policy(MAX_MIN_NAME, _ask_max_min),
-    defaults=SHARING,
-    option_help=SHARING_HELP,
+    build=sharing_policy(_ask_max_min),
+    settings=SHARING,
     objective="least sf·throughput / (weight · throughput on a proportional share)",
     space_sharing=True,
     look=Look("#1f5fbf", "solid", "circle"),
 )
-
-MAX_MIN_AGNOSTIC_NAME = "max-min-fairness-agnostic"
 
 
 def allocate(problem: Problem) -> Allocation:
@@ -113,26 +104,17 @@ def allocate(problem: Problem) -> Allocation:
     return _fairest(problem, space_of(problem, rates=rates), rates)
 
 
-def _prepare(options: Options) -> Allocator:
-    check_known(f"Policy {MAX_MIN_AGNOSTIC_NAME!r}", options, ())
-    return allocate
-
-
 MAX_MIN_AGNOSTIC = Policy(
-    name=MAX_MIN_AGNOSTIC_NAME,
+    name="max-min-fairness-agnostic",
     title="Max-min fairness, agnostic",
     summary="Maximises the least share of time, as if all types of GPU were equally fast.",
     source="Narayanan et al., OSDI 2020 (Gavel), the baseline LAS of section 7",
     adaptation="A job gets no share on types on which it cannot run. Ties as for max-min fairness.",
-    prepare=_prepare,
-    defaults={},
-    option_help={},
+    build=lambda options: allocate,
     objective="least sf·share / weight, relative to the types on which the job can run",
     heterogeneous=False,
     look=Look("#7aa6dc", "dash", "circle-open"),
 )
-
-MAKESPAN_NAME = "makespan"
 
 
 def _ask_makespan(problem: Problem, pack: bool) -> Allocation:
@@ -145,22 +127,19 @@ def _ask_makespan(problem: Problem, pack: bool) -> Allocation:
 
 
 MAKESPAN = Policy(
-    name=MAKESPAN_NAME,
+    name="makespan",
     title="Makespan",
     summary="Minimises the time at which the last of the present jobs is complete.",
     source="Narayanan et al., OSDI 2020 (Gavel), section 4.2",
     adaptation="Solved exactly by one program, where the public code bisects and ends up to 5 % above the "
     "optimum. Ties as for max-min fairness. " + PACKED,
-    prepare=sharing_policy(MAKESPAN_NAME, _ask_makespan),
-    defaults=SHARING,
-    option_help=SHARING_HELP,
+    build=sharing_policy(_ask_makespan),
+    settings=SHARING,
     objective="seconds until the last job is complete",
     space_sharing=True,
     needs_steps="all jobs",
     look=Look("#7b3fa0", "dot", "diamond"),
 )
-
-THROUGHPUT_SUM_NAME = "sum-of-throughputs"
 
 
 def _ask_throughput_sum(problem: Problem, pack: bool) -> Allocation:
@@ -173,14 +152,13 @@ def _ask_throughput_sum(problem: Problem, pack: bool) -> Allocation:
 
 
 THROUGHPUT_SUM = Policy(
-    name=THROUGHPUT_SUM_NAME,
+    name="sum-of-throughputs",
     title="Sum of throughputs",
     summary="Maximises the steps per second of all jobs together; jobs with slow steps may get nothing.",
     source="Narayanan et al., OSDI 2020 (Gavel), section 4.2",
     adaptation="Ties as for max-min fairness. " + PACKED,
-    prepare=sharing_policy(THROUGHPUT_SUM_NAME, _ask_throughput_sum),
-    defaults=SHARING,
-    option_help=SHARING_HELP,
+    build=sharing_policy(_ask_throughput_sum),
+    settings=SHARING,
     objective="steps per second, all jobs together",
     space_sharing=True,
     look=Look("#4d7c0f", "longdash", "cross"),

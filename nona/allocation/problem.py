@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import nan
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.options import Options, check_known, switch_of
-from nona.registry import Look
+from nona.options import Options
+from nona.strategy import Strategy
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -131,49 +131,27 @@ class Allocator(Protocol):
         """Shares of time for the problem's jobs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy(Strategy):
     """A policy's declaration.
 
-    ``summary``, ``source``, ``adaptation``: what it does, where it is from, what was changed or assumed.
-    ``prepare(options)`` gives the allocator and refuses options that are not in ``defaults``.
-    ``objective`` says what ``Allocation.objective`` is, with its unit; "" where nothing is optimised.
+    ``build`` gives the allocator under checked options. ``objective`` says what ``Allocation.objective`` is,
+    with its unit; "" where nothing is optimised.
     ``heterogeneous``: whether it knows that types differ; its rounds then look at types in a fixed order.
     ``space_sharing``: whether it can put two jobs on the same GPUs (option ``space_sharing``).
     ``needs_share``: whether rounds leave GPUs idle rather than give them to a job without a share.
     ``needs_steps``: whose remaining steps it looks at (NaN where nobody stated them). ``needs_prices``:
-    whether it looks at prices. ``look`` is how it looks on charts; without one it gets a spare look.
+    whether it looks at prices.
     """
 
-    name: str
-    title: str
-    summary: str
-    source: str
-    adaptation: str
-    prepare: Callable[[Options], Allocator]
-    defaults: Options
-    option_help: Mapping[str, str]
+    build: Callable[[Mapping[str, Any]], Allocator]
     objective: str = ""
     heterogeneous: bool = True
     space_sharing: bool = False
     needs_share: bool = False
     needs_steps: Literal["", "all jobs", "all jobs with an SLO"] = ""
     needs_prices: bool = False
-    look: Look | None = None
 
-
-def switch(owner: str, options: Mapping[str, object], name: str, known: Mapping[str, object]) -> bool:
-    """The option ``name`` as a bool; options that are not ``known`` are refused.
-
-    Raises
-    ------
-    SimulationError
-        For an unknown option, and for a value that is neither true nor false.
-
-    Examples
-    --------
-    >>> switch("Policy 'x'", {"agnostic": True}, "agnostic", {"agnostic": False})
-    True
-    """
-    check_known(owner, options, known)
-    return switch_of(owner, options, name)
+    def prepare(self, options: Options) -> Allocator:
+        """The allocator; raises :class:`~nona.errors.SimulationError` for a wrong option."""
+        return self.build(self.chosen(options))

@@ -9,19 +9,18 @@ belong to the job and are the same for every scheduler.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nona.errors import SimulationError
-from nona.options import check_known
 from nona.placement.result import Placement
-from nona.registry import Look
+from nona.strategy import Strategy
 from nona.system import QueryClass, System
 
 Family = Literal["practice", "queueing", "heuristic", "learned", "allocation", "placement", "other"]
@@ -185,26 +184,22 @@ class Rehearsal:
     decided_by: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Scheduler:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scheduler(Strategy):
     """A scheduler's declaration.
 
     Attributes
     ----------
-    name
-        As in the scenario file.
     kind
         ``bind``: all tasks of a job at its arrival; ``pick``: a ready task for a free executor; ``allocate``:
         executors for each query class, round by round, among which its jobs are bound at their arrival.
     network_view
         The most it sees of the network; the engine hides the rest.
-    summary, source, adaptation
-        One line each for people: what it does; where it comes from; what was changed or assumed.
     decide
         The decision function, :data:`Bind` or :data:`Pick`; for ``allocate`` a :data:`Bind`.
-    prepare
+    build
         ``(system, placement, options) -> Prepared``; ``placement`` is ``None`` unless
-        ``needs_placement``; ``options`` is the scheduler's own entry in the scenario.
+        ``needs_placement``; ``options`` has the value of every setting.
     reads_queues
         True if it reads ``queue_length`` or ``backlog_s`` (``pick`` always does).
     rehearsals
@@ -216,27 +211,32 @@ class Scheduler:
         third of the time. It must neither slice nor compute with whole arrays.
     cautions
         ``(system) -> lines`` that people should read beside its results on that system.
-    look
-        On charts; without one it gets a spare look.
     family
         The group in which lists show it.
     """
 
-    name: str
+    called: ClassVar[str] = "Scheduler"
+
     kind: Kind
     network_view: NetworkView
-    summary: str
-    source: str
-    adaptation: str
     decide: Bind | Pick
-    prepare: Callable[[System, Placement | None, Mapping[str, object]], Prepared]
+    build: Callable[[System, Placement | None, Mapping[str, Any]], Prepared]
     needs_placement: bool = False
     reads_queues: bool = False
     takes_lists: bool = False
     rehearsals: tuple[Rehearsal, ...] = ()
     cautions: Callable[[System], tuple[str, ...]] | None = None
-    look: Look | None = None
     family: Family = "other"
+
+    def prepare(self, system: System, placement: Placement | None, options: Mapping[str, object]) -> Prepared:
+        """Its tables for a system; ``options`` is its own entry in the scenario.
+
+        Raises
+        ------
+        SimulationError
+            For a wrong option.
+        """
+        return self.build(system, placement, self.chosen(options))
 
     @property
     def picks(self) -> bool:
@@ -257,16 +257,6 @@ def _as_list(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     return as_lists(value) if isinstance(value, tuple) else value
-
-
-def check_options(scheduler: str, options: Mapping[str, object], known: Collection[str] = ()) -> None:
-    """Refuse options that the scheduler would ignore.
-
-    >>> check_options("local", {"cap": 3})
-    Traceback (most recent call last):
-    nona.errors.SimulationError: Scheduler 'local': option 'cap' is not known; it takes no options.
-    """
-    check_known(f"Scheduler {scheduler!r}", options, known)
 
 
 def required_placement(scheduler: str, placement: Placement | None) -> Placement:

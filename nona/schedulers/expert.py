@@ -7,11 +7,12 @@ from typing import Any
 
 from nona.decomposition import Decomposition
 from nona.errors import SimulationError
+from nona.options import Setting
 from nona.placement.capacity import default_shares
 from nona.placement.fixed import PRESETS, fixed, idle_presets, place_fixed
 from nona.placement.result import Placement, SubGraphPlacement
 from nona.registry import Look
-from nona.schedulers.base import NetworkView, Prepared, Scheduler, check_options
+from nona.schedulers.base import NetworkView, Prepared, Scheduler
 from nona.schedulers.sampling import place_by_table
 from nona.schedulers.sampling_tables import build_tables
 from nona.system import QueryClass, System
@@ -78,10 +79,8 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
-def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-    """One configuration per sub-graph; option ``models``: model → preset or list of parts."""
-    check_options("expert", options, known=("models",))
-    table = options.get("models", {})
+def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+    table: Any = {} if options["models"] is None else options["models"]
     names = {q.name for q in system.queries}
     if not isinstance(table, Mapping) or not names.issuperset(table):
         raise SimulationError(
@@ -106,7 +105,8 @@ SCHEDULER = Scheduler(
         "model by itself; the option 'models' replaces it by a preset or by parts."
     ),
     decide=place_by_table,
-    prepare=prepare,
+    build=_build,
+    settings={"models": Setting(None, "model → preset or list of parts", kind=object)},
     takes_lists=True,
     look=Look("#e25555", "longdashdot", "cross"),
 )

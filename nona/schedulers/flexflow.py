@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.options import number, whole
+from nona.options import Setting
 from nona.placement.capacity import allowed_classes
 from nona.placement.result import Placement
 from nona.random_streams import RandomStreams
 from nona.registry import Look
-from nona.schedulers.base import NetworkView, Prepared, Scheduler, View, check_options
+from nona.schedulers.base import NetworkView, Prepared, Scheduler, View
 from nona.system import QueryClass, System
 
 _END, _THERE = 1, 0  # at one instant, deliveries come before the ends of tasks
@@ -199,8 +199,6 @@ def best_placement(
 
 
 OWNER = "Scheduler 'flexflow'"
-STEPS, MOST_STEPS = 1000, 1_000_000
-ALPHA, MOST_ALPHA = 0.05, 1000.0
 
 Ints = NDArray[np.int64]
 
@@ -260,18 +258,8 @@ def searched(system: System, query: QueryClass, executor_class: int, walk: Walk)
     return best_placement(cost.completion_s, len(query.tasks), len(near), walk, rng)
 
 
-def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-    """A search for each model and each executor class that can hold it; options ``steps``, 1000 by default,
-    and ``alpha``, 0.05 by default, see :class:`~nona.schedulers.flexflow.Walk`.
-
-    Raises
-    ------
-    PlacementError
-        When a model fits no executor.
-    """
-    check_options("flexflow", options, known=("steps", "alpha"))
-    given = {"steps": STEPS, "alpha": ALPHA, **options}
-    walk = Walk(whole(OWNER, given, "steps", most=MOST_STEPS), number(OWNER, given, "alpha", most=MOST_ALPHA))
+def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+    walk = Walk(options["steps"], options["alpha"])
     may, classes = allowed_classes(system), len(system.class_names)
     rows = [np.flatnonzero(row[system.executor_class]) for row in may]
     by_class = [
@@ -337,7 +325,15 @@ SCHEDULER = Scheduler(
         "milliseconds. The placement is relative; its first server is drawn for each query."
     ),
     decide=decide,
-    prepare=prepare,
+    build=_build,
+    settings={
+        "steps": Setting(1000, "proposals of a search", least=1, most=1_000_000),
+        "alpha": Setting(
+            0.05,
+            "one slower by x % of the time on one device is taken with probability exp(−alpha·x)",
+            most=1000.0,
+        ),
+    },
     takes_lists=True,
     look=Look("#b5473c", "solid", "triangle-nw"),
 )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.placement.result import Placement
-from nona.schedulers.base import Prepared, Ready, View, check_options
+from nona.schedulers.base import Prepared, Ready, View
 from nona.system import System
 
 
@@ -27,7 +27,6 @@ class WithoutTables:
     name: str
 
     def __call__(self, system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-        check_options(self.name, options)
         return Prepared(NoTables(), 1)
 
 

@@ -8,13 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.errors import SimulationError
+from nona.options import Setting
 from nona.placement.result import Placement
 from nona.registry import Look
-from nona.schedulers.base import NetworkView, Prepared, Scheduler, View, check_options
+from nona.schedulers.base import NetworkView, Prepared, Scheduler, View
 from nona.system import System
-
-MOST = 64
 
 
 class Draws(NamedTuple):
@@ -43,14 +41,8 @@ def decide(now: float, query: int, view: View, tables: Draws, u: Any, out: Any) 
         out[i] = best
 
 
-def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-    """The number of tasks of each class; option ``d``: the number of queues drawn, 2 by default."""
-    check_options("jsq-d", options, known=("d",))
-    d = options.get("d", 2)
-    if not isinstance(d, int) or isinstance(d, bool) or not 1 <= d <= MOST:
-        raise SimulationError(
-            f"Scheduler 'jsq-d': d={d!r} must be a whole number from 1 to {MOST}; 2 is usual."
-        )
+def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+    d = options["d"]
     tasks = np.array([len(q.tasks) for q in system.queries], dtype=np.int64)
     return Prepared(Draws(tasks, d), d * int(tasks.max()))
 
@@ -71,7 +63,8 @@ SCHEDULER = Scheduler(
         "A queue's length is the number of tasks waiting, running or promised, background included."
     ),
     decide=decide,
-    prepare=prepare,
+    build=_build,
+    settings={"d": Setting(2, "queues drawn", least=1, most=64)},
     reads_queues=True,
     takes_lists=True,
     look=Look("#9c6b2f", "dashdot", "star"),

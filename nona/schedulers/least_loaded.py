@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nona.placement.capacity import allowed_classes
 from nona.placement.result import Placement
 from nona.registry import Look
-from nona.schedulers.base import NetworkView, Prepared, Scheduler, View, check_options
+from nona.schedulers.base import NetworkView, Prepared, Scheduler, View
 from nona.system import System
 
 
@@ -90,9 +90,8 @@ def executor_works(system: System) -> ExecutorWorks:
     return ExecutorWorks(works.tasks, by_class[:, system.executor_class].ravel())
 
 
-def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
     """The work of each query class on each executor; one draw for ties."""
-    check_options("least-loaded", options)
     return Prepared(executor_works(system), 1)
 
 
@@ -112,7 +111,7 @@ SCHEDULER = Scheduler(
         "Of equals one with the fewest tasks, drawn. Executors that cannot hold the model are left out."
     ),
     decide=decide,
-    prepare=prepare,
+    build=_build,
     reads_queues=True,
     takes_lists=True,
     look=Look("#c0267f", "longdash", "triangle-right"),

@@ -9,14 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.options import whole
+from nona.options import Setting
 from nona.placement.result import Placement
 from nona.registry import Look
-from nona.schedulers.base import NetworkView, Prepared, Scheduler, View, check_options
+from nona.schedulers.base import NetworkView, Prepared, Scheduler, View
 from nona.schedulers.least_loaded import Works, works_of
 from nona.system import System
-
-MOST = 64
 
 
 class DrawnWorks(NamedTuple):
@@ -48,10 +46,8 @@ def decide(now: float, query: int, view: View, tables: DrawnWorks, u: Any, out: 
         out[i] = chosen
 
 
-def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-    """The work of each class, and where it may run; option ``d``: the executors drawn, 2 by default."""
-    check_options("least-loaded-d", options, known=("d",))
-    d = whole("Scheduler 'least-loaded-d'", {"d": 2, **options}, "d", most=MOST)
+def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+    d = options["d"]
     works = works_of(system)
     finite = np.isfinite(works.work_s).reshape(len(system.queries), works.classes)
     rows = [np.flatnonzero(may[system.executor_class]) for may in finite]
@@ -75,7 +71,8 @@ SCHEDULER = Scheduler(
         "full; the job's own time there is added. Of equals the shortest queue, then the first drawn."
     ),
     decide=decide,
-    prepare=prepare,
+    build=_build,
+    settings={"d": Setting(2, "executors drawn", least=1, most=64)},
     reads_queues=True,
     takes_lists=True,
     look=Look("#c0267f", "dashdot", "triangle-ne"),

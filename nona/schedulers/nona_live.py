@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nona.errors import SimulationError
-from nona.options import number
+from nona.options import Setting
 from nona.placement.result import Placement
 from nona.registry import Look
 from nona.schedulers.base import (
@@ -18,7 +17,6 @@ from nona.schedulers.base import (
     Rehearsal,
     Scheduler,
     View,
-    check_options,
     required_placement,
 )
 from nona.schedulers.nona_live_tables import Expected, Floats, Ints, LiveTables, build_live
@@ -499,22 +497,11 @@ LINKS = ("live", "none")
 SHARES = (1.0, 0.5, 0.2, 0.0)
 
 
-def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-    """Tables of task graphs, configurations and waits; option ``link``: ``live``, by default, reads the
-    link's queue, ``none`` takes the wait that its background leads to; option ``split``, 1 by default: the
-    share of the jobs that may be split."""
-    check_options("nona-live", options, known=("link", "split"))
-    link = options.get("link", LINKS[0])
-    if link not in LINKS:
-        raise SimulationError(
-            f"Scheduler 'nona-live': link={link!r} must be one of {', '.join(LINKS)}; correct the option."
-        )
-    solved = required_placement("nona-live", placement)
-    tables = build_live(system, solved, link == "live")
+def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+    tables = build_live(system, required_placement("nona-live", placement), options["link"] == "live")
     if not tables.live:
         tables = _with_quota(system, tables)
-    share = number("Scheduler 'nona-live'", {"split": 1.0, **options}, "split", most=1.0)
-    return Prepared(tables._replace(quota=share * tables.quota), 2)
+    return Prepared(tables._replace(quota=options["split"] * tables.quota), 2)
 
 
 SCHEDULER = Scheduler(
@@ -534,7 +521,15 @@ SCHEDULER = Scheduler(
         "nona-d2 does, is chosen by short simulations of the system before the run."
     ),
     decide=decide,
-    prepare=prepare,
+    build=_build,
+    settings={
+        "link": Setting(
+            "live",
+            "live: reads the link's queue; none: takes the wait that its background leads to",
+            words=("live", "none"),
+        ),
+        "split": Setting(1.0, "the share of the jobs that may be split", most=1.0),
+    },
     needs_placement=True,
     rehearsals=(*(Rehearsal({"split": share}) for share in SHARES), Rehearsal({}, decided_by="nona-d2")),
     reads_queues=True,

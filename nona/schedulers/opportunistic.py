@@ -35,7 +35,7 @@ SCHEDULER = Scheduler(
         "ignored, tasks in the order in which they became ready, free executors drawn uniformly."
     ),
     decide=decide,
-    prepare=WithoutTables("opportunistic"),
+    build=WithoutTables("opportunistic"),
     reads_queues=True,
     look=Look("#e0559a", "longdash", "triangle-up"),
 )

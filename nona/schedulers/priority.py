@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.errors import SimulationError
+from nona.options import Setting
 from nona.placement.result import Placement
 from nona.registry import Look
-from nona.schedulers.base import NetworkView, Prepared, Ready, Scheduler, View, check_options
+from nona.schedulers.base import NetworkView, Prepared, Ready, Scheduler, View
 from nona.schedulers.free_executors import home_or_free
 from nona.system import System
 
@@ -33,14 +34,9 @@ def decide(now: float, view: View, ready: Ready, tables: Ranks, u: Any, out: NDA
     return home_or_free(view, ready, int(best), u[0], out)
 
 
-def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-    """The rank of each class; option ``order``: names of models, the most urgent first.
-
-    Models that it does not name come after those that it does, in the order of the workload.
-    """
-    check_options("priority", options, known=("order",))
+def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
     names = [q.name for q in system.queries]
-    order = options.get("order", [])
+    order: Any = [] if options["order"] is None else options["order"]
     listed = isinstance(order, Sequence) and not isinstance(order, str)
     if not listed or any(order.count(n) > 1 or n not in names for n in order):
         raise SimulationError(
@@ -70,7 +66,14 @@ SCHEDULER = Scheduler(
         "drawn uniformly."
     ),
     decide=decide,
-    prepare=prepare,
+    build=_build,
+    settings={
+        "order": Setting(
+            None,
+            "names of models, the most urgent first; others follow in the order of the workload",
+            kind=object,
+        ),
+    },
     reads_queues=True,
     look=Look("#7a9a1e", "solid", "pentagon"),
 )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nona.placement.result import Placement
 from nona.registry import Look
-from nona.schedulers.base import NetworkView, Prepared, Scheduler, View, check_options
+from nona.schedulers.base import NetworkView, Prepared, Scheduler, View
 from nona.system import System
 
 
@@ -29,9 +29,8 @@ def decide(
         out[i] = int(u[i] * executors)
 
 
-def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
     """The number of tasks of each query class."""
-    check_options("random", options)
     tasks = np.array([len(q.tasks) for q in system.queries], dtype=np.int64)
     return Prepared(TaskCounts(tasks), int(tasks.max()))
 
@@ -45,7 +44,7 @@ SCHEDULER = Scheduler(
     source="Common baseline of load balancing",
     adaptation="Two tasks of a job may share an executor by chance, and run one after the other there.",
     decide=decide,
-    prepare=prepare,
+    build=_build,
     takes_lists=True,
     look=Look("#8390a6", "dash", "hexagon"),
 )

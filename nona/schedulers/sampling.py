@@ -14,7 +14,7 @@ from nona.placement.capacity import default_shares
 from nona.placement.fixed import place_fixed
 from nona.placement.result import Placement
 from nona.registry import Look
-from nona.schedulers.base import NetworkView, Prepared, Scheduler, View, check_options, required_placement
+from nona.schedulers.base import NetworkView, Prepared, Scheduler, View, required_placement
 from nona.schedulers.sampling_tables import Ints, Tables, build_tables
 from nona.system import System
 
@@ -217,7 +217,6 @@ class FromPreset:
     name: str
 
     def __call__(self, system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-        check_options(self.name, options)
         placed = [place_fixed(system, q, self.name) for q in system.queries]
         return build_tables(system, placed, shares=default_shares(system))
 
@@ -230,7 +229,6 @@ class FromPlacement:
     choices: int = 1
 
     def __call__(self, system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-        check_options(self.name, options)
         solved = required_placement(self.name, placement)
         return build_tables(system, solved.queries, choices=self.choices, shares=solved.class_shares)
 
@@ -254,7 +252,7 @@ NONA = Scheduler(
         "first unused executors of that class, then any of it."
     ),
     decide=place_by_table,
-    prepare=FromPlacement("nona"),
+    build=FromPlacement("nona"),
     needs_placement=True,
     takes_lists=True,
     look=Look("#6366f1", "solid", "circle"),
@@ -277,7 +275,7 @@ NONA_D2 = Scheduler(
         "nona, whose waits assume draws that ignore queues."
     ),
     decide=place_by_table,
-    prepare=FromPlacement("nona-d2", choices=2),
+    build=FromPlacement("nona-d2", choices=2),
     needs_placement=True,
     reads_queues=True,
     takes_lists=True,
@@ -293,7 +291,7 @@ LOCAL = Scheduler(
     source="Common practice; the one-server placement of the slides on Nona (CloudNet 2024)",
     adaptation="No message leaves the server; an executor runs one task at a time, so nothing is parallel.",
     decide=place_by_table,
-    prepare=FromPreset("local"),
+    build=FromPreset("local"),
     takes_lists=True,
     look=Look("#0f9b8e", "solid", "square"),
 )
@@ -311,7 +309,7 @@ SPREAD = Scheduler(
         "with fewer servers than tasks, tasks are assigned to the servers in turn."
     ),
     decide=place_by_table,
-    prepare=FromPreset("spread"),
+    build=FromPreset("spread"),
     takes_lists=True,
     look=Look("#cf7a10", "solid", "diamond"),
 )

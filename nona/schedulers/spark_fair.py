@@ -52,7 +52,7 @@ SCHEDULER = Scheduler(
         "executor for another job is drawn uniformly; moving an executor costs nothing but the transfer."
     ),
     decide=decide,
-    prepare=WithoutTables("spark-fair"),
+    build=WithoutTables("spark-fair"),
     reads_queues=True,
     look=Look("#2b8fd6", "solid", "triangle-down"),
 )

@@ -34,7 +34,7 @@ SCHEDULER = Scheduler(
         "free executor is drawn uniformly. Tasks here are single, not stages of many."
     ),
     decide=decide,
-    prepare=WithoutTables("spark-fifo"),
+    build=WithoutTables("spark-fifo"),
     reads_queues=True,
     look=Look("#2b8fd6", "dash", "triangle-left"),
 )

@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from nona.options import number, whole
+from nona.options import Setting
 from nona.placement.result import Placement
 from nona.registry import Look
-from nona.schedulers.base import NetworkView, Prepared, Ready, Scheduler, View, check_options, mixed
+from nona.schedulers.base import NetworkView, Prepared, Ready, Scheduler, View, mixed
 from nona.system import System
 
 OWNER = "Scheduler 'sparrow'"
-MOST = 64
 LONGEST_S = 10.0
 
 
@@ -54,13 +53,9 @@ def decide(now: float, view: View, ready: Ready, tables: Probes, u: Any, out: ND
     return False
 
 
-def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-    """Options ``d``: executors probed per task, 2 by default; ``round_trip_s``: seconds from an executor's
-    question for a task to the answer, by default two latencies of the network."""
-    check_options("sparrow", options, known=("d", "round_trip_s"))
-    given = {"d": 2, "round_trip_s": min(2 * system.latency_s, LONGEST_S), **options}
-    round_trip_s = number(OWNER, given, "round_trip_s", most=LONGEST_S)
-    return Prepared(Probes(whole(OWNER, given, "d", most=MOST)), 1, round_trip_s)
+def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+    usual_s, given_s = min(2 * system.latency_s, LONGEST_S), options["round_trip_s"]
+    return Prepared(Probes(options["d"]), 1, usual_s if given_s is None else given_s)
 
 
 SCHEDULER = Scheduler(
@@ -81,7 +76,16 @@ SCHEDULER = Scheduler(
         "a batch probes takes its task at once, the first by that order."
     ),
     decide=decide,
-    prepare=prepare,
+    build=_build,
+    settings={
+        "d": Setting(2, "executors probed per task", least=1, most=64),
+        "round_trip_s": Setting(
+            None,
+            "seconds from an executor's question for a task to the answer; none: two network latencies",
+            most=LONGEST_S,
+            kind=float,
+        ),
+    },
     reads_queues=True,
     look=Look("#3f6fb5", "longdash", "diamond-tall"),
 )

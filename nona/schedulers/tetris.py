@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.options import number
+from nona.options import Setting
 from nona.placement.result import Placement
 from nona.registry import Look
 from nona.schedulers.base import (
@@ -18,7 +18,6 @@ from nona.schedulers.base import (
     Scheduler,
     View,
     card_rate,
-    check_options,
     reads_of,
     server_of,
 )
@@ -212,7 +211,6 @@ def _cards(system: System) -> Floats:
 
 
 SPAN = 1 << 40  # above the number of any job, so that what a job holds decides before its arrival
-OPTIONS = {"fairness": 0.25, "barrier": 0.9, "remote_penalty": 0.1}
 
 
 def neediest(ready: Ready, fairness: float) -> int:
@@ -280,13 +278,8 @@ def decide(now: float, view: View, ready: Ready, tables: Packing, u: Any, out: N
     return True
 
 
-def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-    """Demands of each task; options from 0 to 1: ``fairness``, 0.25 by default, ``barrier``, 0.9, and
-    ``remote_penalty``, 0.1."""
-    check_options("tetris", options, known=OPTIONS)
-    given = {**OPTIONS, **options}
-    knobs = [number("Scheduler 'tetris'", given, name, most=1.0) for name in OPTIONS]
-    return Prepared(_packing_of(system, *knobs), 1)
+def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+    return Prepared(_packing_of(system, **options), 1)
 
 
 SCHEDULER = Scheduler(
@@ -307,7 +300,14 @@ SCHEDULER = Scheduler(
         "cards are not given, each is as fast as the link. It knows nothing of the link's queue."
     ),
     decide=decide,
-    prepare=prepare,
+    build=_build,
+    settings={
+        "fairness": Setting(0.25, "f: only the neediest 1 − f of the jobs may be served", most=1.0),
+        "barrier": Setting(0.9, "share of a stage's tasks after which its last ones come first", most=1.0),
+        "remote_penalty": Setting(
+            0.1, "part of its alignment that a task loses where inputs are remote", most=1.0
+        ),
+    },
     reads_queues=True,
     look=Look("#4f7d3a", "dash", "diamond-wide"),
 )

@@ -70,7 +70,7 @@ def run_policies(
         For a number below 1, no policy, two of one name, or a run whose process is lost again and again.
     """
     check_runs("policy", [policy.name for policy, _ in policies], replications, workers)
-    sent = tuple((_sendable(policy), dict(options)) for policy, options in policies)
+    sent = tuple((policy, dict(options)) for policy, options in policies)
     work = ServerlessWork(system, sent, run, on_progress is not None)
     keys = [(p, run.replication + r) for r in range(replications) for p in range(len(policies))]
     records = run_work(work, keys, _Merged(keys, on_progress), workers)
@@ -91,8 +91,3 @@ class _Merged:
 
     def repeat(self, key: Key) -> None:
         """A run's process was lost."""
-
-
-def _sendable(policy: Policy) -> Policy:
-    """The same with plain dictionaries, for read-only ones cannot be sent to a process."""
-    return replace(policy, defaults=dict(policy.defaults), option_help=dict(policy.option_help))

@@ -94,7 +94,7 @@ def bind_to(*executors: Sequence[int]) -> Scheduler:
         source="Ours, to build systems known to queueing theory",
         adaptation="Not available to scenarios.",
         decide=decide,
-        prepare=_Rows(tuple(tuple(r) for r in executors)),
+        build=_Rows(tuple(tuple(r) for r in executors)),
         takes_lists=True,
     )
 
@@ -475,7 +475,7 @@ def _two_kinds(load: float) -> KnownSystem:
         theory="Pollaczek–Khinchine",
         load=load,
         system=system,
-        scheduler=replace(get_scheduler("local"), prepare=by_shares),
+        scheduler=replace(get_scheduler("local"), build=by_shares),
         expected=tuple(expected),
         compute=float(used @ _COUNTS / _COUNTS.sum()),
         network=0.0,

@@ -41,7 +41,7 @@ def ideal_jcts_s(system: TrainingSystem, policy: Policy, options: Options, repli
 class _Fluid:
     def __init__(self, system: TrainingSystem, policy: Policy, options: Options, replication: int) -> None:
         self.system, self.policy = system, policy
-        self.allocate = policy.prepare({**policy.defaults, **options})
+        self.allocate = policy.prepare(options)
         self.rates, self.state = Rates(system), State(system)
         self.gpus = np.array([system.cluster.gpus[t] for t in system.cluster.types], float)
         boards = [Board(system.cluster.nodes[t]) for t in system.cluster.types]

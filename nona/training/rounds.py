@@ -75,7 +75,7 @@ class Rounds:
         hooks: Hooks,
     ) -> None:
         self.system, self.policy, self.run, self.hooks = system, policy, run, hooks
-        self.allocate = policy.prepare({**policy.defaults, **options})
+        self.allocate = policy.prepare(options)
         self.rates = Rates(system)
         self.state = State(system)
         self.gpus = np.array([system.cluster.gpus[t] for t in system.cluster.types], float)

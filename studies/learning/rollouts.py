@@ -166,7 +166,7 @@ def _recorder(view: NetworkView, prepare: NewRecording) -> Scheduler:
         source="",
         adaptation="",
         decide=decide,
-        prepare=prepare,
+        build=prepare,
         reads_queues=True,
     )
 

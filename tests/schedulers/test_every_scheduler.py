@@ -201,7 +201,14 @@ def cheat(field, declared):
         value = getattr(view, field)
         out[:] = 0 if math.isnan(value) else int(value * 1e6) % len(view.executor_server)
 
-    return base.Scheduler("cheat", "bind", declared, "", "", "", decide, lambda *_: base.Prepared((), 1))
+    return base.Scheduler(
+        name="cheat",
+        kind="bind",
+        network_view=declared,
+        decide=decide,
+        build=lambda *_: base.Prepared((), 1),
+        **dict.fromkeys(("summary", "source", "adaptation"), ""),
+    )
 
 
 def scrambled(view, scheduler, rng):

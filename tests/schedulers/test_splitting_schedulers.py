@@ -58,7 +58,14 @@ def jct_s(system, places):
     def decide(now, query, view, tables, u, out):
         out[:] = places
 
-    fixed = Scheduler("fixed", "bind", NetworkView.N0, "", "", "", decide, lambda *_: Prepared((), 1))
+    fixed = Scheduler(
+        name="fixed",
+        kind="bind",
+        network_view=NetworkView.N0,
+        decide=decide,
+        build=lambda *_: Prepared((), 1),
+        **dict.fromkeys(("summary", "source", "adaptation"), ""),
+    )
     run = simulate_run(system, fixed, Prepared((), 1), RunOptions(jobs=3, warmup=1, engine="simpy"))
     return float(run.completion_time_s[-1])
 

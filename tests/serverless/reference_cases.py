@@ -6,6 +6,7 @@ from nona.gpu_sharing.pool import Invoker
 from nona.gpu_sharing.registry import WAYS, make_pool
 from nona.graph.dag import Dag
 from nona.hardware.mig import parse_layout
+from nona.options import Setting
 from nona.scenario.serverless import ContainersSpec, DispatchSpec, IntervalSpec, SharingSpec, TransferSpec
 from nona.serverless.functions import CpuLaw, Function, GpuLaw, LawTimes, grid
 from nona.serverless.policies.base import Plan, Policy
@@ -63,7 +64,12 @@ class PlainPlanner:
 
 
 DEFAULTS = {"search_s": 0.0, "carries": False, "wait_s": 0.0, "wait_for": 0, "places": False}
-PLAIN = Policy("plain", "Plain", "", "", "", lambda s, o: PlainPlanner(s, DEFAULTS | o), DEFAULTS, {})
+PLAIN = Policy(
+    name="plain",
+    build=PlainPlanner,
+    settings={name: Setting(value, "") for name, value in DEFAULTS.items()},
+    **dict.fromkeys(("summary", "source", "adaptation"), ""),
+)
 
 
 @st.composite

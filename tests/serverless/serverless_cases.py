@@ -61,7 +61,9 @@ class Told:
 
 
 def told(answer):
-    return Policy("told", "Told", "", "", "", lambda system, options: Told(answer), {}, {})
+    return Policy(
+        name="told", summary="", source="", adaptation="", build=lambda system, options: Told(answer)
+    )
 
 
 SMALLEST = told(lambda ask: Plan((0,)))

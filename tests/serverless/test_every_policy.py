@@ -15,7 +15,7 @@ from nona.errors import SimulationError
 from nona.gpu_sharing.pool import Configuration, Invoker
 from nona.hardware.mig import parse_layout
 from nona.scenario.serverless import DispatchSpec, PricesSpec, ServerlessSpec, SharingSpec
-from nona.serverless.policies.base import Ask, known_options
+from nona.serverless.policies.base import Ask
 from nona.serverless.policies.choices import CarriedPlans, usable
 from nona.serverless.policies.registry import POLICIES, get_policy, policy_names
 from nona.serverless.sharing import least_times
@@ -134,7 +134,8 @@ def test_every_policy_is_there_and_says_what_it_is():
     for name in policy_names():
         policy = get_policy(name)
         assert policy.name == name
-        assert set(policy.option_help) == set(policy.defaults)
+        assert all(setting.text for setting in policy.settings.values())
+        assert policy.chosen({}) == policy.defaults
         assert all((policy.title, policy.summary, policy.source, policy.adaptation))
 
 
@@ -143,8 +144,6 @@ def test_an_unknown_name_and_a_taken_one_are_refused():
         SimulationError, match=f"'lass' is not known; choose from {', '.join(policy_names())}"
     ):
         get_policy("lass")
-    with pytest.raises(SimulationError, match="it takes no options"):
-        known_options("x", {"b": 3}, {})
     with pytest.raises(SimulationError, match=r"'fixed': the name is taken"):
         POLICIES.register(replace(get_policy("fixed")))
 

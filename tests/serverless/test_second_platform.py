@@ -13,6 +13,7 @@ from reference_platform import ReferencePlatform
 from serverless_cases import assert_equal, told
 from sizes import examples
 
+from nona.options import Setting
 from nona.serverless.checks import run_checks
 from nona.serverless.engine.compiled.machine import suits
 from nona.serverless.engine.options import RunOptions
@@ -122,7 +123,12 @@ class PlainStanding(PlainPlanner):
         self.scaler = PlainScaler(self.possible, options["wait_s"])
 
 
-STANDING = Policy("plain", "Plain", "", "", "", lambda s, o: PlainStanding(s, {"places": False} | o), {}, {})
+STANDING = Policy(
+    name="plain",
+    build=PlainStanding,
+    settings={"places": Setting(False, ""), "wait_s": Setting(0.0, "")},
+    **dict.fromkeys(("summary", "source", "adaptation"), ""),
+)
 
 
 def agree(system, policy, options, replication=0):

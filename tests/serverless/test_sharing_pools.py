@@ -305,7 +305,11 @@ def run(mode):
     node = Invoker(layout=BALANCED if mode == "mig-fixed" else None)
     sharing = shipped.sharing.model_copy(update={"mode": mode, "reconfiguration": 0.3})
     system = replace(shipped, invokers=(node,) * 4, sharing=sharing)
-    policy = Policy("all sizes", "", "", "", "", lambda system, _: AllSizes(system), {}, {})
+    policy = Policy(
+        name="all sizes",
+        build=lambda system, _: AllSizes(system),
+        **dict.fromkeys(("summary", "source", "adaptation"), ""),
+    )
     return system, simulate_serverless(system, policy, {}, RunOptions(calls=150, warmup=20))
 
 

@@ -222,6 +222,6 @@ def test_reports_name_instances_and_the_idle_part_only_where_instances_stand():
     assert found["infless"].standing is None
     of = found["fast-gshare"].standing
     assert of.idle_share == pytest.approx(1 - of.busy_share)
-    (row,) = PARTS[-1].rows(found)
+    (row,) = PARTS[-1].filled(found).texts()
     assert (row["policy"], row["idle"]) == ("fast-gshare", share_text(of.idle_share, 1))
-    assert PARTS[-1].rows({"infless": found["infless"]}) == []
+    assert not PARTS[-1].filled({"infless": found["infless"]})

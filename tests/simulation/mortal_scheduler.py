@@ -56,7 +56,14 @@ def mortal(folder, deaths, after_s, name="mortal"):
     folder.mkdir()
     for death in range(deaths):
         (folder / str(death)).touch()
-    scheduler = Scheduler(name, "bind", NetworkView.N0, "", "", "", decide, prepared)
+    scheduler = Scheduler(
+        name=name,
+        kind="bind",
+        network_view=NetworkView.N0,
+        decide=decide,
+        build=prepared,
+        **dict.fromkeys(("summary", "source", "adaptation"), ""),
+    )
     return scheduler, Prepared(Fate(str(folder), after_s), 0)
 
 

@@ -53,7 +53,15 @@ def make_system(*queries, servers=(0,), **changes):
 
 def scheduler(decide, kind="bind", view=NetworkView.N0, reads_queues=False, uniforms=0, tables=None):
     prepared, name = Prepared(tables, uniforms), decide.__name__.strip("_")
-    made = Scheduler(name, kind, view, "", "", "", decide, lambda *_: prepared, reads_queues=reads_queues)
+    made = Scheduler(
+        name=name,
+        kind=kind,
+        network_view=view,
+        decide=decide,
+        build=lambda *_: prepared,
+        reads_queues=reads_queues,
+        **dict.fromkeys(("summary", "source", "adaptation"), ""),
+    )
     return made, prepared
 
 

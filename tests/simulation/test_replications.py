@@ -74,7 +74,7 @@ def test_cancelling_or_an_error_stops_all_runs_and_leaves_no_process(workers, en
 
 
 def test_a_scheduler_that_cannot_be_sent_needs_one_worker():
-    scheduler = replace(get_scheduler("random"), prepare=lambda system, placement, options: None)
+    scheduler = replace(get_scheduler("random"), build=lambda system, placement, options: None)
     given = [(scheduler, get_scheduler("random").prepare(SYSTEM, None, {}))]
     with pytest.raises(SimulationError, match="use one worker"):
         replications.run_replications(SYSTEM, given, OPTIONS, 2, workers=2)

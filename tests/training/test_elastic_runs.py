@@ -175,7 +175,7 @@ def test_policies_without_a_view_decide_as_if_there_were_none():
             )
             return planner
 
-        simulate_elastic(ElasticSystem(CLUSTER, JOBS, link=slow), replace(policy, prepare=prepare), {})
+        simulate_elastic(ElasticSystem(CLUSTER, JOBS, link=slow), replace(policy, build=prepare), {})
     assert set(asked["optimus"]) == {None}
     assert any(traffic.load for traffic in asked["optimus-link"] if traffic)
 

@@ -18,7 +18,7 @@ from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.fits import shipped_fits
 from nona.serverless.functions import network_law
 from nona.serverless.policies import base, registry
-from nona.serverless.policies.esg.policy import prepare
+from nona.serverless.policies.registry import get_policy
 from nona.serverless.provenance import TAGS, provenance
 from nona.study.serverless import comparisons, preparation
 from nona.study.serverless.run import simulate_serverless_scenario
@@ -107,7 +107,7 @@ def test_the_search_on_the_page_is_that_of_the_policy(ran):
     system = preparation.prepare_serverless(state_of(at).scenario)
     application = system.applications[0]
     asked = base.Ask(0, 0, 5, application.slo_s * 0.8)
-    answer = prepare(system, {}).plan(asked)
+    answer = get_policy("esg").prepare(system, {}).plan(asked)
     drawn = sent(at, "steps")
     firsts = dict.fromkeys(tuple(b["path"][:1]) for b in drawn["best"])
     assert [n for (n,) in firsts] == list(answer.ranked)

@@ -379,7 +379,8 @@ WINDOW = 15  # ticks of a mean of goodput
 def elastic_style(name: str) -> Look:
     """The look of a policy for elastic jobs."""
     registered = ELASTIC.get(name)
-    return scheduler_style(name) if registered is None else registered.look
+    look = None if registered is None else registered.look
+    return look or scheduler_style(name)
 
 
 def smooth(values: tuple[float, ...], window: int = WINDOW) -> tuple[float, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.allocation.problem import Allocation, Carried, Problem
-from nona.options import Option, number
+from nona.options import Option, Setting
 from nona.schedulers.base import Allotment, Prepared, Round
 from nona.schedulers.least_loaded import executor_works, works_of
 from nona.system import System
@@ -276,8 +276,6 @@ def owned(of: FlowCluster, held: Holdings | None) -> Ints:
     return executors
 
 
-ROUND: Mapping[str, float] = {"round_s": 1.0}
-LEAST_ROUND_S = 1e-3
 #: What is the same in all adaptations, for people.
 SHARED = (
     " A flow is one query class; a query goes whole to the least loaded executor of its flow's set, and "
@@ -318,15 +316,9 @@ class Allotter:
         return Allotment(sets_of(self.of, holdings), Memory(estimates, holdings, policy))
 
 
-def prepared_flows(system: System, name: str, options: Mapping[str, Any], ask: Ask) -> Prepared:
-    """Tables and rounds of the scheduler ``name``; its other options must have been checked.
+ROUND = Setting(1.0, "seconds between two divisions of the executors", least=1e-3)
 
-    Raises
-    ------
-    PlacementError
-        When a model fits no executor.
-    SimulationError
-        When ``round_s`` is not a number of at least 0.001.
-    """
-    round_s = number(f"Scheduler {name!r}", {**ROUND, **options}, "round_s", least=LEAST_ROUND_S)
+
+def prepared_flows(system: System, round_s: float, ask: Ask) -> Prepared:
+    """Tables and rounds of a scheduler that divides the executors; raises where a model fits no executor."""
     return Prepared(executor_works(system), 1, round_s=round_s, allocate=Allotter(_cluster_of(system), ask))

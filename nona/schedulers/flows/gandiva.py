@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nona.allocation.problem import Carried
-from nona.options import whole
+from nona.options import Setting
 from nona.placement.result import Placement
 from nona.registry import Look
-from nona.schedulers.base import NetworkView, Prepared, Scheduler, check_options
+from nona.schedulers.base import NetworkView, Prepared, Scheduler
 from nona.schedulers.flows.allotter import (
+    ROUND,
     SHARED,
     Claims,
     Floats,
@@ -86,11 +87,8 @@ def _pairs(question: Question, trial: Trial) -> tuple[Any, Any, Carried]:
     return pairs, rates, Carried(rows, np.zeros((len(rows), types)))
 
 
-def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-    """Options: ``seed`` of the pairs tried, 0 by default, and ``round_s``, 1 by default."""
-    check_options("gandiva", options, known=("seed", "round_s"))
-    seed = whole("Scheduler 'gandiva'", {"seed": 0, **options}, "seed", least=0)
-    return prepared_flows(system, "gandiva", options, AskGandiva(seed))
+def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+    return prepared_flows(system, options["round_s"], AskGandiva(options["seed"]))
 
 
 SCHEDULER = Scheduler(
@@ -109,7 +107,8 @@ SCHEDULER = Scheduler(
         "each had alone. Migration for locality has no counterpart." + SHARED
     ),
     decide=decide,
-    prepare=prepare,
+    build=_build,
+    settings={"seed": Setting(0, "seed of the pairs that are tried"), "round_s": ROUND},
     reads_queues=True,
     takes_lists=True,
     look=Look("#0f8a6a", "dash", "square-cross"),

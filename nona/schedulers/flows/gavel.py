@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from nona.errors import SimulationError
+from nona.options import Setting
 from nona.placement.result import Placement
 from nona.registry import Look
-from nona.schedulers.base import NetworkView, Prepared, Scheduler, check_options
-from nona.schedulers.flows.allotter import SHARED, AskPolicy, prepared_flows
+from nona.schedulers.base import NetworkView, Prepared, Scheduler
+from nona.schedulers.flows.allotter import ROUND, SHARED, AskPolicy, prepared_flows
 from nona.schedulers.least_loaded import decide
 from nona.system import System
 
@@ -31,16 +32,14 @@ def flow_policies() -> tuple[str, ...]:
     return tuple(name for name in policy_names() if name not in _WITHOUT)
 
 
-def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-    """Options: ``policy``, max-min-fairness by default, and ``round_s``, 1 by default."""
-    check_options("gavel", options, known=("policy", "round_s"))
-    policy = options.get("policy", DEFAULT)
+def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+    policy = options["policy"]
     if policy not in flow_policies():
         raise SimulationError(
             f"Scheduler 'gavel': option policy={policy!r} does not divide a cluster among flows; "
             f"choose from {', '.join(flow_policies())}."
         )
-    return prepared_flows(system, "gavel", options, AskPolicy(policy))
+    return prepared_flows(system, options["round_s"], AskPolicy(policy))
 
 
 SCHEDULER = Scheduler(
@@ -58,7 +57,8 @@ SCHEDULER = Scheduler(
         "As a query runs on one executor, placements within a server and over several are the same." + SHARED
     ),
     decide=decide,
-    prepare=prepare,
+    build=_build,
+    settings={"policy": Setting(DEFAULT, "the policy that divides the executors"), "round_s": ROUND},
     reads_queues=True,
     takes_lists=True,
     look=Look("#1f6fd0", "solid", "square-x"),

@@ -9,8 +9,8 @@ from typing import Any
 from nona.allocation.whole_workers import marginal_gains
 from nona.placement.result import Placement
 from nona.registry import Look
-from nona.schedulers.base import NetworkView, Prepared, Scheduler, check_options
-from nona.schedulers.flows.allotter import SHARED, Claims, Question, prepared_flows, single_claims
+from nona.schedulers.base import NetworkView, Prepared, Scheduler
+from nona.schedulers.flows.allotter import ROUND, SHARED, Claims, Question, prepared_flows, single_claims
 from nona.schedulers.least_loaded import decide
 from nona.system import System
 
@@ -27,10 +27,8 @@ class AskOptimus:
         return single_claims(executors), None
 
 
-def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-    """Option ``round_s``, 1 by default."""
-    check_options("optimus", options, known=("round_s",))
-    return prepared_flows(system, "optimus", options, AskOptimus())
+def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+    return prepared_flows(system, options["round_s"], AskOptimus())
 
 
 SCHEDULER = Scheduler(
@@ -50,7 +48,8 @@ SCHEDULER = Scheduler(
         "class of executors." + SHARED
     ),
     decide=decide,
-    prepare=prepare,
+    build=_build,
+    settings={"round_s": ROUND},
     reads_queues=True,
     takes_lists=True,
     look=Look("#6a7f1f", "solid", "diamond-x"),

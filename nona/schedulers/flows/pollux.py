@@ -9,8 +9,8 @@ from typing import Any
 from nona.allocation.whole_workers import fairest_goodputs
 from nona.placement.result import Placement
 from nona.registry import Look
-from nona.schedulers.base import NetworkView, Prepared, Scheduler, check_options
-from nona.schedulers.flows.allotter import SHARED, Claims, Question, prepared_flows, single_claims
+from nona.schedulers.base import NetworkView, Prepared, Scheduler
+from nona.schedulers.flows.allotter import ROUND, SHARED, Claims, Question, prepared_flows, single_claims
 from nona.schedulers.least_loaded import decide
 from nona.system import System
 
@@ -27,10 +27,8 @@ class AskPollux:
         return single_claims(executors), None
 
 
-def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-    """Option ``round_s``, 1 by default."""
-    check_options("pollux", options, known=("round_s",))
-    return prepared_flows(system, "pollux", options, AskPollux())
+def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+    return prepared_flows(system, options["round_s"], AskPollux())
 
 
 SCHEDULER = Scheduler(
@@ -50,7 +48,8 @@ SCHEDULER = Scheduler(
         "restarts." + SHARED
     ),
     decide=decide,
-    prepare=prepare,
+    build=_build,
+    settings={"round_s": ROUND},
     reads_queues=True,
     takes_lists=True,
     look=Look("#7d55c7", "dash", "hourglass"),

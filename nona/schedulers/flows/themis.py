@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nona.options import number
+from nona.options import Setting
 from nona.placement.result import Placement
 from nona.registry import Look
-from nona.schedulers.base import NetworkView, Prepared, Scheduler, check_options
-from nona.schedulers.flows.allotter import SHARED, AskPolicy, prepared_flows
+from nona.schedulers.base import NetworkView, Prepared, Scheduler
+from nona.schedulers.flows.allotter import ROUND, SHARED, AskPolicy, prepared_flows
 from nona.schedulers.least_loaded import decide
 from nona.system import System
 
-KNOB = {"fairness_knob": 0.8}
 
-
-def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-    """Options: ``fairness_knob`` f, 0.8 by default, and ``round_s``, 1 by default."""
-    check_options("themis", options, known=(*KNOB, "round_s"))
-    knob = number("Scheduler 'themis'", {**KNOB, **options}, "fairness_knob", most=0.999)
-    return prepared_flows(system, "themis", options, AskPolicy("themis-auction", {"fairness_knob": knob}))
+def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+    knob = {"fairness_knob": options["fairness_knob"]}
+    return prepared_flows(system, options["round_s"], AskPolicy("themis-auction", knob))
 
 
 SCHEDULER = Scheduler(
@@ -39,7 +35,11 @@ SCHEDULER = Scheduler(
         "executor, no placement slows it down: S = 1." + SHARED
     ),
     decide=decide,
-    prepare=prepare,
+    build=_build,
+    settings={
+        "fairness_knob": Setting(0.8, "f: the worst 1 − f of the query classes bid", most=0.999),
+        "round_s": ROUND,
+    },
     reads_queues=True,
     takes_lists=True,
     look=Look("#c2410c", "solid", "star-diamond"),

@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 
 from nona.allocation.tiresias import Standing, in_order, joined, moved, take_in_order
-from nona.options import number
+from nona.errors import SimulationError
+from nona.options import Setting
 from nona.placement.result import Placement
 from nona.registry import Look
-from nona.schedulers.base import NetworkView, Prepared, Scheduler, check_options
-from nona.schedulers.flows.allotter import SHARED, Claims, Question, prepared_flows, single_claims
+from nona.schedulers.base import NetworkView, Prepared, Scheduler
+from nona.schedulers.flows.allotter import ROUND, SHARED, Claims, Question, prepared_flows, single_claims
 from nona.schedulers.least_loaded import decide
 from nona.system import System
-
-OPTIONS = {"limit_1_s": 3250.0, "limit_2_s": 7200.0, "promote": 0.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +39,14 @@ class AskTiresias:
         return single_claims(taken), standing
 
 
-def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-    """Options: ``limit_1_s`` and ``limit_2_s``, executor-seconds at which a flow falls, 3250 and 7200 by
-    default; ``promote``, 0 by default: never; and ``round_s``, 1 by default."""
-    owner, given = "Scheduler 'tiresias'", {**OPTIONS, **options}
-    check_options("tiresias", options, known=(*OPTIONS, "round_s"))
-    first = number(owner, given, "limit_1_s")
-    second = number(owner, given, "limit_2_s", least=first)
-    ask = AskTiresias((first, second), number(owner, given, "promote"))
-    return prepared_flows(system, "tiresias", options, ask)
+def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+    first, second = options["limit_1_s"], options["limit_2_s"]
+    if second < first:
+        raise SimulationError(
+            f"Scheduler 'tiresias': option limit_2_s={second!r} must be at least limit_1_s, {first!r}; "
+            "change it."
+        )
+    return prepared_flows(system, options["round_s"], AskTiresias((first, second), options["promote"]))
 
 
 SCHEDULER = Scheduler(
@@ -67,7 +65,13 @@ SCHEDULER = Scheduler(
         "left; the simulator would let it wait." + SHARED
     ),
     decide=decide,
-    prepare=prepare,
+    build=_build,
+    settings={
+        "limit_1_s": Setting(3250.0, "executor-seconds at which a flow falls to the second queue"),
+        "limit_2_s": Setting(7200.0, "executor-seconds at which it falls to the third"),
+        "promote": Setting(0.0, "a flow returns after waiting this many times what it had; 0: never"),
+        "round_s": ROUND,
+    },
     reads_queues=True,
     takes_lists=True,
     look=Look("#b0305f", "solid", "diamond-cross"),

@@ -8,7 +8,7 @@ from typing import Any
 
 from nona.placement.result import Placement
 from nona.registry import Look
-from nona.schedulers.base import NetworkView, Prepared, Scheduler, check_options
+from nona.schedulers.base import NetworkView, Prepared, Scheduler
 from nona.schedulers.learned.card import Trained, outside, shipped
 from nona.schedulers.learned.choose import decide, learned_tables
 from nona.schedulers.learned.network import network_of
@@ -32,7 +32,7 @@ class LearnedPolicy:
     """Prepares the scheduler ``name`` with the weights of ``own``, or those that come with the program.
 
     With weights of your own: ``replace(get_scheduler("decima-link"), name="mine",
-    prepare=LearnedPolicy("mine", read_weights(path)))``, then ``SCHEDULERS.register`` it.
+    build=LearnedPolicy("mine", read_weights(path)))``, then ``SCHEDULERS.register`` it.
     """
 
     name: str
@@ -44,7 +44,6 @@ class LearnedPolicy:
         return shipped(self.name) if self.own is None else self.own
 
     def __call__(self, system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-        check_options(self.name, options)
         of = self.trained
         return Prepared(learned_tables(system, network_of(of.weights, of.card.pair)), 1)
 
@@ -77,7 +76,7 @@ DECIMA_BLIND = Scheduler(
     adaptation=ADAPTATION
     + "It knows what a transfer takes alone, which Decima does not, and nothing of the load of the link.",
     decide=decide,
-    prepare=BLIND_POLICY,
+    build=BLIND_POLICY,
     reads_queues=True,
     cautions=Cautions(BLIND_POLICY),
     look=Look("#b58900", "dashdot", "hexagram"),
@@ -95,7 +94,7 @@ DECIMA_LINK = Scheduler(
     adaptation=ADAPTATION
     + "Ours: Decima sees no network at all; this one also sees the queue of the live link.",
     decide=decide,
-    prepare=LINK_POLICY,
+    build=LINK_POLICY,
     reads_queues=True,
     cautions=Cautions(LINK_POLICY),
     look=Look("#8a4fb8", "solid", "star-square"),

@@ -17,7 +17,7 @@ from nona.serverless.engine.instances import Standing, controller_of, scaler_of
 from nona.serverless.engine.invokers import Choice, Invokers, Tables
 from nona.serverless.engine.options import REPORTS, TAIL_SLOS, OnProgress, RunOptions, ServerlessProgress
 from nona.serverless.engine.queues import AfwQueue, CallBook
-from nona.serverless.policies.base import Planner, Policy, under_options
+from nona.serverless.policies.base import Planner, Policy
 from nona.serverless.records import ServerlessRecords, Snapshot, WindowSums
 from nona.serverless.system import ServerlessSystem
 
@@ -46,7 +46,7 @@ def simulate_serverless(
     """
     begin = time.perf_counter()
     planner = policy.prepare(system, options)
-    system = under_options(policy.name, system, options)
+    system = policy.under(system, options)
     if scaler_of(planner) is None and is_compiled(system, run):
         from nona.serverless.engine.compiled.engine import CompiledRun  # Numba takes a while to import
 

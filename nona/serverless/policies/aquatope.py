@@ -18,19 +18,18 @@ Source: Zhou, Zhang, Delimitrou, Aquatope, ASPLOS 2023.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from nona.options import Options
+from nona.options import Setting
 from nona.random_streams import RandomStreams
 from nona.registry import Look
-from nona.serverless.policies.base import Ask, Place, Plan, Policy, known_options, percentile, whole
+from nona.serverless.policies.base import Ask, Place, Plan, Policy, percentile_setting
 from nona.serverless.policies.choices import CarriedPlans, profiled, transfer_s, usable
 from nona.serverless.system import LEAST_NOISE, Application, ServerlessSystem
 
@@ -256,12 +255,6 @@ class Training:
         return [plans[i] for i in chosen]
 
 
-WHOLE = {"initial": 10_000, "rounds": 1_000, "candidates": 100, "samples": 10_000, "calls": 100_000}
-DEFAULTS: Options = MappingProxyType(
-    {"initial": 10, "rounds": 20, "candidates": 3, "samples": 32, "calls": 20, "percentile": None}
-)
-
-
 class AquatopePlanner:
     """Aquatope for one system; ``trained`` holds what was found best for each application."""
 
@@ -283,14 +276,10 @@ class AquatopePlanner:
         return self._carried.answer(ask, plan)
 
 
-def prepare(system: ServerlessSystem, options: Options) -> AquatopePlanner:
-    """Train every application's plan."""
-    given = known_options("aquatope", options, DEFAULTS)
-    sizes = {
-        name: whole("aquatope", given, name, 0 if name == "rounds" else 1, most)
-        for name, most in WHOLE.items()
-    }
-    return AquatopePlanner(system, Effort(**sizes, percentile=percentile("aquatope", given, system)))
+def _build(system: ServerlessSystem, options: Mapping[str, Any]) -> AquatopePlanner:
+    effort = {name: value for name, value in options.items() if name != "late"}
+    effort["percentile"] = options["percentile"] or system.profile_percentile
+    return AquatopePlanner(system, Effort(**effort))
 
 
 POLICY = Policy(
@@ -307,18 +296,20 @@ POLICY = Policy(
         "that cannot be used is a configuration miss; the nearest configurations are our fall-backs, "
         "Aquatope has none."
     ),
-    prepare=prepare,
-    defaults=DEFAULTS,
-    option_help=MappingProxyType(
-        {
-            "initial": "Random plans tried first.",
-            "rounds": "Rounds of optimisation after that.",
-            "candidates": "Plans tried in each round.",
-            "samples": "Samples from the two processes that estimate the expected improvement.",
-            "calls": "Calls that measure a plan's latency and cost.",
-            "percentile": "Percentile of the latency that must keep the SLO; by default the scenario's.",
-        }
-    ),
+    build=_build,
+    settings={
+        "initial": Setting(10, "Random plans tried first.", least=1, most=10_000),
+        "rounds": Setting(20, "Rounds of optimisation after that.", most=1_000),
+        "candidates": Setting(3, "Plans tried in each round.", least=1, most=100),
+        "samples": Setting(
+            32,
+            "Samples from the two processes that estimate the expected improvement.",
+            least=1,
+            most=10_000,
+        ),
+        "calls": Setting(20, "Calls that measure a plan's latency and cost.", least=1, most=100_000),
+        "percentile": percentile_setting(),
+    },
     look=Look("#e0559a", "longdash", "triangle-up"),
     by_length=True,
 )

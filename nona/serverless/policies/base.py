@@ -7,19 +7,14 @@ system, so that equal questions have equal answers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from math import inf
-from types import MappingProxyType
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from nona import options as checks
-from nona.errors import SimulationError
-from nona.options import Option, Options, check_known
-from nona.registry import Look
+from nona.options import Options, Setting
 from nona.scenario.serverless import LATE
 from nona.serverless.system import ServerlessSystem
+from nona.strategy import Strategy
 
 
 class Ask(NamedTuple):
@@ -168,143 +163,60 @@ class Scales(Protocol):
 Prepare = Callable[[ServerlessSystem, Options], Planner]
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """A policy's declaration.
-
-    ``summary``, ``source``, ``adaptation``: what it does, where it is from, what was changed or assumed.
-    ``defaults`` are the options with their values; ``prepare(system, options)`` refuses others.
-    ``look`` is how it looks on charts; without one it gets a spare look. ``by_length``: whether its planners
-    answer alike where questions agree in the queue, in ``carried``, and in ``length`` up to the largest
-    batch; such answers may be remembered.
-    """
-
-    name: str
-    title: str
-    summary: str
-    source: str
-    adaptation: str
-    prepare: Prepare
-    defaults: Options
-    option_help: Mapping[str, str]
-    look: Look | None = None
-    by_length: bool = False
-
-
-def known_options(policy: str, options: Options, defaults: Options) -> dict[str, Option]:
-    """The defaults, overridden by the scenario's values.
-
-    Raises
-    ------
-    SimulationError
-        For an option that the policy does not have.
-
-    Examples
-    --------
-    >>> known_options("fixed", {"batch": 4}, {"batch": 1, "vcpus": 1})
-    {'batch': 4, 'vcpus': 1}
-    >>> known_options("fixed", {"bach": 4}, {"batch": 1})
-    Traceback (most recent call last):
-    nona.errors.SimulationError: Policy 'fixed': option 'bach' is not known; choose from batch.
-    """
-    checks.check_known(_owner(policy), options, defaults)
-    return {**defaults, **options}
-
-
-def choice(policy: str, options: Options, name: str, allowed: Collection[str]) -> str:
-    """The policy's option ``name`` as one of the ``allowed`` words.
-
-    Raises
-    ------
-    SimulationError
-        When it is something else.
-    """
-    value = options[name]
-    if not isinstance(value, str) or value not in allowed:
-        raise _refused(policy, name, value, f"one of {', '.join(allowed)}")
-    return value
-
-
-def switch(policy: str, options: Options, name: str, words: str) -> bool:
-    """The policy's option ``name`` as true or false; ``words`` say which values there are.
-
-    Raises
-    ------
-    SimulationError
-        When it is something else.
-    """
-    value = options[name]
-    if not isinstance(value, bool):
-        raise _refused(policy, name, value, words)
-    return value
-
-
-def _refused(policy: str, name: str, value: Option, words: str) -> SimulationError:
-    return SimulationError(f"{_owner(policy)}: option {name}={value!r} must be {words}; change it.")
-
-
-def number(policy: str, options: Options, name: str, least: float = 0.0, most: float = inf) -> float:
-    """The policy's option ``name`` as a finite number from ``least`` to ``most``, else an error."""
-    return checks.number(_owner(policy), options, name, least, most)
-
-
-def whole(policy: str, options: Options, name: str, least: int = 1, most: float = inf) -> int:
-    """The policy's option ``name`` as a whole number from ``least`` to ``most``, else an error."""
-    return checks.whole(_owner(policy), options, name, least, most)
-
-
-def percentile(policy: str, options: Options, system: ServerlessSystem) -> float:
-    """The option ``percentile``, from 1 to 99.99; the scenario's where it is ``None``.
-
-    Raises
-    ------
-    SimulationError
-        When it is something else.
-    """
-    if options["percentile"] is None:
-        return system.profile_percentile
-    return number(policy, options, "percentile", 1, 99.99)
-
-
-def _owner(policy: str) -> str:
-    return f"Policy {policy!r}"
-
-
-DEFAULTS: Options = MappingProxyType({"late": None})
-HELP = MappingProxyType(
-    {"late": f"What becomes of late calls: {', '.join(LATE)}; none: as the scenario's dispatch says."}
+_LATE = Setting(
+    None,
+    f"What becomes of late calls: {', '.join(LATE)}; none: as the scenario's dispatch says.",
+    words=tuple(LATE),
 )
 
 
-def under_options(policy: str, system: ServerlessSystem, options: Options) -> ServerlessSystem:
-    """The system as it is under the common options of a policy; itself where none is given.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy(Strategy):
+    """A policy's declaration.
 
-    Raises
-    ------
-    SimulationError
-        When a value is not one of those that there are.
+    ``build(system, options)`` makes the planner under checked options. ``by_length``: whether its planners
+    answer alike where questions agree in the queue, in ``carried``, and in ``length`` up to the largest
+    batch; such answers may be remembered. Every policy has the option ``late``.
     """
-    if options.get("late") is None:
-        return system
-    late = choice(policy, options, "late", tuple(LATE))
-    return replace(system, dispatch=system.dispatch.model_copy(update={"late": late}))
+
+    build: Callable[[ServerlessSystem, Mapping[str, Any]], Planner]
+    by_length: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "settings", {**self.settings, "late": _LATE})
+
+    def under(self, system: ServerlessSystem, options: Options) -> ServerlessSystem:
+        """The system as it is under the common option; itself where that is not given."""
+        if options.get("late") is None:
+            return system
+        return replace(system, dispatch=system.dispatch.model_copy(update={"late": options["late"]}))
+
+    def prepare(self, system: ServerlessSystem, options: Options) -> Planner:
+        """The planner; raises :class:`~nona.errors.SimulationError` for a wrong option."""
+        chosen = self.chosen(options)
+        return self.build(self.under(system, chosen), chosen)
 
 
-def with_common_options(policy: Policy) -> Policy:
-    """The policy, which now takes the common options too."""
-    defaults = {**policy.defaults, **DEFAULTS}
-    return replace(
-        policy,
-        prepare=partial(_prepared, policy.name, policy.prepare, defaults),
-        defaults=MappingProxyType(defaults),
-        option_help=MappingProxyType({**policy.option_help, **HELP}),
-    )
+def percentile_setting() -> Setting:
+    """The percentile of latencies at which a policy plans."""
+    text = "Percentile of the latency that must keep the SLO; by default the scenario's."
+    return Setting(None, text, least=1, most=99.99, kind=float)
 
 
-def _prepared(
-    name: str, prepare: Prepare, defaults: Options, system: ServerlessSystem, options: Options
-) -> Planner:
-    """The planner of a policy under the common options; of the module, so that workers can have it."""
-    check_known(f"Policy {name!r}", options, defaults)
-    own = {key: value for key, value in options.items() if key not in DEFAULTS}
-    return prepare(under_options(name, system, options), own)
+def standing_settings(scale_s: float) -> dict[str, Setting]:
+    """Instances that stand, with seconds between two looks at their number."""
+    return {
+        "standing": Setting(
+            False, "Whether instances stand, started and stopped by load, instead of a lease per batch."
+        ),
+        "scale_s": Setting(
+            scale_s, "With standing: seconds between two looks at the number of instances.", least=_SHORTEST_S
+        ),
+        "window_s": Setting(
+            10.0, "With standing: seconds over which the rate of a queue is measured.", least=_SHORTEST_S
+        ),
+    }
+
+
+_SHORTEST_S = 1e-3  # between two looks at the instances
+SEARCH_S = Setting(0.0, "Seconds charged for a decision; standing instances need none.")

@@ -5,17 +5,16 @@ A queue shorter than the batch is served with the largest batch that it fills, o
 
 from __future__ import annotations
 
-from types import MappingProxyType
+from collections.abc import Mapping
+from typing import Any
 
 from nona.errors import SimulationError
 from nona.gpu_sharing.pool import Configuration
-from nona.options import Options
+from nona.options import Setting
 from nona.registry import Look
-from nona.serverless.policies.base import Ask, Place, Plan, Policy, known_options, whole
+from nona.serverless.policies.base import Ask, Place, Plan, Policy
 from nona.serverless.sharing import holdable
 from nona.serverless.system import ServerlessSystem
-
-DEFAULTS: Options = MappingProxyType({"batch": None, "vcpus": None, "vgpus": None})
 
 
 class FixedPlanner:
@@ -56,15 +55,12 @@ class FixedPlanner:
         return self._smallest
 
 
-def prepare(system: ServerlessSystem, options: Options) -> FixedPlanner:
-    """Check the configuration asked for."""
-    given = known_options("fixed", options, DEFAULTS)
+def _build(system: ServerlessSystem, options: Mapping[str, Any]) -> FixedPlanner:
     least = system.space[system.space.smallest]
-    sizes = {
-        name: least_size if given[name] is None else whole("fixed", given, name)
-        for name, least_size in (("batch", least.batch), ("vcpus", least.vcpus), ("vgpus", least.vgpus))
-    }
-    return FixedPlanner(system, Configuration(**sizes))
+    sizes = {"batch": least.batch, "vcpus": least.vcpus, "vgpus": least.vgpus}
+    return FixedPlanner(
+        system, Configuration(**{n: size if options[n] is None else options[n] for n, size in sizes.items()})
+    )
 
 
 POLICY = Policy(
@@ -73,15 +69,15 @@ POLICY = Policy(
     summary="Runs every stage at one given configuration, by default the smallest.",
     source="a baseline of this program",
     adaptation="A queue shorter than the batch runs with the largest batch that it fills.",
-    prepare=prepare,
-    defaults=DEFAULTS,
-    option_help=MappingProxyType(
-        {
-            "batch": "Jobs in a batch; by default the scenario's smallest.",
-            "vcpus": "vCPUs of every batch; by default the scenario's smallest.",
-            "vgpus": "vGPUs of every batch; by default the scenario's smallest.",
-        }
-    ),
+    build=_build,
+    settings={
+        name: Setting(None, f"{text}; by default the scenario's smallest.", least=1, kind=int)
+        for name, text in (
+            ("batch", "Jobs in a batch"),
+            ("vcpus", "vCPUs of every batch"),
+            ("vgpus", "vGPUs of every batch"),
+        )
+    },
     look=Look("#8390a6", "dash", "hexagon"),
     by_length=True,
 )

@@ -28,19 +28,19 @@ Source: Gu et al., FaST-GShare, ICPP 2023; the published autoscaler's code.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from types import MappingProxyType
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nona.errors import SimulationError
 from nona.gpu_sharing.pool import Invoker
-from nona.options import Options
+from nona.options import Setting
 from nona.registry import Look
 from nona.serverless.dispatch import looks_for_slices
 from nona.serverless.policies.base import (
+    SEARCH_S,
     Ask,
     ClusterView,
     Fleet,
@@ -49,10 +49,7 @@ from nona.serverless.policies.base import (
     Policy,
     Scaler,
     Service,
-    known_options,
-    number,
-    switch,
-    whole,
+    standing_settings,
 )
 from nona.serverless.policies.choices import profile_s, profiled, static_shares, too_late, usable
 from nona.serverless.sharing import kinds_of_pool
@@ -262,9 +259,6 @@ class FastGshareScaler:
         return tuple(stopped)
 
 
-DEFAULTS: Options = MappingProxyType(
-    {"ranked": 5, "search_s": 0.0, "standing": False, "scale_s": 10.0, "window_s": 10.0}
-)
 NO_ROOM = 1 << 60  # later than any invoker
 WHOLE_TIME = 100  # per cent: a lease has its slices all the time
 SHORTEST_S = 1e-3  # between two looks at the instances
@@ -358,14 +352,11 @@ class FastGsharePlanner:
         return None if room is None else room.area
 
 
-def prepare(system: ServerlessSystem, options: Options) -> FastGsharePlanner:
-    """Split the SLOs of all applications."""
-    given = known_options("fast-gshare", options, DEFAULTS)
-    ranked = whole("fast-gshare", given, "ranked")
-    planner = FastGsharePlanner(system, ranked, number("fast-gshare", given, "search_s"))
-    every_s, window_s = (number("fast-gshare", given, key, SHORTEST_S) for key in ("scale_s", "window_s"))
-    if switch("fast-gshare", given, "standing", "true or false"):
-        planner.scaler = FastGshareScaler(system, ranked, every_s, window_s)
+def _build(system: ServerlessSystem, options: Mapping[str, Any]) -> FastGsharePlanner:
+    ranked = options["ranked"]
+    planner = FastGsharePlanner(system, ranked, options["search_s"])
+    if options["standing"]:
+        planner.scaler = FastGshareScaler(system, ranked, options["scale_s"], options["window_s"])
     return planner
 
 
@@ -388,17 +379,14 @@ POLICY = Policy(
         "scenario's rule for late jobs holds. The published autoscaler looks profiles up in a stub, which is "
         "not copied. The scheduler's own time is taken as 0; no figure was found."
     ),
-    prepare=prepare,
-    defaults=DEFAULTS,
-    option_help=MappingProxyType(
-        {
-            "ranked": "How many configurations, best first, are tried for a batch when there is no room.",
-            "search_s": "Seconds charged for a decision; standing instances need none.",
-            "standing": "Whether instances stand, started and stopped by load, instead of a lease per batch.",
-            "scale_s": "With standing: seconds between two looks at the number of instances.",
-            "window_s": "With standing: seconds over which the rate of a queue is measured.",
-        }
-    ),
+    build=_build,
+    settings={
+        "ranked": Setting(
+            5, "How many configurations, best first, are tried for a batch when there is no room.", least=1
+        ),
+        "search_s": SEARCH_S,
+        **standing_settings(scale_s=10.0),
+    },
     look=Look("#0f9b8e", "solid", "square"),
     by_length=True,
 )

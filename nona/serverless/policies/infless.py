@@ -23,18 +23,18 @@ Source: Yang et al., INFless, ASPLOS 2022, as read in its published code (estima
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.options import Options
+from nona.options import Setting
 from nona.registry import Look
 from nona.serverless.dispatch import looks_for_slices
 from nona.serverless.policies.base import (
+    SEARCH_S,
     Ask,
     ClusterView,
     Fleet,
@@ -43,31 +43,15 @@ from nona.serverless.policies.base import (
     Policy,
     Scaler,
     Service,
-    known_options,
-    number,
-    switch,
+    standing_settings,
 )
 from nona.serverless.policies.choices import RANKED, profile_s, static_shares, too_late, usable
 from nona.serverless.system import ServerlessSystem
 
-DEFAULTS: Options = MappingProxyType(
-    {
-        "wait": True,
-        "batch_vcpus": True,
-        "gpu_share": 0.5,
-        "vcpu_weight": 64.0,
-        "gpu_weight": 14_200.0,
-        "search_s": 0.0,
-        "standing": False,
-        "scale_s": 1.0,
-        "window_s": 10.0,
-    }
-)
-
 
 @dataclass(frozen=True, slots=True)
 class InflessOptions:
-    """The options of INFless, described at :data:`HELP`."""
+    """The options of INFless, described at :data:`POLICY`."""
 
     wait: bool
     batch_vcpus: bool
@@ -75,21 +59,6 @@ class InflessOptions:
     vcpu_weight: float
     gpu_weight: float
     search_s: float
-
-
-HELP = MappingProxyType(
-    {
-        "wait": "Whether a batch may wait until it is full or its time-out ends.",
-        "batch_vcpus": "Whether a batch of b jobs gets at most b vCPUs (2 for one job), as in the code.",
-        "gpu_share": "Largest part of a GPU for a batch; the code's lists end at a half.",
-        "vcpu_weight": "Weight of a left-over vCPU (GFLOPs of a thread).",
-        "gpu_weight": "Weight of a whole left-over GPU (GFLOPs).",
-        "search_s": "Seconds charged for a decision; standing instances need none.",
-        "standing": "Whether instances stand, started and stopped by load, instead of a lease per batch.",
-        "scale_s": "With standing: seconds between two looks at the number of instances.",
-        "window_s": "With standing: seconds over which the rate of a queue is measured.",
-    }
-)
 
 
 class Window(NamedTuple):
@@ -394,21 +363,12 @@ class InflessPlanner:
         return tuple(rows)
 
 
-def prepare(system: ServerlessSystem, options: Options) -> InflessPlanner:
-    """Split the SLOs and list the candidates of every stage."""
-    given = known_options("infless", options, DEFAULTS)
-    chosen = InflessOptions(
-        wait=switch("infless", given, "wait", "true or false"),
-        batch_vcpus=switch("infless", given, "batch_vcpus", "true or false"),
-        vcpu_weight=number("infless", given, "vcpu_weight", SMALLEST_WEIGHT),
-        gpu_weight=number("infless", given, "gpu_weight", SMALLEST_WEIGHT),
-        gpu_share=number("infless", given, "gpu_share", 0, 1),
-        search_s=number("infless", given, "search_s"),
-    )
+def _build(system: ServerlessSystem, options: Mapping[str, Any]) -> InflessPlanner:
+    chosen = InflessOptions(**{f.name: options[f.name] for f in fields(InflessOptions)})
     planner = InflessPlanner(system, chosen)
-    every_s, window_s = (number("infless", given, key, SHORTEST_S) for key in ("scale_s", "window_s"))
-    if switch("infless", given, "standing", "true or false"):
+    if options["standing"]:
         allowed = listed(system, chosen.batch_vcpus, chosen.gpu_share)
+        every_s, window_s = options["scale_s"], options["window_s"]
         planner.scaler = InflessScaler(system, allowed, chosen.wait, every_s, window_s)
     return planner
 
@@ -430,8 +390,21 @@ POLICY = Policy(
         "parse) are not copied. Weights are the code's GFLOPs per thread and per GPU. The scheduler's own "
         "time is taken as 0; no figure was found."
     ),
-    prepare=prepare,
-    defaults=DEFAULTS,
-    option_help=HELP,
+    build=_build,
+    settings={
+        "wait": Setting(True, "Whether a batch may wait until it is full or its time-out ends."),
+        "batch_vcpus": Setting(
+            True, "Whether a batch of b jobs gets at most b vCPUs (2 for one job), as in the code."
+        ),
+        "gpu_share": Setting(
+            0.5, "Largest part of a GPU for a batch; the code's lists end at a half.", most=1
+        ),
+        "vcpu_weight": Setting(
+            64.0, "Weight of a left-over vCPU (GFLOPs of a thread).", least=SMALLEST_WEIGHT
+        ),
+        "gpu_weight": Setting(14_200.0, "Weight of a whole left-over GPU (GFLOPs).", least=SMALLEST_WEIGHT),
+        "search_s": SEARCH_S,
+        **standing_settings(scale_s=1.0),
+    },
     look=Look("#cf7a10", "solid", "diamond"),
 )

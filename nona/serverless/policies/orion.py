@@ -11,19 +11,18 @@ Source: Mahgoub et al., Orion, OSDI 2022.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from math import fsum, inf, sqrt
 from statistics import NormalDist
-from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from nona.errors import SimulationError
-from nona.options import Options
+from nona.options import Setting
 from nona.registry import Look
-from nona.serverless.policies.base import Ask, Place, Plan, Policy, known_options, number, percentile, whole
+from nona.serverless.policies.base import Ask, Place, Plan, Policy, percentile_setting
 from nona.serverless.policies.choices import CarriedPlans, profiled, transfer_s, usable
 from nona.serverless.system import Application, ServerlessSystem
 
@@ -173,9 +172,6 @@ class _Search:
 
 #: Seconds of one core to convolve the latency distributions of three to five stages in bins of 1 ms.
 STEP_S = 1e-3
-DEFAULTS: Options = MappingProxyType(
-    {"cutoff_s": 0.1, "step_s": STEP_S, "percentile": None, "priority": "latency", "rounds": 10_000}
-)
 
 
 class OrionPlanner:
@@ -197,21 +193,9 @@ class OrionPlanner:
         return self._carried.answer(ask, state, self._search_s[ask.application], planned.steps)
 
 
-def prepare(system: ServerlessSystem, options: Options) -> OrionPlanner:
-    """Search once for every application: the result depends on nothing that happens later."""
-    given = known_options("orion", options, DEFAULTS)
-    priority = given["priority"]
-    if not isinstance(priority, str) or priority not in ("latency", "cost"):
-        raise SimulationError(
-            f"Policy 'orion': option priority={priority!r} is not known; choose from latency, cost."
-        )
-    limits = Limits(
-        number("orion", given, "cutoff_s"),
-        number("orion", given, "step_s"),
-        whole("orion", given, "rounds", most=1_000_000),
-        priority,
-    )
-    return OrionPlanner(system, percentile("orion", given, system), limits)
+def _build(system: ServerlessSystem, options: Mapping[str, Any]) -> OrionPlanner:
+    limits = Limits(options["cutoff_s"], options["step_s"], options["rounds"], options["priority"])
+    return OrionPlanner(system, options["percentile"] or system.profile_percentile, limits)
 
 
 POLICY = Policy(
@@ -228,18 +212,19 @@ POLICY = Policy(
         "so far is used. Bundling is left out, pre-warming is the platform's. A plan that cannot be used "
         "is a configuration miss; the nearest configurations are our fall-backs, Orion has none."
     ),
-    prepare=prepare,
-    defaults=DEFAULTS,
-    option_help=MappingProxyType(
-        {
-            "cutoff_s": "Modelled seconds after which the search stops with the best so far.",
-            "step_s": "Modelled seconds to evaluate one neighbour.",
-            "percentile": "Percentile of the latency that must keep the SLO; by default the scenario's.",
-            "priority": "What the search expands first: the least latency (latency, as in Orion's code) "
-            "or the least cost (cost).",
-            "rounds": "Largest number of states expanded.",
-        }
-    ),
+    build=_build,
+    settings={
+        "cutoff_s": Setting(0.1, "Modelled seconds after which the search stops with the best so far."),
+        "step_s": Setting(STEP_S, "Modelled seconds to evaluate one neighbour."),
+        "percentile": percentile_setting(),
+        "priority": Setting(
+            "latency",
+            "What the search expands first: the least latency (latency, as in Orion's code) or the least "
+            "cost (cost).",
+            words=("latency", "cost"),
+        ),
+        "rounds": Setting(10_000, "Largest number of states expanded.", least=1, most=1_000_000),
+    },
     look=Look("#2b8fd6", "solid", "triangle-down"),
     by_length=True,
 )

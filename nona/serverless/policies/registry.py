@@ -5,14 +5,12 @@ from __future__ import annotations
 from nona.errors import SimulationError
 from nona.registry import Registry
 from nona.serverless.policies import aquatope, fixed, gshare, infless, orion
-from nona.serverless.policies.base import Policy, with_common_options
+from nona.serverless.policies.base import Policy
 from nona.serverless.policies.esg import policy as esg
 from nona.serverless.policies.esg import waiting as esg_wait
 
 _MODULES = (esg, esg_wait, infless, gshare, orion, aquatope, fixed)
-POLICIES: Registry[Policy] = Registry(
-    "Policy", (with_common_options(m.POLICY) for m in _MODULES), SimulationError
-)
+POLICIES: Registry[Policy] = Registry("Policy", (m.POLICY for m in _MODULES), SimulationError)
 
 
 def policy_names() -> tuple[str, ...]:

@@ -75,7 +75,7 @@ class Tasks:
         system = prepare_serverless(task.scenario, task.sources)
         policy = get_policy(task.policy)
         planner = policy.prepare(system, task.options) if task.planner is None else task.planner
-        ready = replace(policy, prepare=lambda system, options: planner)
+        ready = replace(policy, build=lambda system, options: planner)
         records = []
         for number in range(task.replications):
             run = replace(task.run, replication=task.run.replication + number)

@@ -70,7 +70,7 @@ def answer(question: QuestionSpec, name: str, options: Options | None = None) ->
         )
     problem = _problem_of(question)
     _check(policy, problem)
-    allocate = policy.prepare({**policy.defaults, **chosen})
+    allocate = policy.prepare(chosen)
     started = perf_counter()
     allocation = allocate(problem)
     return report_of(policy, problem, allocation, perf_counter() - started)

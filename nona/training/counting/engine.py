@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from nona.errors import SimulationError
-from nona.options import Options, check_known, number, switch_of
+from nona.options import Options, Setting
 from nona.registry import Registry
+from nona.strategy import Strategy
 from nona.training.counting.jobs import CountedJob, CountedRecords, Span
-from nona.training.counting.queues import AttainedQueues, GittinsRank, limits_of
+from nona.training.counting.queues import STARVATION, AttainedQueues, GittinsRank, limits_of
 
 
 class Present(NamedTuple):
@@ -46,16 +47,20 @@ class Planner(Protocol):
         """Choose the jobs that run after an event."""
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """A schedule's declaration; ``prepare(jobs, gpus, options)`` makes the planner of a run."""
+Build = Callable[[tuple[CountedJob, ...], int, Mapping[str, Any]], Planner]
 
-    name: str
-    title: str
-    summary: str
-    prepare: Callable[[tuple[CountedJob, ...], int, Options], Planner]
-    defaults: Options = field(default_factory=dict)
-    option_help: Mapping[str, str] = field(default_factory=dict)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule(Strategy):
+    """A schedule's declaration; ``build(jobs, gpus, options)`` makes the planner of a run."""
+
+    called: ClassVar[str] = "Schedule"
+
+    build: Build
+
+    def prepare(self, jobs: tuple[CountedJob, ...], gpus: int, options: Options) -> Planner:
+        """The planner of a run; raises :class:`~nona.errors.SimulationError` for a wrong option."""
+        return self.build(jobs, gpus, self.chosen(options))
 
 
 def _first_fit(jobs: Iterable[tuple[int, int]], free: int, *, blocking: bool = False) -> frozenset[int]:
@@ -128,97 +133,90 @@ class Attained:
         return Decision(running, self.queues.next_move_s(running, late=self.late))
 
 
-def _in_order(name: str, *, blocking: bool) -> Callable[[tuple[CountedJob, ...], int, Options], Planner]:
-    def prepare(_: tuple[CountedJob, ...], gpus: int, options: Options) -> Planner:
-        check_known(f"Schedule {name!r}", options, ())
-        return InOrder(gpus, blocking)
-
-    return prepare
-
-
-def _smallest(
-    name: str, key: Callable[[Present], int]
-) -> Callable[[tuple[CountedJob, ...], int, Options], Planner]:
-    def prepare(_: tuple[CountedJob, ...], gpus: int, options: Options) -> Planner:
-        check_known(f"Schedule {name!r}", options, ())
-        return Smallest(gpus, key)
-
-    return prepare
+def _attained(jobs: tuple[CountedJob, ...], gpus: int, options: Mapping[str, Any]) -> Attained:
+    ranks = None
+    if "step_gpu_s" in options:
+        sizes = (job.gpus * job.duration_s for job in jobs)
+        ranks = GittinsRank.of(sizes, options["step_gpu_s"])
+    limits = limits_of("Schedule", options["limits_gpu_s"])
+    return Attained(gpus, AttainedQueues(limits, options["starvation"], ranks), options["late_moves"])
 
 
-def _attained(name: str, defaults: Options) -> Callable[[tuple[CountedJob, ...], int, Options], Planner]:
-    def prepare(jobs: tuple[CountedJob, ...], gpus: int, options: Options) -> Planner:
-        owner, chosen = f"Schedule {name!r}", {**defaults, **options}
-        check_known(owner, options, defaults)
-        ranks = None
-        if "step_gpu_s" in defaults:
-            sizes = (job.gpus * job.duration_s for job in jobs)
-            ranks = GittinsRank.of(sizes, number(owner, chosen, "step_gpu_s", 1.0))
-        limits = limits_of(owner, chosen["limits_gpu_s"])
-        late = switch_of(owner, chosen, "late_moves")
-        queues = AttainedQueues(limits, number(owner, chosen, "starvation"), ranks)
-        return Attained(gpus, queues, late)
-
-    return prepare
-
-
-_QUEUES: Options = {"limits_gpu_s": "3250, 7200", "starvation": 0.0, "late_moves": True}
-_QUEUES_HELP = {
-    "limits_gpu_s": "GPU-seconds after which a job moves to the next queue, one for each queue but the last",
-    "starvation": "a preempted job returns to the first queue after waiting this many times what it "
-    "executed; 0: never",
-    "late_moves": "move jobs with several GPUs as late as the public simulator does; off: at the limit",
+_QUEUES = {
+    "limits_gpu_s": Setting(
+        "3250, 7200",
+        "GPU-seconds after which a job moves to the next queue, one for each queue but the last",
+        kind=object,
+    ),
+    "starvation": STARVATION,
+    "late_moves": Setting(
+        True, "move jobs with several GPUs as late as the public simulator does; off: at the limit"
+    ),
 }
-_GITTINS: Options = {**_QUEUES, "step_gpu_s": 3250.0}
+_SOURCE = "Gu et al., Tiresias, NSDI 2019, and its public simulator"
+
+
+def _schedule(name: str, title: str, summary: str, build: Build, **settings: Setting) -> Schedule:
+    return Schedule(
+        name=name,
+        title=title,
+        summary=summary,
+        source=_SOURCE,
+        adaptation="GPUs are counted only.",
+        build=build,
+        settings=settings,
+    )
+
 
 SCHEDULES: Registry[Schedule] = Registry(
     "Schedule",
     (
-        Schedule(
+        _schedule(
             "fifo",
             "FIFO",
             "By arrival; a job that does not fit blocks the next.",
-            _in_order("fifo", blocking=True),
+            lambda _, gpus, __: InOrder(gpus, blocking=True),
         ),
-        Schedule(
+        _schedule(
             "fjf",
             "First fit",
             "By arrival; jobs that fit overtake those that do not.",
-            _in_order("fjf", blocking=False),
+            lambda _, gpus, __: InOrder(gpus, blocking=False),
         ),
-        Schedule(
+        _schedule(
             "sjf",
             "Fewest GPUs first",
             "Fewest GPUs first, preemptive.",
-            _smallest("sjf", lambda p: p.job.gpus),
+            lambda _, gpus, __: Smallest(gpus, lambda p: p.job.gpus),
         ),
-        Schedule(
+        _schedule(
             "shortest",
             "Shortest first",
             "Shortest remaining time first, preemptive.",
-            _smallest("shortest", lambda p: p.left_s),
+            lambda _, gpus, __: Smallest(gpus, lambda p: p.left_s),
         ),
-        Schedule(
+        _schedule(
             "shortest-gpu",
             "Least remaining service first",
             "Fewest remaining GPU-seconds first, preemptive.",
-            _smallest("shortest-gpu", lambda p: p.left_s * p.job.gpus),
+            lambda _, gpus, __: Smallest(gpus, lambda p: p.left_s * p.job.gpus),
         ),
-        Schedule(
+        _schedule(
             "dlas-gpu",
             "Tiresias-L",
             "Least attained service in queues, by arrival inside them; sizes are unknown.",
-            _attained("dlas-gpu", _QUEUES),
-            _QUEUES,
-            _QUEUES_HELP,
+            _attained,
+            **_QUEUES,
         ),
-        Schedule(
+        _schedule(
             "dlas-gpu-gittins",
             "Tiresias-G",
             "The same, inside queues by Gittins rank; the distribution of sizes is known.",
-            _attained("dlas-gpu-gittins", _GITTINS),
-            _GITTINS,
-            {**_QUEUES_HELP, "step_gpu_s": "GPU-seconds that the rank looks ahead (default recollected)"},
+            _attained,
+            **_QUEUES,
+            step_gpu_s=Setting(
+                3250.0, "GPU-seconds that the rank looks ahead (default recollected)", least=1.0
+            ),
         ),
     ),
     SimulationError,

@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from nona.errors import SimulationError
+from nona.options import Setting
 
 SCALE = 10**6
 MORE = 1.0
@@ -225,6 +226,12 @@ class AttainedQueues:
         self._queues[entry.queue].remove(number)
         entry.queue = queue
         self._queues[queue].append(number)
+
+
+STARVATION = Setting(
+    0.0,
+    "a preempted job returns to the first queue after waiting this many times what it executed; 0: never",
+)
 
 
 def limits_of(owner: str, text: object) -> tuple[float, ...]:

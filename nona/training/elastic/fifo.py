@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from nona.options import Options, check_known
 from nona.registry import Look
 from nona.training.elastic.policy import Agent, Answer, ElasticPolicy, FixedBatch, Question, first_fit, place
 from nona.training.elastic.system import ElasticJob, ElasticSystem
@@ -28,20 +25,13 @@ class Fifo:
         return Answer(place(self.system.cluster, question.jobs, wanted), {})
 
 
-def _prepare(system: ElasticSystem, options: Options, _: np.random.Generator) -> Fifo:
-    check_known("Policy 'fifo'", options, POLICY.defaults)
-    return Fifo(system)
-
-
 POLICY = ElasticPolicy(
     name="fifo",
     title="FIFO",
     summary="In order of arrival, with the GPUs and batch sizes that users ask for; the first blocks.",
     source="textbook",
     adaptation="",
-    prepare=_prepare,
-    defaults={},
-    option_help={},
+    build=lambda system, _, __: Fifo(system),
     network_view="N0",
     tuned_by_user=True,
     look=Look("#8390a6", "longdashdot", "square"),

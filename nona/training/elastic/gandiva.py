@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from nona.options import Options, check_known, switch_of, whole
+from nona.options import Setting
 from nona.registry import Look
 from nona.training.elastic.applications import Counts, Noise, Split, StepTime
 from nona.training.elastic.policy import (
@@ -105,13 +103,6 @@ class Gandiva:
                 wanted[n] = more
 
 
-def _prepare(system: ElasticSystem, options: Options, _: np.random.Generator) -> Gandiva:
-    owner, chosen = "Policy 'gandiva'", {**POLICY.defaults, **options}
-    check_known(owner, options, POLICY.defaults)
-    ticks = whole(owner, chosen, "slice_ticks", 1, 10_000)
-    return Gandiva(system, ticks, switch_of(owner, chosen, "migrate"), switch_of(owner, chosen, "grow"))
-
-
 POLICY = ElasticPolicy(
     name="gandiva",
     title="Gandiva",
@@ -120,12 +111,13 @@ POLICY = ElasticPolicy(
     adaptation="No packing of two jobs on a GPU: there are no profiles of it. A switch costs the restart "
     "time. A job grows to twice what it asks for, and shrinks if its steps did not get faster. The length of "
     "a slice and the growth are assumed.",
-    prepare=_prepare,
-    defaults={"slice_ticks": 10, "migrate": True, "grow": True},
-    option_help={
-        "slice_ticks": "ticks of a turn; those that a restart takes whole do not count",
-        "migrate": "move jobs to fewer nodes where there is room",
-        "grow": "jobs use idle GPUs while nobody waits, as long as their own steps get faster",
+    build=lambda system, options, _: Gandiva(system, *options.values()),
+    settings={
+        "slice_ticks": Setting(
+            10, "ticks of a turn; those that a restart takes whole do not count", least=1, most=10_000
+        ),
+        "migrate": Setting(True, "move jobs to fewer nodes where there is room"),
+        "grow": Setting(True, "jobs use idle GPUs while nobody waits, as long as their own steps get faster"),
     },
     network_view="N2",
     tuned_by_user=True,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from nona.allocation.problem import Floats, Problem
 from nona.allocation.registry import POLICIES
 from nona.errors import SimulationError
-from nona.options import Options, check_known, number, whole
+from nona.options import Setting
 from nona.registry import Look
 from nona.training.elastic.policy import (
     Active,
@@ -140,24 +141,20 @@ def _left(active: Active) -> float:
     return active.job.application.remaining_iterations(active.job.batch, active.epoch)
 
 
-def _prepare(system: ElasticSystem, options: Options, _: np.random.Generator) -> Gavel:
-    owner, chosen = "Policy 'gavel'", {**POLICY.defaults, **options}
-    check_known(owner, options, POLICY.defaults)
-    if (name := chosen["policy"]) not in CHOICES:
-        choices = ", ".join(CHOICES)
-        raise SimulationError(f"{owner}: option policy={name!r} is not one of {choices}; change it.")
-    round_s = float(whole(owner, chosen, "round_ticks", 1, 10_000) * system.tick_s)
+def _build(system: ElasticSystem, options: Mapping[str, Any], _: np.random.Generator) -> Gavel:
+    round_s = float(options["round_ticks"] * system.tick_s)
     if round_s <= system.restart_s:
         ticks = system.restart_s // system.tick_s + 1
         raise SimulationError(
-            f"{owner}: option round_ticks={chosen['round_ticks']} makes rounds of {round_s:g} s; they must "
+            f"Policy 'gavel': option round_ticks={options['round_ticks']} makes rounds of {round_s:g} s, "
+            "which must "
             f"be longer than the restart of {system.restart_s} s, else no job trains: set it to {ticks} or "
             "more."
         )
     rates = np.array([[1.0 / step_alone_s(system.cluster, job)] for job in system.jobs])
     workers = np.array([job.gpus for job in system.jobs])
-    gap_s = number(owner, chosen, "reallocation_s")
-    return Gavel(system, str(name), round_s, gap_s, rates, Ledger(_Alone(rates), workers, round_s))
+    ledger = Ledger(_Alone(rates), workers, round_s)
+    return Gavel(system, options["policy"], round_s, options["reallocation_s"], rates, ledger)
 
 
 POLICY = ElasticPolicy(
@@ -167,12 +164,11 @@ POLICY = ElasticPolicy(
     source="Narayanan et al., Gavel, OSDI 2020, sections 4 and 5, and its public simulator",
     adaptation="One type of GPU; a job's rate is that of the GPUs it asks for on as few nodes as possible. "
     "Remaining steps are known by whole epochs; a restart costs what it costs here.",
-    prepare=_prepare,
-    defaults={"policy": "max-min-fairness", "round_ticks": 6, "reallocation_s": 1920.0},
-    option_help={
-        "policy": f"one of {', '.join(CHOICES)}",
-        "round_ticks": "ticks of a round; Gavel's 360 s are 6",
-        "reallocation_s": "least time between two answers of the policy",
+    build=_build,
+    settings={
+        "policy": Setting("max-min-fairness", f"one of {', '.join(CHOICES)}", words=CHOICES),
+        "round_ticks": Setting(6, "ticks of a round; Gavel's 360 s are 6", least=1, most=10_000),
+        "reallocation_s": Setting(1920.0, "least time between two answers of the policy"),
     },
     network_view="N0",
     tuned_by_user=True,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy
 
 from nona.allocation.problem import Floats
 from nona.errors import SimulationError
-from nona.options import Options, check_known, number, switch_of, whole
+from nona.options import Setting
 from nona.registry import Look
 from nona.training.elastic.applications import Application, Counts, Noise, Split, StepTime
 from nona.training.elastic.policy import (
@@ -333,15 +333,18 @@ class Optimus:
         return min(range(1, most + 1), key=lambda gpus: self.estimates.step_s(active, gpus), default=0)
 
 
-def _prepare(system: ElasticSystem, options: Options, _: np.random.Generator) -> Optimus:
-    owner, chosen = "Policy 'optimus'", {**POLICY.defaults, **options}
-    check_known(owner, options, POLICY.defaults)
-    fitted = switch_of(owner, chosen, "fitted")
-    threshold = number(owner, chosen, "threshold", 1e-9, 1.0)
+EVERY_TICKS = Setting(
+    1,
+    "ticks between two divisions of the GPUs; the paper's 10 minutes (recollected) are 10",
+    least=1,
+    most=10_000,
+)
+
+
+def _build(system: ElasticSystem, options: Mapping[str, Any], _: np.random.Generator) -> Optimus:
+    fitted, threshold, every, most, compact = options.values()
     estimates = Fitted(system.cluster, threshold) if fitted else Known(system.cluster)
-    every = whole(owner, chosen, "every_ticks", 1, 10_000)
-    most = whole(owner, chosen, "most_nodes", 0, 1024)
-    return Optimus(system, estimates, every, most, switch_of(owner, chosen, "compact"))
+    return Optimus(system, estimates, every, most, compact)
 
 
 POLICY = ElasticPolicy(
@@ -352,15 +355,23 @@ POLICY = ElasticPolicy(
     "(OSDI 2021); fitted: sections 3.1 and 3.2 (recollected)",
     adaptation="By default true step times and remaining iterations at the user's batch size. Fitted: nodes "
     "stand for parameter servers, and a job is tried on 1, 2, 4, 8 and 16 GPUs before it starts, at no cost.",
-    prepare=_prepare,
-    defaults={"fitted": False, "threshold": 0.001, "every_ticks": 1, "most_nodes": 0, "compact": False},
-    option_help={
-        "fitted": "fit step times by non-negative least squares, and remaining epochs to the errors so far",
-        "threshold": "fitted: a job is done when its error falls by less than this part of its first error "
-        "in an epoch (assumed)",
-        "every_ticks": "ticks between two divisions of the GPUs; the paper's 10 minutes (recollected) are 10",
-        "compact": "as few nodes for each job as there is room for, moving jobs to fewer",
-        "most_nodes": "no more GPUs than so many nodes have: less on the network; 0: any number",
+    build=_build,
+    settings={
+        "fitted": Setting(
+            False, "fit step times by non-negative least squares, and remaining epochs to the errors so far"
+        ),
+        "threshold": Setting(
+            0.001,
+            "fitted: a job is done when its error falls by less than this part of its first error in an "
+            "epoch (assumed)",
+            least=1e-9,
+            most=1.0,
+        ),
+        "every_ticks": EVERY_TICKS,
+        "most_nodes": Setting(
+            0, "no more GPUs than so many nodes have: less on the network; 0: any number", most=1024
+        ),
+        "compact": Setting(False, "as few nodes for each job as there is room for, moving jobs to fewer"),
     },
     network_view="N2",
     tuned_by_user=True,
@@ -430,11 +441,9 @@ class LinkedOptimus:
         return self.optimus.plan(question)
 
 
-def _linked_prepare(system: ElasticSystem, options: Options, _: np.random.Generator) -> LinkedOptimus:
-    owner = "Policy 'optimus-link'"
-    check_known(owner, options, LINKED.defaults)
-    every = whole(owner, {**LINKED.defaults, **options}, "every_ticks", 1, 10_000)
+def _linked(system: ElasticSystem, options: Mapping[str, Any], _: np.random.Generator) -> LinkedOptimus:
     estimates = Linked(Known(system.cluster))
+    every = options["every_ticks"]
     return LinkedOptimus(Optimus(system, estimates, every, compact=True, ahead=True), estimates)
 
 
@@ -445,9 +454,8 @@ LINKED = ElasticPolicy(
     source="Optimus (EuroSys 2018) as above; what it sees is ours",
     adaptation="Ours: the oracle's step times are longer by what an all-reduce takes on the "
     "link as it is now; gains look ahead to a full node, and jobs move to fewer nodes.",
-    prepare=_linked_prepare,
-    defaults={"every_ticks": 1},
-    option_help={"every_ticks": "ticks between two divisions of the GPUs"},
+    build=_linked,
+    settings={"every_ticks": EVERY_TICKS},
     network_view="N4",
     tuned_by_user=True,
     look=Look("#b8860b", "solid", "triangle-right"),

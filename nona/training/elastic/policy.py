@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from nona.options import Options
-from nona.registry import Look
+from nona.strategy import Strategy
 from nona.training.elastic.applications import Counts, Noise, Split, StepTime
 from nona.training.elastic.system import Cluster, ElasticJob, ElasticSystem, Given, Link, Share, size_of
 
@@ -93,30 +93,24 @@ class Planner(Protocol):
         """The GPUs of every job."""
 
 
-@dataclass(frozen=True, slots=True)
-class ElasticPolicy:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElasticPolicy(Strategy):
     """A policy's declaration.
 
-    ``summary``, ``source``, ``adaptation``: what it does, where it is from, what was changed or assumed.
     ``tuned_by_user``: whether it takes GPUs or batch sizes that the user chose. ``value``: what
-    ``Answer.values`` are; "" where it gives none. ``drawn``: whether it draws random numbers. ``prepare``
-    makes the planner of a run and refuses options that are not in ``defaults``; its generator belongs to
-    the run.
+    ``Answer.values`` are; "" where it gives none. ``drawn``: whether it draws random numbers. ``build``
+    makes the planner of a run under checked options; its generator belongs to the run.
     """
 
-    name: str
-    title: str
-    summary: str
-    source: str
-    adaptation: str
-    prepare: Callable[[ElasticSystem, Options, np.random.Generator], Planner]
-    defaults: Options
-    option_help: Mapping[str, str]
+    build: Callable[[ElasticSystem, Mapping[str, Any], np.random.Generator], Planner]
     network_view: str
     tuned_by_user: bool
-    look: Look
     value: str = ""
     drawn: bool = False
+
+    def prepare(self, system: ElasticSystem, options: Options, rng: np.random.Generator) -> Planner:
+        """The planner of a run; raises :class:`~nona.errors.SimulationError` for a wrong option."""
+        return self.build(system, self.chosen(options), rng)
 
 
 @dataclass(frozen=True, slots=True)

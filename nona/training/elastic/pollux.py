@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.random import Generator
 
 from nona.allocation.problem import Floats, Ints
-from nona.options import Options, check_known, switch_of, whole
+from nona.options import Setting
 from nona.registry import Look
 from nona.training.elastic.applications import Counts, Noise, Split, StepTime
 from nona.training.elastic.policy import Active, Agent, Answer, ElasticPolicy, Question, of_jobs
@@ -183,14 +184,10 @@ def _given(row: Matrix) -> Given:
     return tuple(Share(int(node), int(row[node])) for node in np.flatnonzero(row))
 
 
-def _prepare(system: ElasticSystem, options: Options, rng: Generator) -> Pollux:
+def _build(system: ElasticSystem, options: Mapping[str, Any], rng: Generator) -> Pollux:
     from nona.training.elastic.pollux_search import Effort
 
-    owner = "Policy 'pollux'"
-    check_known(owner, options, POLICY.defaults)
-    chosen = {**POLICY.defaults, **options}
-    population, generations = (whole(owner, chosen, name, 2, 1000) for name in ("population", "generations"))
-    avoid = switch_of(owner, chosen, "avoid_interference")
+    population, generations, avoid = options.values()
     return Pollux(system, Effort(population, generations, system.cluster.gpus, avoid), rng)
 
 
@@ -200,12 +197,11 @@ POLICY = ElasticPolicy(
     summary="GPUs and batch sizes together: the fairest goodputs by fitted models and a genetic search.",
     source="Qiao et al., Pollux, OSDI 2021, sections 3 to 5, and its public simulator",
     adaptation="The search is our own NSGA-II with that simulator's operators; seeded.",
-    prepare=_prepare,
-    defaults={"population": 100, "generations": 100, "avoid_interference": True},
-    option_help={
-        "population": "solutions of a generation",
-        "generations": "generations of a search, one search a tick",
-        "avoid_interference": "at most one job that is on several nodes on each node",
+    build=_build,
+    settings={
+        "population": Setting(100, "solutions of a generation", least=2, most=1000),
+        "generations": Setting(100, "generations of a search, one search a tick", least=2, most=1000),
+        "avoid_interference": Setting(True, "at most one job that is on several nodes on each node"),
     },
     network_view="N2",
     tuned_by_user=False,

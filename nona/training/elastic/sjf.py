@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from nona.options import Options, check_known
 from nona.registry import Look
 from nona.training.elastic.policy import (
     Agent,
@@ -41,20 +38,13 @@ class Sjf:
         return Answer(place(self.system.cluster, question.jobs, wanted), left)
 
 
-def _prepare(system: ElasticSystem, options: Options, _: np.random.Generator) -> Sjf:
-    check_known("Policy 'sjf'", options, POLICY.defaults)
-    return Sjf(system)
-
-
 POLICY = ElasticPolicy(
     name="sjf",
     title="SJF",
     summary="Shortest remaining time first, preemptive, with the GPUs and batch sizes that users ask for.",
     source="textbook (shortest remaining processing time, in seconds)",
     adaptation="Remaining times are known: true step times and remaining iterations, by whole epochs.",
-    prepare=_prepare,
-    defaults={},
-    option_help={},
+    build=lambda system, _, __: Sjf(system),
     network_view="N0",
     tuned_by_user=True,
     look=Look("#3f8fd6", "solid", "diamond"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
-from nona.errors import SimulationError
-from nona.options import Options, check_known, number
+from nona.options import Setting
 from nona.registry import Look
-from nona.training.counting.queues import AttainedQueues, GittinsRank, limits_of
+from nona.training.counting.queues import STARVATION, AttainedQueues, GittinsRank, limits_of
 from nona.training.elastic.policy import (
     Agent,
     Answer,
@@ -49,15 +51,10 @@ class Tiresias:
         return Answer(place(self._system.cluster, question.jobs, wanted), attained, {"queue": queue})
 
 
-def _prepare(system: ElasticSystem, options: Options, _: np.random.Generator) -> Tiresias:
-    owner, chosen = "Policy 'tiresias'", {**POLICY.defaults, **options}
-    check_known(owner, options, POLICY.defaults)
-    if chosen["rank"] not in RANKS:
-        raise SimulationError(f"{owner}: option rank={chosen['rank']!r} must be none or gittins; change it.")
-    step = number(owner, chosen, "step_gpu_s", 1.0)
-    ranks = GittinsRank.of(_sizes(system), step) if chosen["rank"] == "gittins" else None
-    limits = limits_of(owner, chosen["limits_gpu_s"])
-    return Tiresias(system, AttainedQueues(limits, number(owner, chosen, "starvation"), ranks))
+def _build(system: ElasticSystem, options: Mapping[str, Any], _: np.random.Generator) -> Tiresias:
+    ranks = GittinsRank.of(_sizes(system), options["step_gpu_s"]) if options["rank"] == "gittins" else None
+    limits = limits_of("Policy 'tiresias'", options["limits_gpu_s"])
+    return Tiresias(system, AttainedQueues(limits, options["starvation"], ranks))
 
 
 def _sizes(system: ElasticSystem) -> list[float]:
@@ -72,14 +69,20 @@ POLICY = ElasticPolicy(
     source="Gu et al., Tiresias, NSDI 2019; by default as in Pollux's public simulator (OSDI 2021)",
     adaptation="Two queues, no ranks and no rule against starvation, as that simulator has it; all can be "
     "set. Gittins ranks know the sizes of all jobs alone on what they ask for.",
-    prepare=_prepare,
-    defaults={"limits_gpu_s": "57600", "starvation": 0.0, "rank": "none", "step_gpu_s": 57600.0},
-    option_help={
-        "limits_gpu_s": "GPU-seconds after which a job moves to the next queue; several with commas",
-        "starvation": "a preempted job returns to the first queue after waiting this many times what it "
-        "executed; 0: never",
-        "rank": "order inside queues: none (as they joined) or gittins (likely to end soon first)",
-        "step_gpu_s": "GPU-seconds that the Gittins rank looks ahead (assumed)",
+    build=_build,
+    settings={
+        "limits_gpu_s": Setting(
+            "57600",
+            "GPU-seconds after which a job moves to the next queue; several with commas",
+            kind=object,
+        ),
+        "starvation": STARVATION,
+        "rank": Setting(
+            "none",
+            "order inside queues: none (as they joined) or gittins (likely to end soon first)",
+            words=RANKS,
+        ),
+        "step_gpu_s": Setting(57600.0, "GPU-seconds that the Gittins rank looks ahead (assumed)", least=1.0),
     },
     network_view="N0",
     tuned_by_user=True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import streamlit as st
 
@@ -14,6 +14,7 @@ from nona.scenario.words import at, words
 from nona.schedulers.base import FAMILY_TITLES
 from nona.schedulers.network_remarks import VIEW_MEANINGS
 from nona.schedulers.registry import SCHEDULERS
+from nona.strategy import Strategy
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.kept import choose
 from nona.ui.session.state import AppState
@@ -76,7 +77,7 @@ def _with_unknown(entries: Sequence[PickerEntry], names: Iterable[str]) -> tuple
     return (*entries, *others)
 
 
-def policy_entries(policies: Mapping[str, Declared], family: str) -> tuple[PickerEntry, ...]:
+def policy_entries(policies: Mapping[str, Strategy], family: str) -> tuple[PickerEntry, ...]:
     """The policies of a registry as the choice lists them."""
     views = {view.name: meaning for view, meaning in VIEW_MEANINGS.items()}
     return tuple(
@@ -162,27 +163,8 @@ def pick_entries(state: AppState, key: str, path: PlacePath, policies: Sequence[
     field_error(state, path)
 
 
-class Declared(Protocol):
-    """The declaration of a policy's options."""
-
-    @property
-    def defaults(self) -> Options: ...
-
-    @property
-    def summary(self) -> str: ...
-
-    @property
-    def source(self) -> str: ...
-
-    @property
-    def adaptation(self) -> str: ...
-
-    @property
-    def option_help(self) -> Mapping[str, str]: ...
-
-
 def option_popover(
-    state: AppState, key: str, path: PlacePath, find: Callable[[str], Declared | None]
+    state: AppState, key: str, path: PlacePath, find: Callable[[str], Strategy | None]
 ) -> None:
     """A popover with the options of every policy at ``path`` that has some."""
     popover = st.popover("Policy options", icon=":material/tune:", on_change="rerun", key=key)
@@ -192,19 +174,19 @@ def option_popover(
     with popover:
         for place, entry in enumerate(entries):
             declared = find(entry.name)
-            if declared is None or not declared.defaults:
+            if declared is None or not declared.settings:
                 continue
             st.markdown(f"**{plain(entry.name)}**")
             with st.grid(2, min_column_width=180):
-                for name in declared.defaults:
+                for name in declared.settings:
                     _field(state, path, entries, place, name, declared)
 
 
 def _field(
-    state: AppState, path: PlacePath, entries: Sequence[NamedSpec], place: int, name: str, declared: Declared
+    state: AppState, path: PlacePath, entries: Sequence[NamedSpec], place: int, name: str, declared: Strategy
 ) -> None:
-    default = declared.defaults[name]
-    about = declared.option_help.get(name, "")
+    default = declared.settings[name].default
+    about = declared.settings[name].text
     hint = f"{plain(about)} Default: {plain(_text(default))}."
     key = f"option:{state.revision}:{place}:{name}"
     value = entries[place].options.get(name, default)

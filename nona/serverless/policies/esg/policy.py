@@ -21,17 +21,18 @@ the first.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from math import floor, inf
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nona.decomposition import VIRTUAL, decompose
 from nona.graph.dag import Dag
-from nona.options import Options
+from nona.options import Setting
 from nona.registry import Look
 from nona.scenario.serverless import LATE
 from nona.serverless.policies.base import (
@@ -39,11 +40,6 @@ from nona.serverless.policies.base import (
     Place,
     Plan,
     Policy,
-    choice,
-    known_options,
-    number,
-    switch,
-    whole,
 )
 from nona.serverless.policies.choices import CarriedPlans, profile_s, profiled
 from nona.serverless.policies.esg.search import DEFAULT, VARIANTS, Found, GroupSearch, Scratch
@@ -237,18 +233,6 @@ STEP_S = MappingProxyType(
     {"thinned": 1.5e-8, "two-blades": 3e-9, "stages": 2.5e-9, "best-first": 2e-7, "exhaustive": 4e-9}
 )
 MEMO = 100_000  # answers that a planner remembers
-DEFAULTS: Options = MappingProxyType(
-    {
-        "group": 3,
-        "k": 5,
-        "later_batches": "queue",
-        "search": DEFAULT,
-        "replan": True,
-        "step_s": None,
-        "base_s": BASE_S,
-        "slack_resolution": 1e-3,
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,24 +377,14 @@ class EsgPlanner:
         return tuple(plan), looked
 
 
-def checked(policy: str, given: Options) -> EsgOptions:
-    """The options of ESG for a policy of that name, from values for all of them."""
-    search = choice(policy, given, "search", VARIANTS)
-    return EsgOptions(
-        group=whole(policy, given, "group"),
-        k=whole(policy, given, "k"),
-        step_s=STEP_S[search] if given["step_s"] is None else number(policy, given, "step_s"),
-        base_s=number(policy, given, "base_s"),
-        slack_resolution=number(policy, given, "slack_resolution"),
-        later_batches=choice(policy, given, "later_batches", ("queue", "any")),
-        search=search,
-        replan=switch(policy, given, "replan", "one of true, false"),
-    )
+def options_of(chosen: Mapping[str, Any]) -> EsgOptions:
+    """The options of ESG among the chosen ones; the time of a step is that of the search's form."""
+    own = {field.name: chosen[field.name] for field in fields(EsgOptions)}
+    return EsgOptions(**{**own, "step_s": STEP_S[own["search"]] if own["step_s"] is None else own["step_s"]})
 
 
-def prepare(system: ServerlessSystem, options: Options) -> EsgPlanner:
-    """Check the options."""
-    return EsgPlanner(system, checked("esg", known_options("esg", options, DEFAULTS)))
+def _build(system: ServerlessSystem, options: Mapping[str, Any]) -> EsgPlanner:
+    return EsgPlanner(system, options_of(options))
 
 
 POLICY = Policy(
@@ -426,19 +400,36 @@ POLICY = Policy(
         "later stages and the fall-back without a path in time are ours; the time of the search is "
         "modelled."
     ),
-    prepare=prepare,
-    defaults=DEFAULTS,
-    option_help=MappingProxyType(
-        {
-            "group": "Largest number of functions searched together.",
-            "k": "Length of the configuration priority queue: first configurations that a search returns.",
-            "later_batches": "Batches planned for later stages: at most the current queue (queue), or any.",
-            "search": f"Form of the search, all with equal results: {', '.join(VARIANTS)}.",
-            "replan": "Search before every stage (true), or once before the first and keep its plan (false).",
-            "step_s": "Seconds charged per path examined; none: as measured on one core for this form.",
-            "base_s": "Seconds charged per search in addition.",
-            "slack_resolution": "Seconds to which the slack is rounded down before a search; 0: not at all.",
-        }
-    ),
+    build=_build,
+    settings={
+        "group": Setting(3, "Largest number of functions searched together.", least=1),
+        "k": Setting(
+            5,
+            "Length of the configuration priority queue: first configurations that a search returns.",
+            least=1,
+        ),
+        "later_batches": Setting(
+            "queue",
+            "Batches planned for later stages: at most the current queue (queue), or any.",
+            words=("queue", "any"),
+        ),
+        "search": Setting(
+            DEFAULT,
+            f"Form of the search, all with equal results: {', '.join(VARIANTS)}.",
+            words=tuple(VARIANTS),
+        ),
+        "replan": Setting(
+            True, "Search before every stage (true), or once before the first and keep its plan (false)."
+        ),
+        "step_s": Setting(
+            None,
+            "Seconds charged per path examined; none: as measured on one core for this form.",
+            kind=float,
+        ),
+        "base_s": Setting(BASE_S, "Seconds charged per search in addition."),
+        "slack_resolution": Setting(
+            1e-3, "Seconds to which the slack is rounded down before a search; 0: not at all."
+        ),
+    },
     look=Look("#6366f1", "solid", "circle"),
 )

@@ -15,14 +15,14 @@ is decided again, with what is left of the slack. As d shrinks and, while nobody
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from nona.options import Options
+from nona.options import Setting
 from nona.registry import Look
-from nona.serverless.policies.base import Ask, Plan, Policy, known_options, number
-from nona.serverless.policies.esg.policy import MEMO, EsgOptions, EsgPlanner, checked
+from nona.serverless.policies.base import Ask, Plan, Policy
+from nona.serverless.policies.esg.policy import MEMO, EsgOptions, EsgPlanner, options_of
 from nona.serverless.policies.esg.policy import POLICY as ESG
 from nona.serverless.policies.esg.search import GroupSearch
 from nona.serverless.system import ServerlessSystem
@@ -30,8 +30,6 @@ from nona.serverless.system import ServerlessSystem
 NAME = "esg-wait"
 AT_ONCE = 32  # slacks that are searched with in one call
 SHORTEST_S = 1e-3  # a shorter wait would be over before the search for it
-OWN: Options = MappingProxyType({"patience": 1.5, "gain": 0.01, "reserve_s": 0.0})
-DEFAULTS: Options = MappingProxyType({**{k: v for k, v in ESG.defaults.items() if k != "replan"}, **OWN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,16 +126,9 @@ class EsgWaitPlanner(EsgPlanner):
             paths.known[near_s] = _Path(cost_usd >= 0, cost_usd, looked)
 
 
-def prepare(system: ServerlessSystem, options: Options) -> EsgWaitPlanner:
-    """Check the options."""
-    given = known_options(NAME, options, DEFAULTS)
-    wait = WaitOptions(
-        patience=number(NAME, given, "patience", 0.01, 100),
-        gain=number(NAME, given, "gain", 0, 1),
-        reserve_s=number(NAME, given, "reserve_s"),
-    )
-    esg = {name: value for name, value in given.items() if name not in OWN}
-    return EsgWaitPlanner(system, checked(NAME, {**esg, "replan": True}), wait)
+def _build(system: ServerlessSystem, options: Mapping[str, Any]) -> EsgWaitPlanner:
+    wait = WaitOptions(options["patience"], options["gain"], options["reserve_s"])
+    return EsgWaitPlanner(system, options_of({**options, "replan": True}), wait)
 
 
 POLICY = Policy(
@@ -152,15 +143,17 @@ POLICY = Policy(
         "Not part of ESG: its slides name no waits. The time until a batch fills is expected from the last "
         "64 arrivals at the queue."
     ),
-    prepare=prepare,
-    defaults=DEFAULTS,
-    option_help=MappingProxyType(
-        {
-            **{name: text for name, text in ESG.option_help.items() if name in DEFAULTS},
-            "patience": "Longest wait, in multiples of the time in which the batch is expected to fill.",
-            "gain": "Share of the cost per call that a wait must save.",
-            "reserve_s": "Seconds of the SLO that are kept back when a wait is judged.",
-        }
-    ),
+    build=_build,
+    settings={
+        **{name: setting for name, setting in ESG.settings.items() if name != "replan"},
+        "patience": Setting(
+            1.5,
+            "Longest wait, in multiples of the time in which the batch is expected to fill.",
+            least=0.01,
+            most=100,
+        ),
+        "gain": Setting(0.01, "Share of the cost per call that a wait must save.", most=1),
+        "reserve_s": Setting(0.0, "Seconds of the SLO that are kept back when a wait is judged."),
+    },
     look=Look("#6a7f1f", "dashdot", "star"),
 )
