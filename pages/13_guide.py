@@ -42,7 +42,7 @@ if shown or keys:
 
 if not (found or shown or keys):
     st.info(
-        "No term, key of a scenario or section contains all of these words. Try one word, or a shorter one.",
+        "No term, no key of a scenario, nor a section contains all of these words. Try one or a shorter one.",
         icon=":material/search_off:",
     )
 if len(found) > 2:

@@ -53,12 +53,13 @@ def field(
     if beside is None or (isinstance(beside, Part) and not said.counts(beside)):
         return
     label, hint = label or label_text(said.title), help_text(said, more)
+    chosen = choices is not None
     choices = said.choices if choices is None else choices
     if said.kind is bool and not choices:
         _toggle(state, path, label, hint)
         return
     with st.container(gap="xsmall"):  # in a grid the error is below its field, not the next cell
-        if choices:
+        if choices or chosen:
             _choice(state, path, label, hint, choices, said.own, edit)
         elif slider:
             _slider(state, path, label, hint)
