@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 from nona.placement.response.equilibrium import predict_response
 from nona.report.studies.prediction_map import BOUNDS, MEASURES, error, surely_outside, title, within
-from nona.results.studies import MapPoint, Measure
-from nona.study.shipped import shipped_map
+from nona.results.studies import MapPoint, Measure, PredictionMap
+from nona.study.shipped import stored_result
 from studies.prediction_map import SCENARIOS, MapSettings, map_study, map_system, placed
 
 
@@ -25,7 +25,7 @@ def main(tasks: int = 200_000, replications: int = 4) -> None:
     print(f"{replications} runs of about {tasks:,} tasks at each point; targets: mean 10 %, p95 15 %")
     for name in SCENARIOS:
         _scenario(name, [p for p in data.points if p.scenario == name])
-    for label, found in (("now", data), ("shipped map", shipped_map())):
+    for label, found in (("now", data), ("shipped map", stored_result(PredictionMap))):
         print(f"{label}: {'; '.join(title(found, m) for m in MEASURES)}")
     _speed()
 

@@ -11,7 +11,9 @@ from pathlib import Path
 
 from nona.report.studies.decisions_text import with_results
 from nona.report.studies.serverless_text import with_sentence, with_study
-from nona.study.shipped import shipped_decisions, shipped_serverless
+from nona.results.serverless_study import ServerlessStudy
+from nona.results.studies import DecisionStudy
+from nona.study.shipped import stored_result
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -20,9 +22,11 @@ def main(arguments: Sequence[str]) -> None:
         path = Path(name)
         text = path.read_text("utf-8")
         if path.stem == "decisions":
-            text = with_results(text, shipped_decisions())
+            text = with_results(text, stored_result(DecisionStudy))
         else:
-            text = (with_sentence if path.stem == "tour" else with_study)(text, shipped_serverless())
+            text = (with_sentence if path.stem == "tour" else with_study)(
+                text, stored_result(ServerlessStudy)
+            )
         path.write_text(text, "utf-8")
 
 

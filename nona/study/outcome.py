@@ -34,14 +34,14 @@ from nona.results.document import About, ModelFacts, OffRange
 from nona.results.placement import FullPlacementReport, PlacementOutcome, ResponseReport
 from nona.results.simulation import SimulationReport
 from nona.results.simulation_charts import LiveRun, SimulationOutcome
-from nona.results.studies import MapPoint
+from nona.results.studies import MapPoint, PredictionMap
 from nona.scenario.file import dump_scenario, scenario_hash
 from nona.scenario.schema import Scenario
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.arrivals import effective_rate
 from nona.sources.lookup import file_names, is_file
 from nona.study.preparation import Study
-from nona.study.shipped import shipped_map
+from nona.study.shipped import stored_result
 from nona.study.simulation import Comparison, SimulationResult, compare
 from nona.system import QueryClass, System
 from nona.tables.formats import share_text
@@ -66,7 +66,7 @@ def untested(system: System, response: ResponseReport) -> str | None:
     reason = _beyond(system, servers, link)
     if reason is not None:
         return f"Outside the tested range of the prediction: {reason}; simulate before relying on it."
-    similar = [p for p in shipped_map().points if _similar(p, system, servers, link)]
+    similar = [p for p in stored_result(PredictionMap).points if _similar(p, system, servers, link)]
     errors = [abs(e) for p in similar if (e := error(p, "mean_s")) is not None]
     bound = BOUNDS["mean_s"]
     if not errors:

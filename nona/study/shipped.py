@@ -7,23 +7,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from nona.report.text import plain
 from nona.results.document import Document
-
-if TYPE_CHECKING:  # each is imported with its study: together they take a quarter of a second
-    from nona.results.elastic import ElasticLinkStudy, ElasticStudy
-    from nona.results.serverless_study import ServerlessStudy
-    from nona.results.simulation_charts import Story
-    from nona.results.studies import (
-        DecisionStudy,
-        EstimatorStudy,
-        NetworkViewsStudy,
-        PaperStudy,
-        PredictionMap,
-        TrainingStudy,
-    )
 
 
 def now_text() -> str:
@@ -41,10 +28,10 @@ def shipped_path(study: str) -> Path:
 
 
 @cache
-def shipped(study: str) -> dict[str, Any]:
+def shipped_file(study: str) -> dict[str, Any]:
     """The file of a study as plain data; not to be changed.
 
-    >>> shipped("paper")["command"].split()[:3]
+    >>> shipped_file("paper")["command"].split()[:3]
     ['nona', 'study', 'paper']
     """
     content: dict[str, Any] = json.loads(shipped_path(study).read_text(encoding="utf-8"))
@@ -52,127 +39,28 @@ def shipped(study: str) -> dict[str, Any]:
 
 
 @cache
-def shipped_decisions() -> DecisionStudy:
-    """The study of decisions with its provenance (command, version, date, seed).
+def stored_result(kind: type[D]) -> D:
+    """The stored result of that type, with its provenance (command, version, date, seed).
 
-    >>> len(shipped_decisions().cells) > 300
-    True
-    """
-    from nona.results.studies import DecisionStudy
-
-    return _read("decisions", DecisionStudy)
-
-
-@cache
-def shipped_map() -> PredictionMap:
-    """The map of prediction against simulation.
-
-    >>> shipped_map().about.command.split()[:3]
-    ['nona', 'study', 'prediction']
-    """
-    from nona.results.studies import PredictionMap
-
-    return _read("prediction_map", PredictionMap)
-
-
-@cache
-def shipped_paper() -> PaperStudy:
-    """The paper's evaluation.
-
-    >>> shipped_paper().claim
+    >>> from nona.results.studies import PaperStudy
+    >>> stored_result(PaperStudy).claim
     350.0
     """
-    from nona.results.studies import PaperStudy
-
-    return _read("paper", PaperStudy)
+    return kind.from_json(shipped_file(FILES[kind.__name__]))
 
 
-@cache
-def shipped_network_views() -> NetworkViewsStudy:
-    """Every scheduler on an idle and on a loaded link.
-
-    >>> shipped_network_views().about.command.split()[:3]
-    ['nona', 'study', 'network-views']
-    """
-    from nona.results.studies import NetworkViewsStudy
-
-    return _read("network_views", NetworkViewsStudy)
-
-
-@cache
-def shipped_serverless() -> ServerlessStudy:
-    """The serverless policies against the slides.
-
-    >>> shipped_serverless().command.split()[:3]
-    ['nona', 'study', 'serverless']
-    """
-    from nona.results.serverless_study import ServerlessStudy
-
-    return _read("serverless", ServerlessStudy)
-
-
-@cache
-def shipped_estimator() -> EstimatorStudy:
-    """The throughput estimator's error.
-
-    >>> shipped_estimator().about.command.split()[:3]
-    ['nona', 'study', 'estimator']
-    """
-    from nona.results.studies import EstimatorStudy
-
-    return _read("estimator", EstimatorStudy)
-
-
-@cache
-def shipped_training() -> TrainingStudy:
-    """The training policies over load and all at once.
-
-    >>> shipped_training().command.split()[:3]
-    ['nona', 'study', 'training']
-    """
-    from nona.results.studies import TrainingStudy
-
-    return _read("training", TrainingStudy)
-
-
-@cache
-def shipped_elastic() -> ElasticStudy:
-    """Policies for elastic jobs over load and over interference.
-
-    >>> shipped_elastic().command.split()[:3]
-    ['nona', 'study', 'elastic']
-    """
-    from nona.results.elastic import ElasticStudy
-
-    return _read("elastic", ElasticStudy)
-
-
-@cache
-def shipped_elastic_link() -> ElasticLinkStudy:
-    """Policies for elastic jobs with and without a link that others use too.
-
-    >>> shipped_elastic_link().command.split()[:3]
-    ['nona', 'study', 'elastic-link']
-    """
-    from nona.results.elastic import ElasticLinkStudy
-
-    return _read("elastic_link", ElasticLinkStudy)
-
-
-@cache
-def shipped_story() -> Story:
-    """The Overview's network story.
-
-    >>> shipped_story().command.split()[:3]
-    ['python', '-m', 'nona.study.link_load']
-    """
-    from nona.results.simulation_charts import Story
-
-    return _read("network_story", Story)
-
-
-def _read(study: str, kind: type[D]) -> D:
-    return kind.from_json(json.loads(shipped_path(study).read_text(encoding="utf-8")))
+FILES = {
+    "DecisionStudy": "decisions",
+    "PredictionMap": "prediction_map",
+    "PaperStudy": "paper",
+    "NetworkViewsStudy": "network_views",
+    "ServerlessStudy": "serverless",
+    "EstimatorStudy": "estimator",
+    "TrainingStudy": "training",
+    "ElasticStudy": "elastic",
+    "ElasticLinkStudy": "elastic_link",
+    "Story": "network_story",
+}
 
 
 def rounded_result(found: D, digits: int = DIGITS) -> D:

@@ -15,7 +15,8 @@ from nona.report.studies.serverless_text import cutoff_title
 from nona.results import serverless
 from nona.results.document import Estimate
 from nona.results.serverless_charts import LayoutBatch
-from nona.study.shipped import shipped_serverless
+from nona.results.serverless_study import ServerlessStudy
+from nona.study.shipped import stored_result
 from studies.serverless_parts import ALTERNATIVES
 
 
@@ -131,7 +132,7 @@ def test_text_and_page_tell_every_policy_and_of_instances_where_some_stand():
 
 
 def test_study_figures_draw_the_stored_numbers():
-    data = shipped_serverless()
+    data = stored_result(ServerlessStudy)
     bars = {t.name: list(t.y) for t in study_charts.settings_figure(data).data}
     for name, values in bars.items():
         rows = [s.policies[name].slo_hit_rate.mean for s in data.settings.values()]

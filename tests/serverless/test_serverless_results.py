@@ -41,7 +41,7 @@ from nona.study.serverless.knees import (
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import calls_per_s, serverless_outcome, simulate_serverless_scenario
 from nona.study.serverless.tasks import Done
-from nona.study.shipped import shipped
+from nona.study.shipped import shipped_file
 from nona.study.sweep_numbers import LOAD, number_named, numbers_of
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.tasks.desk import Desk
@@ -96,7 +96,7 @@ def test_a_small_study_is_read_back_equal():
     sets = {"profile_sets": 1, "scarce": 1, "settings": ("strict_light",), "alternatives": (1, 46)}
     made = serverless_study(StudySettings(**runs, **sets, cutoffs_s=(0.01, 0.1)))
     assert ServerlessStudy.from_json(json.loads(json.dumps(made.to_json(), allow_nan=False))) == made
-    assert set(made.to_json()) == set(shipped("serverless"))
+    assert set(made.to_json()) == set(shipped_file("serverless"))
     assert [p.cutoff_s for p in made.cutoff.points] == [0.01, 0.1]
     assert list(made.sensitivity.default) == list(made.settings) == ["strict_light"]
 

@@ -12,10 +12,11 @@ from nona.report.studies import decisions
 from nona.report.studies.decisions_text import decisions_text, findings, heat_title, title, with_results
 from nona.report.studies.figures import heat_figure, ratios_figure
 from nona.results import studies
+from nona.results.studies import DecisionStudy
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.intervals import Ratio
 from nona.study.preparation import prepare
-from nona.study.shipped import shipped_decisions
+from nona.study.shipped import stored_result
 from studies.decision_cells import (
     BACKGROUNDS,
     LINKS,
@@ -162,7 +163,7 @@ def test_results_do_not_depend_on_the_number_of_processes():
 
 
 def test_the_stored_study_has_its_cells_and_its_origin_and_is_told_in_full_and_in_the_document():
-    data = shipped_decisions()
+    data = stored_result(DecisionStudy)
     about = data.about
     assert about.command.startswith("nona study decisions --json")
     assert {c.network for c in data.cells} == set(data.networks) <= set(workload_table())
@@ -184,7 +185,7 @@ def test_the_stored_study_has_its_cells_and_its_origin_and_is_told_in_full_and_i
 @pytest.mark.parametrize("name", ["resnet50", "vgg16"])
 def test_a_cell_of_the_stored_study_can_be_made_again(name):
     """Placed alike; simulated in shorter runs, within both intervals."""
-    kept = next(c for c in shipped_decisions().simulated() if c.network == name)
+    kept = next(c for c in stored_result(DecisionStudy).simulated() if c.network == name)
     cell = Cell(kept.link, kept.background, kept.load)
     again = measure(workload_table()[name], cell, Size(jobs=3000, replications=5, most=5, engine="auto"))
     assert again.placement.objective_s == pytest.approx(kept.placement.objective_s, rel=0.03)

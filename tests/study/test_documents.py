@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from nona.cli.commands.studies import STUDIES
+from nona.cli.parameters import load
 from nona.report.studies import decisions_text, elastic, network_views, paper, serverless_text, training
 from nona.report.studies.prediction_map import error, surely_outside, within
+from nona.results.studies import PredictionMap
 from nona.schedulers.registry import scheduler_names
 from nona.study import shipped
 
@@ -16,7 +19,9 @@ OTHER = GAMMA | {"slides_example": "evenly spaced", "trace": "trace", "bursts (M
 
 
 def good(name, chosen):
-    points = [p for p in shipped.shipped_map().points if chosen(p) and error(p, "mean_s") is not None]
+    points = [
+        p for p in shipped.stored_result(PredictionMap).points if chosen(p) and error(p, "mean_s") is not None
+    ]
     row = [
         len(points),
         *(within(points, *b)[0] for b in (("mean_s", 0.1), ("mean_s", 0.15), ("p95_s", 0.15))),
@@ -59,10 +64,13 @@ SECTIONS = [  # document, its part, the lines in it that count, study, report
 ]
 
 
+KINDS = {shipped.FILES[kind.__name__]: kind for kind in (load(one.result) for one in STUDIES)}
+
+
 @pytest.mark.parametrize(("name", "part", "lines", "study", "report"), SECTIONS)
 def test_every_number_of_a_section_is_in_the_report_of_its_study(name, part, lines, study, report):
     section = re.search(part, (DOCS / f"{name}.md").read_text("utf-8"), re.DOTALL).group()
-    found = (*re.findall(lines, section, re.MULTILINE),), report(getattr(shipped, f"shipped_{study}")())
+    found = (*re.findall(lines, section, re.MULTILINE),), report(shipped.stored_result(KINDS[study]))
     stated, told = (set(re.findall(r"\d(?:[\d.,]*\d)?", str(text))) for text in found)
     assert stated - told == set()
     assert len(stated) > 3

@@ -9,12 +9,13 @@ from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.sampled.judge import by_response, certificate_of
 from nona.placement.solve import solve
 from nona.report.simulations.series import LINK, story_load
+from nona.results.simulation_charts import Story
 from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
 from nona.study.link_load import LOADS, STRATEGIES, network_story, overview_story, paying_limit
 from nona.study.placing import SearchSteps
 from nona.study.preparation import prepare
-from nona.study.shipped import rounded_result, shipped_story
+from nona.study.shipped import rounded_result, stored_result
 from nona.study.simulation import place
 from nona.study.sweep_numbers import with_value
 
@@ -129,7 +130,7 @@ def test_a_worse_optimum_brings_its_bound_to_the_best_so_far(system):
 
 
 def test_the_story_that_ships_is_made_again_by_its_command():
-    shipped = shipped_story()
+    shipped = stored_result(Story)
     again = rounded_result(overview_story(LOADS[:2], shipped.command))
     assert [p.load for p in shipped.points] == list(LOADS)
     assert (again.points, again.limit) == (shipped.points[:2], shipped.limit)

@@ -7,12 +7,12 @@ import pytest
 from nona.report.studies import network_views
 from nona.report.studies.figures import network_views_figure
 from nona.results.document import UNKNOWN, Estimate
-from nona.results.studies import NetworkViewRow, OnLink
+from nona.results.studies import NetworkViewRow, NetworkViewsStudy, OnLink
 from nona.schedulers import network_remarks
 from nona.schedulers.base import NetworkView
 from nona.schedulers.network_remarks import REMARKS, VIEW_MEANINGS, known_remarks
 from nona.schedulers.registry import SCHEDULERS, get_scheduler
-from nona.study.shipped import shipped_network_views
+from nona.study.shipped import stored_result
 from studies.network_views import NetworkViewSettings, network_views_study
 from tests.report.filled import but
 
@@ -35,7 +35,7 @@ def made(**rows):
         }
         of = {"scheduler": name.replace("_", "-"), "view": view, "planned": False, "slowdown": slowdown}
         found.append(NetworkViewRow(**of, **links))
-    return but(shipped_network_views(), rows=tuple(found))
+    return but(stored_result(NetworkViewsStudy), rows=tuple(found))
 
 
 def test_the_study_is_the_same_whatever_the_number_of_workers_and_local_is_always_in_it():
@@ -54,10 +54,10 @@ def test_the_study_is_the_same_whatever_the_number_of_workers_and_local_is_alway
 
 @pytest.mark.verify
 def test_a_point_computed_again_lies_in_the_stored_interval():
-    about = shipped_network_views().about
+    about = stored_result(NetworkViewsStudy).about
     settings = NetworkViewSettings(jobs=about.jobs, replications=4, schedulers=("spark-fair",))
     again = network_views_study(settings).rows[-1]
-    stored = next(r for r in shipped_network_views().rows if r.scheduler == "spark-fair")
+    stored = next(r for r in stored_result(NetworkViewsStudy).rows if r.scheduler == "spark-fair")
     for new, old in ((again.idle, stored.idle), (again.loaded, stored.loaded)):
         (low, high), (least, most) = new.jct_s.ci95 or (1.0, 0.0), old.jct_s.ci95 or (1.0, 0.0)
         assert low <= most
@@ -65,7 +65,7 @@ def test_a_point_computed_again_lies_in_the_stored_interval():
 
 
 def test_who_sends_nothing_does_not_notice_the_link_and_who_sends_without_seeing_it_does():
-    rows = {r.scheduler: r for r in shipped_network_views().rows}
+    rows = {r.scheduler: r for r in stored_result(NetworkViewsStudy).rows}
     for name in ("local", "least-loaded", "least-loaded-d"):
         assert not rows[name].sends
         assert rows[name].idle == rows[name].loaded.model_copy(update={"link": rows[name].idle.link})
@@ -109,7 +109,7 @@ def test_remarks_are_complete_and_appear_with_their_scheduler(monkeypatch):
 
 
 def test_who_draws_from_a_solved_placement_is_said_to_know_the_mean_background():
-    data = shipped_network_views()
+    data = stored_result(NetworkViewsStudy)
     planned = {r.scheduler for r in data.rows if r.planned}
     assert "nona" in planned
     assert all(name in network_views.planned_text(data) for name in planned)
@@ -119,7 +119,7 @@ def test_who_draws_from_a_solved_placement_is_said_to_know_the_mean_background()
 
 
 def test_text_figure_and_file_have_every_scheduler_say_who_sends_nothing_and_no_ratio_reads_one_times():
-    data = shipped_network_views()
+    data = stored_result(NetworkViewsStudy)
     ratios = {row["scheduler"]: row["loaded / idle"] for row in network_views.scheduler_rows(data)}
     assert ratios["local"] == "no tensor"
     assert ratios["spread"][0].isdigit()

@@ -20,7 +20,7 @@ from nona.simulation.run import RunOptions
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
 from nona.study.preparation import prepare
-from nona.study.shipped import shipped_paper
+from nona.study.shipped import stored_result
 from nona.study.simulation import chosen_schedulers, place
 from nona.study.sweep_numbers import LINK, with_value
 from studies.paper import CLAIM, SCENARIO, growth, paper_scenario, paper_study, reach
@@ -32,7 +32,7 @@ SOURCES = Sources(scenario_path(SCENARIO).parent)
 
 @pytest.mark.verify
 def test_a_cheap_point_computed_anew_lies_within_its_stored_interval():
-    data = shipped_paper()
+    data = stored_result(PaperStudy)
     report, value = data.sweeps["traffic"], 0.3
     scenario = with_value(paper_scenario(data.seed), LINK, value)
     study = prepare(scenario, SOURCES)
@@ -50,7 +50,7 @@ def test_a_cheap_point_computed_anew_lies_within_its_stored_interval():
 
 
 def test_every_ratio_stored_is_that_of_its_own_replications():
-    for report in shipped_paper().sweeps.values():
+    for report in stored_result(PaperStudy).sweeps.values():
         for value in report.values:
             points = {n: next(p for p in c.points if p.value == value) for n, c in report.schedulers.items()}
             for point in points.values():
@@ -63,7 +63,7 @@ def test_every_ratio_stored_is_that_of_its_own_replications():
 
 def test_edges_are_where_the_link_is_full():
     """Spread's edge in the simulation is where its own messages and the background fill the link."""
-    data = shipped_paper()
+    data = stored_result(PaperStudy)
     system = prepare(with_value(paper_scenario(), LINK, 0.0), SOURCES).system
     own = predict(system, spread_placement(system).queries).network_utilization
     assert paper.edge_of(data.sweeps["traffic"].schedulers["spread"]) == pytest.approx(1 - own, abs=0.01)
@@ -116,7 +116,7 @@ def test_a_ratio_grows_where_it_follows_the_number_of_jobs():
 
 
 def test_words_say_what_the_numbers_are_and_html_holds_every_point_and_needs_nothing_else():
-    data = shipped_paper()
+    data = stored_result(PaperStudy)
     far, near = paper.largest(data, far=True), paper.largest(data)
     assert far[0] == max(r for r, *_ in ratios(data, far=True))
     assert near[0] >= far[0]
@@ -135,8 +135,8 @@ def test_words_say_what_the_numbers_are_and_html_holds_every_point_and_needs_not
     assert f"seed {data.seed}" in text
     if far[0] < data.claim:
         assert f"up to {data.claim:.0f} times” is therefore not a gain" in text
-    page = paper_html(shipped_paper())
-    assert page.count("<tr>") > len(paper.point_rows(shipped_paper()))
+    page = paper_html(stored_result(PaperStudy))
+    assert page.count("<tr>") > len(paper.point_rows(stored_result(PaperStudy)))
     assert not any(word in page for word in ("http://", "https://", "<script"))
 
 

@@ -14,11 +14,11 @@ from nona.report.placements.text import response_finding, response_lines, respon
 from nona.report.studies import prediction_map
 from nona.report.studies.figures import band, map_figure
 from nona.results.placement import ResponseReport
-from nona.results.studies import Comparison
+from nona.results.studies import Comparison, PredictionMap
 from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
 from nona.study.outcome import untested
-from nona.study.shipped import shipped_map
+from nona.study.shipped import stored_result
 from nona.study.sweep_numbers import with_value
 from nona.study.sweeps import sweep
 from nona.system import Arrivals, Stream
@@ -28,7 +28,7 @@ from tests.report.filled import filled
 
 
 def test_the_stored_map_has_every_point_and_its_origin():
-    data = shipped_map()
+    data = stored_result(PredictionMap)
     assert all(p.servers <= 0.86 and p.link <= 0.86 for p in data.points)
     assert {p.scenario for p in data.points} <= set(study_map.SYSTEMS)
     assert set(study_map.SCENARIOS) <= {p.scenario for p in data.points}
@@ -60,7 +60,7 @@ def point(scenario, placement, load):
 def test_a_point_of_the_stored_map_can_be_made_again(scenario, placement, load):
     """Predicted anew to 2 %, simulated anew, shorter, within both intervals."""
     of = (scenario, placement, load)
-    (kept,) = (p for p in shipped_map().points if (p.scenario, p.placement, p.load) == of)
+    (kept,) = (p for p in stored_result(PredictionMap).points if (p.scenario, p.placement, p.load) == of)
     again = study_map.measure(of, *point(*of), tasks=20_000, replications=4)
     assert again.mean_s.predicted == pytest.approx(kept.mean_s.predicted, rel=0.02)
     assert again.p95_s.predicted == pytest.approx(kept.p95_s.predicted, rel=0.05)
@@ -71,7 +71,7 @@ def test_a_point_of_the_stored_map_can_be_made_again(scenario, placement, load):
 
 def test_with_poisson_arrivals_most_points_are_within_their_bounds():
     """The accuracy that the documents state, for all placements and for nona's own."""
-    points = [p for p in shipped_map().points if set(p.processes) <= {"poisson"}]
+    points = [p for p in stored_result(PredictionMap).points if set(p.processes) <= {"poisson"}]
     own = [p for p in points if p.placement == "nona"]
     assert len(own) > 100
     for measure_of, worst in (("mean_s", 0.3), ("p95_s", 0.35)):
@@ -81,7 +81,8 @@ def test_with_poisson_arrivals_most_points_are_within_their_bounds():
         assert prediction_map.within(points, measure_of, worst)[0] == len(points)
     assert not any(prediction_map.surely_outside(p, "mean_s", 0.1) for p in own)
     predicted, formula = (
-        prediction_map.within(shipped_map().points, of, 0.1)[0] for of in ("mean_s", "formula_s")
+        prediction_map.within(stored_result(PredictionMap).points, of, 0.1)[0]
+        for of in ("mean_s", "formula_s")
     )
     assert predicted > 1.5 * formula, "it is closer than the formula alone"
 
@@ -98,7 +99,7 @@ def test_a_short_study_gives_rows_words_and_a_figure():
 
 @pytest.mark.parametrize("chosen", prediction_map.MEASURES)
 def test_the_figure_shows_the_errors_and_their_bands(chosen):
-    data = shipped_map()
+    data = stored_result(PredictionMap)
     (heat,) = map_figure(data, chosen).data
     shown = [int(t) for row in heat.text for t in row if t]
     errors = [e for p in data.points if (e := prediction_map.error(p, chosen)) is not None]
@@ -110,7 +111,7 @@ def test_the_figure_shows_the_errors_and_their_bands(chosen):
 def test_an_interval_can_excuse_an_error_only_as_far_as_it_goes():
     def made(predicted, half):
         found = Comparison(predicted=predicted, simulated=1.0, ci95=half)
-        return shipped_map().points[0].model_copy(update={"state": "stable", "mean_s": found})
+        return stored_result(PredictionMap).points[0].model_copy(update={"state": "stable", "mean_s": found})
 
     assert not prediction_map.surely_outside(made(1.09, 0.0), "mean_s", 0.1)
     assert prediction_map.surely_outside(made(1.3, 0.1), "mean_s", 0.1)

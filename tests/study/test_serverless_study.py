@@ -8,7 +8,7 @@ from nona.experiments.workers import kept_pool
 from nona.report.studies import serverless_claims, serverless_text
 from nona.report.studies.serverless_tables import claim_rows, sensitivity_rows, setting_rows
 from nona.report.studies.serverless_text import gaps
-from nona.results.serverless_study import Cell
+from nona.results.serverless_study import Cell, ServerlessStudy
 from nona.scenario.file import load_scenario
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.policies.registry import get_policy
@@ -18,7 +18,7 @@ from nona.study.serverless.comparisons import cluster_usd_hour
 from nona.study.serverless.knees import TRAINED
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.tasks import Task, run_tasks
-from nona.study.shipped import shipped_serverless
+from nona.study.shipped import stored_result
 from nona.tables.formats import share_text
 from nona.units import format_time
 from studies.serverless import POLICIES, SETTINGS, measured_searches, setting, with_load
@@ -29,7 +29,7 @@ SMALL = RunOptions(calls=80, warmup=40)
 
 
 def test_a_cheap_point_computed_anew_lies_within_its_stored_interval():
-    data = shipped_serverless()
+    data = stored_result(ServerlessStudy)
     name = data.cutoff.setting
     run = RunOptions(calls=data.calls)
     (done,) = run_tasks([Task(setting(name, data.seed), "fast-gshare", {}, run, 1)])
@@ -39,19 +39,19 @@ def test_a_cheap_point_computed_anew_lies_within_its_stored_interval():
 
 
 def test_every_interval_stored_follows_from_its_own_replications_and_pays_no_less_than_the_oracle():
-    for row in shipped_serverless().settings.values():
+    for row in stored_result(ServerlessStudy).settings.values():
         for policy, shown in row.policies.items():
             cell = row.cells[policy]
             for estimate, name in ((shown.slo_hit_rate, "hits"), (shown.cost_per_call_usd, "costs")):
                 assert estimate.mean == pytest.approx(serverless_claims.mean(cell, name), rel=1e-4)
-            assert len(cell.hits) == shipped_serverless().replications
+            assert len(cell.hits) == stored_result(ServerlessStudy).replications
             kept = shown.slo_hit_rate.mean
             least = max(usd for share, usd in row.oracle.curve if share <= kept + 1e-9)
             assert shown.cost_per_call_usd.mean >= least * (1 - 1e-4), policy
 
 
 def test_words_say_what_the_numbers_are():
-    data = shipped_serverless()
+    data = stored_result(ServerlessStudy)
     text, cells = serverless_text.study_text(data), serverless_claims.main_cells(data)
     assert serverless_text.title(data) in text
     assert all(line in text for line in serverless_text.findings(data))
@@ -134,7 +134,7 @@ def test_every_alternative_changes_something_and_names_a_known_default():
 
 
 def test_the_sentence_on_use_follows_from_the_curves_and_stands_in_the_document():
-    data = shipped_serverless()
+    data = stored_result(ServerlessStudy)
     sentence = serverless_text.claim_text(data)
     assert sentence in serverless_text.study_text(data)
     for name, put in (("tour", serverless_text.with_sentence), ("serverless", serverless_text.with_study)):
@@ -156,7 +156,7 @@ def test_the_sentence_on_use_follows_from_the_curves_and_stands_in_the_document(
 
 
 def test_every_knee_of_the_study_is_a_bracket_of_its_own_verdicts():
-    data = shipped_serverless()
+    data = stored_result(ServerlessStudy)
     reports = [r for c in data.curves for r in c.settings.values()] + [c.report for c in data.scarcity]
     assert {c.name for c in data.curves} == {p.name for p in PROFILE_SETS}
     for report in reports:
@@ -170,7 +170,7 @@ def test_every_knee_of_the_study_is_a_bracket_of_its_own_verdicts():
 
 
 def test_alternatives_are_tried_where_esg_is_busy_if_it_ever_is():
-    data = shipped_serverless()
+    data = stored_result(ServerlessStudy)
     for name, at in data.pressed.items():
         points = data.curves[0].settings[name].policies["esg"].points
         assert at.load in {p.value for p in points}

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from nona.cli.commands import studies as commands
+from nona.cli.parameters import load
 from nona.errors import SimulationError
 from nona.results.studies import Entrant
 from nona.study import shipped
@@ -26,15 +28,15 @@ COMPACT = ("decisions", "network-views", "prediction", "paper")
 
 
 def read(study):
-    file = STUDIES[study]
-    return getattr(shipped, "shipped_map" if file == "prediction_map" else f"shipped_{file}")()
+    (declared,) = (one for one in commands.STUDIES if one.name == study)
+    return shipped.stored_result(load(declared.result))
 
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_a_file_read_and_written_again_is_the_same(study):
     found = read(study)
     assert read(study) is found
-    assert found.to_json() == shipped.shipped(STUDIES[study])
+    assert found.to_json() == shipped.shipped_file(STUDIES[study])
     if study in COMPACT:
         written = json.dumps(found.to_json(), allow_nan=False) + "\n"
         assert written.encode() == shipped.shipped_path(STUDIES[study]).read_bytes()
@@ -45,7 +47,7 @@ def test_a_file_read_and_written_again_is_the_same(study):
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_the_command_shows_what_is_shipped(study, capsys):
-    assert answer(capsys, "study", study, "--shipped") == shipped.shipped(STUDIES[study])
+    assert answer(capsys, "study", study, "--shipped") == shipped.shipped_file(STUDIES[study])
     assert len(text(capsys, "study", study, "--shipped").splitlines()) > 5
 
 

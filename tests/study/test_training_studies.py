@@ -10,8 +10,9 @@ from nona.report.studies.policy_figures import (
     link_figure,
     training_load_figure,
 )
-from nona.results.studies import StudyPoint, TrainingStudy
-from nona.study.shipped import shipped_elastic, shipped_elastic_link, shipped_estimator, shipped_training
+from nona.results.elastic import ElasticLinkStudy, ElasticStudy
+from nona.results.studies import EstimatorStudy, StudyPoint, TrainingStudy
+from nona.study.shipped import stored_result
 from nona.study.training.elastic import ElasticRequest, simulate_elastic_jobs
 from studies import elastic as elastic_study
 from studies import training as published
@@ -86,7 +87,7 @@ def test_the_chart_shows_each_mean_with_its_interval():
 @pytest.mark.verify
 def test_a_stored_run_is_found_again():
     """One replication at the lowest load gives the stored bytes' value."""
-    stored = shipped_training()
+    stored = stored_result(TrainingStudy)
     point = next(p for p in stored.loads if p.variant == "max-min-fairness")
     of = (point.mode, point.per_hour, stored.jobs, stored.measured, stored.gpus, stored.seed)
     piece = published.Piece(published.Variant("max-min-fairness"), *of)
@@ -94,7 +95,7 @@ def test_a_stored_run_is_found_again():
 
 
 def test_the_stored_study_covers_every_variant():
-    stored = shipped_training()
+    stored = stored_result(TrainingStudy)
     for mode in published.MODES:
         names = {p.variant for p in stored.loads if p.mode == mode}
         assert names == {v.name for v in published.OVER_LOAD if v.takes(mode)}
@@ -109,7 +110,7 @@ def test_the_stored_study_covers_every_variant():
 )
 def test_a_point_of_elastic_jobs_computed_again_is_the_stored_one(policy, interference, capacity):
     """With or without a link, which without a capacity has none."""
-    stored = shipped_elastic() if capacity is None else shipped_elastic_link()
+    stored = stored_result(ElasticStudy) if capacity is None else stored_result(ElasticLinkStudy)
     if capacity is None:
         wanted = (policy, 1.0, interference)
         point = next(p for p in stored.points if (p.policy, p.load, p.interference) == wanted)
@@ -123,7 +124,7 @@ def test_a_point_of_elastic_jobs_computed_again_is_the_stored_one(policy, interf
 
 
 def test_the_stored_study_of_elastic_jobs_is_whole_agrees_with_the_authors_and_is_shown_whole():
-    stored = shipped_elastic()
+    stored = stored_result(ElasticStudy)
     policies = tuple(dict.fromkeys(p.policy for p in stored.points))
     places = elastic_study.places_of(elastic_study.ElasticStudySettings(policies=policies))
     assert {(p.policy, p.load, p.interference, p.avoid) for p in stored.points} == set(places)
@@ -141,7 +142,7 @@ def test_the_stored_study_of_elastic_jobs_is_whole_agrees_with_the_authors_and_i
 
 
 def test_the_stored_study_is_whole_and_its_runs_without_a_link_are_those_of_the_other_study():
-    stored, other = shipped_elastic_link(), shipped_elastic()
+    stored, other = stored_result(ElasticLinkStudy), stored_result(ElasticStudy)
     assert [(p.name, p.capacity or 0.0) for p in stored.points] == elastic_study.link_places_of(
         elastic_study.ElasticLinkSettings()
     )
@@ -158,7 +159,7 @@ def test_the_stored_study_is_whole_and_its_runs_without_a_link_are_those_of_the_
 
 def test_a_slower_link_never_makes_a_mean_shorter_and_every_policy_and_link_is_shown():
     """A policy that does not see the link decides alike, and every step takes at least as long."""
-    stored = shipped_elastic_link()
+    stored = stored_result(ElasticLinkStudy)
     for name in elastic_study.WAYS:
         by_link = [np.mean(elastic.workload_means(p)) for p in stored.points if p.name == name]
         assert by_link == sorted(by_link)
@@ -189,10 +190,10 @@ def test_a_small_study_names_its_command():
 
 @pytest.mark.verify
 def test_a_point_of_the_estimator_computed_again_lies_in_the_stored_interval():
-    stop = min(p.stop for p in shipped_estimator().points)
+    stop = min(p.stop for p in stored_result(EstimatorStudy).points)
     settings = published.EstimatorSettings(shares=(0.5,), stops=(stop,), replications=2, seed=0)
     for again in published.estimator_study(settings).points:
-        every = training.converged(shipped_estimator(), again.reference)
+        every = training.converged(stored_result(EstimatorStudy), again.reference)
         stored = next(p for p in every if p.profiled == 0.5)
         for way, error in again.errors.items():
             low, high = stored.errors[way].ci95 or (0.0, 0.0)
@@ -200,9 +201,9 @@ def test_a_point_of_the_estimator_computed_again_lies_in_the_stored_interval():
 
 
 def test_the_stored_errors_are_in_the_order_that_theory_gives():
-    for p in shipped_estimator().points:
+    for p in stored_result(EstimatorStudy).points:
         means = {way: e.mean for way, e in p.errors.items()}
         assert means["nearest"] <= means["match"]
         assert means["nearest"] <= means["random-reference"]
-    known = [p.errors["match"].mean for p in training.converged(shipped_estimator(), "known")]
+    known = [p.errors["match"].mean for p in training.converged(stored_result(EstimatorStudy), "known")]
     assert known == sorted(known, reverse=True)

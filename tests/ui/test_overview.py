@@ -8,10 +8,11 @@ import pytest
 from app_driver import APP, go, named, open_demo, pickers, sent, state_of
 
 from nona.report.guide import TERMS, matching, matching_terms, sections
+from nona.results.simulation_charts import Story
 from nona.scenario.words import words
 from nona.sources.samples import scenario_families, scenario_names, shipped_scenario
 from nona.study.link_load import LOADS
-from nona.study.shipped import shipped_story
+from nona.study.shipped import stored_result
 from nona.ui.form import help_text
 from nona.ui.pages.overview import QUESTIONS, demos, finding, opens, story_view
 from nona.ui.pages.plan_question import DEMOS as PLAN
@@ -25,7 +26,7 @@ from nona.ui.widgets.terms import GUIDE_PARAMETER, ON_PAGES, TERM_PARAMETER, ter
 def test_the_story_on_the_page_is_the_one_that_ships(open_page):
     at = open_page("1_overview")
     shown = json.loads(at.get("bidi_component")[0].proto.json)
-    assert shown == json.loads(json.dumps(story_view(shipped_story()).to_json()))
+    assert shown == json.loads(json.dumps(story_view(stored_result(Story)).to_json()))
     assert [p["load"] for p in shown["points"]] == list(LOADS)
     means = {n: r["mean_ms"] for n, r in shown["points"][0]["runs"].items()}
     assert means == pytest.approx({"local": 22, "spread": 32, "nona": 14})

@@ -13,6 +13,7 @@ from nona.report.serverless.layouts import placed
 from nona.report.serverless.report import serverless_report
 from nona.report.studies.serverless_text import title
 from nona.results.serverless_charts import PlatformLive
+from nona.results.serverless_study import ServerlessStudy
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.fits import shipped_fits
@@ -22,7 +23,7 @@ from nona.serverless.policies.registry import get_policy
 from nona.serverless.provenance import TAGS, provenance
 from nona.study.serverless import comparisons, preparation
 from nona.study.serverless.run import simulate_serverless_scenario
-from nona.study.shipped import shipped_path, shipped_serverless
+from nona.study.shipped import shipped_path, stored_result
 from nona.tables.formats import share_text
 from nona.ui.pages import serverless_form as presets
 from nona.ui.pages.serverless import QUICK_CALLS, platform_data, why_not
@@ -254,7 +255,7 @@ def test_every_default_is_listed_with_its_source_every_option_has_a_field_and_th
     put(at, "serverless-tabs", "The slides")  # they are there, or the command that makes them
     if shipped_path("serverless").is_file():
         assert all(c.proto.alt for c in at.get("plotly_chart"))
-        assert title(shipped_serverless()) in said(at.subheader)
+        assert title(stored_result(ServerlessStudy)) in said(at.subheader)
     else:
         assert "study" in said(at.caption)
 

@@ -16,11 +16,12 @@ from nona.report.studies.prediction_map import findings as map_findings
 from nona.report.studies.prediction_map import title as map_title
 from nona.report.studies.validation import comparison_rows, theory_rows, theory_summary
 from nona.results.program import SelfCheck, SelfCheckResult, TheoryResult
+from nona.results.studies import DecisionStudy, PaperStudy, PredictionMap
 from nona.simulation.agreement import Effort, compare
 from nona.simulation.known_systems import KNOWN, known_systems
 from nona.simulation.run import Cancelled
 from nona.study.self_checks import SELF_CHECKS
-from nona.study.shipped import shipped_decisions, shipped_map, shipped_paper
+from nona.study.shipped import stored_result
 from nona.tables.formats import share_text
 from nona.ui.pages.validation import Length
 from nona.ui.session.state import Result
@@ -99,7 +100,7 @@ def test_a_check_that_fails_is_shown_as_such(open_page):
 
 def test_studies_are_there_with_titles_findings_charts_and_tables(open_page):
     at = put(open_page(PAGE), "validation-tabs", "Decisions")
-    data = shipped_decisions()
+    data = stored_result(DecisionStudy)
     shown = said(at.markdown)
     assert decision_title(data) in shown
     assert heat_title(data) in shown
@@ -110,7 +111,7 @@ def test_studies_are_there_with_titles_findings_charts_and_tables(open_page):
     drawn = sorted(round(y, 9) for trace in ratios["data"] for y in trace["y"])
     assert drawn == sorted(round(c.answer.ratio, 9) for c in compared(data, "blind"))
     put(at, "validation-tabs", "Prediction")
-    data = shipped_map()
+    data = stored_result(PredictionMap)
     assert map_title(data) in said(at.markdown)
     assert map_findings(data)[0] in said(at.markdown)
     frames = [d.value for d in at.dataframe]
@@ -120,7 +121,7 @@ def test_studies_are_there_with_titles_findings_charts_and_tables(open_page):
     at.segmented_control(key="map-measure").set_value("p95_s").run()
     assert map_title(data, "p95_s") in said(at.markdown)
     put(at, "validation-tabs", "The paper")
-    data = shipped_paper()
+    data = stored_result(PaperStudy)
     shown = "\n".join(m.value for m in at.markdown)
     assert all(plain(line) in shown for line in findings(data))
     frame = table(at, "traffic: edge")

@@ -18,7 +18,7 @@ from nona.study.settings import choices, option_name
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """A study that ships: the places of its settings' class, its run, its shipped result, and its text.
+    """A study that ships: the places of its settings' class, its run, its result's type, and its text.
 
     ``rows`` makes the rows of its CSV file, ``html`` its report. ``engine``: the usual one; empty where there
     is no choice. ``parallel``: whether it runs on several processes.
@@ -28,7 +28,7 @@ class Study:
     summary: str
     settings: str
     run: str
-    shipped: str
+    result: str
     text: str
     rows: str = ""
     html: str = ""
@@ -36,14 +36,14 @@ class Study:
     parallel: bool = True
 
 
-_STUDY, _TEXT, _SHIPPED = "studies.", "nona.report.studies.", "nona.study.shipped:shipped_"
+_STUDY, _TEXT, _RESULTS = "studies.", "nona.report.studies.", "nona.results."
 STUDIES = (
     Study(
         "paper",
         "the paper's evaluation: 80 servers, five models, every scheduler to its edge of stability",
         _STUDY + "paper:PaperSettings",
         _STUDY + "paper:paper_study",
-        _SHIPPED + "paper",
+        _RESULTS + "studies:PaperStudy",
         _TEXT + "paper:paper_text",
         rows=_TEXT + "paper:point_rows",
         html="nona.report.html.paper:paper_html",
@@ -54,7 +54,7 @@ STUDIES = (
         "the prediction against the simulation, over load, background, locality and models",
         _STUDY + "prediction_map:MapSettings",
         _STUDY + "prediction_map:map_study",
-        _SHIPPED + "map",
+        _RESULTS + "studies:PredictionMap",
         _TEXT + "prediction_map:map_text",
         engine="auto",
     ),
@@ -63,7 +63,7 @@ STUDIES = (
         "the placement simulated against the other schedulers: all samples and generated networks",
         _STUDY + "decisions:DecisionSettings",
         _STUDY + "decisions:decisions_study",
-        _SHIPPED + "decisions",
+        _RESULTS + "studies:DecisionStudy",
         _TEXT + "decisions_text:decisions_text",
         rows=_TEXT + "decisions:file_rows",
         engine="compiled",
@@ -73,7 +73,7 @@ STUDIES = (
         "who sees the network: every scheduler on an idle and on a loaded link",
         _STUDY + "network_views:NetworkViewSettings",
         _STUDY + "network_views:network_views_study",
-        _SHIPPED + "network_views",
+        _RESULTS + "studies:NetworkViewsStudy",
         _TEXT + "network_views:network_views_text",
         rows=_TEXT + "network_views:file_rows",
         engine="auto",
@@ -83,7 +83,7 @@ STUDIES = (
         "ESG and four other policies in the slides' three settings, and what the result depends on",
         _STUDY + "serverless:StudySettings",
         _STUDY + "serverless:serverless_study",
-        _SHIPPED + "serverless",
+        _RESULTS + "serverless_study:ServerlessStudy",
         _TEXT + "serverless_text:study_text",
     ),
     Study(
@@ -91,7 +91,7 @@ STUDIES = (
         "training clusters: how well rates of two jobs on one GPU are estimated from a few profiles",
         _STUDY + "training:EstimatorSettings",
         _STUDY + "training:estimator_study",
-        _SHIPPED + "estimator",
+        _RESULTS + "studies:EstimatorStudy",
         _TEXT + "training:estimator_text",
         parallel=False,
     ),
@@ -100,7 +100,7 @@ STUDIES = (
         "training policies over load and with all jobs at once, compared with Gavel's paper",
         _STUDY + "training:StudySettings",
         _STUDY + "training:training_study",
-        _SHIPPED + "training",
+        _RESULTS + "studies:TrainingStudy",
         _TEXT + "training:study_text",
     ),
     Study(
@@ -108,7 +108,7 @@ STUDIES = (
         "elastic training jobs: mean JCT over relative load and over interference",
         _STUDY + "elastic:ElasticStudySettings",
         _STUDY + "elastic:elastic_study",
-        _SHIPPED + "elastic",
+        _RESULTS + "elastic:ElasticStudy",
         _TEXT + "elastic:elastic_study_text",
     ),
     Study(
@@ -116,7 +116,7 @@ STUDIES = (
         "elastic training jobs: what it costs a policy not to see a link that others use too",
         _STUDY + "elastic:ElasticLinkSettings",
         _STUDY + "elastic:elastic_link_study",
-        _SHIPPED + "elastic_link",
+        _RESULTS + "elastic:ElasticLinkStudy",
         _TEXT + "elastic:link_study_text",
     ),
 )
@@ -190,7 +190,9 @@ class StudyCommand(Command):
         how = {name: given.pop(name) for name in ("engine", "workers") if name in given}
         shipped, printing = given.pop("shipped"), SimpleNamespace(json=given.pop("json"))
         if shipped:
-            result = load(study.shipped)()
+            from nona.study.shipped import stored_result
+
+            result = stored_result(load(study.result))
         else:
             wanted, line = {name: value for name, value in given.items() if value != ()}, ProgressLine()
             result = load(study.run)(

@@ -19,10 +19,11 @@ from nona.report.training.findings import finding, gantt_title, received_title, 
 from nona.results.placement import SolvedPlacement
 from nona.results.planning import PlanOutcome
 from nona.results.serverless_charts import ServerlessOutcome
+from nona.results.serverless_study import ServerlessStudy
 from nona.results.sweeps import SweepOutcome
 from nona.results.training import TrainingOutcome
 from nona.scenario.file import scenario_hash
-from nona.study.shipped import shipped_path, shipped_serverless
+from nona.study.shipped import shipped_path, stored_result
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.pages.demo_stories import STORIES, Step, Story
 from nona.ui.pages.simulation_sweep_settings import change, settings_of, sweep_fingerprint
@@ -260,7 +261,7 @@ def _serverless(state: AppState, tab: str) -> str:
     if tab == "Search":
         return f"{own_search_title(policies)}."
     if tab == "The slides":
-        return f"{title(shipped_serverless())}." if shipped_path("serverless").is_file() else ""
+        return f"{title(stored_result(ServerlessStudy))}." if shipped_path("serverless").is_file() else ""
     return f"{latency_title(policies) if tab == 'Latency' else pareto_title(policies)}."
 
 

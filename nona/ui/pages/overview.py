@@ -17,7 +17,7 @@ from nona.results.placement import SolvedPlacement
 from nona.results.simulation_charts import LINK_LOAD, STORY_SCENARIO, STRATEGIES, Story, StoryLoad
 from nona.results.training import TrainingOutcome
 from nona.sources.samples import scenario_families, shipped_scenario
-from nona.study.shipped import shipped_story
+from nona.study.shipped import stored_result
 from nona.tables.formats import time_text
 from nona.ui.pages.demo import begin
 from nona.ui.session.kept import choose
@@ -63,7 +63,7 @@ class StoryView(Document):
 @st.fragment
 def network_story() -> None:
     """Show the story that ships."""
-    story = shipped_story()
+    story = stored_result(Story)
     _story_component(key=STORY_KEY, data=story_view(story).to_json(), on_load_change=lambda: None)
     st.caption(
         f"Curves: by formula. Symbols and bars: {story.jobs} simulated jobs at each point; they ship with "

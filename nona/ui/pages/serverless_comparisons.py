@@ -69,7 +69,7 @@ from nona.results.serverless_charts import ServerlessOutcome
 from nona.results.serverless_study import OverReport, ServerlessStudy
 from nona.study.serverless.comparisons import LEFT_OUT, ways_for
 from nona.study.serverless.knees import CALLS, MOST, MOST_CALLS, SWEPT, Swept, over_number
-from nona.study.shipped import shipped_path, shipped_serverless
+from nona.study.shipped import shipped_path, stored_result
 from nona.study.sweep_numbers import LOAD, Number
 from nona.tables.formats import share_text, time_text
 from nona.ui.pages.serverless_results import choose_one
@@ -358,7 +358,7 @@ def slides_tab(state: AppState, data: ServerlessOutcome | None) -> None:
         st.caption("This copy lacks the study's results. The command below computes them.")
         equivalent(state, "study", "serverless", "--json", key="slides", scenario=False)
         return
-    _study(shipped_serverless())
+    _study(stored_result(ServerlessStudy))
     equivalent(state, "study", "serverless", "--shipped", key="slides", scenario=False)
 
 

@@ -81,19 +81,18 @@ from nona.report.studies.training import loads as study_loads
 from nona.report.studies.training import provenance as study_provenance
 from nona.report.studies.training import title as text_title
 from nona.report.sweep_figures import sweep_figure
-from nona.results.studies import PaperStudy, TrainingStudy
+from nona.results.elastic import ElasticLinkStudy, ElasticStudy
+from nona.results.studies import (
+    DecisionStudy,
+    EstimatorStudy,
+    NetworkViewsStudy,
+    PaperStudy,
+    PredictionMap,
+    TrainingStudy,
+)
 from nona.results.sweeps import SweepReport
 from nona.schedulers.network_remarks import VIEW_MEANINGS
-from nona.study.shipped import (
-    shipped_decisions,
-    shipped_elastic,
-    shipped_elastic_link,
-    shipped_estimator,
-    shipped_map,
-    shipped_network_views,
-    shipped_paper,
-    shipped_training,
-)
+from nona.study.shipped import stored_result
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.policy_choice import kept_schedulers
@@ -103,7 +102,7 @@ from nona.ui.widgets.terms import term
 
 def prediction_section() -> None:
     """The stored map as a chart with its finding, the findings, and two tables."""
-    data = shipped_map()
+    data = stored_result(PredictionMap)
     st.markdown(WHICH)
     measure = st.segmented_control(
         "Prediction of",
@@ -131,7 +130,7 @@ def prediction_section() -> None:
 
 def decisions_section() -> None:
     """The stored study: two charts with their findings, the findings in words, and tables."""
-    data = shipped_decisions()
+    data = stored_result(DecisionStudy)
     st.markdown(HOW)
     answered = [key for key in QUESTIONS if compared(data, key)]
     chosen = st.segmented_control(
@@ -184,7 +183,7 @@ def decisions_section() -> None:
 
 def network_views_section() -> None:
     """The shipped results: the remarks with their figures, the chart, the findings, every scheduler."""
-    data = shipped_network_views()
+    data = stored_result(NetworkViewsStudy)
     finding = network_views_title(data)
     levels = "; ".join(f"**{view.name}** {plain(meaning)}" for view, meaning in VIEW_MEANINGS.items())
     st.markdown(
@@ -209,7 +208,7 @@ def network_views_section() -> None:
 
 def remarks_explained() -> None:
     """Explain what schedulers that draw from a solved placement know, and whose remarks the table has."""
-    st.caption(plain(planned_text(shipped_network_views())))
+    st.caption(plain(planned_text(stored_result(NetworkViewsStudy))))
     st.markdown(
         "The slides of the talk on Nona (CloudNet 2024) say what other systems know of the network. The "
         "table compares each remark with the view that the system's scheduler has in this app. Two figures "
@@ -220,7 +219,7 @@ def remarks_explained() -> None:
 
 def remarks_table() -> None:
     """The slides' remarks with the two figures, and what the systems' sources say."""
-    rows = pd.DataFrame(remark_rows(shipped_network_views()))
+    rows = pd.DataFrame(remark_rows(stored_result(NetworkViewsStudy)))
     if rows.empty:
         return
     table(
@@ -241,7 +240,7 @@ DRAWN = ("nona", "nona-live", "least-loaded", "local", "random", "spread", "oppo
 
 def paper_section(state: AppState) -> None:
     """The shipped results: findings, ratio against background with the edges, growth in overload, tables."""
-    data = shipped_paper()
+    data = stored_result(PaperStudy)
     st.markdown(f"**{plain(paper_title(data))}.** {plain(OURS)}")
     drawn = _drawn(state, data)
     for (name, report), column in zip(data.sweeps.items(), st.columns(len(data.sweeps)), strict=True):
@@ -287,7 +286,7 @@ def _ratios(name: str, report: SweepReport, drawn: Sequence[str]) -> None:
 
 def _elastic_section() -> None:
     """Mean JCT over load and interference, the authors' figures, the replays."""
-    data = shipped_elastic()
+    data = stored_result(ElasticStudy)
     st.subheader("Elastic jobs: Pollux, Optimus, Tiresias and others")
     finding = study_title(data)
     st.markdown(f"**{plain(finding)}.** {plain(avoidance_text(data))}")
@@ -315,7 +314,7 @@ def _elastic_section() -> None:
 
 def _link() -> None:
     """Draw the cost of not seeing the link."""
-    data = shipped_elastic_link()
+    data = stored_result(ElasticLinkStudy)
     finding = link_title(data)
     st.markdown("**Mean JCT on a link that others use too**")
     st.markdown(f"{plain(finding)}.")
@@ -330,7 +329,7 @@ def _link() -> None:
 
 def training_section() -> None:
     """The shipped results: what the paper states and what was found, JCT over load, makespan, estimator."""
-    data = shipped_training()
+    data = stored_result(TrainingStudy)
     st.markdown(f"**{plain(text_title(data))}.** {plain(STUDY_OURS)}")
     table(CLAIMED.of(judged(data)), "training-claims", "What the paper states, and what was found")
     st.caption(plain(f"{RULES} {WHY}"))
@@ -365,7 +364,7 @@ def _points(data: TrainingStudy, modes: list[str]) -> None:
 
 
 def _estimator() -> None:
-    data = shipped_estimator()
+    data = stored_result(EstimatorStudy)
     st.subheader("Rates estimated from a few profiles")
     st.markdown(
         "A job's rate next to another job on one GPU is estimated from the pairs that were profiled: the row "
