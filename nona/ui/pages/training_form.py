@@ -293,7 +293,7 @@ def _switch_fields(state: AppState) -> None:
             if name == "regions":
                 _region_fields(state)
             for row in SWITCHES[name]:
-                form(state, f"{PART}.{name}", row, columns=4)
+                form(state, f"{PART}.{name}", row, columns=4 if " " in row else 1)
 
 
 def controls(state: AppState) -> None:
