@@ -26,7 +26,7 @@ from nona.scenario.schema import SimulationSpec
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.dask_pool import DaskPool, simulation_report
-from nona.simulation.records import Records
+from nona.simulation.records import Records, State
 from nona.simulation.replications import (
     OnReplicationProgress,
     OnRunEnd,
@@ -113,7 +113,7 @@ SHORT_JOBS = 4000
 HOPELESS = 1.05  # load offered over what can be served, from which on no longer run is tried
 
 
-def _certain_overload(
+def certain_overload(
     system: System, names: Sequence[str], predicted: Mapping[str, float | None]
 ) -> tuple[str, ...]:
     """The schedulers without a steady state: by their prediction, or whatever they do.
@@ -123,6 +123,22 @@ def _certain_overload(
     if least_utilization(system) >= 1:
         return tuple(names)
     return tuple(n for n in names if n in predicted and not math.isfinite(predicted[n] or math.nan))
+
+
+_BY_LOAD = (
+    "The load offered is at least what the executors or links that it uses can serve, so there is no steady "
+    "state; this run is too short to show it."
+)
+
+
+def judged(runs: tuple[Records, ...], certain: bool) -> tuple[Records, ...]:
+    """The runs of a scheduler; where it is ``certain`` to have no steady state, none of them has one."""
+    if not certain:
+        return runs
+    overloaded: State = "overloaded"
+    return tuple(
+        r if r.state == overloaded else replace(r, state=overloaded, state_reason=_BY_LOAD) for r in runs
+    )
 
 
 def _short_runs(runner: Runner, certain: Sequence[str], options: RunOptions, count: int) -> Found:
@@ -135,12 +151,12 @@ def _short_runs(runner: Runner, certain: Sequence[str], options: RunOptions, cou
     if options.jobs <= SHORT_JOBS:
         return {}
     short = replace(options, jobs=SHORT_JOBS, warmup=None)
-    short_runs = runner.run(short, 1, 0.0, 0.0)
+    short_runs = {n: judged(runs, n in certain) for n, runs in runner.run(short, 1, 0.0, 0.0).items()}
     left = {name for name, runs in short_runs.items() if _is_hopeless(runs[0], name in certain)}
     if left and count > 1:
         again = replace(runner, chosen=[(s, p) for s, p in runner.chosen if s.name in left])
         more = again.run(replace(short, replication=1), count - 1, 0.0, 0.0)
-        short_runs |= {name: (*short_runs[name], *runs) for name, runs in more.items()}
+        short_runs |= {n: (*short_runs[n], *judged(runs, n in certain)) for n, runs in more.items()}
     why = (
         f"Stopped after {SHORT_JOBS:,} of {options.jobs:,} jobs: there is no steady state, and more jobs "
         "would only lengthen the queues."
@@ -328,8 +344,14 @@ def simulate(
     options = RunOptions(jobs=spec.jobs, engine=engine, timeline_jobs=timeline_jobs)
     warmup, precision, records = Warmup("auto", auto_warmup(spec.jobs), {}, ()), None, Found()
 
+    without_steady_state = set[str]()
+
     def result(runs: Found, warmup: Warmup) -> SimulationResult:
-        ordered = {s.name: runs[s.name] for s in study.scenario.schedulers if s.name in runs}
+        ordered = {
+            s.name: judged(runs[s.name], s.name in without_steady_state)
+            for s in study.scenario.schedulers
+            if s.name in runs
+        }
         slo_s = [q.slo_s for q in study.system.queries]
         summaries = {name: summarize(r, slo_s, study.scenario.labels) for name, r in ordered.items()}
         return SimulationResult(summaries, ordered, solved, warmup, precision, time.perf_counter() - begin)
@@ -345,7 +367,8 @@ def simulate(
             def take(found: Found, warmup: Warmup, before: Found = before) -> None:
                 on_ended(lambda: result(before | found, warmup))
 
-            certain = _overloaded(study, solved, names)
+            certain = certain_overload(study.system, names, predictions(study, solved))
+            without_steady_state |= set(certain)
             warmup, new_runs, precision = _runs(runner, spec, options, certain, take)
             records |= new_runs
     return result(records, warmup)
@@ -407,13 +430,6 @@ def _runs(
 def _without_gap(runs: Mapping[int, Records]) -> tuple[Records, ...]:
     """The runs from replication 0 up to the first that has not ended."""
     return tuple(runs[n] for n in itertools.takewhile(runs.__contains__, range(len(runs))))
-
-
-def _overloaded(study: Study, placement: Placement | None, names: Sequence[str]) -> tuple[str, ...]:
-    """The schedulers known to be overloaded, where knowing saves anything."""
-    if study.scenario.simulation.jobs <= SHORT_JOBS:
-        return ()
-    return _certain_overload(study.system, names, predictions(study, placement))
 
 
 @contextmanager

@@ -167,7 +167,7 @@ def _number(state: AppState, path: PlacePath, label: str, hint: str, said: Words
         label,
         value=float(shown) if isinstance(shown, int | float) else 0.0,
         step=1.0 if whole else 10.0 ** (math.floor(math.log10(default)) - 1),
-        format=WHOLE if whole else "%g",
+        format=WHOLE if whole and (not isinstance(shown, float) or shown.is_integer()) else "%g",
         help=hint,
         **_on_change(state, path, lambda value: int(value) if whole and value % 1 == 0 else value),
     )

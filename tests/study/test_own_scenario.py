@@ -1,6 +1,7 @@
 """A person's own scenario: mixed GPUs, files in single precision, no demo's settings."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -19,11 +20,13 @@ from nona.report.training.findings import finding
 from nona.report.workloads import load_text, offered_load
 from nona.results.planning import ServerCount
 from nona.scenario.file import parse_scenario
+from nona.scenario.values import NamedSpec
 from nona.sources.lookup import Sources
 from nona.sources.samples import load_sample
 from nona.study.cache import StudyCache
 from nona.study.capacity import Asked, _Search, fewest_servers
 from nona.study.preparation import prepare
+from nona.study.simulation import simulate
 from nona.study.sweep_bench import Bench, SweepSettings, swept_scenario
 from nona.study.sweep_numbers import LOAD, number_named
 from nona.study.training.preparation import prepare_training
@@ -51,6 +54,23 @@ def bench_of(text):
     settings = SweepSettings(number_named(scenario, LOAD), (1.0,), ("nona", "local"), 300, 1, edges=False)
     at = lambda value: swept_scenario(scenario, settings, value)  # noqa: E731
     return Bench(at, settings, Sources(), "simpy", 1, None, lambda: None)
+
+
+@pytest.mark.parametrize("text", MIXED)
+def test_what_saturates_a_scheduler_leaves_it_no_steady_state_however_short_the_run(text):
+    system = prepare(parse_scenario(text)).system
+    blind = 1 / max(executor_utilization(system, default_shares(system))[1])
+    best = 1 / least_utilization(system)
+    bench = bench_of(text)
+    for load in (1.02 * blind, 1.02 * best):
+        bench.simulate(load, ["local"], 0, 1)
+        assert bench.points["local"][load].state == "overloaded"
+    scenario = swept_scenario(parse_scenario(text), bench._settings, 1.02 * blind)
+    scenario = scenario.model_copy(update={"schedulers": (NamedSpec(name="local"),)})
+    (summary,) = simulate(prepare(scenario)).summaries.values()
+    assert (summary.state, summary.jct.mean.n) == ("overloaded", 0) or math.isnan(summary.jct.mean.mean)
+    bench.simulate(0.9 * blind, ["local"], 0, 1)
+    assert bench.points["local"][0.9 * blind].state != "overloaded"
 
 
 @pytest.mark.parametrize("text", MIXED)
@@ -184,6 +204,15 @@ def test_gpus_without_measured_rates_run_jobs_at_modelled_ones_and_it_is_said(gp
     assert finding(report)[0].endswith(told)
     assert any(f"Rates on {gpu} are modelled: those on" in note for note in report.setting.notes)
     assert one_more_finding(one_more_gpu(scenario, "max-min-fairness")).endswith(told)
+
+
+@pytest.mark.parametrize("gpu", ["a100-40gb", "l4"])
+def test_jobs_are_drawn_where_no_type_of_the_cluster_was_measured(gpu):
+    text = f"""{{cluster: {{servers: [{{count: 4, gpu: {gpu}}}]}}, training: {{generate: {{jobs: 6}}}}}}"""
+    system = prepare_training(parse_scenario(text))
+    assert system.modelled == (gpu,)
+    assert len(system.jobs) == 6
+    assert all(system.throughputs.rate(gpu, job.model, job.workers) > 0 for job in system.jobs)
 
 
 def test_measured_types_alone_are_as_they_were():

@@ -19,6 +19,7 @@ from nona.study.training.rates import (
     ModelledRates,
     RateBook,
     base_table,
+    drawn_from,
     given_jobs,
     with_all_types,
 )
@@ -198,7 +199,7 @@ def prepare_training(
     every, carried_from = with_all_types(table, modelled)
     book = RateBook(every, modelled, cluster)
     jobs: list[Job] = []
-    listed = given_jobs(scenario, spec, sources, table, cluster.gpus, replication)
+    listed = given_jobs(scenario, spec, sources, drawn_from(table, modelled), cluster.gpus, replication)
     own = all(given.rates for given in listed if given.job.kind == "training")
     notes = [OWN_RATES if own else _source_note(scenario, spec), *_price_notes(cluster)]
     if not own:
@@ -301,7 +302,8 @@ def job_trace(scenario: Scenario, sources: Sources = _NO_SOURCES) -> str:
     if spec.trace is not None and is_trace(spec.trace):
         return write_trace(read_trace(sources.read(spec.trace), PurePath(spec.trace).name))
     cluster = _training_cluster(scenario, spec)
-    table = base_table(spec, sources, ModelledRates(scenario, sources, _training_devices(scenario), cluster))
+    modelled = ModelledRates(scenario, sources, _training_devices(scenario), cluster)
+    table = drawn_from(base_table(spec, sources, modelled), modelled)
     if spec.generate is not None:
         return write_trace(generate(spec.generate, table, scenario.seed, 0, cluster.gpus))
     given = given_jobs(scenario, spec, sources, table, cluster.gpus, 0)

@@ -228,6 +228,12 @@ def with_all_types(table: Throughputs, modelled: ModelledRates) -> tuple[Through
     return table, carried_from
 
 
+def drawn_from(table: Throughputs, modelled: ModelledRates) -> Throughputs:
+    """The table from which jobs are drawn: with modelled rates where it has none of the cluster's types."""
+    measured = set(modelled.cluster.types) & set(table.provenance)
+    return table if measured else with_all_types(table, modelled)[0]
+
+
 def _with_type(table: Throughputs, gpu: str, source: str, speed: Mapping[str, float]) -> Throughputs:
     """The table with ``gpu``, whose rates are those of ``source`` times ``speed`` of the model."""
     alone, spread = (

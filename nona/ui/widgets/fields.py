@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
@@ -74,6 +75,15 @@ def label_text(text: str) -> str:
 WHOLE = "%.0f"  # Streamlit's fields for integers read 1e9 as 1
 
 
+def nearest(value: float) -> int:
+    """The nearest whole number, halves upwards, as fields show it.
+
+    >>> nearest(2.5), nearest(3.4)
+    (3, 3)
+    """
+    return math.floor(value + 0.5)
+
+
 def whole(
     label: str,
     low: int,
@@ -88,8 +98,11 @@ def whole(
 ) -> int:
     """A number field for a whole number that is no part of the scenario; the browser says its rule.
 
-    The state of its ``key`` is a float.
+    The state of its ``key`` is a float; what is typed between two numbers becomes the nearer one.
     """
+    typed = st.session_state.get(key)
+    if isinstance(typed, float) and not typed.is_integer():
+        st.session_state[key] = float(nearest(typed))
     entered = st.number_input(
         label,
         float(low),
@@ -102,7 +115,7 @@ def whole(
         on_change=on_change,
         **more,
     )
-    return low if entered is None else round(entered)
+    return low if entered is None else nearest(entered)
 
 
 def upload(

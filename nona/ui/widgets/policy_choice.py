@@ -19,7 +19,7 @@ from nona.ui.session.editing import PlacePath
 from nona.ui.session.kept import choose
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import declare
-from nona.ui.widgets.fields import field_error, late, plain, whole
+from nona.ui.widgets.fields import field_error, late, nearest, plain, whole
 
 _component = declare("schedulerpicker")
 Choose = Callable[[tuple[str, ...]], None]
@@ -185,23 +185,28 @@ def option_popover(
 def _field(
     state: AppState, path: PlacePath, entries: Sequence[NamedSpec], place: int, name: str, declared: Strategy
 ) -> None:
-    default = declared.settings[name].default
-    about = declared.settings[name].text
-    hint = f"{plain(about)} Default: {plain(_text(default))}."
+    setting = declared.settings[name]
+    default, most = setting.default, min(setting.most, 2**31)
+    hint = f"{plain(setting.text)} Default: {plain(_text(default))}."
     key = f"option:{state.revision}:{place}:{name}"
     value = entries[place].options.get(name, default)
+    allowed = not setting.rule(value)  # else it is text, which can be mended
 
     def commit() -> None:
         state.edit(path, changed(entries, place, name, st.session_state[key], default))
 
     common: dict[str, Any] = {"key": key, "on_change": commit}
     with st.container():
-        if isinstance(default, bool):
+        if isinstance(default, bool) and allowed:
             st.toggle(_label(name), bool(value), help=hint, **common)
-        elif isinstance(default, int) and isinstance(value, int):
-            whole(_label(name), 0, 2**31, value, hint=hint, **common)
-        elif isinstance(default, int | float) and isinstance(value, int | float):
-            st.number_input(_label(name), value=float(value), format="%g", help=hint, **common)
+        elif setting.words and allowed:
+            words = [*(["none"] if default is None else []), *setting.words]
+            st.selectbox(_label(name), words, words.index(_text(value)), help=hint, **common)
+        elif isinstance(default, int) and isinstance(value, int) and allowed:
+            whole(_label(name), int(setting.least), int(most), value, hint=hint, **common)
+        elif isinstance(default, int | float) and isinstance(value, int | float) and allowed:
+            least, most = float(setting.least), float(most)
+            st.number_input(_label(name), least, most, float(value), format="%g", help=hint, **common)
         else:
             st.text_input(_label(name), _text(value), help=hint, **common)
 
@@ -239,7 +244,7 @@ def _parsed(value: Option, default: Option) -> Option:
     (4, None, 'warm', 2)
     """
     if not isinstance(value, str):
-        return round(value) if isinstance(default, int) and isinstance(value, float) else value
+        return nearest(value) if isinstance(default, int) and isinstance(value, float) else value
     if value.strip().lower() in ("", "none"):
         return None
     if isinstance(default, str):

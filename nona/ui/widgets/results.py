@@ -98,7 +98,7 @@ def table(
         for kind, make, mime in (("CSV", csv_bytes, "text/csv"), ("Parquet", parquet_bytes, PARQUET)):
             st.download_button(
                 kind,
-                data=_maker(make, frame),
+                data=_maker(make, rows),
                 file_name=f"{name or key}.{kind.lower()}",
                 mime=mime,
                 icon=":material/download:",
@@ -122,5 +122,5 @@ def _every_column(key: str, others: Sequence[str]) -> bool:
     )
 
 
-def _maker(make: Any, frame: pd.DataFrame) -> Any:
-    return lambda: make(frame)
+def _maker(make: Any, rows: Filled | pd.DataFrame) -> Any:
+    return lambda: make(rows.numbers() if isinstance(rows, Filled) else rows)
