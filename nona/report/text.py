@@ -62,6 +62,11 @@ def verb(names: Sequence[object], one: str = "is", many: str = "are") -> str:
     return one if len(names) == 1 else many
 
 
+def judged_by_part(report: Inspection) -> bool:
+    """Return whether too little of the model's work is counted for a verdict on it."""
+    return any(warning.startswith("No verdict") for warning in report.warnings)
+
+
 def inspection_text(report: Inspection) -> str:
     """Format the output of ``nona inspect``."""
     shares = ", ".join(f"{share:.0%} {kind}" for kind, share in report.provenance.items())
@@ -76,8 +81,12 @@ def inspection_text(report: Inspection) -> str:
         f"  time {format_time(report.total_compute_s)} in sequence ({shares}; 90 % interval from "
         f"{format_time(low)} to {format_time(high)}), "
         f"{format_time(report.critical_path_s)} on the critical path",
-        f"  parallelism {report.parallelism:.3f}: splitting one query can gain at most "
-        f"{1 - 1 / report.parallelism:.1%} of its time",
+        f"  parallelism {report.parallelism:.3f}: "
+        + (
+            "of the work that is counted"
+            if judged_by_part(report)
+            else f"splitting one query can gain at most {1 - 1 / report.parallelism:.1%} of its time"
+        ),
         *(f"  warning: {w}" for w in report.warnings),
     ]
     return "\n".join(lines)

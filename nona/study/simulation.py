@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from nona.errors import PlacementError
 from nona.experiments.workers import ProcessPool
-from nona.placement.capacity import least_utilization
+from nona.placement.capacity import default_shares, executor_utilization, least_utilization
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.result import Placement
 from nona.placement.sampled.judge import by_response
@@ -113,7 +113,7 @@ SHORT_JOBS = 4000
 HOPELESS = 1.05  # load offered over what can be served, from which on no longer run is tried
 
 
-def certain_overload(
+def _certain_overload(
     system: System, names: Sequence[str], predicted: Mapping[str, float | None]
 ) -> tuple[str, ...]:
     """The schedulers without a steady state: by their prediction, or whatever they do.
@@ -126,14 +126,31 @@ def certain_overload(
 
 
 _BY_LOAD = (
-    "The load offered is at least what the executors or links that it uses can serve, so there is no steady "
-    "state; this run is too short to show it."
+    "The load offered to a class of executors is at least what it can serve, so there is no steady state; "
+    "this run is too short to show it."
 )
 
 
-def judged(runs: tuple[Records, ...], certain: bool) -> tuple[Records, ...]:
-    """The runs of a scheduler; where it is ``certain`` to have no steady state, none of them has one."""
-    if not certain:
+def beyond_capacity(system: System, name: str, placement: Placement | None) -> bool:
+    """Return whether the shares by which a scheduler draws its executors load a class of them fully.
+
+    That is known of ``local``, ``spread`` and ``nona``, and of every scheduler where no shares would do.
+    """
+    if least_utilization(system) >= 1:
+        return True
+    if name == "nona" and placement is not None:
+        shares = placement.class_shares
+    elif name in ("local", "spread"):
+        shares = default_shares(system)
+    else:
+        return False
+    background, by_class = executor_utilization(system, shares)
+    return background + max(by_class) >= 1
+
+
+def judged(runs: tuple[Records, ...], beyond: bool) -> tuple[Records, ...]:
+    """The runs of a scheduler; none has a steady state where it is :func:`beyond_capacity`."""
+    if not beyond:
         return runs
     overloaded: State = "overloaded"
     return tuple(
@@ -151,12 +168,12 @@ def _short_runs(runner: Runner, certain: Sequence[str], options: RunOptions, cou
     if options.jobs <= SHORT_JOBS:
         return {}
     short = replace(options, jobs=SHORT_JOBS, warmup=None)
-    short_runs = {n: judged(runs, n in certain) for n, runs in runner.run(short, 1, 0.0, 0.0).items()}
+    short_runs = runner.run(short, 1, 0.0, 0.0)
     left = {name for name, runs in short_runs.items() if _is_hopeless(runs[0], name in certain)}
     if left and count > 1:
         again = replace(runner, chosen=[(s, p) for s, p in runner.chosen if s.name in left])
         more = again.run(replace(short, replication=1), count - 1, 0.0, 0.0)
-        short_runs |= {n: (*short_runs[n], *judged(runs, n in certain)) for n, runs in more.items()}
+        short_runs |= {name: (*short_runs[name], *runs) for name, runs in more.items()}
     why = (
         f"Stopped after {SHORT_JOBS:,} of {options.jobs:,} jobs: there is no steady state, and more jobs "
         "would only lengthen the queues."
@@ -344,11 +361,11 @@ def simulate(
     options = RunOptions(jobs=spec.jobs, engine=engine, timeline_jobs=timeline_jobs)
     warmup, precision, records = Warmup("auto", auto_warmup(spec.jobs), {}, ()), None, Found()
 
-    without_steady_state = set[str]()
+    overloaded = set[str]()
 
     def result(runs: Found, warmup: Warmup) -> SimulationResult:
         ordered = {
-            s.name: judged(runs[s.name], s.name in without_steady_state)
+            s.name: judged(runs[s.name], s.name in overloaded)
             for s in study.scenario.schedulers
             if s.name in runs
         }
@@ -367,8 +384,8 @@ def simulate(
             def take(found: Found, warmup: Warmup, before: Found = before) -> None:
                 on_ended(lambda: result(before | found, warmup))
 
-            certain = certain_overload(study.system, names, predictions(study, solved))
-            without_steady_state |= set(certain)
+            certain = _certain_overload(study.system, names, predictions(study, solved))
+            overloaded |= {n for n in names if beyond_capacity(study.system, n, solved)}
             warmup, new_runs, precision = _runs(runner, spec, options, certain, take)
             records |= new_runs
     return result(records, warmup)

@@ -25,7 +25,7 @@ from nona.simulation.summary import Measured, summarize
 from nona.sources.lookup import Sources
 from nona.study.cache import StudyCache
 from nona.study.preparation import Study, prepare
-from nona.study.simulation import certain_overload, chosen_schedulers, judged, place, predictions
+from nona.study.simulation import beyond_capacity, chosen_schedulers, judged, place, predictions
 from nona.study.sweep_numbers import LOAD, Number, number_named
 
 MOST_CELLS = 900
@@ -246,9 +246,10 @@ class Bench:
         return run_replications(study.system, chosen, options, count, 1, on_progress, self._pool)
 
     def _take(self, name: str, value: float, study: Study, records: tuple[Records, ...]) -> None:
-        predicted = {n: by_value[value] for n, by_value in self.formula.items() if value in by_value}
-        certain = certain_overload(study.system, [name], predicted)
-        runs = self._records.get((name, value), ()) + judged(records, name in certain)
+        placement = self._placements.get(value)
+        solved = None if isinstance(placement, str) else placement
+        beyond = beyond_capacity(study.system, name, solved)
+        runs = self._records.get((name, value), ()) + judged(records, beyond)
         self._records[name, value] = runs
         slo_s = [q.slo_s for q in study.system.queries]
         summary = summarize(runs, slo_s, study.scenario.labels)

@@ -246,7 +246,7 @@ def test_every_default_is_listed_with_its_source_every_option_has_a_field_and_th
     assert len(shown) == len(provenance())
     entries = state_of(at).scenario.serverless.policies
     wanted = sum(len(registry.get_policy(p.name).defaults) for p in entries)
-    fields = [w for kind in ("number_input", "text_input", "toggle") for w in at.get(kind)]
+    fields = [w for kind in ("number_input", "text_input", "toggle", "selectbox") for w in at.get(kind)]
     options = [w for w in fields if w.key and w.key.startswith("option:")]
     assert len(options) == wanted
     assert all(w.proto.help for w in options)

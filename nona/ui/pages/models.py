@@ -21,6 +21,7 @@ from nona.graph.registry import READERS
 from nona.hardware.executor import executor_class
 from nona.placement.enumeration import IdleSpan
 from nona.report.models import inspection, provenance_text
+from nona.report.text import judged_by_part
 from nona.report.times import given_text, origin_text, runs_as
 from nona.scenario.words import words
 from nona.sources.lookup import safe_name
@@ -467,7 +468,8 @@ def model_facts(state: AppState, loaded: Loaded) -> None:
     if about := description(state.model):
         st.caption(plain(about))
     draw("parallelism", _parallelism_picture(report.total_compute_s, report.critical_path_s))
-    st.markdown(_gain_statement(report.parallelism))
+    if not judged_by_part(report):
+        st.markdown(_gain_statement(report.parallelism))
     tiles(
         [
             (
