@@ -224,6 +224,7 @@ def _problem(error: Any, whole: type[Part] = Scenario, what: str = "Scenario") -
         "int_type": f"{value} must be a whole number; write digits only",
         "float_parsing": f"{value} must be a number; write it as 25 or 2.5",
         "float_type": f"{value} must be a number; write it as 25 or 2.5",
+        "tuple_type": f"{value} must be a list; write numbers with commas between them",
         "bool_parsing": f"{value} must be true or false; write one of them",
         "bool_type": f"{value} must be true or false; write one of them",
         "quantity": str(context.get("why")),

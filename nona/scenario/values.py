@@ -59,7 +59,7 @@ def quantity(dimension: Dimension) -> tuple[BeforeValidator, PlainSerializer, Me
 
 def _name(value: str) -> str:
     if not _NAME.fullmatch(value):
-        raise PydanticCustomError("name", "must have 1 to 200 printable characters; shorten or rename it")
+        raise PydanticCustomError("name", "a name must have 1 to 200 printable characters; write another one")
     return value
 
 

@@ -4,7 +4,7 @@ One step is one batch on every one of k GPUs (data parallel), and counts as k st
 rate = k / (F + β·F + U + A). F is the forward pass, operator by operator, by a framework that does not fuse
 (stack ``eager``); β·F the backward pass; U = passes · W / (e_m · B) the optimiser over weights of W bytes;
 A = 2(k−1)/k · W / b + 2(k−1) · l a ring all-reduce over links of bandwidth b and latency l, without overlap.
-β, the passes and the optimiser's states are in ``data/training_costs.csv``; they are calibrated on nothing.
+β, the passes and the optimiser's states are in ``data/training_costs.csv``; they are not calibrated.
 """
 
 from __future__ import annotations

@@ -101,7 +101,6 @@ OF_GPT2 = "{{throughputs: modelled, jobs: [{{name: a, model: gpt2 (batch size {}
     [
         ("[{gpu: v100, mps: 2}]", "{generate: {}}", "divides a GPU"),
         ("[{gpu: a100-40gb, mig: '1g.5gb'}]", "{generate: {}}", "divides a GPU"),
-        ("[{gpu: a100-40gb}]", "{generate: {}}", "no model runs on a single GPU of a100-40gb"),
         ("[{gpu: v100}]", "{generate: {}, regions: {groups: {eu: [1]}}}", "no server group 1"),
         ("[{gpu: v100}]", OF_GPT2.format(64), "does not fit"),
         ("[{gpu: v100}]", OF_GPT2.format(99999), "larger than 4096"),

@@ -255,7 +255,7 @@ def _source_note(scenario: Scenario, spec: TrainingSpec) -> str:
     if spec.throughputs == MODELLED:
         precision = scenario.cost.precision
         width = "each model's own precision" if precision in AS_IN_FILE else precision
-        return f"Throughputs are modelled by the cost layer ({STACK}, {width}) and calibrated on nothing."
+        return f"Throughputs are modelled by the cost layer ({STACK}, {width}), not calibrated."
     return f"Throughputs are as given in {spec.throughputs}."
 
 

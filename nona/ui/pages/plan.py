@@ -301,7 +301,7 @@ def run_area(state: AppState) -> PlanOutcome | None:
 
 
 def _area(state: AppState, every_s: float | None, held: PlanOutcome | None) -> None:
-    if not live_area(state, KIND, every_s, _live, "Fewer offers, schedulers or runs end sooner."):
+    if not live_area(state, KIND, every_s, _live, "Fewer offers, schedulers or runs take less time."):
         return
     if held is not None:
         _answer(held)

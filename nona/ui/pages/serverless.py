@@ -350,7 +350,7 @@ def _live(job: Job) -> None:
 
 
 def _area(state: AppState, every_s: float | None, held: ServerlessOutcome | None) -> None:
-    if not live_area(state, KIND, every_s, _live, "Fewer calls, replications or policies end sooner."):
+    if not live_area(state, KIND, every_s, _live, "Fewer calls, replications or policies take less time."):
         return
     if held is not None:
         _finding(held)

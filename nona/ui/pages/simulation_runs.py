@@ -296,7 +296,7 @@ def _area(state: AppState, run: Kept | None, every_s: float | None) -> None:
         ended_note(
             job,
             "The simulation",
-            "No replication had ended, so that there is no result; fewer jobs end sooner.",
+            "No replication was complete, so there is no result. Fewer jobs take less time.",
         )
     cancelled = cut_off(state, KIND)
     so_far = None if cancelled is None else _live(cancelled)

@@ -33,7 +33,7 @@ from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import chart, hero
 
 POLL_S = 0.3
-ADVICE = "Fewer jobs, replications or policies end sooner."
+ADVICE = "Fewer jobs, replications or policies take less time."
 D = TypeVar("D", TrainingOutcome, ElasticHistory)
 
 
