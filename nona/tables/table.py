@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from nona.results.document import Estimate
-from nona.tables.formats import Show, mean_text, money, share_text, times_text
+from nona.tables.formats import Show, mean_text, share_text, times_text
 from nona.units import format_number, format_time
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ SHARE = Kind(partial(share_text, digits=1))
 RATE = Kind(partial(share_text, digits=2))  # of SLO hits, which differ in the last digits
 CHANGE = Kind(partial(share_text, digits=1, sign="+"))
 FACTOR = Kind(times_text)
-DOLLARS = Kind(partial(money, currency="$"), "_usd")
 
 
 @dataclass(frozen=True, slots=True)
