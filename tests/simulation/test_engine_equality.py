@@ -28,6 +28,9 @@ from nona.scenario.file import load_scenario
 from nona.schedulers.base import NetworkView, Prepared
 from nona.schedulers.free_executors import NoTables
 from nona.schedulers.registry import get_scheduler, scheduler_names
+from nona.simulation.compiled import core
+from nona.simulation.compiled import engine as compiled_engine
+from nona.simulation.compiled.events import jobs, loop
 from nona.simulation.run import RunOptions, simulate_run
 from nona.sources import lookup, samples
 from nona.system import Arrivals, Stream
@@ -306,3 +309,15 @@ def test_a_loop_in_c_agrees(name):
     loop = CLoop(system)
     found = completion_s(system, COMPILED["random"](system))
     assert np.array_equal(found, loop.run(loop.draw(MANY), MANY))
+
+
+@pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
+@pytest.mark.parametrize("name", ["random", "opportunistic"])
+def test_the_loop_gone_through_in_python_equals_its_machine_code(name, discipline, monkeypatch):
+    system, options = all_features(discipline), {"jobs": 60, "warmup": 0}
+    made = registered(name)(system)
+    fast = run(system, made, "compiled", **options)
+    plain = core.Core(loop.advance, jobs.absorb_all, jobs.busy_and_work, loop.look, None, None)
+    monkeypatch.setattr(compiled_engine, "load_core", lambda: plain)
+    monkeypatch.setattr(compiled_engine, "policy_of", lambda scheduler, prepared: compiled_engine.Policy())
+    assert run(system, made, "compiled", **options).digest() == fast.digest()

@@ -1,4 +1,4 @@
-"""The memory of the engine: records, arrays by name, the heap of events, messages.
+"""The memory of the engine: records, arrays by name, the heap of events.
 
 A task in the system is a place in ``tasks``: those of one job lie side by side from ``job.base`` on.
 −1 stands for none wherever a place is kept.
@@ -6,10 +6,11 @@ A task in the system is a place in ``tasks``: those of one job lie side by side 
 
 from __future__ import annotations
 
+import ctypes
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,8 +106,10 @@ CLOCK = _record(
     ),
 )
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+Ints = Annotated[NDArray[np.int64], np.dtype(np.int64)]
+Floats = Annotated[NDArray[np.float64], np.dtype(np.float64)]
+IntTable = Annotated[NDArray[np.int64], np.dtype(np.int64), 2]
+FloatTable = Annotated[NDArray[np.float64], np.dtype(np.float64), 2]
 Records = NDArray[Any]
 
 #: What the loop's functions take: where each of the arrays lies and how long its rows are, two
@@ -125,29 +128,29 @@ class Arrays(NamedTuple):
     bytes queued.
     """
 
-    clock: Records
-    executors: Records
-    links: Records
-    jobs: Records
-    tasks: Records
-    messages: Records
-    events: Records
-    line: Records  # events that came in their order: a ring of ``clock.line`` from ``clock.line_first`` on
-    flows: Records
-    due: Records
+    clock: Annotated[Records, CLOCK]
+    executors: Annotated[Records, EXECUTOR]
+    links: Annotated[Records, LINK]
+    jobs: Annotated[Records, JOB]
+    tasks: Annotated[Records, TASK]
+    messages: Annotated[Records, MESSAGE]
+    events: Annotated[Records, EVENT]
+    line: Annotated[Records, EVENT]  # came in order: a ring of ``clock.line`` from ``clock.line_first`` on
+    flows: Annotated[Records, EVENT]
+    due: Annotated[Records, EVENT]
     due_transfer_s: Floats
     due_slots: Ints
     free_slots: Ints  # (Q,) first free job of each class
     # constants of the run
-    queries: Records
-    plan: Records
-    outputs: Records
-    uses: Records
-    reads: Records
+    queries: Annotated[Records, QUERY]
+    plan: Annotated[Records, PLAN]
+    outputs: Annotated[Records, OUTPUT]
+    uses: Annotated[Records, USE]
+    reads: Annotated[Records, READ]
     sources: Ints
     successors: Ints
-    times: Floats
-    ticks: Ints
+    times: FloatTable
+    ticks: IntTable
     executor_server: Ints
     executor_class: Ints
     out_link: Ints  # (S,), as the next four
@@ -160,17 +163,17 @@ class Arrays(NamedTuple):
     tables_i: Ints
     tables_f: Floats
     # what Python refills
-    background_s: Floats  # (E, W)
-    background_work_s: Floats
-    background_end_s: Floats
-    link_background_s: Floats  # (L, W)
-    link_background_work_s: Floats
+    background_s: FloatTable  # (E, W)
+    background_work_s: FloatTable
+    background_end_s: FloatTable
+    link_background_s: FloatTable  # (L, W)
+    link_background_work_s: FloatTable
     feed_s: Floats
     feed_query: Ints
     feed_draws: Ints
     feed_draw: Floats
-    feed_uniforms: Floats
-    pick_uniforms: Floats
+    feed_uniforms: FloatTable
+    pick_uniforms: FloatTable
     # the load board, the list of ready tasks, and what goes to and from a decision
     queue_length: Ints
     backlog_s: Floats
@@ -192,21 +195,21 @@ class Arrays(NamedTuple):
     shown: Floats
     out: Ints
     # what is recorded
-    completions: Records
-    task_traces: Records
-    message_traces: Records
+    completions: Annotated[Records, COMPLETION]
+    task_traces: Annotated[Records, TASK_TRACE]
+    message_traces: Annotated[Records, MESSAGE_TRACE]
     open_at: Ints
-    busy_s: Floats  # (2, E) at the window's first and last arrival
-    link_busy_s: Floats  # (2, L)
+    busy_s: FloatTable  # (2, E) at the window's first and last arrival
+    link_busy_s: FloatTable  # (2, L)
     class_completed: Ints
     class_work_s: Floats
     class_bytes: Floats
-    crossed_bytes: Floats  # (Q, L)
+    crossed_bytes: FloatTable  # (Q, L)
     requested_bytes: Floats  # (Q,)
     # what rounds are given, see :class:`~nona.simulation.rounds.FlowTotals`; without rounds they have no rows
     flow_offered: Ints  # (Q,)
-    flow_completed: Ints  # (Q, K)
-    flow_service_s: Floats  # (Q, K)
+    flow_completed: IntTable  # (Q, K)
+    flow_service_s: FloatTable  # (Q, K)
     flow_response_s: Floats  # (Q,)
     # scratch
     partials: Floats
@@ -215,135 +218,77 @@ class Arrays(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Reads one of the arrays out of the state: ``tasks_of(s)[place]``.
+    """Gives one of the arrays in the state: ``tasks_of(s)[place]``; it has no known length.
 
-    Compiled code has an accessor in its place; it cannot be called from Python. The array that it
-    gives has no known length: ``len`` of it means nothing.
+    Compiled code has an accessor in its place. Called from Python, to look at a run or to go through the
+    loop step by step, it reads the same memory.
     """
 
     name: str
+    number: int  # among the arrays
     dtype: np.dtype[Any]
     dimensions: int = 1
 
     def __call__(self, s: State) -> Any:
-        raise TypeError(f"{self.name} of a state of addresses is there for compiled code only.")
-
-    @property
-    def number(self) -> int:
-        """Its place among the arrays."""
-        return Arrays._fields.index(self.name)
+        address, columns = s[2 * self.number : 2 * self.number + 2].tolist()
+        shape = (_MANY // columns, columns) if self.dimensions == 2 else (_MANY,)
+        return _memory_at(address, self.dtype, shape)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One record of an array in the state: ``tasks_at(s, place)``; for compiled code as well."""
+    """Gives one record of an array in the state: ``tasks_at(s, place)``; as :class:`Field`."""
 
     field: Field
 
     def __call__(self, s: State, place: int) -> Any:
-        raise TypeError(f"{self.field.name} of a state of addresses is there for compiled code only.")
+        dtype = self.field.dtype
+        address = int(s[2 * self.field.number]) + int(place) * dtype.itemsize
+        return _memory_at(address, dtype, (1,))[0]
 
 
-_INT, _FLOAT = np.dtype(np.int64), np.dtype(np.float64)
-clock_of = Field("clock", CLOCK)
-executors_of = Field("executors", EXECUTOR)
-links_of = Field("links", LINK)
-jobs_of = Field("jobs", JOB)
-tasks_of = Field("tasks", TASK)
-messages_of = Field("messages", MESSAGE)
-events_of = Field("events", EVENT)
-line_of = Field("line", EVENT)
-flows_of = Field("flows", EVENT)
-due_of = Field("due", EVENT)
-due_transfer_s_of = Field("due_transfer_s", _FLOAT)
-due_slots_of = Field("due_slots", _INT)
-free_slots_of = Field("free_slots", _INT)
-queries_of = Field("queries", QUERY)
-plan_of = Field("plan", PLAN)
-outputs_of = Field("outputs", OUTPUT)
-uses_of = Field("uses", USE)
-reads_of = Field("reads", READ)
-sources_of = Field("sources", _INT)
-successors_of = Field("successors", _INT)
-times_of = Field("times", _FLOAT, 2)
-ticks_of = Field("ticks", _INT, 2)
-executor_server_of = Field("executor_server", _INT)
-executor_class_of = Field("executor_class", _INT)
-out_link_of = Field("out_link", _INT)
-up_link_of = Field("up_link", _INT)
-down_link_of = Field("down_link", _INT)
-in_link_of = Field("in_link", _INT)
-rack_of = Field("rack", _INT)
-marks_of = Field("marks", _INT)
-traced_of = Field("traced", _INT)
-tables_i_of = Field("tables_i", _INT)
-tables_f_of = Field("tables_f", _FLOAT)
-background_s_of = Field("background_s", _FLOAT, 2)
-background_work_s_of = Field("background_work_s", _FLOAT, 2)
-background_end_s_of = Field("background_end_s", _FLOAT, 2)
-link_background_s_of = Field("link_background_s", _FLOAT, 2)
-link_background_work_s_of = Field("link_background_work_s", _FLOAT, 2)
-feed_s_of = Field("feed_s", _FLOAT)
-feed_query_of = Field("feed_query", _INT)
-feed_draws_of = Field("feed_draws", _INT)
-feed_draw_of = Field("feed_draw", _FLOAT)
-feed_uniforms_of = Field("feed_uniforms", _FLOAT, 2)
-pick_uniforms_of = Field("pick_uniforms", _FLOAT, 2)
-queue_length_of = Field("queue_length", _INT)
-backlog_s_of = Field("backlog_s", _FLOAT)
-ticks_ahead_of = Field("ticks_ahead", _INT)
-next_change_s_of = Field("next_change_s", _FLOAT)
-ready_job_of = Field("ready_job", _INT)
-ready_query_of = Field("ready_query", _INT)
-ready_task_of = Field("ready_task", _INT)
-ready_running_of = Field("ready_running", _INT)
-ready_home_of = Field("ready_home", _INT)
-ready_slot_of = Field("ready_slot", _INT)
-ready_since_s_of = Field("ready_since_s", _FLOAT)
-ready_batch_first_of = Field("ready_batch_first", _INT)
-ready_batch_size_of = Field("ready_batch_size", _INT)
-ready_draw_of = Field("ready_draw", _FLOAT)
-ready_base_of = Field("ready_base", _INT)
-places_of = Field("places", _INT)
-card_bytes_s_of = Field("card_bytes_s", _FLOAT)
-shown_of = Field("shown", _FLOAT)
-out_of = Field("out", _INT)
-completions_of = Field("completions", COMPLETION)
-task_traces_of = Field("task_traces", TASK_TRACE)
-message_traces_of = Field("message_traces", MESSAGE_TRACE)
-open_at_of = Field("open_at", _INT)
-busy_s_of = Field("busy_s", _FLOAT, 2)
-link_busy_s_of = Field("link_busy_s", _FLOAT, 2)
-class_completed_of = Field("class_completed", _INT)
-class_work_s_of = Field("class_work_s", _FLOAT)
-class_bytes_of = Field("class_bytes", _FLOAT)
-crossed_bytes_of = Field("crossed_bytes", _FLOAT, 2)
-requested_bytes_of = Field("requested_bytes", _FLOAT)
-flow_offered_of = Field("flow_offered", _INT)
-flow_completed_of = Field("flow_completed", _INT, 2)
-flow_service_s_of = Field("flow_service_s", _FLOAT, 2)
-flow_response_s_of = Field("flow_response_s", _FLOAT)
-partials_of = Field("partials", _FLOAT)
-server_stamp_of = Field("server_stamp", _INT)
-clock_at = Row(clock_of)
-executors_at = Row(executors_of)
-links_at = Row(links_of)
-jobs_at = Row(jobs_of)
-tasks_at = Row(tasks_of)
-messages_at = Row(messages_of)
-events_at = Row(events_of)
-line_at = Row(line_of)
-flows_at = Row(flows_of)
-due_at = Row(due_of)
-queries_at = Row(queries_of)
-plan_at = Row(plan_of)
-outputs_at = Row(outputs_of)
-uses_at = Row(uses_of)
-reads_at = Row(reads_of)
-completions_at = Row(completions_of)
-task_traces_at = Row(task_traces_of)
-message_traces_at = Row(message_traces_of)
-FIELDS = {field.name: field for field in globals().copy().values() if isinstance(field, Field)}
+_MANY = 1 << 20  # rows that Python is shown; those beyond the array's own are not there
+
+
+def _memory_at(address: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
+    memory: Any = (ctypes.c_char * (math.prod(shape) * dtype.itemsize)).from_address(address)
+    rows = np.frombuffer(memory, dtype).reshape(shape)
+    return _ByName(rows) if dtype.names else rows
+
+
+class _ByName:
+    """Records, or one, with fields as attributes; NumPy's own kind has such as ``base`` already."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, rows: Any) -> None:
+        object.__setattr__(self, "_rows", rows)
+
+    def __getitem__(self, place: int) -> _ByName:
+        return _ByName(self._rows[place])
+
+    def __getattr__(self, name: str) -> Any:
+        return self._rows[name].item()
+
+    def __setattr__(self, name: str, value: float) -> None:
+        self._rows[name] = value
+
+
+def _fields() -> Iterator[Field]:
+    hints = get_type_hints(Arrays, include_extras=True)
+    for number, name in enumerate(Arrays._fields):
+        yield Field(name, number, *hints[name].__metadata__)
+
+
+FIELDS = {field.name: field for field in _fields()}
+
+
+def __getattr__(name: str) -> Any:
+    """``<array>_of`` and ``<array>_at`` for each of the arrays."""
+    array, _, way = name.rpartition("_")
+    if array not in FIELDS or way not in ("of", "at"):
+        raise AttributeError(f"{__name__} has no {name}; name one of the arrays, with _of or _at.")
+    return FIELDS[array] if way == "of" else Row(FIELDS[array])
 
 
 def blank_arrays() -> Arrays:
@@ -424,100 +369,3 @@ def drop_first(heap: Records, size: int) -> None:
     hole.time_s = time_s
     hole.key = key
     hole.item = item
-
-
-class Transfer(NamedTuple):
-    """Message with ``output`` of the job in ``slot``, for its readers from ``use`` on.
-
-    It goes from server ``source`` to ``destination``, and was asked for at ``request_s``.
-    """
-
-    slot: int
-    use: int
-    output: int
-    source: int
-    destination: int
-    request_s: float
-
-
-def new_message(s: State, x: Transfer) -> int:
-    """A place in ``messages``; where tasks are picked, chained to its job."""
-    c = clock_at(s, 0)
-    place = c.free_message
-    if place >= 0:
-        c.free_message = messages_at(s, place).next
-    else:
-        place = c.messages_used
-        c.messages_used += 1
-    m = messages_at(s, place)
-    m.slot = x.slot
-    m.output = x.output
-    m.use = x.use
-    m.source = x.source
-    m.destination = x.destination
-    m.stage = 0
-    m.delivered = 0
-    m.request_s = x.request_s
-    m.start_s = x.request_s
-    m.delivered_s = math.nan
-    m.next = -1
-    if c.picks:
-        m.next = jobs_at(s, x.slot).message
-        jobs_at(s, x.slot).message = place
-    return int(place)
-
-
-def free_message(s: State, place: int) -> None:
-    """The message is not needed any more."""
-    c = clock_at(s, 0)
-    messages_at(s, place).next = c.free_message
-    c.free_message = place
-
-
-def free_messages(s: State, slot: int) -> None:
-    """Nor are those of a job."""
-    place = jobs_at(s, slot).message
-    while place >= 0:
-        following = messages_at(s, place).next
-        free_message(s, place)
-        place = following
-    jobs_at(s, slot).message = -1
-
-
-def find_message(s: State, slot: int, output: int, destination: int) -> int:
-    """The message of a job that carries ``output`` to server ``destination``; −1: there is none yet."""
-    place = jobs_at(s, slot).message
-    while place >= 0:
-        m = messages_at(s, place)
-        if m.output == output and m.destination == destination:
-            return int(place)
-        place = m.next
-    return -1
-
-
-def number_of(s: State, place: int) -> int:
-    """The number of the message in its job: that of its first reader's input."""
-    return int(uses_at(s, messages_at(s, place).use).number)
-
-
-def transfer_of(s: State, place: int) -> Transfer:
-    """Return the contents of the message."""
-    m = messages_at(s, place)
-    return Transfer(m.slot, m.use, m.output, m.source, m.destination, m.request_s)
-
-
-def trace_message(s: State, x: Transfer, start_s: float, end_s: float, delivered_s: float) -> None:
-    """Record the interval of a message of a job that is traced."""
-    c = clock_at(s, 0)
-    job = jobs_at(s, x.slot)
-    row = message_traces_at(s, c.message_traces)
-    c.message_traces += 1
-    row.job = job.number
-    row.query = job.query
-    row.tensor = outputs_at(s, x.output).tensor
-    row.source = x.source
-    row.destination = x.destination
-    row.request_s = x.request_s
-    row.start_s = start_s
-    row.end_s = end_s
-    row.delivered_s = delivered_s

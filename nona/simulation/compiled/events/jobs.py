@@ -8,6 +8,7 @@ from __future__ import annotations
 from nona.simulation.compiled.events.executors import absorb as absorb_background
 from nona.simulation.compiled.events.executors import busy_until, work_until
 from nona.simulation.compiled.events.links import absorb, past_transfer_s, path_link
+from nona.simulation.compiled.events.messages import free_messages
 from nona.simulation.compiled.memory import (
     Floats,
     State,
@@ -29,7 +30,6 @@ from nona.simulation.compiled.memory import (
     flow_offered_of,
     flow_response_s_of,
     flow_service_s_of,
-    free_messages,
     free_slots_of,
     jobs_at,
     link_busy_s_of,

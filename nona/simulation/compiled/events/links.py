@@ -12,9 +12,16 @@ from __future__ import annotations
 import math
 
 from nona.simulation.compiled.events.executors import here, later
+from nona.simulation.compiled.events.messages import (
+    Transfer,
+    free_message,
+    new_message,
+    number_of,
+    trace_message,
+    transfer_of,
+)
 from nona.simulation.compiled.memory import (
     State,
-    Transfer,
     clock_at,
     crossed_bytes_of,
     down_link_of,
@@ -27,15 +34,12 @@ from nona.simulation.compiled.memory import (
     executor_server_of,
     flows_at,
     flows_of,
-    free_message,
     in_link_of,
     jobs_at,
     link_background_s_of,
     link_background_work_s_of,
     links_at,
     messages_at,
-    new_message,
-    number_of,
     out_link_of,
     outputs_at,
     partials_of,
@@ -43,8 +47,6 @@ from nona.simulation.compiled.memory import (
     rack_of,
     requested_bytes_of,
     tasks_at,
-    trace_message,
-    transfer_of,
     up_link_of,
     uses_at,
 )

@@ -16,18 +16,16 @@ from nona.simulation.compiled.events.executors import (
     settle,
 )
 from nona.simulation.compiled.events.links import send_once
+from nona.simulation.compiled.events.messages import Transfer, find_message, new_message
 from nona.simulation.compiled.memory import (
     State,
-    Transfer,
     card_bytes_s_of,
     clock_at,
     events_of,
     executor_class_of,
     executor_server_of,
-    find_message,
     jobs_at,
     messages_at,
-    new_message,
     out_of,
     outputs_at,
     places_of,
