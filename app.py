@@ -6,7 +6,7 @@ from streamlit.starlette import App
 from nona.ui.pages.demo import demo_bar, press_key, take_demo, tour_of
 from nona.ui.pages.workload_facts import uncounted_notice
 from nona.ui.server.application import lifespan, middleware
-from nona.ui.session.page_list import icon_path, page_file, page_list
+from nona.ui.session.page_list import icon_path, lead_on, page_file, page_list
 from nona.ui.shell.frame import follow, open_session, page_head, side_bar, surround
 from nona.ui.shell.notices import shown_errors
 from nona.ui.widgets.terms import page_terms
@@ -18,10 +18,11 @@ def run() -> None:
     state = open_session()
     take_demo(state)
     page = st.navigation(page_list(), expanded=True)
+    lead_on(page.url_path)
     follow(state, page_file(page.url_path))
     tour = tour_of(state)
     side_bar(state)
-    page_head(state, page.title)
+    page_head(state, page.url_path)
     uncounted_notice(state, page.url_path)
     demo_bar(state, tour)
     body, foot = st.container(), st.container()  # a page may stop the script: what is below it comes first

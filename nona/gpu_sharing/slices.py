@@ -335,7 +335,7 @@ GEOMETRY = Way(
 FIXED = Way(
     name="mig-fixed",
     title="MIG, fixed",
-    about="only the slices of the Cluster page",
+    about="only the slices of page Scenario",
     make=lambda invoker, settings: SlicePool(invoker, fixed=True),
     look=Look("#2b8fd6", "dash", "square-open"),
     sliced=True,

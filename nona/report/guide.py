@@ -41,7 +41,7 @@ TERMS: Mapping[str, str] = MappingProxyType(
         "headroom": "the largest multiple of today's traffic at which all targets were shown to hold",
         "error budget": "the share of late jobs that a target allows: 1 % where 99 % must be in time",
         "baseline": "the pinned run that later runs are compared with",
-        "fingerprint": "twelve digits, equal for equal scenarios; results carry those of their scenario",
+        "version": "twelve digits, equal for equal scenarios; results carry those of their scenario",
         "warm-up": "the start of a run, left out of the figures",
         "SCV": "variance divided by the squared mean: 0 constant, 1 exponential",
         "provenance": "where a time comes from: measured, calibrated, given or modelled",
@@ -151,7 +151,7 @@ def _validation() -> str:
     return (
         f"Compared with {total.rows} published latencies of whole networks, the formula is off by "
         f"{total.mape:.0%} on average, and ranks them almost correctly (rank correlation "
-        f"{total.spearman:.2f}). The Validation page shows each."
+        f"{total.spearman:.2f}). Page Evidence shows each."
     )
 
 

@@ -110,7 +110,7 @@ def item_text(item: SavedItem) -> str:
         "kind": item.kind + (", imported" if item.imported else ""),
         "saved": date_text(item),
         "made": f"{facts.made}, version {facts.version}",
-        "scenario": f"{facts.scenario}, fingerprint {facts.fingerprint}",
+        "scenario": f"{facts.scenario}, version {facts.fingerprint}",
         "about": facts.about,
         "models": ", ".join(facts.models),
         "schedulers": ", ".join(facts.schedulers),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nona.errors import NonaError
 from nona.scenario.schema import Scenario
 from nona.study.planning.question import cluster_price
-from nona.tables.formats import per_hour
+from nona.tables.formats import money, per_hour
 
 
 def cluster_cost(scenario: Scenario) -> str:
@@ -21,6 +21,18 @@ def cluster_cost(scenario: Scenario) -> str:
     except NonaError:
         return ""
     return per_hour(price, "USD" if scenario.plan is None else scenario.plan.prices.currency)
+
+
+MONTH_H = 730.0
+
+
+def cost_over(scenario: Scenario, hours: float) -> str:
+    """State the cost of the present cluster for so many hours; a dash where a GPU has no price."""
+    try:
+        price = hours * cluster_price(scenario)
+    except NonaError:
+        return "–"
+    return money(price, "USD" if scenario.plan is None else scenario.plan.prices.currency)
 
 
 def cost_note(scenario: Scenario) -> str:

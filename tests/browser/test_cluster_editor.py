@@ -29,7 +29,7 @@ def slice_at(page, start):
 
 def test_a_layout_is_edited_by_mouse_and_by_keyboard(page):
     page.set_viewport_size({"width": 1280, "height": 900})
-    open_page(page, "Cluster")
+    open_page(page, "Scenario")
     page.get_by_role("combobox", name="Shared as").first.click()
     page.get_by_role("option", name="MIG slices", exact=True).click()
     until(page, [(0, "3g.20gb"), (4, "3g.20gb")])

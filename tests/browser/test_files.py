@@ -76,7 +76,7 @@ def test_a_bundle_brings_everything_and_yaml_says_what_is_missing(page):
     page.get_by_role("button", name="Model: net.json").wait_for()
     page.get_by_role("button", name="Add to the workload").click()
     tools.wait_idle(page)
-    tools.open_page(page, "Workload")
+    tools.open_page(page, "Scenario")
     page.get_by_text("Arrival traces (CSV)").click()
     given(page, page.get_by_test_id("stMain"), "quarter.csv", TRACE.encode())
     row = page.locator(".st-key-row-1")
@@ -106,7 +106,7 @@ def test_a_bundle_brings_everything_and_yaml_says_what_is_missing(page):
     given(fresh, notice, "plan.nona.zip", bundle)
     notice.wait_for(state="detached")
     assert fingerprint(fresh) == mark
-    tools.open_page(fresh, "Workload")
+    tools.open_page(fresh, "Scenario")
     assert "it replays" in fresh.locator(".st-key-row-1").inner_text()
     tools.choose(fresh, "Speed of the trace", "stretched to the rate")
     assert fresh.locator(".st-key-row-1").get_by_role("textbox", name="Rate").is_enabled()

@@ -44,7 +44,7 @@ def test_from_a_model_file_to_downloaded_results(page):
 
 def contraction_is_played(page, operators):
     """Forward, back, by the slider, by play, by keys; returns the number of tasks at the end."""
-    tools.open_page(page, "Contraction")
+    tools.open_page(page, "Models")
     page.locator("g[data-id]").first.wait_for()
     assert node_count(page) == operators
     label = page.locator(".bar output").first
@@ -76,7 +76,7 @@ def contraction_is_played(page, operators):
 
 
 def cluster_is_edited(page):
-    tools.open_page(page, "Cluster")
+    tools.open_page(page, "Scenario")
     tools.choose(page, "Shared as", "MIG slices")
     page.get_by_text("Stranded, as no instance fits there").wait_for()
     tools.fill_text(page, "Capacity", "5 apples")
@@ -105,7 +105,7 @@ def simulation_is_run(page):
     page.reload()
     page.get_by_role("button", name="Cancel simulation").wait_for()
     assert page.get_by_label("Jobs measured per run", exact=True).input_value() == "3000000"
-    tools.open_page(page, "Cluster")
+    tools.open_page(page, "Scenario")
     page.get_by_text("Simulation running").wait_for()
     tools.open_page(page, "Simulation")
     page.get_by_role("button", name="Cancel simulation").click()

@@ -20,15 +20,15 @@ def workspace_cookie(page):
 
 def test_a_link_opens_the_page_with_the_scenario_for_somebody_else(page, app_url):
     tools.fill_text(page, "Scenario", "Sent <b>by</b> link")
-    tools.open_page(page, "Cluster")
+    tools.open_page(page, "Scenario")
     tools.fill_text(page, "Capacity", "40 Gbit/s")
     link = tools.share_link(page)
-    assert link.startswith(f"{app_url}/cluster?s=1.")
+    assert link.startswith(f"{app_url}/scenario?s=1.")
     assert "workspace" not in link
     context = tools.new_context(page.context.browser, viewport={"width": 1280, "height": 900})
     other = context.new_page()
     other.goto(link)
-    tools.wait_titled(other, "Cluster")
+    tools.wait_titled(other, "Scenario")
     assert scenario_field(other).input_value() == "Sent <b>by</b> link"
     assert other.get_by_role("textbox", name="Capacity", exact=True).input_value() == "40 Gbit/s"
     assert "s=1." not in other.url
@@ -43,9 +43,12 @@ def test_a_link_opens_the_page_with_the_scenario_for_somebody_else(page, app_url
     assert (own["httpOnly"], own["sameSite"]) == (True, "Lax")
     # An address of an earlier version opens nothing of others, and no address names a session.
     other.goto(f"{app_url}/cluster?workspace={own['value']}")
-    tools.wait_titled(other, "Cluster")
+    tools.wait_titled(other, "Scenario")
     assert scenario_field(other).input_value() == "Mine now"
     assert "workspace" not in other.url
+    other.goto(f"{app_url}/guide?term=SCV")
+    tools.wait_titled(other, "Help")
+    assert other.url.endswith("/help?term=SCV")
     assert own["value"] not in page.content() + page.url + page.evaluate("document.cookie")
     # A second tab of the same browser has the same workspace.
     second = context.new_page()
@@ -117,10 +120,10 @@ def field_with(page, label, value):
 
 @pytest.mark.verify
 def test_two_tabs_show_the_same_scenario_and_keep_both_edits(page, app_url):
-    tools.open_page(page, "Cluster")
+    tools.open_page(page, "Scenario")
     other = page.context.new_page()
     other.goto(f"{app_url}/cluster")
-    tools.wait_titled(other, "Cluster")
+    tools.wait_titled(other, "Scenario")
     tools.fill_text(page, "Capacity", "40 Gbit/s")
     # The other tab does not know yet; what is typed there is kept, and then it shows both.
     tools.fill_text(other, "Latency", "7 us")

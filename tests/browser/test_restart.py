@@ -63,9 +63,9 @@ def test_work_is_there_after_kill_minus_nine(own_app):
     page.reload()
     tools.wait_idle(page)
     assert page.get_by_role("textbox", name="Scenario", exact=True).input_value() == "Survives"
-    page.get_by_text("Run 1 · fingerprint").first.wait_for()
+    page.get_by_text("Run 1 · version").first.wait_for()
     assert page.get_by_text("could not be").count() == 0
-    tools.open_page(page, "Saved")
+    tools.open_page(page, "Runs")
     page.get_by_role("checkbox", name="Survives", exact=True).wait_for()
     tools.open_page(page, "Models")
     tools.pick_model(page, "tiny.json")

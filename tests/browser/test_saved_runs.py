@@ -42,7 +42,7 @@ def test_runs_are_saved_compared_deleted_and_carried(page, tmp_path):
     run(page, seed=8)
     save(page, "Tuesday")
 
-    tools.open_page(page, "Saved")
+    tools.open_page(page, "Runs")
     assert page.get_by_role("button", name="Compare").is_disabled()
     for name in ("Monday", "Tuesday"):
         tick(page, page.get_by_role("checkbox", name=name, exact=True))
@@ -85,7 +85,7 @@ def test_saved_runs_fit_a_telephone(page):
     run(page)
     save(page, "Monday, when everybody comes back from the holidays at the same time", "a note of some words")
     tools.assert_fits(page)
-    tools.open_page(page, "Saved")
+    tools.open_page(page, "Runs")
     page.get_by_role("button", name="Duplicate").click()
     page.get_by_role("checkbox", name="(copy)").wait_for()
     tools.wait_idle(page)

@@ -56,7 +56,7 @@ def test_charts_move_cancel_works_and_a_baseline_stands_beside_the_next_run(page
     tools.run_to_the_end(page)
     page.get_by_role("button", name="Pin as baseline").click()
     page.get_by_text("This run is the baseline").wait_for()
-    tools.open_page(page, "Cluster")
+    tools.open_page(page, "Scenario")
     tools.fill_number(page, "Servers", "12")
     tools.open_page(page, "Simulation")
     tools.run_to_the_end(page)
@@ -73,7 +73,7 @@ def test_charts_move_cancel_works_and_a_baseline_stands_beside_the_next_run(page
 
 def test_the_cluster_is_drawn_with_its_loads_during_a_run_and_after_it(page):
     page.set_viewport_size({"width": 1280, "height": 800})
-    tools.open_page(page, "Cluster")
+    tools.open_page(page, "Scenario")
     racks = page.locator(".clustermap .unit")
     assert racks.count() == 1
     assert "Server 7" in racks.inner_text()
@@ -115,7 +115,7 @@ def test_the_cluster_is_drawn_with_its_loads_during_a_run_and_after_it(page):
 
 
 SERVERS = (8, 12, 9)
-MARK = re.compile(r"fingerprint ([0-9a-f]{12})")
+MARK = re.compile(r"version ([0-9a-f]{12})")
 
 
 def open_small(page):
@@ -140,7 +140,7 @@ def shown(page):
         "mean": page.locator(".st-key-finding").get_by_test_id("stMetricValue").inner_text(),
         "charts": charts.locator(".note").inner_text(),
         "means": charts.locator("canvas[role=img]").first.get_attribute("aria-label"),
-        "tab": page.get_by_role("tabpanel").filter(has_text="fingerprint").inner_text(),
+        "tab": page.get_by_role("tabpanel").filter(has_text="version").inner_text(),
         "side bar": page.get_by_test_id("stSidebar").inner_text(),
     }
 
@@ -162,7 +162,7 @@ def test_runs_in_a_row_and_a_reload_show_one_run_each(page):
     open_small(page)
     said = []
     for number, servers in enumerate(SERVERS, start=1):
-        tools.open_page(page, "Cluster")
+        tools.open_page(page, "Scenario")
         tools.fill_number(page, "Servers", str(servers))
         tools.open_page(page, "Simulation")
         tools.run_to_the_end(page)
@@ -238,7 +238,7 @@ def test_the_answer_follows_a_slider_and_the_scenario_stays_until_apply(page):
     page.get_by_text("As the scenario stands").wait_for()
     tools.wait_idle(page)
     assert page.get_by_test_id("stSidebar").locator("code").inner_text() != fingerprint
-    tools.open_page(page, "Cluster")
+    tools.open_page(page, "Scenario")
     assert slider_value(page, "Link busy") == "7"
     page.get_by_role("button", name="Undo").click()
     tools.wait_idle(page)
@@ -294,7 +294,7 @@ def test_the_keyboard_finds_chooses_and_removes(page):
     picker.get_by_text("N4 also sees the live queue of the link").wait_for()
     page.keyboard.press("Escape")
     assert page.evaluate("() => document.activeElement.shadowRoot.activeElement.className") == "opener"
-    tools.open_page(page, "Overview")
+    tools.open_page(page, "Home")
     tools.open_page(page, "Simulation")
     picker.get_by_role("button", name="Remove sparrow").click()
     picker.get_by_role("button", name="Remove sparrow").wait_for(state="detached")
@@ -311,7 +311,7 @@ def test_choices_in_quick_succession_are_all_taken(page):
     page.get_by_role("button", name="Choose:").wait_for()
     for name in SCHEDULERS:
         picker.get_by_role("button", name=f"Remove {name}", exact=True).wait_for()
-    tools.open_page(page, "Overview")
+    tools.open_page(page, "Home")
     tools.open_page(page, "Simulation")
     for name in SCHEDULERS:
         picker.get_by_role("button", name=f"Remove {name}", exact=True).wait_for()

@@ -9,7 +9,7 @@ from contrast import texts_of
 from nona.ui.session.page_list import PAGES
 
 pytestmark = pytest.mark.browser
-TITLES = [title for _, title, *_ in PAGES]
+TITLES = [page.title for page in PAGES.values()]
 narrow = pytest.mark.parametrize("page", [("light", 400)], indirect=True)
 
 
@@ -62,7 +62,7 @@ def wait_for_keys(page, place):
 @pytest.mark.verify
 def test_the_strip_leads_to_every_part_and_names_the_last_run(page):
     page.set_viewport_size({"width": 1280, "height": 800})
-    tools.open_page(page, "Cluster")
+    tools.open_page(page, "Scenario")
     strip = page.locator(".st-key-strip")
     assert strip.bounding_box()["height"] < 40, "one line at 1280"
     assert "SLO hits" not in strip.inner_text()
@@ -71,7 +71,7 @@ def test_the_strip_leads_to_every_part_and_names_the_last_run(page):
     tools.fill_number(page, "Jobs measured per run", "200")
     tools.run_to_the_end(page)
     strip.get_by_role("link", name=re.compile(r"^[a-z-]+: \d.* SLO hits$")).wait_for()
-    tools.open_page(page, "Cluster")
+    tools.open_page(page, "Scenario")
     tools.fill_number(page, "Servers", "9")
     strip.get_by_role("link", name="9 servers").wait_for()
     strip.get_by_role("link", name=re.compile(r"SLO hits \(earlier scenario\)")).wait_for()
@@ -79,9 +79,9 @@ def test_the_strip_leads_to_every_part_and_names_the_last_run(page):
 
 @pytest.mark.verify
 def test_the_demo_goes_by_keys_survives_a_reload_and_gives_everything_back(page, app_url):
-    tools.open_page(page, "Cluster")
+    tools.open_page(page, "Scenario")
     tools.fill_number(page, "Servers", "6")
-    tools.open_page(page, "Overview")
+    tools.open_page(page, "Home")
     page.get_by_role("button", name="Start the demo").click()
     bar, sidebar = page.locator(".st-key-demo-bar"), page.get_by_test_id("stSidebar")
     wait_for_keys(page, "1.1")
@@ -101,14 +101,14 @@ def test_the_demo_goes_by_keys_survives_a_reload_and_gives_everything_back(page,
     page.keyboard.press("Escape")
     bar.wait_for(state="detached")
     tools.wait_idle(page)
-    tools.open_page(page, "Cluster")
+    tools.open_page(page, "Scenario")
     assert page.get_by_role("spinbutton", name="Servers", exact=True).first.input_value() == "6"
     page.get_by_role("button", name="Undo").click()
     page.locator(".st-key-strip").get_by_role("link", name="8 servers").wait_for()
     page.goto(f"{app_url}/?demo=3")
     bar.get_by_text("What does my cluster need?").wait_for()
     tools.wait_idle(page)
-    assert page.get_by_role("heading", level=1).inner_text() == "Cluster"
+    assert page.get_by_role("heading", level=1).inner_text() == "Scenario"
 
 
 @pytest.mark.verify
@@ -155,7 +155,7 @@ def focused(page):
 
 @pytest.mark.verify
 def test_the_focus_stays_with_what_was_pressed(page):
-    tools.open_page(page, "Cluster")
+    tools.open_page(page, "Scenario")
     add = page.get_by_role("button", name="Add a server group")
     add.focus()
     page.keyboard.press("Enter")
@@ -168,7 +168,7 @@ def test_the_focus_stays_with_what_was_pressed(page):
     page.keyboard.press("Enter")
     tools.wait_for_the_end(page, "simulation")
     page.wait_for_function("() => document.activeElement.textContent.includes('Run the simulation')")
-    link = page.get_by_test_id("stSidebarNav").get_by_role("link", name="Workload")
+    link = page.get_by_test_id("stSidebarNav").get_by_role("link", name="Scenario")
     link.focus()
     page.keyboard.press("Shift+Tab")
     outline = page.evaluate("() => getComputedStyle(document.activeElement).outlineStyle")
@@ -212,8 +212,8 @@ def test_a_popover_opens_where_it_fits_and_a_link_can_be_copied(page):
 @narrow
 def test_a_narrow_window_shows_the_page_and_the_open_tab(page):
     page.get_by_test_id("stExpandSidebarButton").click()
-    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Validation").click()
-    page.get_by_role("heading", name="Validation", exact=True, level=1).wait_for()
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Evidence").click()
+    page.get_by_role("heading", name="Evidence", exact=True, level=1).wait_for()
     page.get_by_test_id("stExpandSidebarButton").wait_for()  # the side bar closed by itself
     tools.wait_idle(page)
     page.get_by_role("tab", name="The paper").click()
@@ -240,7 +240,7 @@ def test_on_a_telephone_facts_have_a_dot_between_and_no_tab_is_cut(page):
     )
     assert len(dots) > 3
     assert dots == [True] * (len(dots) - 1) + [False]
-    tools.open_page(page, "Validation")
+    tools.open_page(page, "Evidence")
     for tab in page.get_by_role("tab").all():
         box = tab.bounding_box()
         assert 0 <= box["x"] <= 400 - box["width"], tab.inner_text()

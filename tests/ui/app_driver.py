@@ -112,14 +112,14 @@ def finish(at, kind, seconds=300):
 
 def open_demo(open_page, name):
     """The Overview with the demo scenario ``name`` opened."""
-    at = open_page("1_overview")
+    at = open_page("home")
     at.selectbox(key="demo").select(name).run()
     return at.button(key="open-demo").click().run()
 
 
 def solve_demo(open_page, name):
     """The Placement page with the solved placement of the demo scenario ``name``."""
-    at = go(open_demo(open_page, name), "6_placement")
+    at = go(open_demo(open_page, name), "placement")
     run(at, "place")
     return at
 

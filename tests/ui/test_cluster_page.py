@@ -1,5 +1,7 @@
 """The Cluster page: the MIG picture says what the core says, edits are checked, devices come and go."""
 
+import json
+
 import pytest
 from app_driver import edit, go, metrics, named, sent, state_of, table
 
@@ -9,17 +11,23 @@ from nona.hardware.executor import make_executor_class
 from nona.hardware.mig import parse_layout
 from nona.report import clusters
 from nona.ui.pages.cluster_drawing import cluster_tree
-from nona.ui.pages.cluster_mig import board_view, edit_layout, parted_file, stranded_cells, take_parted
+from nona.ui.pages.scenario_mig import board_view, edit_layout, parted_file, stranded_cells, take_parted
 from nona.ui.pages.workload_facts import row_cost
 from nona.ui.widgets.components import texts
 
 
+def drawn(at):
+    """The trees of all drawings on the page."""
+    data = (json.loads(c.proto.json) for c in at.get("bidi_component"))
+    return [tree for d in data for tree in d.get("tree", ()) if isinstance(tree, list)]
+
+
 def with_mig(open_page):
-    return named(open_page("4_cluster").selectbox, "Shared as").select("MIG slices").run()
+    return named(open_page("scenario").selectbox, "Shared as").select("MIG slices").run()
 
 
 def test_tiles_and_picture_are_those_of_the_cluster(open_page):
-    at = open_page("4_cluster")
+    at = open_page("scenario")
     cluster = Cluster.from_spec(state_of(at).scenario.cluster)
     total = clusters.capacity(cluster, state_of(at).scenario.cost)
     assert metrics(at)["Memory"] == "320 GB"
@@ -27,7 +35,7 @@ def test_tiles_and_picture_are_those_of_the_cluster(open_page):
     assert total.flop_per_s == 8 * devices()["a100-40gb"].peak("tf32")
     assert metrics(at)["Compute, tf32"] == "1.25 PFLOP/s"
     idle = clusters.background_load(cluster, 0.0, 0.0)
-    (tree,) = sent(at, "tree")["tree"]
+    tree = next(t for t in drawn(at) if t[1].get("class") == "clustermap")
     assert tree == cluster_tree(cluster, idle, measured=False)
     shown = " ".join(texts(tree))
     for words in ("8 servers", "25 Gbit/s", "each executor's share of its GPU, not its load"):
@@ -123,7 +131,7 @@ def test_weights_that_do_not_fit_are_told_with_model_device_and_remedy(open_page
     assert all(w in one for w in ("a:", small.name, "larger slice"))
     (both,) = clusters.weights_problems({"a": 3e9, "b": 3e9}, [small])
     assert "All models together" in both
-    at = open_page("4_cluster")
+    at = open_page("scenario")
     state = state_of(at)
     state.edit(("cluster", "devices"), {"tiny": {"base": "t4", "memory": "10 MB"}})
     edit(at, ("cluster", "servers", 0, "gpu"), "tiny")
@@ -137,7 +145,7 @@ def add_device(at, **fields):
 
 
 def test_own_devices_are_added_with_complaints_beside_their_fields_and_removed_unless_in_use(open_page):
-    at = open_page("4_cluster")
+    at = open_page("scenario")
     add_device(at, name="a/b")
     assert "a name is printable" in at.error[0].value
     add_device(at, name="mine", fp16="-3 TFLOP/s")
@@ -160,7 +168,7 @@ def test_own_devices_are_added_with_complaints_beside_their_fields_and_removed_u
 
 
 def test_cluster_edits_reach_the_scenario_and_a_wrong_quantity_keeps_what_was_typed(open_page):
-    at = open_page("4_cluster")
+    at = open_page("scenario")
     for value, why in ((1e9, "at most 100,000"), (0, "at least 1"), (2.5, "a whole number"), (5, "")):
         named(at.number_input, "Servers").set_value(value).run()
         assert named(at.number_input, "Servers").value == value, "nothing is clipped"
@@ -182,10 +190,10 @@ def test_cluster_edits_reach_the_scenario_and_a_wrong_quantity_keeps_what_was_ty
     named(at.text_input, "Capacity").set_value("5 apples").run()
     assert "'5 apples' is not a bandwidth" in at.error[0].value.replace("\\", "")
     assert state_of(at).scenario == before
-    go(at, "6_placement")
+    go(at, "placement")
     assert at.button(key="run-place").disabled
     assert "5 apples" in at.warning[0].value.replace("\\", "")
-    go(at, "4_cluster")
+    go(at, "scenario")
     field = named(at.text_input, "Capacity")
     assert field.value == "5 apples"
     field.set_value("40 Gbit/s").run()

@@ -10,7 +10,7 @@ from nona.sources.samples import shipped_scenario
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.demo import Tour, begin, can, press_key
 from nona.ui.pages.demo_stories import MOST_STEPS, STORIES, Step
-from nona.ui.pages.overview import QUESTIONS
+from nona.ui.pages.home import QUESTIONS
 from nona.ui.session.kept import is_choice
 from nona.ui.session.opening import shipped
 from nona.ui.session.state import AppState
@@ -103,14 +103,13 @@ def quickly(monkeypatch):
 @pytest.mark.verify
 @pytest.mark.usefixtures("quickly")
 def test_what_was_simulated_is_shown_again_and_compared(open_page):
-    at = open_page("1_overview").button(key="show-1").click().run()
-    at = press(press(at, "next"), "next")
+    at = press(open_page("home").button(key="show-1").click().run(), "next")
     assert not [m for m in at.markdown if "Found:" in m.value], "no outcome before there is one"
     finish(at, "simulate")
     first = state_of(at).results["simulate"]
     told = headline(first.data.report.schedulers, first.data.differences, first.data.off).text
     assert f"**Found:** {plain(told)}" in [m.value for m in at.markdown]
-    assert go(at, "7_simulation").metric
+    assert go(at, "simulation").metric
     finish(press(at, "next"), "simulate")
     assert state_of(at).results["simulate"].fingerprint != first.fingerprint
     baseline = state_of(at).runs.baseline
@@ -121,12 +120,12 @@ def test_what_was_simulated_is_shown_again_and_compared(open_page):
 
 
 def test_ones_own_session_comes_back_whole(open_page):
-    at = open_page("4_cluster")
+    at = open_page("scenario")
     state = state_of(at)
     assert state.edit(("cluster", "servers", 0, "count"), 5)
     assert not state.edit(("cluster", "network", "latency"), "5 apples")
-    go(at, "2_models").session_state["model-tabs"] = "Operators"
-    go(at.run(), "1_overview")
+    go(at, "models").session_state["model-view"] = "Tables"
+    go(at.run(), "home")
     scenario, drafts, uploads = state.scenario, state.drafts, state.uploads
     at.button(key="start-demo").click().run()
     assert state.scenario != scenario
@@ -136,9 +135,9 @@ def test_ones_own_session_comes_back_whole(open_page):
     press(at, "leave")
     assert state_of(at) is state
     assert (state.scenario, state.drafts) == (scenario, drafts)
-    assert at.title[0].value == "Overview"
+    assert at.title[0].value == "Home"
     assert (len(state.results), len(state.runs.kept)) == (0, 0)
-    assert go(at, "2_models").session_state["model-tabs"] == "Operators"
+    assert go(at, "models").session_state["model-view"] == "Tables"
     state.undo()
     assert state.scenario.cluster.servers[0].count == 8
 
@@ -162,19 +161,18 @@ def test_a_late_key_moves_nothing_and_leads_back_to_the_step_that_is_shown():
 def test_the_page_that_was_chosen_is_asked_for_until_it_runs(monkeypatch):
     asked: list[str] = []
     monkeypatch.setattr(shell.st, "switch_page", lambda page, query_params: asked.append(page))
-    state = AppState(go_to="pages/5_workload.py")
-    for running in ("pages/7_simulation.py", "pages/7_simulation.py", "pages/5_workload.py"):
+    state = AppState(go_to="pages/scenario.py")
+    for running in ("pages/simulation.py", "pages/simulation.py", "pages/scenario.py"):
         shell.follow(state, running)  # an event of the page before came in between
-    assert asked == ["pages/5_workload.py"] * 2
-    shell.follow(state, "pages/7_simulation.py")
+    assert asked == ["pages/scenario.py"] * 2
+    shell.follow(state, "pages/simulation.py")
     assert len(asked) == 2, "whoever goes elsewhere afterwards is left alone"
 
 
 @pytest.mark.verify
 @pytest.mark.usefixtures("quickly")
 def test_nothing_of_another_story_is_shown(open_page):
-    at = open_page("1_overview").button(key="show-1").click().run()
-    at = press(press(at, "next"), "next")
+    at = press(open_page("home").button(key="show-1").click().run(), "next")
     finish(at, "simulate")
     assert "simulate" in state_of(at).results
     assert any(fact.text.endswith("SLO hits") for fact in facts(state_of(at)))

@@ -43,7 +43,7 @@ def both(files, name):
 
 @pytest.fixture(scope="module")
 def simulated():
-    at = go(new_session().run(), "7_simulation")
+    at = go(new_session().run(), "simulation")
     yield run_of(at, "simulate")
     jobs().close()
 
@@ -77,7 +77,7 @@ def test_a_run_whose_folder_is_gone_still_gives_its_reports_and_nothing_is_offer
 
 
 def test_a_placement_has_its_files(open_page, monkeypatch):
-    state = run_of(open_page("6_placement"), "place")
+    state = run_of(open_page("placement"), "place")
     files = taken(monkeypatch, downloads.placement_downloads, state)
     found = json.loads(files["Download JSON"].make())
     assert found["nona"]["objective_s"] == state.results["place"].data.nona.objective_s
@@ -89,7 +89,7 @@ def test_a_placement_has_its_files(open_page, monkeypatch):
 
 
 def test_an_uploaded_model_is_in_the_run_s_scenario(open_page, monkeypatch):
-    at = open_page("6_placement")
+    at = open_page("placement")
     state = state_of(at)
     graph = {"nodes": [{"id": "a", "compute_ms": 2.0}, {"id": "b", "compute_ms": 1.0}], "edges": []}
     state.uploads.add("own.json", json.dumps(graph).encode())

@@ -8,8 +8,8 @@ from page_checks import EVIL, live, silent
 from streamlit.testing.v1 import AppTest
 
 from nona.scenario.file import scenario_from_mapping
+from nona.ui.pages.evidence import TABS as VALIDATION
 from nona.ui.pages.placement import Working
-from nona.ui.pages.validation import TABS as VALIDATION
 from nona.ui.session.kept import is_kept
 from nona.ui.session.page_list import PAGES as LISTED
 from nona.ui.widgets.terms import ON_PAGES, term
@@ -110,11 +110,11 @@ def test_every_page_of_a_fresh_session_opens_and_explains_itself(page):
     at = go(new_session().run(), page)
     assert at.title[0].value
     assert silent(at) == []
-    if page == "12_validation":
+    if page == "evidence":
         assert [w for name in VALIDATION for w in silent(put(at, "validation-tabs", name))] == []
     buttons = [e.key for kind in ("button", "download_button", "file_uploader") for e in at.get(kind)]
     assert not [key for key in buttons if key and is_kept(key)], "no button is ever put back"
-    title = next(title for name, title, *_ in LISTED if page.endswith(name))
+    title = LISTED[page].title
     said = " ".join(c.value for c in at.caption)
     assert all(term(known) in said for known in ON_PAGES.get(title, ()))
 
@@ -123,7 +123,7 @@ def test_every_page_of_a_fresh_session_opens_and_explains_itself(page):
 def test_every_page_shows_names_as_text(open_page, parts):
     at = opened(parts)
     assert [found for page in PAGES for found in wrong(go(at, page))] == []
-    assert wrong(put(go(at, "7_simulation"), "simulation-view", "Sweep")) == []
+    assert wrong(put(go(at, "simulation"), "simulation-view", "Sweep")) == []
 
 
 class Case(NamedTuple):
@@ -138,18 +138,18 @@ class Case(NamedTuple):
 
 
 CASES = (
-    Case("6_placement", "place", "placement-tabs"),
-    Case("6_placement", "capacity", "placement-tabs", "How many servers", parts=FEW),
-    Case("7_simulation", "simulate", "result-tabs"),
-    Case("7_simulation", "sweep", "", view="Sweep", parts=FEW),
-    Case("8_plan", "plan", "plan-tabs", parts=PLAN),
-    Case("9_serverless", "serverless", "serverless-tabs", parts=SERVERLESS),
-    Case("9_serverless", "serverless-sharing", "serverless-tabs", "Sharing", parts=SERVERLESS),
-    Case("9_serverless", "serverless-nodes", "serverless-tabs", "Nodes", parts=SERVERLESS),
-    Case("9_serverless", "serverless-over", "serverless-tabs", "Up to what load?", parts=SERVERLESS),
-    Case("9_serverless", "serverless-schedulers", "serverless-tabs", "DAG schedulers", parts=SERVERLESS),
-    Case("10_training", "training", "training-tabs", parts=TRAINING),
-    Case("10_training", "training-one-more", "training-tabs", "One more GPU", parts=TRAINING),
+    Case("placement", "place", "placement-tabs"),
+    Case("placement", "capacity", "placement-tabs", "How many servers", parts=FEW),
+    Case("simulation", "simulate", "result-tabs"),
+    Case("simulation", "sweep", "", view="Sweep", parts=FEW),
+    Case("plan", "plan", "plan-tabs", parts=PLAN),
+    Case("serverless", "serverless", "serverless-tabs", parts=SERVERLESS),
+    Case("serverless", "serverless-sharing", "serverless-tabs", "Sharing", parts=SERVERLESS),
+    Case("serverless", "serverless-nodes", "serverless-tabs", "Nodes", parts=SERVERLESS),
+    Case("serverless", "serverless-over", "serverless-tabs", "Up to what load?", parts=SERVERLESS),
+    Case("serverless", "serverless-schedulers", "serverless-tabs", "DAG schedulers", parts=SERVERLESS),
+    Case("training", "training", "training-tabs", parts=TRAINING),
+    Case("training", "training-one-more", "training-tabs", "One more GPU", parts=TRAINING),
 )
 LONG = ("serverless-over", "serverless-nodes")
 
@@ -163,7 +163,7 @@ def test_results_show_names_as_text_and_explain_themselves(open_page, case):
         at.session_state["simulation-view"] = case.view
     go(at, case.page)
     if case.start:
-        run(at, {"6_placement": "place", "10_training": "training"}.get(case.page, "serverless"))
+        run(at, {"placement": "place", "training": "training"}.get(case.page, "serverless"))
         put(at, case.tabs, case.start)
     assert run(at, case.kind) is not None, state_of(at).notice
     found = wrong(at)

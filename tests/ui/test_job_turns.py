@@ -173,7 +173,7 @@ def test_a_page_looks_slowly_while_its_job_waits(registry):
 def test_a_page_says_its_place_and_a_reload_keeps_it(app_jobs, open_page):
     for i in range(app_jobs.free("simulate") + 1):
         app_jobs.start("simulate", spec(LONG), owner=f"other {i}")
-    at = open_page("7_simulation")
+    at = open_page("simulation")
     at.button(key="run-simulate").click().run()
     mine = state_of(at).jobs["simulate"]
     shown = " ".join(c.value for c in at.sidebar.caption)
@@ -182,7 +182,7 @@ def test_a_page_says_its_place_and_a_reload_keeps_it(app_jobs, open_page):
     again = new_session()
     for key in ("nona_state", "nona_token", "nona_workspaces"):
         again.session_state[key] = at.session_state[key]
-    go(again.run(), "7_simulation")
+    go(again.run(), "simulation")
     assert again.session_state["nona_state"].jobs["simulate"] == mine
     assert "2nd in line" in " ".join(c.value for c in again.sidebar.caption)
     again.button(key="stop-simulate").click().run()

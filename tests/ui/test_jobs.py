@@ -339,7 +339,7 @@ class _Known:
 
 def test_a_job_of_any_kind_is_watched_and_can_be_ended_on_every_page(open_page, monkeypatch):
     """A job that nobody looks at is cancelled after a minute: the side bar looks at all of them."""
-    at, known = open_page("4_cluster"), _Known()
+    at, known = open_page("scenario"), _Known()
     monkeypatch.setattr("nona.ui.shell.job_panel.jobs", lambda: known)
     monkeypatch.setattr("nona.ui.shell.frame.collect", lambda state: False)  # that of a page's start
     state_of(at).jobs |= {name: name for name in OF_THE_SESSION}

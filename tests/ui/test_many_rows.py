@@ -32,16 +32,14 @@ def keys(at, prefix):
     return [int(k.rpartition("-")[2]) for k in found if k.startswith(prefix)]
 
 
-@pytest.mark.parametrize("page", ["5_workload", "4_cluster"])
-def test_a_page_draws_a_part_of_the_entries_and_leads_to_all(open_page, page):
-    at = open_page("1_overview")
+@pytest.mark.parametrize(("place", "removes"), [(0, "remove-row-"), (1, "remove-group-")])
+def test_a_page_draws_a_part_of_the_entries_and_leads_to_all(open_page, place, removes):
+    at = open_page("home")
     state_of(at).adopt(many(groups=ROWS))
-    go(at, page)
-    removes = "remove-row-" if page == "5_workload" else "remove-group-"
+    go(at, "scenario")
     seen = []
     for number in (1, 2, 3):
-        (pagination,) = at.get("pagination")
-        pagination.set_value(number).run()
+        at.get("pagination")[place].set_value(number).run()
         seen.append(keys(at, removes))
     assert [len(part) for part in seen] == [AT_ONCE, AT_ONCE, 3]
     assert sorted(n for part in seen for n in part) == list(range(ROWS))

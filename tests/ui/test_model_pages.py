@@ -45,6 +45,11 @@ def link_of(at):
     return messages.Link(network.capacity, network.latency)
 
 
+def stepping(open_page):
+    """The page Models with the contraction step by step."""
+    return put(open_page("models"), "model-view", "Step by step")
+
+
 def show(at, model):
     state_of(at).model = model
     return at.run()
@@ -65,7 +70,7 @@ def upload(at, name, document):
 
 
 def test_models_shows_what_the_layers_compute(open_page):
-    at, model = open_page("2_models"), prepared("resnet18")
+    at, model = open_page("models"), prepared("resnet18")
     costed, contracted = model.costed[0], model.contracted
     wanted = {
         "Operators": str(len(model.graph.operators)),
@@ -88,7 +93,7 @@ def test_models_shows_what_the_layers_compute(open_page):
 
 
 def test_time_colours_are_in_the_order_of_times_and_edges_say_their_bytes(open_page):
-    at = show(open_page("2_models"), "googlenet")
+    at = show(open_page("models"), "googlenet")
     model = prepared("googlenet")
     data = sent(at, "wide")
     at_mode = [m["name"] for m in data["modes"]].index("Time")
@@ -104,14 +109,14 @@ def test_time_colours_are_in_the_order_of_times_and_edges_say_their_bytes(open_p
 
 
 def test_an_uploaded_graph_becomes_the_model_and_stands_in_the_list_of_samples(open_page):
-    at = upload(open_page("2_models"), "my diamond.json", DIAMOND)
+    at = upload(open_page("models"), "my diamond.json", DIAMOND)
     assert {"Operators": "4", "Parallelism T₁/T∞": f"{22 / 14:.3f}"}.items() <= metrics(at).items()
     assert "at most 36.4 %" in said_on(at)
-    go(at, "3_contraction")
+    put(go(at, "models"), "model-view", "Step by step")
     assert metrics(at)["Tasks"] == "4"
     assert "4 operators become 4 tasks; 1 place is left" in said_on(at)
     assert "save at most 36.4 % of the computing time" in said_on(at)
-    go(at, "1_overview", "2_models")
+    go(at, "home", "models")
     assert metrics(at)["Operators"] == "4"  # it is still there after a walk over other pages
     put(at, "model-open", True)
     listed = sent(at, "entries")
@@ -127,7 +132,7 @@ def test_an_uploaded_graph_becomes_the_model_and_stands_in_the_list_of_samples(o
 
 
 def test_a_file_in_single_precision_is_asked_about_once_and_one_with_stated_times_never(open_page):
-    at = upload_model(open_page("2_models"), "own.onnx", sample_path("mobilenet_v2").read_bytes())
+    at = upload_model(open_page("models"), "own.onnx", sample_path("mobilenet_v2").read_bytes())
     assert "own.onnx is fp32.** You will run it as tensorrt, fp32 in TF32" in said(at.markdown)
     named(at.button_group, "Precision").set_value("fp16").run()
     assert state_of(at).scenario.cost.precision == "fp16"
@@ -147,7 +152,7 @@ def test_a_file_in_single_precision_is_asked_about_once_and_one_with_stated_time
     ],
 )
 def test_a_bad_file_is_one_line_beside_the_upload_and_the_model_stays(open_page, name, data, why):
-    at = show(open_page("2_models"), "slides_example")
+    at = show(open_page("models"), "slides_example")
     upload_model(at, name, data)
     (error,) = at.error
     assert why in said([error])
@@ -160,7 +165,7 @@ def test_a_bad_file_is_one_line_beside_the_upload_and_the_model_stays(open_page,
 
 
 def test_a_clicked_operator_is_described_leads_to_its_neighbours_and_markup_in_names_stays_text(open_page):
-    at = show(open_page("2_models"), "slides_example")
+    at = show(open_page("models"), "slides_example")
     put(at, "model-graph", {"selected": "2"})
     assert metrics(at)["Time"] == "10 ms"
     assert "task **2** (one operator)" in said_on(at)
@@ -179,7 +184,7 @@ def test_a_clicked_operator_is_described_leads_to_its_neighbours_and_markup_in_n
 
 
 def test_a_large_model_is_drawn_by_its_modules_which_open_and_shut(open_page):
-    at = show(open_page("2_models"), "llama2_7b")
+    at = show(open_page("models"), "llama2_7b")
     graph = load_sample("llama2_7b")
     found = blocks.modules(graph.dag, blocks.scope_paths(graph), blocks.MOST_PARTS)
 
@@ -200,14 +205,14 @@ def test_a_large_model_is_drawn_by_its_modules_which_open_and_shut(open_page):
     assert sent(at, "wide")["sig"] == data["sig"]
     put(at, "model-graph", {"selected": None, "ask": ["none", "", 3]})
     assert [n[3] for n in sent(at, "wide")["nodes"]] == wanted(found.shortest)
-    go(at, "1_overview", "2_models")
+    go(at, "home", "models")
     assert [n[3] for n in sent(at, "wide")["nodes"]] == wanted(found.shortest)  # remembered for this model
     put(at, "model-graph", {"selected": None, "ask": ["all", "", 4]})
     assert "2,059 boxes" in sent(at, "wide")["notice"]
 
 
 def test_contraction_plays_the_recorded_steps_and_those_of_the_cost_aware_rule_after_them(open_page):
-    at, model = open_page("3_contraction"), prepared("resnet18")
+    at, model = stepping(open_page), prepared("resnet18")
     contracted = model.contracted
     tiles = metrics(at)
     assert tiles["Tasks"] == str(len(contracted.tasks))
@@ -223,7 +228,7 @@ def test_contraction_plays_the_recorded_steps_and_those_of_the_cost_aware_rule_a
     data = sent(at, "wide")
     assert [step[2] for step in data["steps"]] == reasons(glued.contracted)
     assert replayed(data) == {frozenset(o.id for o in model.graph.operators)}, "at 25 Gbit/s all stays home"
-    steps = put(at, "contraction-tabs", "All steps").dataframe[0].value
+    steps = table(put(at, "model-view", "Tables"), "why it is allowed")
     assert list(steps["rule"])[-glued.steps :] == ["cost-aware"] * glued.steps
 
 
@@ -249,7 +254,7 @@ def replayed(data):
 
 
 def test_a_large_contraction_is_played_one_part_at_a_time(open_page):
-    at = show(open_page("3_contraction"), "llama2_7b")
+    at = show(stepping(open_page), "llama2_7b")
     contracted = prepared("llama2_7b").contracted
     part = named(at.selectbox, "Part to play")
     part.select("model.layers.7").run()
@@ -264,17 +269,17 @@ def test_a_large_contraction_is_played_one_part_at_a_time(open_page):
 
 
 def test_the_tasks_and_what_is_left_of_them(open_page):
-    at = show(open_page("3_contraction"), "moe_block")
+    at = show(stepping(open_page), "moe_block")
     model = prepared("moe_block")
     spans = enumeration.idle_spans(model.tasks, model.decomposition, link_of(at), 8)
     saved = sum(s.local_s - s.best_s for s in spans) / model.costed[0].total_compute_s
     assert f"{100 * saved:.1f} % of that" in said_on(at)
-    put(at, "contraction-tabs", "After: tasks")
+    put(at, "model-view", "Tasks")
     tasks = sent(at, "wide")
     assert sum(n[3] > 1 or n[0] in model.contracted.index for n in tasks["nodes"]) == len(tasks["nodes"])
     put(at, "tasks", {"selected": model.contracted.tasks[0].id})
     assert f"Task **{model.contracted.tasks[0].id}**" in said_on(at)
-    frame = put(at, "contraction-tabs", "Left to distribute").dataframe[0].value
+    frame = put(at, "model-view", "What it could gain").dataframe[0].value
     assert list(frame["interior tasks"]) == [len(s.subgraph.interior) for s in spans]
     names = ("on one server", "saved at most", "saved over the link")
     one, free, here = (list(frame[f"{name} µs"]) for name in names)
@@ -283,14 +288,14 @@ def test_the_tasks_and_what_is_left_of_them(open_page):
     assert all(0 <= least <= most <= whole for least, most, whole in zip(here, free, one, strict=True))
     most_s = model.costed[0].total_compute_s - model.costed[0].critical_path_s
     assert sum(free) == pytest.approx(1e6 * most_s), "the figure above the table is the sum of its column"
-    steps = put(at, "contraction-tabs", "All steps").dataframe[0].value
+    steps = table(put(at, "model-view", "Tables"), "why it is allowed")
     assert list(steps["why it is allowed"]) == [s.reason for s in model.contracted.steps]
 
 
 def test_a_chain_has_nothing_left_and_the_rule_is_part_of_the_scenario(open_page):
-    at = show(open_page("3_contraction"), "vgg16")
+    at = show(stepping(open_page), "vgg16")
     assert "38 operators become 1 task" in said(at.markdown)
-    put(at, "contraction-tabs", "Left to distribute")
+    put(at, "model-view", "What it could gain")
     assert "the tasks form a chain" in said_on(at)
     assert not at.dataframe
     show(at, "gpt2")
@@ -301,11 +306,11 @@ def test_a_chain_has_nothing_left_and_the_rule_is_part_of_the_scenario(open_page
 
 
 def test_what_stays_together_and_what_it_may_lose(open_page):
-    at = show(open_page("3_contraction"), "moe_block")
+    at = show(stepping(open_page), "moe_block")
     model = prepared("moe_block")
     link = link_of(at)
     exact = models.glued_model(model, link)
-    put(at, "contraction-tabs", "Stays together")
+    put(at, "model-view", LEFT)
     assert glue_headline(exact) in said_on(at)
     at.select_slider(key="coarsening-share").set_value("5 %").run()
     glued = models.glued_model(model, link, share=0.05)
@@ -313,14 +318,14 @@ def test_what_stays_together_and_what_it_may_lose(open_page):
     assert tiles["Groups"] == str(glued.interior_units)
     assert int(tiles["Groups"]) < exact.interior_units
     assert tiles["Lost at most"] == format_time(glued.bound_s)
-    frame = at.dataframe[0].value
+    frame = table(at, "groups")
     shown = [c for c in glued.coarsenings if len(c.group) > 2]
     assert list(frame["groups"]) == [c.interior_units for c in shown]
     assert list(frame["lost at most µs"]) == pytest.approx([1e6 * c.bound_s(1.0) for c in shown])
 
 
 WIDE = 20
-LEFT = "Left to distribute"
+LEFT = "What it could gain"
 FAN = [pair for i in range(1, WIDE + 1) for pair in (("t0", f"t{i}"), (f"t{i}", f"t{WIDE + 1}"))]
 WIDE_FAN = {
     "nodes": [{"id": f"t{i}", "compute_ms": 1 + i % 7} for i in range(WIDE + 2)],
@@ -329,7 +334,7 @@ WIDE_FAN = {
 
 
 def test_a_usual_model_is_counted_at_once(open_page):
-    at = put(show(open_page("3_contraction"), "googlenet"), "contraction-tabs", LEFT)
+    at = put(show(stepping(open_page), "googlenet"), "model-view", LEFT)
     model = prepared("googlenet")
     interior = [len(s.interior) for s in model.decomposition.subgraphs]
     wanted = [c for c, m in zip(models.configuration_counts(model), interior, strict=True) if m]
@@ -340,10 +345,10 @@ def test_a_usual_model_is_counted_at_once(open_page):
 
 def test_a_large_sub_graph_is_counted_by_a_worker_on_demand(open_page, monkeypatch):
     monkeypatch.setattr(checks, "QUICK", WIDE)
-    at = open_page("2_models")
+    at = open_page("models")
     data = json.dumps(WIDE_FAN).encode()
     upload_model(at, "fan.json", data)
-    put(go(at, "3_contraction"), "contraction-tabs", LEFT)
+    put(put(go(at, "models"), "model-view", "Step by step"), "model-view", LEFT)
     prepared = models.prepare_model(readers.read_model(data, "fan.json"), (executor_class("a100-40gb"),))
     assert list(table(at, "interior tasks")["interior tasks"]) == [WIDE]
     assert "configurations" not in table(at, "interior tasks")
@@ -364,11 +369,11 @@ TIMES = b"model,operator,device,ms\nresnet18,*,a100-40gb,7.5\n"
 
 def operators(at):
     """The table of operators, on the tab that shows it."""
-    return put(at, "model-tabs", "Operators").dataframe[0].value
+    return put(at, "model-view", "Tables").dataframe[0].value
 
 
 def test_measured_times_replace_modelled_ones_are_marked_as_such_and_can_be_removed(open_page):
-    at = open_page("2_models")
+    at = open_page("models")
     at.file_uploader(key="measured-file").upload("times.csv", TIMES).run()
     assert state_of(at).scenario.cost.measured == "times.measured.csv"
     assert "1 time on a100-40gb; 1 of them for resnet18" in said(at.success)
@@ -376,15 +381,15 @@ def test_measured_times_replace_modelled_ones_are_marked_as_such_and_can_be_remo
     table = operators(at)
     assert table["time µs"].sum() == pytest.approx(7500.0)
     assert set(table["provenance"]) == {"calibrated"}  # the whole is measured, its shares are not
-    assert metrics(put(at, "model-tabs", "Graph"))["Parallelism T₁/T∞"] == _parallelism(TIMES)
-    go(at, "3_contraction")
+    assert metrics(put(at, "model-view", "Operators"))["Parallelism T₁/T∞"] == _parallelism(TIMES)
+    put(go(at, "models"), "model-view", "Step by step")
     study = preparation.prepare(state_of(at).scenario, state_of(at).uploads.sources)
     assert study.models[0].costed[0].total_compute_s == pytest.approx(7.5e-3)
-    go(at, "2_models")
+    go(at, "models")
     at.button(key="no-measured").click().run()
     assert state_of(at).scenario.cost.measured is None
     assert set(operators(at)["provenance"]) == {"modelled"}
-    assert metrics(put(at, "model-tabs", "Graph"))["Parallelism T₁/T∞"] == _parallelism(None)
+    assert metrics(put(at, "model-view", "Operators"))["Parallelism T₁/T∞"] == _parallelism(None)
     model = load_sample("resnet18")
     rows = "".join(f"resnet18,{o.id},a100-40gb,{1 + i}\n" for i, o in enumerate(model.operators[:3]))
     at.file_uploader(key="measured-file").upload(
@@ -414,7 +419,7 @@ def _parallelism(data):
     ],
 )
 def test_a_bad_table_is_one_line_and_nothing_changes(open_page, data, words):
-    at = open_page("2_models")
+    at = open_page("models")
     at.file_uploader(key="measured-file").upload("good.csv", TIMES).run()
     at.file_uploader(key="measured-file").upload("bad.csv", data).run()
     (error,) = at.error
@@ -429,7 +434,7 @@ def test_a_bad_table_is_one_line_and_nothing_changes(open_page, data, words):
 
 
 def test_the_table_travels_apart_and_the_app_says_so(open_page):
-    at = open_page("2_models")
+    at = open_page("models")
     assert not [c for c in at.sidebar.caption if "measured" in c.value]
     at.file_uploader(key="measured-file").upload("times.csv", TIMES).run()
     (told,) = [said([c]) for c in at.sidebar.caption if "measured" in c.value]
@@ -437,9 +442,9 @@ def test_the_table_travels_apart_and_the_app_says_so(open_page):
     text = state_of(at).dump()
     assert parse_scenario(text).cost.measured == "times.measured.csv"
     assert "Download the CSV" in {b.label for b in at.get("download_button")}
-    arrivals = named(go(at, "5_workload").selectbox, "Arrivals")
+    arrivals = named(go(at, "scenario").selectbox, "Arrivals")
     assert not [o for o in arrivals.options if "times" in o], "a table is no trace"
-    other = open_page("2_models")
+    other = open_page("models")
     next(f for f in other.file_uploader if "Scenario" in f.label).upload("s.yaml", text.encode()).run()
     assert all("times.measured.csv" in e.value.replace("\\", "") for e in other.error)
     assert other.error
@@ -453,7 +458,7 @@ FLOW = {"nodes": FLOW_NODES, "edges": []}
 
 
 def test_the_device_of_given_times_is_told_and_can_be_changed(open_page):
-    at = open_page("2_models")
+    at = open_page("models")
     show(at, "ensemble")
     named(at.selectbox, "Times on device").select("t4").run()
     assert "given on a100-40gb, modelled on t4" in said(at.caption)
@@ -472,21 +477,21 @@ def test_the_device_of_given_times_is_told_and_can_be_changed(open_page):
 
 
 def test_times_without_a_device_are_warned_about_until_it_is_named(open_page):
-    at = open_page("2_models")
+    at = open_page("models")
     state = state_of(at)
     state.edit(("models",), {"flow": FLOW})
     state.edit(("workload",), [{"model": "flow", "rate": "10/s"}, {"model": "ensemble", "rate": "1/s"}])
     state.edit(("cluster", "servers", 0, "mig"), "3g.20gb, 3g.20gb")
-    go(at, "4_cluster")
+    go(at, "scenario")
     warned = said(at.warning)
     assert "flow: 100 % of its time is the same on every GPU and slice" in warned
     assert "ensemble" not in warned
     assert "ensemble: its times are given on a100-40gb, modelled on a100-40gb/3g.20gb" in said(at.caption)
-    go(at, "2_models")
+    go(at, "models")
     show(at, "flow")
     named(at.selectbox, "The times hold on").select("a100-40gb").run()
     assert state.scenario.cost.given["flow"].device == "a100-40gb"
-    go(at, "4_cluster")
+    go(at, "scenario")
     assert "flow: 100 %" not in said(at.warning)
     assert "flow: its times are given on a100-40gb, modelled on" in said(at.caption)
 

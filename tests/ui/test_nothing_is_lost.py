@@ -17,16 +17,16 @@ KINDS = (
 )
 # Without its part the page only offers to add it.
 PARTS = {
-    "9_serverless": ("serverless", {"slo_factor": 1.0}),
-    "8_plan": ("plan", {"offers": ["l4"]}),
-    "10_training": ("training", {"generate": {"jobs": 9}}),
+    "serverless": ("serverless", {"slo_factor": 1.0}),
+    "plan": ("plan", {"offers": ["l4"]}),
+    "training": ("training", {"generate": {"jobs": 9}}),
 }
 
 
 def prepared():
     """A session in which every page has something to show."""
     at = adopt(new_session().run(), schedulers=["local", "spread", "expert"])
-    for page, kind in (("6_placement", "place"), ("7_simulation", "simulate")):
+    for page, kind in (("placement", "place"), ("simulation", "simulate")):
         run(go(at, page), kind)
     return at
 
@@ -78,7 +78,7 @@ def reloaded(at):
 def save_a_run(at):
     """Without a saved item there is nothing to find and nothing to tick."""
     assert state_of(at).edit(("simulation", "jobs"), 60)
-    run(go(at, "7_simulation"), "simulate")
+    run(go(at, "simulation"), "simulate")
     name = f"save-name-{state_of(at).runs.kept[-1].number}"
     at.text_input(key=name).set_value("40 us")  # what the test looks for on the page
     at.button(key="save-run").click().run()
@@ -90,11 +90,11 @@ def test_every_field_of_a_page_keeps_its_value(session, page, tmp_path, monkeypa
     if page in PARTS:
         part, value = PARTS[page]
         assert state_of(session).edit((part,), value)
-    if page == "11_saved":
+    if page == "runs":
         session = prepared()  # what the other pages' tests typed need not run
         save_a_run(session)
     at = go(session, page)
-    if page == "12_validation":
+    if page == "evidence":
         put(at, "validation-tabs", "Theory")  # the tab with a choice of its own that is kept
     changed = {}
     for name in list(widgets(at)):
@@ -122,7 +122,7 @@ def test_a_link_brings_choices_along_and_nothing_else_and_what_is_kept_is_bounde
     at.run()
     assert state_of(at).kept["result-model"] == "all"
     assert not {"run-simulate", "nona_state", "device-name"} & state_of(at).kept.keys()
-    for page in ("7_simulation", "12_validation"):
+    for page in ("simulation", "evidence"):
         go(at, page)  # a choice that is none falls back on the default
     state, held = AppState(), {f"symbol:{i}": i for i in range(MOST + 50)}
     held["guide-find"] = "x" * (LONGEST + 1)

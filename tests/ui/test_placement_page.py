@@ -111,7 +111,7 @@ def test_the_live_panel_shows_the_steps_of_the_search():
 def test_a_cancelled_search_leaves_the_best_so_far(open_page):
     at = app.open_demo(open_page, "vision_language_8_servers")  # a large interior: local comes first
     app.state_of(at).edit(("background", "network", "utilization"), 0.23)  # which no test before has solved
-    at = app.go(at, "6_placement")
+    at = app.go(at, "placement")
     at.button(key="run-place").click().run()
     job = app.job_of(at, "place")
     assert app.until(lambda: not (job.unfinished and job.best is None))
@@ -127,7 +127,7 @@ def test_a_cancelled_search_leaves_the_best_so_far(open_page):
     assert words.early_text(data.ended_early_s) in [w.value.replace("\\", "") for w in at.warning]
     for name in TABS:  # everything below it can be opened
         app.put(at, "placement-tabs", name)
-    again = app.go(at, "1_overview")
+    again = app.go(at, "home")
     assert any("cancelled early" in x.proto.json for x in again.get("bidi_component"))
 
 
@@ -199,7 +199,7 @@ def test_many_configurations_are_folded_repeated_notes_told_once_and_a_bottlenec
 
 
 def test_the_objective_is_chosen_and_what_was_searched_is_told(open_page):
-    at = app.go(app.open_demo(open_page, "slides_example"), "6_placement")
+    at = app.go(app.open_demo(open_page, "slides_example"), "placement")
     box = app.named(at.selectbox, "Objective")
     box.select("Missed SLOs").run()
     assert app.state_of(at).scenario.objective == "slo"
@@ -218,7 +218,7 @@ def test_the_objective_is_chosen_and_what_was_searched_is_told(open_page):
 @pytest.mark.verify
 def test_the_headline_is_the_response_when_the_formula_was_minimised(open_page):
     """What has been compared with simulations heads the page; the formula's figure stands beside as such."""
-    at = app.go(app.open_demo(open_page, "vision_language_8_servers"), "6_placement")
+    at = app.go(app.open_demo(open_page, "vision_language_8_servers"), "placement")
     state = app.state_of(at)
     app.edit(at, ("objective",), "formula")
     app.run(at, "place")
@@ -287,7 +287,7 @@ def test_the_fewest_servers_are_found_drawn_and_told(open_page):
 
 
 def test_cards_and_racks_reach_the_scenario_and_leave_it(open_page):
-    at = open_page("4_cluster")
+    at = open_page("scenario")
     assert app.state_of(at).scenario.cluster.network.nic is None
     app.named(at.selectbox, "Discipline").set_value("shared equally").run()
     at.segmented_control[0].set_value("Cards and racks").run()
@@ -311,7 +311,7 @@ def test_cards_and_racks_reach_the_scenario_and_leave_it(open_page):
 
 @pytest.mark.verify
 def test_placement_over_cards_and_racks_shows_where_messages_wait(open_page):
-    at = app.adopt(open_page("6_placement"), "racks_and_nics", objective="formula")
+    at = app.adopt(open_page("placement"), "racks_and_nics", objective="formula")
     app.run(at, "place")
     app.put(at, "placement-tabs", "Servers and links")
     links = app.state_of(at).results["place"].data.nona.predicted.links
@@ -327,10 +327,10 @@ def test_placement_over_cards_and_racks_shows_where_messages_wait(open_page):
 
 @pytest.mark.verify
 def test_slices_of_three_kinds_show_load_shares_and_replicas(open_page):
-    at = app.adopt(open_page("4_cluster"), "mig_layouts", objective="formula")
+    at = app.adopt(open_page("scenario"), "mig_layouts", objective="formula")
     memory = app.table(at, "weights of all that fit")
     assert memory["executors"].tolist() == [8, 4, 14]
-    app.go(at, "6_placement")
+    app.go(at, "placement")
     app.run(at, "place")
     app.put(at, "placement-tabs", "Servers and links")
     classes = next(d.value for d in at.dataframe if {"wait of a visit", "executor class"} <= set(d.value))
@@ -345,14 +345,14 @@ def test_slices_of_three_kinds_show_load_shares_and_replicas(open_page):
 
 
 def test_a_model_that_fits_nowhere_stops_the_placement_in_one_line(open_page):
-    at = open_page("4_cluster")
+    at = open_page("scenario")
     state = app.state_of(at)
     assert state.edit(("cluster", "devices"), {"tiny": {"base": "t4", "memory": "10 MB"}})
     for number in range(len(state.scenario.cluster.servers)):
         assert state.edit(("cluster", "servers", number, "gpu"), "tiny")
     at.run()
     assert any("do not fit an executor of tiny" in w.value for w in at.warning)
-    app.go(at, "6_placement")
+    app.go(at, "placement")
     app.run(at, "place")
     (error,) = [e.value for e in at.error if "weights" in e.value]
     assert "tiny" in error

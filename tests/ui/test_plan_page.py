@@ -19,7 +19,7 @@ from nona.ui.session.workspace import jobs
 from nona.ui.widgets.fields import plain
 from tests.report.filled import FAST, SLOW, TWO_OFFERS
 
-PAGE = "8_plan"
+PAGE = "plan"
 DATA: dict[str, Any] = TWO_OFFERS | {
     "simulation": {"jobs": 500, "replications": 2},
     "plan": {
@@ -220,7 +220,7 @@ def test_a_saved_plan_is_there_after_other_work(planned, tmp_path, monkeypatch):
     before = state_of(planned).scenario
     state_of(planned).edit(("plan", "hit"), "50%")
     del state_of(planned).results["plan"]
-    go(planned, "11_saved").button(key=f"saved-open-{item.id}").click().run()
+    go(planned, "runs").button(key=f"saved-open-{item.id}").click().run()
     go(planned, PAGE)
     assert state_of(planned).scenario.plan == before.plan
     assert outcome_of(planned) == found

@@ -12,7 +12,7 @@ from nona.store.database import FILE, Database
 from nona.store.store import COMMAND_LINE, Store, export_items, import_items
 from nona.ui.session.workspace import jobs
 
-PAGE, RUN = "11_saved", "7_simulation"
+PAGE, RUN = "runs", "simulation"
 
 
 @pytest.fixture(autouse=True)
@@ -177,7 +177,7 @@ def test_a_damaged_file_is_one_line_and_all_else_works(folder):
     go(at, PAGE)
     assert "it is damaged, or is not a database" in said(at)
     assert "All other pages work" in said(at)
-    assert go(at, "1_overview").title
+    assert go(at, "home").title
 
 
 def test_a_long_list_is_shown_in_parts(folder):

@@ -33,7 +33,7 @@ from nona.ui.session.workspace import jobs
 from nona.ui.tasks.serverless import PlatformWatch
 from nona.ui.widgets.policy_choice import changed
 
-PAGE = "9_serverless"
+PAGE = "serverless"
 
 
 def adopt(at, name="strict_light", **changes):

@@ -99,7 +99,7 @@ def test_a_fresh_session_adopts_a_link_and_drops_it_from_the_address():
 
 
 def test_own_work_is_not_replaced_without_asking(open_page):
-    at = open_page("1_overview")
+    at = open_page("home")
     at.sidebar.text_input[0].set_value("My own").run()
     mine = state_of(at).scenario
     at.query_params["s"] = share.pack(share.Shared(SMALL))
@@ -118,7 +118,7 @@ def test_own_work_is_not_replaced_without_asking(open_page):
 
 def test_a_bad_link_is_one_line_leaves_the_page_alone_and_its_text_is_kept_as_far_as_it_can_be_read():
     at = opened("1.nonsense")
-    assert (len(at.error), at.title[0].value) == (1, "Overview")
+    assert (len(at.error), at.title[0].value) == (1, "Home")
     assert state_of(at).scenario == AppState().scenario
     assert "Download its text" in {b.label for b in at.get("download_button")}
     assert state_of(at).choices.of(opening.Problems).text == "1.nonsense"
@@ -138,7 +138,7 @@ def link_of(at):
 
 
 def test_the_link_carries_the_scenario_and_no_token(open_page):
-    at = open_page("4_cluster")
+    at = open_page("scenario")
     state_of(at).adopt(load_scenario(samples.scenario_path("mig_layouts")))
     link = link_of(at)
     token = at.session_state["nona_token"]
@@ -150,7 +150,7 @@ def test_the_link_carries_the_scenario_and_no_token(open_page):
 
 
 def test_small_uploaded_workflows_travel_in_the_link_and_what_does_not_fit_is_named(open_page):
-    at = open_page("2_models")
+    at = open_page("models")
     upload_model(at, "tiny.json", NET)
     state_of(at).replace_list(("workload",), [{"model": "tiny.json", "rate": 1}])
     query = parse_qs(urlsplit(link_of(at)).query)
@@ -167,7 +167,7 @@ def test_small_uploaded_workflows_travel_in_the_link_and_what_does_not_fit_is_na
 
 
 def test_undo_and_redo_say_what_they_changed(open_page):
-    at = open_page("4_cluster")
+    at = open_page("scenario")
     state = state_of(at)
     name, count = state.scenario.name, state.scenario.cluster.servers[0].count
     state.edit(("cluster", "servers", 0, "count"), count + 1)
@@ -240,7 +240,7 @@ def test_history_is_bounded_and_a_drag_is_one_step():
 
 
 def test_two_sessions_do_not_see_each_other_and_an_address_with_a_token_opens_nothing(open_page):
-    one, two = open_page("1_overview"), open_page("1_overview")
+    one, two = open_page("home"), open_page("home")
     one.sidebar.text_input[0].set_value("Secret of one").run()
     two.run()
     assert state_of(two).untouched
@@ -301,11 +301,11 @@ def test_the_server_starts_with_the_scenario_that_it_was_given(tmp_path, monkeyp
 
 
 def test_scenario_file_round_trip_with_an_uploaded_model(open_page):
-    at = open_page("2_models")
+    at = open_page("models")
     upload_model(at, "diamond.json", NET)
     named(at.button, "Add to the workload").click().run()
     text = scenario_file(state_of(at))
-    other = open_page("2_models")
+    other = open_page("models")
     named(other.file_uploader, "Scenario").upload("s.yaml", text.encode()).run()
     assert state_of(other).scenario == parse_scenario(text)
     assert state_of(other).scenario.labels == ("resnet18", "diamond")

@@ -20,7 +20,7 @@ from nona.ui.pages.simulation import parse_parts, parts_text
 from nona.ui.pages.simulation_runs import MOST_DRAWN, chart_data, show_run, shown_run
 from nona.ui.session.state import AppState, Draft, Runs
 
-PAGE = "7_simulation"
+PAGE = "simulation"
 
 
 def lines(elements):
@@ -79,10 +79,8 @@ def test_a_former_run_is_shown_again_under_its_own_mark_and_its_scenario_restore
     app.edit(at, ("seed",), 5)
     mark = app.run(at, "simulate").about.hash
     assert mark == scenario_hash(state.scenario)
-    assert {f"Run 2 · fingerprint {mark}", f"Run 2 · seed 1 → 5 · fingerprint {mark}"} <= set(
-        lines(at.caption)
-    )
-    assert app.sent(at, "titles")["note"] == f"Run 2 · fingerprint {mark}."
+    assert {f"Run 2 · version {mark}", f"Run 2 · seed 1 → 5 · version {mark}"} <= set(lines(at.caption))
+    assert app.sent(at, "titles")["note"] == f"Run 2 · version {mark}."
     app.named(at.selectbox, "Run shown").select_index(1).run()
     assert state.results["simulate"].data is first
     assert state.is_stale("simulate")
@@ -183,7 +181,7 @@ def test_at_most_eight_schedulers_are_drawn_in_the_order_chosen_with_their_looks
 
 
 def test_differences_warmup_and_precision_on_the_page(open_page):
-    at = open_page("7_simulation")
+    at = open_page("simulation")
     state = app.state_of(at)
     state.edit(("schedulers",), ["local", "spread"])
     app.edit(at, ("simulation", "jobs"), 150)
@@ -219,7 +217,7 @@ def test_differences_warmup_and_precision_on_the_page(open_page):
 
 
 def expert_page(open_page):
-    return app.choose_schedulers(app.adopt(open_page("7_simulation")), "local", "expert")
+    return app.choose_schedulers(app.adopt(open_page("simulation")), "local", "expert")
 
 
 def row(at):
@@ -239,7 +237,7 @@ def test_a_preset_is_written_into_the_scenario_and_taken_back_and_own_parts_simu
     assert options(at) == {"models": {label: "half"}}
     assert parse_scenario(app.state_of(at).dump()) == app.state_of(at).scenario
     assert "half" in app.state_of(at).dump()
-    app.go(at, "1_overview", "7_simulation")
+    app.go(at, "home", "simulation")
     assert row(at).value == "half"
     row(at).select("automatic").run()
     assert options(at) == {}
@@ -266,7 +264,7 @@ def test_parts_that_the_model_does_not_have_stay_as_a_draft_that_goes_with_its_r
     assert "'no such task' is not a task of the model" in app.said(at.error)
     assert app.state_of(at).scenario == before
     assert at.button(key="run-simulate").disabled
-    app.go(at, "1_overview", "7_simulation")
+    app.go(at, "home", "simulation")
     assert at.text_area[0].value == "no such task"
     at.text_area[0].set_value("").run()
     assert not at.error
@@ -287,7 +285,7 @@ def test_parts_that_the_model_does_not_have_stay_as_a_draft_that_goes_with_its_r
 
 
 def test_entries_of_rows_that_went_can_be_dropped(open_page):
-    at = open_page("7_simulation")
+    at = open_page("simulation")
     app.edit(at, ("schedulers",), [{"expert": {"models": {"gone": "half", "resnet18": "quarter"}}}])
     assert lines(at.error) == [
         "'quarter' is no preset; choose one from the list.",

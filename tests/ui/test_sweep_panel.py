@@ -30,7 +30,7 @@ def field(at, label):
 
 
 def open_sweep(open_page, **changes):
-    at = adopt(open_page("7_simulation"), **{**FEW, **changes})
+    at = adopt(open_page("simulation"), **{**FEW, **changes})
     return put(at, "simulation-view", "Sweep")
 
 
@@ -53,7 +53,7 @@ def test_a_sweep_from_the_controls_to_the_slider_and_back_after_other_pages(open
     chart = json.loads(at.get("plotly_chart")[0].proto.spec)
     assert {"nona", "local", "spread"} <= {t["name"] for t in chart["data"]}
 
-    go(at, "4_cluster", "7_simulation")
+    go(at, "cluster", "simulation")
     assert field(at, "To").value == "60 %"
     assert field(at, "Values, about").value == 4
     assert at.select_slider[0].value == 0.0
@@ -99,7 +99,7 @@ def test_cancelled_it_shows_what_it_had(open_page):
     assert any("ended early" in i.value for i in at.info)
     assert len(table(at, "stability")) >= 1
     assert not at.button(key="run-sweep").disabled
-    go(at, "4_cluster", "7_simulation")
+    go(at, "cluster", "simulation")
     assert any("ended early" in i.value for i in at.info)
 
 
@@ -156,7 +156,7 @@ def test_settings_are_read_and_named_fit_the_scenario_and_without_a_scheduler_th
 def test_the_work_and_the_scenario_of_a_sweep_are_told_before_it_runs(open_page):
     at = open_sweep(open_page)
     state = state_of(at)
-    assert f"fingerprint `{scenario_hash(state.scenario)}`" in said(at.markdown)
+    assert f"version `{scenario_hash(state.scenario)}`" in said(at.markdown)
     assert "What if" not in said(at.markdown)
     mark = asked_of.sweep_fingerprint(state.scenario, asked_of.settings_of(state))
     move(state, number_named(state.scenario, "cluster.servers[0].count"), 7.0)

@@ -124,25 +124,25 @@ def with_files(at):
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_pages_say_what_a_cleaner_removed(open_page, whole):
-    at = open_page("2_models")
+    at = open_page("models")
     state = with_files(at)
-    run(go(at, "7_simulation"), "simulate")
+    run(go(at, "simulation"), "simulate")
     job_folders = list(state.uploads.folder.parent.glob("job-*"))
     assert job_folders
     if whole:
         shutil.rmtree(state.uploads.folder.parent)
     else:
         (state.uploads.folder / "tiny.json").unlink()
-    for page in ("2_models", "3_contraction", "5_workload", "4_cluster", "6_placement", "7_simulation"):
+    for page in ("models", "contraction", "workload", "cluster", "placement", "simulation"):
         go(at, page)
         told = next(m.value for m in at.markdown if "temporary folder" in m.value)
         assert "tiny.json" in told
         assert ("arrivals.csv" in told) == whole
     assert at.button(key="run-simulate").disabled
     with_files(at)
-    go(at, "2_models")
+    go(at, "models")
     assert not any("temporary folder" in m.value for m in at.markdown)
-    run(go(at, "7_simulation"), "simulate")
+    run(go(at, "simulation"), "simulate")
     assert state.results["simulate"].fingerprint == state.fingerprint("simulate")
 
 

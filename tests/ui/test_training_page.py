@@ -25,7 +25,7 @@ from nona.ui.pages.training_elastic import TABS as ELASTIC_TABS
 from nona.ui.session.workspace import jobs
 from nona.ui.shell.job_panel import current_job
 
-PAGE = "10_training"
+PAGE = "training"
 SMALL = {
     "version": 1,
     "name": "Small training cluster",
@@ -164,28 +164,28 @@ def test_regions_follow_the_groups_of_servers(open_page):
 
 @pytest.mark.parametrize("jobs_alone", [True, False])
 def test_every_page_opens_without_queries_and_says_what_is_next(open_page, jobs_alone):
-    at = open_page("1_overview")
+    at = open_page("home")
     before = state_of(at).scenario
     if jobs_alone:
         adopt(at)
     else:
         at.button(key="new-scenario").click().run()
-        assert (at.title[0].value, state_of(at).scenario.workload) == ("Cluster", ())
+        assert (at.title[0].value, state_of(at).scenario.workload) == ("Scenario", ())
     told = "This scenario has training jobs only." if jobs_alone else "The workload is empty."
     for page in sorted(path.stem for path in (APP.parent / "pages").glob("*.py")):
         assert not go(at, page).error, page
-        if page in ("6_placement", "7_simulation", "8_plan"):
+        if page in ("placement", "simulation", "plan"):
             assert told in said(at.markdown)
             assert not [b for b in at.button if b.key in ("run-place", "run-simulate", "run-plan")]
-    assert "No queries arrive." in said(go(at, "5_workload").caption)
+    assert "No queries arrive." in said(go(at, "scenario").caption)
     state_of(at).undo()
     assert state_of(at).scenario == before
 
 
 def test_a_model_is_added_to_training_jobs_only_when_asked_to(open_page):
-    before = state_of(adopt(at := open_page("2_models"))).scenario
+    before = state_of(adopt(at := open_page("models"))).scenario
     for answer, kept in (("Leave it", True), ("Add it here", False), ("Begin a new scenario", False)):
-        named(go(at, "2_models").button, "Add to the workload").click().run()
+        named(go(at, "models").button, "Add to the workload").click().run()
         assert state_of(at).scenario == before, "it asks first"
         named(at.button, answer).click().run()
         now = state_of(at).scenario

@@ -23,14 +23,14 @@ from nona.simulation.run import Cancelled
 from nona.study.self_checks import SELF_CHECKS
 from nona.study.shipped import stored_result
 from nona.tables.formats import share_text
-from nona.ui.pages.validation import Length
+from nona.ui.pages.evidence import Length
 from nona.ui.session.state import Result
 from nona.ui.tasks import checks as theory_task
 from nona.ui.tasks.desk import Desk
 from nona.ui.tasks.serving import run_task
 from nona.ui.widgets.fields import plain
 
-PAGE = "12_validation"
+PAGE = "evidence"
 
 
 def test_tiles_tables_and_figure_are_those_of_the_report(open_page):

@@ -25,7 +25,7 @@ from nona.ui.tasks.simulation import REPLICATIONS
 
 def panel(open_page):
     """The Simulation page with the panel on it."""
-    return open_page("7_simulation").segmented_control(key="simulation-view").set_value("What if").run()
+    return open_page("simulation").segmented_control(key="simulation-view").set_value("What if").run()
 
 
 def slider(at, label):
@@ -76,9 +76,9 @@ def test_sliders_change_a_copy_until_apply_and_undo_takes_it_back(open_page):
     assert state.scenario is before
     assert state.fingerprint("simulate") == mark
     assert not state.history.undone
-    go(at, "4_cluster")
+    go(at, "scenario")
     assert next(n for n in at.number_input if n.label == "Servers").value == 8
-    go(at, "7_simulation")  # the copy is as it was
+    go(at, "simulation")  # the copy is as it was
     assert [slider(at, s).value for s in ("Link background", "Servers", "Load")] == [35, 11, 1.5]
 
     at.button(key="what-if-apply").click().run()

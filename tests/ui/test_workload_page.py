@@ -8,6 +8,7 @@ from app_driver import edit, metrics, named, said, state_of
 from nona.placement.capacity import executor_utilization
 from nona.scenario.schema import ArrivalsSpec
 from nona.study.preparation import prepare
+from nona.tables.formats import share_text
 from nona.ui.pages.workload_facts import arrivals_picture, fastest, gauge, offered, sample_of, shares_picture
 from nona.ui.widgets.components import texts
 
@@ -22,7 +23,7 @@ def words(at):
 
 
 def test_load_and_shares_are_those_of_the_prepared_system(open_page):
-    at = open_page("5_workload")
+    at = open_page("scenario")
     state = state_of(at)
     rows = [{"model": "resnet18", "rate": "300/s"}, {"model": "gpt2", "rate": "50/s"}]
     state.replace_list(("workload",), rows)
@@ -31,7 +32,7 @@ def test_load_and_shares_are_those_of_the_prepared_system(open_page):
     background, queries = executor_utilization(system)
     load = offered(state)
     assert (load.background, load.even) == (pytest.approx(background), pytest.approx(max(queries)))
-    assert metrics(at)["Executors full"] == f"{100 * (background + max(queries)):.3g} %"
+    assert metrics(at)["Load, blind draw"] == share_text(background + max(queries), 1)
     shown = trees(at)
     assert shown[0][0][2][0] == gauge("Executors", "executors", 0.2, load.best, load.even)
     for index, rate in enumerate((300 / 350, 50 / 350)):
@@ -45,7 +46,7 @@ def test_load_and_shares_are_those_of_the_prepared_system(open_page):
 
 
 def test_an_slo_that_cannot_be_met_and_overload_are_told_plainly(open_page):
-    at = open_page("5_workload")
+    at = open_page("scenario")
     state = state_of(at)
     cost = fastest(state, 0)
     edit(at, ("workload", 0, "slo"), cost.critical_s * 0.9)
@@ -58,12 +59,12 @@ def test_an_slo_that_cannot_be_met_and_overload_are_told_plainly(open_page):
     assert not at.warning
     assert "for waits on one server" in said(at.caption)
     edit(at, ("workload", 0, "rate"), "1000000/s")
-    assert any("Add servers on the Cluster page" in e.value for e in at.error)
-    assert float(metrics(at)["Executors full"].split()[0].replace(",", "")) > 100
+    assert any("Add servers below" in e.value for e in at.error)
+    assert float(metrics(at)["Load at best"].split()[0].replace(",", "")) > 100
 
 
 def test_a_trace_is_previewed_with_what_was_read(open_page):
-    at = open_page("5_workload")
+    at = open_page("scenario")
     at.file_uploader(key="trace-file").upload("t.csv", b"timestamp\n0\n0.5\n2\n").run()
     assert "3 arrivals over 2 s, 1/s on average, longest gap 1.5 s" in said(at.markdown)
     named(at.selectbox, "Arrivals").select("Trace t.csv").run()
@@ -76,14 +77,14 @@ def test_a_trace_is_previewed_with_what_was_read(open_page):
 
 
 def test_a_picked_trace_keeps_its_own_rate_and_rows_divide_it(open_page):
-    at = open_page("5_workload")
+    at = open_page("scenario")
     state = state_of(at)
     lines = "".join(f"{i / 2},{'resnet18' if i % 4 else 'gpt2'}\n" for i in range(20_000))
     at.file_uploader(key="trace-file").upload("hour.csv", b"time,model\n" + lines.encode()).run()
     named(at.selectbox, "Arrivals").select("Trace hour.csv").run()
     spec = state.scenario.workload[0].arrivals
     assert (spec.trace, spec.scale_to_rate, state.scenario.workload[0].rate) == ("hour.csv", False, 2.0)
-    assert metrics(at)["Queries per second"] == "2"
+    assert metrics(at)["Queries/s"] == "2"
     told = "A run of 4,000 jobs, all rows together, lasts about 2,000 s: it replays 20 % of these 10,000 s"
     assert told in said(at.caption)
     next(b for b in at.button if b.label.startswith("Replay all")).click().run()
@@ -92,13 +93,13 @@ def test_a_picked_trace_keeps_its_own_rate_and_rows_divide_it(open_page):
     assert state.scenario.workload[0].arrivals.share == 0.5
     named(at.selectbox, "This row takes").select("those with a value").run()
     assert state.scenario.workload[0].arrivals.column == "model"
-    assert metrics(at)["Queries per second"] == "1.5"
+    assert metrics(at)["Queries/s"] == "1.5"
     named(at.selectbox, "Arrivals").select("Poisson").run()
     assert state.scenario.workload[0].arrivals == ArrivalsSpec()
 
 
 def test_workload_rows_can_be_added_edited_and_removed(open_page):
-    at = open_page("5_workload")
+    at = open_page("scenario")
     at.selectbox(key="another-model").select("gpt2").run()
     named(at.button, "Add it to the mix").click().run()
     assert state_of(at).scenario.labels == ("resnet18", "gpt2")

@@ -43,7 +43,8 @@ class Facts:
     """Facts about every node (operator or task) of a graph, in node order.
 
     ``parts`` names the sub-graph or cut of each node by its number, −1 for cut tasks; ``tensors`` are
-    (source, target, name, bytes); ``sizes`` how many operators each node has; ``tip`` makes a node's tooltip.
+    (source, target, name, bytes); ``sizes`` how many operators each node has; ``tip`` makes a node's tooltip;
+    ``servers`` names where each node runs, empty for cut tasks, and is empty where that is not known.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Facts:
     tip: Callable[[int], str]
     tensors: tuple[tuple[int, int, str, float], ...]
     sizes: tuple[int, ...]
+    servers: tuple[str, ...] = ()
 
 
 def block_ids(facts: Facts, graph: BlockGraph) -> tuple[str, ...]:
@@ -86,7 +88,9 @@ def graph_drawing(
     ``steps`` are numbered by nodes of ``facts``, and shown only where every node is by itself.
     """
     ways = (_by_kind, _by_time, _by_provenance, _by_part)
-    if facts.what == "tasks" or steps:
+    if facts.servers:
+        ways = (_by_server, _by_part, _by_time, _by_kind)
+    elif facts.what == "tasks" or steps:
         ways = (_by_part, *ways[:-1])
     elif 2 * sum(_common(facts.kinds, b) is None for b in graph.blocks) > len(graph.blocks):
         ways = (_by_time, _by_kind, *ways[2:])  # most boxes hold several kinds: times tell more
@@ -232,6 +236,14 @@ def _by_part(facts: Facts, graph: BlockGraph) -> tuple[Mode, list[int]]:
     if count > 6:
         texts[6] = f"… of {count} sub-graphs, colours repeat"
     return _categories("Sub-graph", graph, facts.parts, colours, texts)
+
+
+def _by_server(facts: Facts, graph: BlockGraph) -> tuple[Mode, list[int]]:
+    """By the server on which a task runs; colours repeat after nine."""
+    names = sorted({name for name in facts.servers if name}, key=lambda name: (len(name), name))
+    colours = {"": OTHER} | {name: i % OTHER for i, name in enumerate(names)}
+    texts = dict(enumerate(names[:OTHER])) | {OTHER: "cut tasks, where sub-graphs meet"}
+    return _categories("Server", graph, facts.servers, colours, texts)
 
 
 def _by_time(facts: Facts, graph: BlockGraph) -> tuple[Mode, list[int]]:

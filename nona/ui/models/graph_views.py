@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -127,13 +128,6 @@ def _operators_of(loaded: Loaded) -> tuple[Facts, Modules]:
         ("operators", loaded.key),
         lambda: (operator_facts(loaded), operator_modules(loaded)),
         "Reading the names",
-    )
-
-
-def _tasks_of(loaded: Loaded) -> tuple[Facts, Modules]:
-    """The tasks of a model and their modules, found once."""
-    return fetch(
-        ("tasks", loaded.key), lambda: (task_facts(loaded), task_modules(loaded)), "Reading the names"
     )
 
 
@@ -350,36 +344,71 @@ def workspace(key: str) -> tuple[DeltaGenerator, DeltaGenerator]:
     return graph, beside.container(key=f"beside-{key}", gap="small")
 
 
-MODEL, PLAY, TASKS = "model-graph", "contraction", "tasks"
+MODEL, PLAY, TASKS, HOMES = "model-graph", "contraction", "tasks", "homes"
+Homes = Mapping[str, str]  # task → the server on which it runs
+NO_HOMES: Homes = MappingProxyType({})
 
 
 @st.fragment
-def model_graph(state: AppState, loaded: Loaded, about: Callable[[], None]) -> None:
-    """The operators by their modules; beside them the selected one, and ``about`` the model."""
-    graph, beside = workspace(MODEL)
-    operators = _operators_of(loaded)
+def graph_browser(
+    state: AppState, loaded: Loaded, key: str, about: Callable[[], None], homes: Homes = NO_HOMES
+) -> None:
+    """The operators (view ``MODEL``) or tasks by their modules, and the selected one; ``about`` beside it.
+
+    With ``homes`` the tasks have the colours of their servers.
+    """
+    graph, beside = workspace(key)
+    made, mark = _facts_of(loaded, key, homes), loaded.key + repr(homes)
     with graph:
-        seen = drawn(state, MODEL, loaded.key, operators)
+        seen = drawn(state, key, mark, made)
     with beside:
-        _operator(state, loaded, operators, seen.selected)
+        _selected(state, loaded, key, mark, made, seen.selected)
         about()
 
 
-def _operator(state: AppState, loaded: Loaded, made: tuple[Facts, Modules], selected: str | None) -> None:
-    """The operator or the block that is selected, or how to select one."""
-    facts, number = made[0], _boxes(state, MODEL, loaded.key, made)
-    if selected in loaded.prepared.graph.index:
-        _operator_panel(state, MODEL, loaded, str(selected))
-    elif selected and (inside := _members_of(state, MODEL, loaded.key, made, selected)):
+def _facts_of(loaded: Loaded, key: str, homes: Homes = NO_HOMES) -> tuple[Facts, Modules]:
+    """The operators, or the tasks, of a model and their modules, found once."""
+    if key == MODEL:
+        return _operators_of(loaded)
+    facts, found = fetch(
+        ("tasks", loaded.key), lambda: (task_facts(loaded), task_modules(loaded)), "Reading the names"
+    )
+    servers = tuple(homes.get(own, "") for own in facts.ids) if homes else ()
+    return replace(facts, servers=servers), found
+
+
+def _selected(
+    state: AppState, loaded: Loaded, key: str, mark: str, made: tuple[Facts, Modules], selected: str | None
+) -> None:
+    """The operator, the task or the block that is selected, or how to select one."""
+    facts, contracted = made[0], loaded.prepared.contracted
+    if selected in facts.ids:
+        panel = _operator_panel if key == MODEL else _task_panel
+        panel(state, key, loaded, str(selected))
+    elif selected and (inside := _members_of(state, key, mark, made, selected)):
+        index = contracted.graph.index
+        if key != MODEL:
+            inside = tuple(index[o] for i in inside for o in contracted.tasks[i].operators)
         costs = [loaded.prepared.costed[0].costs[i] for i in inside]
-        _block_panel(MODEL, selected.removeprefix("block:").replace("/", "."), costs)
-    elif number < len(facts.ids):
+        _block_panel(key, selected.removeprefix("block:").replace("/", "."), costs)
+    elif key != MODEL:
+        st.caption("Click a task to see its operators. Coloured tasks can be placed on other servers.")
+    elif (number := _boxes(state, key, mark, made)) < len(facts.ids):
         st.caption(
             f"{len(facts.ids):,} operators in {number:,} boxes: a double border marks a block of "
             "operators. Double-click it to open it; search also finds its operators."
         )
     else:
         st.caption("Click an operator for its figures; arrow keys walk along the edges.")
+
+
+@st.fragment
+def side_by_side(state: AppState, models: Sequence[tuple[str, Loaded]], key: str) -> None:
+    """The graphs of two models beside each other; ``key`` as for :func:`graph_browser`."""
+    for number, (column, (name, loaded)) in enumerate(zip(st.columns(2), models, strict=True)):
+        with column:
+            st.markdown(f"**{plain(name)}**")
+            drawn(state, f"{key}-{number}", loaded.key, _facts_of(loaded, key))
 
 
 @st.fragment
@@ -421,32 +450,6 @@ def _part(loaded: Loaded, facts: Facts, found: Modules) -> tuple[str, tuple[int,
         format_func=lambda n: f"{n} ({len(parts[names[n]]):,} operators)",
         key=f"part:{loaded.key}",
         help=f"{len(facts.ids):,} operators are too many to play at once, so only the steps within this part "
-        "are shown. The tab *After: tasks* shows the final state of all.",
+        "are shown. The view *Tasks* shows the final state of all.",
     )
     return name, parts[names[name]]
-
-
-@st.fragment
-def task_graph(state: AppState, loaded: Loaded, about: Callable[[], None]) -> None:
-    """The tasks after contraction; beside them the selected one, and ``about`` the contraction."""
-    graph, beside = workspace(TASKS)
-    tasks = _tasks_of(loaded)
-    with graph:
-        seen = drawn(state, TASKS, loaded.key, tasks)
-    with beside:
-        _task(state, loaded, tasks, seen.selected)
-        about()
-
-
-def _task(state: AppState, loaded: Loaded, made: tuple[Facts, Modules], selected: str | None) -> None:
-    """The task or the block that is selected, or how to select one."""
-    contracted = loaded.prepared.contracted
-    if selected in contracted.index:
-        _task_panel(state, TASKS, loaded, str(selected))
-    elif selected and (inside := _members_of(state, TASKS, loaded.key, made, selected)):
-        costed, where = loaded.prepared.costed[0], contracted.graph.index
-        operators = [where[o] for i in inside for o in contracted.tasks[i].operators]
-        title = selected.removeprefix("block:").replace("/", ".")
-        _block_panel(TASKS, title, [costed.costs[i] for i in operators])
-    else:
-        st.caption("Click a task to see its operators. Coloured tasks can be placed on other servers.")

@@ -37,7 +37,7 @@ from nona.ui.widgets.components import COMPONENTS
 from nona.ui.widgets.fields import plain
 
 PARAMETER = "demo"
-HOME = "pages/1_overview.py"
+HOME = "pages/home.py"
 SWEPT = {"count": 5, "jobs": 2000, "replications": 2}  # small enough to watch it grow
 
 

@@ -46,7 +46,7 @@ class Story:
     model: str = ""
 
 
-TRAINING = "pages/10_training.py"
+TRAINING = "pages/training.py"
 SHORT: Mapping[str, float | str] = MappingProxyType({"simulation.replications": 1})
 TRAINING_STORY = Story(
     "Who should get which GPU, when jobs train for hours?",
@@ -83,11 +83,10 @@ TRAINING_STORY = Story(
     ),
 )
 
-MODELS, CONTRACTION = "pages/2_models.py", "pages/3_contraction.py"
-CLUSTER, WORKLOAD, PLACEMENT = "pages/4_cluster.py", "pages/5_workload.py", "pages/6_placement.py"
-SIMULATION, SERVERLESS = "pages/7_simulation.py", "pages/9_serverless.py"
-PLAN = "pages/8_plan.py"
-OVERVIEW, VALIDATION = "pages/1_overview.py", "pages/12_validation.py"
+MODELS, SCENARIO, PLACEMENT = "pages/models.py", "pages/scenario.py", "pages/placement.py"
+SIMULATION, SERVERLESS = "pages/simulation.py", "pages/serverless.py"
+PLAN = "pages/plan.py"
+HOME, EVIDENCE = "pages/home.py", "pages/evidence.py"
 MOST_STEPS = 5
 RUN, SWEEP = ("simulation-view", "Run"), ("simulation-view", "Sweep")
 QUICK: Mapping[str, float | str] = MappingProxyType({"simulation.jobs": 2000, "simulation.replications": 3})
@@ -100,7 +99,7 @@ STORIES = (
         "slides_example",
         (
             Step(
-                OVERVIEW,
+                HOME,
                 "One query of four tasks is placed three ways. Move the slider, so that other traffic takes "
                 "more of the link, and look for the load at which splitting stops paying.",
             ),
@@ -135,25 +134,25 @@ STORIES = (
                 MODELS,
                 "A model as its file has it: every node is an operator with a time. Parallelism is the most "
                 "that splitting one query could gain.",
-                choices=(("model-tabs", "Graph"),),
+                choices=(("model-view", "Operators"),),
             ),
             Step(
-                CONTRACTION,
+                MODELS,
                 "Contraction merges operators that cannot gain from being apart. Press Play: every step says "
                 "why it is allowed.",
-                choices=(("contraction-tabs", "Step by step"),),
+                choices=(("model-view", "Step by step"),),
             ),
             Step(
-                CONTRACTION,
+                MODELS,
                 "These tasks remain. Tasks drawn next to each other could run at the same time, on different "
                 "servers.",
-                choices=(("contraction-tabs", "After: tasks"),),
+                choices=(("model-view", "Tasks"),),
             ),
             Step(
-                CONTRACTION,
+                MODELS,
                 "Each row is a part of the query that could be distributed, with the most that this could "
                 "save on this cluster's link.",
-                choices=(("contraction-tabs", "Left to distribute"),),
+                choices=(("model-view", "What it could gain"),),
             ),
         ),
         "googlenet",
@@ -163,12 +162,9 @@ STORIES = (
         "vision_language_8_servers",
         (
             Step(
-                CLUSTER, "The cluster: servers, their GPUs, the link that they share, background load.", QUICK
-            ),
-            Step(
-                WORKLOAD,
-                "The workload: models with their rates and SLOs. The gauges say how full executors and link "
-                "become.",
+                SCENARIO,
+                "The models with their rates and SLOs, and the servers that they share. The bar says how "
+                "full the servers become, and what they cost.",
                 QUICK,
             ),
             Step(
@@ -226,7 +222,7 @@ STORIES = (
         "five_models_80_servers",
         (
             Step(
-                WORKLOAD,
+                SCENARIO,
                 "The five models of the Nona paper on a large cluster; the rates are our assumption.",
             ),
             Step(
@@ -288,22 +284,22 @@ STORIES = (
         "vision_language_8_servers",
         (
             Step(
-                VALIDATION,
+                EVIDENCE,
                 "Modelled times against published latencies of whole networks.",
                 choices=(("validation-tabs", "Modelled times"),),
             ),
             Step(
-                VALIDATION,
+                EVIDENCE,
                 "Predicted means against simulated ones, from all local to all spread.",
                 choices=(("validation-tabs", "Prediction"),),
             ),
             Step(
-                VALIDATION,
+                EVIDENCE,
                 "Whether the chosen placements win in simulation.",
                 choices=(("validation-tabs", "Decisions"),),
             ),
             Step(
-                VALIDATION,
+                EVIDENCE,
                 "The paper's evaluation, repeated.",
                 choices=(("validation-tabs", "The paper"),),
             ),

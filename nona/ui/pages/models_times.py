@@ -74,7 +74,7 @@ def _pick_device(state: AppState, shown: str) -> None:
         names.index(shown),
         key="device",
         on_change=choose,
-        help="The GPU for the times on this page; the cluster's GPUs are set on the Cluster page.",
+        help="The GPU for the times on this page; the cluster's GPUs are set on page Scenario.",
     )
 
 

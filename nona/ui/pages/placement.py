@@ -39,7 +39,7 @@ from nona.results.placement import (
 from nona.scenario.words import words
 from nona.ui.form import field
 from nona.ui.models.loading import load_row
-from nona.ui.pages.contraction import glued_of
+from nona.ui.pages.models_gain import glued_of
 from nona.ui.pages.placement_capacity import capacity_section
 from nona.ui.pages.placement_result import configurations_of, congestion_section, model_frame
 from nona.ui.session.state import AppState
@@ -136,7 +136,7 @@ def response_section(report: FullPlacementReport) -> None:
     table(pd.DataFrame(rows), "response", "Predicted completion times of each model")
     st.caption(
         "Sampled jobs meet random waits and wait for the slowest of several branches; the formula, which "
-        "has the certificate, uses mean waits. The Validation page compares both with the simulation."
+        "has the certificate, uses mean waits. Page Evidence compares both with the simulation."
     )
 
 
@@ -201,7 +201,7 @@ def _glue_section(state: AppState) -> None:
     st.caption(
         f"Over {format_bandwidth(link.speed)} with {format_time(link.latency_s)} latency: separating two "
         "tasks gains nothing at fixed waits if that alone takes longer than everything on one server. The "
-        "page Contraction has the reasons, and what else may stay together at a stated loss."
+        "page Models has the reasons, and what else may stay together at a stated loss."
     )
     alt = "For each model: interior tasks, the groups that might leave, and the largest possible loss"
     table(_glue_frame(glued), "together", alt)

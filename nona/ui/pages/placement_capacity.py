@@ -67,7 +67,7 @@ def capacity_section(state: AppState) -> None:
     """Controls, progress and answer."""
     st.subheader("How many servers keep the SLOs?", anchor="capacity")
     if all(row.slo is None for row in state.scenario.workload):
-        st.caption("No query has an SLO; give one on the Workload page.")
+        st.caption("No query has an SLO; give one on page Scenario.")
         return
     _inputs(state)
     asked = _controls(state)
@@ -104,8 +104,8 @@ def _inputs(state: AppState) -> None:
     ]
     link = format_bandwidth(cluster.network.capacity)
     with st.container(border=True, gap="xsmall", key="capacity-inputs"):
-        _input("Cluster", ":material/dns:", f"{groups}; link {link}", "pages/4_cluster.py")
-        _input("Workload", ":material/stacked_line_chart:", listed(rows, 6), "pages/5_workload.py")
+        _input("Cluster", ":material/dns:", f"{groups}; link {link}", "pages/scenario.py")
+        _input("Workload", ":material/stacked_line_chart:", listed(rows, 6), "pages/scenario.py")
 
 
 def _input(name: str, icon: str, text: str, page: str) -> None:
@@ -215,4 +215,4 @@ def _take(state: AppState, group: int, servers: int, scheduler: str) -> None:
     own = next((s for s in entries if s.name == scheduler), NamedSpec(name=scheduler))
     sized = with_value(state.scenario, f"cluster.servers[{group}].count", servers)
     state.apply(with_first(sized, own), "using the fewest servers")
-    state.tell(f"The scenario has {servers:,} of these servers now.", "cluster", "Cluster")
+    state.tell(f"The scenario has {servers:,} of these servers now.", "scenario", "Scenario")

@@ -57,7 +57,7 @@ from nona.study.planning.question import opened
 from nona.tables.formats import money
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.downloads import HTML, JSON, Download, download_row, file_stem, yaml_download
-from nona.ui.pages.saved import ToSave, save_popover
+from nona.ui.pages.runs import ToSave, save_popover
 from nona.ui.session.kept import choose
 from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState

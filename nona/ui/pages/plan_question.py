@@ -126,7 +126,7 @@ def _survival(state: AppState) -> None:
 
 
 def _models(state: AppState) -> None:
-    """Rate and SLO of each model, which the Workload page changes."""
+    """Rate and SLO of each model, which page Scenario changes."""
     rows = list(zip(state.scenario.labels, state.scenario.workload, strict=True))
     words = [
         f"* **{plain(label)}** {row.rate:.4g}/s{_asked(state, label, row.slo)}"
@@ -134,7 +134,7 @@ def _models(state: AppState) -> None:
     ]
     more = [f"* and {len(rows) - LISTED:,} more"] if len(rows) > LISTED else []
     st.markdown("\n".join([*words, *more]))
-    st.page_link("pages/5_workload.py", label="Change traffic and SLOs", icon=":material/stacked_line_chart:")
+    st.page_link("pages/scenario.py", label="Change traffic and SLOs", icon=":material/stacked_line_chart:")
 
 
 def _asked(state: AppState, label: str, slo_s: float | None) -> str:

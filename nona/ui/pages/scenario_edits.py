@@ -15,6 +15,7 @@ from nona.report.text import counted
 from nona.sources.opening import edited
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.opening import new_scenario
+from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
 from nona.units import quantity_text
@@ -43,7 +44,7 @@ def ask_before_adding(state: AppState) -> None:
     with st.container(border=True, key="add-to-training"):
         st.markdown(
             f"**“{plain(state.scenario.name)}” has training jobs only.** With queries of {plain(model)} the "
-            "scenario also has a workload, for Placement and Simulation. The Overview and the line under the "
+            "scenario also has a workload, for Placement and Simulation. Home and the line under the "
             "title then show the queries; the jobs stay on Training."
         )
         with st.container(horizontal=True):
@@ -64,7 +65,7 @@ def _decide(state: AppState, model: str, act: Callable[[AppState, str], None] | 
 def _begin_with(state: AppState, model: str) -> None:
     new_scenario(state)
     _add_row(state, model)
-    state.go_to = "pages/5_workload.py"
+    state.go_to = page_file("scenario")
 
 
 def _add_row(state: AppState, model: str) -> None:
@@ -76,7 +77,7 @@ def _add_row(state: AppState, model: str) -> None:
     if not state.notice:
         rows = counted(len(state.scenario.workload), "row")
         state.tell(
-            f"{model} was added to the workload, which now has {rows}.", "workload", "Open the workload"
+            f"{model} was added to the workload, which now has {rows}.", "scenario", "Open the scenario"
         )
 
 
@@ -210,9 +211,7 @@ def add_group(state: AppState) -> None:
     replace_groups(state, range(len(state.scenario.cluster.servers)), {"count": 1})
     if not state.notice:
         number = len(state.scenario.cluster.servers)
-        state.tell(
-            f"Server group {number} was added: one server. What it does to the load:", "workload", "Workload"
-        )
+        state.tell(f"Server group {number} was added: one server; the bar on top has the load.")
 
 
 def remove_group(state: AppState, number: int) -> None:

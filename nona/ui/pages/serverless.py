@@ -140,7 +140,7 @@ def why_not(state: AppState) -> str:
 
 def _reason(state: AppState) -> str:
     if not state.scenario.workload:
-        return "It has no workflows yet: add models on the Workload page."
+        return "It has no workflows yet: add models on page Scenario."
     data = {**scenario_to_mapping(state.scenario), "serverless": _part(state)}
     try:
         prepare_serverless(scenario_from_mapping(data), state.uploads.sources)
@@ -296,7 +296,7 @@ def run_area(state: AppState) -> ServerlessOutcome | None:
     with st.container():
         if running and outcome is not None:
             st.info(
-                f"All below is from the previous run (fingerprint {outcome.about.hash}) until this one ends.",
+                f"All below is from the previous run (version {outcome.about.hash}) until this one ends.",
                 icon=":material/history:",
             )
     return outcome

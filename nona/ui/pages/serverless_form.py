@@ -292,8 +292,8 @@ def _mode_fields(state: AppState) -> None:
         field(state, f"{PART}.sharing.{name}")
     if way.fixed_layout:
         with st.container():
-            st.caption("The slices are those of the servers on the Cluster page.")
-            st.page_link("pages/4_cluster.py", label="Change the slices", icon=":material/dns:")
+            st.caption("The slices are those of the servers on page Scenario.")
+            st.page_link("pages/scenario.py", label="Change the slices", icon=":material/dns:")
 
 
 def _size(state: AppState) -> None:

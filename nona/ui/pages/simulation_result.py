@@ -57,9 +57,9 @@ from nona.report.text import listed
 from nona.report.times import off_lines
 from nona.results.simulation import Differences, Resources, Schedulers, SimulationReport
 from nona.results.simulation_charts import SimulationOutcome, WarmupSeries
-from nona.ui.pages.cluster import busiest_links_panel
 from nona.ui.pages.cluster_drawing import cluster_result
 from nona.ui.pages.downloads import run_downloads
+from nona.ui.pages.scenario_cluster import busiest_links_panel
 from nona.ui.pages.simulation_runs import baseline_panel, runs_bar
 from nona.ui.session.state import AppState, Kept
 from nona.ui.shell.job_panel import duration

@@ -22,7 +22,7 @@ from nona.store.simulations import run_item
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.cluster_drawing import live_cluster
-from nona.ui.pages.saved import ToSave, save_popover
+from nona.ui.pages.runs import ToSave, save_popover
 from nona.ui.session.state import AppState, Kept, Result
 from nona.ui.shell.job_panel import (
     beat,
@@ -355,7 +355,7 @@ def _hero(told: Headline, run: Kept | None, key: str) -> None:
         if told.beside:
             st.markdown(_unbroken(f"{told.beside}."))
         if run is not None:
-            st.caption(plain(f"Run {run.title} · fingerprint {run.data.about.hash}"))
+            st.caption(plain(f"Run {run.title} · version {run.data.about.hash}"))
 
 
 def _unbroken(text: str) -> str:

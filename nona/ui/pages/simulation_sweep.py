@@ -126,7 +126,7 @@ def sweep_panel(state: AppState) -> None:
 def _of_which(state: AppState) -> None:
     """The scenario that is swept, and that the copy of *What if* is not."""
     mark = scenario_hash(state.scenario)
-    text = f"Sweeps the scenario **{plain(state.scenario.name)}**, fingerprint `{mark}`."
+    text = f"Sweeps the scenario **{plain(state.scenario.name)}**, version `{mark}`."
     try:
         changed = changed_text(state)
     except NonaError:

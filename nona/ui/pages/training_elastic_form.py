@@ -138,7 +138,7 @@ def _cluster(state: AppState) -> None:
     if len(groups) > 1:
         st.warning(
             f"The cluster has {len(groups)} groups of servers; elastic jobs need one, all alike. Remove the "
-            "others on page Cluster.",
+            "others on page Scenario.",
             icon=":material/dns:",
         )
     with st.grid(4, min_column_width=140):

@@ -111,7 +111,7 @@ def _cost(
     return RowCost(*spans, weights, shares, given_times(costed), *counts), _graph
 
 
-ANSWERING = frozenset({"workload", "placement", "simulation", "plan"})
+ANSWERING = frozenset({"scenario", "placement", "simulation", "plan"})
 
 
 def uncounted_notice(state: AppState, page: str) -> None:
@@ -122,7 +122,7 @@ def uncounted_notice(state: AppState, page: str) -> None:
         try:
             cost = row_cost(state, index, next(iter(Cluster.from_spec(state.scenario.cluster).classes)))
         except NonaError:
-            continue  # the Workload page says what is wrong with it
+            continue  # page Scenario says what is wrong with it
         if line := no_verdict(name, cost.uncounted, cost.with_work):
             st.error(plain(line), icon=":material/block:")
 

@@ -17,6 +17,7 @@ from nona.sources.lookup import Sources, file_names, unused_name, with_files_ren
 from nona.sources.opening import open_bytes, open_scenario
 from nona.sources.samples import scenario_names, scenario_path, shipped_scenario
 from nona.study.sweep_numbers import with_value
+from nona.ui.session.page_list import page_file
 from nona.ui.session.state import START, AppState
 from nona.ui.session.uploads import Uploads
 
@@ -118,8 +119,8 @@ NEW: Mapping[str, Any] = {**START, "name": "New scenario", "workload": []}
 def new_scenario(state: AppState) -> None:
     """Begin a scenario of one's own: a group of servers, no queries yet; Undo brings back the former."""
     take_scenario(state, scenario_from_mapping(NEW))
-    state.go_to = "pages/4_cluster.py"
-    state.tell("A new scenario: set its servers here, then add models to", "workload", "its workload")
+    state.go_to = page_file("scenario")
+    state.tell("A new scenario: set its servers, and add models to its mix.")
 
 
 def with_plain_names(scenario: Scenario) -> Scenario:

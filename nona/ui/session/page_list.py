@@ -1,44 +1,84 @@
-"""The pages of the app: each file with its title, its address and what it is for."""
+"""The pages of the app: their groups, each with its title, its address and the question that it answers."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from nona import app_root
 
-PAGES = (
-    ("overview", "Overview", "home", "Pick a demo scenario and see the pipeline at a glance."),
-    ("models", "Models", "account_tree", "Read a model, see its operators, its times, its parallelism."),
-    ("contraction", "Contraction", "compress", "Watch operators become tasks, step by step."),
-    ("cluster", "Cluster", "dns", "Servers, GPUs, MIG and MPS, the network, background load."),
-    ("workload", "Workload", "stacked_line_chart", "The query mix, its arrival rates and its SLOs."),
-    ("placement", "Placement", "hub", "Solve which parts of a query run where, with a certificate."),
-    ("simulation", "Simulation", "timeline", "Compare schedulers with confidence intervals."),
-    ("plan", "Plan", "shopping_cart", "What to buy, what it costs, and what it bears."),
-    ("serverless", "Serverless", "bolt", "Workflows on shared GPUs: SLOs kept and cost by policy."),
-    (
-        "training",
-        "Training",
-        "model_training",
-        "Long jobs on GPUs of several types: JCT, fairness and cost by policy.",
-    ),
-    ("saved", "Saved", "bookmarks", "Runs that you saved: search, open, compare, export, import."),
-    ("validation", "Validation", "fact_check", "How accurate the results are, and the evidence."),
-    ("guide", "Guide", "menu_book", "Terms, formulas, what the simulator does, limits, sources, keys."),
+
+@dataclass(frozen=True, slots=True)
+class PageEntry:
+    """A page: its name in the address, its title, its icon, and the question that it answers."""
+
+    name: str
+    title: str
+    icon: str
+    question: str
+
+    @property
+    def file(self) -> str:
+        """The page's file, by which links and callbacks name it."""
+        return f"pages/{self.name}.py"
+
+
+HOME = PageEntry("home", "Home", "home", "What do you want to find out?")
+GROUPS: Mapping[str, tuple[PageEntry, ...]] = MappingProxyType(
+    {
+        "": (HOME,),
+        "Inference": (
+            PageEntry("scenario", "Scenario", "dns", "Which queries arrive, and what do they run on?"),
+            PageEntry("models", "Models", "account_tree", "What could a query gain from being split?"),
+            PageEntry("placement", "Placement", "hub", "Which parts of a query should run where?"),
+            PageEntry("simulation", "Simulation", "timeline", "Which scheduler keeps the targets?"),
+            PageEntry("plan", "Plan", "shopping_cart", "What should we buy, and when does it break?"),
+        ),
+        "More": (
+            PageEntry(
+                "serverless", "Serverless", "bolt", "Which policy keeps the SLOs of workflows, at what cost?"
+            ),
+            PageEntry(
+                "training",
+                "Training",
+                "model_training",
+                "Who gets which GPU, when jobs train for hours?",
+            ),
+            PageEntry("runs", "Runs", "bookmarks", "What was run before, and how do two runs differ?"),
+            PageEntry("evidence", "Evidence", "fact_check", "How accurate are the results?"),
+            PageEntry("help", "Help", "menu_book", "How do I do it, and what does a word mean?"),
+        ),
+    }
+)
+PAGES = {entry.name: entry for group in GROUPS.values() for entry in group}
+# Addresses of former versions, and of the first page, whose path is empty: the page that has the content,
+# and what is open there (widget, value).
+FORMER: Mapping[str, tuple[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
+    {
+        "home": ("home", ()),
+        "start": ("home", ()),
+        "overview": ("home", ()),
+        "cluster": ("scenario", ()),
+        "workload": ("scenario", ()),
+        "contraction": ("models", (("model-view", "Step by step"),)),
+        "saved": ("runs", ()),
+        "validation": ("evidence", ()),
+        "guide": ("help", ()),
+    }
 )
 
 
-_FILES = {path.stem.partition("_")[2]: f"pages/{path.name}" for path in (app_root() / "pages").glob("*_*.py")}
-
-
 def page_file(name: str) -> str:
-    """The file of the page with that path in the address; the first page's path is empty.
+    """The file of the page with that name in the address; the first page's path is empty.
 
     >>> page_file("models"), page_file("")
-    ('pages/2_models.py', 'pages/1_overview.py')
+    ('pages/models.py', 'pages/home.py')
     """
-    return _FILES.get(name) or _FILES[PAGES[0][0]]
+    return PAGES.get(name, HOME).file
 
 
 def icon_path() -> str:
@@ -46,26 +86,35 @@ def icon_path() -> str:
     return str(app_root() / "static" / "nona.png")
 
 
-def page_list() -> list[StreamlitPage]:
-    """The pages in the order of the side bar, for ``st.navigation``."""
-    pages = [
-        st.Page(
-            page_file(name),
-            title=title,
-            icon=f":material/{icon}:",
-            url_path=name if number > 1 else "start",  # the first page's path is empty, whatever is said here
-            help=about,
-            default=number == 1,
-        )
-        for number, (name, title, icon, about) in enumerate(PAGES, start=1)
-    ]
-    return [*pages, _hidden_home(pages[0])]
+def page_list() -> dict[str, list[StreamlitPage]]:
+    """The groups of pages in the order of the side bar, for ``st.navigation``, and the former addresses."""
+    groups = {
+        title: [
+            st.Page(
+                entry.file,
+                title=entry.title,
+                icon=f":material/{entry.icon}:",
+                url_path="first" if entry is HOME else entry.name,  # its path is empty, whatever is said here
+                help=entry.question,
+                default=entry is HOME,
+            )
+            for entry in entries
+        ]
+        for title, entries in GROUPS.items()
+    }
+    groups[""] += [st.Page(_nothing, title=name, url_path=name, visibility="hidden") for name in FORMER]
+    return groups
 
 
-def _hidden_home(home: StreamlitPage) -> StreamlitPage:
-    """The first page under its own name: its path is empty, so that ``/overview`` would not be found."""
+def lead_on(path: str) -> None:
+    """Go from an address of former versions to the page that has its content, with the same query."""
+    if path not in FORMER:
+        return
+    name, choices = FORMER[path]
+    for key, value in choices:
+        st.session_state[key] = value
+    st.switch_page(page_file(name), query_params=st.query_params.to_dict())
 
-    def overview() -> None:
-        st.switch_page(home)
 
-    return st.Page(overview, title="Overview", url_path="overview", visibility="hidden")
+def _nothing() -> None:
+    """Draw no page: :func:`lead_on` leaves it."""

@@ -84,7 +84,7 @@ class Kept:
     @property
     def mark(self) -> str:
         """The label on every view of the run: its number and the fingerprint of its scenario."""
-        return f"Run {self.number} · fingerprint {self.data.about.hash}"
+        return f"Run {self.number} · version {self.data.about.hash}"
 
     @property
     def made(self) -> str:
@@ -350,7 +350,7 @@ class AppState:
         return scenario_hash(self.scenario, *parts) if parts else ""
 
     def tell(self, text: str, page: str = "", label: str = "") -> None:
-        """Say in passing what a button did; ``label`` links to ``page``, e.g. ``workload``."""
+        """Say in passing what a button did; ``label`` links to ``page``, e.g. ``scenario``."""
         self.toast, self.toast_link = text, f"[{label}]({page})" if page else ""
 
     # -- results --------------------------------------------------------------------------------

@@ -75,7 +75,7 @@ def no_queries(state: AppState, needed_for: str) -> bool:
     with st.container(border=True, key="no-queries"):
         st.markdown(text)
         with st.container(horizontal=True):
-            st.page_link("pages/5_workload.py", label="Add a row", icon=":material/add:")
+            st.page_link("pages/scenario.py", label="Add a row", icon=":material/add:")
             if state.scenario.training is not None:
-                st.page_link("pages/10_training.py", label="Open Training", icon=":material/model_training:")
+                st.page_link("pages/training.py", label="Open Training", icon=":material/model_training:")
     return True

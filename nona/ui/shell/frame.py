@@ -23,7 +23,7 @@ from nona.tables.formats import percent_text
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.models.loading import tidying
 from nona.ui.session.kept import remember, restore
-from nona.ui.session.page_list import PAGES, icon_path, page_file
+from nona.ui.session.page_list import HOME, PAGES, icon_path, page_file
 from nona.ui.session.state import AppState
 from nona.ui.session.uploads import received
 from nona.ui.session.workspace import session_state
@@ -34,7 +34,7 @@ from nona.ui.widgets.components import COMPONENTS, declare
 from nona.ui.widgets.fields import plain
 
 PRODUCT = "Nona Planner"
-TRAINING = "pages/10_training.py"
+TRAINING = "pages/training.py"
 STRIP_KEY = "strip"
 
 
@@ -58,12 +58,12 @@ def facts(state: AppState) -> tuple[Fact, ...]:
     """Product, scenario, cluster, workload, schedulers; SLO hits of a run, and cost, where they are known."""
     s = state.scenario
     always_shown = [
-        Fact(PRODUCT, "pages/1_overview.py", "To the Overview."),
-        Fact(s.name, "pages/1_overview.py", f"The scenario “{s.name}”: its steps are on the Overview."),
-        Fact(cluster_text(s), "pages/4_cluster.py", "The cluster: servers and what is in each."),
+        Fact(PRODUCT, "pages/home.py", "To the first page."),
+        Fact(s.name, "pages/home.py", f"The scenario “{s.name}”: its steps are on Home."),
+        Fact(cluster_text(s), "pages/scenario.py", "The cluster: servers and what is in each."),
         _workload(s),
         *(
-            [Fact(runs_as(s), "pages/5_workload.py", "How all models run: software stack, and precision.")]
+            [Fact(runs_as(s), "pages/scenario.py", "How all models run: software stack, and precision.")]
             if s.workload
             else []
         ),
@@ -80,14 +80,14 @@ def _cost(scenario: Scenario) -> Fact | None:
     """Return the cost of the present cluster; ``None`` where its GPUs have no prices."""
     cost = cluster_cost(scenario)
     about = f"{cost_note(scenario)} Page Plan has the prices."
-    return Fact(f"cluster: {cost}", "pages/8_plan.py", about) if cost else None
+    return Fact(f"cluster: {cost}", "pages/plan.py", about) if cost else None
 
 
 def _workload(scenario: Scenario) -> Fact:
     if scenario.training is not None and not scenario.workload:
         return Fact(workload_text(scenario), TRAINING, "The training jobs of the scenario.")
     about = "The workload: models, and all their queries together."
-    return Fact(workload_text(scenario), "pages/5_workload.py", about)
+    return Fact(workload_text(scenario), "pages/scenario.py", about)
 
 
 def _deciders(scenario: Scenario) -> Fact:
@@ -99,8 +99,8 @@ def _deciders(scenario: Scenario) -> Fact:
     names = [entry.name for entry in (scenario.schedulers if part is None else part.policies)]
     text = _first(names)
     if part is None:
-        return Fact(text, "pages/7_simulation.py", f"Schedulers: {', '.join(names)}.")
-    return Fact(text, "pages/9_serverless.py", f"Serverless policies: {', '.join(names)}.")
+        return Fact(text, "pages/simulation.py", f"Schedulers: {', '.join(names)}.")
+    return Fact(text, "pages/serverless.py", f"Serverless policies: {', '.join(names)}.")
 
 
 def _first(names: Sequence[str]) -> str:
@@ -134,7 +134,7 @@ def _hits(state: AppState) -> Fact | None:
     if run is None or best is None:
         return None
     rate = run.report.schedulers[best].slo_hit_rate.mean
-    return _share(state, "simulate", "pages/7_simulation.py", best, rate)
+    return _share(state, "simulate", "pages/simulation.py", best, rate)
 
 
 def _kept(state: AppState) -> Fact | None:
@@ -144,7 +144,7 @@ def _kept(state: AppState) -> Fact | None:
     if run is None or best is None:
         return None
     rate = run.report.policies[best].slo_hit_rate.mean
-    return _share(state, "serverless", "pages/9_serverless.py", best, rate)
+    return _share(state, "serverless", "pages/serverless.py", best, rate)
 
 
 def _share(state: AppState, kind: str, page: str, best: str, rate: float | None) -> Fact | None:
@@ -157,7 +157,7 @@ def _share(state: AppState, kind: str, page: str, best: str, rate: float | None)
 
 
 KEY = "surround"
-FILES = {name: page_file(name) for name, *_ in PAGES}
+FILES = {name: page_file(name) for name in PAGES}
 _component = declare(KEY)
 
 
@@ -189,8 +189,8 @@ def _told(name: str) -> object:
 def _page_address(link: str) -> str:
     """A link's page as a file with its query; empty for one that is no page of the app.
 
-    >>> _page_address("guide?term=JCT"), _page_address("elsewhere")
-    ('pages/13_guide.py?term=JCT', '')
+    >>> _page_address("help?term=JCT"), _page_address("elsewhere")
+    ('pages/help.py?term=JCT', '')
     """
     name, _, query = link.partition("?")
     file = FILES.get(name, "")
@@ -213,7 +213,7 @@ def open_session() -> AppState:
 
 
 def follow(state: AppState, page: str) -> None:
-    """Go to the page that a button's callback chose, e.g. ``pages/13_guide.py?term=JCT``.
+    """Go to the page that a button's callback chose, e.g. ``pages/help.py?term=JCT``.
 
     A callback itself cannot. ``page`` is the file of the page that runs. The wish is kept until its page
     runs: what the browser sends meanwhile, from the page before, would lead back to that one.
@@ -226,10 +226,12 @@ def follow(state: AppState, page: str) -> None:
     st.switch_page(wanted, query_params=dict(parse_qsl(query)))
 
 
-def page_head(state: AppState, title: str) -> None:
-    """The page's title, that of the browser's tab, and the strip."""
-    st.set_page_config(page_title=f"{title} · {PRODUCT}", page_icon=icon_path())
-    st.title(title)
+def page_head(state: AppState, name: str) -> None:
+    """The page's title, that of the browser's tab, the question that it answers, and the strip."""
+    page = PAGES.get(name, HOME)
+    st.set_page_config(page_title=f"{page.title} · {PRODUCT}", page_icon=icon_path())
+    st.title(page.title)
+    st.markdown(page.question)
     _strip(state)
 
 

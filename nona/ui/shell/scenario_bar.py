@@ -146,13 +146,13 @@ FITTING = 26  # letters of a name that its field shows
 
 
 def scenario_bar(state: AppState) -> None:
-    """Name, fingerprint, undo and redo, file and link of the session's scenario."""
+    """Name, version, undo and redo, file and link of the session's scenario."""
     field(state, "name", more="Press Enter to apply.")
     if len(state.scenario.name) > FITTING:
         st.caption(plain(state.scenario.name))
     st.caption(
-        f"Fingerprint `{scenario_hash(state.scenario)}`",
-        help="Of the whole scenario. Equal fingerprints: equal scenarios; reports and runs carry it too.",
+        f"Version `{scenario_hash(state.scenario)}`",
+        help="Of the whole scenario. Equal versions: equal scenarios; reports and runs carry it too.",
     )
     _steps(state)
     _downloads(state)

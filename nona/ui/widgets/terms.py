@@ -1,4 +1,4 @@
-"""Terms of the glossary on the pages, and links to the Guide."""
+"""Terms of the glossary on the pages, and links to page Help."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ from nona.report.guide import TERMS, section_titles
 TERM_PARAMETER = "term"
 ON_PAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "Overview": ("query", "task", "link", "JCT"),
-        "Models": ("operator", "parallelism", "provenance"),
-        "Contraction": ("contraction", "task", "cut task", "sub-graph", "parallelism"),
-        "Cluster": ("executor", "MIG", "MPS", "link", "utilisation"),
-        "Workload": ("query", "SLO", "SCV", "utilisation"),
+        "Home": ("query", "task", "link", "JCT"),
+        "Scenario": ("query", "SLO", "SCV", "executor", "MIG", "MPS", "link", "utilisation"),
+        "Models": ("operator", "task", "contraction", "cut task", "sub-graph", "parallelism", "provenance"),
         "Placement": ("configuration", "sub-graph", "local", "spread", "response", "gap"),
         "Simulation": (
             "JCT",
@@ -40,8 +38,8 @@ ON_PAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "goodput",
             "statistical efficiency",
         ),
-        "Saved": ("fingerprint", "replication", "interval"),
-        "Validation": ("JCT", "response", "interval", "provenance"),
+        "Runs": ("version", "replication", "interval"),
+        "Evidence": ("JCT", "response", "interval", "provenance"),
     }
 )
 """Page → the terms that one must know to read it."""
@@ -51,7 +49,7 @@ def term(name: str, shown: str = "") -> str:
     """Markdown of a term that links to its entry; ``shown`` is the word in the sentence, by default ``name``.
 
     >>> term("SLO hit", "hits")
-    '[hits](guide?term=SLO%20hit)'
+    '[hits](help?term=SLO%20hit)'
 
     Raises
     ------
@@ -60,7 +58,7 @@ def term(name: str, shown: str = "") -> str:
     """
     if name not in TERMS:
         raise KeyError(name)
-    return f"[{shown or name}](guide?{TERM_PARAMETER}={quote(name)})"
+    return f"[{shown or name}](help?{TERM_PARAMETER}={quote(name)})"
 
 
 def page_terms(page: str) -> None:
@@ -75,12 +73,12 @@ GUIDE_PARAMETER = "section"
 
 
 def guide_link(section: str, label: str) -> None:
-    """Link to ``section`` of the Guide; raises ``KeyError`` for one that it does not have."""
+    """Link to ``section`` of page Help; raises ``KeyError`` for one that it does not have."""
     title = section_titles()[section]
     st.page_link(
-        "pages/13_guide.py",
+        "pages/help.py",
         label=label,
         icon=":material/help:",
-        help=f"Opens the Guide at “{title}”.",
+        help=f"Opens Help at “{title}”.",
         query_params={GUIDE_PARAMETER: section},
     )

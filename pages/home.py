@@ -4,7 +4,7 @@ import streamlit as st
 
 from nona.sources.samples import shipped_scenario
 from nona.ui.pages.demo import begin
-from nona.ui.pages.overview import (
+from nona.ui.pages.home import (
     QUESTIONS,
     demos,
     flow,
@@ -41,7 +41,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
         icon=":material/rocket_launch:",
         help="Makes it the scenario, with the link's load as chosen above, and opens its placement.",
         on_click=open_example,
-        args=(state, "pages/6_placement.py"),
+        args=(state, "pages/placement.py"),
     )
     st.caption(
         "Simulated on this machine, a query a second, 400 queries for every point of the curve. Bars on "

@@ -4,7 +4,7 @@ import streamlit as st
 
 from nona.report.guide import TERMS, matching, matching_terms, sections
 from nona.report.scenario_keys import matching_keys
-from nona.ui.pages.validation_studies import remarks_explained, remarks_table
+from nona.ui.pages.evidence_studies import remarks_explained, remarks_table
 from nona.ui.session.workspace import current
 from nona.ui.widgets import terms
 from nona.ui.widgets.fields import plain
@@ -27,7 +27,7 @@ query = left.text_input(
 )
 found = matching(query) if query else tuple(one) or sections()
 if one and not query:
-    right.page_link("pages/13_guide.py", label="Show all sections", icon=":material/menu_book:")
+    right.page_link("pages/help.py", label="Show all sections", icon=":material/menu_book:")
 else:
     right.caption(f"{len(found)} of {len(sections())} sections")
 

@@ -132,7 +132,7 @@ QUESTIONS = (
         "splitting could save.",
         "Look at a model",
         ":material/account_tree:",
-        "pages/2_models.py",
+        "pages/models.py",
     ),
     Question(
         "What does my cluster need?",
@@ -140,7 +140,7 @@ QUESTIONS = (
         "the link, and see the difference with its interval.",
         "Size a cluster",
         ":material/dns:",
-        "pages/6_placement.py",
+        "pages/placement.py",
         "vision_language_8_servers",
         (("placement-tabs", "How many servers"), ("simulation-view", "Run")),
     ),
@@ -150,7 +150,7 @@ QUESTIONS = (
         "target, with headroom, failures and the month in which growth uses it up.",
         "Plan a purchase",
         ":material/shopping_cart:",
-        "pages/8_plan.py",
+        "pages/plan.py",
         "a100s_sliced_or_l4s",
         (("plan-tabs", "More traffic"),),
     ),
@@ -159,7 +159,7 @@ QUESTIONS = (
         "Every scheduler against background traffic on the link, and where each one becomes unstable.",
         "Compare schedulers",
         ":material/stacked_line_chart:",
-        "pages/7_simulation.py",
+        "pages/simulation.py",
         "five_models_80_servers",
         (("simulation-view", "Sweep"),),
     ),
@@ -169,7 +169,7 @@ QUESTIONS = (
         "Aquatope; hit rate, cost, cold starts, the search step by step.",
         "Compare policies",
         ":material/bolt:",
-        "pages/9_serverless.py",
+        "pages/serverless.py",
         "strict_light",
         (("serverless-tabs", "Policies"),),
         "serverless",
@@ -180,7 +180,7 @@ QUESTIONS = (
         "round by round.",
         "Compare allocations",
         ":material/model_training:",
-        "pages/10_training.py",
+        "pages/training.py",
         "shared_research_cluster",
         (("training-tabs", "Policies"),),
         "training",
@@ -191,7 +191,7 @@ QUESTIONS = (
         "times against published ones.",
         "See the checks",
         ":material/fact_check:",
-        "pages/12_validation.py",
+        "pages/evidence.py",
     ),
 )
 
@@ -306,22 +306,15 @@ def pipeline(state: AppState) -> tuple[Stage, ...]:
     total = sum(r.rate for r in s.workload)
     return (
         Stage(
-            "pages/2_models.py",
+            "pages/models.py",
             "Models",
             "models",
             f"{len(s.workload)} in the mix",
-            listed(s.labels, 6) or "none yet: add one on Workload",
-        ),
-        Stage(
-            "pages/3_contraction.py",
-            "Contraction",
-            "contraction",
-            f"{s.contraction} rule",
-            "operators become tasks where splitting them could not help",
+            listed(s.labels, 6) or "none yet: add one on Scenario",
         ),
         _cluster(state),
         Stage(
-            "pages/5_workload.py",
+            "pages/scenario.py",
             "Workload",
             "workload",
             f"{format_number(total, 4)} queries/s",
@@ -336,7 +329,7 @@ def pipeline(state: AppState) -> tuple[Stage, ...]:
 def _cluster(state: AppState) -> Stage:
     groups, network = state.scenario.cluster.servers, state.scenario.cluster.network
     return Stage(
-        "pages/4_cluster.py",
+        "pages/scenario.py",
         "Cluster",
         "cluster",
         f"{sum(g.count for g in groups)} servers",
@@ -357,7 +350,7 @@ def _training(state: AppState) -> Stage:
         detail = detail if outcome is None else f"{len(outcome.report.policies)} policies compared"
     if means is not None:
         value = f"shortest mean JCT: {next(iter(means))}" if means else "no job was completed"
-    return Stage("pages/10_training.py", "Training", "simulation", value, detail, _age(state, kind))
+    return Stage("pages/training.py", "Training", "simulation", value, detail, _age(state, kind))
 
 
 _NO_ROW = "needs a row in the workload"
@@ -373,7 +366,7 @@ def _placement(state: AppState) -> Stage:
         detail = f"gap to the certified bound: {gap_text(data.nona)}"
         if data.ended_early_s is not None:
             detail = f"cancelled early; {detail}"
-    return Stage("pages/6_placement.py", "Placement", "placement", value, detail, _age(state, "place"))
+    return Stage("pages/placement.py", "Placement", "placement", value, detail, _age(state, "place"))
 
 
 def _simulation(state: AppState) -> Stage:
@@ -388,7 +381,7 @@ def _simulation(state: AppState) -> Stage:
         best = min(means, key=lambda n: means[n], default=None)
         value = f"shortest mean JCT: {best}" if best else "every scheduler is overloaded"
         detail = f"{len(schedulers)} schedulers compared"
-    return Stage("pages/7_simulation.py", "Simulation", "simulation", value, detail, _age(state, "simulate"))
+    return Stage("pages/simulation.py", "Simulation", "simulation", value, detail, _age(state, "simulate"))
 
 
 def _age(state: AppState, kind: str) -> str:

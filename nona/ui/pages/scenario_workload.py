@@ -1,4 +1,4 @@
-"""The Workload page: load of the mix, a card for each row, arrival traces."""
+"""The mix of the Scenario page: its load, a card for each row, arrival traces."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def _take(state: AppState) -> None:
         state.choices.keep(
             TraceNote(True, f"{kept}: {len(times):,} arrivals over {format_number(times[-1], 4)} s.")
         )
-        state.tell(f"{kept} can be chosen as the arrivals of a row of", "workload", "the mix")
+        state.tell(f"{kept} can be chosen as the arrivals of a row of", "scenario", "the mix")
     except NonaError as error:
         state.choices.keep(TraceNote(False, str(error)))
 
@@ -247,7 +247,7 @@ def load_gauges(state: AppState, load: Offered | None) -> None:
     placed = None if state.is_stale("place") else state.held("place", SolvedPlacement)
     busy = None if placed is None else placed.nona.predicted.network_utilization
     own = None if busy is None else max(0.0, busy - background.network.utilization)
-    wait = "How much the queries send depends on the placement; solve it on the Placement page to see."
+    wait = "How much the queries send depends on the placement; solve it on page Placement to see."
     bad = "A model or the cluster is not valid yet; see below."
     draw(
         "load",
@@ -267,8 +267,7 @@ def load_gauges(state: AppState, load: Offered | None) -> None:
     )
     if load is not None and load.background + load.best >= 1:
         st.error(
-            "No placement can keep up: queues grow without bound. Add servers on the Cluster page, or lower "
-            "the rates.",
+            "No placement can keep up: queues grow without bound. Add servers below, or lower the rates.",
             icon=":material/error:",
         )
     elif load is not None and load.background + load.even >= 1:

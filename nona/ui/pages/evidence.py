@@ -32,7 +32,7 @@ from nona.results.program import (
 from nona.simulation.agreement import EFFORTS
 from nona.simulation.known_systems import known_systems
 from nona.tables.formats import share_text
-from nona.ui.pages.validation_studies import (
+from nona.ui.pages.evidence_studies import (
     decisions_section,
     network_views_section,
     paper_section,
@@ -319,7 +319,7 @@ def _prediction(state: AppState) -> None:
         "table of the Simulation page has the column *predicted* beside the simulated mean."
     )
     prediction_section()
-    st.page_link("pages/7_simulation.py", label="Go to the Simulation page", icon=":material/timeline:")
+    st.page_link("pages/simulation.py", label="Go to the Simulation page", icon=":material/timeline:")
 
 
 def _decisions(state: AppState) -> None:

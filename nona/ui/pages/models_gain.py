@@ -1,4 +1,4 @@
-"""The Contraction page: the rule, what splitting could gain, what stays together."""
+"""What contraction leaves of a model to distribute, what that could gain, and what stays together."""
 
 from __future__ import annotations
 
@@ -20,12 +20,16 @@ from nona.study.models import glued_model
 from nona.study.preparation import placement_link
 from nona.ui.form import field
 from nona.ui.models.loading import Loaded, fetch
-from nona.ui.pages.models import contraction_headline, subgraph_table
 from nona.ui.session.state import AppState
 from nona.ui.shell.job_panel import job_panel
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import table, tiles
-from nona.units import format_bandwidth, format_number, format_time, quantity_text
+from nona.units import (
+    format_bandwidth,
+    format_number,
+    format_time,
+    quantity_text,
+)
 
 
 def idle_of(state: AppState, loaded: Loaded) -> tuple[IdleSpan, ...]:
@@ -166,7 +170,7 @@ def glued_of(state: AppState, loaded: Loaded) -> Glued:
     )
 
 
-def shown_steps(state: AppState, loaded: Loaded) -> Glued | None:
+def glued_steps(state: AppState, loaded: Loaded) -> Glued | None:
     """The coarsening, if the scenario's rule is the one that plays its steps after the contraction's."""
     return glued_of(state, loaded) if state.scenario.contraction == NAME else None
 
@@ -251,3 +255,80 @@ def _frame(glued: Glued) -> pd.DataFrame:
                 }
             )
     return pd.DataFrame(rows)
+
+
+def subgraph_table(
+    loaded: Loaded, counts: Sequence[int] | None, idle: Sequence[IdleSpan] | None = None
+) -> pd.DataFrame:
+    """One row per sub-graph with an interior: what is left to distribute, and what that could save.
+
+    ``counts`` are the configurations of all sub-graphs; ``idle`` the spans of those with an interior.
+    """
+    contracted, ids = loaded.prepared.contracted, [t.id for t in loaded.prepared.contracted.tasks]
+    times = contracted.sum_over_tasks(loaded.prepared.costed[0].compute_s)
+    spans = {s.subgraph: s for s in idle or ()}
+    rows: list[dict[str, object]] = []
+    for i, s in enumerate(loaded.prepared.decomposition.subgraphs):
+        if not s.interior:
+            continue
+        row: dict[str, object] = {
+            "sub-graph": len(rows) + 1,
+            "root": ids[s.root] if s.root >= 0 else "(start)",
+            "sink": ids[s.sink] if s.sink >= 0 else "(end)",
+            "interior tasks": len(s.interior),
+            "on one server µs": 1e6 * sum(times[t] for t in s.interior),
+        }
+        if s in spans:
+            span = spans[s]
+            row["saved at most µs"] = 1e6 * (span.local_s - span.critical_s)
+            row["saved over the link µs"] = 1e6 * (span.local_s - span.best_s)
+            row["longest chain µs"] = 1e6 * span.critical_s
+            row["best split µs"] = 1e6 * span.best_s
+            row["border kB"] = spans[s].border_bytes / 1e3
+        if counts is not None:
+            row["configurations"] = counts[i]
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def contraction_headline(loaded: Loaded, idle: Sequence[IdleSpan], link: str) -> tuple[str, str]:
+    """Two sentences: what contraction left and the most that splitting saves; what remains of that here.
+
+    The most is T₁ − T∞ as a share of T₁, with transfers and waits that cost nothing; ``link`` names the
+    cluster's link, over which the second sentence counts the transfers, without other traffic.
+    """
+    contracted, costed = loaded.prepared.contracted, loaded.prepared.costed[0]
+    operators, tasks = len(contracted.graph.operators), len(contracted.tasks)
+    became = f"{_count(operators, 'operator')} become {_count(tasks, 'task')}"
+    if not idle:
+        order = ", one after the other" if tasks > 1 else ""
+        return f"{became}{order}: nothing in it can run in parallel.", ""
+    total = costed.total_compute_s
+    most = 100 * (1 - costed.critical_path_s / total) if total > 0 else 0.0
+    here = sum(s.local_s - s.best_s for s in idle)
+    places = "place is" if len(idle) == 1 else "places are"
+    first = (
+        f"{became}; {len(idle):,} {places} left where work could run in parallel; splitting can save at "
+        f"most {_percent(most)} of the computing time on {costed.device}."
+    )
+    if total <= 0 or here <= 1e-9 * total:
+        second = f"Over {link}, even without other traffic, splitting saves nothing: transfers take longer."
+    else:
+        second = (
+            f"Over {link}, without other traffic, splitting saves {_percent(100 * here / total)} of that "
+            f"time ({format_time(here)} of {format_time(total)})."
+        )
+    return first, second
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def _percent(value: float) -> str:
+    """A share in per cent, with the digits that it needs.
+
+    >>> _percent(2.84), _percent(36.36), _percent(0.021)
+    ('2.8 %', '36.4 %', '0.02 %')
+    """
+    return f"{value:.1f} %" if value >= 0.1 else f"{format_number(value, 1)} %"

@@ -1,8 +1,9 @@
-"""The Cluster page: server groups, background load, the network, devices."""
+"""The servers of the Scenario page: server groups, background load, the network, devices."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import pandas as pd
 import streamlit as st
@@ -18,7 +19,6 @@ from nona.results.simulation_charts import LinkLoad
 from nona.scenario.schema import CostSpec
 from nona.ui.form import field
 from nona.ui.models.loading import device_names
-from nona.ui.pages.cluster_mig import mig_editor
 from nona.ui.pages.scenario_edits import (
     LINK_SETS,
     add_device,
@@ -30,6 +30,7 @@ from nona.ui.pages.scenario_edits import (
     set_sharing,
     use_link,
 )
+from nona.ui.pages.scenario_mig import mig_editor
 from nona.ui.pages.workload_facts import row_cost
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
@@ -55,42 +56,42 @@ def capacity_tiles(cluster: Cluster, cost: CostSpec) -> None:
         st.metric(
             f"Compute, {used}",
             format_count(total.flop_per_s, "FLOP/s"),
-            help="Dense peak of all executors together at the precision that the models use (*Runs as* on "
-            "page Workload). Kernels reach only part of it.",
+            help="Dense peak of all executors together at the precision that the models use (*Runs as*). "
+            "Kernels reach only part of it.",
         )
         name = "Core" if network.several_links else "Link"
         st.metric(name, format_bandwidth(network.capacity), help="Capacity that all servers share.")
 
 
-def memory_section(state: AppState, cluster: Cluster) -> None:
-    """Executor memory against the weights of the mix, with a warning for what does not fit."""
-    classes = tuple(cluster.classes.values())
+def weights_of(state: AppState, executor: str) -> dict[str, float]:
+    """Bytes of the weights of each model of the mix on one kind of executor."""
     weights: dict[str, float] = {}
     for index, row in enumerate(state.scenario.workload):
-        try:
-            weights[row.model] = row_cost(state, index, classes[0].name).weight_bytes
-        except NonaError:
-            continue  # the Workload page says what is wrong with it
-    for problem in weights_problems(weights, classes):
-        st.warning(plain(f"{problem}."), icon=":material/memory:")
-    with st.expander("Memory: which weights fit where", icon=":material/memory:"):
-        st.caption(
-            "Weights at the precision of the cost model, each parameter once; an executor holds all "
-            "weights of every model that may run on it. Activations and workspace are not counted. The "
-            "placement decides which models an executor actually holds."
-        )
-        table(pd.DataFrame(memory_rows(weights, cluster)), "memory", "Memory and weights by executor class")
+        with suppress(NonaError):  # the model's card says what is wrong with it
+            weights[row.model] = row_cost(state, index, executor).weight_bytes
+    return weights
 
 
-def hardware_section(state: AppState, cluster: Cluster) -> None:
-    """Stated times: a warning for those that are the same on all hardware, a line on those carried over."""
-    given: dict[str, GivenTimes] = {}
+def memory_table(state: AppState, cluster: Cluster) -> None:
+    """Executor memory against the weights of the mix."""
+    st.caption(
+        "Weights at the precision of the cost model, each parameter once; an executor holds all weights of "
+        "every model that may run on it. Activations and workspace are not counted. The placement decides "
+        "which models an executor actually holds."
+    )
+    rows = memory_rows(weights_of(state, next(iter(cluster.classes))), cluster)
+    table(pd.DataFrame(rows), "memory", "Memory and weights by executor class")
+
+
+def hardware_notices(state: AppState, cluster: Cluster) -> None:
+    """Warn of weights that do not fit and of times that are the same on all hardware; name carried ones."""
     names = list(cluster.classes)
+    for problem in weights_problems(weights_of(state, names[0]), tuple(cluster.classes.values())):
+        st.warning(plain(f"{problem}."), icon=":material/memory:")
+    given: dict[str, GivenTimes] = {}
     for index, label in enumerate(state.scenario.labels):
-        try:
+        with suppress(NonaError):  # the model's card says what is wrong with it
             given[label] = row_cost(state, index, names[0]).given
-        except NonaError:
-            continue  # the Workload page says what is wrong with it
     for warning in hardware_warnings(given):
         st.warning(plain(warning), icon=":material/speed:")
     for note in [n for name in names for n in hardware_notes(given, name)]:

@@ -1,4 +1,4 @@
-"""The Saved page: the list, items side by side, files; the button that saves a run."""
+"""The Runs page: the list, items side by side, files; the button that saves a run."""
 
 from __future__ import annotations
 
@@ -104,11 +104,9 @@ def save_popover(state: AppState, made: ToSave) -> None:
     done = state.choices.of(Saved).names.get(made.key)
     with st.popover(f"Save this {made.noun}", icon=":material/bookmark_add:"):
         # Said here: as a hint of the button it would lie over Save, which unfolds where the pointer is.
-        st.caption(
-            "Keeps the scenario with its models, and the result, until you delete it; see the page Saved."
-        )
+        st.caption("Keeps the scenario with its models, and the result, until you delete it; see page Runs.")
         # A browser draws the field when it is unfolded, and takes its default then, not what was set before.
-        hint = "What the page Saved lists it as."
+        hint = "What page Runs lists it as."
         st.text_input("Name", made.name[:MOST_NAME], key=name, max_chars=MOST_NAME, help=hint)
         hint = "Anything to remember; searches look into it."
         st.text_area("Note", key=note, max_chars=MOST_NOTE, height=80, help=hint)
@@ -132,7 +130,7 @@ def _save(state: AppState, made: ToSave, name: str, note: str) -> None:
     if saved:
         names = state.choices.of(Saved).names
         state.choices.keep(Saved({**names, made.key: saved[0].name}))
-        state.tell(f"Saved as “{saved[0].name}”.", "saved", "See it")
+        state.tell(f"Saved as “{saved[0].name}”.", "runs", "See it")
 
 
 def _open_item(state: AppState, item: SavedItem) -> None:
@@ -211,7 +209,7 @@ def _item_card(state: AppState, item: SavedItem, tick: str) -> None:
             + (f": {facts.about}" if facts.about else ""),
             ", ".join(facts.schedulers),
             date_text(item),
-            f"fingerprint {facts.fingerprint}",
+            f"version {facts.fingerprint}",
         ]
         parts += ["imported: figures as the file states them"] if item.imported else []
         parts += [] if item.mine else ["saved by somebody else"]
@@ -356,7 +354,7 @@ def _compare_panel(state: AppState) -> bool:
         for number, item in enumerate(comparison.items, start=1):
             with st.container(border=True):
                 st.markdown(f"**{number} · {plain(item.name)}**")
-                st.caption(plain(f"{date_text(item)} · fingerprint {item.facts.fingerprint}"))
+                st.caption(plain(f"{date_text(item)} · version {item.facts.fingerprint}"))
                 if number > 1:
                     st.markdown(plain(changes_text(comparison.scenario[number - 1])))
                     st.caption(plain(comparison.notes[number - 1]))
@@ -480,7 +478,7 @@ def _list(state: AppState, every: SavedList) -> None:
             "*Save this run* or *Save this plan* below it; or import a file that somebody exported.",
             icon=":material/bookmarks:",
         )
-        st.page_link("pages/7_simulation.py", label="Go to Simulation", icon=":material/timeline:")
+        st.page_link("pages/simulation.py", label="Go to Simulation", icon=":material/timeline:")
     if every.unreadable:
         st.warning(f"{counted(every.unreadable, 'item')} cannot be read: the database is damaged there.")
     search = str(st.session_state.get("saved-find") or "")

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from nona.ui.pages.validation import TABS
+from nona.ui.pages.evidence import TABS
 from nona.ui.session.workspace import current
 from nona.ui.widgets.terms import guide_link
 

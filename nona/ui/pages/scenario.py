@@ -1,0 +1,186 @@
+"""The Scenario page: what always holds in a bar, then the mix, the servers, the network, all else."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from nona.errors import NonaError
+from nona.hardware.cluster import Cluster
+from nona.report.clusters import weights_problems
+from nona.report.workloads import Offered
+from nona.study.costs import MONTH_H, cost_note, cost_over
+from nona.tables.formats import share_text
+from nona.ui.models.loading import model_names
+from nona.ui.pages.cluster_drawing import cluster_drawing
+from nona.ui.pages.scenario_cluster import (
+    background_editor,
+    capacity_tiles,
+    core_editor,
+    device_form,
+    device_list,
+    device_table,
+    group_editor,
+    hardware_notices,
+    memory_table,
+    path_editor,
+    weights_of,
+)
+from nona.ui.pages.scenario_edits import add_group, add_model, ask_before_adding
+from nona.ui.pages.scenario_workload import load_gauges, row_editor, trace_upload
+from nona.ui.pages.workload_facts import rates_of
+from nona.ui.session.page_list import page_file
+from nona.ui.session.state import AppState
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.folding import shown_at_once
+from nona.ui.widgets.results import tiles
+from nona.ui.widgets.terms import guide_link
+from nona.units import format_number, format_size
+
+
+def cluster_of(state: AppState) -> Cluster | None:
+    """The scenario's cluster; ``None``, with the reason on the page, where it cannot be."""
+    try:
+        return Cluster.from_spec(state.scenario.cluster)
+    except NonaError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        return None
+
+
+def standing(state: AppState, cluster: Cluster | None, load: Offered | None) -> None:
+    """The bar that stays in sight: what the scenario asks of its servers, and what they cost."""
+    scenario, rates = state.scenario, rates_of(state)
+    best, blind = (
+        ("–", "–") if load is None else (share_text(load.background + q, 1) for q in (load.best, load.even))
+    )
+    with st.container(key="standing"):
+        tiles(
+            [
+                (
+                    "Queries/s",
+                    "–" if rates is None else format_number(sum(rates), 4),
+                    "All models together, on average.",
+                ),
+                (
+                    "Load at best",
+                    best,
+                    "Background and queries on the busiest kind of executor, shared out so that it is least. "
+                    "From 100 % on, queues grow without bound.",
+                ),
+                (
+                    "Load, blind draw",
+                    blind,
+                    "The same where every executor is drawn alike, as local and spread do.",
+                ),
+                ("Weights in memory", *_weights(state, cluster)),
+                ("Cost per hour", cost_over(scenario, 1.0), cost_note(scenario)),
+                (
+                    "Cost per month",
+                    cost_over(scenario, MONTH_H),
+                    "Of all servers, day and night; page Plan has the prices.",
+                ),
+            ]
+        )
+
+
+def _weights(state: AppState, cluster: Cluster | None) -> tuple[str, str]:
+    """The share of an executor's memory that the weights of the whole mix take, and what that means."""
+    hint = "Weights of all models of the mix, as a share of the smallest executor's memory."
+    if cluster is None:
+        return "–", hint
+    classes = tuple(cluster.classes.values())
+    weights = weights_of(state, classes[0].name)
+    if weights_problems(weights, classes):
+        return "too large", "They do not fit every executor; the warning under Servers says which."
+    room = min(executor.memory_bytes for executor in classes)
+    taken = f"{format_size(sum(weights.values()))} of {format_size(room)}."
+    return share_text(sum(weights.values()) / room, 1), f"{hint} {taken}"
+
+
+def mix(state: AppState, load: Offered | None) -> None:
+    """The models of the mix: load, a card for each, another one."""
+    rows, training = state.scenario.workload, state.scenario.training
+    rates = rates_of(state)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.subheader("Models", anchor="mix", width="content")
+        guide_link("words", "What the words mean")
+    if rows:
+        load_gauges(state, load)
+    else:
+        with_jobs = "This scenario has training jobs only. " if training is not None else ""
+        st.caption(f"{with_jobs}No queries arrive. Choose a model below and add it.")
+    if not rows and training is not None:
+        st.page_link(page_file("training"), label="Open Training", icon=":material/model_training:")
+    for index in shown_at_once(len(rows), "rows-at-once", "Rows"):
+        row_editor(state, index, load, rates[index] / sum(rates) if rates else 0.0)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = st.selectbox(
+            "Another model",
+            model_names(state),
+            key="another-model",
+            width=260,
+            help="A sample, or a model that you uploaded.",
+        )
+        st.button(
+            "Add it to the mix",
+            icon=":material/add:",
+            help="As another row, at 10 queries per second.",
+            on_click=add_model,
+            args=(state, chosen),
+        )
+        st.page_link(page_file("models"), label="Look at models", icon=":material/account_tree:")
+    ask_before_adding(state)
+
+
+def servers(state: AppState, cluster: Cluster | None) -> None:
+    """The groups of servers with their GPUs, and the whole as a drawing."""
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.subheader("Servers", anchor="servers", width="content")
+        guide_link("mig", "How MIG slices a GPU")
+    if cluster is not None:
+        capacity_tiles(cluster, state.scenario.cost)
+        hardware_notices(state, cluster)
+    with st.container(key="settings-cluster"):
+        for index in shown_at_once(len(state.scenario.cluster.servers), "groups-at-once", "Groups"):
+            group_editor(state, index)
+        st.button(
+            "Add a server group",
+            icon=":material/add:",
+            help="Another kind of server in addition to those above.",
+            on_click=add_group,
+            args=(state,),
+        )
+    if cluster is not None:
+        cluster_drawing(state.scenario, None)
+
+
+def links(state: AppState, cluster: Cluster | None) -> None:
+    """The network that the servers share, and the load of others."""
+    with st.container(key="settings-network"):
+        left, right = st.columns(2)
+        with left.container(border=True, height="stretch"):
+            st.subheader("Network", anchor="network")
+            core_editor(state)
+        with right.container(border=True, height="stretch"):
+            background_editor(state)
+        with st.container(border=True):
+            path_editor(state, cluster)
+
+
+def more(state: AppState, cluster: Cluster | None) -> None:
+    """What few scenarios need: traces, memory in detail, devices of one's own."""
+    st.subheader("More")
+    with st.expander("Arrival traces (CSV)", icon=":material/timeline:"):
+        trace_upload(state)
+    if cluster is not None:
+        with st.expander("Memory: which weights fit where", icon=":material/memory:"):
+            memory_table(state, cluster)
+    own = state.scenario.cluster.devices
+    with st.expander(
+        f"Devices of your own: {len(own)}" if own else "Devices of your own",
+        icon=":material/developer_board:",
+        expanded=bool(own or state.choices.complaints.get("device-error")),
+    ):
+        device_list(state)
+        device_form(state)
+    with st.expander("All devices, and where their figures come from", icon=":material/table:"):
+        device_table(state)

@@ -1,0 +1,59 @@
+"""Models: pick or drop one; its graph, its contraction, its tasks, where they run, what splitting gains."""
+
+import streamlit as st
+
+from nona.ui.models.graph_views import model_bar
+from nona.ui.pages.models import loaded_model, pick_model
+from nona.ui.pages.models_gain import link_words, pick_rule
+from nona.ui.pages.models_times import given_section, measured_times, pick_times
+from nona.ui.pages.models_views import (
+    graph_download,
+    pick_beside,
+    pick_view,
+    show_both,
+    show_view,
+)
+from nona.ui.pages.scenario_edits import add_model, ask_before_adding
+from nona.ui.session.workspace import current
+from nona.ui.shell.equivalents import equivalent
+
+state = current()
+with model_bar():
+    pick_model(state)
+    pick_rule(state)
+    device, times = pick_times(state)
+    st.button(
+        "Add to the workload",
+        icon=":material/add:",
+        on_click=add_model,
+        args=(state, state.model),
+        help="Queries of this model arrive in the scenario, ten a second at first.",
+    )
+ask_before_adding(state)
+loaded = loaded_model(state, device)  # first, so that a page that waits says so in the open
+with times:
+    measured_times(state, device)
+    given_section(state, device)
+if loaded is None:
+    st.stop()
+with st.container(horizontal=True, vertical_alignment="center", key="model-views"):
+    view = pick_view()
+    other = pick_beside(state, view)
+if other is None:
+    show_view(state, loaded, device, view)
+else:
+    show_both(state, loaded, other, device, view)
+with st.container(horizontal=True, vertical_alignment="center"):
+    st.page_link("pages/placement.py", label="Go on to Placement", icon=":material/hub:")
+    graph_download(loaded)
+    equivalent(state, "inspect", state.model, "--device", device, key="inspect", scenario=False)
+    words = ("--rule", state.scenario.contraction, *link_words(state))
+    equivalent(
+        state,
+        "contract",
+        state.model,
+        *words,
+        key="contract",
+        scenario=False,
+        label="Contract it there",
+    )
