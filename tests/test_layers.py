@@ -154,11 +154,7 @@ def test_no_rooms_import_each_other_in_a_circle():
 def test_pages_benchmarks_and_examples_import_modules_that_exist():
     files = [
         ROOT / "app.py",
-        *(
-            f
-            for d in ("pages", "benchmarks", "examples", "studies", "studies/learning")
-            for f in (ROOT / d).glob("*.py")
-        ),
+        *(f for d in ("pages", "benchmarks", "examples", "studies") for f in (ROOT / d).rglob("*.py")),
     ]
     assert len(files) > 20
     found = [(file.name, name) for file in files for _, name in _facts(file).imports]

@@ -103,9 +103,8 @@ def _check_elastic_policy(name: str) -> object:
 
 
 def _schedules() -> Iterable[str]:
-    from nona.training.counting.engine import SCHEDULES
-
-    return SCHEDULES
+    schedules: Iterable[str] = load("studies.counting.engine:SCHEDULES")
+    return schedules
 
 
 def _solvers() -> Iterable[str]:

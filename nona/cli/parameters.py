@@ -23,6 +23,8 @@ from nona.units import Dimension, parse_quantity
 def load(place: str) -> Any:
     """Return the object at ``module:name``; parts after a dot are attributes, a part with ``()`` is called.
 
+    Without a name, the module.
+
     >>> load("nona.hardware.cluster:Network().discipline")
     'fifo'
     """
@@ -31,7 +33,7 @@ def load(place: str) -> Any:
         root = str(app_root())
         sys.path += [root] if root not in sys.path else []
     value: Any = import_module(module)
-    for part in path.split("."):
+    for part in filter(None, path.split(".")):
         value = getattr(value, part.removesuffix("()"))
         value = value() if part.endswith("()") else value
     return value

@@ -18,7 +18,7 @@ from nona.cli.commands.training import (
 )
 from nona.cli.opened import opened
 from nona.cli.output import ProgressLine, emit
-from nona.cli.parameters import settings_by_name
+from nona.cli.parameters import load, settings_by_name
 from nona.errors import NonaError, ScenarioError, SimulationError
 from nona.experiments.pool import Key, Shares
 from nona.foreign.files import MOST_FILE_BYTES, read_file
@@ -41,7 +41,7 @@ from nona.study.costs import cost_note
 from nona.study.exports import check_places, write_text
 from nona.study.outcome import about_scenario
 from nona.study.shipped import now_text
-from nona.study.training.allocation import CountedRequest, answer, simulate_counted_jobs
+from nona.study.training.allocation import answer
 from nona.study.training.elastic import ElasticRequest, elastic_request, simulate_elastic_jobs
 from nona.study.training.preparation import training_part
 from nona.study.training.run import (
@@ -50,8 +50,6 @@ from nona.study.training.run import (
     compare_switches,
     simulate_training_scenario,
 )
-from nona.training.counting.engine import SCHEDULES
-from nona.training.counting.jobs import SHIPPED as JOB_SHIPPED
 from nona.training.elastic.engine import ElasticProgress
 from nona.training.elastic.profiles import Tables, read_applications
 from nona.training.elastic.registry import ELASTIC
@@ -206,16 +204,17 @@ def _read(path: Path, what: str, remedy: str = "check the path", most: int = MOS
 
 
 def counted(arguments: CountedOptions) -> None:
-    names = tuple(dict.fromkeys(arguments.schedule)) or tuple(SCHEDULES)
-    shipped, remedy = arguments.workload == JOB_SHIPPED, f"check the path, or choose {JOB_SHIPPED}"
-    request = CountedRequest(
-        workload=arguments.workload,
-        jobs=None if shipped else _read(Path(arguments.workload), "Workload", remedy),
+    engine, shipped = load("studies.counting.engine"), load("studies.counting.jobs:SHIPPED")
+    names = tuple(dict.fromkeys(arguments.schedule)) or tuple(engine.SCHEDULES)
+    given, remedy = arguments.workload, f"check the path, or choose {shipped}"
+    request = engine.CountedRequest(
+        workload=given,
+        jobs=None if given == shipped else _read(Path(given), "Workload", remedy),
         schedules=names,
         gpus=arguments.gpus,
         options=settings_by_name(arguments.settings, names),
     )
-    report = simulate_counted_jobs(request)
+    report: CountedReport = engine.simulate_counted_jobs(request)
     _warn_of_checks(report)
     emit(arguments, report, counted_text)
 

@@ -8,9 +8,9 @@ from sizes import examples
 
 from nona.errors import SimulationError
 from nona.results.training import CountedReport
-from nona.training.counting.engine import SCHEDULES, simulate_counted
-from nona.training.counting.jobs import CountedJob, counted_checks, tiresias_jobs
-from nona.training.counting.queues import GittinsRank
+from nona.training.attained_service import GittinsRank
+from studies.counting.engine import SCHEDULES, simulate_counted
+from studies.counting.jobs import CountedJob, counted_checks, tiresias_jobs
 from tests.cli.calling import answer, refusal, text
 
 GPUS = 8

@@ -1,38 +1,21 @@
-"""One question to one policy, and one workload of counted jobs under several schedules."""
+"""One question to one policy."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from time import perf_counter
 
 import numpy as np
 
 from nona.allocation.problem import Allocation, EntityShare, Floats, Policy, Problem
 from nona.allocation.registry import get_policy
-from nona.errors import ScenarioError, SimulationError
+from nona.errors import SimulationError
 from nona.options import Options
 from nona.results.training import (
     AllocatedRow,
     AllocateReport,
-    CountedJobOutcome,
-    CountedOutcome,
-    CountedReport,
-    CountedSetting,
 )
 from nona.scenario.training_question import QuestionSpec
-from nona.training.counting.engine import SCHEDULES, simulate_counted
-from nona.training.counting.jobs import (
-    SHIPPED,
-    CountedRecords,
-    Published,
-    counted_checks,
-    published,
-    read_counted_jobs,
-    tiresias_jobs,
-)
-from nona.training.metrics import checked, jct_of
 
 
 def _problem_of(question: QuestionSpec) -> Problem:
@@ -154,73 +137,3 @@ def _too_large(problem: Problem) -> list[str]:
         for name, workers in zip(problem.names, problem.workers, strict=True)
         if workers > most
     ]
-
-
-@dataclass(frozen=True)
-class CountedRequest:
-    """Request of runs: jobs that ship, or a name and its CSV in ``jobs``; no ``schedules``: all."""
-
-    workload: str = SHIPPED
-    jobs: bytes | None = None
-    schedules: tuple[str, ...] = ()
-    gpus: int = 8
-    options: Mapping[str, Options] = field(default_factory=dict)
-
-
-def simulate_counted_jobs(request: CountedRequest) -> CountedReport:
-    """Run every schedule on the same jobs.
-
-    >>> report = simulate_counted_jobs(CountedRequest(schedules=("fifo",)))
-    >>> report.schedules["fifo"].makespan_s, report.schedules["fifo"].published_makespan_s
-    (5747.0, 5747.0)
-    """
-    begin = time.perf_counter()
-    if request.jobs is None and request.workload != SHIPPED:
-        raise ScenarioError(
-            [f"Workload {request.workload!r} does not ship; choose {SHIPPED}, or give a CSV file."]
-        )
-    own = request.jobs
-    jobs = tiresias_jobs() if own is None else read_counted_jobs(own, f"Workload {request.workload!r}")
-    names = [SCHEDULES.find(name).name for name in dict.fromkeys(request.schedules)] or list(SCHEDULES)
-    options = {name: request.options.get(name, {}) for name in names}
-    runs = {name: simulate_counted(jobs, request.gpus, SCHEDULES[name], options[name]) for name in names}
-    usual = {name: own is None and not options[name] for name in names}
-    published_rows = {name: published().get((name, request.gpus)) if usual[name] else None for name in names}
-    setting = CountedSetting(
-        workload=request.workload,
-        jobs=len(jobs),
-        gpus=request.gpus,
-        options={name: {**SCHEDULES[name].defaults, **options[name]} for name in names},
-    )
-    passed, failed = checked({name: counted_checks(records) for name, records in runs.items()})
-    return CountedReport(
-        schedules={name: _outcome(records, published_rows[name]) for name, records in runs.items()},
-        checks=passed,
-        failed_checks=failed,
-        seconds=time.perf_counter() - begin,
-        setting=setting,
-    )
-
-
-def _outcome(records: CountedRecords, by_authors: Published | None) -> CountedOutcome:
-    return CountedOutcome(
-        title=SCHEDULES[records.schedule].title,
-        jct_s=jct_of(records.jct_s.astype(np.float64)),
-        published_jct_s=None if by_authors is None else by_authors.mean_jct_s,
-        published_makespan_s=None if by_authors is None else by_authors.makespan_s,
-        makespan_s=float(records.makespan_s),
-        utilization=records.utilization,
-        preemptions=float(records.preemptions.mean()),
-        jobs=tuple(
-            CountedJobOutcome(
-                name=job.name,
-                arrival_s=job.arrival_s,
-                gpus=job.gpus,
-                duration_s=job.duration_s,
-                jct_s=int(records.jct_s[n]),
-                waited_s=int(records.jct_s[n]) - job.duration_s,
-                preemptions=int(records.preemptions[n]),
-            )
-            for n, job in enumerate(records.jobs)
-        ),
-    )

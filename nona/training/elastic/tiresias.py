@@ -9,7 +9,7 @@ import numpy as np
 
 from nona.options import Setting
 from nona.registry import Look
-from nona.training.counting.queues import STARVATION, AttainedQueues, GittinsRank, limits_of
+from nona.training.attained_service import STARVATION, AttainedQueues, GittinsRank, limits_of
 from nona.training.elastic.policy import (
     Answer,
     ElasticPolicy,

@@ -40,7 +40,7 @@ def tiresias_jobs() -> tuple[CountedJob, ...]:
 
     Source: Gu et al., Tiresias, NSDI 2019, public simulator.
     """
-    data = files("nona.training.counting").joinpath("data/tiresias.csv").read_bytes()
+    data = files("studies.counting").joinpath("data/tiresias.csv").read_bytes()
     return read_counted_jobs(data, "Tiresias' jobs")
 
 
@@ -139,7 +139,7 @@ def published() -> dict[tuple[str, int], Published]:
     >>> published()["fifo", 8].makespan_s
     5747.0
     """
-    text = files("nona.training.counting").joinpath("data/published.csv").read_text(encoding="utf-8")
+    text = files("studies.counting").joinpath("data/published.csv").read_text(encoding="utf-8")
     return {
         (row["schedule"], int(row["gpus"])): Published(float(row["mean_jct_s"]), float(row["makespan_s"]))
         for row in csv.DictReader(text.splitlines())

@@ -1,20 +1,33 @@
-"""Time from event to event, and the schedules: who runs until the next event."""
+"""Time from event to event, the schedules (who runs until the next event), and one workload under several."""
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from nona.errors import SimulationError
+from nona.errors import ScenarioError, SimulationError
 from nona.options import Options, Setting
 from nona.registry import Registry
+from nona.results.training import CountedJobOutcome, CountedOutcome, CountedReport, CountedSetting
 from nona.strategy import Strategy
-from nona.training.counting.jobs import CountedJob, CountedRecords, Span
-from nona.training.counting.queues import STARVATION, AttainedQueues, GittinsRank, limits_of
+from nona.training.attained_service import STARVATION, AttainedQueues, GittinsRank, limits_of
+from nona.training.metrics import checked, jct_of
+from studies.counting.jobs import (
+    SHIPPED,
+    CountedJob,
+    CountedRecords,
+    Published,
+    Span,
+    counted_checks,
+    published,
+    read_counted_jobs,
+    tiresias_jobs,
+)
 
 
 class Present(NamedTuple):
@@ -237,8 +250,8 @@ def simulate_counted(
 
     Examples
     --------
-    >>> from nona.training.counting.jobs import tiresias_jobs
-    >>> from nona.training.counting.engine import SCHEDULES
+    >>> from studies.counting.jobs import tiresias_jobs
+    >>> from studies.counting.engine import SCHEDULES
     >>> run = simulate_counted(tiresias_jobs(), 8, SCHEDULES["fifo"])
     >>> round(float(run.jct_s.mean()), 4), run.makespan_s
     (1556.4833, 5747)
@@ -332,3 +345,73 @@ class _Run:
 
     def _close(self, n: int) -> None:
         self.spans.append(Span(n, self.since.pop(n), self.now))
+
+
+@dataclass(frozen=True)
+class CountedRequest:
+    """Request of runs: jobs that ship, or a name and its CSV in ``jobs``; no ``schedules``: all."""
+
+    workload: str = SHIPPED
+    jobs: bytes | None = None
+    schedules: tuple[str, ...] = ()
+    gpus: int = 8
+    options: Mapping[str, Options] = field(default_factory=dict)
+
+
+def simulate_counted_jobs(request: CountedRequest) -> CountedReport:
+    """Run every schedule on the same jobs.
+
+    >>> report = simulate_counted_jobs(CountedRequest(schedules=("fifo",)))
+    >>> report.schedules["fifo"].makespan_s, report.schedules["fifo"].published_makespan_s
+    (5747.0, 5747.0)
+    """
+    begin = time.perf_counter()
+    if request.jobs is None and request.workload != SHIPPED:
+        raise ScenarioError(
+            [f"Workload {request.workload!r} does not ship; choose {SHIPPED}, or give a CSV file."]
+        )
+    own = request.jobs
+    jobs = tiresias_jobs() if own is None else read_counted_jobs(own, f"Workload {request.workload!r}")
+    names = [SCHEDULES.find(name).name for name in dict.fromkeys(request.schedules)] or list(SCHEDULES)
+    options = {name: request.options.get(name, {}) for name in names}
+    runs = {name: simulate_counted(jobs, request.gpus, SCHEDULES[name], options[name]) for name in names}
+    usual = {name: own is None and not options[name] for name in names}
+    published_rows = {name: published().get((name, request.gpus)) if usual[name] else None for name in names}
+    setting = CountedSetting(
+        workload=request.workload,
+        jobs=len(jobs),
+        gpus=request.gpus,
+        options={name: {**SCHEDULES[name].defaults, **options[name]} for name in names},
+    )
+    passed, failed = checked({name: counted_checks(records) for name, records in runs.items()})
+    return CountedReport(
+        schedules={name: _outcome(records, published_rows[name]) for name, records in runs.items()},
+        checks=passed,
+        failed_checks=failed,
+        seconds=time.perf_counter() - begin,
+        setting=setting,
+    )
+
+
+def _outcome(records: CountedRecords, by_authors: Published | None) -> CountedOutcome:
+    return CountedOutcome(
+        title=SCHEDULES[records.schedule].title,
+        jct_s=jct_of(records.jct_s.astype(np.float64)),
+        published_jct_s=None if by_authors is None else by_authors.mean_jct_s,
+        published_makespan_s=None if by_authors is None else by_authors.makespan_s,
+        makespan_s=float(records.makespan_s),
+        utilization=records.utilization,
+        preemptions=float(records.preemptions.mean()),
+        jobs=tuple(
+            CountedJobOutcome(
+                name=job.name,
+                arrival_s=job.arrival_s,
+                gpus=job.gpus,
+                duration_s=job.duration_s,
+                jct_s=int(records.jct_s[n]),
+                waited_s=int(records.jct_s[n]) - job.duration_s,
+                preemptions=int(records.preemptions[n]),
+            )
+            for n, job in enumerate(records.jobs)
+        ),
+    )
