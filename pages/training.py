@@ -1,8 +1,8 @@
 """Training: long jobs; who gets which GPUs, for how long, and what it costs."""
 
-from nona.ui.pages.training import results, start_screen
+from nona.ui.pages.run_page import run_page
+from nona.ui.pages.training import TRAINING, start_screen
 from nona.ui.pages.training_elastic import elastic_page
-from nona.ui.pages.training_form import controls
 from nona.ui.session.workspace import current
 
 state = current()
@@ -12,5 +12,4 @@ if spec is None:
 elif spec.elastic is not None:
     elastic_page(state, spec.elastic)
 else:
-    controls(state)
-    results(state)
+    run_page(state, TRAINING)

@@ -16,6 +16,7 @@ from nona.errors import NonaError, SimulationError
 from nona.foreign.files import MOST_BUNDLE_BYTES, read_file
 from nona.report.capacity import capacity_report, capacity_text, others_stay
 from nona.report.files import csv_bytes, parquet_bytes
+from nona.report.holds import holds_text
 from nona.report.html.plan import plan_html
 from nona.report.plan import day_of
 from nona.report.plan_options import option_rows, plan_text
@@ -29,6 +30,7 @@ from nona.store.plans import plan_item
 from nona.study.cache import StudyCache
 from nona.study.capacity import cheapest, fewest_servers, unfinished, with_gpu
 from nona.study.exports import check_places, write_bytes, write_text
+from nona.study.planning.holds import holds
 from nona.study.planning.plan import PlanProgress, plan_outcome
 from nona.study.planning.plan import plan as plan_scenario
 from nona.study.planning.planner import RunPool
@@ -140,6 +142,9 @@ def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
     prepared = prepare(scenario, sources)
     check_counted(prepared)
     beside = warn_of_models(prepared)
+    if arguments.present:
+        _present(arguments, scenario, sources, beside)
+        return
     line = ProgressLine(quiet=arguments.json)
     last: list[PlanReport] = []
 
@@ -164,6 +169,28 @@ def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
         raise error
     line.end()
     _write(arguments, report, Opened(scenario, sources), prepared, beside)
+
+
+def _present(
+    arguments: PlanOptions, scenario: Scenario, sources: Sources, beside: Mapping[str, object]
+) -> None:
+    """Judge the cluster as it stands under the scheduler that is named, by default the scenario's first."""
+    if len(arguments.scheduler) > 1:
+        names = ", ".join(arguments.scheduler)
+        raise NonaError(f"--present: {names} are several schedulers, and it judges one; name one of them.")
+    if arguments.html or arguments.csv or arguments.parquet or arguments.save:
+        raise NonaError("--present: it writes no file and saves no plan; leave out the other option.")
+    line = ProgressLine(quiet=arguments.json)
+    report = holds(
+        scenario,
+        sources,
+        next(iter(arguments.scheduler), ""),
+        workers=arguments.workers,
+        pool=DaskPool(arguments.dask, no_report) if arguments.dask else None,
+        on_report=lambda report, share, text: line.tell(text),
+    )
+    line.end()
+    emit(arguments, report, lambda held: holds_text(held, day_of(now_text())), beside)
 
 
 def _write(

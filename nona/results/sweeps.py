@@ -133,9 +133,10 @@ class SweepRequest(Document):
 
 
 class SweepOutcome(SweepReport):
-    """A sweep with the settings that it was asked for with."""
+    """A sweep with the settings that it was asked for with; ``ended_early_s``: when somebody cancelled it."""
 
     settings: SweepRequest
+    ended_early_s: Figure = None
 
 
 class GridRow(Document):
@@ -170,6 +171,7 @@ class GridRequest(Document):
 
 
 class GridOutcome(SweepGrid):
-    """A sweep of two numbers with the settings that it was asked for with."""
+    """A sweep of two numbers, as :class:`SweepOutcome`."""
 
     settings: GridRequest
+    ended_early_s: Figure = None

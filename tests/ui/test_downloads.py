@@ -3,7 +3,6 @@
 import html
 import io
 import json
-from functools import partial
 
 import pandas as pd
 import pytest
@@ -12,8 +11,8 @@ from app_driver import adopt, go, new_session, run, state_of
 from nona.report.placements.certificate import bound_text, formula_line
 from nona.results.placement import SolvedPlacement
 from nona.scenario.file import parse_scenario
-from nona.ui.pages import downloads
-from nona.ui.session.state import AppState
+from nona.ui.pages import simulation
+from nona.ui.pages.placement import PLACEMENT
 from nona.ui.session.workspace import jobs
 
 REPORTS = {"HTML report", "Report (JSON)", "Scenario (YAML)", "Summary (CSV)", "Summary (Parquet)"}
@@ -26,11 +25,12 @@ def run_of(at, kind):
     return state_of(at)
 
 
-def taken(monkeypatch, show, of):
-    found = {}
-    monkeypatch.setattr(downloads, "download_row", lambda _, files: found.update({f.label: f for f in files}))
-    show(of)
-    return found
+def by_label(files):
+    return {file.label: file for group in files.values() for file in group}
+
+
+def placed(state):
+    return by_label(PLACEMENT.files(state, state.results["place"].data))
 
 
 def both(files, name):
@@ -48,8 +48,8 @@ def simulated():
     jobs().close()
 
 
-def test_every_file_of_a_run_says_the_same(simulated, monkeypatch):
-    files = taken(monkeypatch, partial(downloads.run_downloads, simulated), simulated.runs.kept[-1])
+def test_every_file_of_a_run_says_the_same(simulated):
+    files = by_label(simulation.run_files(simulated, simulated.runs.kept[-1]))
     assert {*REPORTS, "Trace (Perfetto)", "Jobs (CSV)", "Jobs (Parquet)"} == set(files)
     assert not [f.file for f in files.values() if set(f.file) & set("<>/ ")]
     report = json.loads(files["Report (JSON)"].make())
@@ -66,20 +66,17 @@ def test_every_file_of_a_run_says_the_same(simulated, monkeypatch):
     assert "My &lt;i&gt;run" in page
 
 
-def test_a_run_whose_folder_is_gone_still_gives_its_reports_and_nothing_is_offered_before_one(
-    simulated, monkeypatch
-):
-    monkeypatch.setattr(downloads, "jobs", lambda: type("None", (), {"get": lambda *_: None})())
-    files = taken(monkeypatch, partial(downloads.run_downloads, simulated), simulated.runs.kept[-1])
+def test_a_run_whose_folder_is_gone_still_gives_its_reports(simulated, monkeypatch):
+    monkeypatch.setattr(simulation, "jobs", lambda: type("None", (), {"get": lambda *_: None})())
+    files = by_label(simulation.run_files(simulated, simulated.runs.kept[-1]))
     assert set(files) == REPORTS
     assert all(f.make() for f in files.values())
-    assert taken(monkeypatch, downloads.placement_downloads, AppState()) == {}
 
 
-def test_a_placement_has_its_files(open_page, monkeypatch):
+def test_a_placement_has_its_files(open_page):
     state = run_of(open_page("placement"), "place")
-    files = taken(monkeypatch, downloads.placement_downloads, state)
-    found = json.loads(files["Download JSON"].make())
+    files = placed(state)
+    found = json.loads(files["Report (JSON)"].make())
     assert found["nona"]["objective_s"] == state.results["place"].data.nona.objective_s
     page = html.unescape(files["HTML report"].make().decode())
     assert SolvedPlacement.from_json(found) == state.results["place"].data
@@ -88,7 +85,7 @@ def test_a_placement_has_its_files(open_page, monkeypatch):
     assert parse_scenario(files["Scenario (YAML)"].make().decode()) == state.scenario
 
 
-def test_an_uploaded_model_is_in_the_run_s_scenario(open_page, monkeypatch):
+def test_an_uploaded_model_is_in_the_run_s_scenario(open_page):
     at = open_page("placement")
     state = state_of(at)
     graph = {"nodes": [{"id": "a", "compute_ms": 2.0}, {"id": "b", "compute_ms": 1.0}], "edges": []}
@@ -96,6 +93,6 @@ def test_an_uploaded_model_is_in_the_run_s_scenario(open_page, monkeypatch):
     state.replace_list(("workload",), [{"model": "own.json", "rate": 1}])
     at.run()
     run(at, "place")
-    text = taken(monkeypatch, downloads.placement_downloads, state)["Scenario (YAML)"].make().decode()
+    text = placed(state)["Scenario (YAML)"].make().decode()
     assert parse_scenario(text).models.keys() == {"own.json"}
     assert state.results["place"].data.about.files == ()

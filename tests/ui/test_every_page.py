@@ -138,9 +138,9 @@ class Case(NamedTuple):
 
 
 CASES = (
-    Case("placement", "place", "placement-tabs"),
-    Case("placement", "capacity", "placement-tabs", "How many servers", parts=FEW),
-    Case("simulation", "simulate", "result-tabs"),
+    Case("placement", "place", "place-tabs"),
+    Case("placement", "capacity", "place-tabs", "How many servers", parts=FEW),
+    Case("simulation", "simulate", "simulate-tabs"),
     Case("simulation", "sweep", "", view="Sweep", parts=FEW),
     Case("plan", "plan", "plan-tabs", parts=PLAN),
     Case("serverless", "serverless", "serverless-tabs", parts=SERVERLESS),

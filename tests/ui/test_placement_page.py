@@ -20,7 +20,7 @@ from nona.report.times import off_text
 from nona.results.placement import PlacedConfiguration, PlacedSubgraph, PredictedLink, SearchProgress
 from nona.results.planning import CapacityReport
 from nona.study import models, preparation, simulation, sweep_numbers
-from nona.ui.pages.placement import TABS, solved_text, value_text
+from nona.ui.pages.placement import PLACEMENT, solved_text, value_text
 from nona.ui.pages.placement_result import FIRST, configuration_list
 from nona.ui.tasks import desk, planning
 from nona.ui.widgets.components import texts
@@ -93,9 +93,11 @@ def test_the_live_panel_shows_the_steps_of_the_search():
     steps = [dict(zip(names, row, strict=True)) for row in told]
 
     def page(steps):  # run without the imports above
-        from nona.ui.pages.placement import live_search
+        from types import SimpleNamespace
 
-        live_search({"steps": steps})
+        from nona.ui.pages.placement import PLACEMENT
+
+        PLACEMENT.live(SimpleNamespace(live={"steps": steps}))
 
     first = AppTest.from_function(page, kwargs={"steps": steps[:1]}).run()
     assert "no bound yet" in first.markdown[0].value
@@ -125,21 +127,21 @@ def test_a_cancelled_search_leaves_the_best_so_far(open_page):
     assert data.nona.objective_s == data.steps[-1].objective_s
     assert app.metrics(at)["Predicted mean JCT"] == format_time(data.nona.objective_s)
     assert words.early_text(data.ended_early_s) in [w.value.replace("\\", "") for w in at.warning]
-    for name in TABS:  # everything below it can be opened
-        app.put(at, "placement-tabs", name)
+    for name in PLACEMENT.tabs:  # everything below it can be opened
+        app.put(at, "place-tabs", name)
     again = app.go(at, "home")
     assert any("cancelled early" in x.proto.json for x in again.get("bidi_component"))
 
 
 def test_what_could_leave_its_server_stands_below_and_one_link_has_no_section_of_its_own(solved):
-    at, state = app.put(solved, "placement-tabs", "What splitting can gain"), app.state_of(solved)
+    at, state = app.put(solved, "place-tabs", "What splitting can gain"), app.state_of(solved)
     frame = app.table(at, "groups that might leave")
     network, study = state.scenario.cluster.network, preparation.prepare(state.scenario)
     glued = [models.glued_model(m, Link(network.capacity, network.latency)) for m in study.models]
     assert list(frame["model"]) == list(state.scenario.labels)
     assert list(frame["groups that might leave"]) == [g.interior_units for g in glued]
     assert list(frame["lost at most µs"]) == [1e6 * g.bound_s for g in glued]
-    app.put(at, "placement-tabs", "Servers and links")
+    app.put(at, "place-tabs", "Servers and links")
     assert "Where messages wait" not in [s.value for s in at.subheader]
     (link,) = state.results["place"].data.nona.predicted.links
     assert (link.kind, link.share) == ("link", 1.0)
@@ -148,7 +150,7 @@ def test_what_could_leave_its_server_stands_below_and_one_link_has_no_section_of
 def test_the_price_of_congestion_is_drawn_when_asked_for(solved):
     at, state = solved, app.state_of(solved)
     assert "congestion" not in state.results
-    app.put(at, "placement-tabs", "Price of congestion")
+    app.put(at, "place-tabs", "Price of congestion")
     app.run(at, "congestion")
     curve = state.results["congestion"].data
     shown = app.said(at.markdown)
@@ -161,7 +163,7 @@ def test_the_price_of_congestion_is_drawn_when_asked_for(solved):
 
 
 def test_the_working_is_opened_by_a_switch_and_equals_the_solver(solved):
-    at = app.put(solved, "placement-tabs", "The working")
+    at = app.put(solved, "place-tabs", "The working")
     assert not at.latex
     at.toggle(key="working-on").set_value(True).run()
     placement = simulation.place(preparation.prepare(app.state_of(at).scenario))
@@ -252,7 +254,7 @@ def test_a_placement_from_the_cache_does_not_claim_to_have_been_solved(open_page
 def test_the_fewest_servers_are_found_drawn_and_told(open_page):
     """The slides' example is in time on two servers and late on one."""
     at = app.solve_demo(open_page, "slides_example")
-    app.put(at, "placement-tabs", "How many servers")
+    app.put(at, "place-tabs", "How many servers")
     own = [e.name for e in app.state_of(at).scenario.schedulers]
     assert app.pickers(at)["Schedulers"]["chosen"] == own
     app.put(at, "capacity-schedulers", ["nona"])
@@ -313,7 +315,7 @@ def test_cards_and_racks_reach_the_scenario_and_leave_it(open_page):
 def test_placement_over_cards_and_racks_shows_where_messages_wait(open_page):
     at = app.adopt(open_page("placement"), "racks_and_nics", objective="formula")
     app.run(at, "place")
-    app.put(at, "placement-tabs", "Servers and links")
+    app.put(at, "place-tabs", "Servers and links")
     links = app.state_of(at).results["place"].data.nona.predicted.links
     shown = app.said(at.markdown)
     assert words.link_finding(links) in shown
@@ -332,7 +334,7 @@ def test_slices_of_three_kinds_show_load_shares_and_replicas(open_page):
     assert memory["executors"].tolist() == [8, 4, 14]
     app.go(at, "placement")
     app.run(at, "place")
-    app.put(at, "placement-tabs", "Servers and links")
+    app.put(at, "place-tabs", "Servers and links")
     classes = next(d.value for d in at.dataframe if {"wait of a visit", "executor class"} <= set(d.value))
     report = app.state_of(at).results["place"].data.nona
     assert classes["executors"].tolist() == [8, 4, 14]
@@ -365,12 +367,11 @@ def test_a_cancelled_search_for_servers_keeps_what_is_known_of_unfinished_schedu
     told: list[CapacityReport] = []
 
     def emit(message):
-        if "best" in message:
-            assert message["best"] == message["live"]
-            told.append(CapacityReport.from_json(message["best"]))
+        if message.get("keeps"):
+            told.append(CapacityReport.from_json(message["live"]))
 
     scenario = app.changed().model_dump(mode="json")
-    asked = {"hit": 0.97, "group": 0, "schedulers": ["local", "nona"], "uploads": ""}
+    asked = {"hit": 0.97, "group": 0, "schedulers": ["local", "nona"], "simulated": False, "uploads": ""}
     whole = CapacityReport.from_json(planning.find_capacity({"scenario": scenario, **asked}, desk.Desk(emit)))
     first, last = told[0], told[-1]
     assert [(d.finished, len(d.tried)) for d in first.devices] == [(False, 1), (False, 0)]

@@ -202,9 +202,9 @@ def test_differences_warmup_and_precision_on_the_page(open_page):
     at.toggle(key="all-columns-results").set_value(True).run()
     results = app.table(at, "mean JCT")
     assert list(results["p99"]) == ["–", "–"]
-    app.put(at, "result-tabs", "Over time")
+    app.put(at, "simulate-tabs", "Over time")
     assert any(m.value.replace("\\", "").startswith("**Warm-up: ") for m in at.markdown)
-    app.put(at, "result-tabs", "Compare")
+    app.put(at, "simulate-tabs", "Compare")
     shown = app.table(at, "verdict")
     assert list(shown["scheduler"]) == ["spread"]
     assert list(shown.columns)[:2] == ["scheduler", "verdict"], "what a narrow window shows first"

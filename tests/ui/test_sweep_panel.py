@@ -129,9 +129,9 @@ def test_settings_are_read_and_named_fit_the_scenario_and_without_a_scheduler_th
     asked = request_of(settings)
     sent = json.loads(json.dumps(asked.to_json()))
     assert settings_from(state.scenario, SweepRequest.from_json(sent)) == settings
-    mark = asked_of.sweep_fingerprint(state.scenario, settings)
+    mark = asked_of.sweep_version(state.scenario, settings)
     state.edit(("cluster", "servers", 0, "count"), 7)
-    assert asked_of.sweep_fingerprint(state.scenario, settings) == mark
+    assert asked_of.sweep_version(state.scenario, settings) == mark
     assert not asked_of.is_stale(state, mark, asked)
     state.edit(("cluster", "network", "capacity"), "3 Gbit/s")
     assert asked_of.is_stale(state, mark, asked)
@@ -158,11 +158,11 @@ def test_the_work_and_the_scenario_of_a_sweep_are_told_before_it_runs(open_page)
     state = state_of(at)
     assert f"version `{scenario_hash(state.scenario)}`" in said(at.markdown)
     assert "What if" not in said(at.markdown)
-    mark = asked_of.sweep_fingerprint(state.scenario, asked_of.settings_of(state))
+    mark = asked_of.sweep_version(state.scenario, asked_of.settings_of(state))
     move(state, number_named(state.scenario, "cluster.servers[0].count"), 7.0)
     at.run()
     assert "leaves out what *What if* tries (servers 3 → 7)" in said(at.markdown)
-    assert asked_of.sweep_fingerprint(state.scenario, asked_of.settings_of(state)) == mark
+    assert asked_of.sweep_version(state.scenario, asked_of.settings_of(state)) == mark
     one = asked_of.settings_of(state)
     jobs = len(one.values) * 3 * one.replications * one.jobs
     assert any(f"simulates {jobs:,} jobs" in c.value for c in at.caption)

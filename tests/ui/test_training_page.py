@@ -304,7 +304,7 @@ def test_a_cancelled_run_keeps_what_is_known_and_says_so(open_page):
     job.cancel()
     at.run()
     assert job.status == "cancelled"
-    assert [i.value for i in at.info if "The run was cancelled after" in i.value]
+    assert [i.value for i in at.info if "The run of elastic jobs was cancelled after" in i.value]
     (picture,) = [json.loads(c.proto.json) for c in at.get("bidi_component") if '"told"' in c.proto.json]
     assert picture["told"].startswith("Cancelled at ")
     assert picture["nodes"]

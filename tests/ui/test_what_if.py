@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
-from app_driver import adopt, changed, edit, go, state_of, until
+from app_driver import adopt, changed, edit, go, put, state_of, until
 
 from nona.report.figures import GHOST
 from nona.study.preparation import prepare
@@ -25,7 +25,7 @@ from nona.ui.tasks.simulation import REPLICATIONS
 
 def panel(open_page):
     """The Simulation page with the panel on it."""
-    return open_page("simulation").segmented_control(key="simulation-view").set_value("What if").run()
+    return put(open_page("simulation"), "what-if-open", True)
 
 
 def slider(at, label):
@@ -186,7 +186,6 @@ def test_nothing_is_asked_while_the_scenario_is_not_valid(open_page):
 def test_the_button_takes_the_workers_of_the_quick_answer(open_page):
     at = adopt(panel(open_page))
     first = state_of(at).live.parts
-    at.segmented_control(key="simulation-view").set_value("Run").run()
     at.button(key="run-simulate").click().run()
     assert [jobs().get(p) for p in first] == [None] * len(first)
     assert jobs().get(state_of(at).jobs["simulate"]) is not None

@@ -119,6 +119,9 @@ class PlanOptions:
     confidence: float | None = setting("plan.confidence", Share(), metavar="SHARE")
     hit: float | None = setting("plan.hit", Share(), metavar="SHARE")
     most: int | None = setting("plan.most", COUNT)
+    present: bool = option(
+        "judge the cluster as it stands instead: does it hold, until which traffic, without which servers"
+    )
     replications: int | None = setting("plan.replications", COUNT)
     seed: int | None = SEED
     workers: int = WORKERS

@@ -170,7 +170,7 @@ def _most_runs(planner: Planner) -> int:
     return min(max(MOST_RUNS, min(2 * own, LIMIT)), planner.question.spec.replications)
 
 
-def _loads_of(planner: Planner, option: Option) -> tuple[PlanLoad, ...]:
+def loads_of(planner: Planner, option: Option) -> tuple[PlanLoad, ...]:
     """The factors that were looked at, ascending."""
     rate = queries_per_s(planner.bounds)
     rows = sorted(
@@ -375,7 +375,7 @@ def plan(
     if question.profile is not None:
         begin("week")
         week = _week_of(planner, planner.best, question.profile)
-    return written.report(Further(factor, _loads_of(planner, planner.best), lost, week))
+    return written.report(Further(factor, loads_of(planner, planner.best), lost, week))
 
 
 def _present(planner: Planner, scenario: Scenario) -> Present | None:

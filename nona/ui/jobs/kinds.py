@@ -83,6 +83,13 @@ KINDS: Registry[TaskKind] = Registry(
             "nona.results.planning:PlanOutcome",
         ),
         TaskKind(
+            "holds",
+            "check of the cluster",
+            (*SIMULATION_PARTS, "plan"),
+            "nona.ui.tasks.planning:does_it_hold",
+            "nona.results.holds:HoldsOutcome",
+        ),
+        TaskKind(
             "congestion",
             "prediction",
             _PLACEMENT,

@@ -153,7 +153,7 @@ class Job:
                 self.text = str(message.get("text", self.text))
                 self.open_ended = bool(message.get("open", self.open_ended))
                 self.live = message.get("live", self.live)
-                self.best = message.get("best", self.best)
+                self.best = self.live if message.get("keeps") else message.get("best", self.best)
                 self.result = message.get("result", self.result)
                 self.error = str(message.get("error", self.error))
         if not {"result", "error", "stopped"} & message.keys():

@@ -26,7 +26,7 @@ from nona.scenario.file import scenario_hash
 from nona.study.shipped import shipped_path, stored_result
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.pages.demo_stories import STORIES, Step, Story
-from nona.ui.pages.simulation_sweep_settings import change, settings_of, sweep_fingerprint
+from nona.ui.pages.simulation_sweep_settings import change, settings_of, sweep_version
 from nona.ui.session.kept import choose, is_kept
 from nona.ui.session.opening import open_shipped_scenario, shipped
 from nona.ui.session.state import AppState, Result
@@ -171,7 +171,7 @@ def _show(state: AppState, tour: Tour, kind: str) -> None:
     options = {}
     if kind == "sweep":
         change(state, **SWEPT)
-        options = {"sweep": request_of(settings_of(state)).to_json()}
+        options = request_of(settings_of(state)).to_json()
     mark = _mark_of(state, kind)
     job = jobs().get(state.jobs.get(kind))
     result = tour.seen.get((kind, mark))
@@ -186,7 +186,7 @@ def _show(state: AppState, tour: Tour, kind: str) -> None:
 def _mark_of(state: AppState, kind: str) -> str:
     """The fingerprint of what a result of that kind is asked for at the present step."""
     if kind == "sweep":
-        return sweep_fingerprint(state.scenario, settings_of(state))
+        return sweep_version(state.scenario, settings_of(state))
     return state.fingerprint(kind)
 
 

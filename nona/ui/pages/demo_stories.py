@@ -121,7 +121,7 @@ STORIES = (
                 "A simulation of the same cluster, with the same arrivals for every scheduler. Compare the "
                 "prediction with the simulated mean.",
                 BUSY,
-                (RUN, ("result-tabs", "Compare")),
+                (RUN, ("simulate-tabs", "Compare")),
                 run="simulate",
             ),
         ),
@@ -172,7 +172,7 @@ STORIES = (
                 "Every scheduler on the same arrivals, with intervals. The headline says which has the "
                 "lowest mean JCT, and whether the difference is clear.",
                 QUICK,
-                (RUN, ("result-tabs", "Compare")),
+                (RUN, ("simulate-tabs", "Compare")),
                 "simulate",
             ),
             Step(
@@ -180,7 +180,7 @@ STORIES = (
                 "The same with more servers. The step before is the baseline: does the interval of the "
                 "difference exclude zero?",
                 MORE,
-                (RUN, ("result-tabs", "Compare")),
+                (RUN, ("simulate-tabs", "Compare")),
                 "simulate",
                 against=True,
             ),
@@ -237,7 +237,7 @@ STORIES = (
                 "At the scenario's own load: where the time of each scheduler goes, from computing to "
                 "waiting for servers and the link.",
                 QUICK,
-                (RUN, ("result-tabs", "Where time goes")),
+                (RUN, ("simulate-tabs", "Where time goes")),
                 "simulate",
             ),
         ),
@@ -308,7 +308,7 @@ STORIES = (
                 "Every run of yours says how sure it is: prediction, simulated mean with its interval, and "
                 "the bound of an idle cluster.",
                 QUICK,
-                (RUN, ("result-tabs", "How sure")),
+                (RUN, ("simulate-tabs", "How sure")),
                 "simulate",
             ),
         ),

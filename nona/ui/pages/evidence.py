@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -32,6 +31,7 @@ from nona.results.program import (
 from nona.simulation.agreement import EFFORTS
 from nona.simulation.known_systems import known_systems
 from nona.tables.formats import share_text
+from nona.ui.jobs.registry import Job
 from nona.ui.pages.evidence_studies import (
     decisions_section,
     network_views_section,
@@ -39,8 +39,10 @@ from nona.ui.pages.evidence_studies import (
     prediction_section,
     training_section,
 )
+from nona.ui.pages.run_page import Run, run_area
 from nona.ui.session.state import AppState
-from nona.ui.shell.job_panel import current_job, duration, job_panel
+from nona.ui.shell.job_panel import duration
+from nona.ui.tasks.asked import EffortAsked
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import picture, table
 
@@ -103,27 +105,23 @@ def _slice_table(report: ValidationReport) -> pd.DataFrame:
     return pd.DataFrame(slice_rows(report.slices))
 
 
-CHECK_KIND = "check"
 _WORDS = {True: "holds", False: "FAILS", None: "not tried"}
 
 
 def _check_section(state: AppState) -> None:
     """The button, the progress, the table."""
-    job_panel(
+    run_area(
         state,
-        CHECK_KIND,
-        "Check this machine",
-        live=lambda live: _check_table(SelfCheckProgress.from_json(live).rows, "checks-live"),
-        fingerprint="self-checks",
+        Run(
+            kind="check",
+            label="Check this machine",
+            of=SelfCheckResult,
+            live=lambda job: _check_table(SelfCheckProgress.from_json(job.live).rows, "checks-live"),
+            answer=lambda state, result: _check_result(result),
+            before="Not run yet. It simulates a small scenario with every scheduler on both engines, and "
+            "takes a few seconds.",
+        ),
     )
-    result, job = state.held(CHECK_KIND, SelfCheckResult), current_job(state, CHECK_KIND)
-    if result is not None:
-        _check_result(result)
-    elif job is None or not job.unfinished:
-        st.caption(
-            "Not run yet. It simulates a small scenario with every scheduler on both engines, and takes a "
-            "few seconds."
-        )
 
 
 def _check_result(data: SelfCheckResult) -> None:
@@ -150,7 +148,6 @@ def _check_table(rows: Sequence[SelfCheck], key: str) -> None:
         table(pd.DataFrame(shown), key, "Self-checks with their verdicts")
 
 
-THEORY_KIND = "validate"
 _RIGHT = st.column_config.TextColumn(alignment="right", help="Two numbers: bounds of the mean.")
 COLUMNS = {
     "system": st.column_config.TextColumn(pinned=True, width="medium"),
@@ -187,24 +184,24 @@ def _theory_section(state: AppState) -> None:
             help="Longer runs have narrower intervals: they notice smaller errors.",
         )
     state.choices.keep(Length(effort))
-    job_panel(
+    rows = [row for system in known_systems() for row in theory_rows(system)]
+    run_area(
         state,
-        THEORY_KIND,
-        "Simulate the known systems",
-        live=_live,
-        options={"effort": effort},
-        fingerprint=f"known systems, {effort}",
+        Run(
+            kind="validate",
+            label="Simulate the known systems",
+            of=TheoryResult,
+            live=_live,
+            answer=lambda state, result: _theory_result(result),
+            before=lambda: _theory_table(rows, 420),
+            asked=EffortAsked(effort=effort),
+        ),
     )
-    result, job = state.held(THEORY_KIND, TheoryResult), current_job(state, THEORY_KIND)
-    if result is not None:
-        _theory_result(result)
-    elif job is None or not job.unfinished:
-        _theory_table([row for system in known_systems() for row in theory_rows(system)], 420)
 
 
-def _live(live: Mapping[str, Any]) -> None:
+def _live(job: Job) -> None:
     """The rows that are there so far."""
-    rows = TheoryProgress.from_json(live).rows
+    rows = TheoryProgress.from_json(job.live).rows
     if rows:
         st.caption(f"{theory_summary(rows).agree} of {len(rows)} means agree so far.")
         _theory_table(rows, 280, "theory-live")

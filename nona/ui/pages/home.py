@@ -142,7 +142,7 @@ QUESTIONS = (
         ":material/dns:",
         "pages/placement.py",
         "vision_language_8_servers",
-        (("placement-tabs", "How many servers"), ("simulation-view", "Run")),
+        (("place-tabs", "How many servers"), ("simulation-view", "Run")),
     ),
     Question(
         "What should we buy, and when does it break?",

@@ -20,8 +20,9 @@ from nona.study.models import glued_model
 from nona.study.preparation import placement_link
 from nona.ui.form import field
 from nona.ui.models.loading import Loaded, fetch
+from nona.ui.pages.run_page import Run, run_area
 from nona.ui.session.state import AppState
-from nona.ui.shell.job_panel import job_panel
+from nona.ui.tasks.asked import CountAsked
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import table, tiles
 from nona.units import (
@@ -126,13 +127,17 @@ def subgraphs_with_counts(
     counts = counted(state, loaded)
     if counts is None:
         st.caption("This model's sub-graphs are large: their configurations are counted on request.")
-        options = {"model": state.model, "symbols": state.symbols.get(state.model, {}), "device": device}
-        job_panel(
+        symbols = state.symbols.get(state.model, {})
+        run_area(
             state,
-            "count",
-            "Count the configurations",
-            options=options,
-            fingerprint=loaded.key,
+            Run(
+                kind="count",
+                label="Count the configurations",
+                of=ConfigurationCounts,
+                answer=lambda state, counts: None,  # the table below has them
+                asked=CountAsked(model=state.model, symbols=symbols, device=device),
+                version=loaded.key,
+            ),
         )
     st.caption("Times run from the end of a sub-graph's root to the start of its sink.")
     frame = subgraph_table(loaded, counts, spans)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from nona.errors import NonaError
+from nona.report.html.simulation import placement_html
 from nona.report.models import Glued
 from nona.report.placements.figures import link_waits_figure, steps_figure
 from nona.report.placements.text import (
@@ -38,26 +38,36 @@ from nona.results.placement import (
 )
 from nona.scenario.words import words
 from nona.ui.form import field
+from nona.ui.jobs.registry import Job
 from nona.ui.models.loading import load_row
 from nona.ui.pages.models_gain import glued_of
 from nona.ui.pages.placement_capacity import capacity_section
-from nona.ui.pages.placement_result import configurations_of, congestion_section, model_frame
+from nona.ui.pages.placement_result import (
+    certificate_notes,
+    charts,
+    configurations_of,
+    congestion_section,
+    model_frame,
+    result_tiles,
+)
+from nona.ui.pages.run_page import RunPage, Tab
 from nona.ui.session.state import AppState
+from nona.ui.widgets.downloads import reports
 from nona.ui.widgets.fields import plain
-from nona.ui.widgets.folding import summary_bar
 from nona.ui.widgets.results import picture, table
 from nona.ui.widgets.terms import guide_link
 from nona.units import format_bandwidth, format_number, format_time
 
 
-def objective_choice(state: AppState) -> None:
-    """The objective, tied to the scenario; it folds into a line once there is a placement."""
+def _objective_choice(state: AppState) -> None:
+    left, _ = st.columns([2, 3])
+    with left:
+        field(state, "objective")
+
+
+def _summary(state: AppState) -> list[str]:
     value = state.shown(("objective",))
-    name = words("objective").choices.get(value, str(value))
-    with summary_bar("placement-controls", [f"Objective: {name}"], state.jobs.get("place")):
-        left, _ = st.columns([2, 3])
-        with left:
-            field(state, "objective")
+    return [f"Objective: {words('objective').choices.get(value, str(value))}"]
 
 
 def _search_note(report: PlacementReport) -> str:
@@ -79,20 +89,14 @@ def _search_note(report: PlacementReport) -> str:
 WORTH = 2  # steps: fewer need no figure
 
 
-def live_search(live: Mapping[str, Any]) -> None:
+def _live_search(job: Job) -> None:
     """The best so far with its gap, and the steps until now."""
-    steps = SearchProgress.from_json(live).steps
+    steps = SearchProgress.from_json(job.live).steps
     if not steps:
         return
     st.markdown(f"**{plain(best_so_far(steps))}**")
     st.caption("Cancel keeps it.")
     _steps(steps, "live")
-
-
-def early_note(data: SolvedPlacement) -> None:
-    """A mark on the result of a cancelled search."""
-    if data.ended_early_s is not None:
-        st.warning(plain(early_text(data.ended_early_s)), icon=":material/stop_circle:")
 
 
 def solved_text(data: SolvedPlacement) -> str:
@@ -107,7 +111,7 @@ def solved_text(data: SolvedPlacement) -> str:
     return f"Solved in {format_time(data.nona.seconds)}"
 
 
-def search_section(data: SolvedPlacement) -> None:
+def _search_section(data: SolvedPlacement) -> None:
     """Draw the progress of the search, behind a line to open."""
     with st.expander("How the search went", icon=":material/timeline:"):
         note = _search_note(data.nona)
@@ -125,7 +129,7 @@ def _steps(steps: Sequence[SearchStep], key: str) -> None:
     table(pd.DataFrame(step_rows(steps)), f"search-{key}-table", "The steps of the search")
 
 
-def response_section(report: FullPlacementReport) -> None:
+def _response_section(report: FullPlacementReport) -> None:
     """The finding, a warning outside the tested region, and a row for each model."""
     response = report.response
     st.subheader("How long a job takes")
@@ -331,11 +335,39 @@ def _gain(state: AppState, data: SolvedPlacement) -> None:
     _glue_section(state)
 
 
-TABS: Mapping[str, Callable[[AppState, SolvedPlacement], None]] = {
-    "Where the tasks run": _tasks,
-    "Servers and links": _resources,
-    "Price of congestion": congestion_section,
-    "How many servers": lambda state, data: capacity_section(state),
-    "What splitting can gain": _gain,
-    "The working": _show_working,
-}
+def _answer(state: AppState, data: SolvedPlacement) -> None:
+    if data.ended_early_s is not None:
+        st.warning(plain(early_text(data.ended_early_s)), icon=":material/stop_circle:")
+    result_tiles(data)
+    charts(data)
+    _response_section(data.nona)
+    certificate_notes(data.nona)
+    _search_section(data)
+
+
+PLACEMENT = RunPage(
+    kind="place",
+    label="Solve the placement",
+    of=SolvedPlacement,
+    summary=_summary,
+    fields=_objective_choice,
+    live=_live_search,
+    answer=_answer,
+    before="No placement yet. Solving takes seconds and shows the best so far; the result says which parts "
+    "of a query run where, and how much better any other could be. How many servers the SLOs need can be "
+    "asked below without it.",
+    tabs={
+        "Where the tasks run": Tab(_tasks),
+        "Servers and links": Tab(_resources),
+        "Price of congestion": Tab(congestion_section),
+        "How many servers": Tab(always=lambda state, data: capacity_section(state)),
+        "What splitting can gain": Tab(_gain),
+        "The working": Tab(_show_working),
+    },
+    files=lambda state, data: {
+        "To read and to share": reports(data.about, data, lambda: placement_html(data), "place", "placement")
+    },
+    command="place",
+    words=("--json",),
+    guide=("placement", "How a placement is found, and what its certificate means"),
+)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
-
 import pandas as pd
 import streamlit as st
 
@@ -24,43 +20,18 @@ from nona.schedulers.registry import scheduler_names
 from nona.study.capacity import PREDICTED
 from nona.study.planning.question import with_first
 from nona.study.sweep_numbers import with_value
+from nona.ui.jobs.registry import Job
+from nona.ui.pages.run_page import Run, ended_early, run_area
 from nona.ui.session.state import AppState
-from nona.ui.shell.equivalents import equivalent
-from nona.ui.shell.job_panel import duration, job_panel, result_to_show
+from nona.ui.tasks.asked import CapacityAsked
 from nona.ui.widgets.fields import label_text, plain
 from nona.ui.widgets.folding import listed
 from nona.ui.widgets.policy_choice import kept_schedulers
 from nona.ui.widgets.results import picture, table
 from nona.units import format_bandwidth, format_number, format_time
 
-KIND = "capacity"
 SCHEDULERS_KEY = "capacity-schedulers"
 HITS = {"90 %": 0.9, "95 %": 0.95, "98 %": 0.98, "99 %": 0.99, "99.5 %": 0.995, "99.9 %": 0.999}
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question: the SLOs to keep, the group that grows, the schedulers, simulation or not."""
-
-    hit: str
-    group: int
-    schedulers: tuple[str, ...]
-    simulated: bool
-
-    def options(self) -> dict[str, Any]:
-        """Return the options of the job."""
-        return {
-            "hit": HITS[self.hit],
-            "group": self.group,
-            "schedulers": list(self.schedulers),
-            "simulated": self.simulated,
-        }
-
-    def words(self) -> list[str]:
-        """Return the words of the command line."""
-        names = [word for name in self.schedulers for word in ("--scheduler", name)]
-        more = ["--simulate"] if self.simulated else []
-        return ["--hit", str(HITS[self.hit]), "--group", str(self.group), *names, *more]
 
 
 def capacity_section(state: AppState) -> None:
@@ -71,25 +42,24 @@ def capacity_section(state: AppState) -> None:
         return
     _inputs(state)
     asked = _controls(state)
-    fingerprint = f"{state.fingerprint(KIND)} {asked.options()}"
-    job_panel(
+    names = [word for name in asked.schedulers for word in ("--scheduler", name)]
+    more = ["--simulate"] if asked.simulated else []
+    run_area(
         state,
-        KIND,
-        "Find the fewest servers",
-        _so_far,
-        options=asked.options(),
-        fingerprint=fingerprint,
-        done="" if asked.schedulers else "Choose a scheduler first.",
+        Run(
+            kind="capacity",
+            label="Find the fewest servers",
+            of=CapacityReport,
+            live=_so_far,
+            answer=_answer,
+            asked=asked,
+            before="Tries numbers of servers for each scheduler, with all else unchanged: by prediction for "
+            f"{', '.join(PREDICTED[:-1])} and {PREDICTED[-1]}, by simulation for the others.",
+            refused="" if asked.schedulers else "Choose a scheduler first.",
+            command="capacity",
+            words=["--hit", str(asked.hit), "--group", str(asked.group), *names, *more],
+        ),
     )
-    report = result_to_show(state, KIND, CapacityReport, fingerprint)
-    if report is not None:
-        _answer(state, report)
-    elif KIND not in state.results:
-        st.caption(
-            "Tries numbers of servers for each scheduler, with all else unchanged: by prediction for "
-            f"{', '.join(PREDICTED[:-1])} and {PREDICTED[-1]}, by simulation for the others."
-        )
-    equivalent(state, "capacity", *asked.words(), key=KIND, label="Same search from the shell")
 
 
 def _inputs(state: AppState) -> None:
@@ -114,7 +84,7 @@ def _input(name: str, icon: str, text: str, page: str) -> None:
     right.markdown(plain(text))
 
 
-def _controls(state: AppState) -> Question:
+def _controls(state: AppState) -> CapacityAsked:
     groups = state.scenario.cluster.servers
     left, right = st.columns(2)
     hit = left.selectbox(
@@ -138,7 +108,9 @@ def _controls(state: AppState) -> Question:
         help="Also simulates a number of servers that was found by prediction, and one server fewer.",
     )
     group = names.index(chosen) if chosen in names else 0
-    return Question(str(hit or "99 %"), group, schedulers, bool(simulated))
+    return CapacityAsked(
+        hit=HITS[hit or "99 %"], group=group, schedulers=schedulers, simulated=bool(simulated)
+    )
 
 
 def _schedulers(state: AppState) -> tuple[str, ...]:
@@ -148,9 +120,9 @@ def _schedulers(state: AppState) -> tuple[str, ...]:
     return kept_schedulers(state, SCHEDULERS_KEY, "Schedulers", own, {*own, *scheduler_names()}, hint)
 
 
-def _so_far(live: Mapping[str, Any]) -> None:
+def _so_far(job: Job) -> None:
     """Draw the intermediate answer of each scheduler while the search goes on."""
-    report = CapacityReport.from_json(live)
+    report = CapacityReport.from_json(job.live)
     st.markdown(plain(f"So far: {capacity_finding(report)} {others_finding(report)}"))
     st.dataframe(
         pd.DataFrame(capacity_rows(report)),
@@ -161,11 +133,7 @@ def _so_far(live: Mapping[str, Any]) -> None:
 
 
 def _answer(state: AppState, report: CapacityReport) -> None:
-    if report.ended_early_s is not None:
-        st.warning(
-            f"Cancelled after {duration(report.ended_early_s)}: this is what was known by then.",
-            icon=":material/stop_circle:",
-        )
+    ended_early(report.ended_early_s)
     finding, others = capacity_finding(report), others_finding(report)
     st.markdown(f"**{plain(finding)}** {plain(others)}".strip())
     _use(state, report)

@@ -48,8 +48,8 @@ from nona.results.placement import (
     PlacementReport,
 )
 from nona.tables.formats import percent_text, time_text
+from nona.ui.pages.run_page import Run, run_area
 from nona.ui.session.state import AppState
-from nona.ui.shell.job_panel import job_panel, result_to_show
 from nona.ui.widgets.components import Node, draw, el
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import picture, table
@@ -347,11 +347,19 @@ def congestion_section(state: AppState, data: PlacementOutcome) -> None:
     """The price of congestion: in words, and as predicted JCT over the link's background load."""
     st.subheader("The price of congestion")
     st.markdown(plain(price_text(data.nona.predicted)))
-    job_panel(state, "congestion", "Predict by formula over the link's load")
-    curve = result_to_show(state, "congestion", CongestionCurve)
-    if curve is None:
-        st.caption("Solves the formula at a dozen loads, from the present one to saturation.")
-        return
+    run_area(
+        state,
+        Run(
+            kind="congestion",
+            label="Predict by formula over the link's load",
+            of=CongestionCurve,
+            answer=lambda state, curve: _congestion(state, curve, data),
+            before="Solves the formula at a dozen loads, from the present one to saturation.",
+        ),
+    )
+
+
+def _congestion(state: AppState, curve: CongestionCurve, data: PlacementOutcome) -> None:
     finding = congestion_finding(curve)
     st.markdown(f"**{plain(finding)}**")
     if is_sampled(data.nona) and _split_share(data.nona) < LEAST and curve.stops != curve.now:

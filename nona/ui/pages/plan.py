@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -56,20 +55,14 @@ from nona.store.plans import plan_item
 from nona.study.planning.question import opened
 from nona.tables.formats import money
 from nona.ui.jobs.registry import Job
-from nona.ui.pages.downloads import HTML, JSON, Download, download_row, file_stem, yaml_download
-from nona.ui.pages.runs import ToSave, save_popover
+from nona.ui.pages.models_times import pick_precision
+from nona.ui.pages.plan_question import controls, summary
+from nona.ui.pages.run_page import RunPage, Tab, ended_early
+from nona.ui.pages.runs import ToSave
 from nona.ui.session.kept import choose
 from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState
-from nona.ui.shell.job_panel import (
-    beat,
-    current_job,
-    duration,
-    job_buttons,
-    live_area,
-    progress_text,
-    result_to_show,
-)
+from nona.ui.widgets.downloads import Files, reports
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import chart, hero, picture, table
 
@@ -138,7 +131,7 @@ FORMATS = {
 }
 
 
-def options_section(state: AppState, report: PlanReport) -> None:
+def _options_section(state: AppState, report: PlanReport) -> None:
     """The table, and below it the option that is selected in it, at first the answer."""
     st.subheader("Options", anchor="options")
     wanted = st.pills(
@@ -283,52 +276,23 @@ def _open(state: AppState, option: PlanOption) -> None:
     state.go_to = page_file("simulation")
 
 
-KIND = "plan"
-POLL_S = 0.6
-
-
-def run_area(state: AppState) -> PlanOutcome | None:
-    """Buttons, then the answer so far or the last one; the plan to show below, if there is one."""
-    running = job_buttons(state, KIND, "Find the plan")
-    outcome = None
-    with st.container():
-        if not running:
-            outcome = result_to_show(state, KIND, PlanOutcome)
-    with st.container(key="plan-area"):
-        every_s = beat(current_job(state, KIND), POLL_S)
-        st.fragment(_area, run_every=every_s)(state, every_s, outcome)
-    return outcome
-
-
-def _area(state: AppState, every_s: float | None, held: PlanOutcome | None) -> None:
-    if not live_area(state, KIND, every_s, _live, "Fewer offers, schedulers or runs take less time."):
-        return
-    if held is not None:
-        _answer(held)
-        _choice(held.report, "plan-chart")
-    elif current_job(state, KIND) is None:
-        st.caption(
-            "The search orders the options by prediction, then simulates them until each verdict stands. "
-            "Cancel keeps what is known by then."
-        )
-
-
 def _live(job: Job) -> None:
-    st.progress(job.fraction, text=plain(progress_text(job)))
     outcome = PlanOutcome.from_json(job.live)
-    _answer(outcome)
+    _finding(outcome)
     _choice(outcome.report, "plan-chart-live")
     _live_options(outcome.report)
 
 
-def _answer(found: PlanOutcome) -> None:
+def _answer(state: AppState, found: PlanOutcome) -> None:
+    _finding(found)
+    st.fragment(_choice)(found.report, "plan-chart")
+    _options_section(state, found.report)
+
+
+def _finding(found: PlanOutcome) -> None:
     """The answer in a sentence, with its price as the large number."""
     report = found.report
-    if found.ended_early_s is not None:
-        st.warning(
-            f"Cancelled after {duration(found.ended_early_s)}: this is what was known by then.",
-            icon=":material/stop_circle:",
-        )
+    ended_early(found.ended_early_s)
     answer = report.answer
     value = "" if answer is None else money(answer.cost_per_hour, report.currency)
     large, small = finding_parts(report, day_of(found.about.made))
@@ -372,7 +336,6 @@ def _said(sentence: str) -> str:
     return plain(sentence).replace(" %", "\N{NO-BREAK SPACE}%")
 
 
-Tab = Callable[[PlanReport], None]
 EVIDENCE = {
     "servers that grow": st.column_config.TextColumn(width=236),
     "beside": st.column_config.TextColumn(width=256, help="Servers whose number stays."),
@@ -381,15 +344,6 @@ EVIDENCE = {
     "misses or open up to": st.column_config.NumberColumn("not kept ≤", width=84, help="Misses or open."),
     "keeps from": st.column_config.NumberColumn("keeps ≥", width=70),
 }
-
-
-def plan_tabs(report: PlanReport) -> None:
-    """Draw the tabs: the traffic that the answer bears, what is left of it, its cost, and the evidence."""
-    tabs = st.tabs(list(TABS), on_change="rerun", key="plan-tabs")
-    for tab, draw in zip(tabs, TABS.values(), strict=True):
-        if tab.open:
-            with tab:
-                draw(report)
 
 
 def _traffic(report: PlanReport) -> None:
@@ -475,48 +429,49 @@ def _evidence(report: PlanReport) -> None:
         table(pd.DataFrame(work_rows(report)), "plan-work", "Time of one query on each kind of executor")
 
 
-TABS: Mapping[str, Tab] = {
-    "More traffic": _traffic,
-    "Failures": _failures,
-    "Costs": _costs,
-    "Week": _week,
-    "Evidence": _evidence,
-}
+def _files(state: AppState, data: PlanOutcome) -> Files:
+    return {"To read and to share": reports(data.about, data.report, lambda: plan_html(data), "plan", "plan")}
 
 
-def plan_files(state: AppState, found: PlanOutcome) -> None:
-    """Save it, or take it along; the table of options has its own files."""
-    name, sources = file_stem(found.about.name), state.uploads.sources
-    with st.container(border=True, key="plan-files"):
-        st.markdown("**Keep this plan**")
-        save_popover(
-            state,
-            ToSave(
-                f"plan-{state.results['plan'].job_id}",
-                "plan",
-                found.about.name,
-                lambda title, note: plan_item(
-                    title, note, found, Opened(parse_scenario(found.about.yaml), sources)
-                ),
-            ),
-        )
-        download_row(
-            "To read and to share",
-            [
-                Download(
-                    "HTML report",
-                    "One page with the answer, its charts and the evidence; needs no network and no script.",
-                    f"{name}_plan.html",
-                    HTML,
-                    lambda: plan_html(found).encode(),
-                ),
-                Download(
-                    "Plan (JSON)",
-                    "All options with their verdicts, as `nona plan --json` prints them.",
-                    f"{name}_plan.json",
-                    JSON,
-                    lambda: json.dumps(found.report.to_json(), indent=2).encode(),
-                ),
-                yaml_download(found.about.yaml, name),
-            ],
-        )
+def _to_save(state: AppState, data: PlanOutcome) -> ToSave:
+    sources = state.uploads.sources
+    return ToSave(
+        f"plan-{state.results['plan'].job_id}",
+        "plan",
+        data.about.name,
+        lambda name, note: plan_item(name, note, data, Opened(parse_scenario(data.about.yaml), sources)),
+    )
+
+
+def _of_report(draw: Callable[[PlanReport], None]) -> Tab[PlanOutcome]:
+    return Tab(lambda state, data: draw(data.report))
+
+
+def _fields(state: AppState) -> None:
+    controls(state)
+    pick_precision(state)
+
+
+PLAN = RunPage(
+    kind="plan",
+    label="Find the plan",
+    of=PlanOutcome,
+    summary=summary,
+    fields=_fields,
+    live=_live,
+    answer=_answer,
+    before="The search orders the options by prediction, then simulates them until each verdict stands. "
+    "Cancel keeps what is known by then.",
+    tabs={
+        "More traffic": _of_report(_traffic),
+        "Failures": _of_report(_failures),
+        "Costs": _of_report(_costs),
+        "Week": _of_report(_week),
+        "Evidence": _of_report(_evidence),
+    },
+    files=_files,
+    save=_to_save,
+    command="plan",
+    guide=("plan", "How the plan is searched, and what its verdicts mean"),
+    advice="Fewer offers, schedulers or runs take less time.",
+)

@@ -25,7 +25,7 @@ from nona.ui.pages.plan_offers import (
 from nona.ui.session.state import AppState
 from nona.ui.shell.first_steps import Demo, demo_cards, demo_error
 from nona.ui.widgets.fields import field_error, plain, upload
-from nona.ui.widgets.folding import listed, shown_at_once, summary_bar
+from nona.ui.widgets.folding import listed, shown_at_once
 from nona.ui.widgets.policy_choice import scheduler_picker
 from nona.units import format_time
 
@@ -173,23 +173,22 @@ def _take(state: AppState, name: str, data: bytes) -> None:
 
 def controls(state: AppState) -> None:
     """All controls; their values are part of the scenario, so the file and the shell have them too."""
-    with summary_bar("plan-controls", _summary(state), state.jobs.get("plan")):
-        left, right = st.columns([2, 3], gap="large")
-        with left:
-            st.subheader("Demand", anchor=False)
-            _demand_fields(state)
-        with right:
-            st.subheader("On offer", anchor=False)
-            offer_fields(state)
-            _schedulers(state)
-            link_fields(state)
-        with st.expander("Prices, power and CO₂", icon=":material/payments:"):
-            money_fields(state)
-        with st.expander("How the plan is searched", icon=":material/search:"):
-            _search(state)
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        st.subheader("Demand", anchor=False)
+        _demand_fields(state)
+    with right:
+        st.subheader("On offer", anchor=False)
+        offer_fields(state)
+        _schedulers(state)
+        link_fields(state)
+    with st.expander("Prices, power and CO₂", icon=":material/payments:"):
+        money_fields(state)
+    with st.expander("How the plan is searched", icon=":material/search:"):
+        _search(state)
 
 
-def _summary(state: AppState) -> list[str]:
+def summary(state: AppState) -> list[str]:
     spec = state.scenario.plan
     if spec is None:
         return []

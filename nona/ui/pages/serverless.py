@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -18,23 +18,16 @@ from nona.study.serverless.preparation import prepare_serverless
 from nona.tables.formats import share_text
 from nona.ui.jobs.registry import Job
 from nona.ui.models.loading import fetch
+from nona.ui.pages.run_page import RunPage, Tab
 from nona.ui.pages.serverless_comparisons import nodes_tab, over_tab, schedulers_tab, sharing_tab, slides_tab
+from nona.ui.pages.serverless_form import controls, summary
 from nona.ui.pages.serverless_functions import functions_tab
-from nona.ui.pages.serverless_results import latency_tab, layouts_tab, policies_tab
+from nona.ui.pages.serverless_results import files, latency_tab, layouts_tab, policies_tab
 from nona.ui.pages.serverless_search import search_tab
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import whose
-from nona.ui.shell.equivalents import equivalent
 from nona.ui.shell.first_steps import Demo, demo_cards, demo_error
-from nona.ui.shell.job_panel import (
-    beat,
-    current_job,
-    job_buttons,
-    live_area,
-    no_result_text,
-    progress_text,
-    result_to_show,
-)
+from nona.ui.shell.job_panel import progress_text
 from nona.ui.widgets.components import declare
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import hero
@@ -277,33 +270,12 @@ def _platform_view(key: str, data: PlatformDrawing) -> None:
     _component(key=key, data=data.to_json())
 
 
-KIND = "serverless"
-POLL_S = 0.2
 MANY_CALLS = 100_000  # in all runs of all policies
 QUICK_CALLS, QUICK_RUNS = 1000, 3
 
 
-def run_area(state: AppState) -> ServerlessOutcome | None:
-    """Buttons, the platform live, then the finding; the result to show below, if there is one."""
-    running = job_buttons(state, KIND, "Run the policies")
-    if not running:
-        _size(state)
-    with st.container():
-        outcome = result_to_show(state, KIND, ServerlessOutcome)
-    with st.container(key="serverless-area"):
-        every_s = beat(current_job(state, KIND), POLL_S)
-        st.fragment(_area, run_every=every_s)(state, every_s, outcome)
-    with st.container():
-        if running and outcome is not None:
-            st.info(
-                f"All below is from the previous run (version {outcome.about.hash}) until this one ends.",
-                icon=":material/history:",
-            )
-    return outcome
-
-
-def _size(state: AppState) -> None:
-    """The size of the run, and a shortcut to a first look if it is large."""
+def _fields(state: AppState) -> None:
+    controls(state)
     spec, size = state.scenario.serverless, state.scenario.simulation
     calls = (size.jobs + auto_warmup(size.jobs)) * size.replications * (len(spec.policies) if spec else 0)
     if calls <= MANY_CALLS:
@@ -328,9 +300,9 @@ def quick(state: AppState) -> None:
     state.revision += 1  # so that the fields above show it
 
 
-def _finding(held: ServerlessOutcome) -> None:
+def _answer(state: AppState, data: ServerlessOutcome) -> None:
     """The share of SLOs that the best policy keeps, and what it costs."""
-    policies, best = held.report.policies, keeps_most(held.report.policies)
+    policies, best = data.report.policies, keeps_most(data.report.policies)
     kept = None if best is None else policies[best].slo_hit_rate.mean
     with hero(
         "serverless-finding",
@@ -338,9 +310,9 @@ def _finding(held: ServerlessOutcome) -> None:
         "" if kept is None else share_text(kept, 1),
         "" if kept is None else f"By {best}.",
     ):
-        title = plain(pareto_title(policies, held.report.setting))
+        title = plain(pareto_title(policies, data.report.setting))
         st.subheader(title.replace(" %", "\N{NO-BREAK SPACE}%"), anchor=False)
-        for note in (*held.report.setting.notes, held.about.stamp):
+        for note in (*data.report.setting.notes, data.about.stamp):
             st.caption(plain(note))
 
 
@@ -349,64 +321,33 @@ def _live(job: Job) -> None:
     _platform_view("platform", platform_data(live, job.fraction, progress_text(job)))
 
 
-def _area(state: AppState, every_s: float | None, held: ServerlessOutcome | None) -> None:
-    if not live_area(state, KIND, every_s, _live, "Fewer calls, replications or policies take less time."):
-        return
-    if held is not None:
-        _finding(held)
-    elif current_job(state, KIND) is None:
-        st.caption(
-            "Every policy gets the same calls, the same noise, the same platform. A run shows live which "
-            "policy keeps the SLOs and at what cost, how queues grow, and what every node has allocated. "
-            "The tabs below for the search, the ways of sharing and the nodes need no run."
-        )
-
-
-Tab = Callable[[AppState, ServerlessOutcome | None], None]
-
-
-def serverless_tabs(state: AppState, data: ServerlessOutcome | None) -> None:
-    """Everything on the page beyond its finding."""
-    tabs = st.tabs(list(TABS), on_change="rerun", key="serverless-tabs")
-    for tab, (name, draw) in zip(tabs, TABS.items(), strict=True):
-        if tab.open:
-            with tab:
-                draw(state, data)
-                if name not in OWN_COMMAND:
-                    equivalent(state, "serverless", key="serverless")
-
-
-def _of_run(draw: Callable[[AppState, ServerlessOutcome], None]) -> Tab:
-    """A tab that shows the result of a run, or says that there is none."""
-
-    def drawn(state: AppState, data: ServerlessOutcome | None) -> None:
-        if data is None:
-            job = current_job(state, "serverless")
-            runs = job is not None and job.unfinished
-            with st.container(key="serverless-none" if runs else "settings-none"):
-                st.caption(no_result_text(state, "serverless"))
-        else:
-            draw(state, data)
-
-    return drawn
-
-
-OWN_COMMAND = (
-    "Up to what load?",
-    "Sharing",
-    "Nodes",
-    "DAG schedulers",
-    "The slides",
-)  # tabs with a shell line of their own
-TABS: Mapping[str, Tab] = {
-    "Policies": _of_run(policies_tab),
-    "Latency": _of_run(latency_tab),
-    "Functions": functions_tab,
-    "Search": search_tab,
-    "Sharing": sharing_tab,
-    "Up to what load?": over_tab,
-    "GPU layouts": _of_run(layouts_tab),
-    "Nodes": nodes_tab,
-    "DAG schedulers": schedulers_tab,
-    "The slides": slides_tab,
-}
+SERVERLESS = RunPage(
+    kind="serverless",
+    label="Run the policies",
+    of=ServerlessOutcome,
+    summary=summary,
+    fields=_fields,
+    live=_live,
+    draws_progress=True,
+    answer=_answer,
+    before="Every policy gets the same calls, the same noise, the same platform. A run shows live which "
+    "policy keeps the SLOs and at what cost, how queues grow, and what every node has allocated. The tabs "
+    "for the search, the ways of sharing and the nodes need no run.",
+    tabs={
+        "Policies": Tab(policies_tab),
+        "Latency": Tab(latency_tab),
+        "Functions": Tab(always=functions_tab),
+        "Search": Tab(always=search_tab),
+        "Sharing": Tab(always=sharing_tab),
+        "Up to what load?": Tab(always=over_tab),
+        "GPU layouts": Tab(layouts_tab),
+        "Nodes": Tab(always=nodes_tab),
+        "DAG schedulers": Tab(always=schedulers_tab),
+        "The slides": Tab(always=slides_tab),
+    },
+    files=files,
+    command="serverless",
+    guide=("serverless", "What is simulated here, and what is assumed"),
+    advice="Fewer calls, replications or policies take less time.",
+    poll_s=0.2,
+)

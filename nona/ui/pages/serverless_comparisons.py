@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pandas as pd
 import streamlit as st
 
@@ -72,15 +69,15 @@ from nona.study.serverless.knees import CALLS, MOST, MOST_CALLS, SWEPT, Swept, o
 from nona.study.shipped import shipped_path, stored_result
 from nona.study.sweep_numbers import LOAD, Number
 from nona.tables.formats import share_text, time_text
+from nona.ui.jobs.registry import Job
+from nona.ui.pages.run_page import Run, run_area
 from nona.ui.pages.serverless_results import choose_one
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
-from nona.ui.shell.job_panel import job_panel, result_to_show
 from nona.ui.tasks.asked import NodesAsked, OverAsked, WaysAsked
 from nona.ui.widgets.fields import plain, whole
 from nona.ui.widgets.results import chart, picture, table
 
-OVER_KIND = "serverless-over"
 OVER_TARGETS = {"90 %": 0.9, "95 %": 0.95, "99 %": 0.99, "99.9 %": 0.999}
 
 
@@ -93,19 +90,23 @@ def over_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     asked = _asked(state)
     if asked is None:
         return
-    mark = f"{state.fingerprint(OVER_KIND)} {asked}"
-    job_panel(state, OVER_KIND, "Find the knees", live=_live, options=asked.to_json(), fingerprint=mark)
-    report = result_to_show(state, OVER_KIND, OverReport, mark)
-    if report is None:
-        st.caption(
-            "Every policy gets the same calls at every value. Bisection finds where a policy stops keeping "
-            "the target; each verdict comes from a sequential test at 95 %."
-        )
-    else:
-        _over_answer(report, "over")
     values = () if asked.extend else ("--values", ",".join(f"{v:g}" for v in asked.values))
     target = ("--target", f"{100 * asked.target:g}%", "--calls", str(asked.calls))
-    equivalent(state, "serverless", "--over", asked.key, *values, *target, key=OVER_KIND)
+    run_area(
+        state,
+        Run(
+            kind="serverless-over",
+            label="Find the knees",
+            of=OverReport,
+            live=_live,
+            answer=lambda state, report: _over_answer(report, "over"),
+            asked=asked,
+            before="Every policy gets the same calls at every value. Bisection finds where a policy stops "
+            "keeping the target; each verdict comes from a sequential test at 95 %.",
+            command="serverless",
+            words=("--over", asked.key, *values, *target),
+        ),
+    )
 
 
 def _asked(state: AppState) -> OverAsked | None:
@@ -165,8 +166,8 @@ def _values(text: str, number: Number) -> tuple[float, ...]:
     return parse_values(text, number.unit, "Values")
 
 
-def _live(data: Mapping[str, Any]) -> None:
-    report = OverReport.from_json(data)
+def _live(job: Job) -> None:
+    report = OverReport.from_json(job.live)
     if any(p.points for p in report.policies.values()):
         picture(over_figure(report), "over-live", over_alt(report, "hits"))
 
@@ -189,7 +190,6 @@ def _over_answer(report: OverReport, key: str) -> None:
     st.caption(plain(over_setting(report)))
 
 
-NODES_KIND = "serverless-nodes"
 NODE_TARGETS = {"90 %": 0.9, "95 %": 0.95, "98 %": 0.98, "99 %": 0.99, "99.9 %": 0.999}
 EVERY = "every policy of the scenario"
 
@@ -219,22 +219,23 @@ def nodes_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     share = NODE_TARGETS[str(target or "99 %")]
     chosen = names if who == EVERY else [who]
     asked = NodesAsked(target=share, policies=tuple(chosen), calls=int(calls), most=int(most))
-    mark = f"{state.fingerprint(NODES_KIND)} {asked}"
-    job_panel(state, NODES_KIND, "Find the fewest nodes", options=asked.to_json(), fingerprint=mark)
-    report = state.held(NODES_KIND, NodesReport)
-    if report is None:
-        st.caption(
-            "Doubles the first group of nodes until the target holds, bisects to the fewest, and checks "
-            "the neighbouring counts, each by simulation with the same random numbers."
-        )
-    else:
-        if state.results[NODES_KIND].fingerprint != mark:
-            st.caption("This answer is for settings other than those above; search again.")
-        _nodes_answer(report)
-    equivalent(state, "serverless", "--nodes-for", f"{100 * share:g}%", "--most", str(most), key=NODES_KIND)
+    run_area(
+        state,
+        Run(
+            kind="serverless-nodes",
+            label="Find the fewest nodes",
+            of=NodesReport,
+            answer=_nodes_answer,
+            asked=asked,
+            before="Doubles the first group of nodes until the target holds, bisects to the fewest, and "
+            "checks the neighbouring counts, each by simulation with the same random numbers.",
+            command="serverless",
+            words=("--nodes-for", f"{100 * share:g}%", "--most", str(most)),
+        ),
+    )
 
 
-def _nodes_answer(report: NodesReport) -> None:
+def _nodes_answer(state: AppState, report: NodesReport) -> None:
     finding = nodes_finding(report)
     st.subheader(plain(finding), anchor=False)
     alt = f"Share of SLOs kept over the number of nodes, with intervals, and the target dashed. {finding}"
@@ -247,7 +248,6 @@ def _nodes_answer(report: NodesReport) -> None:
     )
 
 
-SHARING_KIND = "serverless-sharing"
 MOST_SHARING_CALLS, MOST_RUNS = 4000, 3
 
 
@@ -274,22 +274,23 @@ def sharing_tab(state: AppState, data: ServerlessOutcome | None) -> None:
             key, hint = "serverless-shown-way-runs", "2 or more give intervals."
             runs = whole("Runs of each way", 1, 20, MOST_RUNS, key, hint)
     asked = WaysAsked(policy=policy, calls=int(calls), replications=int(runs))
-    mark = f"{state.fingerprint(SHARING_KIND)} {policy} {calls} {runs}"
-    job_panel(state, SHARING_KIND, "Compare the ways of sharing", options=asked.to_json(), fingerprint=mark)
-    report = state.held(SHARING_KIND, WaysReport)
-    if report is None:
-        st.caption(
-            "MIG isolates but restricts placement. MPS fits any size; where the caps may add up to more than "
-            "the GPU (oversubscription above 1), clients slow each other down."
-        )
-    else:
-        if state.results[SHARING_KIND].fingerprint != mark:
-            st.caption("This comparison is for settings other than those above; run it again.")
-        _sharing_answer(report)
-    equivalent(state, "serverless", *(w for m in ways_for() for w in ("--sharing", m)), key=SHARING_KIND)
+    run_area(
+        state,
+        Run(
+            kind="serverless-sharing",
+            label="Compare the ways of sharing",
+            of=WaysReport,
+            answer=_sharing_answer,
+            asked=asked,
+            before="MIG isolates but restricts placement. MPS fits any size; where the caps may add up to "
+            "more than the GPU (oversubscription above 1), clients slow each other down.",
+            command="serverless",
+            words=[word for mode in ways_for() for word in ("--sharing", mode)],
+        ),
+    )
 
 
-def _sharing_answer(data: WaysReport) -> None:
+def _sharing_answer(state: AppState, data: WaysReport) -> None:
     ways = under_ways(data)
     st.subheader(plain(ways_title(ways, data.policy)), anchor=False)
     with st.grid(2, min_column_width=330):
@@ -305,9 +306,6 @@ def _sharing_answer(data: WaysReport) -> None:
     st.caption(" ".join(f"{w.title}: {w.about}." for w in WAYS.values() if w.name in ways))
 
 
-SCHEDULERS_KIND = "serverless-schedulers"
-
-
 def schedulers_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     """The result without batching and sizing: every function a task on the smallest slice."""
     st.markdown(
@@ -316,12 +314,21 @@ def schedulers_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     )
     st.caption(plain(f"Not the same platform: {LEFT_OUT}."))
     names = ", ".join(s.name for s in state.scenario.schedulers)
-    job_panel(state, SCHEDULERS_KIND, "Run the DAG schedulers")
-    report = result_to_show(state, SCHEDULERS_KIND, SchedulersReport)
-    equivalent(state, "serverless", "--dag-schedulers", key="serverless-schedulers")
-    if report is None:
-        st.caption(plain(f"The scenario's schedulers: {names}; change them on the Simulation page."))
-        return
+    run_area(
+        state,
+        Run(
+            kind="serverless-schedulers",
+            label="Run the DAG schedulers",
+            of=SchedulersReport,
+            answer=lambda state, report: _schedulers_answer(report, data),
+            before=plain(f"The scenario's schedulers: {names}; change them on the Simulation page."),
+            command="serverless",
+            words=("--dag-schedulers",),
+        ),
+    )
+
+
+def _schedulers_answer(report: SchedulersReport, data: ServerlessOutcome | None) -> None:
     policies = data.report.policies if data is not None else {}
     oracle = data.report.oracle if data is not None else None
     rows: dict[str, Outcome] = {**policies, **report.schedulers}

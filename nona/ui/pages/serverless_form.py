@@ -20,7 +20,7 @@ from nona.study.serverless.preparation import prices_by_gpu
 from nona.ui.form import field, form
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
-from nona.ui.widgets.folding import listed, summary_bar
+from nona.ui.widgets.folding import listed
 from nona.ui.widgets.policy_choice import option_popover, pick_entries, policy_entries
 from nona.ui.widgets.results import table
 
@@ -241,24 +241,23 @@ def _nodes(state: AppState) -> None:
 
 def controls(state: AppState) -> None:
     """All controls; their values are part of the scenario, so the file and the shell have them too."""
-    with summary_bar("serverless-controls", _summary(state), state.jobs.get("serverless")):
-        with st.container(horizontal=True, gap="medium"):
-            with st.container(width="content"):
-                slo_preset(state)
-            with st.container(width="content"):
-                load_preset(state)
-        registered = policy_entries(POLICIES, "Serverless policies")
-        pick_entries(state, "serverless-policies", (PART, "policies"), registered)
-        _size(state)
-        if _mode_asks(state):
-            with st.grid(3, min_column_width=200):
-                _mode_fields(state)
-        with st.container(horizontal=True):
-            option_popover(state, "policy-options", (PART, "policies"), POLICIES.get)
-        _platform_controls(state)
+    with st.container(horizontal=True, gap="medium"):
+        with st.container(width="content"):
+            slo_preset(state)
+        with st.container(width="content"):
+            load_preset(state)
+    registered = policy_entries(POLICIES, "Serverless policies")
+    pick_entries(state, "serverless-policies", (PART, "policies"), registered)
+    _size(state)
+    if _mode_asks(state):
+        with st.grid(3, min_column_width=200):
+            _mode_fields(state)
+    with st.container(horizontal=True):
+        option_popover(state, "policy-options", (PART, "policies"), POLICIES.get)
+    _platform_controls(state)
 
 
-def _summary(state: AppState) -> list[str]:
+def summary(state: AppState) -> list[str]:
     """The settings in one line."""
     spec, size = state.scenario.serverless, state.scenario.simulation
     if spec is None:

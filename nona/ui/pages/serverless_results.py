@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import streamlit as st
 
@@ -31,22 +29,13 @@ from nona.results.serverless_charts import LayoutNode, ServerlessOutcome
 from nona.scenario.file import parse_scenario
 from nona.study.costs import cost_note
 from nona.study.exports import CALLS_CSV, CALLS_PARQUET, TRACE
-from nona.ui.pages.downloads import (
-    CSV,
-    HTML,
-    JSON,
-    Download,
-    all_there,
-    download_row,
-    file_stem,
-    yaml_download,
-)
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
 from nona.ui.shell.job_panel import duration
 from nona.ui.widgets import fields as choose
+from nona.ui.widgets.downloads import Files, file_stem, kept_files, reports
 from nona.ui.widgets.fields import plain
-from nona.ui.widgets.results import PARQUET, chart, table, tiles
+from nona.ui.widgets.results import chart, table, tiles
 
 
 def layouts_tab(state: AppState, data: ServerlessOutcome) -> None:
@@ -116,63 +105,23 @@ def choose_one(label: str, options: list[str], name: str, hint: str) -> str:
     return choose.choose_one(label, options, f"serverless-shown-{name}", hint)
 
 
-KIND = "serverless"
-FILES = (TRACE, CALLS_CSV, CALLS_PARQUET)
+CALLS_TEXT = "A row per measured call: policy, replication, application, arrival, latency, SLO, cost."
+KEPT_FILES = {
+    TRACE: ("Trace (Perfetto)", "The batches of the first calls on every node; open it in ui.perfetto.dev."),
+    CALLS_CSV: ("Calls (CSV)", CALLS_TEXT),
+    CALLS_PARQUET: ("Calls (Parquet)", CALLS_TEXT),
+}
 
 
-def _serverless_downloads(state: AppState, data: ServerlessOutcome) -> None:
-    """The block of downloads of the run that is shown."""
-    result = state.results.get(KIND)
+def files(state: AppState, data: ServerlessOutcome) -> Files:
+    """The files of a run; those with every call are kept as long as its job is known."""
+    result = state.results.get("serverless")
     job = None if result is None else jobs().get(result.job_id)
-    name = file_stem(data.about.name)
-    folder = job.folder if job is not None and all_there(job.folder, FILES) else None
-    with st.container(border=True, key="serverless-downloads"):
-        st.markdown("**Downloads of this run**")
-        download_row("To read and to share", _reports(data, name, folder))
-        if folder is not None:
-            download_row("Every measured call", _calls(folder, name))
-        else:
-            st.caption("Its call tables and its trace are no longer kept; run it again to get them.")
-
-
-def _reports(data: ServerlessOutcome, name: str, folder: Path | None) -> list[Download]:
-    reports = [
-        Download(
-            "HTML report",
-            "One page with the findings, tables and charts; needs no network and no script.",
-            f"{name}_serverless.html",
-            HTML,
-            lambda: serverless_html(data).encode(),
-        ),
-        Download(
-            "Report (JSON)",
-            "All results with their intervals, as `nona serverless --json` prints them.",
-            f"{name}_serverless.json",
-            JSON,
-            lambda: json.dumps(data.report.to_json(), indent=2).encode(),
-        ),
-    ]
-    if folder is not None:
-        reports.append(
-            Download(
-                "Trace (Perfetto)",
-                "The batches of the first calls on every node; open it in ui.perfetto.dev.",
-                f"{name}_serverless_trace.json",
-                JSON,
-                (folder / TRACE).read_bytes,
-            )
-        )
-    return [*reports, yaml_download(data.about.yaml, name)]
-
-
-def _calls(folder: Path, name: str) -> list[Download]:
-    hint = "A row per measured call: policy, replication, application, arrival, latency, SLO, cost."
-    return [
-        Download("Calls (CSV)", hint, f"{name}_calls.csv", CSV, (folder / CALLS_CSV).read_bytes),
-        Download(
-            "Calls (Parquet)", hint, f"{name}_calls.parquet", PARQUET, (folder / CALLS_PARQUET).read_bytes
-        ),
-    ]
+    name = f"{file_stem(data.about.name)}_serverless"
+    calls = kept_files(job.folder, name, KEPT_FILES) if job is not None else []
+    page = reports(data.about, data.report, lambda: serverless_html(data), "serverless", "serverless")
+    title = "Every measured call" if calls else "Call tables and trace are no longer kept: run again for them"
+    return {"To read and to share": page, title: calls}
 
 
 def policies_tab(state: AppState, data: ServerlessOutcome) -> None:
@@ -196,7 +145,6 @@ def policies_tab(state: AppState, data: ServerlessOutcome) -> None:
         st.caption(plain(f"Oracle: {least} per {PER:,} calls, with {report.oracle.how}."))
     if report.checks:
         _checks(report)
-    _serverless_downloads(state, data)
 
 
 def _use(report: ServerlessReport) -> None:

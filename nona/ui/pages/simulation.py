@@ -6,18 +6,29 @@ import csv
 from collections.abc import Sequence
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from nona.errors import NonaError
 from nona.placement.fixed import PRESETS
+from nona.report.html.simulation import simulation_html
+from nona.report.simulations.tables import SUMMARY, figures
 from nona.report.text import counted
 from nona.schedulers.expert import SCHEDULER, part_numbers
+from nona.study.exports import JOBS_CSV, JOBS_PARQUET, TRACE
 from nona.tables.formats import share_text
 from nona.ui.form import field
 from nona.ui.models.loading import load_row
-from nona.ui.session.state import AppState, Draft
+from nona.ui.pages.cluster_drawing import live_cluster
+from nona.ui.pages.run_page import RunPage
+from nona.ui.pages.simulation_result import TABS, answer
+from nona.ui.pages.simulation_runs import run_note, shown_run, simulation_live, to_save
+from nona.ui.session.state import AppState, Draft, Kept
+from nona.ui.session.workspace import jobs
+from nona.ui.shell.job_panel import current_job
+from nona.ui.widgets.downloads import Files, file_stem, frame_files, kept_files, reports
 from nona.ui.widgets.fields import label_text, plain
-from nona.ui.widgets.folding import listed, summary_bar
+from nona.ui.widgets.folding import listed
 from nona.ui.widgets.policy_choice import pick_entries
 
 AUTOMATIC, OWN_PARTS = "automatic", "own parts"
@@ -201,25 +212,26 @@ def _parts(state: AppState, row: int, label: str) -> None:
     st.caption(plain(f"Tasks to place: {', '.join(tasks[:SHOWN_TASKS]) or 'none, it is a chain'}{more}"))
 
 
-VIEWS = ("Run", "What if", "Sweep")
-
-
-def controls(state: AppState) -> None:
-    """All controls; their values are part of the scenario, so the other pages and the file have them too."""
+def _summary(state: AppState) -> list[str]:
     size = state.scenario.simulation
-    parts = [
+    return [
         listed([s.name for s in state.scenario.schedulers]),
         f"{counted(size.jobs, 'job')} × {counted(size.replications, 'run')}",
         "" if size.precision is None else f"to {share_text(size.precision, 1)}",
         f"seed {state.scenario.seed}",
     ]
-    with summary_bar("simulation-controls", parts, state.jobs.get("simulate")):
-        pick_schedulers(state)
-        with st.grid(3, min_column_width=150):
-            for place in ("simulation.jobs", "simulation.replications", "seed"):
-                field(state, place)
-        _precision(state)
-        _expert_table(state)
+
+
+def _fields(state: AppState) -> None:
+    """All are part of the scenario, so the other pages and the file have them too."""
+    pick_schedulers(state)
+    with st.grid(3, min_column_width=150):
+        for place in ("simulation.jobs", "simulation.replications", "seed"):
+            field(state, place)
+    with st.popover("Warm-up and precision", icon=":material/straighten:"):
+        for name in ("warmup", "precision", "max_replications"):
+            field(state, f"simulation.{name}")
+    _expert_table(state)
 
 
 def pick_schedulers(state: AppState) -> None:
@@ -227,24 +239,63 @@ def pick_schedulers(state: AppState) -> None:
     pick_entries(state, "simulation-schedulers", ("schedulers",))
 
 
-def _precision(state: AppState) -> None:
-    """Warm-up and stopping rule of the simulation."""
-    with st.popover("Warm-up and precision", icon=":material/straighten:"):
-        for name in ("warmup", "precision", "max_replications"):
-            field(state, f"simulation.{name}")
+def _shown(state: AppState) -> Kept | None:
+    """The run on the page, with a note where it is not of the scenario as it is."""
+    run, job = shown_run(state), current_job(state, "simulate")
+    if run is not None and (job is None or not job.unfinished):
+        run_note(state, run)
+    return run
 
 
-def view_switch() -> str:
-    """Draw the switch of the three modes; return the open one."""
-    chosen = st.segmented_control(
-        "Ask by",
-        VIEWS,
-        default=VIEWS[0],
-        required=True,
-        label_visibility="collapsed",
-        key="simulation-view",
-        persist_state="session",
-        help="Run: a full simulation. What if: quick answers while you move sliders. Sweep: one number, "
-        "many values.",
-    )
-    return str(chosen)
+JOBS_TEXT = "A row per recorded job: scheduler, replication, model, arrival, completion, JCT in seconds."
+KEPT_FILES = {
+    TRACE: (
+        "Trace (Perfetto)",
+        "The first jobs on executors and links; open it in ui.perfetto.dev or chrome://tracing.",
+    ),
+    JOBS_CSV: ("Jobs (CSV)", JOBS_TEXT),
+    JOBS_PARQUET: ("Jobs (Parquet)", JOBS_TEXT),
+}
+
+
+def run_files(state: AppState, run: Kept) -> Files:
+    """The files of a run; those with every job are kept as long as its job is known."""
+    data, job = run.data, jobs().get(run.job_id)
+    name = file_stem(data.about.name)
+    hint = "Means, intervals, percentiles, parts and rates as plain numbers, in seconds."
+    kept = kept_files(job.folder, name, KEPT_FILES) if job is not None else []
+    first = "restore its scenario and " if state.is_stale("simulate") else ""
+    gone = f"Job tables and trace are no longer kept: {first}run again for them"
+
+    def summary() -> pd.DataFrame:
+        return figures(data.report.schedulers, models=True).select(*SUMMARY).numbers()
+
+    return {
+        "To read and to share": reports(data.about, data.report, lambda: simulation_html(data), "simulate"),
+        "Results per scheduler and model": frame_files("Summary", hint, f"{name}_summary", summary),
+        "Every measured job" if kept else gone: kept,
+    }
+
+
+SIMULATION = RunPage(
+    kind="simulate",
+    label="Run the simulation",
+    of=Kept,
+    summary=_summary,
+    fields=_fields,
+    shown=_shown,
+    live=simulation_live,
+    draws_progress=True,
+    at_once=True,
+    also_live=live_cluster,
+    answer=answer,
+    before="Every scheduler gets the same arrivals and the same service times. A run shows live how long "
+    "jobs take, how many keep their SLO and what is busy; then which scheduler is fastest, with intervals.",
+    tabs=TABS,
+    files=run_files,
+    save=to_save,
+    command="simulate",
+    guide=("simulator", "What is simulated, and how its results are judged"),
+    advice="No replication was complete, so there is no result. Fewer jobs take less time.",
+    poll_s=0.12,
+)

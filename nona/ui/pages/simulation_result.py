@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
@@ -58,9 +58,9 @@ from nona.report.times import off_lines
 from nona.results.simulation import Differences, Resources, Schedulers, SimulationReport
 from nona.results.simulation_charts import SimulationOutcome, WarmupSeries
 from nona.ui.pages.cluster_drawing import cluster_result
-from nona.ui.pages.downloads import run_downloads
+from nona.ui.pages.run_page import Tab
 from nona.ui.pages.scenario_cluster import busiest_links_panel
-from nona.ui.pages.simulation_runs import baseline_panel, runs_bar
+from nona.ui.pages.simulation_runs import baseline_panel, draw_run, runs_bar
 from nona.ui.session.state import AppState, Kept
 from nona.ui.shell.job_panel import duration
 from nona.ui.widgets.fields import plain
@@ -215,16 +215,6 @@ def _warmup_panel(series: WarmupSeries | None) -> None:
         )
 
 
-def _result_tabs(state: AppState, run: Kept) -> None:
-    """All that a run gives beyond its headline, each tab with its mark."""
-    tabs = st.tabs(list(TABS), on_change="rerun", key="result-tabs")
-    for tab, draw in zip(tabs, TABS.values(), strict=True):
-        if tab.open:
-            with tab:
-                draw(state, run.data)
-                st.caption(plain(run.mark))
-
-
 def _compare(state: AppState, data: SimulatedRun) -> None:
     schedulers = data.report.schedulers
     figure = dots_figure(jct_dots(schedulers), "mean JCT, ms")
@@ -307,22 +297,25 @@ def _scheduler(names: list[str]) -> str:
     return one if one in names else names[0]
 
 
-def _checks(state: AppState, data: SimulatedRun) -> None:
-    run = state.runs.of(data)
-    if run is not None:
-        run_downloads(state, run)
-    _checks_panel(data.report)
+def _of_data(draw: Callable[[AppState, SimulatedRun], None]) -> Tab[Kept]:
+    """A tab of a run, with its mark."""
+
+    def drawn(state: AppState, run: Kept) -> None:
+        draw(state, run.data)
+        st.caption(plain(run.mark))
+
+    return Tab(drawn)
 
 
-TABS: Mapping[str, Callable[[AppState, SimulatedRun], None]] = {
-    "Compare": _compare,
-    "Distribution": _distribution,
-    "Where time goes": _parts,
-    "Cluster": _cluster,
-    "Over time": _over_time,
-    "First jobs": _first_jobs,
-    "How sure": _sure_tab,
-    "Checks and downloads": _checks,
+TABS = {
+    "Compare": _of_data(_compare),
+    "Distribution": _of_data(_distribution),
+    "Where time goes": _of_data(_parts),
+    "Cluster": _of_data(_cluster),
+    "Over time": _of_data(_over_time),
+    "First jobs": _of_data(_first_jobs),
+    "How sure": _of_data(_sure_tab),
+    "Checks": _of_data(lambda state, data: _checks_panel(data.report)),
 }
 
 
@@ -338,9 +331,10 @@ def early_text(data: SimulatedRun, after_s: float) -> str:
     return f"{text}.{f' No replication of {listed(none)} had ended.' if none else ''}"
 
 
-def result_views(state: AppState, run: Kept) -> None:
-    """Trouble, advice, the table, the run against the baseline, and the tabs."""
+def answer(state: AppState, run: Kept) -> None:
+    """The charts, trouble, advice, the table, the run against the baseline."""
     data = run.data
+    draw_run(run)
     for line in data.report.failed_checks:
         st.error(plain(f"A self-check failed: {line}."), icon=":material/error:")
     if data.ended_early_s is not None:
@@ -353,7 +347,6 @@ def result_views(state: AppState, run: Kept) -> None:
     notes(data)
     runs_bar(state, run)
     baseline_panel(state, run)
-    _result_tabs(state, run)
 
 
 def _advice(run: Kept) -> None:

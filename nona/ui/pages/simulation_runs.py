@@ -21,18 +21,9 @@ from nona.results.simulation_charts import LiveLines, LiveRun
 from nona.store.simulations import run_item
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.jobs.registry import Job
-from nona.ui.pages.cluster_drawing import live_cluster
-from nona.ui.pages.runs import ToSave, save_popover
+from nona.ui.pages.runs import ToSave
 from nona.ui.session.state import AppState, Kept, Result
-from nona.ui.shell.job_panel import (
-    beat,
-    current_job,
-    cut_off,
-    ended_note,
-    job_buttons,
-    moved_on,
-    progress_text,
-)
+from nona.ui.shell.job_panel import progress_text
 from nona.ui.widgets.components import declare
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import hero, picture, table
@@ -162,7 +153,7 @@ def show_run(state: AppState, number: int | None, instead_of: int) -> None:
         state.results[KIND] = Result(run.fingerprint, run.data, run.job_id)
 
 
-def _run_note(state: AppState, shown: Kept) -> None:
+def run_note(state: AppState, shown: Kept) -> None:
     """Explain a run that is not of the present scenario: its name, the changes since, the next step."""
     if not state.is_stale(KIND):
         return
@@ -210,7 +201,6 @@ def runs_bar(state: AppState, shown: Kept) -> None:
             args=(state, None if pinned else shown.number),
             key="pin-run",
         )
-        save_popover(state, _to_save(state, shown))
         if state.is_stale(KIND):
             st.button(
                 "Restore its scenario",
@@ -222,7 +212,8 @@ def runs_bar(state: AppState, shown: Kept) -> None:
             )
 
 
-def _to_save(state: AppState, run: Kept) -> ToSave:
+def to_save(state: AppState, run: Kept) -> ToSave:
+    """Return what is saved of a run."""
     sources = state.uploads.sources
     return ToSave(
         str(run.number), "run", run.name, lambda name, note: run_item(name, note, run.data, sources)
@@ -252,79 +243,19 @@ def _choose(state: AppState, runs: dict[int, Kept], shown: Kept) -> None:
     )
 
 
-POLL_S = 0.12
-
-
-def run_buttons(state: AppState) -> bool:
-    """The buttons; whether a simulation waits or runs."""
-    with st.container(width="content"):
-        return job_buttons(state, KIND, RUN)
-
-
-def run_area(state: AppState, run: Kept | None, running: bool) -> None:
-    """Finding and charts: live while a simulation runs, afterwards in the same place those of ``run``.
-
-    ``run`` is what the whole page was drawn of: the fragment that polls is given it, and does not look for
-    another one by itself, so that no part of the page can show a different run.
-    """
-    with st.container():
-        if not running and run is not None:
-            _run_note(state, run)
-    every_s = beat(current_job(state, KIND), POLL_S)
-    st.fragment(_area, run_every=every_s)(state, run, every_s)
-    with st.container():
-        live_cluster(state)
-    with st.container():
-        if running and run is not None:
-            st.info(
-                f"All below is from {plain(run.mark[0].lower() + run.mark[1:])} until this one ends.",
-                icon=":material/history:",
-            )
-
-
-def _area(state: AppState, run: Kept | None, every_s: float | None) -> None:
-    job = current_job(state, KIND)
-    if job is not None:
-        job.touch()
-    if moved_on(job, every_s):
-        st.rerun()
-    if job is not None and job.unfinished:
-        live = _live(job) or LiveRun(schedulers=tuple(s.name for s in state.scenario.schedulers))
-        _draw(live_headline(live), chart_data(live, True, job.fraction, progress_text(job, _counts(live))))
+def simulation_live(job: Job) -> None:
+    """The charts as the simulation goes on, or as they were when it was cancelled."""
+    live = LiveRun.from_json(job.live) if job.live else LiveRun(schedulers=())
+    if job.status == "cancelled":
+        titles = live_titles(live.series, True)
+        charts = chart_data(live, False, titles=titles, note=counts_text(live))
+        _draw(Headline("", "", "Not finished: these are the jobs so far.", "", ""), charts, key="cancelled")
         return
-    with st.container():
-        ended_note(
-            job,
-            "The simulation",
-            "No replication was complete, so there is no result. Fewer jobs take less time.",
-        )
-    cancelled = cut_off(state, KIND)
-    so_far = None if cancelled is None else _live(cancelled)
-    if so_far is not None and so_far.series:
-        if run is None:
-            _draw_cancelled(so_far, "live")  # in its place: what was there stays
-        else:
-            with st.expander("The cancelled simulation so far"):
-                _draw_cancelled(so_far, "cancelled")
-    if run is not None:
-        _draw_run(run)
-    elif so_far is None or not so_far.series:
-        st.caption(
-            "Every scheduler gets the same arrivals and the same service times. A run shows live how long "
-            "jobs take, how many keep their SLO and what is busy; then which scheduler is fastest, with "
-            "intervals."
-        )
+    _draw(live_headline(live), chart_data(live, True, job.fraction, progress_text(job, _counts(live))))
 
 
-def _draw_cancelled(live: LiveRun, key: str) -> None:
-    """Draw the figures at the moment of cancellation; some schedulers may have none."""
-    lead = "Not finished: these are the jobs so far."
-    titles = live_titles(live.series, True)
-    charts = chart_data(live, False, titles=titles, note=counts_text(live))
-    _draw(Headline("", "", lead, "", ""), charts, key=key)
-
-
-def _draw_run(run: Kept) -> None:
+def draw_run(run: Kept) -> None:
+    """The charts of a run in the place of the live ones."""
     data = run.data
     schedulers = data.report.schedulers
     live = data.live.model_copy(update={"series": measured(data.live.series, schedulers)})
@@ -361,11 +292,6 @@ def _hero(told: Headline, run: Kept | None, key: str) -> None:
 def _unbroken(text: str) -> str:
     """Markdown of a plain text in which no number is parted from its per-cent sign."""
     return plain(text).replace(" %", "\N{NO-BREAK SPACE}%")
-
-
-def _live(job: Job) -> LiveRun | None:
-    """The figures so far, if the job has told any."""
-    return LiveRun.from_json(job.live) if job.live else None
 
 
 def _counts(live: LiveRun) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import pandas as pd
 import streamlit as st
@@ -19,34 +18,33 @@ from nona.report.sweeps import curve_rows, value_text
 from nona.report.text import counted
 from nona.results.sweeps import GridOutcome, SweepGrid, SweepOutcome
 from nona.scenario.file import scenario_hash
+from nona.ui.jobs.registry import Job
+from nona.ui.pages.run_page import Run, run_area
 from nona.ui.pages.simulation_result import engine_text
 from nona.ui.pages.simulation_sweep_settings import (
     form_of,
-    grid_fingerprint,
     grid_settings_of,
     grid_shell_arguments,
+    grid_version,
     is_stale,
     settings_of,
     shell_arguments,
     sweep_controls,
-    sweep_fingerprint,
+    sweep_version,
     work_text,
 )
 from nona.ui.pages.simulation_what_if import changed_text
 from nona.ui.session.state import AppState
-from nona.ui.shell.equivalents import equivalent
-from nona.ui.shell.job_panel import current_job, job_panel, result_to_show
 from nona.ui.tasks.sweeps import grid_request_of, request_of
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import picture, table
 
-GRID_KIND = "grid"
 BEST = "the best in each cell"
 
 
-def _live_grid(live: Mapping[str, Any]) -> None:
-    """The cells as far as they are known; ``live`` is what the job sent."""
-    outcome = GridOutcome.from_json(live)
+def _live_grid(job: Job) -> None:
+    """The cells as far as they are known."""
+    outcome = GridOutcome.from_json(job.live)
     if outcome.rows:
         picture(grid_figure(outcome, "Mean JCT"), key="grid-live", alt=f"{grid_finding(outcome)} So far.")
 
@@ -82,13 +80,6 @@ def _grid_reading(grid: SweepGrid) -> None:
     picture(grid_figure(grid, measure, one), key="grid-chart", alt=alt)
 
 
-SWEEP_KIND = "sweep"
-OUTCOMES: Mapping[str, type[SweepOutcome] | type[GridOutcome]] = {
-    SWEEP_KIND: SweepOutcome,
-    GRID_KIND: GridOutcome,
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Shown:
     """The value of the swept number at which the table reads the sweep; ``None``: in the middle."""
@@ -104,23 +95,12 @@ def sweep_panel(state: AppState) -> None:
     )
     _of_which(state)
     sweep_controls(state)
-    kind = GRID_KIND if form_of(state).second is not None else SWEEP_KIND
-    asked = _asked(state, kind)
-    if asked is not None:
-        result = state.results.get(kind)
-        done = result is not None and result.fingerprint == asked.fingerprint
-        job_panel(
-            state,
-            kind,
-            "Run sweep",
-            _live_grid if kind == GRID_KIND else _live_sweep,
-            asked.options,
-            asked.fingerprint,
-            done="This sweep has been run: its result is below." if done else "",
-        )
-    _result(state, kind, "" if asked is None else f" {asked.work}")
-    if asked is not None:
-        equivalent(state, "sweep", *asked.words, key=kind)
+    try:
+        run: Run[Any] = _grid_run(state) if form_of(state).second is not None else _sweep_run(state)
+    except NonaError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        return
+    run_area(state, run)
 
 
 def _of_which(state: AppState) -> None:
@@ -136,73 +116,84 @@ def _of_which(state: AppState) -> None:
     st.markdown(text)
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The order of *Run sweep*: the job's options, the fingerprint of the result, shell words, the work."""
-
-    options: dict[str, Any]
-    fingerprint: str
-    words: Sequence[str]
-    work: str
-
-
-def _asked(state: AppState, kind: str) -> Asked | None:
-    try:
-        if kind == GRID_KIND:
-            both = grid_settings_of(state)
-            mark = grid_fingerprint(state.scenario, both)
-            request, words = grid_request_of(both), grid_shell_arguments(both)
-            return Asked({"grid": request.to_json()}, mark, words, work_text(both))
-        one = settings_of(state)
-        mark = sweep_fingerprint(state.scenario, one)
-        return Asked({"sweep": request_of(one).to_json()}, mark, shell_arguments(one), work_text(one))
-    except NonaError as error:
-        st.error(plain(str(error)), icon=":material/error:")
-        return None
+def _sweep_run(state: AppState) -> Run[SweepOutcome]:
+    settings = settings_of(state)
+    version = sweep_version(state.scenario, settings)
+    return Run(
+        kind="sweep",
+        label="Run sweep",
+        of=SweepOutcome,
+        live=_live_sweep,
+        answer=_answer,
+        asked=request_of(settings),
+        version=version,
+        before=f"Nothing has been swept yet. {work_text(settings)}",
+        **_beside(state, "sweep", SweepOutcome, version),
+        command="sweep",
+        words=shell_arguments(settings),
+    )
 
 
-def _live_sweep(live: Mapping[str, Any]) -> None:
-    """Every curve as far as it is known; ``live`` is what the job sent."""
-    report = SweepOutcome.from_json(live)
+def _grid_run(state: AppState) -> Run[GridOutcome]:
+    settings = grid_settings_of(state)
+    version = grid_version(state.scenario, settings)
+    return Run(
+        kind="grid",
+        label="Run sweep",
+        of=GridOutcome,
+        live=_live_grid,
+        answer=_answer,
+        asked=grid_request_of(settings),
+        version=version,
+        before=f"Nothing has been swept yet. {work_text(settings)}",
+        **_beside(state, "grid", GridOutcome, version),
+        command="sweep",
+        words=grid_shell_arguments(settings),
+    )
+
+
+class Beside(TypedDict):
+    """What the last result says: whether it is stale, and whether the sweep need not be run."""
+
+    stale: bool
+    refused: str
+
+
+def _beside(state: AppState, kind: str, of: type[SweepOutcome] | type[GridOutcome], version: str) -> Beside:
+    """A result with settings of its own is stale where these now give another version."""
+    outcome, result = state.held(kind, of), state.results.get(kind)
+    if outcome is None or result is None:
+        return Beside(stale=False, refused="")
+    whole = result.fingerprint == version and outcome.ended_early_s is None
+    refused = "This sweep has been run: its result is below." if whole else ""
+    return Beside(stale=is_stale(state, result.fingerprint, outcome.settings), refused=refused)
+
+
+def _live_sweep(job: Job) -> None:
+    """Every curve as far as it is known."""
+    report = SweepOutcome.from_json(job.live)
     alt = f"Mean JCT of every scheduler over {report.label.lower()}, so far"
     picture(sweep_figure(report), key="sweep-live", alt=alt)
 
 
-def _result(state: AppState, kind: str, work: str) -> None:
-    job, outcome = current_job(state, kind), state.held(kind, OUTCOMES[kind])
-    if job is not None and job.unfinished:
-        return
-    if job is not None and job.status in ("cancelled", "failed") and job.live:
+def _answer(state: AppState, report: SweepOutcome | GridOutcome) -> None:
+    if report.ended_early_s is not None:
         st.info(
             "The sweep ended early; below is the result so far: fewer runs, edges only as precise as the "
             "spacing of the values. Run it again to complete it.",
             icon=":material/pending:",
         )
-        _show(state, OUTCOMES[kind].from_json(job.live))
-    elif outcome is not None:
-        mark = state.results[kind].fingerprint
-        asked = "another" if is_stale(state, mark, outcome.settings) else mark
-        if (shown := result_to_show(state, kind, OUTCOMES[kind], asked)) is not None:
-            _show(state, shown)
-    else:
-        st.caption(f"Nothing has been swept yet.{work}")
-
-
-def _show(state: AppState, report: SweepOutcome | GridOutcome) -> None:
     with st.container(key="sweep-reading"):
         if isinstance(report, GridOutcome):
             st.fragment(_grid_reading)(report)
         else:
             st.fragment(_reading)(state, report)
-    if isinstance(report, GridOutcome):
-        _files(report)
-        runs = report.rows[0].sweep if report.rows else None
-    else:
+    if isinstance(report, SweepOutcome):
         with st.expander("What comes from the formula, what from the simulation", icon=":material/balance:"):
             for what, text in explanation(report):
                 st.markdown(f"**{what}.** {_prose(text)}")
-        _files(report)
-        runs = report
+    _files(report)
+    runs = report if isinstance(report, SweepOutcome) else report.rows[0].sweep if report.rows else None
     if runs is not None:
         count = f"{counted(runs.replications, 'run')} of {runs.jobs:,} jobs per point"
         st.caption(plain(f"{count}. {engine_text(runs.engine)} {report.seconds:.1f} s on the clock."))

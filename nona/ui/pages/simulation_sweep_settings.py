@@ -143,36 +143,34 @@ def _scenario_schedulers(scenario: Scenario) -> tuple[str, ...]:
     return tuple(dict.fromkeys(s.name for s in scenario.schedulers))
 
 
-def sweep_fingerprint(scenario: Scenario, settings: SweepSettings) -> str:
-    """Return the fingerprint of all that a sweep depends on: not of the swept number's present value."""
+def sweep_version(scenario: Scenario, settings: SweepSettings) -> str:
+    """Return the version of all that a sweep depends on: not of the swept number's present value."""
     first = swept_scenario(scenario, settings, settings.values[0])
-    return _fingerprint(first, request_of(settings))
+    return _version(first, request_of(settings))
 
 
-def grid_fingerprint(scenario: Scenario, settings: GridSettings) -> str:
+def grid_version(scenario: Scenario, settings: GridSettings) -> str:
     """The same for a sweep of two numbers."""
     row = settings.second.set(scenario, settings.values[0])
-    return _fingerprint(
-        swept_scenario(row, settings.sweep, settings.sweep.values[0]), grid_request_of(settings)
-    )
+    return _version(swept_scenario(row, settings.sweep, settings.sweep.values[0]), grid_request_of(settings))
 
 
-def _fingerprint(first: Scenario, request: Document) -> str:
+def _version(first: Scenario, request: Document) -> str:
     named = json.dumps(request.to_json(), sort_keys=True)
     whole = scenario_hash(first, *SIMULATION_PARTS) + named
     return hashlib.sha256(whole.encode()).hexdigest()[:12]
 
 
-def is_stale(state: AppState, fingerprint: str, settings: SweepRequest | GridRequest) -> bool:
-    """Return whether a sweep of that fingerprint and those settings belongs to an earlier scenario."""
+def is_stale(state: AppState, version: str, settings: SweepRequest | GridRequest) -> bool:
+    """Return whether a sweep of that version and those settings belongs to an earlier scenario."""
     try:
         if isinstance(settings, GridRequest):
-            now = grid_fingerprint(state.scenario, grid_settings_from(state.scenario, settings))
+            now = grid_version(state.scenario, grid_settings_from(state.scenario, settings))
         else:
-            now = sweep_fingerprint(state.scenario, settings_from(state.scenario, settings))
+            now = sweep_version(state.scenario, settings_from(state.scenario, settings))
     except NonaError:
         return True
-    return now != fingerprint
+    return now != version
 
 
 def shell_arguments(settings: SweepSettings) -> list[str]:

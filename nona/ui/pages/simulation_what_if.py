@@ -189,13 +189,21 @@ POLL_S = 0.2
 AREA = "what-if-answer"
 
 
-def what_if(state: AppState) -> None:
-    """Sliders on a copy of the scenario, and every scheduler's answer, before and after.
+def what_if_drawer(state: AppState) -> None:
+    """Sliders on a copy of the scenario, and every scheduler's answer, before and after; folded at first.
 
     Sliders and answer are a fragment: a change redraws them alone. The scenario changes with *Apply*,
     which the rest of the page has to say.
     """
-    with st.container(border=True, key="what-if"):
+    drawer = st.expander(
+        "What if? Move sliders, and every scheduler answers at once",
+        icon=":material/tune:",
+        on_change="rerun",
+        key="what-if-open",
+    )
+    if not drawer.open:
+        return
+    with drawer, st.container(key="what-if"):
         if problem := state.problem():
             st.warning(plain(problem), icon=":material/edit_note:")
         st.fragment(_panel)(state, state.revision)

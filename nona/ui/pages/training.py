@@ -9,14 +9,15 @@ from nona.report.training.traces import stays_trace
 from nona.results.training import TrainingLive, TrainingOutcome
 from nona.study.training.preparation import has_trace, job_trace
 from nona.ui.jobs.registry import Job
-from nona.ui.pages.downloads import JSON, Download, file_stem
+from nona.ui.pages.run_page import RunPage
 from nona.ui.pages.training_clusterview import cluster_view, training_drawing
-from nona.ui.pages.training_form import trace_upload
-from nona.ui.pages.training_parts import downloads, run_area, tabs
-from nona.ui.pages.training_results import TABS, one_more_tab
+from nona.ui.pages.training_form import controls, summary, trace_upload
+from nona.ui.pages.training_parts import ADVICE, POLL_S, answer, files
+from nona.ui.pages.training_results import TABS
 from nona.ui.session.state import AppState
 from nona.ui.shell.first_steps import Demo, demo_cards, demo_error
 from nona.ui.shell.job_panel import progress_text
+from nona.ui.widgets.downloads import Download, Files, file_stem
 from nona.ui.widgets.terms import guide_link, term
 
 GENERATED = {"generate": {"jobs": 60, "mean_gap": "20 min"}}
@@ -142,42 +143,29 @@ def _make_training(state: AppState) -> None:
         state.tell("Training jobs are generated for this cluster. Choose its GPUs and policies below.")
 
 
-KIND = "training"
-BEFORE = (
-    "Every policy gets the same jobs. A run shows live who has which GPU and the mean JCT so far. "
-    "Results: JCT, fairness and cost of every policy, and why a job got its GPU in any round."
-)
-
-
-def results(state: AppState) -> None:
-    """The run and its results."""
-    data = run_area(state, KIND, TrainingOutcome, _live, BEFORE)
-    tabs(state, KIND, data, TABS, {"One more GPU": one_more_tab})
-    files = () if data is None else (_trace(data), *_jobs(state, file_stem(data.about.name)))
-    rounds = "The first run of each policy: who ran where in each round, priorities, shares."
-    downloads(state, KIND, "training simulate", data, ("Rounds (JSON)", rounds, "rounds"), files)
-    guide_link("training", "What is simulated here, and what is assumed")
-
-
 def _live(job: Job) -> None:
-    live = TrainingLive.from_json(job.live)
-    cluster_view("training-live", training_drawing(live, job.fraction, progress_text(job)))
+    cluster_view(
+        "training-live", training_drawing(TrainingLive.from_json(job.live), job.fraction, progress_text(job))
+    )
 
 
-def _trace(data: TrainingOutcome) -> Download:
-    return Download(
+def _files(state: AppState, data: TrainingOutcome) -> Files:
+    name = file_stem(data.about.name)
+    trace = Download(
         "Trace (Perfetto)",
         "Who had which GPU; open it in ui.perfetto.dev or chrome://tracing.",
-        f"{file_stem(data.about.name)}_trace.json",
-        JSON,
+        f"{name}_trace.json",
         lambda: trace_text(stays_trace(data)).encode(),
     )
+    rounds = "The first run of each policy: who ran where in each round, priorities, shares."
+    tables = [trace, *_jobs(state, name)]
+    return files(data, "training simulate", ("Rounds", rounds), tables)
 
 
 def _jobs(state: AppState, name: str) -> list[Download]:
     """The jobs, while the scenario's are those of the run."""
     spec = state.scenario.training
-    if state.is_stale(KIND) or spec is None or not has_trace(spec):
+    if state.is_stale(TRAINING.kind) or spec is None or not has_trace(spec):
         return []
     return [
         Download(
@@ -185,7 +173,26 @@ def _jobs(state: AppState, name: str) -> list[Download]:
             "The training jobs of the first run in Gavel's format, which this page takes as well. Names, "
             "teams, notebooks, replicas and jobs with rates of their own are left out.",
             f"{name}.trace",
-            "text/tab-separated-values",
             lambda: job_trace(state.scenario, state.uploads.sources).encode(),
         )
     ]
+
+
+TRAINING = RunPage(
+    kind="training",
+    label="Run the policies",
+    of=TrainingOutcome,
+    summary=summary,
+    fields=controls,
+    live=_live,
+    draws_progress=True,
+    answer=answer,
+    before="Every policy gets the same jobs. A run shows live who has which GPU and the mean JCT so far. "
+    "Results: JCT, fairness and cost of every policy, and why a job got its GPU in any round.",
+    tabs=TABS,
+    files=_files,
+    command="training simulate",
+    guide=("training", "What is simulated here, and what is assumed"),
+    advice=ADVICE,
+    poll_s=POLL_S,
+)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Mapping
 
 import pandas as pd
 import streamlit as st
 
-from nona.report.files import csv_bytes, parquet_bytes
 from nona.report.training.figures import MEASURES, elastic_style, job_figure, measure_title, time_figure
 from nona.report.training.findings import hours_text, job_label
 from nona.report.training.tables import ELASTIC_JOBS, changes, policies
@@ -19,45 +17,23 @@ from nona.study.training.elastic import expected_s, expected_text
 from nona.tables.formats import share_text
 from nona.training.elastic.registry import ELASTIC
 from nona.ui.jobs.registry import Job
-from nona.ui.pages.downloads import CSV, Download, file_stem
+from nona.ui.pages.run_page import RunPage, Tab, run_page
 from nona.ui.pages.training_clusterview import cluster_view, elastic_drawing, given_at, moment_drawing
-from nona.ui.pages.training_elastic_form import KIND, elastic_controls
-from nona.ui.pages.training_parts import checks, downloads, jct_chart, rho_chart, run_area, tabs
+from nona.ui.pages.training_elastic_form import elastic_controls, summary
+from nona.ui.pages.training_parts import ADVICE, POLL_S, answer, checks, files, jct_chart, rho_chart
 from nona.ui.session.state import AppState
 from nona.ui.shell.job_panel import progress_text
+from nona.ui.widgets.downloads import Files, file_stem, frame_files
 from nona.ui.widgets.fields import choose_one, plain
-from nona.ui.widgets.results import PARQUET, chart, table
-from nona.ui.widgets.terms import guide_link, term
+from nona.ui.widgets.results import chart, table
+from nona.ui.widgets.terms import term
 from nona.units import format_number
 
 
-def elastic_page(state: AppState, spec: ElasticSpec) -> None:
-    """Settings, the run, its results."""
-    elastic_controls(state, spec)
-    before = (
-        f"Every policy gets the same jobs. {_expected(state)}A run shows live who has which GPU. "
-        "Results: JCT, waiting and fairness of every policy, and why a job grew or shrank."
-    )
-    data = run_area(state, KIND, ElasticHistory, _live, before)
-    tabs(state, KIND, data, TABS)
-    decisions = "The first run of each policy: who had which GPUs, and what the policy knew."
-    files = () if data is None else _every_job(data)
-    first_run = ("Decisions (JSON)", decisions, "decisions")
-    downloads(state, KIND, "training elastic", data, first_run, tables=files)
-    guide_link("training-elastic", "What is simulated here, and what is assumed")
-
-
 def _live(job: Job) -> None:
-    live = ElasticLive.from_json(job.live)
-    cluster_view("elastic-live", elastic_drawing(live, job.fraction, progress_text(job)))
-
-
-def _expected(state: AppState) -> str:
-    spec = state.scenario.training.elastic if state.scenario.training else None
-    if spec is None:
-        return ""
-    text = expected_text(expected_s(spec, state.scenario.simulation.replications))
-    return f"The run takes {text} on one idle core, longer while others compute too. "
+    cluster_view(
+        "elastic-live", elastic_drawing(ElasticLive.from_json(job.live), job.fraction, progress_text(job))
+    )
 
 
 def _policies_tab(state: AppState, data: ElasticHistory) -> None:
@@ -218,19 +194,19 @@ def _nodes_title(trace: ElasticTrace, policy: str) -> str:
     )
 
 
-def _every_job(data: ElasticHistory) -> list[Download]:
-    """Plain numbers of each job, and of each job with GPUs at each tick."""
+def _files(state: AppState, data: ElasticHistory) -> Files:
+    """Plain numbers of each job, and of each job with GPUs at each tick, beside the reports."""
     name = file_stem(data.about.name)
     jobs = (
         "A row for each job and policy of the first run: JCT, waiting, GPU-seconds, restarts, ρ, in seconds."
     )
     ticks = "A row for each job with GPUs at each tick: GPUs, batch size, goodput, statistical efficiency."
-    kinds = (
-        ("Jobs (CSV)", jobs, "jobs.csv", CSV, lambda: csv_bytes(_jobs_frame(data))),
-        ("Jobs (Parquet)", jobs, "jobs.parquet", PARQUET, lambda: parquet_bytes(_jobs_frame(data))),
-        ("Ticks (Parquet)", ticks, "ticks.parquet", PARQUET, lambda: parquet_bytes(_ticks_frame(data))),
-    )
-    return [Download(label, text, f"{name}_{file}", mime, make) for label, text, file, mime, make in kinds]
+    decisions = "The first run of each policy: who had which GPUs, and what the policy knew."
+    tables = [
+        *frame_files("Jobs", jobs, f"{name}_jobs", lambda: _jobs_frame(data)),
+        *frame_files("Ticks", ticks, f"{name}_ticks", lambda: _ticks_frame(data))[1:],  # a CSV would be huge
+    ]
+    return files(data, "training elastic", ("Decisions", decisions), tables)
 
 
 def _jobs_frame(data: ElasticHistory) -> pd.DataFrame:
@@ -246,9 +222,34 @@ def _ticks_frame(data: ElasticHistory) -> pd.DataFrame:
     )
 
 
-TABS: Mapping[str, Callable[[AppState, ElasticHistory], None]] = {
-    "Policies": _policies_tab,
-    "Nodes": _nodes_tab,
-    "Jobs": _jobs_tab,
-    "Fairness": _fairness_tab,
+TABS = {
+    "Policies": Tab(_policies_tab),
+    "Nodes": Tab(_nodes_tab),
+    "Jobs": Tab(_jobs_tab),
+    "Fairness": Tab(_fairness_tab),
 }
+
+
+def elastic_page(state: AppState, spec: ElasticSpec) -> None:
+    """Settings, the run, its results."""
+    text = expected_text(expected_s(spec, state.scenario.simulation.replications))
+    page = RunPage(
+        kind="training-elastic",
+        label="Run the policies",
+        of=ElasticHistory,
+        summary=lambda state: summary(state, spec),
+        fields=lambda state: elastic_controls(state, spec),
+        live=_live,
+        draws_progress=True,
+        answer=answer,
+        before=f"Every policy gets the same jobs. The run takes {text} on one idle core, longer while others "
+        "compute too. It shows live who has which GPU. Results: JCT, waiting and fairness of every policy, "
+        "and why a job grew or shrank.",
+        tabs=TABS,
+        files=_files,
+        command="training elastic",
+        guide=("training-elastic", "What is simulated here, and what is assumed"),
+        advice=ADVICE,
+        poll_s=POLL_S,
+    )
+    run_page(state, page)

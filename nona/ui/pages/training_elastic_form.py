@@ -18,34 +18,32 @@ from nona.training.elastic.workload import SHIPPED
 from nona.ui.form import field
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
-from nona.ui.widgets.folding import listed, summary_bar
+from nona.ui.widgets.folding import listed
 from nona.ui.widgets.policy_choice import option_popover, pick_entries, policy_entries
 from nona.units import format_bandwidth
 
 PART = ("training", "elastic")
-KIND = "training-elastic"
 COMPLAINT = "elastic-upload"
 TABLES = tuple(f"{name}.csv" for name in ProfilesSpec.model_fields)
 
 
 def elastic_controls(state: AppState, spec: ElasticSpec) -> None:
     """All settings; they are part of the scenario, so the file and the shell have them too."""
-    with summary_bar("elastic-controls", _summary(state, spec), state.jobs.get(KIND)):
-        _workload(state, spec)
-        _cluster(state)
-        _link(state, spec)
-        path = (*PART, "policies")
-        pick_entries(state, "elastic-policies", path, policy_entries(ELASTIC, "Elastic policies"))
-        with st.container(horizontal=True, vertical_alignment="center"):
-            option_popover(state, "training-elastic-options", path, ELASTIC.get)
-        with st.grid(3, min_column_width=140):
-            field(state, (*PART, "tick"))
-            drawn = "Only policies that draw random numbers; the others have one run."
-            field(state, "simulation.replications", more=drawn)
-            field(state, "seed")
+    _workload(state, spec)
+    _cluster(state)
+    _link(state, spec)
+    path = (*PART, "policies")
+    pick_entries(state, "elastic-policies", path, policy_entries(ELASTIC, "Elastic policies"))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        option_popover(state, "training-elastic-options", path, ELASTIC.get)
+    with st.grid(3, min_column_width=140):
+        field(state, (*PART, "tick"))
+        drawn = "Only policies that draw random numbers; the others have one run."
+        field(state, "simulation.replications", more=drawn)
+        field(state, "seed")
 
 
-def _summary(state: AppState, spec: ElasticSpec) -> list[str]:
+def summary(state: AppState, spec: ElasticSpec) -> list[str]:
     """The settings in one line."""
     group = state.scenario.cluster.servers[0]
     return [

@@ -18,7 +18,7 @@ from nona.ui.form import field, form, help_text, switch
 from nona.ui.pages.scenario_edits import REGION_GROUPS, Groups, groups_of, remove_group, replace_groups
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import field_error, label_text, late, plain, upload
-from nona.ui.widgets.folding import listed, summary_bar
+from nona.ui.widgets.folding import listed
 from nona.ui.widgets.policy_choice import option_popover, pick_entries, policy_entries
 from nona.ui.widgets.results import table
 
@@ -298,21 +298,20 @@ def _switch_fields(state: AppState) -> None:
 
 def controls(state: AppState) -> None:
     """All controls; their values are part of the scenario, so the file and the shell have them too."""
-    with summary_bar("training-controls", _summary(state), state.jobs.get("training")):
-        _job_fields(state)
-        _gpu_fields(state)
-        pick_entries(
-            state, "training-policies", (PART, "policies"), policy_entries(POLICIES, "Training policies")
-        )
-        with st.container(horizontal=True, vertical_alignment="center"):
-            option_popover(state, "training-options", (PART, "policies"), POLICIES.get)
-            can = ", ".join(p.name for p in POLICIES.values() if p.space_sharing) or "none yet"
-            field(state, f"{PART}.space_sharing", more=f"For policies that can: {can}.")
-        _size(state)
-        _switch_fields(state)
+    _job_fields(state)
+    _gpu_fields(state)
+    pick_entries(
+        state, "training-policies", (PART, "policies"), policy_entries(POLICIES, "Training policies")
+    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        option_popover(state, "training-options", (PART, "policies"), POLICIES.get)
+        can = ", ".join(p.name for p in POLICIES.values() if p.space_sharing) or "none yet"
+        field(state, f"{PART}.space_sharing", more=f"For policies that can: {can}.")
+    _size(state)
+    _switch_fields(state)
 
 
-def _summary(state: AppState) -> list[str]:
+def summary(state: AppState) -> list[str]:
     """The settings in one line."""
     spec = state.scenario.training
     if spec is None:

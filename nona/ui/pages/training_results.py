@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -41,9 +41,9 @@ from nona.results.training import (
     TrainingOutcome,
     TrainingSetting,
 )
+from nona.ui.pages.run_page import Run, Tab, run_area
 from nona.ui.pages.training_parts import checks, jct_chart, rho_chart
 from nona.ui.session.state import AppState
-from nona.ui.shell.job_panel import job_panel
 from nona.ui.tasks.asked import OneMoreAsked
 from nona.ui.widgets.fields import choose_one, plain, whole
 from nona.ui.widgets.results import chart, table
@@ -269,26 +269,26 @@ def _explained(trace: PolicyTrace, data: TrainingOutcome) -> None:
     )
 
 
-KIND = "training-one-more"
-
-
-def one_more_tab(state: AppState, data: TrainingOutcome | None) -> None:
+def _one_more_tab(state: AppState, data: TrainingOutcome | None) -> None:
     """Simulate the same jobs with one more GPU of each type in turn."""
     spec = state.scenario.training
     names = [p.name for p in spec.policies] if spec else []
     policy = choose_one("Under", names, "training-shown-one-more", "The policy that shares the GPUs.")
-    asked = OneMoreAsked(policy=policy)
-    mark = f"{state.fingerprint(KIND)} {asked}"
-    job_panel(state, KIND, "Add one GPU of each type", options=asked.to_json(), fingerprint=mark)
-    report = state.held(KIND, OneMoreReport)
-    if report is None or data is None:
-        st.caption(
-            "Simulates the same jobs with one more GPU of each type in turn. The answer is how much shorter "
-            "the mean JCT becomes, and at what price."
-        )
-        return
-    if state.results[KIND].fingerprint != mark:
-        st.caption("This answer is for settings other than those above; compare again.")
+    run_area(
+        state,
+        Run(
+            kind="training-one-more",
+            label="Add one GPU of each type",
+            of=OneMoreReport,
+            answer=_one_more,
+            asked=OneMoreAsked(policy=policy),
+            before="Simulates the same jobs with one more GPU of each type in turn. The answer is how much "
+            "shorter the mean JCT becomes, and at what price.",
+        ),
+    )
+
+
+def _one_more(state: AppState, report: OneMoreReport) -> None:
     chart(
         dots_figure(one_more_dots(report), "mean JCT, h"),
         one_more_finding(report).removesuffix("."),
@@ -298,10 +298,11 @@ def one_more_tab(state: AppState, data: TrainingOutcome | None) -> None:
     table(one_more(report), "training-one-more-table", "The cluster with one more GPU")
 
 
-TABS = {
-    "Policies": _policies_tab,
-    "Fairness": _fairness_tab,
-    "Rounds": _rounds_tab,
-    "Allocation": _allocation_tab,
-    "Jobs": _jobs_tab,
+TABS: Mapping[str, Tab[TrainingOutcome]] = {
+    "Policies": Tab(_policies_tab),
+    "Fairness": Tab(_fairness_tab),
+    "Rounds": Tab(_rounds_tab),
+    "Allocation": Tab(_allocation_tab),
+    "Jobs": Tab(_jobs_tab),
+    "One more GPU": Tab(always=_one_more_tab),
 }

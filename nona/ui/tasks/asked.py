@@ -1,23 +1,45 @@
-"""Requests of pages to jobs beyond the scenario."""
+"""Requests of pages to jobs beyond the scenario: parts of a job's description."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
 
 from nona.results.document import Document
 
 
-class Asked(Document):
-    """A part of a job's description."""
+class CountAsked(Document):
+    """The configurations of a model whose symbols have these values, with its times on that device."""
 
-    @classmethod
-    def of(cls, spec: Mapping[str, Any]) -> Self:
-        """This part of a description, which holds the scenario and other things besides."""
-        return cls.from_json({name: spec[name] for name in cls.model_fields})
+    model: str
+    symbols: Mapping[str, int]
+    device: str
 
 
-class WaysAsked(Asked):
+class EffortAsked(Document):
+    """How long the runs are whose means are compared with theory, by the name of the effort."""
+
+    effort: str
+
+
+class CapacityAsked(Document):
+    """The fewest servers of the entry ``group`` with which every model keeps ``hit`` of its SLOs.
+
+    One answer for each of ``schedulers``. ``simulated``: a predicted count and one fewer are simulated too.
+    """
+
+    hit: float
+    group: int
+    schedulers: tuple[str, ...]
+    simulated: bool
+
+
+class HoldsAsked(Document):
+    """Whether the cluster as it stands holds under this scheduler."""
+
+    scheduler: str
+
+
+class WaysAsked(Document):
     """One policy under every way of sharing: calls of each run, runs of each way."""
 
     policy: str
@@ -25,7 +47,7 @@ class WaysAsked(Asked):
     replications: int
 
 
-class OverAsked(Asked):
+class OverAsked(Document):
     """Policies over ``values`` (SI) of the number ``key``; ``extend``: beyond them, until all miss."""
 
     key: str
@@ -36,7 +58,7 @@ class OverAsked(Asked):
     extend: bool
 
 
-class NodesAsked(Asked):
+class NodesAsked(Document):
     """The fewest nodes up to ``most`` that keep ``target`` of the SLOs; ``calls`` of each run."""
 
     target: float
@@ -45,7 +67,7 @@ class NodesAsked(Asked):
     most: int
 
 
-class OneMoreAsked(Asked):
+class OneMoreAsked(Document):
     """One more GPU of each type, under this policy."""
 
     policy: str

@@ -29,7 +29,8 @@ from nona.simulation.known_systems import known_systems
 from nona.simulation.run import AUTO, engine_named
 from nona.study.models import PreparedModel, given_graph, prepare_model
 from nona.study.self_checks import SELF_CHECKS, self_checks
-from nona.ui.tasks.desk import Desk, Message, scenario_of, sources_of
+from nona.ui.tasks.asked import CountAsked, EffortAsked
+from nona.ui.tasks.desk import Desk, Message, asked_of, scenario_of, sources_of
 
 
 def check_self(spec: Mapping[str, Any], desk: Desk) -> Message:
@@ -47,11 +48,8 @@ def check_self(spec: Mapping[str, Any], desk: Desk) -> Message:
     return SelfCheckResult(rows=tuple(rows), seconds=seconds, version=__version__).to_json()
 
 
-REPORT_EVERY_S = 0.4
-
-
 def simulate_known(spec: Mapping[str, Any], desk: Desk) -> Message:
-    """Simulate every known system with the effort that ``spec["effort"]`` names.
+    """Simulate every known system with the effort that is asked for.
 
     Rows that are done come along with the progress, so that the page can tell while it runs.
 
@@ -60,7 +58,7 @@ def simulate_known(spec: Mapping[str, Any], desk: Desk) -> Message:
     JobError
         For an effort of another name.
     """
-    name = str(spec.get("effort"))
+    name = asked_of(spec, EffortAsked).effort
     if name not in EFFORTS:
         efforts = ", ".join(EFFORTS)
         raise JobError(f"Validation: effort={name!r} must be one of {efforts}; choose one of these.")
@@ -81,6 +79,9 @@ def simulate_known(spec: Mapping[str, Any], desk: Desk) -> Message:
     ).to_json()
 
 
+REPORT_EVERY_S = 0.4
+
+
 class _Teller:
     """Reports now and then the progress of all systems together, by their jobs."""
 
@@ -89,26 +90,18 @@ class _Teller:
     ) -> None:
         self.systems, self._desk, self._rows = systems, desk, rows
         self._weights = [s.length.jobs * effort.scale + s.length.warmup for s in systems]
-        self._place, self._told = 0, 0.0
+        self._place = 0
 
     def next_system(self) -> None:
         self._place += 1
 
     def report(self, share: float) -> None:
         """The system at hand is done to ``share``; raises ``Cancelled`` when no session waits any more."""
-        self._desk.check()
-        if time.monotonic() - self._told < REPORT_EVERY_S:
-            return
-        self._told = time.monotonic()
         system, weights = self.systems[self._place], self._weights
         done = sum(weights[: self._place]) + share * weights[self._place]
-        self._desk.emit(
-            {
-                "fraction": done / sum(weights),
-                "text": f"{system.name} at a load of {system.load:.0%}",
-                "live": TheoryProgress(rows=tuple(self._rows)).to_json(),
-            }
-        )
+        text = f"{system.name} at a load of {system.load:.0%}"
+        rows = TheoryProgress(rows=tuple(self._rows))
+        self._desk.tell(done / sum(weights), text, lambda: rows, every_s=REPORT_EVERY_S)
 
 
 QUICK = 200_000  # Σ (interior tasks)²: up to here counting takes a tenth of a second or so
@@ -120,7 +113,7 @@ def is_quick(model: PreparedModel) -> bool:
 
 
 def count_configurations(spec: Mapping[str, Any], desk: Desk) -> Message:
-    """Read, cost, contract and count ``spec["model"]`` with its ``symbols`` on ``spec["device"]``.
+    """Read, cost and contract a model, and count the configurations of its sub-graphs.
 
     Raises
     ------
@@ -128,12 +121,11 @@ def count_configurations(spec: Mapping[str, Any], desk: Desk) -> Message:
         When the model, the device or the measured times cannot be had.
     """
     desk.emit({"fraction": 0.0, "text": "Reading and contracting the model"})
-    scenario = scenario_of(spec)
-    sources = sources_of(spec)
+    scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, CountAsked)
     cost = scenario.cost
-    graph = given_graph(sources.model(spec["model"], spec["symbols"], scenario.models), spec["model"], cost)
+    graph = given_graph(sources.model(asked.model, dict(asked.symbols), scenario.models), asked.model, cost)
     own = user_devices(scenario.cluster.devices)
-    executor = executor_class(spec["device"], own)
+    executor = executor_class(asked.device, own)
     measured = read_measured(sources.read(cost.measured)) if cost.measured else None
     options = CostOptions(cost.stack, cost.precision)
     model = prepare_model(graph, (executor,), options, scenario.contraction, measured, own)

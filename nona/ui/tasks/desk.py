@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from nona.experiments.workers import cores
 from nona.report.text import counted
+from nona.results.document import Document
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
@@ -18,6 +19,7 @@ from nona.study.placing import PlacingProgress, PlacingStage
 from nona.study.preparation import Study, prepare
 from nona.units import format_time
 
+Asked = TypeVar("Asked", bound=Document)
 Message = dict[str, Any]
 """JSON: what a task reports, and its result."""
 
@@ -37,13 +39,41 @@ def _go_on() -> None:
     return None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Desk:
     """``emit`` sends a line to the waiting session; ``check`` raises ``Cancelled`` when none waits."""
 
     emit: Callable[[Message], None]
     check: Callable[[], None] = _go_on
     cache: StudyCache = field(default_factory=StudyCache)
+    _told_s: float = field(default=float("-inf"), init=False)
+
+    def tell(
+        self,
+        fraction: float,
+        text: str,
+        live: Callable[[], Document] | None = None,
+        *,
+        every_s: float = 0.2,
+        keeps: bool = False,
+        **more: object,
+    ) -> None:
+        """Report how far the work is, unless that was done less than ``every_s`` ago.
+
+        ``live`` is what is known so far; ``keeps``: it is what the work leaves if it is cancelled now.
+        Raises ``Cancelled`` when no session waits any more.
+        """
+        self.check()
+        if time.monotonic() - self._told_s < every_s:
+            return
+        self._told_s = time.monotonic()
+        known = {} if live is None else {"live": live().to_json(), "keeps": keeps}
+        self.emit({"fraction": fraction, "text": text, **known, **more})
+
+
+def asked_of(spec: Mapping[str, Any], of: type[Asked]) -> Asked:
+    """The part of a job's description that asks for more than the scenario says."""
+    return of.from_json({name: spec[name] for name in of.model_fields})
 
 
 def scenario_of(spec: Mapping[str, Any]) -> Scenario:

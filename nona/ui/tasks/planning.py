@@ -9,18 +9,21 @@ from typing import Any
 from nona.placement.result import Placement
 from nona.report.capacity import capacity_report
 from nona.report.placements.working import working
+from nona.results.holds import HoldsOutcome, HoldsReport
 from nona.results.placement import SearchProgress, SolvedPlacement
 from nona.results.planning import CapacityReport, DeviceCapacity, PlanReport
 from nona.study import simulation
 from nona.study.capacity import MOST, cheapest, fewest_servers, unfinished
 from nona.study.link_load import congestion_curve
-from nona.study.outcome import placement_outcome
+from nona.study.outcome import about, placement_outcome
 from nona.study.placing import SearchSteps
+from nona.study.planning.holds import holds
 from nona.study.planning.plan import PlanProgress, plan, plan_outcome
 from nona.study.preparation import Study
 from nona.study.shipped import now_text
 from nona.study.simulation import Comparison, compare, is_solved
-from nona.ui.tasks.desk import Desk, Message, PlacingWatch, processes, sources_of, study_of
+from nona.ui.tasks.asked import CapacityAsked, HoldsAsked
+from nona.ui.tasks.desk import Desk, Message, PlacingWatch, asked_of, processes, sources_of, study_of
 
 READ, COMPARE = 0.1, 0.9  # shares of the work that are done by then, about
 
@@ -76,29 +79,22 @@ def predict_congestion(spec: Mapping[str, Any], desk: Desk) -> Message:
     """By formula: its optimum, local and spread over the link's background load."""
 
     def tell(share: float) -> None:
-        desk.check()
-        desk.emit({"fraction": share, "text": "Solving the formula at every load"})
+        desk.tell(share, "Solving the formula at every load")
 
     return congestion_curve(study_of(spec, desk).system, progress=tell).to_json()
 
 
 def find_capacity(spec: Mapping[str, Any], desk: Desk) -> Message:
-    """The fewest servers of ``spec["group"]`` that keep ``spec["hit"]`` of the SLOs.
-
-    One answer for each of ``spec["schedulers"]``. What is known so far, also of searches that have not ended,
-    is the job's ``live`` and ``best``. With ``spec["simulated"]`` a predicted count and one fewer are
-    simulated as well.
-    """
+    """The fewest servers; what is known so far, of searches that go on too, is ``live`` and ``best``."""
     scenario, sources = study_of(spec, desk).scenario, sources_of(spec)
-    names = list(spec["schedulers"])
-    hit, group = float(spec["hit"]), int(spec["group"])
+    asked = asked_of(spec, CapacityAsked)
+    names, hit, group = asked.schedulers, asked.hit, asked.group
     gpu = scenario.cluster.servers[group].gpu
     capacities: list[DeviceCapacity] = []
 
     def show(known: Sequence[DeviceCapacity]) -> None:
         rest = [unfinished(gpu, name) for name in names[len(known) :]]
-        so_far = _report([*known, *rest], hit, group).to_json()
-        desk.emit({"live": so_far, "best": so_far})
+        desk.emit({"live": _report([*known, *rest], hit, group).to_json(), "keeps": True})
 
     for name in names:
         capacities.append(
@@ -108,7 +104,7 @@ def find_capacity(spec: Mapping[str, Any], desk: Desk) -> Message:
                 1 - hit,
                 group=group,
                 scheduler=name,
-                simulated=bool(spec.get("simulated")),
+                simulated=asked.simulated,
                 cache=desk.cache,
                 check=desk.check,
                 tell=_Teller(desk, len(capacities), len(names)).tell,
@@ -154,6 +150,27 @@ def plan_purchase(spec: Mapping[str, Any], desk: Desk) -> Message:
     return heard.written(final)
 
 
+def does_it_hold(spec: Mapping[str, Any], desk: Desk) -> Message:
+    """The cluster as it stands under one scheduler; what is known so far is ``live`` and ``best``."""
+    prepared, made_at = study_of(spec, desk), now_text()
+
+    def outcome(report: HoldsReport) -> HoldsOutcome:
+        return HoldsOutcome(about=about(prepared, made_at), report=report)
+
+    def told(report: HoldsReport, share: float, text: str) -> None:
+        desk.tell(share, text, lambda: outcome(report), every_s=REPORT_EVERY_S, keeps=True, open=True)
+
+    report = holds(
+        prepared.scenario,
+        sources_of(spec),
+        asked_of(spec, HoldsAsked).scheduler,
+        workers=processes(1, 0),
+        check=desk.check,
+        on_report=told,
+    )
+    return outcome(report).to_json()
+
+
 class _Heard:
     """Sends what is known to the page, not more often than a page can draw it."""
 
@@ -167,5 +184,5 @@ class _Heard:
         if now_s - self._sent_s >= REPORT_EVERY_S:
             self._sent_s = now_s
             outcome = self.written(report)
-            message |= {"live": outcome, "best": outcome}
+            message |= {"live": outcome, "keeps": True}
         self._desk.emit(message)

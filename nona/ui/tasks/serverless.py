@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ from nona.study.shipped import now_text
 from nona.study.simulation import SimulationProgress
 from nona.tables.formats import percent_text
 from nona.ui.tasks.asked import NodesAsked, OverAsked, WaysAsked
-from nona.ui.tasks.desk import Desk, Message, processes, scenario_of, sources_of
+from nona.ui.tasks.desk import Desk, Message, asked_of, processes, scenario_of, sources_of
 
 MOST_POINTS = 60  # of a policy's curve
 NOTHING = PolicySoFar(curve=(), hits=None, cost_per_call_usd=None, completed=0)
@@ -105,7 +104,6 @@ def _state(now: Snapshot) -> PlatformState:
     )
 
 
-REPORT_EVERY_S = 0.2
 STORIES = 40  # batches of each policy whose way to their invoker is kept
 LIVE_EVERY_S = 1.0  # of curves
 FEW_CALLS = 6000  # in all runs: below, processes of their own cost more than they save
@@ -117,7 +115,11 @@ def run_serverless(spec: Mapping[str, Any], desk: Desk) -> Message:
     desk.emit({"fraction": 0.0, "text": "Reading the workflows"})
     system = prepare_serverless(scenario, sources)
     watch = PlatformWatch(system, [p.name for p, _ in chosen_policies(scenario)])
-    on_progress = _teller(desk, watch)
+
+    def told(progress: ServerlessProgress) -> None:
+        watch.take(progress)
+        desk.tell(progress.fraction, f"{progress.policy}, replication {progress.replication + 1}", watch.told)
+
     size = scenario.simulation
     result = simulate_serverless_scenario(
         scenario,
@@ -125,7 +127,7 @@ def run_serverless(spec: Mapping[str, Any], desk: Desk) -> Message:
         system=system,
         workers=processes(len(chosen_policies(scenario)) * size.jobs * size.replications, FEW_CALLS),
         stories=STORIES,
-        on_progress=on_progress,
+        on_progress=told,
     )
     outcome = serverless_outcome(scenario, result, now_text())
     folder = Path(spec["folder"])
@@ -136,21 +138,12 @@ def run_serverless(spec: Mapping[str, Any], desk: Desk) -> Message:
 
 def compare_ways(spec: Mapping[str, Any], desk: Desk) -> Message:
     """One policy under every way of sharing; the JSON of a ``WaysReport``."""
-    scenario, sources, asked = scenario_of(spec), sources_of(spec), WaysAsked.of(spec)
-    last = 0.0
-
-    def told(mode: str, fraction: float, progress: ServerlessProgress) -> None:
-        nonlocal last
-        desk.check()
-        if time.monotonic() - last >= REPORT_EVERY_S:
-            last = time.monotonic()
-            desk.emit({"fraction": fraction, "text": f"Sharing by {mode}"})
-
+    scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, WaysAsked)
     results = compare_sharing(
         scenario,
         sources,
         ways_for(scenario),
-        on_progress=told,
+        on_progress=lambda mode, fraction, _: desk.tell(fraction, f"Sharing by {mode}"),
         policies=(asked.policy,),
         calls=asked.calls,
         replications=asked.replications,
@@ -163,19 +156,17 @@ def compare_ways(spec: Mapping[str, Any], desk: Desk) -> Message:
 
 def find_nodes(spec: Mapping[str, Any], desk: Desk) -> Message:
     """The fewest nodes that keep a share of the SLOs under some policies; the JSON of a ``NodesReport``."""
-    scenario, sources, asked = scenario_of(spec), sources_of(spec), NodesAsked.of(spec)
+    scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, NodesAsked)
     names, steps = asked.policies, 0
     by_policy: dict[str, NodesFor] = {}
     size = CapacitySize(calls=asked.calls, most=asked.most)
 
     def told(tried: TriedNodes) -> None:
         nonlocal steps
-        desk.check()
         steps += 1
         share = (len(by_policy) + 1 - 0.85**steps) / len(names)
         kept = percent_text(tried.slo_hit_rate.mean)
-        text = f"{names[len(by_policy)]}: {tried.nodes} nodes keep {kept}"
-        desk.emit({"fraction": share, "text": text})
+        desk.tell(share, f"{names[len(by_policy)]}: {tried.nodes} nodes keep {kept}", every_s=0.0)
 
     for name in names:
         steps = 0
@@ -196,7 +187,7 @@ def find_nodes(spec: Mapping[str, Any], desk: Desk) -> Message:
 
 def run_over(spec: Mapping[str, Any], desk: Desk) -> Message:
     """Policies over one number, with their knees; the JSON of an ``OverReport``."""
-    scenario, sources, asked = scenario_of(spec), sources_of(spec), OverAsked.of(spec)
+    scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, OverAsked)
     settings = OverSettings(
         number=over_number(scenario, asked.key),
         values=asked.values,
@@ -205,15 +196,9 @@ def run_over(spec: Mapping[str, Any], desk: Desk) -> Message:
         target=asked.target,
         extend=asked.extend,
     )
-    last = 0.0
 
     def told(progress: OverProgress) -> None:
-        nonlocal last
-        desk.check()
-        if time.monotonic() - last >= LIVE_EVERY_S:
-            last = time.monotonic()
-            live = progress.report.to_json()
-            desk.emit({"fraction": progress.fraction, "text": progress.text, "live": live})
+        desk.tell(progress.fraction, progress.text, lambda: progress.report, every_s=LIVE_EVERY_S)
 
     desk.emit({"fraction": 0.0, "text": "Reading the workflows"})
     work = asked.calls * settings.first * len(asked.values) * len(asked.policies)
@@ -225,29 +210,9 @@ def run_over(spec: Mapping[str, Any], desk: Desk) -> Message:
 def run_schedulers(spec: Mapping[str, Any], desk: Desk) -> Message:
     """The scenario's DAG schedulers on the same workflows; the JSON of a ``SchedulersReport``."""
     scenario, sources = scenario_of(spec), sources_of(spec)
-    last = 0.0
 
     def told(progress: SimulationProgress) -> None:
-        nonlocal last
-        desk.check()
-        if time.monotonic() - last >= REPORT_EVERY_S:
-            last = time.monotonic()
-            desk.emit({"fraction": progress.fraction, "text": f"{progress.scheduler}, each stage a task"})
+        desk.tell(progress.fraction, f"{progress.scheduler}, each stage a task")
 
     desk.emit({"fraction": 0.0, "text": "Making a task of every function"})
     return simulate_dag_schedulers(scenario, sources, on_progress=told).to_json()
-
-
-def _teller(desk: Desk, watch: PlatformWatch) -> Callable[[ServerlessProgress], None]:
-    last = 0.0
-
-    def told(progress: ServerlessProgress) -> None:
-        nonlocal last
-        desk.check()
-        watch.take(progress)
-        if time.monotonic() - last >= REPORT_EVERY_S:
-            last = time.monotonic()
-            text = f"{progress.policy}, replication {progress.replication + 1}"
-            desk.emit({"fraction": progress.fraction, "text": text, "live": watch.told().to_json()})
-
-    return told

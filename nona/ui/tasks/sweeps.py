@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, TypedDict, TypeVar
 
 from nona.errors import JobError
@@ -18,7 +18,7 @@ from nona.study.cache import StudyCache
 from nona.study.sweep_bench import GridSettings, SweepSettings
 from nona.study.sweep_numbers import number_named
 from nona.study.sweeps import curves, grid
-from nona.ui.tasks.desk import Desk, Message, sources_of, study_of
+from nona.ui.tasks.desk import Desk, Message, asked_of, sources_of, study_of
 
 Told = TypeVar("Told", Curves, GridCurves)
 TELL_EVERY_S = 0.8
@@ -33,14 +33,14 @@ TEXTS = {
 
 
 def sweep_scenario(spec: Mapping[str, Any], desk: Desk) -> Message:
-    """Sweep as ``spec["sweep"]`` says; ``live`` and the result are a :class:`SweepOutcome`.
+    """Sweep one number; ``live`` and the result are a :class:`SweepOutcome`.
 
     Raises
     ------
     NonaError
         For values that the scenario does not allow.
     """
-    request = SweepRequest.from_json(spec["sweep"])
+    request = asked_of(spec, SweepRequest)
 
     def steps(scenario: Scenario, how: How) -> Iterator[Curves]:
         return curves(scenario, settings_from(scenario, request), **how)
@@ -49,14 +49,14 @@ def sweep_scenario(spec: Mapping[str, Any], desk: Desk) -> Message:
 
 
 def sweep_grid(spec: Mapping[str, Any], desk: Desk) -> Message:
-    """Sweep two numbers as ``spec["grid"]`` says; ``live`` and the result are a :class:`GridOutcome`.
+    """Sweep two numbers; ``live`` and the result are a :class:`GridOutcome`.
 
     Raises
     ------
     NonaError
         For values that the scenario does not allow.
     """
-    request = GridRequest.from_json(spec["grid"])
+    request = asked_of(spec, GridRequest)
 
     def steps(scenario: Scenario, how: How) -> Iterator[GridCurves]:
         return grid(scenario, grid_settings_from(scenario, request), **how)
@@ -86,11 +86,10 @@ def _swept(
         scenario,
         How(sources=sources_of(spec), engine=engine_named(AUTO), cache=desk.cache, check=desk.check),
     )
-    last, latest = 0.0, None
+    latest = None
     for latest in steps:
-        if time.monotonic() - last >= TELL_EVERY_S:
-            last = time.monotonic()
-            desk.emit({"fraction": latest.fraction, "text": text(latest), "live": outcome(latest).to_json()})
+        known = partial(outcome, latest)
+        desk.tell(latest.fraction, text(latest), known, every_s=TELL_EVERY_S, keeps=True)
     if latest is None:
         raise JobError("Sweep: nothing was swept; choose at least one value.")
     return outcome(latest).to_json()

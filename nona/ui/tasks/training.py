@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
@@ -25,7 +24,7 @@ from nona.training.elastic.system import Given, size_of
 from nona.training.rounds import TrainingProgress
 from nona.training.system import TrainingCluster
 from nona.ui.tasks.asked import OneMoreAsked
-from nona.ui.tasks.desk import Desk, Message, processes, scenario_of, sources_of
+from nona.ui.tasks.desk import Desk, Message, asked_of, processes, scenario_of, sources_of
 
 MOST_POINTS = 120  # of a policy's curve
 MOST_STAYS = 400
@@ -162,27 +161,19 @@ class ElasticWatch(Watch[ElasticProgress]):
         )
 
 
-REPORT_EVERY_S = 0.2
-
-
 def _listener(
     desk: Desk, watch: Watch[P], weights: Mapping[Key, float], in_order: bool
 ) -> Callable[[P], None]:
     """Return the listener to all runs; ``in_order``: when one begins, those before it are complete."""
-    shares, order, last = Shares(weights), list(weights), 0.0
+    shares, order = Shares(weights), list(weights)
 
     def hear(progress: P) -> None:
-        nonlocal last
-        desk.check()
         watch.take(progress)
         key = (progress.piece, progress.replication)
         for earlier in order[: order.index(key)] if in_order else ():
             shares.add(earlier, 1.0)
         fraction = shares.add(key, progress.fraction)
-        if time.monotonic() - last >= REPORT_EVERY_S:
-            last = time.monotonic()
-            text = f"{progress.policy}, replication {progress.replication + 1}"
-            desk.emit({"fraction": fraction, "text": text, "live": watch.live().to_json()})
+        desk.tell(fraction, f"{progress.policy}, replication {progress.replication + 1}", watch.live)
 
     return hear
 
@@ -216,15 +207,10 @@ def run_training(spec: Mapping[str, Any], desk: Desk) -> Message:
 
 def add_one_gpu(spec: Mapping[str, Any], desk: Desk) -> Message:
     """One more GPU of each type; the JSON of a :class:`~nona.results.training.OneMoreReport`."""
-    scenario, sources, asked = scenario_of(spec), sources_of(spec), OneMoreAsked.of(spec)
-    last = 0.0
+    scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, OneMoreAsked)
 
     def told(done: float, gpu: str) -> None:
-        nonlocal last
-        desk.check()
-        if time.monotonic() - last >= REPORT_EVERY_S:
-            last = time.monotonic()
-            desk.emit({"fraction": done, "text": f"One more {gpu}" if gpu else "The cluster as it is"})
+        desk.tell(done, f"One more {gpu}" if gpu else "The cluster as it is")
 
     return one_more_gpu(scenario, asked.policy, sources, told).to_json()
 

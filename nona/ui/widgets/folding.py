@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from nona.ui.widgets.fields import plain
 
 _OPEN, _FOLDED = ":material/expand_less:", ":material/expand_more:"
 
 
-def summary_bar(key: str, parts: Sequence[str], job_id: str | None) -> Any:
-    """A container for settings under a button with ``parts`` as its one line; a new job folds it.
+def summary_bar(
+    key: str, parts: Sequence[str], job_id: str | None, beside: Callable[[], object]
+) -> DeltaGenerator:
+    """A container for settings under a row of one line with ``parts``, and what is drawn ``beside`` it.
 
     ``job_id`` is that of the latest job that uses the settings, ``None`` before the first: until then the
-    settings stand open. What the person opens or folds afterwards stays so until the next start. The
-    button is known by its key and the fields stay where they are, so that neither loses the focus when
-    the line changes with what is typed.
+    settings stand open; a new job folds them. What the person opens or folds afterwards stays so until the
+    next start. The line is known by its key and the fields stay where they are, so that neither loses the
+    focus when the line changes with what is typed.
     """
     session, last, folded = st.session_state, f"{key}-folded-for", f"{key}-folded"
     if folded not in session or job_id != session.get(last):
@@ -30,14 +32,16 @@ def summary_bar(key: str, parts: Sequence[str], job_id: str | None) -> Any:
     hidden = bool(session[folded])
     with st.container(gap="xsmall", key=key):
         st.html(_style(key, hidden))
-        st.button(
-            " · ".join(plain(p) for p in parts if p),
-            icon=_FOLDED if hidden else _OPEN,
-            help="Show the settings." if hidden else "Fold the settings into this line.",
-            on_click=turn,
-            width="stretch",
-            key=f"{key}-line",
-        )
+        with st.container(horizontal=True, vertical_alignment="center", key=f"{key}-row"):
+            st.button(
+                " · ".join(plain(p) for p in parts if p),
+                icon=_FOLDED if hidden else _OPEN,
+                help="Show the settings." if hidden else "Fold the settings into this line.",
+                on_click=turn,
+                width="stretch",
+                key=f"{key}-line",
+            )
+            beside()
         return st.container(border=True, key=f"{key}-fields")
 
 
@@ -45,9 +49,10 @@ def _style(key: str, hidden: bool) -> str:
     """The line starts at the left; folded fields are drawn, but neither seen nor reached by keyboard."""
     button = f".st-key-{key}-line button"
     line = f"{button}, {button} > * {{ justify-content: flex-start; text-align: left; width: 100% }}"
+    room = f".st-key-{key}-row > :has(> .st-key-{key}-line) {{ flex: 1 1 24rem }}"
     fields = f":is(.st-key-{key}-fields, div:has(> .st-key-{key}-fields):not(.st-key-{key}))"
     fields = f"{fields} {{ display: none !important }}" if hidden else ""
-    return f"<style>{line} {fields}</style>"
+    return f"<style>{line} {room} {fields}</style>"
 
 
 def listed(names: Sequence[str], most: int = 3) -> str:

@@ -1,0 +1,108 @@
+"""Does it hold? In a sentence, as a table, as text for terminals."""
+
+from __future__ import annotations
+
+import math
+from datetime import date
+
+from nona.report.plan import headroom_text, month_text, servers_text
+from nona.report.text import listed
+from nona.results.document import Estimate
+from nona.results.holds import HeldTarget, HoldsReport
+from nona.tables.formats import mean_text, money, short_share, time_text
+from nona.tables.table import TIME, Column, Kind, Table
+from nona.units import format_number
+
+WORDS = {"keeps": "holds", "misses": "misses", "open": "not told apart"}
+MONTH_H = 730
+_SHARE = Kind(short_share)
+
+HELD: Table[HeldTarget] = Table(
+    "",
+    (
+        Column("model", lambda t: t.target.model),
+        Column("target", lambda t: t.target.text),
+        Column("jobs in time", lambda t: t.share, _SHARE, interval=True),
+        Column("time", lambda t: t.time_s, TIME, interval=True),
+        Column("bound", lambda t: t.target.within_s, TIME),
+        Column("verdict", lambda t: WORDS[t.verdict]),
+    ),
+)
+
+
+_VERDICTS = {"keeps": "Holds.", "misses": "Does not hold.", "open": "Not told apart."}
+
+
+def holds_finding(report: HoldsReport, today: date | None = None) -> tuple[str, str]:
+    """The verdict with the tightest target, and what the cluster bears beyond, with its price."""
+    verdict = _VERDICTS[report.option.verdict]
+    beyond = (_borne(report, today), _survived(report), _price(report))
+    return f"{verdict} {_tightest(report)}".strip(), " ".join(text for text in beyond if text)
+
+
+def _tightest(report: HoldsReport) -> str:
+    """The target that is nearest to being missed, or furthest beyond; else why there is none."""
+    known = [t for t in report.targets if t.share.mean is not None]
+    if not known:
+        reason = report.option.reason
+        return f"{reason[0].upper()}{reason[1:]}." if reason else "Nothing is simulated yet."
+    tightest = max(known, key=lambda t: (1 - (t.share.mean or 0.0)) / (1 - t.target.share))
+    target = tightest.target
+    percent = f"p{100 * target.share:.6g}"
+    if tightest.time_s.mean is None:
+        kept = mean_text(tightest.share, short_share)
+        return f"Tightest: {kept} of {target.model} within {time_text(target.within_s)}, of {percent} asked."
+    return f"Tightest: {target.model} {percent} {_times(tightest.time_s)} of {time_text(target.within_s)}."
+
+
+def _times(value: Estimate) -> str:
+    return mean_text(value, time_text)
+
+
+def _borne(report: HoldsReport, today: date | None) -> str:
+    """Up to which traffic it was seen to hold, from which to miss, and when growth passes that."""
+    factor = report.headroom
+    if factor is None:
+        return ""
+    if factor <= 0:
+        return "No part of the traffic was seen to hold."
+    missed = [c.factor for c in report.curve if c.verdict == "misses" and c.factor > factor]
+    misses = f"misses from {math.ceil(100 * min(missed) - 1e-9) / 100:g}×" if missed else ""
+    month = ""
+    if report.growth > 0 and report.breaks_at is not None:
+        when = "passed already" if report.breaks_at == 0 else month_text(report.breaks_at, today)
+        month = f"{when} at {format_number(100 * report.growth)} % a month"
+    more = "; ".join(text for text in (month, misses) if text)
+    return f"Until {headroom_text(factor)} the traffic{f' ({more})' if more else ''}."
+
+
+def _survived(report: HoldsReport) -> str:
+    clauses = []
+    for verdict, word in WORDS.items():
+        lost = [f.lost for f in report.failures if f.verdict == verdict]
+        clauses += [f"Without {listed(lost)}: {word}."] if lost else []
+    return " ".join(clauses)
+
+
+def _price(report: HoldsReport) -> str:
+    if not report.priced:
+        return ""
+    return f"{money(MONTH_H * report.option.cost_per_hour, report.currency)} a month."
+
+
+def holds_note(report: HoldsReport) -> str:
+    """The evidence: how sure the verdict is, and what the intervals are."""
+    option = report.option
+    sure = f"{100 * report.confidence:.4g} % confidence"
+    needed = f" About {option.needed:,} runs would decide it." if option.needed else ""
+    runs = f"after {option.replications} runs" if option.replications else "by bounds, before any run"
+    return (
+        f"{servers_text(option.servers)} under {option.scheduler}: {WORDS[option.verdict]} at {sure} {runs}, "
+        f"for all targets together.{needed} Intervals: 95 %, each by itself."
+    )
+
+
+def holds_text(report: HoldsReport, today: date | None = None) -> str:
+    """The answer for terminals."""
+    sentences = [text for text in holds_finding(report, today) if text]
+    return "\n".join([*sentences, "", HELD.of(report.targets).text(), "", holds_note(report)])

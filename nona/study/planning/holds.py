@@ -1,0 +1,159 @@
+"""Does the cluster as it stands hold under one scheduler? And with more traffic, and without servers?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from nona.experiments.workers import ProcessPool
+from nona.planning.offers import Option, Target
+from nona.planning.prices import breaks_after, listed_prices
+from nona.results.document import UNKNOWN, Estimate, Verdict, number
+from nona.results.holds import HeldTarget, HoldsReport
+from nona.results.planning import PlanFailure, PlanTarget
+from nona.scenario.plan import PlanSpec
+from nona.scenario.schema import Scenario
+from nona.scenario.values import NamedSpec
+from nona.simulation.collected import RELATIVE_ERROR
+from nona.simulation.intervals import mean_interval
+from nona.sources.lookup import Sources
+from nona.study.planning.plan import failures, headroom, loads_of
+from nona.study.planning.planner import Planner, RunPool
+from nona.study.planning.question import Question, question_now, question_of
+from nona.study.planning.trials import Known, Seen, shares_of
+from nona.study.planning.written import option_row
+
+_NO_SOURCES = Sources()
+OnHolds = Callable[[HoldsReport, float, str], None]
+
+
+def holds(
+    scenario: Scenario,
+    sources: Sources = _NO_SOURCES,
+    scheduler: str = "",
+    *,
+    workers: int = 1,
+    pool: RunPool | None = None,
+    check: Callable[[], None] = lambda: None,
+    on_report: OnHolds = lambda report, share, text: None,
+) -> HoldsReport:
+    """Judge the scenario's cluster as a plan judges an option, and what it bears beyond.
+
+    Parameters
+    ----------
+    scheduler
+        By default the scenario's first one.
+    workers, pool, check
+        As of :func:`~nona.study.planning.plan.plan`.
+    on_report
+        Called with what is known so far, a guess of the share that is done, and what is looked at.
+
+    Raises
+    ------
+    NonaError
+        For a question that cannot be asked, in one line.
+    """
+    if pool is None and workers > 1:
+        with ProcessPool(workers) as processes:
+            return holds(scenario, sources, scheduler, pool=processes, check=check, on_report=on_report)
+    begin = time.perf_counter()
+    question, counts, priced = _question(scenario, sources, scheduler)
+    planner = Planner(question, pool, check)
+    option = Option(counts, 0)
+
+    def report(
+        factor: float | None = None, lost: tuple[PlanFailure, ...] = (), whole: bool = False
+    ) -> HoldsReport:
+        spec, evidence = question.spec, planner.judged(option)
+        return HoldsReport(
+            option=option_row(planner, option, evidence),
+            targets=_targets(question, evidence),
+            headroom=factor,
+            growth=spec.growth,
+            breaks_at=None if factor is None else breaks_after(factor, spec.growth),
+            curve=loads_of(planner, option),
+            failures=lost,
+            priced=priced,
+            currency=spec.prices.currency,
+            confidence=spec.confidence,
+            complete=whole,
+            seconds=time.perf_counter() - begin,
+        )
+
+    def tell(share: float, text: str) -> None:
+        on_report(report(), share, text)
+
+    planner.on_known = lambda last: tell(0.1, last)
+    while left := planner.undecided(option):
+        planner.look(left)
+    planner.best = option
+    planner.on_known = lambda last: tell(0.4, f"More traffic: {last}")
+    factor = headroom(planner, option)
+    planner.on_known = lambda last: on_report(report(factor), 0.8, f"Failures: {last}")
+    return report(factor, failures(planner, option), True)
+
+
+def _question(scenario: Scenario, sources: Sources, scheduler: str) -> tuple[Question, tuple[int, ...], bool]:
+    """The question with the cluster and one scheduler alone, its servers, whether all have a price."""
+    spec = scenario.plan or PlanSpec()
+    listed = listed_prices(spec.prices.kind)
+    free = {g.gpu for g in scenario.cluster.servers} - {*listed, *spec.prices.gpus}
+    free -= {o.gpu for o in spec.offers if o.price is not None}
+    prices = spec.prices.model_copy(update={"gpus": {**spec.prices.gpus, **dict.fromkeys(free, 0.0)}})
+    name = scheduler or scenario.schedulers[0].name
+    chosen = next((s for s in scenario.schedulers if s.name == name), NamedSpec(name=name))
+    update = {"prices": prices, "schedulers": (chosen,), "survive": "nothing", "offers": ()}
+    asked = scenario.model_copy(update={"plan": spec.model_copy(update=update)})
+    question, counts = question_now(question_of(asked, sources), asked)
+    return question, counts, not free
+
+
+def _targets(question: Question, known: Known) -> tuple[HeldTarget, ...]:
+    shares = shares_of(question, known) or (UNKNOWN,) * len(question.targets)
+    return tuple(
+        _target(question, target, share, known)
+        for target, share in zip(question.targets, shares, strict=True)
+    )
+
+
+def _target(question: Question, target: Target, share: Estimate, known: Known) -> HeldTarget:
+    name = question.scenario.labels[target.model]
+    verdict: Verdict = "open"
+    if known.verdict == "keeps":
+        verdict = "keeps"
+    elif known.overloaded or (known.verdict == "misses" and not known.seen):
+        verdict = "misses"
+    elif share.ci95 is not None:
+        low, high = share.ci95
+        verdict = "keeps" if low >= target.share else "misses" if high < target.share else "open"
+    return HeldTarget(
+        target=PlanTarget(model=name, share=target.share, within_s=target.bound_s, text=target.text(name)),
+        share=share,
+        time_s=UNKNOWN if known.overloaded else _time_s(target, known.seen),
+        verdict=verdict,
+    )
+
+
+def _time_s(target: Target, seen: tuple[Seen, ...]) -> Estimate:
+    """The time within which the target's share of all arrived jobs are complete: a mean over replications.
+
+    Its interval is Student's, widened by what the sketches round.
+    """
+    times_s = [_quantile_s(target, run) for run in seen]
+    if not times_s or not np.isfinite(times_s).all():
+        return UNKNOWN
+    interval = mean_interval(times_s)
+    known = len(times_s) > 1
+    ends = interval.low * (1 - RELATIVE_ERROR), interval.high * (1 + RELATIVE_ERROR)
+    return Estimate(mean=number(interval.mean), ci95=ends if known else None)
+
+
+def _quantile_s(target: Target, run: Seen) -> float:
+    """Jobs that are not complete count as later than any that is."""
+    sketch = run.sketches[target.model]
+    if not sketch.count:
+        return np.inf
+    share = target.share * run.arrived[target.model] / sketch.count
+    return sketch.quantile(share) if share <= 1 else np.inf

@@ -1,0 +1,317 @@
+"""A run on a page, declared once: its button, its wait, its live part, its answer, its tabs and files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+import streamlit as st
+
+from nona.report.simulations.scenario_diff import change_text
+from nona.results.document import Document
+from nona.scenario.file import scenario_hash
+from nona.ui.jobs.kinds import KINDS
+from nona.ui.jobs.registry import Job
+from nona.ui.pages.runs import ToSave, save_popover
+from nona.ui.session.state import AppState
+from nona.ui.shell.equivalents import equivalent
+from nona.ui.shell.job_panel import beat, current_job, duration, moved_on, progress_text, start
+from nona.ui.widgets.downloads import Files, download_menu
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.folding import summary_bar
+from nona.ui.widgets.terms import guide_link
+
+D = TypeVar("D")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run(Generic[D]):
+    """A run of one kind of job, from its button to its answer.
+
+    Attributes
+    ----------
+    kind, label
+        Of the job, and of its button.
+    of, answer
+        The type of its result, and what draws it.
+    before
+        What stands in its place while there is none: a text, or what draws it.
+    beside
+        Draws a field before the button, in its row.
+    live
+        Draws what has come so far; it stays drawn where a run was cancelled and left no result.
+    draws_progress
+        ``live`` has a bar of its own.
+    at_once
+        ``live`` draws something even before the first report.
+    also_live
+        Draws what is looked at more seldom, in a fragment of its own.
+    asked, version
+        What is asked beyond the scenario, and the version of the whole question; by default it is made of
+        what is asked and of the scenario's parts that the kind depends on.
+    stale
+        Whether the last result is of another question; by default by its version.
+    shown
+        Finds the result to show and says what is amiss with it; by default it is the last one.
+    command, words
+        Of the command line that does the same; ``command`` is empty where another run names it.
+    """
+
+    kind: str
+    label: str
+    of: type[D]
+    answer: Callable[[AppState, D], object]
+    before: str | Callable[[], object] = ""
+    beside: Callable[[], object] | None = None
+    live: Callable[[Job], object] | None = None
+    draws_progress: bool = False
+    at_once: bool = False
+    also_live: Callable[[AppState], object] | None = None
+    asked: Document | None = None
+    version: str = ""
+    stale: bool | None = None
+    shown: Callable[[AppState], D | None] | None = None
+    advice: str = ""
+    refused: str = ""
+    poll_s: float = 0.6
+    command: str = ""
+    words: Sequence[str] = ()
+
+    def version_in(self, state: AppState) -> str:
+        """The version of the question as it stands."""
+        mark = state.fingerprint(self.kind)
+        return self.version or (mark if self.asked is None else f"{mark} {self.asked}")
+
+
+@dataclass(frozen=True)
+class Tab(Generic[D]):
+    """What a tab draws: of a result, or also without one."""
+
+    draw: Callable[[AppState, D], object] | None = None
+    always: Callable[[AppState, D | None], object] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunPage(Run[D]):
+    """A page around a run: settings that fold into a line, the run, its tabs, and how to keep it.
+
+    ``summary`` are the parts of that line, ``fields`` draws the settings.
+    """
+
+    summary: Callable[[AppState], Sequence[str]]
+    fields: Callable[[AppState], object]
+    tabs: Mapping[str, Tab[D]] = field(default_factory=dict)
+    files: Callable[[AppState, D], Files]
+    save: Callable[[AppState, D], ToSave] | None = None
+    guide: tuple[str, str]
+
+
+def run_page(state: AppState, page: RunPage[D]) -> None:
+    """Draw the whole page."""
+    job_id = state.jobs.get(page.kind)
+    settings = summary_bar(
+        f"{page.kind}-controls", page.summary(state), job_id, lambda: _buttons(state, page)
+    )
+    with settings:
+        page.fields(state)
+    data = run_area(state, page)
+    with st.container(horizontal=True, key=f"{page.kind}-keep"):
+        if data is not None:
+            download_menu(page.kind, page.files(state, data))
+            if page.save is not None:
+                save_popover(state, page.save(state, data))
+        equivalent(state, page.command, *page.words, key=page.kind)
+    if data is not None and _runs(state, page.kind):
+        st.info("All below is of the run before until this one ends.", icon=":material/history:")
+    names = list(page.tabs)
+    for tab, name in zip(st.tabs(names, on_change="rerun", key=f"{page.kind}-tabs"), names, strict=True):
+        if tab.open:
+            with tab:
+                _tab(state, page, page.tabs[name], data)
+    guide_link(*page.guide)
+
+
+def _tab(state: AppState, page: RunPage[D], tab: Tab[D], data: D | None) -> None:
+    if tab.always is not None:
+        tab.always(state, data)
+    elif data is not None and tab.draw is not None:
+        tab.draw(state, data)
+    else:
+        with st.container(key=f"{page.kind}-{'awaited' if _runs(state, page.kind) else 'none'}"):
+            st.caption(_no_result_text(state, page))
+
+
+def _no_result_text(state: AppState, page: Run[D]) -> str:
+    if _runs(state, page.kind):
+        return "The result appears here once the run has ended."
+    if _cut_off(state, page.kind) is not None:
+        return "A cancelled run leaves only what is shown above: run it again for a result."
+    return f"Nothing has been run yet: press “{page.label}” above."
+
+
+def _runs(state: AppState, kind: str) -> bool:
+    job = current_job(state, kind)
+    return job is not None and job.unfinished
+
+
+def run_area(state: AppState, run: Run[D]) -> D | None:
+    """Draw the button, then the run as it goes on or its answer; return the result that is shown.
+
+    The button of a page stands beside its settings.
+    """
+    if not isinstance(run, RunPage):
+        _buttons(state, run)
+    _hindrance(state, run)
+    data = run.shown(state) if run.shown is not None else _result(state, run)
+    job = current_job(state, run.kind)
+    with st.container(key=f"{run.kind}-area"):
+        notes = st.container()  # always there, so that what is drawn live stays in its place
+        every_s = beat(job, run.poll_s)
+        if every_s is not None:
+            st.fragment(_watch, run_every=every_s)(state, run, every_s)
+            if run.also_live is not None:
+                run.also_live(state)
+        else:
+            with notes:
+                _ended_note(state, run, job)
+            cancelled = _cut_off(state, run.kind)
+            if cancelled is not None and run.live is not None:
+                with st.expander("The cancelled run so far") if data is not None else st.container():
+                    run.live(cancelled)
+            if data is not None:
+                run.answer(state, data)
+            elif not isinstance(run.before, str):
+                run.before()
+            elif cancelled is None:
+                st.caption(run.before)
+    return data
+
+
+def _buttons(state: AppState, run: Run[D]) -> None:
+    """The buttons that start and cancel; a problem of the scenario stops only work that depends on it."""
+    kind, job = KINDS.find(run.kind), current_job(state, run.kind)
+    running = job is not None and job.unfinished
+    problem = state.problem() if kind.parts else ""
+    options = {} if run.asked is None else run.asked.to_json()
+    with st.container(horizontal=True, vertical_alignment="center", width="content", key=f"{run.kind}-start"):
+        if run.beside is not None:
+            run.beside()
+        st.button(
+            run.label,
+            type="primary",
+            icon=":material/play_arrow:",
+            disabled=running or bool(problem) or bool(run.refused),
+            help=run.refused or None,
+            on_click=start,
+            args=(state, run.kind, options, run.version_in(state)),
+            key=f"run-{run.kind}",
+        )
+        if job is not None and running:
+            st.button(
+                f"Cancel {kind.noun}",
+                icon=":material/stop_circle:",
+                on_click=job.cancel,
+                key=f"cancel-{run.kind}",
+            )
+        if run.command and not isinstance(run, RunPage):
+            equivalent(state, run.command, *run.words, key=run.kind, label="Same search from the shell")
+
+
+def _hindrance(state: AppState, run: Run[D]) -> None:
+    if KINDS.find(run.kind).parts and (problem := state.problem()):
+        st.warning(plain(problem), icon=":material/edit_note:")
+    if state.notice:
+        st.warning(plain(state.notice), icon=":material/hourglass_top:")
+
+
+def _watch(state: AppState, run: Run[D], every_s: float) -> None:
+    """The run as it goes on; the whole page is drawn anew when it starts or ends."""
+    job = current_job(state, run.kind)
+    if job is None or moved_on(job, every_s):
+        st.rerun()
+    job.touch()
+    live = run.live if job.live or run.at_once else None
+    if live is None or not run.draws_progress:
+        st.progress(job.fraction, text=plain(progress_text(job)))
+    if live is not None:
+        live(job)
+
+
+def _of_present(state: AppState, kind: str) -> bool:
+    """Return whether the latest job works on the scenario as it is."""
+    parts, asked = KINDS.find(kind).parts, state.asked.get(kind)
+    return not parts or asked is None or scenario_hash(asked, *parts) == state.fingerprint(kind)
+
+
+def _ended_note(state: AppState, run: Run[D], job: Job | None) -> None:
+    """Explain how a job on this scenario ended without a result."""
+    if job is None or job.result is not None or not _of_present(state, run.kind):
+        return
+    if job.status == "failed":
+        st.error(plain(job.error), icon=":material/error:")
+        st.caption("Nothing was lost: change what the line above names, and run again.")
+    elif job.status == "cancelled":
+        when = f"after {duration(job.elapsed_s)}. {run.advice}" if job.started else "before it started."
+        noun = KINDS.find(run.kind).noun
+        st.info(f"The {noun} was cancelled {when}".strip(), icon=":material/cancel:")
+
+
+def _cut_off(state: AppState, kind: str) -> Job | None:
+    """The job on the scenario as it is that was cancelled: it left a picture, and no result."""
+    job = current_job(state, kind)
+    if job is None or job.status != "cancelled" or job.result is not None or not job.live:
+        return None
+    return job if _of_present(state, kind) else None
+
+
+def _result(state: AppState, run: Run[D]) -> D | None:
+    """The last result; one of another scenario is a line with a switch, which brings it back.
+
+    One of this scenario as it was before a change has a warning. While the next one is made there is neither.
+    """
+    data, version = state.held(run.kind, run.of), run.version_in(state)
+    stale = state.is_stale(run.kind, version) if run.stale is None else run.stale
+    if data is None or _runs(state, run.kind) or not stale:
+        return data
+    result, noun = state.results[run.kind], KINDS.find(run.kind).noun
+    changes = changes_since(state, run.kind)
+    if not result.of or result.of == state.scenario.name:
+        _stale_note(state, run, changes)
+        return data
+    with st.container(
+        border=True, horizontal=True, vertical_alignment="center", key=f"of-another-{run.kind}"
+    ):
+        now, differs = plain(state.scenario.name), f": {plain(changes)}" if changes else ""
+        text = f"The last {noun} is of **{plain(result.of)}**, not of **{now}**{differs}."
+        st.markdown(text, width="stretch")
+        shown = st.toggle("Show it", key=f"earlier-{run.kind}-{result.job_id}", persist_state="session")
+    return data if shown else None
+
+
+def changes_since(state: AppState, kind: str) -> str:
+    """Describe the changes since the scenario of the last result of ``kind``; empty if that is unknown."""
+    origin = state.results[kind].scenario
+    return change_text(origin, state.scenario, KINDS.find(kind).parts) if origin is not None else ""
+
+
+def _stale_note(state: AppState, run: Run[D], changes: str) -> None:
+    """A warning that the result belongs to an earlier scenario, or to another question on it."""
+    noun = KINDS.find(run.kind).noun
+    what, then = "scenario", "see the scenario as it is now"
+    if run.asked is not None and state.results[run.kind].fingerprint.startswith(state.fingerprint(run.kind)):
+        what, then, changes = "question", "answer the present one", ""
+    st.warning(
+        f"The {what} has changed since this {noun} was made{f' ({plain(changes)})' if changes else ''}; run "
+        f"it again to {then}.",
+        icon=":material/history:",
+    )
+
+
+def ended_early(seconds: float | None) -> None:
+    """Mark a result that a cancelled run left; nothing for a whole one."""
+    if seconds is not None:
+        st.warning(
+            f"Cancelled after {duration(seconds)}: this is what was known by then.",
+            icon=":material/stop_circle:",
+        )

@@ -1,0 +1,78 @@
+"""Does it hold? The cluster as it stands, under one scheduler: its targets, more traffic, lost servers."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from nona.report.holds import HELD, holds_finding, holds_note
+from nona.report.plan import day_of
+from nona.results.holds import HoldsOutcome
+from nona.ui.pages.run_page import Run, ended_early, run_area
+from nona.ui.session.state import AppState
+from nona.ui.tasks.asked import HoldsAsked
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.results import table
+
+KEY = "holds-scheduler"
+
+
+def holds_panel(state: AppState) -> None:
+    """The question with its scheduler, and its answer."""
+    with st.container(border=True, gap="small", key="holds"):
+        spec = state.scenario.plan
+        targeted = spec is not None and spec.targets
+        if not targeted and all(row.slo is None for row in state.scenario.workload):
+            st.caption("**Does it hold?** No query has an SLO; give one on the Workload page.")
+            return
+        names = list(dict.fromkeys(s.name for s in state.scenario.schedulers))
+        if st.session_state.get(KEY) not in names:
+            st.session_state.pop(KEY, None)
+        scheduler = st.session_state.get(KEY, names[0])
+        run_area(
+            state,
+            Run(
+                kind="holds",
+                label="Does it hold?",
+                of=HoldsOutcome,
+                beside=lambda: _choice(names),
+                live=lambda job: _sentences(HoldsOutcome.from_json(job.live)),
+                answer=_answer,
+                before="The cluster as it stands under one scheduler: does every SLO hold, with how much "
+                "more traffic, without which server?",
+                asked=HoldsAsked(scheduler=scheduler),
+                command="plan",
+                words=("--present", "--scheduler", scheduler),
+                advice="A run of fewer jobs takes less time.",
+            ),
+        )
+
+
+def _choice(names: list[str]) -> None:
+    st.selectbox(
+        "Under",
+        names,
+        key=KEY,
+        persist_state="session",
+        label_visibility="collapsed",
+        width=200,
+        help="The scheduler under which the cluster is judged; those of the comparison below.",
+    )
+
+
+def _answer(state: AppState, data: HoldsOutcome) -> None:
+    ended_early(data.ended_early_s)
+    _sentences(data)
+    alt = "Each target with what the cluster gives, and the verdict"
+    table(HELD.of(data.report.targets), "holds-targets", alt, "does_it_hold")
+    st.caption(plain(f"{holds_note(data.report)} Version {data.about.hash}."))
+
+
+def _sentences(data: HoldsOutcome) -> None:
+    large, small = holds_finding(data.report, day_of(data.about.made))
+    st.subheader(_unbroken(large), anchor=False)
+    if small:
+        st.markdown(_unbroken(small))
+
+
+def _unbroken(text: str) -> str:
+    return plain(text).replace(" %", "\N{NO-BREAK SPACE}%")
