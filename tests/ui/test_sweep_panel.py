@@ -53,7 +53,7 @@ def test_a_sweep_from_the_controls_to_the_slider_and_back_after_other_pages(open
     chart = json.loads(at.get("plotly_chart")[0].proto.spec)
     assert {"nona", "local", "spread"} <= {t["name"] for t in chart["data"]}
 
-    go(at, "cluster", "simulation")
+    go(at, "scenario", "simulation")
     assert field(at, "To").value == "60 %"
     assert field(at, "Values, about").value == 4
     assert at.select_slider[0].value == 0.0
@@ -99,7 +99,7 @@ def test_cancelled_it_shows_what_it_had(open_page):
     assert any("ended early" in i.value for i in at.info)
     assert len(table(at, "stability")) >= 1
     assert not at.button(key="run-sweep").disabled
-    go(at, "cluster", "simulation")
+    go(at, "scenario", "simulation")
     assert any("ended early" in i.value for i in at.info)
 
 
