@@ -217,7 +217,7 @@ def _write(
     if arguments.html:
         write_text(arguments.html, plan_html(outcome))
     if arguments.save:
-        save_item(arguments.store, plan_item(arguments.save, "", outcome, opened))
+        save_item(arguments.store, plan_item(arguments.save, "", outcome, opened.sources))
 
 
 def _profile(path: Path) -> bytes:

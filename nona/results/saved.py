@@ -49,6 +49,8 @@ class SavedItem(Document):
         True if the asking person may change it.
     size_bytes
         Size of scenario and result in the data base.
+    by_itself
+        True if nobody saved it: the oldest of these make room for new ones.
     """
 
     id: str
@@ -60,6 +62,7 @@ class SavedItem(Document):
     mine: bool
     size_bytes: int
     facts: SavedFacts
+    by_itself: bool = False
 
 
 class SavedList(Document):

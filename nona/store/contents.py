@@ -44,6 +44,8 @@ class SavedKind:
         The function that says of a result what lists and searches show (:class:`SavedFacts`).
     answers
         The function that puts results side by side (:class:`Answers`).
+    item
+        The function that makes of a name, a note, a result and the files of its scenario what is saved.
     """
 
     name: str
@@ -51,6 +53,7 @@ class SavedKind:
     result: str
     facts: str
     answers: str
+    item: str
 
     def read(self, data: Mapping[str, Any]) -> Document:
         """The result from its JSON; ``ValueError`` where it is none."""
@@ -61,6 +64,11 @@ class SavedKind:
         """Return the facts of a result for searches and lists."""
         facts: SavedFacts = _named(self.facts)(result)
         return facts
+
+    def new_item(self, name: str, note: str, result: Document, sources: Sources) -> NewItem:
+        """Return what is saved of a result, with the files that its scenario names; raises ``NonaError``."""
+        item: NewItem = _named(self.item)(name, note, result, sources)
+        return item
 
     def compare(self, results: Sequence[Document]) -> Answers:
         """Results beside each other, the first as the reference."""
@@ -83,6 +91,7 @@ SAVED_KINDS: Registry[SavedKind] = Registry(
             "nona.report.simulations.report:SimulatedRun",
             "nona.store.simulations:facts",
             "nona.store.simulations:answers",
+            "nona.store.simulations:run_item",
         ),
         SavedKind(
             PLAN,
@@ -90,6 +99,7 @@ SAVED_KINDS: Registry[SavedKind] = Registry(
             "nona.results.planning:PlanOutcome",
             "nona.store.plans:facts",
             "nona.store.plans:answers",
+            "nona.store.plans:plan_item",
         ),
     ),
     StoreError,
@@ -214,19 +224,20 @@ def _one_line(error: BaseException) -> str:
     return " ".join(text.split())[:160].encode("utf-8", "replace").decode()
 
 
-LISTED = "id, owner, kind, name, note, saved_at, imported, size_bytes, facts"
+LISTED = "id, owner, kind, name, note, saved_at, imported, size_bytes, facts, by_itself"
 """The columns that :func:`item_of` reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewItem:
-    """An item to save: name and note, the contents, the facts of the result."""
+    """An item to save: name and note, the contents, the facts; ``by_itself``: nobody asked for it."""
 
     name: str
     note: str
     contents: Contents
     facts: SavedFacts
     imported: bool = False
+    by_itself: bool = False
 
 
 def row_of(item: NewItem, owner: str, time: str) -> dict[str, Any]:
@@ -244,12 +255,13 @@ def row_of(item: NewItem, owner: str, time: str) -> dict[str, Any]:
         "facts": item.facts.model_dump_json(),
         "scenario": item.contents.bundle,
         "result": result,
+        "by_itself": item.by_itself,
     }
 
 
 def item_of(row: tuple[object, ...], is_mine: Callable[[object], bool]) -> SavedItem | None:
     """A row as an item, ``None`` where it is damaged; ``is_mine`` says whose items may be changed."""
-    item_id, owner, kind, name, note, saved_at, imported, size_bytes, facts = row
+    item_id, owner, kind, name, note, saved_at, imported, size_bytes, facts, by_itself = row
     try:
         return SavedItem.model_validate(
             {
@@ -262,6 +274,7 @@ def item_of(row: tuple[object, ...], is_mine: Callable[[object], bool]) -> Saved
                 "mine": is_mine(owner),
                 "size_bytes": size_bytes,
                 "facts": SavedFacts.model_validate_json(str(facts)),
+                "by_itself": bool(by_itself),
             }
         )
     except (ValueError, TypeError):

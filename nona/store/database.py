@@ -37,6 +37,7 @@ MIGRATIONS: Migrations = (
         )""",
         "CREATE INDEX items_of_owners ON items (owner, saved_at)",
     ),
+    ("ALTER TABLE items ADD COLUMN by_itself INTEGER NOT NULL DEFAULT 0",),
 )
 """Version n of the schema is what the first n entries make; an entry that was released never changes."""
 

@@ -11,7 +11,8 @@ from nona.results.document import UNKNOWN, Estimate
 from nona.results.planning import PlanModel, PlanOutcome
 from nona.results.saved import MOST_ABOUT, SavedAnswer, SavedFacts, Unit
 from nona.scenario.file import parse_scenario
-from nona.sources.opening import Opened, pack_bundle
+from nona.sources.lookup import Sources
+from nona.sources.opening import pack_bundle
 from nona.store.contents import PLAN, Answers, Contents, NewItem
 
 _LONGEST = 1000  # characters of a finding
@@ -33,7 +34,7 @@ def facts(plan: PlanOutcome) -> SavedFacts:
     )
 
 
-def plan_item(name: str, note: str, plan: PlanOutcome, opened: Opened) -> NewItem:
+def plan_item(name: str, note: str, plan: PlanOutcome, sources: Sources) -> NewItem:
     """A plan as it is saved, with the files that its scenario names.
 
     Raises
@@ -41,7 +42,8 @@ def plan_item(name: str, note: str, plan: PlanOutcome, opened: Opened) -> NewIte
     NonaError
         When a file is missing.
     """
-    return NewItem(name, note, Contents.of(PLAN, pack_bundle(*opened), plan), facts(plan))
+    bundle = pack_bundle(parse_scenario(plan.about.yaml), sources)
+    return NewItem(name, note, Contents.of(PLAN, bundle, plan), facts(plan))
 
 
 def answers(plans: Sequence[PlanOutcome]) -> Answers:

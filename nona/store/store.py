@@ -40,6 +40,8 @@ from nona.store.database import Database
 
 MOST_STORED = 1000  # of one owner
 MOST_BYTES = 2**30  # of one owner, deleted items among them
+MOST_BY_ITSELF = 40  # runs of one owner that keep themselves
+MOST_BY_ITSELF_BYTES = 2**28  # of these
 UNDO_S = 86400.0  # how long a deleted item can be restored
 _LEAST, _SHOWN = 4, 8  # digits of an identifier that name it, and that are shown
 COMMAND_LINE = "command line"  # the owner of what was saved there
@@ -76,6 +78,8 @@ class Store:
     def save(self, *items: NewItem) -> tuple[SavedItem, ...]:
         """Keep results with their scenarios: all of them, or none.
 
+        What kept itself makes room: for its like, and where the same result is saved by somebody's wish.
+
         Raises
         ------
         StoreError
@@ -84,10 +88,14 @@ class Store:
         rows = [row_of(item, self.owner, self._time()) for item in items]
         with self.database.writing() as connection:
             self._purge(connection)
+            for row in rows:
+                again = "DELETE FROM items WHERE by_itself AND owner = :owner AND result = :result"
+                connection.execute(again, row)
             self._check_room(connection, len(rows), sum(row["size_bytes"] for row in rows))
             for row in rows:
                 columns, values = ", ".join(row), ", ".join(f":{name}" for name in row)
                 connection.execute(f"INSERT INTO items ({columns}) VALUES ({values})", row)
+            self._trim(connection)
             return tuple(self._found(connection, row["id"]) for row in rows)
 
     def listing(self, search: str = "", kind: str = "") -> SavedList:
@@ -104,6 +112,16 @@ class Store:
         return SavedList(
             items=tuple(item for item in items if kind in ("", item.kind)), unreadable=read.count(None)
         )
+
+    def keep(self, item_id: str) -> SavedItem:
+        """Let an item that kept itself stay until somebody deletes it."""
+        return self._set(item_id, "by_itself", 0)
+
+    def clean_up(self) -> int:
+        """Remove, for good, what kept itself; how many that were."""
+        with self.database.writing() as connection:
+            done = connection.execute("DELETE FROM items WHERE by_itself AND owner = ?", (self.owner,))
+            return done.rowcount
 
     def find(self, item_id: str) -> SavedItem:
         """An item; :class:`StoreError` if there is none."""
@@ -179,7 +197,8 @@ class Store:
 
     @property
     def _visible(self) -> str:
-        return "deleted_at IS NULL AND (? OR owner = ?)"
+        others = "? AND " + ("1" if self.master else "NOT by_itself")
+        return f"deleted_at IS NULL AND ({others} OR owner = ?)"
 
     @property
     def _owners(self) -> tuple[bool, str]:
@@ -188,10 +207,11 @@ class Store:
     def _time(self) -> str:
         return self.now().isoformat(timespec="microseconds")
 
-    def _set(self, item_id: str, column: str, text: str) -> SavedItem:
+    def _set(self, item_id: str, column: str, value: str | int) -> SavedItem:
+        """Change an item, which then is somebody's wish and keeps itself no longer."""
         with self.database.writing() as connection:
             self._mine(connection, item_id)
-            connection.execute(f"UPDATE items SET {column} = ? WHERE id = ?", (text, item_id))
+            connection.execute(f"UPDATE items SET {column} = ?, by_itself = 0 WHERE id = ?", (value, item_id))
             return self._found(connection, item_id)
 
     def _found(self, connection: sqlite3.Connection | None, item_id: str) -> SavedItem:
@@ -220,6 +240,19 @@ class Store:
         """Remove what was deleted more than a day ago."""
         end = (self.now() - timedelta(seconds=UNDO_S)).isoformat(timespec="microseconds")
         connection.execute("DELETE FROM items WHERE deleted_at < ?", (end,))
+
+    def _trim(self, connection: sqlite3.Connection) -> None:
+        """Remove the oldest runs that kept themselves, until the others are within their bounds."""
+        rows = connection.execute(
+            "SELECT id, size_bytes FROM items WHERE by_itself AND owner = ? "
+            "ORDER BY saved_at DESC, rowid DESC",
+            (self.owner,),
+        ).fetchall()
+        taken = 0
+        for number, (item_id, size) in enumerate(rows):
+            taken += size
+            if number and (number >= MOST_BY_ITSELF or taken > MOST_BY_ITSELF_BYTES):
+                connection.execute("DELETE FROM items WHERE id = ?", (item_id,))
 
     def _check_room(self, connection: sqlite3.Connection, more: int, size: int) -> None:
         many, total = connection.execute(

@@ -111,7 +111,7 @@ def open_models(page):
 
 
 def pick_model(page, name):
-    """Pick a model on the page Models or Contraction."""
+    """Pick a model on page Models."""
     open_models(page)
     page.get_by_role("option", name=name, exact=True).click()
     page.get_by_role("listbox").wait_for(state="detached")
@@ -127,7 +127,7 @@ def upload_model(page, name, data):
 
 
 def open_demo(page, title):
-    """Open a demo scenario from the Overview."""
+    """Open a demo scenario from Home."""
     choose(page, "Demo scenario", title)
     page.get_by_role("button", name="Open this scenario").click()
     wait_idle(page)

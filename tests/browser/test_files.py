@@ -162,9 +162,9 @@ def run_kind(page, kind):
 @pytest.mark.parametrize(
     ("parts", "runs", "pages"),
     [
-        (QUERIES, "Placement Simulation", "Overview Models Contraction Cluster Workload"),
-        (SERVERLESS, "Serverless", "Overview"),
-        (TRAINING, "Training", "Overview Cluster"),
+        (QUERIES, "Placement Simulation", "Home Models Scenario"),
+        (SERVERLESS, "Serverless", "Home"),
+        (TRAINING, "Training", "Home Scenario"),
     ],
     ids=["queries", "serverless", "training"],
 )

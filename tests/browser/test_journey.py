@@ -45,7 +45,9 @@ def test_from_a_model_file_to_downloaded_results(page):
 def contraction_is_played(page, operators):
     """Forward, back, by the slider, by play, by keys; returns the number of tasks at the end."""
     tools.open_page(page, "Models")
-    page.locator("g[data-id]").first.wait_for()
+    page.get_by_role("radio", name="Step by step").click()
+    page.get_by_role("button", name="Step forward").wait_for()
+    tools.wait_idle(page)
     assert node_count(page) == operators
     label = page.locator(".bar output").first
     steps = int(label.inner_text().split("/")[1])

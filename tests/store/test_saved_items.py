@@ -186,3 +186,24 @@ def test_limits_are_told(store, monkeypatch):
     monkeypatch.setattr(operations, "MOST_BYTES", 60)
     with pytest.raises(StoreError, match="at most 2 with 60"):
         store.save(probe("b", text=bytes(range(60))))
+
+
+def test_what_keeps_itself_is_bounded_gives_way_to_what_is_saved_and_is_seen_by_its_owner_alone(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(operations, "MOST_BY_ITSELF", 3)
+    ada, bob = (Store(Database(tmp_path), owner, everyone=True) for owner in OWNERS)
+    kept = [ada.save(replace(probe(f"run {n}", text=bytes([n])), by_itself=True))[0] for n in range(5)]
+    assert [item.name for item in ada.listing().items] == ["run 4", "run 3", "run 2"]
+    assert bob.listing().items == ()
+    (saved,) = ada.save(probe("Monday", text=bytes([3])))
+    assert {item.name for item in ada.listing().items} == {"run 4", "Monday", "run 2"}
+    assert [item.name for item in bob.listing().items] == ["Monday"]
+    assert not ada.rename(kept[2].id, "Tuesday").by_itself
+    assert not ada.keep(kept[4].id).by_itself
+    assert ada.clean_up() == 0
+    ada.save(replace(probe("large", text=b"x" * 99), by_itself=True))
+    monkeypatch.setattr(operations, "MOST_BY_ITSELF_BYTES", 1)
+    ada.save(replace(probe("larger", text=b"y" * 99), by_itself=True))
+    assert [item.name for item in ada.listing().items] == ["larger", "Monday", "run 4", "Tuesday"]
+    assert not saved.by_itself

@@ -1,16 +1,18 @@
-"""The Saved page: runs are saved, found, changed, opened, compared; others see them only if shared."""
+"""The Runs page: runs are saved, found, changed, opened, compared; others see them only if shared."""
 
 import re
 import sqlite3
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from app_driver import adopt, go, new_session, state_of
+from app_driver import adopt, go, new_session, put, state_of, until
 from app_driver import run as simulated
 from app_driver import said as said_by
 
 from nona.store.database import FILE, Database
 from nona.store.store import COMMAND_LINE, Store, export_items, import_items
 from nona.ui.session.workspace import jobs
+from nona.ui.shell import run_keeper
 
 PAGE, RUN = "runs", "simulation"
 
@@ -61,10 +63,45 @@ def names(at):
     return [head[1] for head in heads if head]
 
 
-def test_nothing_is_kept_that_was_not_saved(folder):
+def test_without_a_cookie_nothing_is_kept_that_was_not_saved(folder):
     at = go(ran(), PAGE)
-    assert "Nothing is saved yet" in said(at)
+    assert "No run yet" in said(at)
     assert not folder.exists()
+
+
+def test_finished_runs_keep_themselves_until_they_are_saved_or_removed(folder, monkeypatch):
+    monkeypatch.setattr(run_keeper, "comes_back", lambda: True)
+    at, mine = ran(), master(folder)
+    assert until(lambda: mine.listing().items)
+    (item,) = mine.listing().items
+    assert (item.by_itself, item.name) == (True, state_of(at).scenario.name)
+    assert "kept by itself" in said(go(at, PAGE))
+    press(at, f"saved-keep-{item.id}")
+    assert not mine.find(item.id).by_itself
+    at.toggle(key=run_keeper.ONLY_SAVED).set_value(True).run()
+    run(at, seed=99)
+    at.session_state[run_keeper.ONLY_SAVED] = False
+    run(at.run(), seed=98)
+    assert until(lambda: len(mine.listing().items) == 2), "the run with seed 99 was not to be kept"
+    go(at, PAGE)
+    at.button_group(key="runs-shown").set_value("Saved").run()
+    assert names(at) == [item.name]
+    press(at, "runs-clean-up")
+    assert [left.id for left in mine.listing().items] == [item.id]
+
+
+def test_a_link_carries_a_small_run_with_its_result(folder):
+    at = save(ran(), "Monday <b>peak</b>")
+    (item,) = master(folder).listing().items
+    result = state_of(at).results["simulate"].data
+    link = put(go(at, PAGE), f"saved-share-{item.id}", True).code[0].value
+    other = new_session()
+    other.query_params["s"] = parse_qs(urlsplit(link).query)["s"][0]
+    other.run()
+    assert other.title[0].value == "Simulation"
+    assert state_of(other).results["simulate"].data == result
+    assert state_of(other).runs.kept[-1].name == "Monday <b>peak</b>"
+    assert not state_of(other).is_stale("simulate")
 
 
 def test_a_run_is_saved_found_changed_and_deleted_with_undo(folder):

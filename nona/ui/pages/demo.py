@@ -32,6 +32,7 @@ from nona.ui.session.opening import open_shipped_scenario, shipped
 from nona.ui.session.state import AppState, Result
 from nona.ui.session.workspace import jobs
 from nona.ui.shell.job_panel import start
+from nona.ui.shell.run_keeper import ONLY_SAVED
 from nona.ui.tasks.sweeps import request_of
 from nona.ui.widgets.components import COMPONENTS
 from nona.ui.widgets.fields import plain
@@ -92,7 +93,7 @@ def begin(state: AppState, story: int = 0) -> None:
     if tour is None:
         state.live.stop(jobs())
         tour = Tour(copy.copy(state))
-        _become(state, AppState(uploads=state.uploads))
+        _become(state, AppState(uploads=state.uploads, kept={ONLY_SAVED: True}))
     _go(state, replace(tour, story=story, step=0))
 
 

@@ -49,9 +49,6 @@ from nona.report.planning_figures import (
 )
 from nona.report.text import MARKS
 from nona.results.planning import PlanOption, PlanOutcome, PlanReport
-from nona.scenario.file import parse_scenario
-from nona.sources.opening import Opened
-from nona.store.plans import plan_item
 from nona.study.planning.question import opened
 from nona.tables.formats import money
 from nona.ui.jobs.registry import Job
@@ -434,13 +431,7 @@ def _files(state: AppState, data: PlanOutcome) -> Files:
 
 
 def _to_save(state: AppState, data: PlanOutcome) -> ToSave:
-    sources = state.uploads.sources
-    return ToSave(
-        f"plan-{state.results['plan'].job_id}",
-        "plan",
-        data.about.name,
-        lambda name, note: plan_item(name, note, data, Opened(parse_scenario(data.about.yaml), sources)),
-    )
+    return ToSave(f"plan-{state.results['plan'].job_id}", data.about.name, data)
 
 
 def _of_report(draw: Callable[[PlanReport], None]) -> Tab[PlanOutcome]:

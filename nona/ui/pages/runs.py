@@ -1,8 +1,7 @@
-"""The Runs page: the list, items side by side, files; the button that saves a run."""
+"""The Runs page: the list, runs side by side, files, links; the button that saves a run."""
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,35 +14,35 @@ from nona.errors import NonaError, StoreError
 from nona.foreign.files import MOST_BUNDLE_BYTES
 from nona.report.saved import changes_text, comparison_rows, date_text
 from nona.report.saved_figure import answers_figure
-from nona.report.simulations.report import SimulatedRun
 from nona.report.text import counted
-from nona.results.planning import PlanOutcome
+from nona.results.document import Document
 from nona.results.saved import MOST_NAME, MOST_NOTE, SavedComparison, SavedItem, SavedList
-from nona.scenario.file import parse_scenario, scenario_hash
 from nona.scenario.schema import Scenario
-from nona.serving.settings import Serving
 from nona.sources.lookup import safe_name
-from nona.store.contents import PLAN, SAVED_KINDS, Contents, NewItem
-from nona.store.database import Database
-from nona.store.store import FEWEST, MOST, MOST_IN_FILE, SUFFIX, Store, compare, export_items, import_items
-from nona.ui.jobs.kinds import KINDS
-from nona.ui.session.cookie import cookie_name, is_token
+from nona.store.contents import PLAN, SAVED_KINDS, SIMULATION, Contents
+from nona.store.store import (
+    FEWEST,
+    MOST,
+    MOST_BY_ITSELF,
+    MOST_BY_ITSELF_BYTES,
+    MOST_IN_FILE,
+    SUFFIX,
+    compare,
+    export_items,
+    import_items,
+)
 from nona.ui.session.opening import with_files
 from nona.ui.session.page_list import page_file
-from nona.ui.session.state import OPENED, AppState, Result
-from nona.ui.session.workspace import whose
+from nona.ui.session.share import LONGEST
+from nona.ui.session.state import OPENED, AppState
+from nona.ui.shell.run_keeper import ONLY_SAVED, comes_back, kind_of, show_result, store
+from nona.ui.shell.scenario_bar import run_link
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import picture, table
+from nona.units import format_size
 
 PLACE = "saved"  # of the complaint
 T = TypeVar("T")
-
-
-def store() -> Store:
-    """The saved items of whoever has this session's cookie, under a hash: the data base holds no token."""
-    serving = Serving.read()
-    owner = hashlib.sha256(f"saved items of {whose()}".encode()).hexdigest()[:32]
-    return Store(Database(serving.store or serving.data), owner, everyone=serving.shared_store)
 
 
 def _attempt(state: AppState, call: Callable[[], T]) -> T | None:
@@ -64,31 +63,14 @@ def _complaint(state: AppState) -> None:
 
 def _cookie_hint() -> None:
     """A warning where the browser keeps no cookie: nobody could find the items again."""
-    if not is_token(st.context.cookies.get(cookie_name())):
+    if not comes_back():
         st.caption(
             "This browser keeps no cookie of this server: once it is closed, what you saved here cannot be "
             "found again. Export it first."
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ToSave:
-    """A result that can be saved.
-
-    Attributes
-    ----------
-    key
-        Tells it from other results of the session.
-    noun, name
-        Name of its kind for people, and its own name until somebody types another.
-    item
-        Makes of a name and a note what is saved; raises :class:`~nona.errors.NonaError`.
-    """
-
-    key: str
-    noun: str
-    name: str
-    item: Callable[[str, str], NewItem]
+NOUNS = {SIMULATION: "run", PLAN: "plan"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,39 +80,48 @@ class Saved:
     names: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class ToSave:
+    """A result that can be saved; ``mark`` tells it from others of the session, ``name`` is proposed."""
+
+    mark: str
+    name: str
+    result: Document
+
+
 def save_popover(state: AppState, made: ToSave) -> None:
     """A button that unfolds name, note and Save."""
-    name, note = f"save-name-{made.key}", f"save-note-{made.key}"
-    done = state.choices.of(Saved).names.get(made.key)
-    with st.popover(f"Save this {made.noun}", icon=":material/bookmark_add:"):
+    kind, mark = kind_of(made.result), made.mark
+    if kind is None:
+        return
+    named, noted, noun = f"save-name-{mark}", f"save-note-{mark}", NOUNS[kind.name]
+    done = state.choices.of(Saved).names.get(mark)
+
+    def save() -> None:
+        given, note = str(st.session_state.get(named, "")), str(st.session_state.get(noted) or "")
+        sources = state.uploads.sources
+        saved = _attempt(state, lambda: store().save(kind.new_item(given, note, made.result, sources)))
+        if saved:
+            names = state.choices.of(Saved).names
+            state.choices.keep(Saved({**names, mark: saved[0].name}))
+            state.tell(f"Saved as “{saved[0].name}”.", "runs", "See it")
+
+    with st.popover(f"Save this {noun}", icon=":material/bookmark_add:"):
         # Said here: as a hint of the button it would lie over Save, which unfolds where the pointer is.
-        st.caption("Keeps the scenario with its models, and the result, until you delete it; see page Runs.")
+        st.caption(
+            "Keeps the scenario with its models, and the result, until you delete it; see page Runs. What is "
+            "not saved keeps itself until newer runs need its place."
+        )
         # A browser draws the field when it is unfolded, and takes its default then, not what was set before.
         hint = "What page Runs lists it as."
-        st.text_input("Name", made.name[:MOST_NAME], key=name, max_chars=MOST_NAME, help=hint)
+        st.text_input("Name", made.name[:MOST_NAME], key=named, max_chars=MOST_NAME, help=hint)
         hint = "Anything to remember; searches look into it."
-        st.text_area("Note", key=note, max_chars=MOST_NOTE, height=80, help=hint)
-        st.button(
-            "Save",
-            type="primary",
-            icon=":material/bookmark_added:",
-            on_click=_save,
-            args=(state, made, name, note),
-            key=f"save-{made.noun}",
-        )
+        st.text_area("Note", key=noted, max_chars=MOST_NOTE, height=80, help=hint)
+        st.button("Save", type="primary", icon=":material/bookmark_added:", on_click=save, key=f"save-{noun}")
         if done is not None:
             st.caption(plain(f"Saved as “{done}”. Save again to keep a second copy."))
         _complaint(state)
         _cookie_hint()
-
-
-def _save(state: AppState, made: ToSave, name: str, note: str) -> None:
-    given, note_text = str(st.session_state.get(name, "")), str(st.session_state.get(note) or "")
-    saved = _attempt(state, lambda: store().save(made.item(given, note_text)))
-    if saved:
-        names = state.choices.of(Saved).names
-        state.choices.keep(Saved({**names, made.key: saved[0].name}))
-        state.tell(f"Saved as “{saved[0].name}”.", "runs", "See it")
 
 
 def _open_item(state: AppState, item: SavedItem) -> None:
@@ -144,46 +135,25 @@ def _open_item(state: AppState, item: SavedItem) -> None:
     state.apply(taken, f"{OPENED}the saved “{item.name}”")  # a step of its own, whatever was opened before
     state.drafts = {}
     state.show_first_model()
-    if not item.imported and _shown(state, item, contents, taken):
+    state.go_to = page_file("plan" if item.kind == PLAN else "simulation")
+    if not item.imported and _show(state, item, contents):
         state.tell(f"“{item.name}” is open, with its result.")
     else:
         state.tell(f"The scenario of “{item.name}” is open; run it to see its result here.")
-    state.go_to = page_file("plan" if item.kind == PLAN else "simulation")
+
+
+def _show(state: AppState, item: SavedItem, contents: Contents) -> bool:
+    """Show the result, if this version can read it and it belongs to the scenario; whether it is shown."""
+    try:
+        return show_result(state, item.name, contents.answer(), f"saved-{item.id}")
+    except NonaError:
+        return False
 
 
 def _with_files(contents: Contents, state: AppState) -> Scenario:
     """The scenario, its files among the session's uploads."""
     opened = contents.opened()
     return with_files(opened.scenario, opened.sources, state.uploads)
-
-
-def _shown(state: AppState, item: SavedItem, contents: Contents, taken: Scenario) -> bool:
-    """Show the result, if this version can read it and it belongs to the scenario; whether it is shown."""
-    try:
-        answer = contents.answer()
-    except ValueError:
-        return False
-    if isinstance(answer, PlanOutcome):
-        own = parse_scenario(answer.about.yaml)
-        state.results["plan"] = Result(_fingerprint("plan", own), answer, f"saved-{item.id}")
-        return True
-    if not isinstance(answer, SimulatedRun) or _fingerprint("simulate", answer.scenario) != _fingerprint(
-        "simulate", taken
-    ):
-        return False
-    _show_run(state, item, answer)
-    return True
-
-
-def _show_run(state: AppState, item: SavedItem, run: SimulatedRun) -> None:
-    job_id, fingerprint = f"saved-{item.id}", _fingerprint("simulate", run.scenario)
-    if state.runs.of_job(job_id) is None:
-        state.runs.add(fingerprint, job_id, run, item.name)
-    state.results["simulate"] = Result(fingerprint, run, job_id)
-
-
-def _fingerprint(kind: str, scenario: Scenario) -> str:
-    return scenario_hash(scenario, *KINDS.find(kind).parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +183,7 @@ def _item_card(state: AppState, item: SavedItem, tick: str) -> None:
         ]
         parts += ["imported: figures as the file states them"] if item.imported else []
         parts += [] if item.mine else ["saved by somebody else"]
+        parts += ["kept by itself"] if item.by_itself else []
         st.caption(plain(" · ".join(parts)))
         if facts.finding:
             st.markdown(plain(facts.finding))
@@ -241,16 +212,27 @@ def _operations(state: AppState, item: SavedItem) -> None:
             args=(state, item),
             key=f"saved-open-{item.id}",
         )
+        if item.mine and item.by_itself:
+            st.button(
+                "Keep",
+                icon=":material/bookmark_add:",
+                help="Lets it stay until you delete it; now newer runs may take its place.",
+                on_click=_keep,
+                args=(state, item),
+                key=f"saved-keep-{item.id}",
+            )
         if item.mine:
             _edit(state, item)
-        st.button(
-            "Duplicate",
-            icon=":material/content_copy:",
-            help="Saves a copy of your own.",
-            on_click=_duplicate,
-            args=(state, item),
-            key=f"saved-copy-{item.id}",
-        )
+        _share(item)
+        if not item.by_itself:
+            st.button(
+                "Duplicate",
+                icon=":material/content_copy:",
+                help="Saves a copy of your own.",
+                on_click=_duplicate,
+                args=(state, item),
+                key=f"saved-copy-{item.id}",
+            )
         if item.mine:
             st.button(
                 "Delete",
@@ -260,6 +242,43 @@ def _operations(state: AppState, item: SavedItem) -> None:
                 args=(state, item),
                 key=f"saved-delete-{item.id}",
             )
+
+
+def _keep(state: AppState, item: SavedItem) -> None:
+    if _attempt(state, lambda: store().keep(item.id)):
+        state.tell(f"“{item.name}” stays until you delete it.")
+
+
+def _share(item: SavedItem) -> None:
+    """The item as one file, and as a link where it is small enough and needs no other file."""
+    popover = st.popover(
+        "Share", icon=":material/link:", on_change="rerun", key=f"saved-share-{item.id}", help="File or link."
+    )
+    if not popover.open:
+        return
+    with popover:
+        own = store()  # here: the file is made outside the script, where nobody's cookie is at hand
+        st.download_button(
+            "Download the run",
+            data=lambda: export_items(own, [item.id]),
+            file_name=f"{safe_name(item.name).replace(' ', '_')}{SUFFIX}",
+            mime="application/zip",
+            icon=":material/download:",
+            help="Scenario, models and result in one file, for Import on page Runs and `nona saved import`.",
+            on_click="ignore",
+            key=f"saved-file-{item.id}",
+        )
+        try:
+            link = run_link(own.contents(item.id), item.name)
+        except NonaError as error:
+            st.error(plain(str(error)), icon=":material/error:")
+            return
+        if link:
+            with st.container(key="share-link"):
+                st.code(link, language=None, wrap_lines=True, height=120)
+            st.caption("The scenario with this result, as the link states it.")
+        else:
+            st.caption(f"Too large for a link of {LONGEST:,} characters, or it needs a file: send the file.")
 
 
 def _edit(state: AppState, item: SavedItem) -> None:
@@ -440,6 +459,9 @@ def _take(state: AppState, key: str) -> None:
 STEP = 20  # items shown at first, and added by each "Show more"
 
 
+ALL, BY_WISH, BY_ITSELF = "All", "Saved", "Kept by themselves"
+
+
 @dataclass(frozen=True, slots=True)
 class _Shown:
     most: int = STEP
@@ -463,19 +485,12 @@ def saved_page(state: AppState) -> None:
 
 def _list(state: AppState, every: SavedList) -> None:
     ticked = [item for item in every.items if st.session_state.get(_tick_key(item))]
-    if every.items:
-        st.text_input(
-            "Find",
-            placeholder="name, note, scheduler or model",
-            icon=":material/search:",
-            key="saved-find",
-            help="Shows the items with all of these words in name, note, scenario, scheduler or model.",
-        )
+    which = _filters() if every.items else ALL
     _actions(state, every, ticked)
     if not every.items:
         st.info(
-            "Nothing is saved yet at this address and port. Run a simulation or find a plan, then press "
-            "*Save this run* or *Save this plan* below it; or import a file that somebody exported.",
+            "No run yet at this address and port. Run a simulation or find a plan: it keeps itself here; or "
+            "import a file that somebody exported.",
             icon=":material/bookmarks:",
         )
         st.page_link("pages/simulation.py", label="Go to Simulation", icon=":material/timeline:")
@@ -483,14 +498,69 @@ def _list(state: AppState, every: SavedList) -> None:
         st.warning(f"{counted(every.unreadable, 'item')} cannot be read: the database is damaged there.")
     search = str(st.session_state.get("saved-find") or "")
     matching = store().listing(search).items if search else every.items
+    matching = tuple(item for item in matching if which in (ALL, BY_ITSELF if item.by_itself else BY_WISH))
     if every.items and not matching:
-        st.info("No saved item has all of these words. Try one word, or a shorter one.")
+        st.info("No run of this sort has all of these words. Try one word, or a shorter one.")
     most = state.choices.of(_Shown).most
     for item in matching[:most]:
         _item_card(state, item, _tick_key(item))
     if len(matching) > most:
         more = min(STEP, len(matching) - most)
         st.button(f"Show {more} more of {len(matching)}", on_click=_more, args=(state,), key="saved-more")
+
+
+def _filters() -> str:
+    """The search and the choice of the runs to list; which these are."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.text_input(
+            "Find",
+            placeholder="name, note, scheduler or model",
+            icon=":material/search:",
+            key="saved-find",
+            help="Shows the runs with all of these words in name, note, scenario, scheduler or model.",
+        )
+        return str(
+            st.segmented_control(
+                "Show",
+                (ALL, BY_WISH, BY_ITSELF),
+                default=ALL,
+                required=True,
+                key="runs-shown",
+                persist_state="session",
+                help="Every finished run keeps itself until newer ones need its place; saved ones stay.",
+            )
+            or ALL
+        )
+
+
+def _housekeeping(state: AppState, every: SavedList) -> None:
+    """The switch for runs that keep themselves, and their removal."""
+    kept = [item for item in every.items if item.by_itself and item.mine]
+    with st.popover("Tidy up", icon=":material/cleaning_services:", help="Which runs are kept, and removal."):
+        st.caption(
+            f"The last {MOST_BY_ITSELF} finished runs and plans keep themselves, up to "
+            f"{format_size(MOST_BY_ITSELF_BYTES)}; *Keep*, a name or a note make one stay."
+        )
+        st.toggle(
+            "Keep only what I save",
+            key=ONLY_SAVED,
+            help="Runs then do not keep themselves; those that are kept stay.",
+        )
+        st.button(
+            f"Remove the {len(kept)} that kept themselves",
+            icon=":material/delete_sweep:",
+            disabled=not kept,
+            help="For good; saved ones stay.",
+            on_click=_clean_up,
+            args=(state,),
+            key="runs-clean-up",
+        )
+
+
+def _clean_up(state: AppState) -> None:
+    removed = _attempt(state, lambda: store().clean_up())
+    if removed:
+        state.tell(f"{counted(removed, 'run')} removed.")
 
 
 def _more(state: AppState) -> None:
@@ -514,6 +584,7 @@ def _actions(state: AppState, every: SavedList, ticked: list[SavedItem]) -> None
             )
             _export_button(ticked or list(every.items), all_of_them=not ticked)
         _import_popover(state)
+        _housekeeping(state, every)
 
 
 def _tick_key(item: SavedItem) -> str:

@@ -18,7 +18,6 @@ from nona.report.simulations.titles import ecdf_title, hits_title, jct_title
 from nona.results.document import Document
 from nona.results.simulation import Measure
 from nona.results.simulation_charts import LiveLines, LiveRun
-from nona.store.simulations import run_item
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.runs import ToSave
@@ -214,10 +213,7 @@ def runs_bar(state: AppState, shown: Kept) -> None:
 
 def to_save(state: AppState, run: Kept) -> ToSave:
     """Return what is saved of a run."""
-    sources = state.uploads.sources
-    return ToSave(
-        str(run.number), "run", run.name, lambda name, note: run_item(name, note, run.data, sources)
-    )
+    return ToSave(str(run.number), run.name, run.data)
 
 
 def _choose(state: AppState, runs: dict[int, Kept], shown: Kept) -> None:

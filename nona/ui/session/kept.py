@@ -72,6 +72,7 @@ TYPED = (
     "device-bandwidth",
     "earlier-*",
     "guide-find",
+    "runs-only-saved",
     "save-name-*",
     "save-note-*",
     "saved-find",

@@ -1,8 +1,8 @@
 """A scenario as text for an address: written short, read with suspicion.
 
-``1.`` and the base64url of the zlib-compressed JSON ``{"s": scenario, "c": choices}``; the digit is the
-version of the format. Whoever writes such an address may want to do harm: its length, what it unpacks
-to and its depth are bounded, and the scenario goes through the same validation as any file.
+``1.`` and the base64url of the zlib-compressed JSON ``{"s": scenario, "c": choices, "r": run}``; the digit
+is the version of the format. Whoever writes such an address may want to do harm: its length, what it
+unpacks to and its depth are bounded, and the scenario goes through the same validation as any file.
 """
 
 from __future__ import annotations
@@ -33,10 +33,14 @@ _TEXT = re.compile(r"1\.[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True)
 class Shared:
-    """The contents of a link: a scenario, and choices of the page (key of the widget → value)."""
+    """The contents of a link: a scenario, choices of the page (key of the widget → value), a small run.
+
+    ``run`` is the kind, the name and the JSON of a run's result, as the link states them.
+    """
 
     scenario: Scenario
     choices: Mapping[str, Any] = field(default_factory=dict)
+    run: tuple[str, str, Mapping[str, Any]] | None = None
 
 
 def pack(shared: Shared) -> str:
@@ -51,6 +55,8 @@ def pack(shared: Shared) -> str:
     data: dict[str, Any] = {"s": scenario_to_mapping(shared.scenario)}
     if shared.choices:
         data["c"] = dict(sorted(shared.choices.items()))
+    if shared.run is not None:
+        data["r"] = list(shared.run)
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     packed = base64.urlsafe_b64encode(zlib.compress(text.encode("utf-8"), 9)).rstrip(b"=")
     return "1." + packed.decode("ascii")
@@ -75,11 +81,11 @@ def unpack(text: str, sources: Sources = _NO_SOURCES) -> Shared:
         if isinstance(error, ScenarioError):
             raise
         raise _bad("its content cannot be read", "copy the whole link") from None
-    if not isinstance(data, dict) or not data.keys() <= {"s", "c"} or "s" not in data:
+    if not isinstance(data, dict) or not data.keys() <= {"s", "c", "r"} or "s" not in data:
         raise _bad("it carries no scenario", "copy the whole link")
     try:
         scenario = scenario_from_mapping(data["s"], known_names(sources))
-        return Shared(scenario, _choices(data.get("c", {})))
+        return Shared(scenario, _choices(data.get("c", {})), _run(data.get("r")))
     except RecursionError:
         raise _bad("it is nested too deeply", "send the bundle") from None
 
@@ -119,6 +125,14 @@ def _choices(data: Any) -> dict[str, Any]:
     if not isinstance(data, dict) or len(data) > MOST_CHOICES:
         return {}
     return {str(k)[:100]: v for k, v in data.items() if isinstance(v, str | bool | int | float)}
+
+
+def _run(data: Any) -> tuple[str, str, Mapping[str, Any]] | None:
+    """A run as far as it has the form of one; its result is read by whoever shows it."""
+    if not isinstance(data, list) or len(data) != 3:
+        return None
+    kind, name, result = data
+    return (str(kind), str(name), result) if isinstance(result, dict) else None
 
 
 def _bad(why: str, remedy: str) -> ScenarioError:

@@ -12,6 +12,7 @@ from nona.ui.jobs.kinds import KINDS
 from nona.ui.jobs.registry import Job
 from nona.ui.session.state import AppState, Result
 from nona.ui.session.workspace import jobs, whose
+from nona.ui.shell.run_keeper import keep_by_itself
 
 WAITING_S = 1.0  # between two looks at a job that waits
 
@@ -125,8 +126,10 @@ def collect(state: AppState) -> bool:
             data = KINDS.find(kind).read(job.result)
             state.results[kind] = Result(job.fingerprint, data, job_id, state.asked.get(kind))
             state.taken[kind] = job_id
+            name = state.results[kind].of
             if kind == "simulate":
-                state.runs.add(job.fingerprint, job_id, data)
+                name = state.runs.add(job.fingerprint, job_id, data).name
+            keep_by_itself(state, data, name)
             fresh = True
     return fresh
 

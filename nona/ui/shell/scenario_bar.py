@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import shorten
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -11,10 +11,12 @@ import streamlit as st
 
 from nona.errors import NonaError, ScenarioError
 from nona.report.simulations.scenario_diff import change_text
+from nona.results.saved import MOST_NAME
 from nona.scenario.file import dump_scenario, scenario_hash
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import safe_name
 from nona.sources.opening import pack_bundle
+from nona.store.contents import SAVED_KINDS, Contents
 from nona.ui.form import field
 from nona.ui.models.loading import apart, portable
 from nona.ui.session.editing import Moment
@@ -22,8 +24,10 @@ from nona.ui.session.kept import choices, take_choices
 from nona.ui.session.opening import Problems, new_scenario, open_file, take_scenario, with_plain_names
 from nona.ui.session.share import LONGEST, MOST_CHOICES, PARAMETER, Shared, held_text, pack, unpack
 from nona.ui.session.state import AppState
+from nona.ui.session.workspace_files import DAMAGE
 from nona.ui.shell.equivalents import bundle_file_name, scenario_file_name
 from nona.ui.shell.notices import missing
+from nona.ui.shell.run_keeper import show_result
 from nona.ui.widgets.fields import plain
 
 LINK = "The link"
@@ -61,6 +65,15 @@ def address(text: str) -> str:
     base = (st.context.url or "http://localhost:8501").rstrip("/")
     base += "" if urlsplit(base).path else "/"
     return f"{base}?{urlencode({**shown, PARAMETER: text}, doseq=True)}"
+
+
+def run_link(contents: Contents, name: str) -> str:
+    """The address of the app with a kept run; empty where it is too large or its scenario names files."""
+    opened, result = contents.opened(), contents.answer()
+    if opened.sources.held or apart(opened.scenario):
+        return ""
+    text = pack(Shared(opened.scenario, {}, (contents.kind, name, result.to_json())))
+    return address(text) if len(text) <= LONGEST else ""
 
 
 def _choices(state: AppState) -> dict[str, Any]:
@@ -139,6 +152,22 @@ def _adopt(state: AppState, shared: Shared) -> None:
     take_scenario(state, with_plain_names(shared.scenario))
     take_choices(state, dict(shared.choices))
     state.offer = None
+    if shared.run is not None:
+        _show_shared(state, *shared.run)
+
+
+def _show_shared(state: AppState, kind: str, name: str, data: Mapping[str, Any]) -> None:
+    """Show the run of a link, whose figures are what the link states, or say why it cannot be shown."""
+    try:
+        result = SAVED_KINDS.find(kind[:40]).read(data)
+        shown = show_result(state, name[:MOST_NAME], result, f"link-{state.revision}")
+    except (NonaError, *DAMAGE) as error:
+        state.choices.keep(
+            Problems(LINK, (f"Its run cannot be read ({type(error).__name__}); run it again.",))
+        )
+        return
+    if shown:
+        state.tell(f"“{name}” came by the link, as it states: run it again to check it.")
 
 
 LONGEST_NAME = 120  # letters of what Undo says
