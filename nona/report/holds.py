@@ -52,11 +52,19 @@ def _tightest(report: HoldsReport) -> str:
     if tightest.time_s.mean is None:
         kept = mean_text(tightest.share, short_share)
         return f"Tightest: {kept} of {target.model} within {time_text(target.within_s)}, of {percent} asked."
-    return f"Tightest: {target.model} {percent} {_times(tightest.time_s)} of {time_text(target.within_s)}."
+    return f"Tightest: {target.model} {percent} {_of(tightest.time_s, target.within_s)}."
 
 
-def _times(value: Estimate) -> str:
-    return mean_text(value, time_text)
+def _of(time_s: Estimate, bound_s: float) -> str:
+    """A time with its interval beside its bound, all in the unit of the bound.
+
+    >>> _of(Estimate(mean=0.0105, ci95=(0.0102, 0.0108)), 0.02)
+    '10.5 ± 0.3 of 20 ms'
+    """
+    number, _, unit = time_text(bound_s).partition(" ")
+    scale = bound_s / float(number.replace(",", ""))
+    half = "" if time_s.half_width is None else f" ± {time_s.half_width / scale:.1g}"
+    return f"{(time_s.mean or 0.0) / scale:.3g}{half} of {number} {unit}"
 
 
 def _borne(report: HoldsReport, today: date | None) -> str:

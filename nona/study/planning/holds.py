@@ -19,13 +19,14 @@ from nona.scenario.values import NamedSpec
 from nona.simulation.collected import RELATIVE_ERROR
 from nona.simulation.intervals import mean_interval
 from nona.sources.lookup import Sources
-from nona.study.planning.plan import failures, headroom, loads_of
+from nona.study.planning.plan import failures, headroom, judged, loads_of
 from nona.study.planning.planner import Planner, RunPool
-from nona.study.planning.question import Question, question_now, question_of
-from nona.study.planning.trials import Known, Seen, shares_of
+from nona.study.planning.question import MILLE, Question, question_now, question_of
+from nona.study.planning.trials import Known, Seen, Trial, shares_of
 from nona.study.planning.written import option_row
 
 _NO_SOURCES = Sources()
+MOST_TRAFFIC = 4  # times the present one: more is not asked, for runs near saturation are long
 OnHolds = Callable[[HoldsReport, float, str], None]
 
 
@@ -90,7 +91,8 @@ def holds(
         planner.look(left)
     planner.best = option
     planner.on_known = lambda last: tell(0.4, f"More traffic: {last}")
-    factor = headroom(planner, option)
+    (most,) = judged(planner, [Trial(option, MOST_TRAFFIC * MILLE)])
+    factor = headroom(planner, option, MOST_TRAFFIC) if most.verdict != "keeps" else float(MOST_TRAFFIC)
     planner.on_known = lambda last: on_report(report(factor), 0.8, f"Failures: {last}")
     return report(factor, failures(planner, option), True)
 

@@ -94,15 +94,15 @@ MOST_RUNS = 16  # replications of a factor, or twice as many as the answer's own
 LIMIT = 128  # but no more than these
 
 
-def headroom(planner: Planner, option: Option) -> float:
-    """The largest factor on the traffic, to 2 %, at which the option was seen to keep all targets.
+def headroom(planner: Planner, option: Option, below: float = MOST_LOAD) -> float:
+    """The largest factor on the traffic under ``below``, to 2 %, at which the option was seen to keep all.
 
     Two factors at a time are simulated, so that the interval shrinks to a third. From 1 downwards where the
     option does not keep as it is. 0 where no factor down to a thousandth keeps.
     """
     edge = _predicted_edge(planner, option)
     now = planner.of(option).verdict == "keeps"
-    low, high = (MILLE, _ruled_out(planner, option)) if now else (0, MILLE)
+    low, high = (MILLE, min(_ruled_out(planner, option), round(below * MILLE))) if now else (0, MILLE)
     pair = _between(low, high, (edge / AROUND, edge * AROUND))
     while pair:
         kept = [k.verdict == "keeps" for k in judged(planner, [Trial(option, load) for load in pair])]

@@ -91,20 +91,19 @@ def _workload(scenario: Scenario) -> Fact:
 
 
 def _deciders(scenario: Scenario) -> Fact:
-    """The first scheduler, or policy of a serverless scenario, and how many are compared with it."""
+    """How many schedulers, or policies of a serverless or training scenario, are compared."""
     part, training = scenario.serverless, scenario.training
     if training is not None and not scenario.workload:
         deciding = training.decided_by
-        return Fact(_first(deciding), TRAINING, f"Training policies: {', '.join(deciding)}.")
+        return Fact(_count(deciding, "policies"), TRAINING, f"Training policies: {', '.join(deciding)}.")
     names = [entry.name for entry in (scenario.schedulers if part is None else part.policies)]
-    text = _first(names)
     if part is None:
-        return Fact(text, "pages/simulation.py", f"Schedulers: {', '.join(names)}.")
-    return Fact(text, "pages/serverless.py", f"Serverless policies: {', '.join(names)}.")
+        return Fact(_count(names, "schedulers"), "pages/simulation.py", f"Schedulers: {', '.join(names)}.")
+    return Fact(_count(names, "policies"), "pages/serverless.py", f"Serverless policies: {', '.join(names)}.")
 
 
-def _first(names: Sequence[str]) -> str:
-    return f"{names[0]} + {len(names) - 1}" if len(names) > 1 else names[0]
+def _count(names: Sequence[str], of: str) -> str:
+    return f"{len(names)} {of}" if len(names) > 1 else names[0]
 
 
 def _mean_jct(state: AppState) -> Fact | None:

@@ -1,0 +1,57 @@
+"""Does the cluster hold: its verdicts are those of plain simulations, its bounds those of the plan."""
+
+import pytest
+
+from nona.report.holds import HELD, holds_finding
+from nona.report.simulations.report import simulation_report
+from nona.study.planning.holds import holds
+from nona.study.planning.plan import plan
+from nona.study.preparation import prepare
+from nona.study.simulation import simulate
+from nona.study.sweep_numbers import LOAD, number_named
+from tests.report.filled import changed
+
+ROW = {"model": "resnet18", "rate": "300/s", "slo": "3 ms"}
+
+
+def asked(**changes):
+    small = {"jobs": 1500, "replications": 4}
+    cluster = {"servers": [{"count": 2, "gpu": "t4"}]}
+    base = {"cluster": cluster, "workload": [ROW], "simulation": small, "schedulers": ["least-loaded"]}
+    return changed("five_models_80_servers", **{**base, **changes})
+
+
+def share_at(scenario, factor):
+    more = number_named(scenario, LOAD).set(scenario, factor)
+    (row,) = simulation_report(simulate(prepare(more)).summaries, 0.0).schedulers.values()
+    return row.slo_hit_rate.mean
+
+
+@pytest.mark.parametrize(("slo", "verdict"), [("30 ms", "keeps"), ("3 ms", "misses")])
+def test_the_verdict_is_that_of_the_plan_and_of_a_simulation_at_the_traffic_where_it_ends(slo, verdict):
+    scenario = asked(workload=[ROW | {"slo": slo}])
+    report = holds(scenario)
+    assert report.option.verdict == verdict == {t.verdict for t in report.targets}.pop()
+    now = plan(scenario.model_copy(update={"plan": None})).present
+    assert (now.verdict, now.cost_per_hour) == (verdict, report.option.cost_per_hour)
+    (target,) = report.targets
+    assert (target.time_s.mean <= target.target.within_s) == (verdict == "keeps")
+    assert target.share.ci95[0] <= share_at(scenario, 1.0) <= target.share.ci95[1] + 1e-9
+    large, small = holds_finding(report)
+    assert large.startswith("Holds." if verdict == "keeps" else "Does not hold.")
+    assert "a month" in small
+    assert HELD.of(report.targets).texts()[0]["verdict"] == ("holds" if verdict == "keeps" else "misses")
+    missed = [c.factor for c in report.curve if c.verdict == "misses"]
+    if report.headroom and missed:
+        assert share_at(scenario, min(missed)) < target.target.share <= share_at(scenario, report.headroom)
+
+
+def test_a_cluster_without_a_price_is_judged_all_the_same_and_one_server_leaves_none():
+    cluster = {
+        "devices": {"own": {"base": "t4", "memory": "16 GB"}},
+        "servers": [{"count": 1, "gpu": "own"}],
+    }
+    report = holds(asked(cluster=cluster))
+    assert not report.priced
+    assert [f.verdict for f in report.failures] == ["misses"]
+    assert "a month" not in holds_finding(report)[1]
