@@ -11,7 +11,7 @@ from nona.ui.widgets.terms import term
 state = current()
 st.caption(
     f"Finds for every {term('sub-graph')} the probability of each {term('configuration')} that minimises "
-    f"the mean completion time ({term('JCT')}) over the whole mix, waits at the link and at the servers "
+    f"the mean response time ({term('JCT')}) over the whole mix, waits at the link and at the servers "
     "included."
 )
 if not no_queries(state, "A placement"):

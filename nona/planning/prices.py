@@ -88,13 +88,17 @@ def growth_per_month(value: object) -> float:
 
 
 def growth_text(share: float) -> str:
-    """Format a growth for :func:`growth_per_month`.
+    """Format a growth for :func:`growth_per_month`, over the time with which it is shortest.
 
-    >>> growth_text(0.08), growth_per_month(growth_text(0.0123456789)) == 0.0123456789
-    ('8%/month', True)
+    >>> growth_text(0.08), growth_text(growth_per_month("50%/year"))
+    ('8%/month', '50%/year')
+    >>> growth_per_month(growth_text(0.0123456789)) == 0.0123456789
+    True
     """
-    text = f"{100 * share:.10g}%/month"
-    return text if growth_per_month(text) == share else f"{100 * share!r}%/month"
+    rates = {unit: (1 + share) ** (HOURS[unit] / HOURS["month"]) - 1 for unit in ("year", "week")}
+    texts = [f"{100 * share:.10g}%/month", *(f"{100 * r:.6g}%/{unit}" for unit, r in rates.items())]
+    exact = [text for text in texts if growth_per_month(text) == share]
+    return min(exact, key=len, default=f"{100 * share!r}%/month")
 
 
 def breaks_after(headroom: float, growth: float) -> int | None:

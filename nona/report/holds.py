@@ -63,8 +63,8 @@ def _of(time_s: Estimate, bound_s: float) -> str:
     """
     number, _, unit = time_text(bound_s).partition(" ")
     scale = bound_s / float(number.replace(",", ""))
-    half = "" if time_s.half_width is None else f" ± {time_s.half_width / scale:.1g}"
-    return f"{(time_s.mean or 0.0) / scale:.3g}{half} of {number} {unit}"
+    half = "" if time_s.half_width is None else f" ± {format_number(time_s.half_width / scale, 2)}"
+    return f"{format_number((time_s.mean or 0.0) / scale)}{half} of {number} {unit}"
 
 
 def _borne(report: HoldsReport, today: date | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -28,6 +29,7 @@ from nona.scenario.gate import (
 from nona.scenario.schema import Scenario
 from nona.scenario.values import Part
 from nona.scenario.words import words
+from nona.units import quantity_text
 
 P = TypeVar("P", bound=Part)
 Check = Callable[[Mapping[str, Any], Sequence[str]], Sequence[str]]
@@ -203,10 +205,27 @@ def _named(location: Place, whole: type[Part], what: str) -> str:
     return place if isinstance(location[-1], int) or key in title.casefold() else f"{place} ({title})"
 
 
+def _limit(limit: object, location: Place, whole: type[Part]) -> str:
+    """A bound as people write it, with the unit that a file gives it."""
+    text = _number(limit)
+    try:
+        dimension = words(location, whole).dimension
+    except KeyError:
+        return text
+    if dimension == "fraction" and limit == 1:
+        return f"{text} (100 %)"
+    if dimension is None or not isinstance(limit, int | float) or not limit:
+        return text
+    written = str(quantity_text(float(limit), dimension))
+    number = re.match(r"[\d.]+", written)
+    return written if number is None else f"{float(number[0]):,.12g}{written[number.end() :]}"
+
+
 def _problem(error: Any, whole: type[Part] = Scenario, what: str = "Scenario") -> str:
     """One line for a validation error: place, value, rule, remedy."""
     kind, context, place = error["type"], error.get("ctx", {}), _named(error["loc"], whole, what)
-    value, limits = _number(error.get("input")), {key: _number(limit) for key, limit in context.items()}
+    value = _number(error.get("input"))
+    limits = {key: _limit(limit, error["loc"], whole) for key, limit in context.items()}
     rules = {
         "missing": "is missing; add it",
         "extra_forbidden": "is not a known key; remove it or check its spelling",

@@ -115,7 +115,7 @@ def network(**more):
         (row(slow=3), "workload[0].slow", "not a known key"),
         ({"clutser": 3}, "clutser", "not a known key"),
         ({"seed": -1}, "seed", "-1 must be at least 0"),
-        (row(rate="1e12/s"), "workload[0].rate", "must be at most 1,000,000,000; lower"),
+        (row(rate="1e12/s"), "workload[0].rate", "must be at most 1,000,000,000/s; lower"),
         ({"version": 2}, "version", "choose one of these"),
         ({"simulation": {"warmup": "long"}}, "simulation.warmup", "'auto' or a whole number"),
         ({"background": {"network": {"utilization": 1}}}, "background.network.utilization", "less than 1"),

@@ -110,13 +110,12 @@ def pareto_title(outcomes: Mapping[str, Outcome], setting: Setting | None = None
     level = _level(hits)
     best, cheapest = _cheapest(level, costs), next(iter(costs))
     keeps = "keeps the most SLOs" if len(level) == 1 else "keeps as many SLOs as the best"
-    lead = f"{best} {keeps}, {share_text(hits[best], 1)}, at {dollars(costs.get(best))} per {PER:,} calls"
+    cost = {name: cost_text(call_cost(steady[name])) for name in (best, cheapest)}
+    rate = {name: rate_text(hit_rate(steady[name])) for name in (best, cheapest)}
+    lead = f"{best} {keeps}, {rate[best]}, at {cost[best]} per {PER:,} calls"
     if cheapest == best:
-        return f"{lead}, and none is cheaper{_over(outcomes)}"
-    return (
-        f"{lead}; {cheapest} is cheapest at {dollars(costs[cheapest])} and keeps "
-        f"{share_text(hits[cheapest], 1)}{_over(outcomes)}"
-    )
+        return f"{lead}, and none is seen to be cheaper{_over(outcomes)}"
+    return f"{lead}; {cheapest} is cheapest at {cost[cheapest]} and keeps {rate[cheapest]}{_over(outcomes)}"
 
 
 def _too_few(setting: Setting) -> str:

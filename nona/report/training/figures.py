@@ -387,9 +387,11 @@ def one_more_finding(report: OneMoreReport) -> str:
     if saved[best] <= 0:
         none = f"No extra GPU of any type shortens the mean JCT under {report.policy}."
         return none + modelled_sentence(report.modelled)
+    row = next(r for r in report.rows if r.gpu == best)
+    span = "" if row.ci95 is None else f", to between {hours_text(row.ci95[0])} and {hours_text(row.ci95[1])}"
     said = (
         f"One more {best} shortens the mean JCT under {report.policy} most, by {hours_text(saved[best])} "
-        f"({share_text(saved[best] / base, 1)})"
+        f"({share_text(saved[best] / base, 1)}{span})"
     )
     per = {r.gpu: saved[r.gpu] / r.price_hour for r in report.rows if r.price_hour and r.gpu in saved}
     cheap = max(per, key=lambda g: (per[g], g), default=best)

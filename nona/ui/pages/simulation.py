@@ -13,9 +13,12 @@ from nona.errors import NonaError
 from nona.placement.fixed import PRESETS
 from nona.report.html.simulation import simulation_html
 from nona.report.simulations.tables import SUMMARY, figures
+from nona.report.studies.decisions_text import which_scheduler
 from nona.report.text import counted
+from nona.results.studies import DecisionStudy
 from nona.schedulers.expert import SCHEDULER, part_numbers
 from nona.study.exports import JOBS_CSV, JOBS_PARQUET, TRACE
+from nona.study.shipped import stored_result
 from nona.tables.formats import share_text
 from nona.ui.form import field
 from nona.ui.models.loading import load_row
@@ -232,6 +235,7 @@ def _fields(state: AppState) -> None:
         for name in ("warmup", "precision", "max_replications"):
             field(state, f"simulation.{name}")
     _expert_table(state)
+    st.caption(f"{plain(which_scheduler(stored_result(DecisionStudy)))} [Evidence](evidence)")
 
 
 def pick_schedulers(state: AppState) -> None:
@@ -289,8 +293,9 @@ SIMULATION = RunPage(
     at_once=True,
     also_live=live_cluster,
     answer=answer,
-    before="Every scheduler gets the same arrivals and the same service times. A run shows live how long "
-    "jobs take, how many keep their SLO and what is busy; then which scheduler is fastest, with intervals.",
+    before="Every scheduler gets the same arrivals and the same service times. A run shows live the response "
+    "time of jobs (JCT: from arrival to completion), how many keep their SLO and what is busy; then which "
+    "scheduler is fastest, with intervals.",
     tabs=TABS,
     files=run_files,
     save=to_save,

@@ -350,7 +350,10 @@ def answer(state: AppState, run: Kept) -> None:
 
 
 def _advice(run: Kept) -> None:
+    cut = run.data.ended_early_s is not None and len(run.data.report.schedulers) == 1
     recommendation = scheduler_advice(run.data.report.schedulers, run.data.differences)
+    if cut:  # the others did not come to run: the one that did was not compared with any
+        return
     if recommendation is not None:
         with st.container(border=True, key="advice"):
             st.markdown(f"**{plain(recommendation.why)}** {plain(recommendation.otherwise)}")

@@ -276,7 +276,10 @@ def _draw(told: Headline, charts: LiveCharts, run: Kept | None = None, key: str 
 
 def _hero(told: Headline, run: Kept | None, key: str) -> None:
     """The one large number, and beside it what it is, how sure it is, and whose run."""
-    hint = "Usually off: the 90 % range of true task times, for those that a cost model made."
+    hint = (
+        "JCT is the response time: from a job's arrival to its completion. Usually off: the 90 % range of "
+        "true task times, for those that a cost model made."
+    )
     with hero(key, "Mean JCT", told.value, hint):
         st.markdown(f"##### {_unbroken(told.lead)}")
         if told.beside:

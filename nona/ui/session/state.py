@@ -329,7 +329,7 @@ class AppState:
 
     def _show(self, scenario: Scenario) -> None:
         self.screens.changed(rows(scenario) != rows(self.scenario))
-        self.scenario = scenario
+        self.scenario, self.notice = scenario, ""
 
     def _moment(self) -> Moment:
         return Moment(self.scenario, dict(self.drafts), self.model)

@@ -12,6 +12,7 @@ import streamlit as st
 
 from nona.errors import NonaError
 from nona.scenario.gate import place_text
+from nona.scenario.words import words
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
 
@@ -33,12 +34,19 @@ def late(state: AppState, revision: int) -> bool:
 
 
 def field_error(state: AppState, path: PlacePath) -> None:
-    """Show the error of the entry below its field, without the name of the place."""
+    """Show the error of the entry below its field, with the field's title for the name of the place."""
     draft = state.drafts.get(path)
     if draft:
         place, _, rule = draft.error.partition(": ")
         own = place.partition(" (")[0] == place_text(path)
-        st.error(plain(rule if own else draft.error), icon=":material/error:")
+        st.error(plain(f"{_title(path)}: {rule}" if own else draft.error), icon=":material/error:")
+
+
+def _title(path: PlacePath) -> str:
+    try:
+        return words(path).title
+    except KeyError:  # an entry of a mapping, which has a name of its own
+        return str(path[-1])
 
 
 def plain(text: str) -> str:

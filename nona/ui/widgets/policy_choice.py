@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from nona.ui.session.editing import PlacePath
 from nona.ui.session.kept import choose
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import declare
-from nona.ui.widgets.fields import field_error, late, nearest, plain, whole
+from nona.ui.widgets.fields import field_error, label_text, late, nearest, plain, whole
 
 _component = declare("schedulerpicker")
 Choose = Callable[[tuple[str, ...]], None]
@@ -187,7 +188,8 @@ def _field(
 ) -> None:
     setting = declared.settings[name]
     default, most = setting.default, min(setting.most, 2**31)
-    hint = f"{plain(setting.text)} Default: {plain(_text(default))}."
+    label = _label(setting.text)
+    hint = f"`{name}`: {plain(setting.text)}. Default: {plain(_text(default))}."
     key = f"option:{state.revision}:{place}:{name}"
     value = entries[place].options.get(name, default)
     allowed = not setting.rule(value)  # else it is text, which can be mended
@@ -198,27 +200,27 @@ def _field(
     common: dict[str, Any] = {"key": key, "on_change": commit}
     with st.container():
         if isinstance(default, bool) and allowed:
-            st.toggle(_label(name), bool(value), help=hint, **common)
+            st.toggle(label, bool(value), help=hint, **common)
         elif setting.words and allowed:
             words = [*(["none"] if default is None else []), *setting.words]
-            st.selectbox(_label(name), words, words.index(_text(value)), help=hint, **common)
+            st.selectbox(label, words, words.index(_text(value)), help=hint, **common)
         elif isinstance(default, int) and isinstance(value, int) and allowed:
-            whole(_label(name), int(setting.least), int(most), value, hint=hint, **common)
+            whole(label, int(setting.least), int(most), value, hint=hint, **common)
         elif isinstance(default, int | float) and isinstance(value, int | float) and allowed:
             least, most = float(setting.least), float(most)
-            st.number_input(_label(name), least, most, float(value), format="%g", help=hint, **common)
+            st.number_input(label, least, most, float(value), format="%g", help=hint, **common)
         else:
-            st.text_input(_label(name), _text(value), help=hint, **common)
+            st.text_input(label, _text(value), help=hint, **common)
 
 
-def _label(name: str) -> str:
-    """The option's name for people.
+def _label(text: str) -> str:
+    """The beginning of what an option does, as its label.
 
-    >>> _label("group_size"), _label("cutoff_s")
-    ('Group size', 'Cutoff, s')
+    >>> _label("seconds between two divisions (assumed)"), _label("the largest batch; 0: none is made")
+    ('Seconds between two divisions', 'The largest batch')
     """
-    unit = ", s" if name.endswith("_s") else ""
-    return name.removesuffix("_s").replace("_", " ").capitalize() + unit
+    first = re.split(r"; | \(|, as |, where ", text.rstrip("."), maxsplit=1)[0]
+    return label_text(first[:1].upper() + first[1:])
 
 
 def _text(value: Option) -> str:
