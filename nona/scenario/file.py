@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args
