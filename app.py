@@ -4,9 +4,10 @@ import streamlit as st
 from streamlit.starlette import App
 
 from nona.ui.pages.demo import demo_bar, press_key, take_demo, tour_of
+from nona.ui.pages.palette import palette
 from nona.ui.pages.workload_facts import uncounted_notice
 from nona.ui.server.application import lifespan, middleware
-from nona.ui.session.page_list import icon_path, lead_on, page_file, page_list
+from nona.ui.session.page_list import page_list
 from nona.ui.shell.frame import follow, open_session, page_head, side_bar, surround
 from nona.ui.shell.notices import shown_errors
 from nona.ui.widgets.terms import page_terms
@@ -14,13 +15,12 @@ from nona.ui.widgets.terms import page_terms
 
 def run() -> None:
     """One run of the script: the session, what surrounds the page, the page itself."""
-    st.set_page_config(page_icon=icon_path(), layout="wide")
     state = open_session()
     take_demo(state)
     page = st.navigation(page_list(), expanded=True)
-    lead_on(page.url_path)
-    follow(state, page_file(page.url_path))
+    follow(state, page.url_path)
     tour = tour_of(state)
+    palette(state)
     side_bar(state)
     page_head(state, page.url_path)
     uncounted_notice(state, page.url_path)

@@ -1,41 +1,42 @@
-"""Overview: why the network matters, questions to start from, demo scenarios, the pipeline and its state."""
+"""Home: what the product does, why the network matters, where to begin."""
 
 import streamlit as st
 
-from nona.sources.samples import shipped_scenario
 from nona.ui.pages.demo import begin
-from nona.ui.pages.home import (
-    QUESTIONS,
-    demos,
-    flow,
-    network_story,
-    open_demo,
-    open_example,
-    pipeline,
-    question_card,
-)
+from nona.ui.pages.home import QUESTIONS, example_gallery, network_story, open_example, question_card, recent
 from nona.ui.session.opening import new_scenario
 from nona.ui.session.workspace import current
+from nona.ui.shell.open_files import open_popover
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.terms import term
 
 state = current()
-st.markdown(
-    "#### Should an inference query be split over servers? That depends on the network.\nOne query of "
-    "four tasks; tasks 2 and 3 could run in parallel, but task 2's tensors are large. Load the link with "
-    "other traffic and see when splitting stops paying."
-)
-network_story()
 with st.container(horizontal=True, vertical_alignment="center"):
     st.button(
         "Start the demo",
         icon=":material/slideshow:",
         type="primary",
-        help=f"{len(QUESTIONS)} questions, a few steps each, on the pages. Your scenario comes back then.",
+        help="Eight questions, a few steps each, on the pages. Your scenario comes back then.",
         on_click=begin,
         args=(state,),
         key="start-demo",
     )
+    st.button(
+        "New scenario",
+        icon=":material/note_add:",
+        on_click=new_scenario,
+        args=(state,),
+        key="new-on-home",
+        help="Begin your own with a group of servers and no queries; Undo restores the present one.",
+    )
+    open_popover(state, "open-on-home")
+    st.markdown("[:material/apps: Examples](#examples)", width="content")
+st.markdown(
+    "One query of four tasks; 2 and 3 could run in parallel. Load the link with other traffic, and see when "
+    "splitting stops paying."
+)
+network_story()
+with st.container(horizontal=True, vertical_alignment="center"):
     st.button(
         "Open this example",
         icon=":material/rocket_launch:",
@@ -49,47 +50,12 @@ with st.container(horizontal=True, vertical_alignment="center"):
         "longer than the formula says: a task that joins parts waits for the last of them; the formula adds "
         "mean waits."
     )
-
-st.subheader("What do you want to find out?")
+recent(state)
+st.subheader("Questions")
 with st.grid(2, min_column_width=300):
     for number, question in enumerate(QUESTIONS):
         question_card(state, number, question)
-
-names = demos()
-st.subheader("Demo scenarios")
-with st.container(border=True):
-    chosen = st.selectbox(
-        "Demo scenario",
-        list(names),
-        list(names).index("vision_language_8_servers"),
-        format_func=names.__getitem__,
-        key="demo",
-        persist_state="session",
-        help="Shipped with the app; each is one YAML file to read and to change.",
-    )
-    st.markdown(plain(shipped_scenario(chosen).description))
-    with st.container(horizontal=True):
-        st.button(
-            "Open this scenario",
-            type="primary",
-            icon=":material/rocket_launch:",
-            on_click=open_demo,
-            key="open-demo",
-            args=(state, "demo"),
-        )
-        st.button(
-            "New scenario",
-            icon=":material/note_add:",
-            on_click=new_scenario,
-            args=(state,),
-            key="new-on-overview",
-            help="Begin your own with a group of servers and no queries; Undo restores the present one.",
-        )
-    if state.choices.complaints.get("demo-error"):
-        st.error(plain(state.choices.complaints["demo-error"]), icon=":material/error:")
-
-st.subheader("The pipeline of this scenario")
-st.caption(
-    plain(state.scenario.description or "Each step hands its result to the next; click one to see it.")
-)
-flow(state, pipeline(state))
+st.subheader("Examples", anchor="examples")
+if state.choices.complaints.get("demo-error"):
+    st.error(plain(state.choices.complaints["demo-error"]), icon=":material/error:")
+example_gallery(state)

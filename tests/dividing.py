@@ -35,7 +35,7 @@ LONG = (
     "test_cli",
     "test_code_cache",
     "test_interiors",
-    "test_saved_page",
+    "test_runs_page",
     "test_training_page",
     "test_simulation_page",
     "test_dask_pool",

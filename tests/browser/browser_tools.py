@@ -126,10 +126,10 @@ def upload_model(page, name, data):
     field.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(file)
 
 
-def open_demo(page, title):
-    """Open a demo scenario from Home."""
-    choose(page, "Demo scenario", title)
-    page.get_by_role("button", name="Open this scenario").click()
+def open_example(page, family, name):
+    """Open a shipped scenario from Home."""
+    page.get_by_role("tab", name=family, exact=True).click()
+    page.locator(f".st-key-open-{name} button").click()
     wait_idle(page)
 
 

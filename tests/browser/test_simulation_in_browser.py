@@ -213,7 +213,7 @@ def slider_value(page, label):
 
 def test_the_answer_follows_a_slider_and_the_scenario_stays_until_apply(page):
     """On at once, a copy until Apply, kept by a reload, one step to undo."""
-    tools.open_demo(page, "Queries · The slides' example")
+    tools.open_example(page, "Queries", "slides_example")
     tools.open_page(page, "Simulation")
     tools.enter(page, page.get_by_label("Jobs measured per run", exact=True), "200")
     ask_by(page, "What if")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
+from nona.sources.samples import scenario_families
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
 from tests.report.filled import changed
@@ -111,10 +112,10 @@ def finish(at, kind, seconds=300):
 
 
 def open_demo(open_page, name):
-    """The Overview with the demo scenario ``name`` opened."""
+    """The page of the example ``name`` opened."""
     at = open_page("home")
-    at.selectbox(key="demo").select(name).run()
-    return at.button(key="open-demo").click().run()
+    family = next(family for family, names in scenario_families().items() if name in names)
+    return put(at, "examples", family).button(key=f"open-{name}").click().run()
 
 
 def solve_demo(open_page, name):

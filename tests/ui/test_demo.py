@@ -162,10 +162,10 @@ def test_the_page_that_was_chosen_is_asked_for_until_it_runs(monkeypatch):
     asked: list[str] = []
     monkeypatch.setattr(shell.st, "switch_page", lambda page, query_params: asked.append(page))
     state = AppState(go_to="pages/scenario.py")
-    for running in ("pages/simulation.py", "pages/simulation.py", "pages/scenario.py"):
+    for running in ("simulation", "simulation", "scenario"):
         shell.follow(state, running)  # an event of the page before came in between
     assert asked == ["pages/scenario.py"] * 2
-    shell.follow(state, "pages/simulation.py")
+    shell.follow(state, "simulation")
     assert len(asked) == 2, "whoever goes elsewhere afterwards is left alone"
 
 

@@ -1,32 +1,30 @@
-"""The Overview: questions, shipped scenarios, the network story, the pipeline."""
+"""Home: the network story, recent scenarios, questions, examples."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import streamlit as st
 
+from nona.errors import StoreError
 from nona.report.figures import scheduler_style
-from nona.report.placements.certificate import gap_text, hits_text, is_slo, mean_of
-from nona.report.simulations.report import SimulatedRun
-from nona.report.training.findings import by_mean_jct
+from nona.report.saved import cluster_text, date_text, workload_text
 from nona.results.document import Document, Figure
-from nona.results.elastic import ElasticHistory
-from nona.results.placement import SolvedPlacement
+from nona.results.saved import SavedItem
 from nona.results.simulation_charts import LINK_LOAD, STORY_SCENARIO, STRATEGIES, Story, StoryLoad
-from nona.results.training import TrainingOutcome
+from nona.scenario.schema import Scenario
 from nona.sources.samples import scenario_families, shipped_scenario
 from nona.study.shipped import stored_result
-from nona.tables.formats import time_text
 from nona.ui.pages.demo import begin
+from nona.ui.pages.runs import open_item
 from nona.ui.session.kept import choose
 from nona.ui.session.opening import is_own, open_shipped_scenario
+from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState
-from nona.ui.widgets.components import declare
+from nona.ui.shell.run_keeper import store
+from nona.ui.widgets.components import Node, colour, declare, draw, el
 from nona.ui.widgets.fields import plain
-from nona.ui.widgets.folding import listed
-from nona.units import format_bandwidth, format_number
 
 STORY_KEY = "network-story"
 HIGHEST_MS = 60.0  # of the curve's axis: beyond it lies only what has all but stopped
@@ -196,13 +194,100 @@ QUESTIONS = (
 )
 
 
-def demos() -> dict[str, str]:
-    """Every shipped scenario, family by family → its family and its name, which may begin with that."""
+def examples() -> dict[str, dict[str, str]]:
+    """Family → the shipped scenarios in it with their names."""
     return {
-        name: f"{family} · {shipped_scenario(name).name.removeprefix('Plan: ').removeprefix(f'{family}: ')}"
+        family: {
+            name: shipped_scenario(name).name.removeprefix("Plan: ").removeprefix(f"{family}: ")
+            for name in names
+        }
         for family, names in scenario_families().items()
-        for name in names
     }
+
+
+FAMILY_PAGES = {"Queries": "scenario", "Planning": "plan", "Serverless": "serverless", "Training": "training"}
+
+
+def example_gallery(state: AppState) -> None:
+    """The shipped scenarios in groups, each with a picture of its servers."""
+    groups = examples()
+    tabs = st.tabs(list(groups), key="examples", on_change="rerun")
+    for tab, (family, names) in zip(tabs, groups.items(), strict=True):
+        if tab.open:
+            with tab, st.grid(3, min_column_width=250):
+                for name, title in names.items():
+                    _example(state, family, name, title)
+
+
+def _example(state: AppState, family: str, name: str, title: str) -> None:
+    scenario = shipped_scenario(name)
+    with st.container(border=True, height="stretch", gap="xsmall"):
+        draw(f"example-{name}", scenario_picture(scenario))
+        st.markdown(f"**{plain(title)}**")
+        st.caption(
+            plain(f"{cluster_text(scenario)}; {workload_text(scenario)}"), help=plain(scenario.description)
+        )
+        st.button(
+            "Open",
+            icon=":material/rocket_launch:",
+            key=f"open-{name}",
+            help="Makes it the scenario; Undo restores the open one.",
+            on_click=open_demo,
+            args=(state, name, page_file(FAMILY_PAGES[family])),
+        )
+
+
+MOST_SQUARES = 72  # servers of a picture
+
+
+def scenario_picture(scenario: Scenario) -> Node:
+    """The servers as squares, one colour for each group, under their link with its background load."""
+    groups = scenario.cluster.servers
+    total = sum(group.count for group in groups)
+    squares = [
+        el("i", "dot", __c=colour(number))
+        for number, group in enumerate(groups)
+        for _ in range(max(1, round(group.count * min(1.0, MOST_SQUARES / total))))
+    ]
+    busy = scenario.background.network.utilization
+    return el(
+        "div",
+        "example",
+        el("div", "meter", el("i", ""), __w=f"{100 * busy:.0f}%", __mc=colour(7)),
+        el("div", "boxes-compact", *squares),
+        role="img",
+        aria_label=f"{total:,} servers; others take {100 * busy:.0f} % of their link",
+    )
+
+
+MOST_RECENT = 4
+
+
+def recent(state: AppState) -> None:
+    """The scenarios of the latest runs with their verdicts; nothing before the first run."""
+    try:
+        items = store().listing().items
+    except StoreError:
+        return  # page Runs says what is wrong
+    latest: dict[str, SavedItem] = {}
+    for item in items:
+        latest.setdefault(item.facts.scenario, item)
+    if not latest:
+        return
+    st.subheader("Recent scenarios")
+    with st.grid(2, min_column_width=300):
+        for item in list(latest.values())[:MOST_RECENT]:
+            with st.container(border=True, height="stretch", gap="xsmall"):
+                st.markdown(f"**{plain(item.facts.scenario)}**")
+                st.caption(plain(f"{item.facts.finding} {date_text(item)}"))
+                st.button(
+                    "Open",
+                    icon=":material/open_in_browser:",
+                    key=f"recent-{item.id}",
+                    help="Its scenario with this result; Undo restores the open one.",
+                    on_click=open_item,
+                    args=(state, item),
+                )
 
 
 def asks_own(state: AppState, question: Question) -> bool:
@@ -211,13 +296,11 @@ def asks_own(state: AppState, question: Question) -> bool:
     return not question.scenario or (bool(part) and is_own(state.scenario))
 
 
-def open_demo(state: AppState, key: str) -> None:
-    """Open the shipped scenario that the field ``key`` names.
-
-    The field is read when the button is pressed: the page may not have been drawn since it changed.
-    """
-    if open_shipped_scenario(state, st.session_state[key]):
-        state.tell(f"“{state.scenario.name}” is the scenario now.", "simulation", "Simulate it")
+def open_demo(state: AppState, name: str, page: str) -> None:
+    """Open a shipped scenario and go to ``page``."""
+    if open_shipped_scenario(state, name):
+        state.tell(f"“{state.scenario.name}” is the scenario now.")
+        state.go_to = page
 
 
 def opens(state: AppState, question: Question) -> str:
@@ -281,123 +364,3 @@ def open_example(state: AppState, page: str) -> None:
     """Open the story's scenario with the link's load as chosen there, and go to ``page``."""
     if open_shipped_scenario(state, STORY_SCENARIO, {LINK_LOAD: _chosen_load()}):
         state.go_to = page
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """A stage of the pipeline: its page, its picture, what it holds now; ``state`` may be ``stale``."""
-
-    page: str
-    title: str
-    picture: str
-    value: str
-    detail: str
-    state: str = ""
-
-
-def pipeline(state: AppState) -> tuple[Stage, ...]:
-    """Model, contraction, cluster, workload, placement, simulation: what each holds now.
-
-    A scenario of training jobs alone has two stages: cluster and training.
-    """
-    s = state.scenario
-    if s.training is not None and not s.workload:
-        return (_cluster(state), _training(state))
-    total = sum(r.rate for r in s.workload)
-    return (
-        Stage(
-            "pages/models.py",
-            "Models",
-            "models",
-            f"{len(s.workload)} in the mix",
-            listed(s.labels, 6) or "none yet: add one on Scenario",
-        ),
-        _cluster(state),
-        Stage(
-            "pages/scenario.py",
-            "Workload",
-            "workload",
-            f"{format_number(total, 4)} queries/s",
-            f"background: executors {format_number(100 * s.background.compute.utilization)} %, "
-            f"link {format_number(100 * s.background.network.utilization)} %",
-        ),
-        _placement(state),
-        _simulation(state),
-    )
-
-
-def _cluster(state: AppState) -> Stage:
-    groups, network = state.scenario.cluster.servers, state.scenario.cluster.network
-    return Stage(
-        "pages/scenario.py",
-        "Cluster",
-        "cluster",
-        f"{sum(g.count for g in groups)} servers",
-        listed([f"{g.count} × {g.gpus} {g.gpu}" + (f" ({g.mig})" if g.mig else "") for g in groups], 6)
-        + f"; {format_bandwidth(network.capacity)} shared",
-    )
-
-
-def _training(state: AppState) -> Stage:
-    spec = state.scenario.training
-    value, detail = "not run yet", ", ".join(spec.decided_by) if spec else ""
-    if spec is not None and spec.elastic is not None:
-        kind, history = "training-elastic", state.held("training-elastic", ElasticHistory)
-        means = None if history is None else by_mean_jct(history.report.policies)
-    else:
-        kind, outcome = "training", state.held("training", TrainingOutcome)
-        means = None if outcome is None else by_mean_jct(outcome.report.policies)
-        detail = detail if outcome is None else f"{len(outcome.report.policies)} policies compared"
-    if means is not None:
-        value = f"shortest mean JCT: {next(iter(means))}" if means else "no job was completed"
-    return Stage("pages/training.py", "Training", "simulation", value, detail, _age(state, kind))
-
-
-_NO_ROW = "needs a row in the workload"
-
-
-def _placement(state: AppState) -> Stage:
-    data = state.held("place", SolvedPlacement)
-    value, detail = "not solved yet", "solve it on its page" if state.scenario.workload else _NO_ROW
-    if data is not None:
-        value = f"predicted mean JCT {time_text(mean_of(data.nona))}"
-        if is_slo(data.nona):
-            value = f"predicted SLO hits {hits_text(data.nona).removesuffix(', by sampled jobs')}"
-        detail = f"gap to the certified bound: {gap_text(data.nona)}"
-        if data.ended_early_s is not None:
-            detail = f"cancelled early; {detail}"
-    return Stage("pages/placement.py", "Placement", "placement", value, detail, _age(state, "place"))
-
-
-def _simulation(state: AppState) -> Stage:
-    result = state.held("simulate", SimulatedRun)
-    names = ", ".join(e.name for e in state.scenario.schedulers)
-    value, detail = "not run yet", names if state.scenario.workload else _NO_ROW
-    if result is not None:
-        schedulers = result.report.schedulers
-        means = {
-            n: r.jct_s.mean for n, r in schedulers.items() if r.state == "stable" and r.jct_s.mean is not None
-        }
-        best = min(means, key=lambda n: means[n], default=None)
-        value = f"shortest mean JCT: {best}" if best else "every scheduler is overloaded"
-        detail = f"{len(schedulers)} schedulers compared"
-    return Stage("pages/simulation.py", "Simulation", "simulation", value, detail, _age(state, "simulate"))
-
-
-def _age(state: AppState, kind: str) -> str:
-    return "stale" if state.is_stale(kind) else ""
-
-
-PIPELINE_KEY = "pipeline"
-_component = declare("flow", tag="ol")
-
-
-def flow(state: AppState, stages: Sequence[Stage]) -> None:
-    """Draw the pipeline; a click on a stage goes to its page."""
-
-    def open_page() -> None:
-        asked = st.session_state[PIPELINE_KEY].get("open")
-        if asked in {s.page for s in stages}:  # what the browser sends is not to be trusted
-            state.go_to = asked
-
-    _component(key=PIPELINE_KEY, data={"stages": [asdict(s) for s in stages]}, on_open_change=open_page)

@@ -16,12 +16,12 @@ from nona.graph.registry import READERS
 from nona.hardware.executor import executor_class
 from nona.report.times import runs_as
 from nona.scenario.words import words
-from nona.sources.lookup import safe_name
 from nona.sources.samples import load_sample, manifest, sample_names, workflows
 from nona.study.models import prepare_model
+from nona.ui.models.choosing import UPLOAD_ERROR, Choosing, take_model
 from nona.ui.models.loading import Loaded, load_graph, load_model, model_names, shelf
 from nona.ui.session.state import AppState
-from nona.ui.widgets.components import Entry, Picked, pick_list, picked
+from nona.ui.widgets.components import Entry, pick_list, picked
 from nona.ui.widgets.fields import label_text, plain, whole
 
 FIRST = ("googlenet", "resnet18", "bert_base", "llama2_7b", "moe_block", "rag_pipeline", "slides_example")
@@ -119,24 +119,8 @@ def _parallelism(name: str) -> str:
     )
 
 
-OPEN, LIST, FILE, ERROR = "model-open", "model-list", "model-file", "upload-error"
+OPEN, LIST, FILE = "model-open", "model-list", "model-file"
 LONGEST = 30  # letters of a name on the button
-
-
-@dataclass(frozen=True, slots=True)
-class Choosing:
-    """The last pick that was taken; an upload that is not read yet, and the model before it.
-
-    ``replaced`` is what a file of the same name held; ``again`` opens the list once more, for the reason
-    why a file was not taken; ``asks`` is the upload in single precision that is asked about.
-    """
-
-    taken: Picked | None = None
-    unread: str = ""
-    before: str = ""
-    replaced: bytes | None = None
-    again: bool = False
-    asks: str = ""
 
 
 def pick_model(state: AppState) -> None:
@@ -175,7 +159,7 @@ def _take_pick(state: AppState) -> None:
         st.session_state[OPEN] = True
     pick = picked(LIST)
     if pick is not None and pick != choosing.taken:
-        state.choices.complaints.pop(ERROR, None)
+        state.choices.complaints.pop(UPLOAD_ERROR, None)
         st.session_state[OPEN] = False
         if pick.name in model_names(state):
             state.model = pick.name
@@ -192,7 +176,7 @@ def upload_label() -> str:
 
 
 def _upload(state: AppState) -> None:
-    if complaint := state.choices.complaints.get(ERROR):
+    if complaint := state.choices.complaints.get(UPLOAD_ERROR):
         st.error(plain(complaint), icon=":material/error:")
     st.file_uploader(
         upload_label(),
@@ -207,20 +191,8 @@ def _upload(state: AppState) -> None:
 
 def _take_file(state: AppState) -> None:
     upload = st.session_state[FILE]
-    if upload is None:
-        return
-    choosing = state.choices.of(Choosing)
-    state.choices.complaints.pop(ERROR, None)
-    name = safe_name(upload.name)
-    replaced = state.uploads.sources.read(name) if name in state.uploads.names() else None
-    try:
-        state.uploads.add(name, upload.getvalue())
-    except NonaError as error:
-        state.choices.complaints[ERROR] = str(error)
-        return
-    state.choices.keep(replace(choosing, unread=name, before=state.model, replaced=replaced))
-    state.model = name
-    st.session_state[OPEN] = False
+    if upload is not None and take_model(state, upload.name, upload.getvalue()):
+        st.session_state[OPEN] = False
 
 
 def loaded_model(state: AppState, device: str) -> Loaded | None:
@@ -252,7 +224,7 @@ def _read_upload(state: AppState) -> None:
     except MissingDimensions:
         single = True  # it can be read once the sizes are known
     except NonaError as error:
-        state.choices.complaints[ERROR] = str(error)
+        state.choices.complaints[UPLOAD_ERROR] = str(error)
         state.uploads.remove(choosing.unread)
         if choosing.replaced is not None:
             state.uploads.add(choosing.unread, choosing.replaced)

@@ -124,7 +124,7 @@ def save_popover(state: AppState, made: ToSave) -> None:
         _cookie_hint()
 
 
-def _open_item(state: AppState, item: SavedItem) -> None:
+def open_item(state: AppState, item: SavedItem) -> None:
     """Make an item's scenario the session's own, as one step to undo, and go where its result is shown."""
     contents = _attempt(state, lambda: store().contents(item.id))
     if contents is None:
@@ -208,7 +208,7 @@ def _operations(state: AppState, item: SavedItem) -> None:
             icon=":material/open_in_browser:",
             help="Replaces your scenario with its own; Undo in the side bar restores yours. A run that was "
             "saved here is shown with its result.",
-            on_click=_open_item,
+            on_click=open_item,
             args=(state, item),
             key=f"saved-open-{item.id}",
         )

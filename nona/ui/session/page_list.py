@@ -27,7 +27,12 @@ class PageEntry:
         return f"pages/{self.name}.py"
 
 
-HOME = PageEntry("home", "Home", "home", "What do you want to find out?")
+HOME = PageEntry(
+    "home",
+    "Home",
+    "home",
+    "Should inference queries be split over the servers of a GPU cluster? See it, and plan that cluster.",
+)
 GROUPS: Mapping[str, tuple[PageEntry, ...]] = MappingProxyType(
     {
         "": (HOME,),

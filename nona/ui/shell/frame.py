@@ -23,12 +23,13 @@ from nona.tables.formats import percent_text
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.models.loading import tidying
 from nona.ui.session.kept import remember, restore
-from nona.ui.session.page_list import HOME, PAGES, icon_path, page_file
+from nona.ui.session.page_list import HOME, PAGES, icon_path, lead_on, page_file
 from nona.ui.session.state import AppState
 from nona.ui.session.uploads import received
 from nona.ui.session.workspace import session_state
 from nona.ui.shell.job_panel import collect, current_job, progress_text
 from nona.ui.shell.notices import kept_notice, missing_notice, problem_notice
+from nona.ui.shell.open_files import drop_zone
 from nona.ui.shell.scenario_bar import link_notice, scenario_bar, take_link
 from nona.ui.widgets.components import COMPONENTS, declare
 from nona.ui.widgets.fields import plain
@@ -201,6 +202,7 @@ STYLE = COMPONENTS / "shell" / "shell.css"
 
 def open_session() -> AppState:
     """The session's state, with a link and the results of finished jobs taken in."""
+    st.set_page_config(page_icon=icon_path(), layout="wide")
     tidying().seen()
     received()
     state = session_state()
@@ -211,12 +213,14 @@ def open_session() -> AppState:
     return state
 
 
-def follow(state: AppState, page: str) -> None:
-    """Go to the page that a button's callback chose, e.g. ``pages/help.py?term=JCT``.
+def follow(state: AppState, path: str) -> None:
+    """Go on from a former address, and to the page that a callback chose, e.g. ``pages/help.py?term=JCT``.
 
-    A callback itself cannot. ``page`` is the file of the page that runs. The wish is kept until its page
+    A callback itself cannot. ``path`` is the address of the page that runs. The wish is kept until its page
     runs: what the browser sends meanwhile, from the page before, would lead back to that one.
     """
+    lead_on(path)
+    page = page_file(path)
     wanted, _, query = state.go_to.partition("?")
     if not wanted or (state.on_way and page == wanted):
         state.go_to, state.on_way = "", False
@@ -246,6 +250,7 @@ def side_bar(state: AppState) -> None:
     kept_notice(state)
     problem_notice(state)
     missing_notice(state)
+    drop_zone(state)
     if state.toast:
         st.toast(f"{plain(state.toast)} {state.toast_link}".strip(), icon=":material/check:", duration="long")
         state.toast, state.toast_link = "", ""

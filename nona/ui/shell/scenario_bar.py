@@ -14,19 +14,19 @@ from nona.report.simulations.scenario_diff import change_text
 from nona.results.saved import MOST_NAME
 from nona.scenario.file import dump_scenario, scenario_hash
 from nona.scenario.schema import Scenario
-from nona.sources.lookup import safe_name
 from nona.sources.opening import pack_bundle
 from nona.store.contents import SAVED_KINDS, Contents
 from nona.ui.form import field
 from nona.ui.models.loading import apart, portable
 from nona.ui.session.editing import Moment
 from nona.ui.session.kept import choices, take_choices
-from nona.ui.session.opening import Problems, new_scenario, open_file, take_scenario, with_plain_names
+from nona.ui.session.opening import Problems, new_scenario, take_scenario, with_plain_names
 from nona.ui.session.share import LONGEST, MOST_CHOICES, PARAMETER, Shared, held_text, pack, unpack
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace_files import DAMAGE
 from nona.ui.shell.equivalents import bundle_file_name, scenario_file_name
 from nona.ui.shell.notices import missing
+from nona.ui.shell.open_files import open_popover
 from nona.ui.shell.run_keeper import show_result
 from nona.ui.widgets.fields import plain
 
@@ -195,16 +195,7 @@ def scenario_bar(state: AppState) -> None:
         key="new-scenario",
     )
     with st.container(horizontal=True, gap="small"):
-        with st.popover("Open", icon=":material/upload_file:", width="stretch"):
-            key = f"scenario-file-{state.revision}"
-            st.file_uploader(
-                "Scenario (YAML, JSON) or bundle (.nona.zip)",
-                key=key,
-                on_change=_open,
-                args=(state, key),
-                help="It replaces the present scenario; Undo restores that one.",
-                max_upload_size=128,
-            )
+        open_popover(state, "scenario-file", width="stretch")
         _share_popover(state)
 
 
@@ -296,17 +287,3 @@ def scenario_file(state: AppState) -> str:
         return dump_scenario(portable(state))
     except NonaError:
         return dump_scenario(state.scenario)
-
-
-def _open(state: AppState, key: str) -> None:
-    upload = st.session_state[key]
-    if upload is None:
-        return
-    name = safe_name(upload.name)
-    try:
-        open_file(state, name, upload.getvalue())
-    except NonaError as error:
-        state.choices.keep(Problems.of(name, error))
-    else:
-        state.choices.keep(Problems())
-        state.toast = f"{name} was opened: “{state.scenario.name}”."

@@ -40,6 +40,11 @@ class Surround {
     on("pointerdown", (e) => {
       if (!e.target.closest?.(FOCUSABLE)) held = null;
     });
+    // The field over the whole window is there while files are dragged over it.
+    const over = (files) => document.body.classList.toggle("files-over", files);
+    on("dragenter", (e) => over([...(e.dataTransfer?.types ?? [])].includes("Files")));
+    on("dragleave", (e) => e.relatedTarget === null && over(false));
+    on("drop", () => setTimeout(() => over(false), 300));
     this.observer = new MutationObserver(() => this.soon());
     this.observer.observe(document.body, {
       childList: true,
@@ -68,6 +73,7 @@ class Surround {
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() => {
       keepFocus();
+      focusPalette();
       this.showOpenTabs();
       takeScheme();
       for (const wait of [0, 100, 300]) setTimeout(makeRoom, wait); // it is moved a few times as it opens
@@ -187,6 +193,15 @@ function keepFocus() {
   if (same.length === 1) same[0].focus({ preventScroll: true });
   else if (!same.length && held.opener && held.page === location.pathname && !document.querySelector(POPOVER))
     document.querySelector(`.${CSS.escape(held.opener)} button`)?.focus({ preventScroll: true });
+}
+
+// The palette's field has the focus once, when it opens.
+const focused = new WeakSet();
+function focusPalette() {
+  const field = document.querySelector(".st-key-palette-box input");
+  if (!field || focused.has(field)) return;
+  focused.add(field);
+  field.focus();
 }
 
 function openerKey() {

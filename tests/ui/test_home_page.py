@@ -1,26 +1,30 @@
-"""The Overview and the Guide: what ships is shown, questions lead to pages, links and words to sections."""
+"""Home, the palette and Help: what ships is shown, questions lead to pages, links and words to sections."""
 
-import itertools
 import json
 import re
 
 import pytest
-from app_driver import APP, go, named, open_demo, pickers, sent, state_of
+from app_driver import APP, go, named, pickers, put, said, state_of
 
 from nona.report.guide import TERMS, matching, matching_terms, sections
 from nona.results.simulation_charts import Story
 from nona.scenario.words import words
 from nona.sources.samples import scenario_families, scenario_names, shipped_scenario
+from nona.store.database import Database
+from nona.store.store import Store
 from nona.study.link_load import LOADS
 from nona.study.shipped import stored_result
 from nona.ui.form import help_text
-from nona.ui.pages.home import QUESTIONS, demos, finding, opens, story_view
+from nona.ui.pages import home, runs
+from nona.ui.pages.home import QUESTIONS, examples, finding, opens, scenario_picture, story_view
+from nona.ui.pages.palette import entries
 from nona.ui.pages.plan_question import DEMOS as PLAN
 from nona.ui.pages.serverless import DEMOS as SERVERLESS
 from nona.ui.pages.training import DEMOS as TRAINING
 from nona.ui.pages.training import ELASTIC_DEMOS
 from nona.ui.session.page_list import PAGES
 from nona.ui.widgets.terms import GUIDE_PARAMETER, ON_PAGES, TERM_PARAMETER, term
+from tests.store.saved_things import new_item, simulated
 
 
 def test_the_story_on_the_page_is_the_one_that_ships(open_page):
@@ -68,10 +72,46 @@ def test_a_question_leads_to_its_page_with_the_scenario_that_its_card_names(open
         state.adopt(before)
 
 
-def test_demos_are_listed_family_by_family():
-    families = [label.split(" · ")[0] for label in demos().values()]
-    assert [family for family, _ in itertools.groupby(families)] == [*scenario_families()]
-    assert set(demos()) == set(scenario_names())
+def test_every_shipped_scenario_is_an_example_with_a_picture_of_its_servers(open_page):
+    assert {name for names in examples().values() for name in names} == set(scenario_names())
+    at = put(open_page("home"), "examples", "Training")
+    shown = {b.key for b in at.button if b.label == "Open" and str(b.key).startswith("open-")}
+    assert shown == {f"open-{name}" for name in scenario_families()["Training"]}
+    _, _, (meter, squares) = scenario_picture(shipped_scenario("slides_example"))
+    assert len(squares[2]) == sum(g.count for g in shipped_scenario("slides_example").cluster.servers)
+    assert meter[1]["style" if "style" in meter[1] else "--w"] == "0%"
+
+
+def test_the_palette_finds_pages_models_examples_terms_and_actions(open_page):
+    at = open_page("home")
+    state, found = state_of(at), entries(state_of(at))
+    state.edit(("seed",), 7)
+    found["Do: undo"]()
+    assert state.scenario.seed != 7
+    found["Model: gpt2"]()
+    assert at.run().title[0].value == "Models"
+    assert state.model == "gpt2"
+    found["Term: SCV"]()
+    assert at.run().title[0].value == "Help"
+    assert {f"Page: {page.title}. {page.question}" for page in PAGES.values()} <= found.keys()
+    found["Example, Queries: The slides' example"]()
+    assert at.run().title[0].value == "Scenario"
+    assert state.scenario == shipped_scenario("slides_example")
+
+
+def test_recent_scenarios_stand_with_their_verdicts(tmp_path, monkeypatch, open_page):
+    monkeypatch.setenv("NONA_STORE", str(tmp_path))
+    kept = Store(Database(tmp_path), "somebody", everyone=True)
+    for module in (home, runs):
+        monkeypatch.setattr(module, "store", lambda: kept)
+    assert "Recent scenarios" not in titles(open_page("home"))
+    items = [new_item(name, simulated(servers)) for name, servers in (("a", 2), ("b", 3))]
+    *_, latest = kept.save(*items)
+    at = open_page("home")
+    assert "Recent scenarios" in titles(at)
+    assert latest.facts.finding in said(at.caption)
+    at.button(key=f"recent-{latest.id}").click().run()
+    assert state_of(at).results["simulate"].data == simulated(3)
 
 
 def test_the_example_opens_with_the_load_that_was_chosen(open_page):
@@ -81,16 +121,6 @@ def test_the_example_opens_with_the_load_that_was_chosen(open_page):
     scenario = state_of(at).scenario
     assert scenario.background.network.utilization == 0.6
     assert at.title[0].value == "Placement"
-
-
-def test_overview_opens_a_demo_and_its_pipeline(open_page):
-    at = open_demo(open_page, "slides_example")
-    wanted = shipped_scenario("slides_example")
-    assert state_of(at).scenario == wanted
-    shown = {stage["title"]: stage["value"] for stage in sent(at, "stages")["stages"]}
-    assert shown["Workload"] == f"{sum(r.rate for r in wanted.workload):.4g} queries/s"
-    assert shown["Placement"] == "not solved yet"
-    assert at.sidebar.text_input[0].value == wanted.name
 
 
 def titles(at):

@@ -1,0 +1,98 @@
+"""The palette: one field that finds pages, models, examples, terms and actions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import streamlit as st
+
+from nona.report.guide import TERMS
+from nona.ui.models.loading import model_names
+from nona.ui.pages.demo import begin
+from nona.ui.pages.demo_stories import STORIES
+from nona.ui.pages.home import FAMILY_PAGES, examples, open_demo
+from nona.ui.session.opening import new_scenario
+from nona.ui.session.page_list import PAGES, page_file
+from nona.ui.session.state import AppState
+from nona.ui.widgets.terms import TERM_PARAMETER
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """Whether it is to open at the next run, and how often it was opened: each time with an empty field."""
+
+    wanted: bool = False
+    opened: int = 0
+
+
+def entries(state: AppState) -> dict[str, Callable[[], None]]:
+    """Everything that can be found, by its text, with what it does."""
+    found: dict[str, Callable[[], None]] = {
+        f"Page: {page.title}. {page.question}": partial(_go, state, page.file) for page in PAGES.values()
+    }
+    found |= {
+        "Do: new scenario": partial(new_scenario, state),
+        "Do: undo": state.undo,
+        "Do: redo": state.redo,
+    }
+    found |= {f"Demo: {story.question}": partial(begin, state, n) for n, story in enumerate(STORIES)}
+    found |= {f"Model: {name}": partial(_show_model, state, name) for name in model_names(state)}
+    for family, names in examples().items():
+        page = page_file(FAMILY_PAGES[family])
+        found |= {
+            f"Example, {family}: {title}": partial(open_demo, state, name, page)
+            for name, title in names.items()
+        }
+    return found | {
+        f"Term: {name}": partial(_go, state, f"{page_file('help')}?{TERM_PARAMETER}={name}") for name in TERMS
+    }
+
+
+def _go(state: AppState, page: str) -> None:
+    state.go_to = page
+
+
+def _show_model(state: AppState, name: str) -> None:
+    state.model, state.go_to = name, page_file("models")
+
+
+def ask(state: AppState) -> None:
+    """Open the palette at the next run."""
+    state.choices.keep(Palette(True, state.choices.of(Palette).opened + 1))
+
+
+def palette(state: AppState) -> None:
+    """The button in the side bar, and the palette itself where it was asked for."""
+    st.sidebar.button(
+        "Find",
+        icon=":material/search:",
+        shortcut="Ctrl+K",
+        on_click=ask,
+        args=(state,),
+        width="stretch",
+        key="palette-open",
+        help="Pages, models, examples, terms, actions.",
+    )
+    asked = state.choices.of(Palette)
+    if asked.wanted:
+        state.choices.keep(Palette(False, asked.opened))
+        _dialog(state, asked.opened)
+
+
+@st.dialog("Find")
+def _dialog(state: AppState, number: int) -> None:
+    found = entries(state)
+    with st.container(key="palette-box"):
+        chosen = st.selectbox(
+            "A page, a model, an example, a term or an action",
+            list(found),
+            None,
+            key=f"palette-{number}",
+            placeholder="Type a word",
+            help="Enter goes there, or does it.",
+        )
+    if chosen is not None:
+        found[chosen]()
+        st.rerun()
