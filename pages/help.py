@@ -1,56 +1,36 @@
-"""Guide: terms, formulas, what the simulator does, limits, sources, keys."""
+"""Help: how to do things, terms, limits, keys, sources, formulas."""
 
 import streamlit as st
 
-from nona.report.guide import TERMS, matching, matching_terms, sections
-from nona.report.scenario_keys import matching_keys
-from nona.ui.pages.evidence_studies import remarks_explained, remarks_table
+from nona.report.guide import TERMS, matching, matching_terms
+from nona.ui.pages.help import every_section, how_to_list, in_order, section_list, terms_and_keys
 from nona.ui.session.workspace import current
-from nona.ui.widgets import terms
-from nona.ui.widgets.fields import plain
-from nona.ui.widgets.terms import GUIDE_PARAMETER
+from nona.ui.widgets.terms import GUIDE_PARAMETER, TERM_PARAMETER
 
-MOST_KEYS = 12  # of a scenario, that are listed
-
-current()
-asked = st.query_params.get(GUIDE_PARAMETER)
-term = st.query_params.get(terms.TERM_PARAMETER, "")
-one = [s for s in sections() if s.name == (asked or (term in TERMS and "words"))]
+state = current()
+term = st.query_params.get(TERM_PARAMETER, "")
+asked = st.query_params.get(GUIDE_PARAMETER, "words" if term in TERMS else "")
+one = [section for section in every_section() if section.name == asked]
 left, right = st.columns([3, 2], vertical_alignment="bottom")
 query = left.text_input(
-    "Find in the guide",
+    "Find in Help",
     placeholder="for example: stranded, wait, warm-up",
     icon=":material/search:",
     key="guide-find",
     persist_state="session",
-    help="Shows the terms, keys of scenarios and sections that contain all of these words.",
+    help="Shows the questions, terms, keys of scenarios and sections that contain all of these words.",
 )
-found = matching(query) if query else tuple(one) or sections()
+shown = in_order(matching(query)) if query else one or every_section()
 if one and not query:
-    right.page_link("pages/help.py", label="Show all sections", icon=":material/menu_book:")
+    right.page_link("pages/help.py", label="Show all of Help", icon=":material/menu_book:")
 else:
-    right.caption(f"{len(found)} of {len(sections())} sections")
-
-shown = matching_terms(query) if query else tuple(t for t in (term,) if t in TERMS)
-keys = matching_keys(query)[:MOST_KEYS]
-if shown or keys:
-    with st.container(border=True, key="guide-terms"):
-        for name in shown:
-            st.markdown(f"**{plain(name)}**: {plain(TERMS[name])}.")
-        for line in keys:
-            st.markdown(line)
-
-if not (found or shown or keys):
+    right.caption(f"{len(shown)} of {len(every_section())} sections")
+questions = 0 if one and not query else how_to_list(state, query)
+names = matching_terms(query) if query else tuple(t for t in (term,) if t in TERMS)
+if not (terms_and_keys(query, names) or questions or shown):
     st.info(
-        "No term, no key of a scenario, nor a section contains all of these words. Try one or a shorter one.",
+        "No question, no term, no key of a scenario, nor a section contains all of these words. Try one or a "
+        "shorter one.",
         icon=":material/search_off:",
     )
-if len(found) > 2:
-    st.markdown(" · ".join(f"[{s.title}](#{s.name})" for s in found))
-for section in found:
-    with st.container(border=True):
-        st.subheader(section.title, anchor=section.name)
-        st.markdown(section.text)
-        if section.name == "schedulers":
-            remarks_explained()
-            remarks_table()
+section_list(shown)

@@ -28,13 +28,13 @@ from nona.report.simulations.series import (
     with_hits,
 )
 from nona.report.simulations.uncertainty import all_differences, idle_bound_s
-from nona.report.studies.prediction_map import BOUNDS, error
+from nona.report.studies.prediction_map import BOUNDS, like_cases
 from nona.report.times import MeanParts, given_times, mean_if_off, means_if_off, runs_as, times_error
 from nona.results.document import About, ModelFacts, OffRange
 from nona.results.placement import FullPlacementReport, PlacementOutcome, ResponseReport
 from nona.results.simulation import SimulationReport
 from nona.results.simulation_charts import LiveRun, SimulationOutcome
-from nona.results.studies import MapPoint, PredictionMap
+from nona.results.studies import PredictionMap
 from nona.scenario.file import dump_scenario, scenario_hash
 from nona.scenario.schema import Scenario
 from nona.schedulers.registry import get_scheduler
@@ -54,7 +54,6 @@ def _response_of(study: Study, placement: Placement) -> ResponseReport:
 
 
 HIGHEST = 0.85  # utilisation of the map's most loaded points
-_NEAR = 0.15  # utilisations that count as similar
 _BEYOND = 0.03  # above the map's highest loads
 _NOTHING = 1e-6  # utilisation
 _HIGHEST_CV = 3.0  # of gaps between arrivals on the map
@@ -66,8 +65,8 @@ def untested(system: System, response: ResponseReport) -> str | None:
     reason = _beyond(system, servers, link)
     if reason is not None:
         return f"Outside the tested range of the prediction: {reason}; simulate before relying on it."
-    similar = [p for p in stored_result(PredictionMap).points if _similar(p, system, servers, link)]
-    errors = [abs(e) for p in similar if (e := error(p, "mean_s")) is not None]
+    bursty = any(q.arrivals.process != "poisson" for q in system.queries)
+    errors = like_cases(stored_result(PredictionMap), servers, link, bursty)
     bound = BOUNDS["mean_s"]
     if not errors:
         return "No tested point has similar loads and arrivals; simulate before relying on it."
@@ -104,12 +103,6 @@ def _tested(query: QueryClass) -> bool:
     if arrivals.process == "gamma":
         return arrivals.cv <= _HIGHEST_CV
     return arrivals.process in ("poisson", "deterministic")
-
-
-def _similar(point: MapPoint, system: System, servers: float, link: float | None) -> bool:
-    bursty = any(q.arrivals.process != "poisson" for q in system.queries)
-    alike = point.split == 0 if link is None else abs(point.link - link) <= _NEAR
-    return bursty == (point.processes != ("poisson",)) and abs(point.servers - servers) <= _NEAR and alike
 
 
 def predicted_means(study: Study, placement: Placement | None) -> dict[str, float | None]:

@@ -111,7 +111,7 @@ def test_every_page_of_a_fresh_session_opens_and_explains_itself(page):
     assert at.title[0].value
     assert silent(at) == []
     if page == "evidence":
-        assert [w for name in VALIDATION for w in silent(put(at, "validation-tabs", name))] == []
+        assert [w for name in VALIDATION for w in silent(put(at, "evidence-tabs", name))] == []
     buttons = [e.key for kind in ("button", "download_button", "file_uploader") for e in at.get(kind)]
     assert not [key for key in buttons if key and is_kept(key)], "no button is ever put back"
     title = LISTED[page].title

@@ -16,6 +16,7 @@ from nona.study.link_load import LOADS
 from nona.study.shipped import stored_result
 from nona.ui.form import help_text
 from nona.ui.pages import home, runs
+from nona.ui.pages.help import HOW_TO, LAST
 from nona.ui.pages.home import QUESTIONS, examples, finding, opens, scenario_picture, story_view
 from nona.ui.pages.palette import entries
 from nona.ui.pages.plan_question import DEMOS as PLAN
@@ -130,8 +131,11 @@ def titles(at):
 def test_all_sections_are_there_with_anchors(open_page):
     at = open_page("help")
     assert at.title[0].value == "Help"
-    assert titles(at) == [s.title for s in sections()]
-    assert [s.anchor for s in at.subheader] == [s.name for s in sections()]
+    how, *others = at.subheader
+    assert how.value == "How do I …"
+    assert sorted(s.value for s in others) == sorted(s.title for s in sections())
+    assert {s.anchor for s in others} == {s.name for s in sections()}
+    assert [s.anchor in LAST for s in others] == sorted(s.anchor in LAST for s in others), "formulas last"
     shown = [m.value for m in at.markdown]
     assert all(s.text in shown and any(f"(#{s.name})" in text for text in shown) for s in sections())
 
@@ -139,18 +143,18 @@ def test_all_sections_are_there_with_anchors(open_page):
 def test_the_filter_shows_what_holds_the_words_and_a_link_opens_its_section_or_term(open_page):
     at = open_page("help")
     at.text_input(key="guide-find").set_value("pollaczek wait").run()
-    assert titles(at) == [s.title for s in matching("pollaczek wait")]
+    assert sorted(titles(at)) == sorted(s.title for s in matching("pollaczek wait"))
     assert 0 < len(titles(at)) < len(sections())
     at.text_input(key="guide-find").set_value("xyzzy nothing").run()
     assert "nor a section contains" in at.info[0].value
     at.text_input(key="guide-find").set_value("").run()
-    assert len(titles(at)) == len(sections())
+    assert len(titles(at)) == len(sections()) + 1
     at.query_params[GUIDE_PARAMETER] = "mig"
     at.run()
     assert titles(at) == ["MIG and MPS"]
     at.query_params[GUIDE_PARAMETER] = "no such section"
     at.run()
-    assert len(titles(at)) == len(sections())
+    assert len(titles(at)) == len(sections()) + 1
     del at.query_params[GUIDE_PARAMETER]
     at.query_params[TERM_PARAMETER] = "SCV"
     at.run()
@@ -164,6 +168,14 @@ def test_the_filter_shows_what_holds_the_words_and_a_link_opens_its_section_or_t
     assert any(m.value.startswith("**SCV**") for m in at.markdown)
     at.text_input(key="guide-find").set_value("idle container kept").run()
     assert any("`serverless.containers.keep_alive`" in m.value for m in at.markdown)
+
+
+@pytest.mark.parametrize("number", range(len(HOW_TO)), ids=[entry.question for entry in HOW_TO])
+def test_every_how_to_leads_to_its_place(open_page, number):
+    at, entry = open_page("help"), HOW_TO[number]
+    at.button(key=f"how-to-{number}").click().run()
+    assert at.title[0].value == PAGES[entry.page].title
+    assert all(at.session_state[key] == value for key, value in entry.choices)
 
 
 LINKED = re.compile(r"\bterm\(\s*[\"']([^\"']+)[\"']")

@@ -95,7 +95,7 @@ def test_every_field_of_a_page_keeps_its_value(session, page, tmp_path, monkeypa
         save_a_run(session)
     at = go(session, page)
     if page == "evidence":
-        put(at, "validation-tabs", "Theory")  # the tab with a choice of its own that is kept
+        put(at, "evidence-tabs", "Theory")  # the tab with a choice of its own that is kept
     changed = {}
     for name in list(widgets(at)):
         w = widgets(at).get(name)
@@ -107,7 +107,7 @@ def test_every_field_of_a_page_keeps_its_value(session, page, tmp_path, monkeypa
         if after is not None:
             changed[name] = after.value
     before = shown(at)
-    assert len(changed) >= 2  # the scenario's name, and something of the page's own
+    assert len(changed) >= 2 - (page == "home")  # the scenario's name, and something of the page's own
     for other in (PAGES[0], PAGES[3], page):
         go(at, other)
     assert shown(at) == before

@@ -59,6 +59,21 @@ def surely_outside(point: MapPoint, measure: Measure, bound: float) -> bool:
     return abs(predicted / nearest - 1.0) > bound if nearest > 0 else True
 
 
+NEAR = 0.15  # utilisations that count as alike
+
+
+def is_like(point: MapPoint, servers: float, link: float | None, bursty: bool) -> bool:
+    """Return whether a point has like loads and arrivals; ``link`` is ``None`` where nothing is sent."""
+    alike = point.split == 0 if link is None else abs(point.link - link) <= NEAR
+    return bursty == (point.processes != ("poisson",)) and abs(point.servers - servers) <= NEAR and alike
+
+
+def like_cases(data: PredictionMap, servers: float, link: float | None, bursty: bool) -> list[float]:
+    """The absolute errors of the predicted mean at all points of like loads and arrivals, in order."""
+    like = (p for p in data.points if is_like(p, servers, link, bursty))
+    return sorted(abs(e) for p in like if (e := error(p, "mean_s")) is not None)
+
+
 def columns_of(found: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """(placement, load) pairs, each once, by placement, then by load; both in order of appearance.
 

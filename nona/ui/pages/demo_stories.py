@@ -286,22 +286,22 @@ STORIES = (
             Step(
                 EVIDENCE,
                 "Modelled times against published latencies of whole networks.",
-                choices=(("validation-tabs", "Modelled times"),),
+                choices=(("evidence-tabs", "Modelled times"),),
             ),
             Step(
                 EVIDENCE,
                 "Predicted means against simulated ones, from all local to all spread.",
-                choices=(("validation-tabs", "Prediction"),),
+                choices=(("evidence-tabs", "Prediction"),),
             ),
             Step(
                 EVIDENCE,
                 "Whether the chosen placements win in simulation.",
-                choices=(("validation-tabs", "Decisions"),),
+                choices=(("evidence-tabs", "Decisions"),),
             ),
             Step(
                 EVIDENCE,
                 "The paper's evaluation, repeated.",
-                choices=(("validation-tabs", "The paper"),),
+                choices=(("evidence-tabs", "The paper"),),
             ),
             Step(
                 SIMULATION,

@@ -1,4 +1,4 @@
-"""The Validation page: modelled times, theory against simulation, self-checks, the tabs."""
+"""The Evidence page: modelled times, theory against simulation, self-checks, the tabs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from nona.cost.validation import WEAK_POINTS, ValidationReport, ValidationSummary, reading, validation_report
+from nona.report.guide import sections
 from nona.report.studies.figures import theory_figure, validation_figure
 from nona.report.studies.validation import (
     WIDE,
@@ -40,6 +41,7 @@ from nona.ui.pages.evidence_studies import (
     training_section,
 )
 from nona.ui.pages.run_page import Run, run_area
+from nona.ui.pages.serverless_comparisons import slides_tab
 from nona.ui.session.state import AppState
 from nona.ui.shell.job_panel import duration
 from nona.ui.tasks.asked import EffortAsked
@@ -363,6 +365,17 @@ def _training(state: AppState) -> None:
     training_section()
 
 
+def _slides(state: AppState) -> None:
+    slides_tab(state, None)
+
+
+def _sources(state: AppState) -> None:
+    for section in sections():
+        if section.name in ("provenance", "sources"):
+            st.subheader(section.title)
+            st.markdown(section.text)
+
+
 TABS: Mapping[str, Callable[[AppState], None]] = {
     "Modelled times": _times,
     "Prediction": _prediction,
@@ -370,6 +383,8 @@ TABS: Mapping[str, Callable[[AppState], None]] = {
     "Theory": _theory,
     "Self-checks": _checks,
     "The paper": _paper,
+    "The slides": _slides,
     "Network views": _network_views,
     "Training": _training,
+    "Sources": _sources,
 }

@@ -13,6 +13,7 @@ from nona.results.document import Document
 from nona.scenario.file import scenario_hash
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.jobs.registry import Job
+from nona.ui.pages.evidence_line import evidence_line
 from nona.ui.pages.runs import ToSave, save_popover
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
@@ -121,6 +122,7 @@ def run_page(state: AppState, page: RunPage[D]) -> None:
             download_menu(page.kind, page.files(state, data))
             if page.save is not None:
                 save_popover(state, page.save(state, data))
+            evidence_line(state, data)
         equivalent(state, page.command, *page.words, key=page.kind)
     if data is not None and _runs(state, page.kind):
         st.info("All below is of the run before until this one ends.", icon=":material/history:")

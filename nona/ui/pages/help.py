@@ -1,0 +1,160 @@
+"""The Help page: how to do things, with the way there; terms, limits, all else; formulas last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from nona.report.guide import TERMS, Section, sections
+from nona.report.scenario_keys import matching_keys
+from nona.ui.pages.evidence_studies import remarks_explained, remarks_table
+from nona.ui.session.kept import choose
+from nona.ui.session.page_list import page_file
+from nona.ui.session.state import AppState
+from nona.ui.widgets.fields import plain
+
+MOST_KEYS = 12  # of a scenario, that are listed
+# What a reader who wants to do something opens last.
+LAST = ("contraction", "placement", "certificate", "simulator", "statistics", "serverless", "training")
+
+
+@dataclass(frozen=True, slots=True)
+class HowTo:
+    """A question with its answer in a line, the page where it is done, and what is open there."""
+
+    question: str
+    answer: str
+    page: str
+    choices: tuple[tuple[str, str], ...] = ()
+
+
+HOW_TO = (
+    HowTo("use my own model?", "Drop its file on the window; weights are not read.", "models"),
+    HowTo(
+        "see whether splitting can help?",
+        "*What it could gain* names the most that it saves over your link.",
+        "models",
+        (("model-view", "What it could gain"),),
+    ),
+    HowTo(
+        "watch what is merged, and why?",
+        "*Step by step*, then Play: every step states its reason.",
+        "models",
+        (("model-view", "Step by step"),),
+    ),
+    HowTo(
+        "see where the tasks run?",
+        "Solve the placement, then *Where they run*.",
+        "models",
+        (("model-view", "Where they run"),),
+    ),
+    HowTo("compare two models?", "*Beside another model* draws both, with their figures.", "models"),
+    HowTo(
+        "set rates and targets?",
+        "Rate and SLO stand at each model, percentiles on *Plan*.",
+        "scenario",
+    ),
+    HowTo("slice GPUs?", "*Shared as*: MIG slices, then click the layout.", "scenario"),
+    HowTo("replay recorded arrivals?", "*Arrival traces* takes a CSV; choose it as *Arrivals*.", "scenario"),
+    HowTo("use measured times?", "*Times on* takes a table; `nona measure` makes it.", "models"),
+    HowTo("add a GPU that is not listed?", "*Devices of your own*.", "scenario"),
+    HowTo(
+        "know which parts run where?", "*Solve the placement*: probabilities with a proved gap.", "placement"
+    ),
+    HowTo(
+        "know how many servers I need?",
+        "*How many servers* counts those that keep the SLOs.",
+        "placement",
+        (("place-tabs", "How many servers"),),
+    ),
+    HowTo("compare schedulers?", "Choose them and run: all get the same arrivals.", "simulation"),
+    HowTo(
+        "find the load at which it breaks?",
+        "*Sweep* varies one number or two.",
+        "simulation",
+        (("simulation-view", "Sweep"),),
+    ),
+    HowTo("compare with how it was before?", "*Pin as baseline*, change something, run again.", "simulation"),
+    HowTo("find what to buy?", "Give GPUs at their prices, then *Find the plan*.", "plan"),
+    HowTo(
+        "know what a failure leaves?",
+        "*Failures* of a plan: which servers may be lost.",
+        "plan",
+        (("plan-tabs", "Failures"),),
+    ),
+    HowTo("keep, find or share a run?", "Runs keep themselves; *Share* makes a file or a link.", "runs"),
+    HowTo("do the same from a shell?", "*Same from the shell*, on every page with a run.", "simulation"),
+    HowTo(
+        "know how far to trust a number?",
+        "The number beside each result leads to its study.",
+        "evidence",
+        (("evidence-tabs", "Prediction"),),
+    ),
+)
+
+
+def how_to_list(state: AppState, query: str) -> int:
+    """The questions that hold all words of ``query``, each with the way there; how many there are."""
+    words = query.casefold().split()
+    found = [h for h in HOW_TO if all(w in f"{h.question} {h.answer}".casefold() for w in words)]
+    if not found:
+        return 0
+    st.subheader("How do I …", anchor="how-to")
+    with st.grid(2, min_column_width=330):
+        for entry in found:
+            with st.container(gap="xxsmall"):
+                st.button(
+                    f"… {entry.question}",
+                    icon=":material/arrow_forward:",
+                    type="tertiary",
+                    on_click=_go,
+                    args=(state, entry),
+                    key=f"how-to-{HOW_TO.index(entry)}",
+                    help="Goes there.",
+                )
+                st.caption(entry.answer)
+    return len(found)
+
+
+def _go(state: AppState, entry: HowTo) -> None:
+    for key, value in entry.choices:
+        choose(state, key, value)
+    state.go_to = page_file(entry.page)
+
+
+def in_order(chosen: Sequence[Section]) -> list[Section]:
+    """The sections in the order of the page: formulas come last."""
+    return sorted(chosen, key=lambda section: section.name in LAST)
+
+
+def every_section() -> list[Section]:
+    """All sections, in the order of the page."""
+    return in_order(sections())
+
+
+def terms_and_keys(query: str, names: Sequence[str]) -> bool:
+    """The terms of these names, and the keys of scenarios that hold the words; whether there are any."""
+    keys = matching_keys(query)[:MOST_KEYS]
+    if not names and not keys:
+        return False
+    with st.container(border=True, key="guide-terms"):
+        for name in names:
+            st.markdown(f"**{plain(name)}**: {plain(TERMS[name])}.")
+        for line in keys:
+            st.markdown(line)
+    return True
+
+
+def section_list(chosen: Sequence[Section]) -> None:
+    """The sections, before them links to each where there are several."""
+    if len(chosen) > 2:
+        st.markdown(" · ".join(f"[{s.title}](#{s.name})" for s in chosen))
+    for section in chosen:
+        with st.container(border=True):
+            st.subheader(section.title, anchor=section.name)
+            st.markdown(section.text)
+            if section.name == "schedulers":
+                remarks_explained()
+                remarks_table()
