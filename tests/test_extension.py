@@ -283,14 +283,14 @@ class Echo(Document):
     said: str
 
 
-def echo(spec, desk):
+def echo(spec, desk) -> Echo:
     """The task of a page: what it was told."""
-    return Echo(said=spec["say"]).to_json()
+    return Echo(said=spec["say"])
 
 
 def test_a_task_of_a_page_is_run():
     desk = Desk(lambda message: None)
-    with KINDS.registered(TaskKind("echo", "echo", (), f"{__name__}:echo", f"{__name__}:Echo")):
+    with KINDS.registered(TaskKind("echo", "echo", (), f"{__name__}:echo")):
         told = run_task({"kind": "echo", "say": "hello"}, desk)
         assert told == {"said": "hello"}
         assert KINDS.find("echo").read(told) == Echo(said="hello")

@@ -98,7 +98,7 @@ def growth_text(share: float) -> str:
     rates = {unit: (1 + share) ** (HOURS[unit] / HOURS["month"]) - 1 for unit in ("year", "week")}
     texts = [f"{100 * share:.10g}%/month", *(f"{100 * r:.6g}%/{unit}" for unit, r in rates.items())]
     exact = [text for text in texts if growth_per_month(text) == share]
-    return min(exact, key=len, default=f"{100 * share!r}%/month")
+    return min(exact, key=lambda text: text.index("%"), default=f"{100 * share!r}%/month")
 
 
 def breaks_after(headroom: float, growth: float) -> int | None:

@@ -166,8 +166,9 @@ def test_the_worker_compares_every_system_tells_how_far_it_is_stops_when_asked_a
 
     with pytest.raises(Cancelled):
         run_task({"kind": "validate", "effort": "tiny"}, Desk(lambda message: None, stop))
-    with pytest.raises(JobError, match="must be one of tiny"):
-        run_task({"kind": "validate", "effort": "huge"}, Desk(lambda message: None))
+    for effort, rule in (("huge", "must be one of tiny"), (None, "must be a valid EffortAsked")):
+        with pytest.raises(JobError, match=rule):
+            run_task({"kind": "validate", "effort": effort}, Desk(lambda message: None))
 
 
 def test_before_a_run_the_page_says_what_theory_says_and_after_it_shows_its_rows(open_page):

@@ -305,7 +305,7 @@ OF_THE_SESSION = sorted(set(KINDS) - {"answer"})  # which no button starts
 def test_every_kind_has_a_function_and_knows_what_it_depends_on(name):
     kind = KINDS.find(name)
     assert kind.name == name
-    assert list(inspect.signature(serving.function_of(kind)).parameters) == ["spec", "desk"]
+    assert list(inspect.signature(kind.task()).parameters) == ["spec", "desk"]
     assert set(kind.parts) <= set(schema.Scenario.model_fields)
     assert bool(AppState().fingerprint(name)) is bool(kind.parts)
 

@@ -370,7 +370,7 @@ def test_a_cancelled_search_for_servers_keeps_what_is_known_of_unfinished_schedu
 
     scenario = app.changed().model_dump(mode="json")
     asked = {"hit": 0.97, "group": 0, "schedulers": ["local", "nona"], "simulated": False, "uploads": ""}
-    whole = CapacityReport.from_json(planning.find_capacity({"scenario": scenario, **asked}, desk.Desk(emit)))
+    whole = planning.find_capacity({"scenario": scenario, **asked}, desk.Desk(emit))
     first, last = told[0], told[-1]
     assert [(d.finished, len(d.tried)) for d in first.devices] == [(False, 1), (False, 0)]
     assert "nona with a100-40gb: the search has not begun." in capacity_finding(first)

@@ -182,7 +182,7 @@ def test_fields_and_named_settings_are_the_scenarios_and_a_first_look_makes_the_
         assert state_of(at).scenario.serverless.slo_factor == {**SLOS, "own": 1.0, "rows": None}[name]
     for name in ("heavy", "own", "rows", "normal"):
         shown = named(at.get("button_group"), "Load")
-        shown.set_value("as on Workload" if name == "rows" else name).run()
+        shown.set_value("as in the workload" if name == "rows" else name).run()
         assert load_name(state_of(at)) == name
     assert state_of(at).value(("serverless", "interval"))["most"] == LOADS["normal"][1]
     named(at.text_input, "Batch sizes").set_value("4 1, 2").run()

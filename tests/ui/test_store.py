@@ -26,7 +26,7 @@ def run(tmp_path_factory):
     small = {**START, "simulation": {"jobs": 50, "replications": 2}, "schedulers": ["local"]}
     folder = str(tmp_path_factory.mktemp("job"))
     asked = {"scenario": small, "uploads": folder, "folder": folder}
-    sent = simulate_scenario(asked, Desk(lambda message: None))
+    sent = simulate_scenario(asked, Desk(lambda message: None)).to_json()
     return KINDS.find("simulate").read(json.loads(json.dumps(sent)))
 
 

@@ -204,7 +204,7 @@ def test_what_has_ended_is_kept_schedulers_without_placement_first(tmp_path, mon
     scenario = changed("slides_example", schedulers=names, simulation=size, objective="formula")
     folder = str(tmp_path)
     spec = {"scenario": scenario.model_dump(mode="json"), "uploads": folder, "folder": folder}
-    whole = SimulatedRun.from_json(simulate_scenario(spec, Desk(told.append)))
+    whole = simulate_scenario(spec, Desk(told.append))
     parts = [SimulatedRun.from_json({**m["best"], "ended_early_s": 3.0}) for m in told if "best" in m]
     early, late = [["local"], *[["local", "spread"]] * 5], [["nona", "local", "spread"], *[names] * 5]
     assert [list(p.report.schedulers) for p in parts] == early + late, "every run that has ended counts"

@@ -6,13 +6,14 @@ them, the session that says whether a result is stale, the side bar that shows w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, get_type_hints
 
 from nona.errors import JobError
 from nona.registry import Registry
+from nona.results.document import Document
 
 _PLACEMENT = ("cluster", "background", "workload", "cost", "contraction", "objective", "models")
 SIMULATION_PARTS = (*_PLACEMENT, "simulation", "schedulers", "seed")
@@ -37,9 +38,8 @@ class TaskKind:
         placement, for example. Empty: the result depends on no scenario.
     run
         The function that does it, as ``module:function``, called with the job's description and a
-        :class:`~nona.ui.tasks.desk.Desk`. As text, so that only a worker imports it.
-    result
-        The type of its result, as ``module:Class``.
+        :class:`~nona.ui.tasks.desk.Desk`; it returns a :class:`~nona.results.document.Document`, whose type
+        is its annotation. As text, so that only a worker imports it before there is a result.
     quick
         True if it takes seconds whatever the scenario: it has places of its own, so that it never waits for
         work that takes minutes.
@@ -49,159 +49,49 @@ class TaskKind:
     noun: str
     parts: tuple[str, ...]
     run: str
-    result: str
     quick: bool = False
 
-    def read(self, data: Mapping[str, Any]) -> Any:
+    def task(self) -> Callable[..., Document]:
+        """The function; its module is imported now."""
+        module, _, name = self.run.partition(":")
+        function: Callable[..., Document] = getattr(import_module(module), name)
+        return function
+
+    def read(self, data: Mapping[str, Any]) -> Document:
         """The result of a job of this kind, from the JSON that its worker sent."""
-        module, _, name = self.result.partition(":")
-        return getattr(import_module(module), name).from_json(data)
+        of: type[Document] = get_type_hints(self.task())["return"]
+        return of.from_json(data)
 
 
+def _kind(name: str, noun: str, parts: tuple[str, ...], run: str, quick: bool = False) -> TaskKind:
+    return TaskKind(name, noun, parts, f"nona.ui.tasks.{run}", quick)
+
+
+_PLANNED = (*SIMULATION_PARTS, "plan")
+_SCHEDULED = (*_SERVERLESS, "schedulers")
 KINDS: Registry[TaskKind] = Registry(
     "Job",
     (
-        TaskKind(
-            "place",
-            "placement",
-            _PLACEMENT,
-            "nona.ui.tasks.planning:place_scenario",
-            "nona.results.placement:SolvedPlacement",
-        ),
-        TaskKind(
-            "capacity",
-            "search for servers",
-            SIMULATION_PARTS,
-            "nona.ui.tasks.planning:find_capacity",
-            "nona.results.planning:CapacityReport",
-        ),
-        TaskKind(
-            "plan",
-            "plan",
-            (*SIMULATION_PARTS, "plan"),
-            "nona.ui.tasks.planning:plan_purchase",
-            "nona.results.planning:PlanOutcome",
-        ),
-        TaskKind(
-            "holds",
-            "check of the cluster",
-            (*SIMULATION_PARTS, "plan"),
-            "nona.ui.tasks.planning:does_it_hold",
-            "nona.results.holds:HoldsOutcome",
-        ),
-        TaskKind(
-            "congestion",
-            "prediction",
-            _PLACEMENT,
-            "nona.ui.tasks.planning:predict_congestion",
-            "nona.results.placement:CongestionCurve",
-        ),
-        TaskKind(
-            "simulate",
-            "simulation",
-            SIMULATION_PARTS,
-            "nona.ui.tasks.simulation:simulate_scenario",
-            "nona.report.simulations.report:SimulatedRun",
-        ),
-        TaskKind(
-            "sweep",
-            "sweep",
-            SIMULATION_PARTS,
-            "nona.ui.tasks.sweeps:sweep_scenario",
-            "nona.results.sweeps:SweepOutcome",
-        ),
-        TaskKind(
-            "grid",
-            "sweep of two numbers",
-            SIMULATION_PARTS,
-            "nona.ui.tasks.sweeps:sweep_grid",
-            "nona.results.sweeps:GridOutcome",
-        ),
-        TaskKind(
-            "answer",
-            "quick answer",
-            SIMULATION_PARTS,
-            "nona.ui.tasks.simulation:answer",
-            "nona.results.simulation:QuickAnswer",
-            quick=True,
-        ),
-        TaskKind(
-            "count",
-            "count of configurations",
-            _MODEL,
-            "nona.ui.tasks.checks:count_configurations",
-            "nona.results.models:ConfigurationCounts",
-        ),
-        TaskKind(
-            "validate",
-            "validation",
-            (),
-            "nona.ui.tasks.checks:simulate_known",
-            "nona.results.program:TheoryResult",
-        ),
-        TaskKind(
-            "check",
-            "self-check",
-            (),
-            "nona.ui.tasks.checks:check_self",
-            "nona.results.program:SelfCheckResult",
-        ),
-        TaskKind(
-            "serverless",
-            "serverless run",
-            _SERVERLESS,
-            "nona.ui.tasks.serverless:run_serverless",
-            "nona.results.serverless_charts:ServerlessOutcome",
-        ),
-        TaskKind(
-            "serverless-sharing",
-            "comparison of sharing",
-            _SERVERLESS,
-            "nona.ui.tasks.serverless:compare_ways",
-            "nona.results.serverless:WaysReport",
-        ),
-        TaskKind(
-            "serverless-over",
-            "search for knees",
-            _SERVERLESS,
-            "nona.ui.tasks.serverless:run_over",
-            "nona.results.serverless_study:OverReport",
-        ),
-        TaskKind(
-            "serverless-nodes",
-            "search for nodes",
-            _SERVERLESS,
-            "nona.ui.tasks.serverless:find_nodes",
-            "nona.results.serverless:NodesReport",
-        ),
-        TaskKind(
-            "serverless-schedulers",
-            "run of schedulers",
-            (*_SERVERLESS, "schedulers"),
-            "nona.ui.tasks.serverless:run_schedulers",
-            "nona.results.serverless:SchedulersReport",
-        ),
-        TaskKind(
-            "training",
-            "training run",
-            _TRAINING,
-            "nona.ui.tasks.training:run_training",
-            "nona.results.training:TrainingOutcome",
-        ),
-        TaskKind(
-            "training-one-more",
-            "comparison of GPUs",
-            _TRAINING,
-            "nona.ui.tasks.training:add_one_gpu",
-            "nona.results.training:OneMoreReport",
-        ),
-        TaskKind(
-            "training-elastic",
-            "run of elastic jobs",
-            _ELASTIC,
-            "nona.ui.tasks.training:run_elastic",
-            "nona.results.elastic:ElasticHistory",
-        ),
+        _kind("place", "placement", _PLACEMENT, "planning:place_scenario"),
+        _kind("capacity", "search for servers", SIMULATION_PARTS, "planning:find_capacity"),
+        _kind("plan", "plan", _PLANNED, "planning:plan_purchase"),
+        _kind("holds", "check of the cluster", _PLANNED, "planning:does_it_hold"),
+        _kind("congestion", "prediction", _PLACEMENT, "planning:predict_congestion"),
+        _kind("simulate", "simulation", SIMULATION_PARTS, "simulation:simulate_scenario"),
+        _kind("sweep", "sweep", SIMULATION_PARTS, "sweeps:sweep_scenario"),
+        _kind("grid", "sweep of two numbers", SIMULATION_PARTS, "sweeps:sweep_grid"),
+        _kind("answer", "quick answer", SIMULATION_PARTS, "simulation:answer", quick=True),
+        _kind("count", "count of configurations", _MODEL, "checks:count_configurations"),
+        _kind("validate", "validation", (), "checks:simulate_known"),
+        _kind("check", "self-check", (), "checks:check_self"),
+        _kind("serverless", "serverless run", _SERVERLESS, "serverless:run_serverless"),
+        _kind("serverless-sharing", "comparison of sharing", _SERVERLESS, "serverless:compare_ways"),
+        _kind("serverless-over", "search for knees", _SERVERLESS, "serverless:run_over"),
+        _kind("serverless-nodes", "search for nodes", _SERVERLESS, "serverless:find_nodes"),
+        _kind("serverless-schedulers", "run of schedulers", _SCHEDULED, "serverless:run_schedulers"),
+        _kind("training", "training run", _TRAINING, "training:run_training"),
+        _kind("training-one-more", "comparison of GPUs", _TRAINING, "training:add_one_gpu"),
+        _kind("training-elastic", "run of elastic jobs", _ELASTIC, "training:run_elastic"),
     ),
     JobError,
 )

@@ -111,8 +111,8 @@ def _make_serverless(state: AppState) -> None:
     if state.edit(("serverless",), _part(state)):
         state.tell(
             "The workflows are serverless applications now; the scenario's steps are on the",
-            "overview",
-            "Overview",
+            "home",
+            "Home",
         )
 
 

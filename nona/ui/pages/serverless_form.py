@@ -32,12 +32,12 @@ LOADS = {"light": ("40 ms", "67.2 ms"), "normal": ("20 ms", "33.6 ms"), "heavy":
 SLO_HELP = (
     "The deadline from a call's arrival to its last stage's end, as a multiple of L: the workflow's time "
     "with every function at batch 1, 1 vCPU, 1 vGPU. Strict 0.8 L, moderate 1.0 L, relaxed 1.2 L (from the "
-    "ESG slides); as on Workload: each row's own SLO."
+    "ESG slides); as in the workload: each row's own SLO."
 )
 LOAD_HELP = (
     "Gaps between calls of all workflows together, drawn uniformly: light 40 to 67.2 ms, normal 20 to 33.6 "
-    "ms, heavy 10 to 16.8 ms. Recollected from the ESG paper, not confirmed. As on Workload: each row's own "
-    "rate and arrival process."
+    "ms, heavy 10 to 16.8 ms. Recollected from the ESG paper, not confirmed. As in the workload: each row's "
+    "own rate and arrival process."
 )
 
 
@@ -111,7 +111,7 @@ def _switch(
     hint: str,
 ) -> None:
     """One row of named settings; the scenario changes with a click."""
-    texts = {**names, OWN: "own", "rows": "as on Workload"}
+    texts = {**names, OWN: "own", "rows": "as in the workload"}
     drawn = state.revision
     own = f"{key}-{drawn}-{shown}"
 

@@ -299,7 +299,8 @@ def _switch_fields(state: AppState) -> None:
 def controls(state: AppState) -> None:
     """All controls; their values are part of the scenario, so the file and the shell have them too."""
     _job_fields(state)
-    _gpu_fields(state)
+    with st.expander("GPUs and prices", icon=":material/dns:"):
+        _gpu_fields(state)
     pick_entries(
         state, "training-policies", (PART, "policies"), policy_entries(POLICIES, "Training policies")
     )
@@ -307,8 +308,14 @@ def controls(state: AppState) -> None:
         option_popover(state, "training-options", (PART, "policies"), POLICIES.get)
         can = ", ".join(p.name for p in POLICIES.values() if p.space_sharing) or "none yet"
         field(state, f"{PART}.space_sharing", more=f"For policies that can: {can}.")
-    _size(state)
-    _switch_fields(state)
+    with st.grid(4, min_column_width=140):
+        field(state, "simulation.replications")
+        field(state, "seed")
+    with st.expander("Rounds, and what else is taken into account", icon=":material/tune:"):
+        with st.grid(3, min_column_width=140):
+            for place in ("round", "reallocation", "throughputs"):
+                field(state, f"{PART}.{place}")
+        _switch_fields(state)
 
 
 def summary(state: AppState) -> list[str]:
@@ -333,11 +340,3 @@ def summary(state: AppState) -> list[str]:
         counted(state.scenario.simulation.replications, "run"),
         f"seed {state.scenario.seed}",
     ]
-
-
-def _size(state: AppState) -> None:
-    with st.grid(5, min_column_width=140):
-        for place in ("round", "reallocation", "throughputs"):
-            field(state, f"{PART}.{place}")
-        field(state, "simulation.replications")
-        field(state, "seed")

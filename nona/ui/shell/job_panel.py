@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any
 
 from nona.errors import JobError
+from nona.report.simulations.report import SimulatedRun
 from nona.scenario.file import scenario_to_mapping
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.jobs.registry import Job
@@ -81,9 +82,6 @@ def duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
-Live = Callable[[Mapping[str, Any]], None]
-POLL_S = 0.6
-T = TypeVar("T")
 _NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -127,7 +125,7 @@ def collect(state: AppState) -> bool:
             state.results[kind] = Result(job.fingerprint, data, job_id, state.asked.get(kind))
             state.taken[kind] = job_id
             name = state.results[kind].of
-            if kind == "simulate":
+            if isinstance(data, SimulatedRun):
                 name = state.runs.add(job.fingerprint, job_id, data).name
             keep_by_itself(state, data, name)
             fresh = True

@@ -30,10 +30,10 @@ from nona.simulation.run import AUTO, engine_named
 from nona.study.models import PreparedModel, given_graph, prepare_model
 from nona.study.self_checks import SELF_CHECKS, self_checks
 from nona.ui.tasks.asked import CountAsked, EffortAsked
-from nona.ui.tasks.desk import Desk, Message, asked_of, scenario_of, sources_of
+from nona.ui.tasks.desk import Desk, asked_of, scenario_of, sources_of
 
 
-def check_self(spec: Mapping[str, Any], desk: Desk) -> Message:
+def check_self(spec: Mapping[str, Any], desk: Desk) -> SelfCheckResult:
     """Run every self-check; finished rows are reported with the progress."""
     begin = time.monotonic()
     rows: list[SelfCheck] = []
@@ -45,10 +45,10 @@ def check_self(spec: Mapping[str, Any], desk: Desk) -> Message:
         live = SelfCheckProgress(rows=tuple(rows)).to_json()
         desk.emit({"fraction": share, "text": check.name, "live": live})
     seconds = time.monotonic() - begin
-    return SelfCheckResult(rows=tuple(rows), seconds=seconds, version=__version__).to_json()
+    return SelfCheckResult(rows=tuple(rows), seconds=seconds, version=__version__)
 
 
-def simulate_known(spec: Mapping[str, Any], desk: Desk) -> Message:
+def simulate_known(spec: Mapping[str, Any], desk: Desk) -> TheoryResult:
     """Simulate every known system with the effort that is asked for.
 
     Rows that are done come along with the progress, so that the page can tell while it runs.
@@ -76,7 +76,7 @@ def simulate_known(spec: Mapping[str, Any], desk: Desk) -> Message:
         level=effort.level,
         replications=effort.replications,
         seconds=time.monotonic() - begin,
-    ).to_json()
+    )
 
 
 REPORT_EVERY_S = 0.4
@@ -112,7 +112,7 @@ def is_quick(model: PreparedModel) -> bool:
     return sum(len(s.interior) ** 2 for s in model.decomposition.subgraphs) <= QUICK
 
 
-def count_configurations(spec: Mapping[str, Any], desk: Desk) -> Message:
+def count_configurations(spec: Mapping[str, Any], desk: Desk) -> ConfigurationCounts:
     """Read, cost and contract a model, and count the configurations of its sub-graphs.
 
     Raises
@@ -141,4 +141,4 @@ def count_configurations(spec: Mapping[str, Any], desk: Desk) -> Message:
         )
         counts.append(configurations_considered(model.tasks, subgraph))
         done += work[number]
-    return ConfigurationCounts(configurations=tuple(counts)).to_json()
+    return ConfigurationCounts(configurations=tuple(counts))

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pydantic import ValidationError
+
+from nona.errors import JobError
 from nona.experiments.workers import cores
 from nona.report.text import counted
 from nona.results.document import Document
@@ -72,8 +75,18 @@ class Desk:
 
 
 def asked_of(spec: Mapping[str, Any], of: type[Asked]) -> Asked:
-    """The part of a job's description that asks for more than the scenario says."""
-    return of.from_json({name: spec[name] for name in of.model_fields})
+    """The part of a job's description that asks for more than the scenario says.
+
+    Raises
+    ------
+    JobError
+        When it is not there, or not valid.
+    """
+    try:
+        return of.from_json({name: spec[name] for name in of.model_fields})
+    except (KeyError, ValidationError):
+        given = {name: spec.get(name) for name in of.model_fields}
+        raise JobError(f"Job: {given} must be a valid {of.__name__}; start it from its page.") from None
 
 
 def scenario_of(spec: Mapping[str, Any]) -> Scenario:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from nona.placement.result import Placement
 from nona.report.capacity import capacity_report
 from nona.report.placements.working import working
 from nona.results.holds import HoldsOutcome, HoldsReport
-from nona.results.placement import SearchProgress, SolvedPlacement
-from nona.results.planning import CapacityReport, DeviceCapacity, PlanReport
+from nona.results.placement import CongestionCurve, SearchProgress, SolvedPlacement
+from nona.results.planning import CapacityReport, DeviceCapacity, PlanOutcome, PlanReport
 from nona.study import simulation
 from nona.study.capacity import MOST, cheapest, fewest_servers, unfinished
 from nona.study.link_load import congestion_curve
@@ -23,7 +23,7 @@ from nona.study.preparation import Study
 from nona.study.shipped import now_text
 from nona.study.simulation import Comparison, compare, is_solved
 from nona.ui.tasks.asked import CapacityAsked, HoldsAsked
-from nona.ui.tasks.desk import Desk, Message, PlacingWatch, asked_of, processes, sources_of, study_of
+from nona.ui.tasks.desk import Desk, PlacingWatch, asked_of, processes, sources_of, study_of
 
 READ, COMPARE = 0.1, 0.9  # shares of the work that are done by then, about
 
@@ -60,7 +60,7 @@ class _Search:
         return solved
 
 
-def place_scenario(spec: Mapping[str, Any], desk: Desk) -> Message:
+def place_scenario(spec: Mapping[str, Any], desk: Desk) -> SolvedPlacement:
     """Solve, compare with local and spread, show the working; the best so far is reported on the way."""
     prepared = study_of(spec, desk)
     search, solver = _Search(prepared, desk), str(spec.get("solver", "parametric"))
@@ -72,19 +72,19 @@ def place_scenario(spec: Mapping[str, Any], desk: Desk) -> Message:
     desk.emit({"fraction": COMPARE, "text": "Comparing with local and spread"})
     if search.found.steps:
         search.found.finish(placement)
-    return search.outcome(placement, was_solved).to_json()
+    return search.outcome(placement, was_solved)
 
 
-def predict_congestion(spec: Mapping[str, Any], desk: Desk) -> Message:
+def predict_congestion(spec: Mapping[str, Any], desk: Desk) -> CongestionCurve:
     """By formula: its optimum, local and spread over the link's background load."""
 
     def tell(share: float) -> None:
         desk.tell(share, "Solving the formula at every load")
 
-    return congestion_curve(study_of(spec, desk).system, progress=tell).to_json()
+    return congestion_curve(study_of(spec, desk).system, progress=tell)
 
 
-def find_capacity(spec: Mapping[str, Any], desk: Desk) -> Message:
+def find_capacity(spec: Mapping[str, Any], desk: Desk) -> CapacityReport:
     """The fewest servers; what is known so far, of searches that go on too, is ``live`` and ``best``."""
     scenario, sources = study_of(spec, desk).scenario, sources_of(spec)
     asked = asked_of(spec, CapacityAsked)
@@ -114,7 +114,7 @@ def find_capacity(spec: Mapping[str, Any], desk: Desk) -> Message:
         if len(capacities) < len(names):
             desk.emit({"fraction": len(capacities) / len(names), "text": f"{name} done"})
             show(capacities)
-    return _report(capacities, hit, group).to_json()
+    return _report(capacities, hit, group)
 
 
 def _report(found: Sequence[DeviceCapacity], hit: float, group: int) -> CapacityReport:
@@ -136,21 +136,21 @@ class _Teller:
 REPORT_EVERY_S = 0.5
 
 
-def plan_purchase(spec: Mapping[str, Any], desk: Desk) -> Message:
+def plan_purchase(spec: Mapping[str, Any], desk: Desk) -> PlanOutcome:
     """The plan of the scenario; what is known so far is the job's ``live`` and ``best``."""
     prepared, made_at = study_of(spec, desk), now_text()
-    heard = _Heard(desk, lambda report: plan_outcome(prepared, report, made_at).to_json())
-    final = plan(
-        prepared.scenario,
-        sources_of(spec),
-        workers=processes(1, 0),
-        check=desk.check,
-        on_table=heard.take,
+
+    def told(report: PlanReport, progress: PlanProgress) -> None:
+        known = partial(plan_outcome, prepared, report, made_at)
+        desk.tell(progress.whole, progress.text, known, every_s=REPORT_EVERY_S, keeps=True, open=True)
+
+    report = plan(
+        prepared.scenario, sources_of(spec), workers=processes(1, 0), check=desk.check, on_table=told
     )
-    return heard.written(final)
+    return plan_outcome(prepared, report, made_at)
 
 
-def does_it_hold(spec: Mapping[str, Any], desk: Desk) -> Message:
+def does_it_hold(spec: Mapping[str, Any], desk: Desk) -> HoldsOutcome:
     """The cluster as it stands under one scheduler; what is known so far is ``live`` and ``best``."""
     prepared, made_at = study_of(spec, desk), now_text()
 
@@ -168,21 +168,4 @@ def does_it_hold(spec: Mapping[str, Any], desk: Desk) -> Message:
         check=desk.check,
         on_report=told,
     )
-    return outcome(report).to_json()
-
-
-class _Heard:
-    """Sends what is known to the page, not more often than a page can draw it."""
-
-    def __init__(self, desk: Desk, written: Callable[[PlanReport], Message]) -> None:
-        self._desk, self.written = desk, written
-        self._sent_s = float("-inf")
-
-    def take(self, report: PlanReport, progress: PlanProgress) -> None:
-        message: Message = {"fraction": progress.whole, "text": progress.text, "open": True}
-        now_s = time.monotonic()
-        if now_s - self._sent_s >= REPORT_EVERY_S:
-            self._sent_s = now_s
-            outcome = self.written(report)
-            message |= {"live": outcome, "keeps": True}
-        self._desk.emit(message)
+    return outcome(report)

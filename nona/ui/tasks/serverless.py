@@ -6,8 +6,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nona.results.serverless import NodesFor, NodesReport, NodesSetting, TriedNodes, WaysReport
-from nona.results.serverless_charts import PlatformLive, PlatformState, PolicySoFar
+from nona.results.serverless import (
+    NodesFor,
+    NodesReport,
+    NodesSetting,
+    SchedulersReport,
+    TriedNodes,
+    WaysReport,
+)
+from nona.results.serverless_charts import PlatformLive, PlatformState, PolicySoFar, ServerlessOutcome
+from nona.results.serverless_study import OverReport
 from nona.serverless.engine.options import ServerlessProgress
 from nona.serverless.records import Snapshot
 from nona.serverless.system import HOUR_S, ServerlessSystem
@@ -31,7 +39,7 @@ from nona.study.shipped import now_text
 from nona.study.simulation import SimulationProgress
 from nona.tables.formats import percent_text
 from nona.ui.tasks.asked import NodesAsked, OverAsked, WaysAsked
-from nona.ui.tasks.desk import Desk, Message, asked_of, processes, scenario_of, sources_of
+from nona.ui.tasks.desk import Desk, asked_of, processes, scenario_of, sources_of
 
 MOST_POINTS = 60  # of a policy's curve
 NOTHING = PolicySoFar(curve=(), hits=None, cost_per_call_usd=None, completed=0)
@@ -109,8 +117,8 @@ LIVE_EVERY_S = 1.0  # of curves
 FEW_CALLS = 6000  # in all runs: below, processes of their own cost more than they save
 
 
-def run_serverless(spec: Mapping[str, Any], desk: Desk) -> Message:
-    """Run every policy; the JSON of a :class:`~nona.results.serverless_charts.ServerlessOutcome`."""
+def run_serverless(spec: Mapping[str, Any], desk: Desk) -> ServerlessOutcome:
+    """Run every policy."""
     scenario, sources = scenario_of(spec), sources_of(spec)
     desk.emit({"fraction": 0.0, "text": "Reading the workflows"})
     system = prepare_serverless(scenario, sources)
@@ -133,11 +141,11 @@ def run_serverless(spec: Mapping[str, Any], desk: Desk) -> Message:
     folder = Path(spec["folder"])
     folder.mkdir(parents=True, exist_ok=True)  # a cleaner of temporary folders may have been here
     write_serverless(folder, result)
-    return outcome.to_json()
+    return outcome
 
 
-def compare_ways(spec: Mapping[str, Any], desk: Desk) -> Message:
-    """One policy under every way of sharing; the JSON of a ``WaysReport``."""
+def compare_ways(spec: Mapping[str, Any], desk: Desk) -> WaysReport:
+    """One policy under every way of sharing."""
     scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, WaysAsked)
     results = compare_sharing(
         scenario,
@@ -151,11 +159,11 @@ def compare_ways(spec: Mapping[str, Any], desk: Desk) -> Message:
         workers=processes(asked.calls * asked.replications, FEW_CALLS),
     )
     reports = {mode: report_of(result) for mode, result in results.items()}
-    return WaysReport(policy=asked.policy, reports=reports).to_json()
+    return WaysReport(policy=asked.policy, reports=reports)
 
 
-def find_nodes(spec: Mapping[str, Any], desk: Desk) -> Message:
-    """The fewest nodes that keep a share of the SLOs under some policies; the JSON of a ``NodesReport``."""
+def find_nodes(spec: Mapping[str, Any], desk: Desk) -> NodesReport:
+    """The fewest nodes that keep a share of the SLOs under some policies."""
     scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, NodesAsked)
     names, steps = asked.policies, 0
     by_policy: dict[str, NodesFor] = {}
@@ -181,12 +189,11 @@ def find_nodes(spec: Mapping[str, Any], desk: Desk) -> Message:
             on_tried=told,
         )
     ran = NodesSetting(calls=size.calls, seed=scenario.seed, name=scenario.name)
-    report = NodesReport(target=asked.target, most=size.most, policies=by_policy, setting=ran)
-    return report.to_json()
+    return NodesReport(target=asked.target, most=size.most, policies=by_policy, setting=ran)
 
 
-def run_over(spec: Mapping[str, Any], desk: Desk) -> Message:
-    """Policies over one number, with their knees; the JSON of an ``OverReport``."""
+def run_over(spec: Mapping[str, Any], desk: Desk) -> OverReport:
+    """Policies over one number, with their knees."""
     scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, OverAsked)
     settings = OverSettings(
         number=over_number(scenario, asked.key),
@@ -202,17 +209,15 @@ def run_over(spec: Mapping[str, Any], desk: Desk) -> Message:
 
     desk.emit({"fraction": 0.0, "text": "Reading the workflows"})
     work = asked.calls * settings.first * len(asked.values) * len(asked.policies)
-    return policies_over(
-        scenario, settings, sources, workers=processes(work, FEW_CALLS), on_progress=told
-    ).to_json()
+    return policies_over(scenario, settings, sources, workers=processes(work, FEW_CALLS), on_progress=told)
 
 
-def run_schedulers(spec: Mapping[str, Any], desk: Desk) -> Message:
-    """The scenario's DAG schedulers on the same workflows; the JSON of a ``SchedulersReport``."""
+def run_schedulers(spec: Mapping[str, Any], desk: Desk) -> SchedulersReport:
+    """The scenario's DAG schedulers on the same workflows."""
     scenario, sources = scenario_of(spec), sources_of(spec)
 
     def told(progress: SimulationProgress) -> None:
         desk.tell(progress.fraction, f"{progress.scheduler}, each stage a task")
 
     desk.emit({"fraction": 0.0, "text": "Making a task of every function"})
-    return simulate_dag_schedulers(scenario, sources, on_progress=told).to_json()
+    return simulate_dag_schedulers(scenario, sources, on_progress=told)

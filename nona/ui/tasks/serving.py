@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from typing import Any
 
 from nona.errors import NonaError
@@ -11,10 +10,8 @@ from nona.report.text import plain
 from nona.simulation.compiled.preparation import warm
 from nona.simulation.run import AUTO, Cancelled, engine_named
 from nona.study.cache import StudyCache
-from nona.ui.jobs.kinds import KINDS, TaskKind
+from nona.ui.jobs.kinds import KINDS
 from nona.ui.tasks.desk import Desk
-
-Run = Callable[[Mapping[str, Any], Desk], Mapping[str, Any]]
 
 
 def run_task(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
@@ -25,15 +22,8 @@ def run_task(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     NonaError
         For a bad scenario, an infeasible placement, an unknown kind.
     """
-    result: dict[str, Any] = plain(function_of(KINDS.find(str(spec.get("kind"))))(spec, desk))
+    result: dict[str, Any] = plain(KINDS.find(str(spec.get("kind"))).task()(spec, desk).to_json())
     return result
-
-
-def function_of(kind: TaskKind) -> Run:
-    """The function that does a kind of job; its module is imported now."""
-    module, _, name = kind.run.partition(":")
-    run: Run = getattr(import_module(module), name)
-    return run
 
 
 class Server:
@@ -44,7 +34,7 @@ class Server:
         self._stopped, self._write = stopped, write
         self._cache = StudyCache()
         for kind in KINDS.values():  # with the imports done, a job starts at once
-            function_of(kind)
+            kind.task()
 
     def load(self) -> None:
         """Load the compiled engine if its machine code is there; have a process compile it if not."""

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from nona.errors import JobError
 from nona.placement.result import Placement
 from nona.report.simulations.live import LiveSeries
-from nona.report.simulations.report import simulation_report
+from nona.report.simulations.report import SimulatedRun, simulation_report
 from nona.results.simulation import QuickAnswer
 from nona.results.simulation_charts import LiveRun
 from nona.simulation.run import AUTO, engine_named
@@ -19,7 +20,7 @@ from nona.study.exports import write_simulation
 from nona.study.outcome import TIMELINE_JOBS, predicted_means, simulated_run, simulation_outcome
 from nona.study.preparation import Study
 from nona.study.shipped import now_text
-from nona.ui.tasks.desk import Desk, Message, PlacingWatch, processes, study_of
+from nona.ui.tasks.desk import Desk, PlacingWatch, processes, study_of
 
 REPORT_EVERY_S = 0.12
 FIRST_AFTER_S, PART = 2.0, 20  # results so far are written then, and a 20th of the time that follows
@@ -64,7 +65,7 @@ class _Watch:
         return self._start.model_copy(update=news)
 
 
-def simulate_scenario(spec: Mapping[str, Any], desk: Desk) -> Message:
+def simulate_scenario(spec: Mapping[str, Any], desk: Desk) -> SimulatedRun:
     """Run the schedulers, solve the placement when the first one needs it, leave the files of the run.
 
     The result is that of a :class:`~nona.report.simulations.report.SimulatedRun`; what has ended by then is
@@ -80,11 +81,11 @@ def simulate_scenario(spec: Mapping[str, Any], desk: Desk) -> Message:
         desk.emit({"step": True, "fraction": share, "text": "Preparing the schedulers", "open": False})
         return placement
 
-    def written(result: simulation.SimulationResult) -> Message:
+    def written(result: simulation.SimulationResult) -> SimulatedRun:
         outcome = simulation_outcome(prepared, result, now_text())
         folder.mkdir(parents=True, exist_ok=True)  # a cleaner of temporary folders may have been here
         write_simulation(folder, prepared, result, outcome)
-        return simulated_run(prepared, result, outcome, watch.told("")).to_json()
+        return simulated_run(prepared, result, outcome, watch.told(""))
 
     result = simulation.simulate(
         prepared,
@@ -102,7 +103,7 @@ def simulate_scenario(spec: Mapping[str, Any], desk: Desk) -> Message:
 class _Early:
     """Reports what a run that is cancelled leaves, while that takes a small part of the time."""
 
-    def __init__(self, written: Callable[[simulation.SimulationResult], Message], desk: Desk) -> None:
+    def __init__(self, written: Callable[[simulation.SimulationResult], SimulatedRun], desk: Desk) -> None:
         self._written, self._desk = written, desk
         self._next = time.monotonic() + FIRST_AFTER_S
 
@@ -111,7 +112,7 @@ class _Early:
         begin = time.monotonic()
         if begin < self._next:
             return
-        self._desk.emit({"best": self._written(so_far())})
+        self._desk.emit({"best": self._written(so_far()).to_json()})
         end = time.monotonic()
         self._next = end + (end - begin) * PART
 
@@ -128,7 +129,7 @@ SLOW_JOBS = 400  # of an engine that answers while the compiled one is being pre
 REPLICATIONS = 8
 
 
-def answer(spec: Mapping[str, Any], desk: Desk) -> Message:
+def answer(spec: Mapping[str, Any], desk: Desk) -> QuickAnswer:
     """Report all schedulers' figures after every replication; the last ones are the result.
 
     The job's ``live``, as its result, is that of a :class:`~nona.results.simulation.QuickAnswer`.
@@ -137,21 +138,23 @@ def answer(spec: Mapping[str, Any], desk: Desk) -> Message:
     settings = prepared.scenario.simulation
     jobs = min(settings.jobs, JOBS.get(engine, SLOW_JOBS))
     count = max(settings.replications, REPLICATIONS)
-    live: Message = {}
+    known: QuickAnswer | None = None
     predicted: Mapping[str, float | None] | None = None
     for so_far in simulation.answers(
         prepared, engine=engine, jobs=jobs, replications=count, cache=desk.cache, check=desk.check
     ):
         if predicted is None:
             predicted = predicted_means(prepared, so_far.placement)
-        live = QuickAnswer(
+        known = QuickAnswer(
             predicted=predicted,
             report=simulation_report(so_far.summaries, so_far.seconds),
             replications=so_far.replications,
             jobs=jobs,
             engine=engine,
             failed=so_far.failed,
-        ).to_json()
+        )
         text = f"{so_far.replications} of {count} replications"
-        desk.emit({"fraction": so_far.replications / count, "text": text, "live": live})
-    return live
+        desk.emit({"fraction": so_far.replications / count, "text": text, "live": known.to_json()})
+    if known is None:
+        raise JobError("Quick answer: no replication was run; ask for at least one.")
+    return known

@@ -9,7 +9,6 @@ from typing import Any, TypedDict, TypeVar
 from nona.errors import JobError
 from nona.report.sweep_grids import GridCurves, grid_report
 from nona.report.sweeps import Curves, sweep_report
-from nona.results.document import Document
 from nona.results.sweeps import GridOutcome, GridRequest, SweepOutcome, SweepRequest
 from nona.scenario.schema import Scenario
 from nona.simulation.run import AUTO, engine_named
@@ -18,9 +17,10 @@ from nona.study.cache import StudyCache
 from nona.study.sweep_bench import GridSettings, SweepSettings
 from nona.study.sweep_numbers import number_named
 from nona.study.sweeps import curves, grid
-from nona.ui.tasks.desk import Desk, Message, asked_of, sources_of, study_of
+from nona.ui.tasks.desk import Desk, asked_of, sources_of, study_of
 
 Told = TypeVar("Told", Curves, GridCurves)
+Outcome = TypeVar("Outcome", SweepOutcome, GridOutcome)
 TELL_EVERY_S = 0.8
 TEXTS = {
     "coarse": "A first look at every value",
@@ -32,7 +32,7 @@ TEXTS = {
 }
 
 
-def sweep_scenario(spec: Mapping[str, Any], desk: Desk) -> Message:
+def sweep_scenario(spec: Mapping[str, Any], desk: Desk) -> SweepOutcome:
     """Sweep one number; ``live`` and the result are a :class:`SweepOutcome`.
 
     Raises
@@ -48,7 +48,7 @@ def sweep_scenario(spec: Mapping[str, Any], desk: Desk) -> Message:
     return _swept(spec, desk, steps, lambda told: TEXTS[told.stage], lambda told: _outcome(told, request))
 
 
-def sweep_grid(spec: Mapping[str, Any], desk: Desk) -> Message:
+def sweep_grid(spec: Mapping[str, Any], desk: Desk) -> GridOutcome:
     """Sweep two numbers; ``live`` and the result are a :class:`GridOutcome`.
 
     Raises
@@ -78,8 +78,8 @@ def _swept(
     desk: Desk,
     sweep: Callable[[Scenario, How], Iterator[Told]],
     text: Callable[[Told], str],
-    outcome: Callable[[Told], Document],
-) -> Message:
+    outcome: Callable[[Told], Outcome],
+) -> Outcome:
     """The last outcome; those before are reported now and then."""
     scenario = study_of(spec, desk).scenario
     steps = sweep(
@@ -92,7 +92,7 @@ def _swept(
         desk.tell(latest.fraction, text(latest), known, every_s=TELL_EVERY_S, keeps=True)
     if latest is None:
         raise JobError("Sweep: nothing was swept; choose at least one value.")
-    return outcome(latest).to_json()
+    return outcome(latest)
 
 
 def _grid_outcome(told: GridCurves, request: GridRequest) -> GridOutcome:

@@ -10,8 +10,16 @@ from typing import Any, Generic, TypeVar
 from nona.experiments.pool import Key, Shares
 from nona.report.text import counted
 from nona.report.training.traces import elastic_history
-from nona.results.elastic import ElasticLive
-from nona.results.training import Live, Moment, SoFar, Stay, TrainingLive
+from nona.results.elastic import ElasticHistory, ElasticLive
+from nona.results.training import (
+    Live,
+    Moment,
+    OneMoreReport,
+    SoFar,
+    Stay,
+    TrainingLive,
+    TrainingOutcome,
+)
 from nona.study.outcome import about_scenario
 from nona.study.shipped import now_text
 from nona.study.training.elastic import elastic_request, simulate_elastic_jobs
@@ -24,7 +32,7 @@ from nona.training.elastic.system import Given, size_of
 from nona.training.rounds import TrainingProgress
 from nona.training.system import TrainingCluster
 from nona.ui.tasks.asked import OneMoreAsked
-from nona.ui.tasks.desk import Desk, Message, asked_of, processes, scenario_of, sources_of
+from nona.ui.tasks.desk import Desk, asked_of, processes, scenario_of, sources_of
 
 MOST_POINTS = 120  # of a policy's curve
 MOST_STAYS = 400
@@ -183,8 +191,8 @@ MOST_ROUNDS = 2000  # of each policy, whose priorities are kept
 MOST_ROWS = 60_000  # of priorities that are kept of each policy, about
 
 
-def run_training(spec: Mapping[str, Any], desk: Desk) -> Message:
-    """Run every policy; the JSON of a :class:`~nona.results.training.TrainingOutcome`."""
+def run_training(spec: Mapping[str, Any], desk: Desk) -> TrainingOutcome:
+    """Run every policy."""
     scenario, sources = scenario_of(spec), sources_of(spec)
     desk.emit({"fraction": 0.0, "text": "Reading the jobs"})
     system = prepare_training(scenario, sources)
@@ -202,24 +210,24 @@ def run_training(spec: Mapping[str, Any], desk: Desk) -> Message:
         trace_rounds=min(MOST_ROUNDS, max(TRACE_ROUNDS, MOST_ROWS // rows)),
         on_progress=_listener(desk, watch, dict.fromkeys(keys, 1.0), in_order=workers == 1),
     )
-    return outcome_of(result, about_scenario(scenario, scenario, now_text())).to_json()
+    return outcome_of(result, about_scenario(scenario, scenario, now_text()))
 
 
-def add_one_gpu(spec: Mapping[str, Any], desk: Desk) -> Message:
-    """One more GPU of each type; the JSON of a :class:`~nona.results.training.OneMoreReport`."""
+def add_one_gpu(spec: Mapping[str, Any], desk: Desk) -> OneMoreReport:
+    """One more GPU of each type."""
     scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, OneMoreAsked)
 
     def told(done: float, gpu: str) -> None:
         desk.tell(done, f"One more {gpu}" if gpu else "The cluster as it is")
 
-    return one_more_gpu(scenario, asked.policy, sources, told).to_json()
+    return one_more_gpu(scenario, asked.policy, sources, told)
 
 
 SEARCHED = 60.0  # how many times as long a run of a policy that searches takes, about
 
 
-def run_elastic(spec: Mapping[str, Any], desk: Desk) -> Message:
-    """Run every policy; the JSON of an :class:`~nona.results.elastic.ElasticHistory`."""
+def run_elastic(spec: Mapping[str, Any], desk: Desk) -> ElasticHistory:
+    """Run every policy."""
     scenario, sources = scenario_of(spec), sources_of(spec)
     desk.emit({"fraction": 0.0, "text": "Reading the jobs"})
     request = elastic_request(scenario, sources)
@@ -233,4 +241,4 @@ def run_elastic(spec: Mapping[str, Any], desk: Desk) -> Message:
     on_progress = _listener(desk, watch, weights, in_order=workers == 1)
     result = simulate_elastic_jobs(request, workers=workers, on_progress=on_progress)
     about = about_scenario(scenario, scenario, now_text())
-    return elastic_history(result.system, result.runs, result.report, about).to_json()
+    return elastic_history(result.system, result.runs, result.report, about)
