@@ -24,14 +24,13 @@ from nona.ui.jobs.registry import Job
 from nona.ui.pages.run_page import Run, ended_early, run_area
 from nona.ui.session.state import AppState
 from nona.ui.tasks.asked import CapacityAsked
-from nona.ui.widgets.fields import label_text, plain
+from nona.ui.widgets.fields import label_text, plain, share_to_keep
 from nona.ui.widgets.folding import listed
 from nona.ui.widgets.policy_choice import kept_schedulers
 from nona.ui.widgets.results import picture, table
 from nona.units import format_bandwidth, format_number, format_time
 
 SCHEDULERS_KEY = "capacity-schedulers"
-HITS = {"90 %": 0.9, "95 %": 0.95, "98 %": 0.98, "99 %": 0.99, "99.5 %": 0.995, "99.9 %": 0.999}
 
 
 def capacity_section(state: AppState) -> None:
@@ -87,13 +86,9 @@ def _input(name: str, icon: str, text: str, page: str) -> None:
 def _controls(state: AppState) -> CapacityAsked:
     groups = state.scenario.cluster.servers
     left, right = st.columns(2)
-    hit = left.selectbox(
-        "SLOs to keep",
-        list(HITS),
-        list(HITS).index("99 %"),
-        key="capacity-hit",
-        help="The share of its jobs that every model with an SLO must finish in time.",
-    )
+    with left:
+        hint = "The share of its jobs that every model with an SLO must finish in time."
+        hit = share_to_keep("capacity-hit", hint)
     names = [f"{i + 1}: {g.gpu}" for i, g in enumerate(groups)]
     chosen = right.selectbox(
         "Servers that grow",
@@ -108,9 +103,7 @@ def _controls(state: AppState) -> CapacityAsked:
         help="Also simulates a number of servers that was found by prediction, and one server fewer.",
     )
     group = names.index(chosen) if chosen in names else 0
-    return CapacityAsked(
-        hit=HITS[hit or "99 %"], group=group, schedulers=schedulers, simulated=bool(simulated)
-    )
+    return CapacityAsked(hit=hit, group=group, schedulers=schedulers, simulated=bool(simulated))
 
 
 def _schedulers(state: AppState) -> tuple[str, ...]:

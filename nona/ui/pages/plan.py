@@ -40,8 +40,6 @@ from nona.report.plan_options import (
 from nona.report.planning_figures import (
     LOAD_MEASURES,
     MEASURES,
-    LoadMeasure,
-    Measure,
     cliff_figure,
     costs_figure,
     options_figure,
@@ -60,7 +58,7 @@ from nona.ui.session.kept import choose
 from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState
 from nona.ui.widgets.downloads import Files, reports
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import one_of, plain
 from nona.ui.widgets.results import chart, hero, picture, table
 
 PINNED = "plan-pinned"
@@ -311,16 +309,8 @@ def _choice(report: PlanReport, key: str) -> None:
     """Cost against what the options keep."""
     if not any(o.shares for o in report.options):
         return
-    shown = st.segmented_control(
-        "Show",
-        MEASURES,
-        default=MEASURES[0],
-        required=True,
-        key="plan-measure",
-        persist_state="session",
-        help="Error budget: late jobs of the tightest target over those that it allows; above 1: missed.",
-    )
-    measure: Measure = shown if shown in MEASURES else MEASURES[0]
+    hint = "Error budget: late jobs of the tightest target over those that it allows; above 1: missed."
+    measure = one_of("Show", MEASURES, "plan-measure", hint)
     alt = f"Cost per hour of every simulated option against its {measure}. {finding_parts(report)[0]}"
     picture(options_figure(report, measure, _pinned_in(report)), key=key, alt=alt)
     if measure == "Error budget" and (
@@ -348,16 +338,8 @@ def _traffic(report: PlanReport) -> None:
         st.caption("Nothing keeps the targets yet: more traffic is tried with the answer only.")
         return
     finding = cliff_finding(report)
-    shown = st.segmented_control(
-        "Show over the traffic",
-        LOAD_MEASURES,
-        default=LOAD_MEASURES[0],
-        required=True,
-        key="plan-load-measure",
-        persist_state="session",
-        help="In time: the share of jobs within the bound of the tightest target. p99: of the slowest model.",
-    )
-    measure: LoadMeasure = shown if shown in LOAD_MEASURES else LOAD_MEASURES[0]
+    hint = "In time: the share of jobs within the bound of the tightest target. p99: of the slowest model."
+    measure = one_of("Show over the traffic", LOAD_MEASURES, "plan-load-measure", hint)
     chart(cliff_figure(report, measure), finding, "plan-cliff", f"{measure} over the traffic, with verdicts.")
     if measure == "Error budget" and (
         note := floor_note(tightest(report.targets, c.shares) for c in report.curve)

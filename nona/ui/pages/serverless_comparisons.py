@@ -75,10 +75,8 @@ from nona.ui.pages.serverless_results import choose_one
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
 from nona.ui.tasks.asked import NodesAsked, OverAsked, WaysAsked
-from nona.ui.widgets.fields import plain, whole
+from nona.ui.widgets.fields import plain, share_to_keep, whole
 from nona.ui.widgets.results import chart, picture, table
-
-OVER_TARGETS = {"90 %": 0.9, "95 %": 0.95, "99 %": 0.99, "99.9 %": 0.999}
 
 
 def over_tab(state: AppState, data: ServerlessOutcome | None) -> None:
@@ -113,30 +111,21 @@ def _asked(state: AppState) -> OverAsked | None:
     """The question as it stands in the fields; ``None`` with an error that says what is wrong."""
     by_label = {s.label: s for s in SWEPT if _there(state, s)}
     with st.grid(3, min_column_width=200):
-        with st.container():
-            hint = "Load: a factor on the traffic. The others are numbers of the scenario."
-            swept = by_label[choose_one("Over", list(by_label), "over-number", hint)]
+        hint = "Load: a factor on the traffic. The others are numbers of the scenario."
+        swept = by_label[choose_one("Over", list(by_label), "over-number", hint)]
         number = over_number(state.scenario, swept.key)
-        with st.container():
-            text = st.text_input(
-                "Values",
-                ", ".join(value_text(v, number.unit).removesuffix(" ×") for v in swept.values),
-                key=f"serverless-shown-over-values-{swept.key}",
-                help="Values with commas, or FIRST:LAST:STEP. The knees are looked for between them"
-                + (", and beyond them by factors of two." if swept.key == LOAD else "."),
-            )
-        with st.container():
-            hint = f"Measured calls; 2 to {MOST} runs of each point, as many as a verdict needs."
-            key = "serverless-shown-over-calls"
-            calls = whole("Calls of each run", 50, MOST_CALLS, CALLS, key, hint, step=100)
-    target = st.segmented_control(
-        "SLOs to keep ",
-        list(OVER_TARGETS),
-        default="99 %",
-        required=True,
-        key="serverless-shown-over-target",
-        help="The knee is where a policy stops keeping this share of the calls within their SLO.",
-    )
+        text = st.text_input(
+            "Values",
+            ", ".join(value_text(v, number.unit).removesuffix(" ×") for v in swept.values),
+            key=f"serverless-shown-over-values-{swept.key}",
+            help="Values with commas, or FIRST:LAST:STEP. The knees are looked for between them"
+            + (", and beyond them by factors of two." if swept.key == LOAD else "."),
+        )
+        hint = f"Measured calls; 2 to {MOST} runs of each point, as many as a verdict needs."
+        key = "serverless-shown-over-calls"
+        calls = whole("Calls of each run", 50, MOST_CALLS, CALLS, key, hint, step=100)
+    hint = "The knee is where a policy stops keeping this share of the calls within their SLO."
+    target = share_to_keep("serverless-shown-over-target", hint)
     try:
         values = _values(str(text), number)
     except NonaError as error:
@@ -147,7 +136,7 @@ def _asked(state: AppState) -> OverAsked | None:
         key=swept.key,
         values=values,
         policies=tuple(p.name for p in spec.policies) if spec else (),
-        target=OVER_TARGETS[str(target or "99 %")],
+        target=target,
         calls=int(calls),
         extend=swept.key == LOAD,
     )
@@ -179,9 +168,8 @@ def _over_answer(report: OverReport, key: str) -> None:
     with st.grid(2, min_column_width=360):
         others: tuple[What, ...] = ("goodput", "cost")
         for what in others:
-            with st.container():
-                title = TITLES[what][0].upper() + TITLES[what][1:]
-                chart(over_figure(report, what, 300), title, f"{key}-{what}", over_alt(report, what))
+            title = TITLES[what][0].upper() + TITLES[what][1:]
+            chart(over_figure(report, what, 300), title, f"{key}-{what}", over_alt(report, what))
     table(pd.DataFrame(knee_rows(report)), f"{key}-knees", "How far each policy keeps the target")
     with st.expander("Every simulated point", icon=":material/table:"):
         table(pd.DataFrame(over_rows(report)), f"{key}-points", "Every policy at every simulated value")
@@ -190,7 +178,6 @@ def _over_answer(report: OverReport, key: str) -> None:
     st.caption(plain(over_setting(report)))
 
 
-NODE_TARGETS = {"90 %": 0.9, "95 %": 0.95, "98 %": 0.98, "99 %": 0.99, "99.9 %": 0.999}
 EVERY = "every policy of the scenario"
 
 
@@ -199,24 +186,15 @@ def nodes_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     names = [p.name for p in state.scenario.serverless.policies] if state.scenario.serverless else []
     left, right = st.columns(2, vertical_alignment="bottom")
     with left:
-        target = st.segmented_control(
-            "SLOs to keep",
-            list(NODE_TARGETS),
-            default="99 %",
-            required=True,
-            key="serverless-shown-target",
-            help="Required share of calls within their SLO; its whole 95 % interval must reach it.",
-        )
+        hint = "Required share of calls within their SLO; its whole 95 % interval must reach it."
+        share = share_to_keep("serverless-shown-target", hint)
     with right:
         who = choose_one("Under", [EVERY, *names], "node-policy", "Each policy needs its own search.")
     with st.grid(2, min_column_width=170):
-        with st.container():
-            hint = "Of each run; 4 to 16 runs per count, as many as a verdict needs."
-            calls = whole("Calls of a run", 50, 20_000, 600, "serverless-shown-node-calls", hint, step=50)
-        with st.container():
-            hint = "Larger counts are not tried."
-            most = whole("Nodes at most", 1, 256, 64, "serverless-shown-most-nodes", hint)
-    share = NODE_TARGETS[str(target or "99 %")]
+        hint = "Of each run; 4 to 16 runs per count, as many as a verdict needs."
+        calls = whole("Calls of a run", 50, 20_000, 600, "serverless-shown-node-calls", hint, step=50)
+        hint = "Larger counts are not tried."
+        most = whole("Nodes at most", 1, 256, 64, "serverless-shown-most-nodes", hint)
     chosen = names if who == EVERY else [who]
     asked = NodesAsked(target=share, policies=tuple(chosen), calls=int(calls), most=int(most))
     run_area(
@@ -259,20 +237,17 @@ def sharing_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     policies = [p.name for p in state.scenario.serverless.policies] if state.scenario.serverless else []
     size = state.scenario.simulation
     with st.grid(3, min_column_width=170):
-        with st.container():
-            policy = choose_one(
-                "Policy to compare with",
-                policies,
-                "way-policy",
-                "The policy to run under each way of sharing.",
-            )
-        with st.container():
-            key, usual = "serverless-shown-way-calls", min(size.jobs, 1500)
-            hint = "In each run. More calls narrow the intervals."
-            calls = whole("Calls in each run", 10, MOST_SHARING_CALLS, usual, key, hint, step=100)
-        with st.container():
-            key, hint = "serverless-shown-way-runs", "2 or more give intervals."
-            runs = whole("Runs of each way", 1, 20, MOST_RUNS, key, hint)
+        policy = choose_one(
+            "Policy to compare with",
+            policies,
+            "way-policy",
+            "The policy to run under each way of sharing.",
+        )
+        key, usual = "serverless-shown-way-calls", min(size.jobs, 1500)
+        hint = "In each run. More calls narrow the intervals."
+        calls = whole("Calls in each run", 10, MOST_SHARING_CALLS, usual, key, hint, step=100)
+        key, hint = "serverless-shown-way-runs", "2 or more give intervals."
+        runs = whole("Runs of each way", 1, 20, MOST_RUNS, key, hint)
     asked = WaysAsked(policy=policy, calls=int(calls), replications=int(runs))
     run_area(
         state,
@@ -294,14 +269,12 @@ def _sharing_answer(state: AppState, data: WaysReport) -> None:
     ways = under_ways(data)
     st.subheader(plain(ways_title(ways, data.policy)), anchor=False)
     with st.grid(2, min_column_width=330):
-        with st.container():
-            figure = dots_figure(hit_dots(ways), "SLOs kept, %", most=100.0)
-            alt = "Share of SLOs kept under each way of sharing, with 95 % intervals"
-            chart(figure, "SLOs kept", "way-hits", alt)
-        with st.container():
-            figure = dots_figure(cost_dots(ways), "US dollars per 1,000 calls")
-            alt = "Cost of 1,000 calls under each way of sharing, with 95 % intervals"
-            chart(figure, "Cost", "way-costs", alt)
+        figure = dots_figure(hit_dots(ways), "SLOs kept, %", most=100.0)
+        alt = "Share of SLOs kept under each way of sharing, with 95 % intervals"
+        chart(figure, "SLOs kept", "way-hits", alt)
+        figure = dots_figure(cost_dots(ways), "US dollars per 1,000 calls")
+        alt = "Cost of 1,000 calls under each way of sharing, with 95 % intervals"
+        chart(figure, "Cost", "way-costs", alt)
     table(pd.DataFrame(way_rows(ways)), "serverless-ways", "Every way of sharing with its figures")
     st.caption(" ".join(f"{w.title}: {w.about}." for w in WAYS.values() if w.name in ways))
 
@@ -382,12 +355,10 @@ def _study(data: ServerlessStudy) -> None:
     st.caption(plain(RULES))
     table(pd.DataFrame(setting_rows(data)), "study-policies", "Every policy in every setting")
     with st.grid(2, min_column_width=360):
-        with st.container():
-            alt = "Configuration misses of Orion and Aquatope against those of the slides"
-            chart(misses_figure(data), miss_title(data), "study-misses", alt)
-        with st.container():
-            alt = "Orion's share of SLOs kept by the cut-off of its search"
-            chart(cutoff_figure(data), cutoff_title(data), "study-cutoff", alt)
+        alt = "Configuration misses of Orion and Aquatope against those of the slides"
+        chart(misses_figure(data), miss_title(data), "study-misses", alt)
+        alt = "Orion's share of SLOs kept by the cut-off of its search"
+        chart(cutoff_figure(data), cutoff_title(data), "study-cutoff", alt)
     _loads(data)
     _sensitivity(data)
     with st.expander("Misses, searches, cut-offs and ways of sharing in figures", icon=":material/table:"):
@@ -430,9 +401,8 @@ def _loads(data: ServerlessStudy) -> None:
     with st.grid(2, min_column_width=360):
         others: tuple[What, ...] = ("goodput", "cost")
         for what in others:
-            with st.container():
-                shown = over_figure(report, what, 300)
-                chart(shown, TITLES[what], f"study-over-{what}", over_alt(report, what))
+            shown = over_figure(report, what, 300)
+            chart(shown, TITLES[what], f"study-over-{what}", over_alt(report, what))
     alt = "Up to which load each policy keeps 99 % of the SLOs, by profiles, setting and scarcity of vCPUs"
     table(pd.DataFrame(study_knee_rows(data)), "study-knees", alt)
     alt = "ESG's leads over the other policies at every load, and the ranges of the slides"

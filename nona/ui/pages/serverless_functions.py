@@ -35,11 +35,9 @@ ENDING = ".profile.csv"
 def _choose_times(state: AppState, names: Sequence[str]) -> None:
     """One function, where its times are from, and an upload for its own."""
     with st.grid(3, min_column_width=220):
-        with st.container():
-            hint = "The function whose times the next field chooses."
-            name = choose_one("Function", list(names), "times-function", hint)
-        with st.container():
-            _source(state, name)
+        hint = "The function whose times the next field chooses."
+        name = choose_one("Function", list(names), "times-function", hint)
+        _source(state, name)
         with st.container():
             hint = (
                 "Columns batch, ms; optional vcpus, vgpus or gpu_percent, percentile, model; or the "

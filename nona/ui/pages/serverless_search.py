@@ -122,28 +122,24 @@ def _planner(state: AppState) -> tuple[ServerlessSystem, EsgPlanner]:
 def _ask(system: ServerlessSystem) -> Ask:
     names = [a.name for a in system.applications]
     with st.grid(4, min_column_width=165):
-        with st.container():
-            hint = "The application whose queue is served."
-            application = names.index(choose_one("Application ", names, "search-application", hint))
+        hint = "The application whose queue is served."
+        application = names.index(choose_one("Application ", names, "search-application", hint))
         app = system.applications[application]
-        with st.container():
-            hint = "The function whose queue is served; later functions of its group are searched with it."
-            stage = app.stage_names.index(choose_one("Stage", list(app.stage_names), "search-stage", hint))
-        with st.container():
-            hint = "Jobs that wait in the queue; no batch may be larger."
-            length = whole("Jobs in the queue", 1, LONGEST_QUEUE, 1, "serverless-shown-length", hint)
-        with st.container():
-            left = st.slider(
-                "Left of the SLO",
-                5,
-                150,
-                100,
-                5,
-                format="%d %%",
-                key="serverless-shown-slack",
-                help="What is left when the stage is served, in per cent of the application's SLO: less "
-                "after waits, cold starts or slow stages.",
-            )
+        hint = "The function whose queue is served; later functions of its group are searched with it."
+        stage = app.stage_names.index(choose_one("Stage", list(app.stage_names), "search-stage", hint))
+        hint = "Jobs that wait in the queue; no batch may be larger."
+        length = whole("Jobs in the queue", 1, LONGEST_QUEUE, 1, "serverless-shown-length", hint)
+        left = st.slider(
+            "Left of the SLO",
+            5,
+            150,
+            100,
+            5,
+            format="%d %%",
+            key="serverless-shown-slack",
+            help="What is left when the stage is served, in per cent of the application's SLO: less "
+            "after waits, cold starts or slow stages.",
+        )
     return Ask(application, stage, length, app.slo_s * left / 100)
 
 

@@ -63,7 +63,7 @@ from nona.ui.pages.scenario_cluster import busiest_links_panel
 from nona.ui.pages.simulation_runs import baseline_panel, draw_run, runs_bar
 from nona.ui.session.state import AppState, Kept
 from nona.ui.shell.job_panel import duration
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import choose_one, plain
 from nona.ui.widgets.results import chart, table
 from nona.units import format_time
 
@@ -230,9 +230,7 @@ def _compare(state: AppState, data: SimulatedRun) -> None:
 def _model(data: SimulatedRun) -> str:
     """The model whose jobs are shown, or all together where there are several."""
     models = [*(["all"] if len(data.slo_s) > 1 else []), *data.slo_s]
-    hint = "The model whose jobs are drawn, or all together."
-    chosen = st.selectbox("Model", models, key="result-model", persist_state="session", help=hint)
-    return str(chosen) if chosen in models else models[0]
+    return choose_one("Model", models, "result-model", "The model whose jobs are drawn, or all together.")
 
 
 def _distribution(state: AppState, data: SimulatedRun) -> None:
@@ -291,10 +289,7 @@ def _first_jobs(state: AppState, data: SimulatedRun) -> None:
 
 
 def _scheduler(names: list[str]) -> str:
-    one = st.selectbox(
-        "Scheduler", names, key="result-scheduler", persist_state="session", help="The scheduler to show."
-    )
-    return one if one in names else names[0]
+    return choose_one("Scheduler", names, "result-scheduler", "The scheduler to show.")
 
 
 def _of_data(draw: Callable[[AppState, SimulatedRun], None]) -> Tab[Kept]:

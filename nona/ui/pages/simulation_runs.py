@@ -24,7 +24,7 @@ from nona.ui.pages.runs import ToSave
 from nona.ui.session.state import AppState, Kept, Result
 from nona.ui.shell.job_panel import progress_text
 from nona.ui.widgets.components import declare
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import one_of, plain
 from nona.ui.widgets.results import hero, picture, table
 
 _PIECES = ("axes", "marks", "panels", "livechart")  # in this order they make one module
@@ -333,15 +333,8 @@ def _beside(old: Kept, new: Kept) -> None:
     if not by_scheduler:
         st.caption("The two runs have no scheduler in common: choose one of the baseline's again.")
         return
-    measure = st.segmented_control(
-        "Measure",
-        list(MEASURES),
-        default="Mean JCT",
-        required=True,
-        key="baseline-measure",
-        persist_state="session",
-        help="What is compared: hollow grey the baseline, filled this run, lines 95 % intervals.",
-    )
+    hint = "What is compared: hollow grey the baseline, filled this run, lines 95 % intervals."
+    measure = one_of("Measure", list(MEASURES), "baseline-measure", hint)
     picture(
         dumbbell_figure(by_scheduler, MEASURES[measure]),
         key="baseline-chart",

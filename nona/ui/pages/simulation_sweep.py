@@ -13,7 +13,7 @@ from nona.errors import NonaError
 from nona.report.sweep_figures import sweep_figure, views
 from nona.report.sweep_findings import explanation, headline, stability_finding, target_finding, value_rows
 from nona.report.sweep_grid_figure import grid_figure
-from nona.report.sweep_grids import MEASURES, Measure, grid_finding, grid_rows, grid_targets
+from nona.report.sweep_grids import MEASURES, grid_finding, grid_rows, grid_targets
 from nona.report.sweeps import curve_rows, value_text
 from nona.report.text import counted
 from nona.results.sweeps import GridOutcome, SweepGrid, SweepOutcome
@@ -36,7 +36,7 @@ from nona.ui.pages.simulation_sweep_settings import (
 from nona.ui.pages.simulation_what_if import changed_text
 from nona.ui.session.state import AppState
 from nona.ui.tasks.sweeps import grid_request_of, request_of
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import one_of, plain
 from nona.ui.widgets.results import picture, table
 
 BEST = "the best in each cell"
@@ -64,16 +64,8 @@ def _grid_reading(grid: SweepGrid) -> None:
             width=260,
             help="The best in each cell, or the values of one scheduler.",
         )
-        shown = st.segmented_control(
-            "Colour",
-            MEASURES,
-            default=MEASURES[0],
-            required=True,
-            key="grid-measure",
-            persist_state="session",
-            help="What decides who is best, and what a scheduler's colours show.",
-        )
-    measure: Measure = shown if shown in MEASURES else MEASURES[0]
+        hint = "What decides who is best, and what a scheduler's colours show."
+        measure = one_of("Colour", MEASURES, "grid-measure", hint)
     one = str(chosen) if chosen in names else ""
     st.markdown(f"**{plain(grid_finding(grid))}** {plain(grid_targets(grid, one))}")
     alt = f"{grid_finding(grid)} {grid_targets(grid, one)}"
@@ -209,16 +201,7 @@ def _reading(state: AppState, report: SweepOutcome) -> None:
     findings = [stability_finding(report), target_finding(report)]
     st.markdown(f"**{_prose(headline(report, value))}** {_prose(' '.join(t for t in findings if t))}")
     names = list(views(report))
-    view = st.segmented_control(
-        "Show",
-        names,
-        default=names[0],
-        required=True,
-        key="sweep-view",
-        help="What the chart shows of each scheduler.",
-        persist_state="session",
-    )
-    shown = view if view in names else names[0]
+    shown = one_of("Show", names, "sweep-view", "What the chart shows of each scheduler.")
     picture(
         sweep_figure(report, shown, value),
         key=f"sweep-chart-{names.index(shown)}",

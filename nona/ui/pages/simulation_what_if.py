@@ -150,12 +150,10 @@ def _draw_answer(state: AppState, shown: Shown, before: Shown | None) -> None:
     schedulers, drawn = data.report.schedulers, _drawn(state, shown, before)
     ghost = "; hollow and grey: the scenario as it stands" if before is not None else ""
     with st.grid(2, min_column_width=330):
-        with st.container():
-            alt = f"Mean JCT of each scheduler with its 95 % interval{ghost}"
-            chart(drawn.jct, jct_title(schedulers), "what-if-jct", alt)
-        with st.container():
-            alt = f"SLO hits of each scheduler with their 95 % interval{ghost}"
-            chart(drawn.hits, hits_title(schedulers), "what-if-hits", alt)
+        alt = f"Mean JCT of each scheduler with its 95 % interval{ghost}"
+        chart(drawn.jct, jct_title(schedulers), "what-if-jct", alt)
+        alt = f"SLO hits of each scheduler with their 95 % interval{ghost}"
+        chart(drawn.hits, hits_title(schedulers), "what-if-hits", alt)
     effect = effect_text(schedulers, before.data.report.schedulers) if before is not None else ""
     st.markdown(plain(effect) or "\N{NO-BREAK SPACE}")  # always a line: the table stays where it is
     alt = "Every scheduler's times, SLO hits and loads for the numbers above"
@@ -220,8 +218,7 @@ def _panel(state: AppState, revision: int) -> None:
     _head(state, bool(changed))
     with st.grid(5, min_column_width=150):
         for key, slider in _SLIDERS.items():
-            with st.container():
-                slider(state, number_named(state.scenario, key))
+            slider(state, number_named(state.scenario, key))
     said = f"Only here: {changed}." if changed else "As the scenario stands. Move a slider."
     st.caption(plain(said))  # below the sliders, which stay where they are when it takes two lines
     questions = _questions(state)

@@ -155,8 +155,7 @@ def _gpu_fields(state: AppState) -> None:
             field(state, (*path, "gpu"), choices={name: name for name in names})
             field(state, (*path, "count"))
             field(state, (*path, "gpus"), more="Jobs on several GPUs are fastest within one server.")
-            with st.container():
-                _price(state, group.gpu, place)
+            _price(state, group.gpu, place)
             if len(groups) > 1:
                 with st.container(vertical_alignment="bottom", height="stretch"):
                     st.button(

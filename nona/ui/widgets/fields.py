@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -16,6 +16,7 @@ from nona.scenario.words import words
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
 
+T = TypeVar("T", bound=str)
 _IN_A_LINE = re.compile(
     r"[\\`*\[\]<~]|(?<![^\W_])_|_(?![^\W_])|:(?=[a-zA-Z])|^[#+>-]|(?<=^\d)[.)]"
 )  # signs that mean something to Markdown where they stand; those inside words and numbers do not
@@ -124,6 +125,28 @@ def whole(
         **more,
     )
     return low if entered is None else nearest(entered)
+
+
+SHARES = {"90 %": 0.9, "95 %": 0.95, "98 %": 0.98, "99 %": 0.99, "99.5 %": 0.995, "99.9 %": 0.999}
+
+
+def share_to_keep(key: str, hint: str) -> float:
+    """The chosen share of the SLOs to keep; ``key`` is one that is kept."""
+    return SHARES[one_of("SLOs to keep", list(SHARES), key, hint, "99 %")]
+
+
+def one_of(label: str, options: Sequence[T], key: str, hint: str, first: T | None = None) -> T:
+    """The chosen one of a few, side by side; ``key`` is one that is kept, ``first`` the choice at first."""
+    chosen = st.segmented_control(
+        label,
+        options,
+        default=options[0] if first is None else first,
+        required=True,
+        key=key,
+        persist_state="session",
+        help=hint,
+    )
+    return chosen if chosen in options else options[0]
 
 
 def upload(
