@@ -1,8 +1,8 @@
-"""Simulated jobs per second of every engine, of idiomatic SimPy, heapq, Ciw and plain C, in one run.
+"""Simulated jobs per second of both engines, of heapq, Ciw and plain C, in one run.
 
 ``python -m benchmarks.engine_speed [JOBS [REPEATS]]``. All work on the same pre-drawn numbers, on one
 core, in turn; drawing the numbers counts for each of them. Completion instants must agree to the last
-bit, or a ratio means nothing. Without run-on, which idiomatic SimPy, heapq and C do not have.
+bit, or a ratio means nothing. Without run-on, which heapq and C do not have.
 """
 
 from __future__ import annotations
@@ -18,18 +18,17 @@ from benchmarks import ciw_queues
 from benchmarks.c_loop import CLoop
 from benchmarks.fork_join import make_queues, make_system
 from benchmarks.heap_loop import HeapLoop
-from benchmarks.idiomatic_simpy import IdiomaticSimulation
 from benchmarks.machine import Look, in_turn, look, seconds, verdict
 from nona import study
 from nona.placement.result import Placement
 from nona.scenario.file import load_scenario
 from nona.schedulers.registry import get_scheduler
-from nona.simulation.run import ENGINES, RunOptions, simulate_run
+from nona.simulation.run import RunOptions, simulate_run
 from nona.sources.samples import scenario_path
 from nona.system import System
 
 FAST = 20  # machine code gets so many times the jobs, so that it runs long enough to be timed
-IDIOMATIC, HEAP, CIW, C, C_LOOP = "SimPy, idiomatic", "heapq loop", "Ciw", "C loop", "C loop, without drawing"
+HEAP, CIW, C, C_LOOP = "heapq loop", "Ciw", "C loop", "C loop, without drawing"
 ENGINE_TITLES = {"simpy": "SimPy engine", "compiled": "compiled engine"}
 FIVE_MODELS = "five_models_80_servers"
 PLACERS = ("random", "spread", "nona")
@@ -47,7 +46,7 @@ class Entry:
 
 
 def engines(system: System, scheduler: str, placement: Placement | None, jobs: int) -> dict[str, Entry]:
-    """Idiomatic SimPy and the product's own engines."""
+    """The product's own engines."""
     chosen = get_scheduler(scheduler)
     prepared = chosen.prepare(system, placement if chosen.needs_placement else None, {})
 
@@ -58,11 +57,8 @@ def engines(system: System, scheduler: str, placement: Placement | None, jobs: i
 
         return run
 
-    found = {IDIOMATIC: Entry(lambda n: np.array(IdiomaticSimulation(system, chosen, prepared).run(n)), jobs)}
-    for engine in ENGINES:
-        times = 1 if engine == "simpy" else FAST
-        found[ENGINE_TITLES.get(engine, engine)] = Entry(own(engine), times * jobs)
-    return found
+    times = {"simpy": 1, "compiled": FAST}
+    return {ENGINE_TITLES[engine]: Entry(own(engine), times[engine] * jobs) for engine in ENGINE_TITLES}
 
 
 def loops(system: System, jobs: int) -> dict[str, Entry]:
@@ -148,10 +144,7 @@ def five_models(jobs: int, repeats: int) -> None:
             engines(prepared.system, scheduler, placement, jobs),
             repeats,
         )
-        compiled = rates.get(ENGINE_TITLES["compiled"])
-        if compiled:
-            _goal("compiled / idiomatic SimPy", compiled / rates[IDIOMATIC], 100)
-            _goal("compiled / SimPy engine", compiled / rates[ENGINE_TITLES["simpy"]], 8)
+        _goal("compiled / SimPy engine", rates[ENGINE_TITLES["compiled"]] / rates[ENGINE_TITLES["simpy"]], 8)
 
 
 def queues(jobs: int, repeats: int) -> None:

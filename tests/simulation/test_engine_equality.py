@@ -1,8 +1,10 @@
-"""The engines leave the same records, bit for bit; other simulators complete jobs at the same instants."""
+"""The engines leave the same records, bit for bit; plain loops complete jobs at the same instants."""
 
+import math
 import shutil
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,13 +13,11 @@ import simulation_cases as cases
 from drawn_systems import linked, systems
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from reference_simulator import PathReference, Reference
 from sizes import examples, sized
 
 from benchmarks import fork_join
 from benchmarks.c_loop import CLoop
 from benchmarks.heap_loop import HeapLoop
-from benchmarks.idiomatic_simpy import IdiomaticSimulation
 from nona import study
 from nona.decomposition import decompose
 from nona.errors import SimulationError
@@ -31,7 +31,11 @@ from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.simulation.compiled import core
 from nona.simulation.compiled import engine as compiled_engine
 from nona.simulation.compiled.events import jobs, loop
+from nona.simulation.reference.jobs import Trace
+from nona.simulation.reference.kernel import Environment
+from nona.simulation.reference.links import SharedLink
 from nona.simulation.run import RunOptions, simulate_run
+from nona.simulation.workload import Output
 from nona.sources import lookup, samples
 from nona.system import Arrivals, Stream
 from nona.topology import make_topology
@@ -240,38 +244,41 @@ def test_both_engines_refuse_the_same_decisions_in_the_same_words():
         assert said[0] == said[1]
 
 
-def second(system, name, run_on):
-    """A run, the second simulator, and its completions of the same jobs."""
-    made, jobs = cases.SCHEDULERS[name](), 12
-    records = simulate_run(system, *made, RunOptions(jobs=jobs, warmup=0, run_on=run_on))
-    assume(records.arrived < 300)  # the reference counts all anew at each event: slow where jobs pile up
-    assert [c.name for c in records.checks if not c.ok] == []
-    reference = (Reference if system.topology is None else PathReference)(system, *made, run_on)
-    return records, reference, reference.run(jobs, records.arrived)
+def naive_sharing(works):
+    """Departures of messages that share a link: every message's rest is updated at every event."""
+    rest, now, left = {}, 0.0, {}
+    coming = sorted((at, number) for number, (at, _) in enumerate(works))
+    while rest or coming:
+        end = now + min(rest.values()) * len(rest) if rest else math.inf
+        at = min(end, coming[0][0]) if coming else end
+        rest = {n: work - (at - now) / len(rest) for n, work in rest.items()}
+        now = at
+        if coming and at == coming[0][0]:
+            number = coming.pop(0)[1]
+            rest[number] = works[number][1]
+        else:
+            number = min(rest, key=rest.get)
+            left[number] = now
+            del rest[number]
+    return [left[n] for n in range(len(works))]
 
 
-@pytest.mark.parametrize("name", cases.SCHEDULERS)
-@examples(160)
-@given(st.one_of(*FIFO), st.booleans())
-def test_links_equal_the_second_simulator_bit_for_bit(name, system, run_on):
-    records, reference, expected = second(system, name, run_on)
-    np.testing.assert_array_equal(records.completion_s, expected)
-    start, stop = records.window_s
-    for link, served in enumerate(getattr(reference, "served", ())):
-        held = sum(max(0.0, min(e, stop) - max(s, start)) for s, e in served)
-        assert records.link_busy_s[link] == pytest.approx(held, abs=1e-6)
-
-
-@pytest.mark.parametrize("name", ["uniform", "shortest", "drawn"])
 @examples(60)
-@given(SHARED[0], st.booleans())
-def test_shared_link_equals_naive_sharing(name, system, run_on):
-    records, _, expected = second(system, name, run_on)
-    np.testing.assert_allclose(records.completion_s, expected, rtol=1e-9)
+@given(st.lists(st.tuples(st.floats(0, 9), st.floats(0.01, 2)), min_size=1, max_size=12))
+def test_a_shared_link_equals_naive_sharing(works):
+    env, trace = Environment(), Trace()
+    link = SharedLink(env, busy(discipline="processor-sharing"), iter(()))
+    for number, (at, work) in enumerate(works):
+        output, job = Output(number, work, work, (0,), (0,), 0), SimpleNamespace(number=number, query=0)
+        job.trace, job.sent_bytes, job.deliver = trace, 0.0, lambda number: None
+        env.at(at, number, lambda _, job=job, output=output: link.send(job, output, (0,), 0, 1))
+    env.run()
+    ends = [m.end_s for m in sorted(trace.messages, key=lambda m: m.tensor)]
+    np.testing.assert_allclose(ends, naive_sharing(works), rtol=1e-9)
 
 
-# The yardsticks of the benchmarks share no event loop with the engines: idiomatic SimPy (processes,
-# resources, background and all), a plain loop over ``heapq``, and a loop in C.
+# The yardsticks of the benchmarks share no event loop with the engines: a plain loop over ``heapq``, and a
+# loop in C.
 MANY = 500
 COMPILER = any(shutil.which(c) for c in ("cc", "gcc", "clang"))
 YARDSTICKS = {"fork-join": fork_join.make_system, "queues": fork_join.make_queues}
@@ -279,20 +286,6 @@ YARDSTICKS = {"fork-join": fork_join.make_system, "queues": fork_join.make_queue
 
 def completion_s(system, made):
     return simulate_run(system, *made, RunOptions(jobs=MANY, warmup=0, run_on=False)).completion_s
-
-
-@cache
-def five_models():
-    system = study.prepare(load_scenario(samples.scenario_path("five_models_80_servers"))).system
-    return system, solve(system)
-
-
-@pytest.mark.parametrize("name", ["random", "spread", "local", "nona"])
-def test_idiomatic_simpy_agrees_on_the_five_models_with_their_background(name):
-    system, placement = five_models()
-    chosen = get_scheduler(name)
-    made = chosen, chosen.prepare(system, placement if chosen.needs_placement else None, {})
-    assert np.array_equal(completion_s(system, made), IdiomaticSimulation(system, *made).run(MANY))
 
 
 @pytest.mark.parametrize("name", YARDSTICKS)

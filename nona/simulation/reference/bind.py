@@ -1,26 +1,20 @@
-"""Decisions of schedulers that bind all tasks of a job at its arrival.
-
-and the rounds of those that allocate.
-"""
+"""Schedulers that bind all tasks of a job at its arrival, and the rounds of those that allocate."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from heapq import heappush
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nona.errors import SimulationError
 from nona.schedulers.base import Prepared, Scheduler, View, as_lists
-from nona.simulation.reference.executors import Executor, Executors, Inputs, LoadBoard
+from nona.simulation.reference.executors import Executor, LoadBoard
 from nona.simulation.reference.jobs import Job
-from nona.simulation.reference.kernel import ROUND, LeanEnvironment, LeanEvent, content_key
+from nona.simulation.reference.kernel import ROUND, Environment, Process, content_key
 from nona.simulation.reference.links import Link
 from nona.simulation.rounds import Rounds, no_totals
-from nona.simulation.workload import Output
 from nona.system import System
 
 
@@ -28,32 +22,42 @@ from nona.system import System
 class Parts:
     """Parts of the engine that a dispatcher works with."""
 
+    env: Environment
     system: System
     scheduler: Scheduler
     prepared: Prepared
-    executors: Executors
+    executors: list[Executor]
     link: Link
-    inputs: Inputs
-    board: LoadBoard | None
-    look: Callable[[float], View]
+    board: LoadBoard
+    look: Callable[[], View]
+
+    def start(self, job: Job, task: int) -> None:
+        """``task`` will join its executor's queue with the last of its inputs."""
+        self.env.process(self._wait(job, task))
+
+    def _wait(self, job: Job, task: int) -> Process:
+        numbers = [output.numbers[place] for output, place, _ in job.plan.reads[task]]
+        yield self.env.all_of([job.inputs[n] for n in numbers])
+        job.joined_s[task] = self.env.now
+        job.executor[task].join(job, task)
 
 
 class Dispatcher(Protocol):
     """Carries out the decisions of one scheduler."""
 
-    def admit(self, job: Job, uniforms: Any, now: float) -> None:
+    def admit(self, job: Job, uniforms: Any) -> None:
         """A job has arrived; ``uniforms`` is an array, or a list for a scheduler that takes lists."""
 
-    def task_ended(self, job: Job, task: int, executor: Executor, now: float) -> None:
+    def task_ended(self, job: Job, task: int, executor: Executor) -> None:
         """A task is complete: hand on its results. Its executor has not yet gone on."""
 
-    def settled(self, now: float, open_jobs: int) -> None:
+    def settled(self, open_jobs: int) -> None:
         """The event has been dealt with; decide what is left to decide."""
 
 
 def modelled_s(job: Job, task: int, executor: Executor) -> float:
     """Modelled seconds of a task of ``job`` on ``executor``: without its draw."""
-    return job.plan.times[executor.executor_class][task]
+    return job.plan.times[executor.kind][task]
 
 
 def bad_binding(scheduler: str, query: int, places: Sequence[int], executors: int) -> SimulationError:
@@ -68,99 +72,74 @@ class BindDispatcher:
     """Binds every task at the job's arrival; sends each tensor once to each server that needs it."""
 
     def __init__(self, parts: Parts) -> None:
-        self.executors, self.board = parts.executors.all, parts.board
-        self.send, self.here = parts.link.send, parts.inputs.here
-        self.name, self.decide = parts.scheduler.name, parts.scheduler.decide
-        self.lists = parts.scheduler.takes_lists
+        self._parts, self._lists = parts, parts.scheduler.takes_lists
         tables = parts.prepared.tables
         if parts.scheduler.kind == "allocate":  # rounds change them
             tables = tables._replace(work_s=tables.work_s.copy())
-        self.tables = as_lists(tables) if self.lists else tables
-        self.look = parts.look
+        self._tables = as_lists(tables) if self._lists else tables
         out = np.zeros(max(len(q.tasks) for q in parts.system.queries), dtype=np.int64)
-        self.out: Any = out.tolist() if self.lists else out
+        self._out: Any = out.tolist() if self._lists else out
 
-    def allot(self, work_s: NDArray[np.float64]) -> None:
-        """From now on decisions look at these works."""
-        self.tables.work_s[:] = work_s.tolist() if self.lists else work_s
+    def allot(self, work_s: Any) -> None:
+        """From now on decisions look at these works (Q·E,)."""
+        self._tables.work_s[:] = work_s.tolist() if self._lists else work_s
 
-    def admit(self, job: Job, uniforms: Any, now: float) -> None:
-        decide: Any = self.decide
-        decide(now, job.query, self.look(now), self.tables, uniforms, self.out)
-        out = self.out[: job.plan.tasks]
-        places: list[int] = out if self.lists else out.tolist()
-        if min(places) < 0 or max(places) >= len(self.executors):
-            raise bad_binding(self.name, job.query, places, len(self.executors))
-        everywhere = self.executors
-        bound = [everywhere[e] for e in places]
+    def admit(self, job: Job, uniforms: Any) -> None:
+        parts = self._parts
+        decide: Any = parts.scheduler.decide
+        decide(parts.env.now, job.query, parts.look(), self._tables, uniforms, self._out)
+        out = self._out[: job.plan.tasks]
+        places: list[int] = out if self._lists else out.tolist()
+        if min(places) < 0 or max(places) >= len(parts.executors):
+            raise bad_binding(parts.scheduler.name, job.query, places, len(parts.executors))
+        bound = [parts.executors[e] for e in places]
         job.executor = [*bound]
-        if self.board is not None:
-            for task, executor in enumerate(bound):
-                self.board.promise(executor.number, modelled_s(job, task, executor))
-        for task in job.plan.sources:
-            job.latest_s[task] = now
-            job.executor[task].join(now, job, task)
+        for task, executor in enumerate(bound):
+            parts.board.promise(executor.number, modelled_s(job, task, executor))
+            parts.start(job, task)
 
-    def task_ended(self, job: Job, task: int, executor: Executor, now: float) -> None:
-        if self.board is not None:
-            self.board.release(executor.number, modelled_s(job, task, executor))
-        places, here = job.executor, executor.server
+    def task_ended(self, job: Job, task: int, executor: Executor) -> None:
+        self._parts.board.release(executor.number, modelled_s(job, task, executor))
         for output in job.plan.outputs[task]:
-            target = output.only
-            if target < 0:
-                self._fan_out(job, output, here, now)
-                continue
-            place = places[target]
-            if place.server != here:
-                self.send(now, job, output, (0,), here, place.server)
-            elif job.missing[target] > 1:
-                job.missing[target] -= 1
-            else:
-                self.here(now, job, target)
+            elsewhere: dict[int, list[int]] = {}
+            for place, target in enumerate(output.targets):
+                there = job.executor[target].server
+                if there == executor.server:
+                    job.inputs[output.numbers[place]].succeed()
+                else:
+                    elsewhere.setdefault(there, []).append(place)
+            for there, places in elsewhere.items():
+                self._parts.link.send(job, output, places, executor.server, there)
 
-    def _fan_out(self, job: Job, output: Output, here: int, now: float) -> None:
-        """Hand a tensor to its readers: at once on this server, by one message to each other server."""
-        groups: dict[int, list[int]] = {}
-        for place, target in enumerate(output.targets):
-            there = job.executor[target].server
-            if there == here:
-                self.here(now, job, target)
-            else:
-                groups.setdefault(there, []).append(place)
-        for there, places in groups.items():
-            self.send(now, job, output, places, here, there)
-
-    def settled(self, now: float, open_jobs: int) -> None:
+    def settled(self, open_jobs: int) -> None:
         return
 
 
-class RoundEvents:
+class RoundCalls:
     """Counts queries for an ``allocate`` scheduler and asks it at every round."""
 
-    def __init__(self, parts: Parts, dispatcher: BindDispatcher, environment: LeanEnvironment) -> None:
+    def __init__(self, parts: Parts, dispatcher: BindDispatcher) -> None:
         self._rounds = Rounds(parts.system, parts.scheduler, parts.prepared)
         self._totals = no_totals(parts.system)
-        self._dispatcher, self._look, self._environment = dispatcher, parts.look, environment
-        self._event = LeanEvent(self._round)
-        self._schedule()
+        self._parts, self._dispatcher = parts, dispatcher
+        parts.env.process(self._ask())
 
     def arrived(self, query: int) -> None:
         """A query has arrived."""
         self._totals.offered[query] += 1
 
-    def completed(self, job: Job, executor: Executor, now: float) -> None:
+    def completed(self, job: Job, executor: Executor) -> None:
         """``job`` is complete; all its tasks ran on ``executor``."""
         service_s = 0.0
         for start_s, end_s in zip(job.start_s, job.end_s, strict=True):
             service_s += end_s - start_s
-        self._totals.completed[job.query, executor.executor_class] += 1
-        self._totals.service_s[job.query, executor.executor_class] += service_s
-        self._totals.response_s[job.query] += now - job.arrival_s
+        self._totals.completed[job.query, executor.kind] += 1
+        self._totals.service_s[job.query, executor.kind] += service_s
+        self._totals.response_s[job.query] += self._parts.env.now - job.arrival_s
 
-    def _schedule(self) -> None:
-        heappush(self._environment.heap, (self._rounds.next_s, content_key(ROUND), 0, self._event))
-
-    def _round(self, _: LeanEvent) -> None:
-        if not self._rounds.left_out(self._totals, self._environment.heap[0][0]):
-            self._dispatcher.allot(self._rounds.work_s(self._totals, self._look(self._rounds.next_s)))
-        self._schedule()
+    def _ask(self) -> Process:
+        env = self._parts.env
+        while True:
+            yield env.at(self._rounds.next_s, content_key(ROUND))
+            if not self._rounds.left_out(self._totals, env.peek()):
+                self._dispatcher.allot(self._rounds.work_s(self._totals, self._parts.look()))

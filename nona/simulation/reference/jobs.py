@@ -1,17 +1,22 @@
-"""A job in the system."""
+"""A job in the system, and the parts of its completion time.
+
+The parts go from the task that completes the job back to its arrival, along the last cause of each: what a
+task waited for last decides when it ran, so these stretches follow on one another without a gap, and add up
+to the completion time. Of the seconds for which a message was on its way, those that it would have taken on
+idle links are transfer, the others waiting. Of the seconds that a task waits for its executor, those in
+which that runs another task of the same job are waits for own tasks: more servers do not shorten them. A
+task that waits for its pick waits for the executor that it then gets.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from simpy.events import Event
+import simpy
 
 from nona.simulation.records import MessageInterval, TaskInterval
-from nona.simulation.reference.kernel import DELIVERY, TASK_END, content_key
-from nona.simulation.workload import QueryPlan
-
-STARTED = -1  # in ``missing``: the task has begun
+from nona.simulation.workload import Output, QueryPlan
 
 
 class Place(Protocol):
@@ -19,92 +24,142 @@ class Place(Protocol):
 
     server: int
 
-    def join(self, now: float, job: Job, task: int) -> None:
+    def join(self, job: Job, task: int) -> None:
         """Put a task whose inputs are there into the queue."""
 
 
 class Trace:
     """Intervals of one job, recorded while it runs."""
 
-    __slots__ = ("messages", "tasks")
-
     def __init__(self) -> None:
         self.tasks: list[TaskInterval] = []
         self.messages: list[MessageInterval] = []
 
 
-class Job(Event):
-    """One query in the system; as an event, that the last input of one of its tasks has arrived.
+class Job:
+    """One query in the system.
 
-    ``missing[t]`` inputs of task t have not arrived yet (:data:`STARTED` once it runs), the
-    latest known is that of number ``latest_number[t]`` at ``latest_s[t]``, which from then on is
-    the instant at which t joined its executor's queue; ``start_s`` and ``end_s`` are those of its
-    run. ``waiting`` holds the tasks that stand in a queue, with its executor; ``end_key`` and
-    ``message_key`` begin the content keys of its events; ``left`` tasks are not complete.
-    ``work_s`` and ``sent_bytes`` add up modelled compute and messages.
+    ``inputs[n]`` is the event that input n of the plan is on its reader's server. By task: ``executor``,
+    where it runs; ``joined_s``, when it joined the queue there; ``start_s``, ``end_s``, its run;
+    ``last_message``, the number of the input that a message brought last; ``picked_s``, when it was picked.
+    ``left`` tasks are not complete. ``work_s`` and ``sent_bytes`` add up modelled compute and messages. Where
+    tasks are picked: ``unfinished`` predecessors of each, ``messages`` by (tensor, server), ``running``
+    executors held, the job's ``draw``, and where its tasks begin in the list of places (``base``).
     """
 
     __slots__ = (
-        "arrival_s",
-        "base",
-        "callbacks",
-        "coming",
-        "draw",
-        "draws",
-        "end_key",
-        "end_s",
-        "executor",
-        "latest_number",
-        "latest_s",
-        "left",
-        "message_key",
-        "missing",
-        "number",
-        "picked_s",
-        "plan",
-        "query",
-        "running",
-        "sent_bytes",
-        "start_s",
-        "trace",
-        "unfinished",
-        "waiting",
-        "work_s",
-    )
-
-    _ok = True
-    _value = None
-    # For schedulers that pick tasks: predecessors of each task that are not complete; the link's
-    # token for each (tensor, server) requested; executors held; when each task was picked; the job's draw,
-    # and where its tasks begin in ``places``.
-    unfinished: list[int]
-    coming: dict[tuple[int, int], Any]
-    running: int
-    picked_s: list[float]
-    draw: float
+        "arrival_s", "base", "draw", "draws", "end_s", "executor", "inputs", "joined_s", "last_message",
+        "left", "messages", "number", "picked_s", "plan", "query", "running", "sent_bytes", "start_s",
+        "trace", "unfinished", "work_s",
+    )  # fmt: skip
     base: int
+    draw: float
 
     def __init__(
         self,
+        env: simpy.Environment,
         number: int,
         query: int,
         plan: QueryPlan,
         arrival_s: float,
         draws: list[float] | None,
-        callbacks: list[Callable[[Any], None]],
     ) -> None:
-        self.callbacks = callbacks
         self.number, self.query, self.plan = number, query, plan
         self.arrival_s, self.draws = arrival_s, draws
-        self.missing = plan.inputs.copy()
-        self.latest_s = [0.0] * plan.tasks
-        self.latest_number = [0] * plan.tasks
-        self.start_s = [0.0] * plan.tasks
-        self.end_s = [0.0] * plan.tasks
-        self.left = plan.tasks
-        self.end_key = content_key(TASK_END, number)
-        self.message_key = content_key(DELIVERY, number)
+        self.inputs = [env.event() for _ in plan.readers]
         self.executor: list[Place] = []
-        self.waiting: dict[int, Place] = {}
+        self.last_message = [0] * plan.tasks
+        self.joined_s, self.start_s = [0.0] * plan.tasks, [0.0] * plan.tasks
+        self.end_s, self.picked_s = [0.0] * plan.tasks, [0.0] * plan.tasks
+        self.left = plan.tasks
         self.work_s = self.sent_bytes = 0.0
+        self.unfinished = plan.predecessors.copy()
+        self.messages: dict[tuple[int, int], Any] = {}
+        self.running = 0
         self.trace: Trace | None = None
+
+    def deliver(self, number: int) -> None:
+        """A message has brought input ``number``."""
+        self.last_message[self.plan.readers[number]] = number
+        self.inputs[number].succeed()
+
+
+JctParts = tuple[float, float, float, float, float]  # in the order of nona.simulation.collected.PARTS
+NO_PARTS: JctParts = (0.0, 0.0, 0.0, 0.0, 0.0)
+IsolatedS = Callable[[Output, int, int], float]  # of a message between two servers
+
+
+def parts_of_bound(job: Job, task: int, isolated_s: IsolatedS) -> JctParts:
+    """Parts of a job whose tasks were bound at its arrival; ``task`` is the one that completed it.
+
+    The last cause of a task is the end of the task that made its last input: on the same server the
+    first of its inputs whose source ended just when it joined its executor's queue, else the
+    input delivered last.
+    """
+    start_s, end_s, joined_s, places = job.start_s, job.end_s, job.joined_s, job.executor
+    compute = transfer = link_wait = server_wait = own_wait = 0.0
+    while True:
+        start, joined = start_s[task], joined_s[task]
+        compute += end_s[task] - start
+        own = _own_s(job, task, joined, start)
+        own_wait += own
+        server_wait += start - joined - own
+        sources = job.plan.makers[task]
+        if not sources:
+            return compute, transfer, link_wait, server_wait, own_wait
+        here = places[task].server
+        for source in sources:
+            if end_s[source] == joined and places[source].server == here:
+                break
+        else:
+            output, source = job.plan.numbered[job.last_message[task]]
+            gap = joined - end_s[source]
+            alone = min(gap, isolated_s(output, places[source].server, here))
+            transfer += alone
+            link_wait += gap - alone
+        task = source
+
+
+def parts_of_picked(job: Job, task: int, isolated_s: IsolatedS) -> JctParts:
+    """Parts of a job whose tasks were picked once their predecessors were complete.
+
+    The last cause of a task is the predecessor that ended last (the least number among equals); it
+    waits for its pick, as for an executor, and then for the input delivered last.
+    """
+    places, plan = job.executor, job.plan
+    compute = transfer = link_wait = server_wait = own_wait = 0.0
+    while True:
+        start, joined, picked = job.start_s[task], job.joined_s[task], job.picked_s[task]
+        compute += job.end_s[task] - start
+        own = _own_s(job, task, joined, start)
+        own_wait += own
+        server_wait += start - joined - own
+        gap = joined - picked
+        if gap > 0:
+            output, source = plan.numbered[job.last_message[task]]
+            alone = min(gap, isolated_s(output, places[source].server, places[task].server))
+            transfer += alone
+            link_wait += gap - alone
+        before = -1
+        if plan.makers[task]:
+            before = -max((job.end_s[source], -source) for source in plan.makers[task])[1]
+        since = job.arrival_s if before < 0 else job.end_s[before]
+        own = _own_s(job, task, since, picked)
+        own_wait += own
+        server_wait += picked - since - own
+        if before < 0:
+            return compute, transfer, link_wait, server_wait, own_wait
+        task = before
+
+
+def _own_s(job: Job, task: int, begin_s: float, end_s: float) -> float:
+    """Seconds within which the executor of a task runs others of its job."""
+    own = 0.0
+    if end_s > begin_s:
+        here = job.executor[task]
+        for other, place in enumerate(job.executor):
+            if place is here and other != task:
+                shared = min(end_s, job.end_s[other]) - max(begin_s, job.start_s[other])
+                if shared > 0:
+                    own += shared
+    return min(own, end_s - begin_s)

@@ -1,34 +1,27 @@
-"""SimPy, used leanly: events that fire again and again, ties broken by content.
+"""SimPy's environment with instants in place of delays, and simultaneous events in order of their content.
 
-SimPy's cost lies in processes, resources and conditions, not in its event list. So nothing here is
-a process: an event is made once per executor, link or source, carries its callbacks for good, and
-goes straight into SimPy's queue. The slot that SimPy has for a priority holds a content key, and the
-one for the insertion number is always 0: two different events with equal keys at one instant would
-be a programming error, and comparing them fails loudly instead of falling back on insertion order.
-
-This rests on private names of SimPy 4.1 (``_queue``, ``_now``), which the dependency pins.
+SimPy orders events of one instant by when they were scheduled. Here what follows at once from an event
+(a process begins, a condition is met) comes before anything else, in that order; other events of one
+instant are ordered by what they are, never by insertion.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from heapq import heappop
-from typing import Any, cast
+from collections.abc import Callable, Generator
+from heapq import heappush
+from typing import Any
 
 import simpy
-from simpy.core import StopSimulation
 
 from nona.simulation.workload import MAX_TASKS
 
-# What happens first at one instant. Background arrivals come before all of them.
-ROUND, LINK_BACKGROUND, LINK_END, HOP, DELIVERY, HANDED, TASK_END, WAKE, ARRIVAL = range(-1, 8)
+# What happens first at one instant.
+BACKGROUND, ROUND, LINK_BACKGROUND, LINK_END, HOP, DELIVERY, HANDED, TASK_END, WAKE, ARRIVAL = range(-2, 8)
 JOB_SHIFT = MAX_TASKS.bit_length() - 1
 KIND_SHIFT = 60
+_AT_ONCE = -4 << KIND_SHIFT
 
-Entry = tuple[float, int, int, simpy.Event]
-
-
-ITEM_MASK = MAX_TASKS - 1  # of a content key: the task or message
+Process = Generator[simpy.Event, Any, None]
 
 
 def content_key(kind: int, job: int = 0, item: int = 0) -> int:
@@ -40,36 +33,30 @@ def content_key(kind: int, job: int = 0, item: int = 0) -> int:
     return (kind << KIND_SHIFT) + (job << JOB_SHIFT) + item
 
 
-class LeanEvent(simpy.Event):
-    """A SimPy event that keeps its callback after it was processed."""
+class Environment(simpy.Environment):
+    """SimPy's, ordered as above.
 
-    _ok = True
-    _value = None
-
-    def __init__(self, callback: Callable[[Any], None]) -> None:
-        self.callbacks = [callback]
-
-
-class LeanEnvironment(simpy.Environment):
-    """A SimPy environment whose loop leaves an event's callback in place: each has just one.
-
-    ``heap`` is SimPy's own list of (time in seconds, key, 0, event); ``key`` is that of the event
-    being processed.
+    This rests on ``_queue``, ``_now`` and ``_eid`` of SimPy 4.1, which the dependency pins.
     """
 
-    key: int
+    def schedule(self, event: simpy.Event, priority: int = 1, delay: float = 0.0) -> None:
+        """Put what follows at once before all else at this instant."""
+        self._push(self._now + delay, _AT_ONCE, event)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.heap: list[Entry] = cast(Any, self._queue)
+    def at(
+        self, time_s: float, key: int, callback: Callable[[simpy.Event], None] | None = None
+    ) -> simpy.Event:
+        """An event that happens at an instant, in the order of its content key, and then calls back."""
+        event = simpy.Event(self)
+        event._ok, event._value = True, None
+        event.callbacks = [] if callback is None else [callback]
+        self._push(time_s, key, event)
+        return event
 
-    def run_lean(self) -> None:
-        """Process events until a callback raises ``StopSimulation``."""
-        queue, pop = self.heap, heappop
-        try:
-            while True:
-                self._now, self.key, _, event = pop(queue)
-                [callback] = event.callbacks
-                callback(event)
-        except StopSimulation:
-            return
+    def calm(self) -> simpy.Event:
+        """An event once all that follows at once has happened."""
+        return self.at(self._now, _AT_ONCE + 1)
+
+    def _push(self, time_s: float, key: int, event: simpy.Event) -> None:
+        queue: list[Any] = self._queue
+        heappush(queue, (time_s, key, next(self._eid), event))

@@ -3,40 +3,48 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from heapq import heappush
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import simpy
 from numpy.typing import NDArray
 
 from nona.errors import SimulationError
 from nona.random_streams import RandomStreams
 from nona.schedulers.base import NetworkView, Ready, card_rate
 from nona.simulation.reference.bind import Parts, modelled_s
-from nona.simulation.reference.executors import Executor, LoadBoard
+from nona.simulation.reference.executors import Executor
 from nona.simulation.reference.jobs import Job
-from nona.simulation.reference.kernel import HANDED, WAKE, LeanEnvironment, LeanEvent, content_key
+from nona.simulation.reference.kernel import HANDED, WAKE, content_key
 
-_JOB, _QUERY, _TASK, _RUNNING, _HOME, _FIRST, _SIZE, _BASE = range(8)
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A ready task: since when, where its last predecessor ran, and which tasks became ready with it."""
+
+    job: Job
+    task: int
+    since_s: float
+    home: int
+    first: int
+    size: int
 
 
 class ReadyList:
     """Ready tasks in the order in which they became ready.
 
-    ``jobs[i]`` is the job of entry i; the arrays of :meth:`table` say the same in numbers. ``places`` says
-    where the tasks of all jobs in the system are, see :class:`~nona.schedulers.base.Ready`.
+    ``places`` says where the tasks of all jobs in the system are, see :class:`~nona.schedulers.base.Ready`.
     """
 
     def __init__(self) -> None:
-        self._numbers: NDArray[np.int64] = np.zeros((8, 64), dtype=np.int64)
-        self._since_s, self._draw = np.zeros(64), np.zeros(64)
-        self.jobs: list[Job] = []
+        self._entries: list[_Entry] = []
         self.places: NDArray[np.int64] = np.full(64, -1)
         self._used, self._left = 0, dict[int, list[int]]()
 
     def __len__(self) -> int:
-        return len(self.jobs)
+        return len(self._entries)
 
     def enter(self, job: Job) -> None:
         """Give the job's tasks their part of ``places``: that of a job which has left, or a new one."""
@@ -53,56 +61,35 @@ class ReadyList:
         """The job is complete."""
         self._left[job.plan.tasks].append(job.base)
 
-    def append(self, job: Job, task: int, now: float, home: int) -> None:
-        """``task`` of ``job`` has become ready; ``home`` is where its last predecessor ran."""
-        n = len(self.jobs)
-        if n == self._numbers.shape[1]:
-            self._numbers = np.concatenate([self._numbers, np.zeros_like(self._numbers)], axis=1)
-            self._since_s = np.concatenate([self._since_s, np.zeros(n)])
-            self._draw = np.concatenate([self._draw, np.zeros(n)])
-        self._numbers[:, n] = (job.number, job.query, task, job.running, home, task, 1, job.base)
-        self._since_s[n], self._draw[n] = now, job.draw
-        self.jobs.append(job)
-
-    def close_batch(self, size: int) -> None:
-        """The last ``size`` entries have become ready together."""
-        n = len(self.jobs)
-        if size:
-            self._numbers[_FIRST, n - size : n] = self._numbers[_TASK, n - size]
-            self._numbers[_SIZE, n - size : n] = size
+    def append(self, job: Job, tasks: list[int], now: float, home: int) -> None:
+        """These tasks have become ready together; ``home`` is where their last predecessor ran."""
+        self._entries += [_Entry(job, task, now, home, tasks[0], len(tasks)) for task in tasks]
 
     def remove(self, place: int) -> tuple[Job, int]:
         """Take out entry ``place``: its job and task."""
-        n = len(self.jobs)
-        task = int(self._numbers[_TASK, place])
-        self._numbers[:, place : n - 1] = self._numbers[:, place + 1 : n]
-        self._since_s[place : n - 1] = self._since_s[place + 1 : n]
-        self._draw[place : n - 1] = self._draw[place + 1 : n]
-        return self.jobs.pop(place), task
-
-    def running_changed(self, job: Job) -> None:
-        """``job`` holds more or fewer executors than before."""
-        n = len(self.jobs)
-        if n:
-            self._numbers[_RUNNING, :n][self._numbers[_JOB, :n] == job.number] = job.running
+        entry = self._entries.pop(place)
+        return entry.job, entry.task
 
     def table(self, open_jobs: int) -> Ready:
-        """The list as arrays of its length."""
-        n = len(self.jobs)
-        rows = self._numbers[:, :n]
+        """The list as arrays."""
+        of = self._entries
+
+        def column(values: Iterator[float]) -> Any:
+            return np.array(list(values))
+
         return Ready(
-            n=n,
-            job=rows[_JOB],
-            query=rows[_QUERY],
-            task=rows[_TASK],
-            since_s=self._since_s[:n],
-            job_running=rows[_RUNNING],
-            home=rows[_HOME],
+            n=len(of),
+            job=column(e.job.number for e in of),
+            query=column(e.job.query for e in of),
+            task=column(e.task for e in of),
+            since_s=column(e.since_s for e in of),
+            job_running=column(e.job.running for e in of),
+            home=column(e.home for e in of),
             open_jobs=open_jobs,
-            batch_first=rows[_FIRST],
-            batch_size=rows[_SIZE],
-            job_draw=self._draw[:n],
-            base=rows[_BASE],
+            batch_first=column(e.first for e in of),
+            batch_size=column(e.size for e in of),
+            job_draw=column(e.job.draw for e in of),
+            base=column(e.job.base for e in of),
             places=self.places,
         )
 
@@ -125,16 +112,6 @@ def bad_pick(scheduler: str, place: int, ready: int, executor: int) -> Simulatio
     )
 
 
-class HandOver(LeanEvent):
-    """The event that a picked task reaches its executor."""
-
-    __slots__ = ("job", "task")
-
-    def __init__(self, callback: Callable[[Any], None], job: Job, task: int) -> None:
-        super().__init__(callback)
-        self.job, self.task = job, task
-
-
 class PickDispatcher:
     """Keeps ready tasks in one list and asks the policy while there are some and free executors.
 
@@ -143,96 +120,74 @@ class PickDispatcher:
     its background goes on.
     """
 
-    def __init__(
-        self, parts: Parts, board: LoadBoard, streams: RandomStreams, environment: LeanEnvironment
-    ) -> None:
-        self.executors, self.board, self.look = parts.executors, board, parts.look
-        self.link, self.inputs = parts.link, parts.inputs
-        self.name, self.decide, self.tables = (
-            parts.scheduler.name,
-            parts.scheduler.decide,
-            parts.prepared.tables,
-        )
-        self.ready, self._environment = ReadyList(), environment
-        self.hand_over_s = parts.prepared.hand_over_s
-        self.promises_cards = parts.scheduler.network_view >= NetworkView.N3
-        self.has_background = parts.system.background_compute.rate > 0
-        self._rows = (
-            row for rows in uniform_blocks(streams, parts.prepared.uniforms_per_job) for row in rows
-        )
+    def __init__(self, parts: Parts, streams: RandomStreams) -> None:
+        self._parts, self._board, self._ready = parts, parts.board, ReadyList()
+        self._promises_cards = parts.scheduler.network_view >= NetworkView.N3
+        self._has_background = parts.system.background_compute.rate > 0
+        blocks = uniform_blocks(streams, parts.prepared.uniforms_per_job)
+        self._rows = (row for rows in blocks for row in rows)
         self._row = next(self._rows)
         self._out = np.zeros(2, dtype=np.int64)
-        self._wake, self._wake_s, self._serial = LeanEvent(self._woken), math.inf, 0
-        self._open_jobs = 0
+        self._wake_s, self._open_jobs = math.inf, 0
 
-    def admit(self, job: Job, uniforms: Any, now: float) -> None:
-        job.executor = [self.executors.all[0]] * job.plan.tasks  # the true one is set when picked
-        job.unfinished = job.plan.predecessors.copy()
-        job.coming = {}
-        job.picked_s = [0.0] * job.plan.tasks
-        job.running = 0
+    def admit(self, job: Job, uniforms: Any) -> None:
+        job.executor = [self._parts.executors[0]] * job.plan.tasks  # the true one is set when picked
         job.draw = float(uniforms[0]) if len(uniforms) else 0.0
-        self.ready.enter(job)
-        for task in job.plan.sources:
-            self.ready.append(job, task, now, -1)
-        self.ready.close_batch(len(job.plan.sources))
+        self._ready.enter(job)
+        self._ready.append(job, list(job.plan.sources), self._parts.env.now, -1)
 
-    def task_ended(self, job: Job, task: int, executor: Executor, now: float) -> None:
-        self.board.release(executor.number, modelled_s(job, task, executor))
-        if self.promises_cards:
+    def task_ended(self, job: Job, task: int, executor: Executor) -> None:
+        self._board.release(executor.number, modelled_s(job, task, executor))
+        if self._promises_cards:
             self._promise_cards(job, task, executor, -1.0)
-        self.ready.places[job.base + task] = -2 - executor.number
+        self._ready.places[job.base + task] = -2 - executor.number
         if job.left == 1:
-            self.ready.leave(job)
+            self._ready.leave(job)
         job.running -= 1
-        self.ready.running_changed(job)
-        before = len(self.ready)
         for target in job.plan.successors[task]:
             job.unfinished[target] -= 1
-            if job.unfinished[target] == 0:
-                self.ready.append(job, target, now, executor.number)
-        self.ready.close_batch(len(self.ready) - before)
+        ready = [target for target in job.plan.successors[task] if job.unfinished[target] == 0]
+        self._ready.append(job, ready, self._parts.env.now, executor.number)
 
-    def settled(self, now: float, open_jobs: int) -> None:
+    def settled(self, open_jobs: int) -> None:
         self._open_jobs = open_jobs
-        if not len(self.ready):
+        if not len(self._ready):
             return
-        if self.has_background:
-            self.executors.settle(now)
-        self.board.background_freed = False
-        decide: Any = self.decide
-        while len(self.ready) and self.board.free:
-            table = self.ready.table(open_jobs)
-            if not decide(now, self.look(now), table, self.tables, self._row, self._out):
+        self._board.freed.clear()
+        now = self._parts.env.now
+        decide: Any = self._parts.scheduler.decide
+        while len(self._ready) and self._board.free:
+            table, view = self._ready.table(open_jobs), self._parts.look()
+            if not decide(now, view, table, self._parts.prepared.tables, self._row, self._out):
                 break
-            self._bind(int(self._out[0]), int(self._out[1]), now)
+            self._bind(int(self._out[0]), int(self._out[1]))
             self._row = next(self._rows)
-        if self.has_background and len(self.ready):
+        if self._has_background and len(self._ready):
             self._plan_wake()
 
-    def _bind(self, place: int, number: int, now: float) -> None:
-        if not (0 <= place < len(self.ready) and 0 <= number < len(self.executors.all)) or (
-            self.board.queue_length[number] != 0
+    def _bind(self, place: int, number: int) -> None:
+        parts = self._parts
+        if not (0 <= place < len(self._ready) and 0 <= number < len(parts.executors)) or (
+            self._board.queue_length[number] != 0
         ):
-            raise bad_pick(self.name, place, len(self.ready), number)
-        job, task = self.ready.remove(place)
-        executor = job.executor[task] = self.executors.all[number]
-        self.ready.places[job.base + task] = number
+            raise bad_pick(parts.scheduler.name, place, len(self._ready), number)
+        job, task = self._ready.remove(place)
+        executor = job.executor[task] = parts.executors[number]
+        self._ready.places[job.base + task] = number
         job.running += 1
-        self.ready.running_changed(job)
-        self.board.promise(number, modelled_s(job, task, executor))
-        if self.promises_cards:
+        self._board.promise(number, modelled_s(job, task, executor))
+        if self._promises_cards:
             self._promise_cards(job, task, executor, 1.0)
-        if self.hand_over_s > 0:
-            event = HandOver(self._handed, job, task)
+        late_s = parts.prepared.hand_over_s
+        if late_s > 0:
             key = content_key(HANDED, job.number, task)
-            heappush(self._environment.heap, (now + self.hand_over_s, key, 0, event))
+            parts.env.at(parts.env.now + late_s, key, lambda _: self._fetch(job, task))
         else:
-            self._fetch(job, task, now)
+            self._fetch(job, task)
 
     def _promise_cards(self, job: Job, task: int, executor: Executor, sign: float) -> None:
         """Add (1) or take off (−1) the rates of the task's inputs from other servers."""
-        rates, there = self.board.card_bytes_s, executor.server
+        rates, there = self._board.card_bytes_s, executor.server
         seconds = modelled_s(job, task, executor)
         for output, _, source in job.plan.reads[task]:
             here = job.executor[source].server
@@ -241,43 +196,32 @@ class PickDispatcher:
                 rates[there] += rate
                 rates[len(rates) // 2 + here] += rate
 
-    def _handed(self, event: HandOver) -> None:
-        self._fetch(event.job, event.task, self._environment._now)
-
-    def _fetch(self, job: Job, task: int, now: float) -> None:
+    def _fetch(self, job: Job, task: int) -> None:
         """The executor has the task: send for its inputs."""
-        job.picked_s[task] = now
-        executor = job.executor[task]
-        there = executor.server
+        job.picked_s[task] = self._parts.env.now
+        there, link = job.executor[task].server, self._parts.link
         for output, place, source in job.plan.reads[task]:
-            here = job.executor[source].server
-            copy = (output.tensor, there)
+            here, copy = job.executor[source].server, (output.tensor, there)
             if here == there:
-                self.inputs.here(now, job, task)
-            elif copy in job.coming:
-                self.link.also(now, job.coming[copy], job, output, place)
+                job.inputs[output.numbers[place]].succeed()
+            elif copy in job.messages:
+                link.also(job.messages[copy], place)
             else:
-                job.coming[copy] = self.link.send(now, job, output, (place,), here, there)
-        if not job.plan.inputs[task]:
-            job.latest_s[task] = now
-            executor.join(now, job, task)
+                job.messages[copy] = link.send(job, output, (place,), here, there)
+        self._parts.start(job, task)
 
     def _plan_wake(self) -> None:
         """Decide again when background that is there now sets an executor free."""
-        freed = self.board.next_freed_s()
-        if freed == self._wake_s or math.isinf(freed):
-            return
-        self._wake_s = freed
-        self._serial += 1  # tells plans for one instant apart; all but the last are ignored
-        heappush(self._environment.heap, (freed, content_key(WAKE), self._serial, self._wake))
+        freed_s = min(executor.cleared_s() for executor in self._parts.executors)
+        if freed_s != self._wake_s and not math.isinf(freed_s):
+            self._wake_s = freed_s  # plans before this one are ignored
+            self._parts.env.at(freed_s, content_key(WAKE), self._woken)
 
-    def _woken(self, _: LeanEvent) -> None:
-        now = self._environment._now
-        if now != self._wake_s:
+    def _woken(self, _: simpy.Event) -> None:
+        if self._parts.env.now != self._wake_s:
             return
         self._wake_s = math.inf
-        self.executors.settle(now)
-        if self.board.background_freed:
-            self.settled(now, self._open_jobs)
+        if self._board.freed:
+            self.settled(self._open_jobs)
         else:  # more background has come meanwhile
             self._plan_wake()
