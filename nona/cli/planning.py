@@ -19,7 +19,7 @@ from nona.report.files import csv_bytes, parquet_bytes
 from nona.report.holds import holds_text
 from nona.report.html.plan import plan_html
 from nona.report.plan import day_of
-from nona.report.plan_options import option_rows, plan_text
+from nona.report.plan_options import options, plan_text
 from nona.results.planning import DeviceCapacity, PlanReport
 from nona.scenario.schema import Scenario
 from nona.serving.ending import INTERRUPTED
@@ -204,9 +204,7 @@ def _write(
     made_at = now_text()
     emit(arguments, report, lambda found: plan_text(found, day_of(made_at)), beside)
     if arguments.csv or arguments.parquet:
-        import pandas as pd
-
-        frame = pd.DataFrame(option_rows(report))
+        frame = options(report).numbers()
         if arguments.csv:
             write_bytes(arguments.csv, csv_bytes(frame))
         if arguments.parquet:

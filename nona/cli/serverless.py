@@ -15,7 +15,7 @@ from nona.report.files import csv_bytes
 from nona.report.html.serverless import serverless_html
 from nona.report.serverless.exports import call_table
 from nona.report.serverless.findings import nodes_text
-from nona.report.serverless.over import over_numbers, over_text
+from nona.report.serverless.over import over_points, over_text
 from nona.report.serverless.text import schedulers_text, serverless_text, sharing_text
 from nona.report.sweeps import parse_values
 from nona.results.serverless import NodesReport, NodesSetting, SharingReport, TriedNodes
@@ -134,9 +134,7 @@ def run_over(arguments: Printing, asked: Asked, scenario: Scenario, sources: Sou
     line.end()
     emit(arguments, report, over_text)
     if asked.csv:
-        import pandas as pd
-
-        write_bytes(asked.csv, csv_bytes(pd.DataFrame(over_numbers(report))))
+        write_bytes(asked.csv, csv_bytes(over_points(report).numbers()))
 
 
 def _settings(asked: Asked, scenario: Scenario) -> OverSettings:

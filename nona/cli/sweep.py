@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import TypeVar
 
 from nona.cli.commands.planning import SweepOptions
@@ -13,8 +13,8 @@ from nona.cli.serverless import sweep_serverless
 from nona.errors import NonaError
 from nona.report.files import csv_bytes
 from nona.report.sweep_findings import sweep_text
-from nona.report.sweep_grids import GridCurves, grid_report, grid_rows, grid_text
-from nona.report.sweeps import Curves, curve_rows, parse_values, sweep_report
+from nona.report.sweep_grids import GridCurves, grid_points, grid_report, grid_text
+from nona.report.sweeps import Curves, parse_values, sweep_points, sweep_report
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.study.exports import check_places, write_bytes
@@ -22,6 +22,7 @@ from nona.study.preparation import prepare
 from nona.study.sweep_bench import GridSettings, SweepSettings
 from nona.study.sweep_numbers import number_named
 from nona.study.sweeps import curves, grid
+from nona.tables.table import Filled
 
 Told = TypeVar("Told", Curves, GridCurves)
 
@@ -45,7 +46,7 @@ def sweep(arguments: SweepOptions, scenario: Scenario, sources: Sources) -> None
             emit(
                 arguments, report, sweep_text, beside
             )  # before the file: whatever happens to it, it is there
-            _points(arguments, curve_rows(report))
+            _points(arguments, sweep_points(report))
         return
     whole = _last(
         grid(
@@ -59,7 +60,7 @@ def sweep(arguments: SweepOptions, scenario: Scenario, sources: Sources) -> None
     if whole is not None:
         cells = grid_report(whole)
         emit(arguments, cells, grid_text, beside)
-        _points(arguments, grid_rows(cells))
+        _points(arguments, grid_points(cells))
 
 
 def _last(steps: Iterator[Told]) -> Told | None:
@@ -96,8 +97,6 @@ def _grid_settings(arguments: SweepOptions, scenario: Scenario, settings: SweepS
     return GridSettings(settings, second, values)
 
 
-def _points(arguments: SweepOptions, rows: Sequence[Mapping[str, float | str | None]]) -> None:
+def _points(arguments: SweepOptions, points: Filled) -> None:
     if arguments.csv:
-        import pandas as pd
-
-        write_bytes(arguments.csv, csv_bytes(pd.DataFrame(rows)))
+        write_bytes(arguments.csv, csv_bytes(points.numbers()))

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from nona.report.text import MARKS, listed
 from nona.report.times import USUAL
+from nona.results.document import Estimate
 from nona.results.planning import CapacityReport, CountRange, DeviceCapacity, ServerCount
 from nona.scenario.schema import ServerGroupSpec
-from nona.tables.formats import mean_text, or_dash
-from nona.tables.table import text_table
+from nona.tables.formats import mean_text
+from nona.tables.table import COUNT, Column, Filled, Kind, Table
 from nona.units import format_number
+
+MISSED = Kind(lambda share: f"{format_number(100 * share)} %")
+KEPT = Kind(lambda share: f"{format_number(100 * share, 4)} %")
 
 
 def capacity_report(
@@ -29,7 +34,7 @@ def capacity_report(
 
 def capacity_finding(report: CapacityReport) -> str:
     """The answer in a sentence or two, which name the scheduler."""
-    hit, best = _share(report.target_hit_rate), report.found
+    hit, best = KEPT.show(report.target_hit_rate), report.found
     if best is None or best.predicted is None:
         return " ".join(_none(d, report) for d in report.devices)
     enough, fewer = best.predicted, best.one_fewer
@@ -91,15 +96,16 @@ def alone_note(report: CapacityReport, known: Sequence[str]) -> str:
 
 
 def _none(d: DeviceCapacity, report: CapacityReport) -> str:
-    who, hit = f"with {d.scheduler} and {d.gpu}", _share(report.target_hit_rate)
+    who, hit = f"with {d.scheduler} and {d.gpu}", KEPT.show(report.target_hit_rate)
     if not d.finished:
         return f"{d.scheduler} with {d.gpu}: the search {_so_far(d, report.target_hit_rate)}."
     if d.no_room:
         return f"No number of servers keeps {hit} of the SLOs {who}: {d.no_room}"
     if d.least_miss > 1 - report.target_hit_rate:
+        never = KEPT.show(d.least_miss)
         return (
-            f"No number of servers keeps {hit} of the SLOs of every model {who}: for {_share(d.least_miss)} "
-            "of one model's jobs the longest chain of tasks alone takes longer than the SLO."
+            f"No number of servers keeps {hit} of the SLOs of every model {who}: for {never} of one "
+            "model's jobs the longest chain of tasks alone takes longer than the SLO."
         )
     last = d.tried[-1]
     less = "" if last.servers >= report.most else ", and more would not help"
@@ -127,10 +133,6 @@ def _verb(count: int, one: str, several: str) -> str:
 
 def _servers(count: int) -> str:
     return f"{count:,} server{'' if count == 1 else 's'}"
-
-
-def _share(share: float) -> str:
-    return f"{format_number(100 * share, 4)} %"
 
 
 def _miss(count: ServerCount) -> str:
@@ -161,69 +163,104 @@ def range_text(off: CountRange) -> str:
     return f"{off.low:,} to {off.high:,}" if off.low is not None else f"up to {off.high:,}"
 
 
-def capacity_rows(report: CapacityReport) -> list[dict[str, str]]:
-    """A row for each device and scheduler; what holds for none of them has no column."""
-    rows = [_row(d, report.target_hit_rate) for d in report.devices]
-    empty = {key for key in rows[0] if all(r[key] == "–" for r in rows)}
-    if len({d.gpu for d in report.devices}) == 1:
-        empty.add("device")
-    return [{k: v for k, v in row.items() if k not in empty} for row in rows]
+class _Asked(NamedTuple):
+    of: DeviceCapacity
+    hit: float
+
+    @property
+    def servers(self) -> int | str:
+        if not self.of.finished:
+            return _so_far(self.of, self.hit)
+        return "out of reach" if self.of.predicted is None else self.of.predicted.servers
+
+    @property
+    def seen(self) -> tuple[Estimate | None, Estimate | None]:
+        """The share kept with the servers predicted, and with one fewer, where both were simulated too."""
+        counts = (self.of.predicted, self.of.one_fewer) if self.of.method == "prediction" else (None, None)
+        enough, fewer = (None if c is None else c.simulated_hit_rate for c in counts)
+        return enough, fewer
 
 
-def _row(d: DeviceCapacity, hit: float) -> dict[str, str]:
-    enough, fewer = d.predicted, d.one_fewer
-    predicted = d.method == "prediction"
-    need = "out of reach" if enough is None else f"{enough.servers:,}"
-    return {
-        "scheduler": d.scheduler,
-        "device": d.gpu,
-        "servers": need if d.finished else _so_far(d, hit),
-        "if times are off": "–" if d.if_times_off is None else range_text(d.if_times_off),
-        "SLOs missed, worst model": "–" if enough is None else _known(enough),
-        "worst model": "–" if enough is None else enough.worst or "–",
-        "of all jobs": "–"
-        if enough is None
-        else or_dash(enough.miss_of_all, lambda v: f"{format_number(100 * v)} %"),
-        "with one fewer": "–" if fewer is None else _known(fewer),
-        "by": MARKS[d.method],
-        "kept, simulated": _seen(enough) if predicted else "–",
-        "kept with one fewer, simulated": _seen(fewer) if predicted else "–",
-        "cost": or_dash(d.cost, format_number),
-    }
+def _worst(enough: ServerCount | None) -> str | None:
+    return enough.worst or None if enough else None
 
 
-def tried_rows(report: CapacityReport) -> list[dict[str, str | int]]:
-    """Tabulate every number of servers that was looked at, as the figure draws it."""
-    return [
-        {
-            "scheduler": d.scheduler,
-            "device": d.gpu,
-            "servers": t.servers,
-            "SLOs missed, worst model": _known(t),
-            "worst model": t.worst or "–",
-            "by": MARKS[d.method],
-        }
-        for d in report.devices
-        for t in d.tried
-    ]
+def _missed(count: ServerCount | None) -> Estimate | str | None:
+    """The share missed with ± two standard errors, as far as a share goes."""
+    if count is None or count.miss is None:
+        return "no steady state" if count else None
+    return Estimate(
+        mean=count.miss, ci95=(max(count.miss - 2 * count.error, 0.0), count.miss + 2 * count.error)
+    )
+
+
+def _missed_of_all(enough: ServerCount | None) -> float | None:
+    return enough.miss_of_all if enough else None
+
+
+CAPACITY = Table[_Asked](
+    "",
+    (
+        Column("scheduler", lambda r: r.of.scheduler),
+        Column("device", lambda r: r.of.gpu),
+        Column("servers", lambda r: r.servers, COUNT),
+        Column(
+            "if times are off",
+            lambda r: range_text(r.of.if_times_off) if r.of.if_times_off else None,
+            optional=True,
+        ),
+        Column("SLOs missed, worst model", lambda r: _missed(r.of.predicted), MISSED, optional=True),
+        Column("worst model", lambda r: _worst(r.of.predicted), optional=True),
+        Column(
+            "of all jobs",
+            lambda r: r.of.predicted.miss_of_all if r.of.predicted else None,
+            MISSED,
+            optional=True,
+        ),
+        Column("with one fewer", lambda r: _missed(r.of.one_fewer), MISSED, optional=True),
+        Column("by", lambda r: MARKS[r.of.method]),
+        Column("kept, simulated", lambda r: r.seen[0], KEPT, interval=True, optional=True),
+        Column("kept with one fewer, simulated", lambda r: r.seen[1], KEPT, interval=True, optional=True),
+        Column("cost", lambda r: r.of.cost, optional=True),
+    ),
+)
+
+
+def capacity(report: CapacityReport) -> Filled:
+    """Each device and scheduler; what holds for none of them has no column."""
+    filled = CAPACITY.of(_Asked(d, report.target_hit_rate) for d in report.devices)
+    return filled if len({d.gpu for d in report.devices}) > 1 else filled.without("device")
+
+
+class _Tried(NamedTuple):
+    of: DeviceCapacity
+    tried: ServerCount
+
+
+TRIED = Table[_Tried](
+    "",
+    (
+        Column("scheduler", lambda r: r.of.scheduler),
+        Column("device", lambda r: r.of.gpu),
+        Column("servers", lambda r: r.tried.servers, COUNT),
+        Column("SLOs missed, worst model", lambda r: _missed(r.tried), MISSED),
+        Column("worst model", lambda r: r.tried.worst or None),
+        Column("by", lambda r: MARKS[r.of.method]),
+    ),
+)
+
+
+def tried(report: CapacityReport) -> Filled:
+    """Every number of servers that was looked at, as the figure draws it."""
+    return TRIED.of(_Tried(d, t) for d in report.devices for t in d.tried)
 
 
 def _known(count: ServerCount) -> str:
-    if count.miss is None:
-        return "no steady state"
-    miss, half = format_number(100 * count.miss), format_number(200 * count.error, 2)
-    if count.miss < 2 * count.error:
-        return f"{miss} % (0 % to {format_number(100 * count.miss + 200 * count.error, 2)} %)"
-    return f"{miss} % ± {half} %"
-
-
-def _seen(count: ServerCount | None) -> str:
-    seen = None if count is None else count.simulated_hit_rate
-    return "–" if seen is None else mean_text(seen, lambda share: f"{format_number(100 * share, 4)} %")
+    missed = _missed(count)
+    return mean_text(missed, MISSED.show) if isinstance(missed, Estimate) else missed or ""
 
 
 def capacity_text(report: CapacityReport) -> str:
     """Format the output of ``nona capacity``."""
-    rows, others = capacity_rows(report), others_finding(report)
-    findings = [capacity_finding(report), *([others] if others else [])]
-    return "\n".join([*findings, "", text_table(rows, list(rows[0]))])
+    findings = filter(None, (capacity_finding(report), others_finding(report)))
+    return "\n".join([*findings, "", capacity(report).text()])

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 from nona.cost.options import slice_constant
 from nona.hardware.cluster import Cluster, ServerGroup
@@ -16,6 +17,7 @@ from nona.report.times import precision_of
 from nona.results.program import DeviceEntry
 from nona.results.simulation_charts import ResourceLoad
 from nona.scenario.schema import CostSpec
+from nona.tables.table import COUNT, SHARE, SIZE, WHOLE_SHARE, Column, Filled, Table
 from nona.units import format_bandwidth, format_count, format_size, format_time
 
 
@@ -98,21 +100,39 @@ def laid_instances(device: Device, layout: MigLayout) -> list[LaidInstance]:
     ]
 
 
-def instance_rows(instances: Sequence[LaidInstance]) -> list[dict[str, str | float]]:
-    """One row per instance for a table; shares of the device in per cent."""
-    return [
-        {
-            "instance": i.profile,
-            "memory slices": i.memory_slices,
-            "memory": format_size(i.memory_bytes),
-            "SMs": f"{i.sms} of {i.sms_of}",
-            "compute": 100 * i.compute,
-            "bandwidth": 100 * i.bandwidth,
-            "speed, large kernels": 100 * i.speed,
-            "geometry": i.geometry,
-        }
-        for i in instances
-    ]
+OF_WHOLE = "Of the whole device."
+SPEED = "Over that of the whole device, for"
+INSTANCES = Table[LaidInstance](
+    "",
+    (
+        Column("instance", lambda i: i.profile, decides=True),
+        Column("memory slices", lambda i: i.memory_slices),
+        Column("memory", lambda i: i.memory_bytes, SIZE, decides=True),
+        Column("SMs", lambda i: f"{i.sms} of {i.sms_of}"),
+        Column("compute", lambda i: i.compute, WHOLE_SHARE, decides=True, help=OF_WHOLE),
+        Column("bandwidth", lambda i: i.bandwidth, WHOLE_SHARE, decides=True, help=OF_WHOLE),
+        Column(
+            "speed, large kernels",
+            lambda i: i.speed,
+            WHOLE_SHARE,
+            decides=True,
+            help=f"{SPEED} work that fills the slice, e.g. large batches (f^0.95).",
+        ),
+        Column("geometry", lambda i: i.geometry),
+    ),
+)
+
+
+def instances(laid: Sequence[LaidInstance], speeds: Mapping[str, Mapping[str, float]]) -> Filled:
+    """The instances of a layout; ``speeds``: model → executor → its speed over that of the whole device."""
+
+    def speed(model: str) -> Column[LaidInstance]:
+        about = f"{SPEED} this model's operators one after the other."
+        return Column(
+            f"speed, {model}", lambda i: speeds[model][i.executor], WHOLE_SHARE, decides=True, help=about
+        )
+
+    return Table("", (*INSTANCES.columns, *map(speed, speeds))).of(laid)
 
 
 def _span(start: int, size: int) -> str:
@@ -242,33 +262,48 @@ def weights_problems(weights: Mapping[str, float], classes: Sequence[ExecutorCla
     return problems
 
 
-def memory_rows(weights: Mapping[str, float], cluster: Cluster) -> list[dict[str, str | int]]:
-    """A row for each executor class: its memory, and the weights of all models that fit it one by one.
+class _Memory(NamedTuple):
+    executor_class: ExecutorClass
+    executors: int
+    weights: Mapping[str, float]  # model → bytes
+
+    @property
+    def fitting_bytes(self) -> float:
+        return sum(w for w in self.weights.values() if w <= self.executor_class.memory_bytes)
+
+    @property
+    def free_bytes(self) -> float | str:
+        free = self.executor_class.memory_bytes - self.fitting_bytes
+        return free if free >= 0 else "too little"
+
+    @property
+    def left_out(self) -> str:
+        return ", ".join(n for n, w in self.weights.items() if w > self.executor_class.memory_bytes)
+
+
+MEMORY = Table[_Memory](
+    "",
+    (
+        Column("executor class", lambda r: r.executor_class.name),
+        Column("executors", lambda r: r.executors, COUNT),
+        Column("memory per executor", lambda r: r.executor_class.memory_bytes, SIZE),
+        Column("weights of all that fit", lambda r: r.fitting_bytes, SIZE),
+        Column("free", lambda r: r.free_bytes, SIZE),
+        Column("on all of them", lambda r: r.fitting_bytes * r.executors, SIZE),
+        Column("does not fit", lambda r: r.left_out),
+    ),
+)
+
+
+def memory(weights: Mapping[str, float], cluster: Cluster) -> Filled:
+    """Each executor class: its memory, and the weights (bytes) of all models that fit it one by one.
 
     >>> cluster = Cluster((ServerGroup(2, "t4"),))
-    >>> memory_rows({"a": 4e9, "b": 20e9}, cluster)[0]["free"], memory_rows({}, cluster)[0]["executors"]
-    ('12 GB', 2)
+    >>> memory({"a": 4e9, "b": 20e9}, cluster).texts()[0]["free"]
+    '12 GB'
     """
     counts = Counter(e.executor_class for e in cluster.executors)
-    rows: list[dict[str, str | int]] = []
-    for executor_class in cluster.classes.values():
-        fit = {n: w for n, w in weights.items() if w <= executor_class.memory_bytes}
-        weights_bytes = sum(fit.values())
-        left_out = [n for n in weights if n not in fit]
-        rows.append(
-            {
-                "executor class": executor_class.name,
-                "executors": counts[executor_class.name],
-                "memory per executor": format_size(executor_class.memory_bytes),
-                "weights of all that fit": format_size(weights_bytes),
-                "free": format_size(executor_class.memory_bytes - weights_bytes)
-                if weights_bytes <= executor_class.memory_bytes
-                else "too little",
-                "on all of them": format_size(weights_bytes * counts[executor_class.name]),
-                "does not fit": ", ".join(left_out) or "–",
-            }
-        )
-    return rows
+    return MEMORY.of(_Memory(c, counts[c.name], weights) for c in cluster.classes.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,16 +452,31 @@ def _servers_text(count: int) -> str:
     return f"{count:,} server" + ("" if count == 1 else "s")
 
 
-def executor_rows(drawn: ClusterMap) -> list[dict[str, object]]:
-    """A row for each executor with its utilisation, and its server's card."""
-    rows: list[dict[str, object]] = []
-    for unit in drawn.units:
-        for server in unit.servers:
-            for number, gpu in enumerate(server.gpus):
-                for cell in gpu:
-                    row: dict[str, object] = {"server": server.number, "GPU": number, "executor": cell.name}
-                    row["busy %"] = 100 * cell.share
-                    if server.card is not None:
-                        row["card out %"], row["card in %"] = (100 * u for u in server.card)
-                    rows.append(row)
-    return rows
+class _Drawn(NamedTuple):
+    server: Server
+    gpu: int
+    cell: Cell
+
+
+EXECUTORS = Table[_Drawn](
+    "",
+    (
+        Column("server", lambda r: r.server.number, COUNT),
+        Column("GPU", lambda r: r.gpu, COUNT),
+        Column("executor", lambda r: r.cell.name),
+        Column("busy", lambda r: r.cell.share, SHARE),
+        Column("card out", lambda r: r.server.card[0] if r.server.card else None, SHARE, optional=True),
+        Column("card in", lambda r: r.server.card[1] if r.server.card else None, SHARE, optional=True),
+    ),
+)
+
+
+def executors(drawn: ClusterMap) -> Filled:
+    """Each executor with its utilisation, and that of its server's card."""
+    return EXECUTORS.of(
+        _Drawn(server, number, cell)
+        for unit in drawn.units
+        for server in unit.servers
+        for number, gpu in enumerate(server.gpus)
+        for cell in gpu
+    )

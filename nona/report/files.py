@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -72,17 +71,3 @@ def between_marks(page: str, text: str, around: str = "\n\n") -> str:
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}{around}{text}{around}{END}{after}"
-
-
-def markdown_table(rows: Sequence[Mapping[str, object]]) -> str:
-    """A table in Markdown.
-
-    >>> print(markdown_table([{"a": 1, "b": "x|y"}]))
-    | a | b |
-    |---|---|
-    | 1 | x\\|y |
-    """
-    head = list(rows[0])
-    lines = [head, *([str(row[c]).replace("|", "\\|") for c in head] for row in rows)]
-    shown = [f"| {' | '.join(line)} |" for line in lines]
-    return "\n".join([shown[0], f"|{'---|' * len(head)}", *shown[1:]])

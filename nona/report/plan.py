@@ -14,15 +14,13 @@ from nona.report.text import MARKS, counted, listed, verb
 from nona.results.document import Estimate, Interval
 from nona.results.planning import (
     PlanAnswer,
-    PlanLoad,
-    PlanModel,
     PlanOption,
     PlanReport,
     PlanServers,
     PlanTarget,
     PlanWeek,
 )
-from nona.tables.formats import mean_text, money, or_dash, per_hour, short_share, time_text
+from nona.tables.formats import mean_text, money, per_hour, short_share, time_text
 from nona.units import format_bandwidth, format_number
 
 
@@ -97,10 +95,9 @@ class Budget:
         return f"{seen} of {self.target.model} within {bound} (target {100 * self.target.share:.6g} %)"
 
     @property
-    def used_span(self) -> str:
+    def estimate(self) -> Estimate:
         """The used share of the budget with its interval, for a table."""
-        used, *ends = (format_number(round(v, 4)) for v in (self.used, *(self.interval or ())))
-        return f"{used} ({' to '.join(ends)})" if ends else used
+        return Estimate(mean=self.used, ci95=self.interval)
 
     @property
     def used_text(self) -> str:
@@ -125,40 +122,6 @@ def floor_note(budgets: Iterable[Budget | None]) -> str:
         return ""
     least = f"{LEAST_USED:g}"
     return f"Less than {least} of the error budget, as without any late job (0), is drawn at {least}."
-
-
-def target_rows(report: PlanReport) -> list[dict[str, str]]:
-    """For each target how far the answer was seen to hold it under more traffic, and from where to miss it.
-
-    Of the factors that were tried: where all targets are kept, or, where another target is not, by the
-    interval of its share at 95 %.
-    """
-    return [_target_row(report, k, target) for k, target in enumerate(report.targets)]
-
-
-def _target_row(report: PlanReport, k: int, target: PlanTarget) -> dict[str, str]:
-    missed = [c.factor for c in report.curve if k < len(c.shares) and _misses(target, c.shares[k])]
-    first = min(missed, default=math.inf)
-    kept = [c.factor for c in report.curve if c.factor < first and _held(report, c, k)]
-    return {
-        "target": target.text,
-        "seen to hold up to": headroom_text(max(kept)) if kept else "–",
-        "seen to miss from": f"{first:.3g}×" if missed else "–",
-    }
-
-
-def _held(report: PlanReport, load: PlanLoad, k: int) -> bool:
-    """Return whether a target was seen to hold; not where all seem to and the stricter verdict is open."""
-    seem = [_holds(t, s) for t, s in zip(report.targets, load.shares, strict=False)]
-    return load.verdict == "keeps" or (k < len(seem) and seem[k] and not all(seem))
-
-
-def _holds(target: PlanTarget, share: Estimate) -> bool:
-    return share.ci95 is not None and share.ci95[0] >= target.share
-
-
-def _misses(target: PlanTarget, share: Estimate) -> bool:
-    return share.ci95 is not None and share.ci95[1] < target.share
 
 
 def tightest(targets: Sequence[PlanTarget], shares: Sequence[Estimate]) -> Budget | None:
@@ -290,28 +253,6 @@ def several_links(report: PlanReport) -> bool:
     return len({o.link for o in report.options}) > 1
 
 
-def plan_rows(report: PlanReport) -> list[dict[str, str]]:
-    """The present cluster, then a row for each option, the cheapest first."""
-    several = several_links(report)
-    return [
-        {
-            "": mark,
-            "servers": servers_text(o.servers),
-            "scheduler": o.scheduler,
-            **({"link": format_bandwidth(o.link)} if several else {}),
-            "cost per hour": format_number(o.cost_per_hour),
-            "verdict": o.verdict,
-            "by": MARKS.get(o.by, o.by),
-            "in time, tightest target": _in_time(report, o),
-            "p99 of the slowest": _slowest(o),
-            "headroom": or_dash(o.headroom, headroom_text),
-            "runs": f"{o.replications}",
-            "why": why_text(o),
-        }
-        for mark, o in marked(report)
-    ]
-
-
 PRESENT, ANSWER = "now", "→"
 
 
@@ -332,35 +273,6 @@ def why_text(option: PlanOption) -> str:
     if option.predicted is None:
         return "not simulated"
     return f"not simulated; {MARKS['prediction']} to {'keep' if option.predicted >= 1 else 'miss'}"
-
-
-def _in_time(report: PlanReport, option: PlanOption) -> str:
-    """The share that the verdict is about, with the verdict's limits."""
-    budget = tightest(report.targets, option.shares)
-    return "–" if budget is None else mean_text(budget.share, short_share)
-
-
-def _slowest(option: PlanOption) -> str:
-    return _longest(list(option.models.values()))
-
-
-def _longest(models: Sequence[PlanModel]) -> str:
-    p99_s = [m.p99_s for m in models if m.p99_s is not None]
-    return time_text(max(p99_s)) if p99_s else "–"
-
-
-def curve_rows(report: PlanReport) -> list[dict[str, str]]:
-    """A row for each factor on the traffic that the answer was tried with."""
-    return [
-        {
-            "traffic": f"{c.factor:.3g}×",
-            "verdict": c.verdict,
-            "error budget used": used.used_span if (used := tightest(report.targets, c.shares)) else "–",
-            "p99 of the slowest": _longest(list(c.models.values())),
-            "cost per million": money(c.cost_per_million, report.currency),
-        }
-        for c in report.curve
-    ]
 
 
 def cliff_finding(report: PlanReport) -> str:

@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 from nona.planning.offers import gpu_text
 from nona.report.plan import (
+    ANSWER,
+    PRESENT,
+    Budget,
     answer_text,
-    curve_rows,
     energy_text,
+    headroom_text,
     marked,
     plan_finding,
-    plan_rows,
     present_text,
     servers_text,
     several_links,
-    target_rows,
     tightest,
     week_text,
     why_text,
 )
-from nona.results.planning import PlanCost, PlanModel, PlanOption, PlanReport
-from nona.tables.table import text_table
-from nona.units import format_bandwidth, format_time
+from nona.report.text import MARKS
+from nona.results.document import Estimate
+from nona.results.planning import (
+    PlanChain,
+    PlanCost,
+    PlanFailure,
+    PlanLoad,
+    PlanModel,
+    PlanOption,
+    PlanReport,
+    PlanTarget,
+)
+from nona.tables.formats import short_share
+from nona.tables.table import BANDWIDTH, COUNT, SHARE, TIME, Column, Filled, Kind, Table
 
 OTHERS = 4  # options that keep, beside the answer
 
@@ -81,102 +95,230 @@ def evidence_text(report: PlanReport) -> str:
     )
 
 
-def chain_rows(report: PlanReport) -> list[dict[str, str | int | None]]:
+class _Target(NamedTuple):
+    report: PlanReport
+    place: int
+
+    @property
+    def asked(self) -> PlanTarget:
+        return self.report.targets[self.place]
+
+    @property
+    def missed_from(self) -> float | None:
+        """The least factor tried whose share lies below the target by its interval at 95 %."""
+        factors = [c.factor for c in self.report.curve if self._is_missed(c)]
+        return min(factors, default=None)
+
+    @property
+    def held_up_to(self) -> float | None:
+        """The largest factor tried below that at which it holds."""
+        factors = [c.factor for c in self.report.curve if self._is_held(c)]
+        return max((f for f in factors if f < (self.missed_from or math.inf)), default=None)
+
+    def _is_missed(self, load: PlanLoad) -> bool:
+        ends = load.shares[self.place].ci95 if self.place < len(load.shares) else None
+        return ends is not None and ends[1] < self.asked.share
+
+    def _is_held(self, load: PlanLoad) -> bool:
+        """Return whether it was seen to hold; not where all seem to and the stricter verdict is open."""
+        pairs = zip(self.report.targets, load.shares, strict=False)
+        seem = [share.ci95 is not None and share.ci95[0] >= target.share for target, share in pairs]
+        return load.verdict == "keeps" or (self.place < len(seem) and seem[self.place] and not all(seem))
+
+
+TARGETS = Table[_Target](
+    "",
+    (
+        Column("target", lambda r: r.asked.text),
+        Column("seen to hold up to", lambda r: r.held_up_to, Kind(headroom_text)),
+        Column("seen to miss from", lambda r: r.missed_from, Kind("{:.3g}×".format)),
+    ),
+)
+
+
+def targets(report: PlanReport) -> Filled:
+    """How much traffic the answer was seen to hold each target under, of the factors that were tried."""
+    return TARGETS.of(_Target(report, k) for k in range(len(report.targets)))
+
+
+def _slowest_s(models: Mapping[str, PlanModel]) -> float | None:
+    return max((m.p99_s for m in models.values() if m.p99_s is not None), default=None)
+
+
+class _Load(NamedTuple):
+    report: PlanReport
+    load: PlanLoad
+
+    @property
+    def used(self) -> Estimate | None:
+        budget = tightest(self.report.targets, self.load.shares)
+        return None if budget is None else budget.estimate
+
+
+CURVE = Table[_Load](
+    "",
+    (
+        Column("traffic", lambda r: r.load.factor, Kind("{:.3g}×".format)),
+        Column("verdict", lambda r: r.load.verdict),
+        Column("error budget used", lambda r: r.used, interval=True),
+        Column("p99 of the slowest", lambda r: _slowest_s(r.load.models), TIME),
+        Column("cost per million", lambda r: r.load.cost_per_million),
+    ),
+)
+
+
+def curve(report: PlanReport) -> Filled:
+    """Each factor on the traffic that the answer was tried with."""
+    return CURVE.of(_Load(report, load) for load in report.curve)
+
+
+CHAINS = Table[PlanChain](
+    "",
+    (
+        Column("servers that grow", lambda c: gpu_text(c.gpu, c.mig), width=236),
+        Column(
+            "beside", lambda c: servers_text(c.others) or None, help="Servers whose number stays.", width=256
+        ),
+        Column("scheduler", lambda c: c.scheduler, width=98),
+        Column("link", lambda c: c.link, BANDWIDTH),
+        Column("ruled out ≤", lambda c: c.lowest - 1, COUNT, help="By bounds.", width=86),
+        Column("not kept ≤", lambda c: c.missed, COUNT, help="Misses or open.", width=84),
+        Column("keeps ≥", lambda c: c.kept, COUNT, width=70),
+    ),
+)
+
+
+def chains(report: PlanReport) -> Filled:
     """For each kind of cluster, the counts of the servers that grow: ruled out, missed, kept."""
-    several = len({c.link for c in report.evidence}) > 1
-    return [
-        {
-            "servers that grow": gpu_text(c.gpu, c.mig),
-            "beside": servers_text(c.others) or "–",
-            "scheduler": c.scheduler,
-            **({"link": format_bandwidth(c.link)} if several else {}),
-            "ruled out up to": c.lowest - 1,
-            "misses or open up to": c.missed,
-            "keeps from": c.kept,
-        }
-        for c in report.evidence
-    ]
+    filled = CHAINS.of(report.evidence)
+    return filled if len({c.link for c in report.evidence}) > 1 else filled.without("link")
 
 
-def failure_rows(report: PlanReport) -> list[dict[str, str]]:
+class _Failure(NamedTuple):
+    failure: PlanFailure
+    budget: Budget | None
+
+
+FAILURES = Table[_Failure](
+    "",
+    (
+        Column("lost", lambda r: r.failure.lost),
+        Column("left", lambda r: servers_text(r.failure.servers) or "nothing"),
+        Column("verdict", lambda r: r.failure.verdict),
+        Column("tightest target", lambda r: r.budget.text if r.budget else "ruled out by bounds"),
+        Column("error budget used", lambda r: r.budget.estimate if r.budget else None, interval=True),
+    ),
+)
+
+
+def failures(report: PlanReport) -> Filled:
     """The answer without a server of each kind, and without a rack: what is left, and its tightest target."""
-    rows = []
-    for f in report.failures:
-        seen = tightest(report.targets, f.shares)
-        rows.append(
-            {
-                "lost": f.lost,
-                "left": servers_text(f.servers) or "nothing",
-                "verdict": f.verdict,
-                "tightest target": seen.text if seen else "ruled out by bounds",
-                "error budget used": seen.used_span if seen else "–",
-            }
-        )
-    return rows
+    return FAILURES.of(_Failure(f, tightest(report.targets, f.shares)) for f in report.failures)
 
 
-def work_rows(report: PlanReport) -> list[dict[str, str]]:
-    """Tabulate the time for which one query of each model occupies each kind of executor."""
-    return [
-        {"model": model, **{kind: format_time(seconds) for kind, seconds in by_kind.items()}}
-        for model, by_kind in report.work.items()
-    ]
+def work(report: PlanReport) -> Filled:
+    """The time for which one query of each model occupies each kind of executor."""
+
+    def on(kind: str) -> Column[Mapping[str, float]]:
+        return Column(kind, lambda seconds: seconds.get(kind), TIME)
+
+    kinds = dict.fromkeys(kind for seconds in report.work.values() for kind in seconds)
+    return Table("model", tuple(map(on, kinds))).of(report.work)
 
 
-Cell = str | float | int | bool | None
-DECIDING = (
-    "answer",
-    "cost per hour",
-    "verdict",
-    "servers",
-    "scheduler",
-    "error budget used",
-    "p99 ms",
-)  # from the left, where a telephone shows them
+MODELS = Table[PlanModel](
+    "model",
+    (
+        Column("within SLO", lambda m: m.hit_rate, SHARE, interval=True),
+        Column("p99", lambda m: m.p99_s, TIME),
+    ),
+)
 
 
-def option_rows(report: PlanReport) -> list[dict[str, Cell]]:
-    """The present cluster, then a row for each option, the cheapest first; units are those of the column."""
-    return [_row(report, mark, option, several_links(report)) for mark, option in marked(report)]
+class _Option(NamedTuple):
+    report: PlanReport
+    place: int
+    mark: str
+    option: PlanOption
+
+    @property
+    def budget(self) -> Budget | None:
+        return tightest(self.report.targets, self.option.shares)
 
 
-def _row(report: PlanReport, mark: str, option: PlanOption, links: bool) -> dict[str, Cell]:
-    budget = tightest(report.targets, option.shares)
-    p99 = [1000 * m.p99_s for m in option.models.values() if m.p99_s is not None]
-    row: dict[str, Cell] = {
-        "answer": mark,
-        "cost per hour": option.cost_per_hour,
-        "verdict": option.verdict,
-        "servers": servers_text(option.servers),
-        "scheduler": option.scheduler,
-        "link Gbit/s": option.link * 8e-9,
-        "cost per million": option.cost_per_million,
-        "by": option.by,
-        "error budget used": None if budget is None else budget.used,
-        "tightest target": "" if budget is None else budget.target.text,
-        "p99 ms": max(p99, default=None),
-        "busy %": None if option.utilization is None else 100 * option.utilization,
-        "headroom": option.headroom,
-        "runs": option.replications,
-        "kWh per million": option.energy_kwh_per_million,
-        "kg CO₂ per million": option.co2_kg_per_million,
-        "why": why_text(option),
-    }
-    return row if links else {k: v for k, v in row.items() if k != "link Gbit/s"}
+OPTIONS = Table[_Option](
+    "",
+    (
+        Column("option", lambda r: r.place if r.place >= 0 else None, COUNT),
+        Column(
+            ANSWER,
+            lambda r: r.mark,
+            key="answer",
+            decides=True,
+            help=f"{PRESENT}: the cluster as it is. {ANSWER}: the answer.",
+            width=38,
+        ),
+        Column(
+            "per hour",
+            lambda r: r.option.cost_per_hour,
+            key="cost_per_hour",
+            decides=True,
+            help="Cost of servers and links, without data moved.",
+            width=70,
+        ),
+        Column(
+            "by",
+            lambda r: MARKS.get(r.option.by, r.option.by).partition(" ")[0],
+            key="mark",
+            decides=True,
+            help=f"{' or '.join(MARKS.values())}; otherwise the bound that rules it out.",
+            width=36,
+        ),
+        Column("verdict", lambda r: r.option.verdict, decides=True, width=62),
+        Column("servers", lambda r: servers_text(r.option.servers), decides=True, width=300),
+        Column("scheduler", lambda r: r.option.scheduler, decides=True, width=98),
+        Column("link", lambda r: r.option.link, BANDWIDTH),
+        Column(
+            "budget used",
+            lambda r: r.budget.used if r.budget else None,
+            key="error_budget_used",
+            decides=True,
+            help="Late jobs of the tightest target over those that it allows; above 1: missed.",
+            width=84,
+        ),
+        Column(
+            "p99",
+            lambda r: _slowest_s(r.option.models),
+            TIME,
+            decides=True,
+            help="Of the slowest model.",
+            width=64,
+        ),
+        Column("in time", lambda r: r.budget.share if r.budget else None, Kind(short_share), interval=True),
+        Column("tightest target", lambda r: r.budget.target.text if r.budget else None),
+        Column("cost per million", lambda r: r.option.cost_per_million),
+        Column("busy", lambda r: r.option.utilization, SHARE),
+        Column("headroom", lambda r: r.option.headroom, Kind(headroom_text)),
+        Column("runs", lambda r: r.option.replications, COUNT),
+        Column("kWh per million", lambda r: r.option.energy_kwh_per_million, optional=True),
+        Column("kg CO₂ per million", lambda r: r.option.co2_kg_per_million, optional=True),
+        Column("evidence", lambda r: r.option.by),
+        Column("why", lambda r: why_text(r.option), width=420),
+    ),
+)
+PRINTED = (
+    *("answer", "servers", "scheduler", "link", "cost_per_hour", "verdict", "mark", "in time"),
+    *("p99", "headroom", "runs", "why"),
+)
 
 
-def model_rows(models: dict[str, PlanModel]) -> list[dict[str, Cell]]:
-    """A row for each model on one option: share within the SLO with its interval, and p99."""
-    return [
-        {
-            "model": name,
-            "within SLO %": None if m.hit_rate.mean is None else 100 * m.hit_rate.mean,
-            "from %": None if m.hit_rate.ci95 is None else 100 * m.hit_rate.ci95[0],
-            "to %": None if m.hit_rate.ci95 is None else 100 * m.hit_rate.ci95[1],
-            "p99 ms": None if m.p99_s is None else 1000 * m.p99_s,
-        }
-        for name, m in models.items()
-    ]
+def options(report: PlanReport, places: Sequence[int] | None = None) -> Filled:
+    """The present cluster, then each option, the cheapest first; ``places``: those of :func:`marked`."""
+    entries = marked(report)
+    first = len(report.options) - len(entries)
+    rows = [_Option(report, k, *entry) for k, entry in enumerate(entries, start=first)]
+    filled = OPTIONS.of(rows if places is None else [rows[k] for k in places])
+    return filled if several_links(report) else filled.without("link")
 
 
 MOST_ROWS = 40
@@ -195,17 +337,16 @@ def plan_text(report: PlanReport, today: date | None = None) -> str:
         lines.append(now)
     if report.week is not None:
         lines.append(week_text(report.week, report.currency))
-    rows = plan_rows(report)
-    looked = [row for row in rows if row["by"] not in BOUNDS]
-    shown = (looked or rows)[:MOST_ROWS]
-    lines += ["", text_table(shown, list(shown[0]))] if shown else []
-    if len(rows) > len(shown):
-        ruled = len(rows) - len(looked) if looked else 0
-        dearer = len(rows) - ruled - len(shown)
+    entries = marked(report)
+    looked = [k for k, (_, option) in enumerate(entries) if option.by not in BOUNDS]
+    shown = (looked or list(range(len(entries))))[:MOST_ROWS]
+    lines += ["", options(report, shown).select(*PRINTED).text()] if shown else []
+    if len(entries) > len(shown):
+        ruled = len(entries) - len(looked) if looked else 0
+        dearer = len(entries) - ruled - len(shown)
         lines.append(f"Not shown: {ruled} ruled out by bounds, {dearer} more expensive; --json has all.")
     if report.curve:
-        for rows in (curve_rows(report), target_rows(report)):
-            lines += ["", text_table(rows, list(rows[0]))]
+        lines += ["", curve(report).text(), "", targets(report).text()]
     if report.prices:
         lines += ["", "Prices as of their date; check them before you buy:", *report.prices]
     return "\n".join(lines)

@@ -9,10 +9,10 @@ from nona.report.simulations.comparison import points
 from nona.report.text import counted
 from nona.report.training.findings import jobs_text
 from nona.results.document import UNKNOWN, Estimate
-from nona.results.saved import SavedComparison, SavedItem, SavedList, Unit
+from nona.results.saved import SavedAnswer, SavedComparison, SavedItem, SavedList, Unit
 from nona.scenario.schema import Scenario
 from nona.tables.formats import Show, mean_text, share_text
-from nona.tables.table import text_table
+from nona.tables.table import Column, Filled, Table
 from nona.units import format_number, format_time
 
 
@@ -80,21 +80,27 @@ def date_text(item: SavedItem) -> str:
     return f"{item.saved_at[:16].replace('T', ' ')} UTC"
 
 
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+ITEMS = Table[SavedItem](
+    "",
+    (
+        Column("item", lambda i: i.id[:8]),
+        Column("saved", date_text),
+        Column("kind", lambda i: i.kind),
+        Column("name", lambda i: _short(i.name)),
+        Column("scenario", lambda i: _short(i.facts.scenario)),
+        Column("servers and rate", lambda i: _short(i.facts.about)),
+        Column("schedulers", lambda i: _short(", ".join(i.facts.schedulers))),
+    ),
+)
+
+
 def list_text(found: SavedList) -> str:
     """One line per item."""
-    rows = [
-        {
-            "item": item.id[:8],
-            "saved": date_text(item),
-            "kind": item.kind,
-            "name": _short(item.name),
-            "scenario": _short(item.facts.scenario),
-            "servers and rate": _short(item.facts.about),
-            "schedulers": _short(", ".join(item.facts.schedulers)),
-        }
-        for item in found.items
-    ]
-    lines = [text_table(rows, list(rows[0]))] if rows else ["Nothing is saved here."]
+    lines = [ITEMS.of(found.items).text()] if found.items else ["Nothing is saved here."]
     if found.unreadable:
         lines.append(f"{counted(found.unreadable, 'entry' if found.unreadable == 1 else 'entrie')} damaged.")
     return "\n".join(lines)
@@ -128,8 +134,7 @@ def comparison_text(found: SavedComparison) -> str:
         lines.append(f"{number}  {item.name} ({item.id[:8]}, {date_text(item)})")
         if number > 1:
             lines += [f"   {changes_text(changes)}", f"   {note}"]
-    rows = comparison_rows(found)
-    lines += ["", text_table(rows, list(rows[0]))] if rows else []
+    lines += ["", answers(found).text()] if found.answers else []
     lines += ["* the 95 % interval of the change excludes 0; each interval holds separately."]
     return "\n".join(lines)
 
@@ -139,25 +144,30 @@ def changes_text(changes: tuple[str, ...]) -> str:
     return f"Scenario: {', '.join(changes)}" if changes else "Scenario: the same as that of 1"
 
 
-def comparison_rows(found: SavedComparison) -> list[dict[str, str]]:
-    """A row for each measure of each subject: its value in every item, and the changes from the first."""
-    rows = []
+def answers(found: SavedComparison) -> Filled:
+    """Each measure of each subject: its value in every item, and the changes from the first."""
+
+    def value(number: int) -> Column[SavedAnswer]:
+        return Column(str(number), lambda a: mean_text(a.values[number - 1], SHOWN[a.unit]))
+
+    def change(number: int) -> Column[SavedAnswer]:
+        def text(answer: SavedAnswer) -> str:
+            signed = _signed(answer.changes[number - 1], CHANGES[answer.unit])
+            return signed + (" *" if answer.clear[number - 1] else "")
+
+        return Column(f"{number} − 1", text)
+
     subject = "scheduler" if found.items[0].kind == "simulation" else "of"
-    for answer in found.answers:
-        show, change = SHOWN[answer.unit], CHANGES[answer.unit]
-        row = {"measure": answer.measure, subject: answer.subject}
-        row |= {str(n): mean_text(value, show) for n, value in enumerate(answer.values, start=1)}
-        every = zip(answer.changes, answer.clear, strict=True)
-        for number, (value, clear) in list(enumerate(every, start=1))[1:]:
-            row[f"{number} − 1"] = _signed(value, change) + (" *" if clear else "")
-        rows.append(row)
-    return rows
+    numbers = range(1, len(found.items) + 1)
+    columns: tuple[Column[SavedAnswer], ...] = (
+        Column("measure", lambda a: a.measure),
+        Column(subject, lambda a: a.subject),
+        *map(value, numbers),
+        *map(change, numbers[1:]),
+    )
+    return Table("", columns).of(found.answers)
 
 
 def _signed(value: Estimate, show: Show) -> str:
     plus = value != UNKNOWN and value.mean is not None and value.mean > 0
     return ("+" if plus else "") + mean_text(value, show)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

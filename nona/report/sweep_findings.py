@@ -6,13 +6,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from nona.report.sweeps import value_text
 from nona.report.text import counted, listed, verb
 from nona.results.document import Estimate
 from nona.results.sweeps import ServersNeeded, SweepReport, SweptCurve, SweptPoint, Unit
-from nona.tables.formats import mean_text, or_dash
-from nona.tables.table import text_table
+from nona.tables.formats import mean_text, or_dash, times_text
+from nona.tables.table import CHANGE, FACTOR, SHARE, TIME, WHOLE_SHARE, Column, Filled, Table
 from nona.units import format_number, format_time
 
 Span = tuple[float | None, float | None]
@@ -128,15 +129,12 @@ SHOWN = 4  # names in one list
 
 
 def ratio_text(ratio: Estimate) -> str:
-    """A ratio with the ends of its interval.
+    """A ratio with its interval.
 
     >>> ratio_text(Estimate(mean=1.41, ci95=(1.38, 1.442)))
-    '1.41 × (1.38–1.44)'
+    '1.41 × ± 0.031 ×'
     """
-    if ratio.mean is None:
-        return "–"
-    ends = "" if ratio.ci95 is None else f" ({format_number(ratio.ci95[0])}–{format_number(ratio.ci95[1])})"
-    return f"{format_number(ratio.mean)} ×{ends}"
+    return mean_text(ratio, times_text)
 
 
 def at_value(report: SweepReport, value: float) -> dict[str, SweptPoint]:
@@ -229,30 +227,40 @@ def _more(names: Sequence[str]) -> str:
     return f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
 
 
-def value_rows(report: SweepReport, value: float) -> list[dict[str, str]]:
-    """One row for each scheduler at one value, as text."""
-    base = report.reference
-    return [
-        {
-            "scheduler": name,
-            "mean JCT": mean_text(p.jct_s, format_time) if p.steady else "–",
-            f"times {base}": "1 ×" if name == base and p.ratio.mean else ratio_text(p.ratio),
-            "SLO hits": mean_text(p.slo_hit_rate, "{:.1%}".format),
-            "state": p.state,
-            "stability": stability_text(report.schedulers[name], report.unit),
-            "formula": _formula(p),
-            "formula's error": or_dash(p.error, "{:+.1%}".format),
-            "link": or_dash(p.utilization.network, "{:.0%}".format),
-            "executors": or_dash(p.utilization.compute, "{:.0%}".format),
-        }
-        for name, p in at_value(report, value).items()
-    ]
+class _At(NamedTuple):
+    name: str
+    point: SweptPoint
+    report: SweepReport
+
+    @property
+    def times(self) -> Estimate:
+        """Its mean over that of the reference, which is exactly 1 for itself."""
+        own = self.name == self.report.reference and self.point.ratio.mean
+        return Estimate(mean=1.0, ci95=None) if own else self.point.ratio
+
+    @property
+    def formula(self) -> float | str:
+        if not self.point.has_formula:
+            return "none"
+        return "unstable" if self.point.predicted_s is None else self.point.predicted_s
 
 
-def _formula(point: SweptPoint) -> str:
-    if not point.has_formula:
-        return "none"
-    return "unstable" if point.predicted_s is None else format_time(point.predicted_s)
+def at_values(report: SweepReport, value: float) -> Filled:
+    """Each scheduler at one value."""
+    base, unit = report.reference, report.unit
+    columns: tuple[Column[_At], ...] = (
+        Column("scheduler", lambda r: r.name, decides=True),
+        Column("mean JCT", lambda r: r.point.jct_s if r.point.steady else None, TIME, decides=True),
+        Column(f"times {base}", lambda r: r.times, FACTOR, "times", interval=True, decides=True),
+        Column("SLO hits", lambda r: r.point.slo_hit_rate, SHARE, interval=True, decides=True),
+        Column("formula", lambda r: r.formula, TIME, decides=True),
+        Column("state", lambda r: r.point.state),
+        Column("stability", lambda r: stability_text(report.schedulers[r.name], unit), decides=True),
+        Column("formula's error", lambda r: r.point.error, CHANGE),
+        Column("link", lambda r: r.point.utilization.network, WHOLE_SHARE),
+        Column("executors", lambda r: r.point.utilization.compute, WHOLE_SHARE),
+    )
+    return Table("", columns).of(_At(n, p, report) for n, p in at_value(report, value).items())
 
 
 def sweep_text(report: SweepReport) -> str:
@@ -261,12 +269,17 @@ def sweep_text(report: SweepReport) -> str:
         f"{report.label} ({report.key}): {counted(len(report.values), 'value')}, "
         f"{counted(report.replications, 'replication')} of {report.jobs:,} jobs "
         f"({report.engine}, {report.seconds:.1f} s)",
-        stability_finding(report),
+        *sweep_findings(report),
     ]
-    columns = ("scheduler", "mean JCT", f"times {report.reference}", "SLO hits", "formula", "state")
+    columns = ("scheduler", "mean JCT", "times", "SLO hits", "formula", "state")
     for value in report.values:
-        lines += ["", headline(report, value), text_table(value_rows(report, value), columns)]
+        lines += ["", headline(report, value), at_values(report, value).select(*columns).text()]
     return "\n".join(lines)
+
+
+def sweep_findings(report: SweepReport) -> tuple[str, ...]:
+    """State which schedulers are stable where, and where each keeps the target of SLOs if there are any."""
+    return tuple(filter(None, (stability_finding(report), target_finding(report))))
 
 
 LOAD = "load"

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from nona.report.sweep_findings import LOAD, holds_text, place_text, target_text, there_text
-from nona.report.sweeps import Curves, curve_rows, sweep_report, value_text
+from nona.report.sweeps import Curves, points_table, simulated, sweep_report, value_text
 from nona.report.text import counted, listed
 from nona.results.sweeps import GridRow, SweepGrid, SweepReport, SweptPoint, Unit
 from nona.tables.formats import or_dash, share_text
-from nona.tables.table import text_table
+from nona.tables.table import Column, Filled, Table
 from nona.units import format_time
 
 Measure = Literal["Mean JCT", "SLO hits"]
@@ -164,30 +164,29 @@ def first_text(report: SweepReport, value: float) -> str:
     return there_text(value, report) if report.key == LOAD else value_text(value, report.unit)
 
 
-def grid_rows(grid: SweepGrid) -> list[dict[str, float | str | None]]:
-    """One flat row for every simulated point, SI units: for CSV and Parquet files."""
-    return [
-        {"second_key": grid.key, "second_value": row.value, **flat}
-        for row in grid.rows
-        for flat in curve_rows(row.sweep)
-    ]
+def grid_points(grid: SweepGrid) -> Filled:
+    """Every simulated point, for pages and files."""
+    rows = (point for row in grid.rows for point in simulated(row.sweep, second=row.value))
+    return points_table(rows, grid.rows[0].sweep, (grid.key, grid.unit))
 
 
 def grid_text(grid: SweepGrid) -> str:
     """Format the output of ``nona sweep --second``: the fastest scheduler in each cell."""
     first = grid.rows[0].sweep
     by_pair = cells(grid, "Mean JCT")
-    heads = [value_text(v, first.unit) for v in first.values]
-    corner = f"{grid.label} \\ {first.label}"
-    rows = [
-        {corner: value_text(row.value, grid.unit)}
-        | {
-            head: f"{c.scheduler} {c.text('Mean JCT')}" if (c := by_pair.get((v, row.value))) else "–"
-            for head, v in zip(heads, first.values, strict=True)
-        }
-        for row in grid.rows
-    ]
+
+    def at(value: float) -> Column[GridRow]:
+        def best(row: GridRow) -> str | None:
+            cell = by_pair.get((value, row.value))
+            return f"{cell.scheduler} {cell.text('Mean JCT')}" if cell else None
+
+        return Column(value_text(value, first.unit), best)
+
+    corner: Column[GridRow] = Column(
+        f"{grid.label} \\ {first.label}", lambda row: value_text(row.value, grid.unit)
+    )
+    shown = Table("", (corner, *map(at, first.values))).of(grid.rows)
     size = f"{counted(first.replications, 'replication')} of {first.jobs:,} jobs per cell"
     lines = [f"{first.label} × {grid.label}: {size} ({first.engine}, {grid.seconds:.1f} s)"]
     lines += [grid_finding(grid), grid_targets(grid)]
-    return "\n".join([*(line for line in lines if line), "", text_table(rows, (corner, *heads))])
+    return "\n".join([*(line for line in lines if line), "", shown.text()])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
-from typing import get_args
+from typing import NamedTuple, get_args
 
 from nona.errors import ScenarioError
 from nona.report.means import mean_of, rate_of
@@ -25,6 +26,7 @@ from nona.results.sweeps import (
 from nona.simulation.intervals import paired_ratio
 from nona.simulation.records import State
 from nona.simulation.summary import SchedulerSummary
+from nona.tables.table import COUNT, FACTOR, RATE, SHARE, TIME, Column, Filled, Kind, Table
 from nona.units import Dimension, format_bandwidth, format_number, format_size, format_time, parse_quantity
 
 MOST_VALUES = 200
@@ -267,35 +269,53 @@ def formula_flags(formula: Formula) -> list[tuple[float, bool]]:
     return [(value, formula[value] is not None) for value in sorted(formula)]
 
 
-def curve_rows(report: SweepReport) -> list[dict[str, float | str | None]]:
-    """One flat row for every simulated point, SI units: for CSV and Parquet files."""
-    return [
-        _row(report.key, name, report.reference, point)
-        for name, curve in report.schedulers.items()
-        for point in curve.points
-    ]
+class Simulated(NamedTuple):
+    """A point of a scheduler's curve; ``sweep`` names its sweep where there are several."""
+
+    key: str
+    scheduler: str
+    point: SweptPoint
+    sweep: str = ""
+    second: float | None = None
 
 
-def _row(key: str, scheduler: str, reference: str, p: SweptPoint) -> dict[str, float | str | None]:
-    low, high = p.jct_s.ci95 or (None, None)
-    ratio_low, ratio_high = p.ratio.ci95 or (None, None)
-    return {
-        "key": key,
-        "value": p.value,
-        "scheduler": scheduler,
-        "state": p.state,
-        "replications": p.replications,
-        "mean_jct_s": p.jct_s.mean,
-        "mean_jct_low_s": low,
-        "mean_jct_high_s": high,
-        "predicted_jct_s": p.predicted_s,
-        f"ratio_to_{reference}": p.ratio.mean,
-        "ratio_low": ratio_low,
-        "ratio_high": ratio_high,
-        "slo_hit_rate": p.slo_hit_rate.mean,
-        "utilization_compute": p.utilization.compute,
-        "utilization_network": p.utilization.network,
-    }
+def simulated(report: SweepReport, sweep: str = "", second: float | None = None) -> Iterator[Simulated]:
+    """Every simulated point of a sweep."""
+    for name, curve in report.schedulers.items():
+        yield from (Simulated(report.key, name, p, sweep, second) for p in curve.points)
+
+
+def points_table(
+    rows: Iterable[Simulated], report: SweepReport, second: tuple[str, Unit] | None = None
+) -> Filled:
+    """Simulated points, for pages and files; ``second``: key and unit of a second number."""
+    base, (key, unit) = report.reference, second or ("", report.unit)
+    columns: tuple[Column[Simulated], ...] = (
+        Column("sweep", lambda r: r.sweep or None, optional=True),
+        Column("second key", lambda r: key if second else None, key="second_key", optional=True),
+        Column("second value", lambda r: r.second, _values(unit), "second_value", optional=True),
+        Column("key", lambda r: r.key),
+        Column("value", lambda r: r.point.value, _values(report.unit)),
+        Column("scheduler", lambda r: r.scheduler),
+        Column("state", lambda r: r.point.state),
+        Column("replications", lambda r: r.point.replications, COUNT),
+        Column("mean JCT", lambda r: r.point.jct_s, TIME, "mean_jct", interval=True),
+        Column("predicted JCT", lambda r: r.point.predicted_s, TIME, "predicted_jct"),
+        Column(f"times {base}", lambda r: r.point.ratio, FACTOR, f"ratio_to_{base}", interval=True),
+        Column("SLO hits", lambda r: r.point.slo_hit_rate, RATE, "slo_hit_rate"),
+        Column("executors", lambda r: r.point.utilization.compute, SHARE, "utilization_compute"),
+        Column("link", lambda r: r.point.utilization.network, SHARE, "utilization_network"),
+    )
+    return Table("", columns).of(rows)
+
+
+def sweep_points(report: SweepReport) -> Filled:
+    """Every simulated point of a sweep, for pages and files."""
+    return points_table(simulated(report), report)
+
+
+def _values(unit: Unit) -> Kind:
+    return Kind(partial(value_text, unit=unit))
 
 
 def _scheduler(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from nona.report.times import given_text
-from nona.results.models import FullContraction, Inspection
-from nona.tables.table import text_table
+from nona.results.models import CountedSubgraph, FullContraction, GluedSubgraph, Inspection
+from nona.tables.table import COUNT, Column, Table
 from nona.units import format_count, format_number, format_size, format_time
 
 
@@ -31,7 +31,6 @@ MARKS: Mapping[str, str] = {"prediction": "◇ predicted", "simulation": "● si
 """Marks and words for the evidence behind a value; other evidence has no mark."""
 
 
-Row = Mapping[str, object]
 _STEPS = 8  # of a coarsening, that are printed
 
 
@@ -92,6 +91,23 @@ def inspection_text(report: Inspection) -> str:
     return "\n".join(lines)
 
 
+class _Subgraph(NamedTuple):
+    counted: CountedSubgraph
+    glued: GluedSubgraph
+
+
+SUBGRAPHS = Table[_Subgraph](
+    "",
+    (
+        Column("interior", lambda r: len(r.counted.interior), COUNT),
+        Column("groups", lambda r: r.glued.interior_units, COUNT),
+        Column("configurations", lambda r: r.counted.configurations, COUNT),
+        Column("root", lambda r: r.counted.root or "(start)"),
+        Column("sink", lambda r: r.counted.sink or "(end)"),
+    ),
+)
+
+
 def contraction_text(report: FullContraction) -> str:
     """Format the output of ``nona contract``."""
     coarsening = report.coarsening
@@ -100,19 +116,9 @@ def contraction_text(report: FullContraction) -> str:
         f"{counted(len(report.subgraphs), 'sub-graph')} to place",
         f"{coarsening.summary}",
     ]
-    rows = [
-        {
-            "interior": len(s.interior),
-            "groups": glued.interior_units,
-            "configurations": s.configurations,
-            "root": s.root or "(start)",
-            "sink": s.sink or "(end)",
-        }
-        for s, glued in zip(report.subgraphs, coarsening.subgraphs, strict=True)
-    ]
-    columns = ("interior", "groups", "configurations", "root", "sink")
-    if rows:
-        lines.append(text_table(rows, columns))
+    pairs = zip(report.subgraphs, coarsening.subgraphs, strict=True)
+    if shown := SUBGRAPHS.of(_Subgraph(*pair) for pair in pairs):
+        lines.append(shown.text())
     if report.rule == coarsening.rule:
         steps = coarsening.steps
         lines += [s.reason for s in steps[:_STEPS]]

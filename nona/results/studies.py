@@ -286,6 +286,12 @@ class RatioToBest(Document):
     high: Figure
     pairs: int
 
+    @property
+    def estimate(self) -> Estimate:
+        """The ratio with its interval."""
+        ends = None if self.low is None or self.high is None else (self.low, self.high)
+        return Estimate(mean=self.ratio, ci95=ends)
+
 
 class PossibleGain(Document):
     """1 − lower bound / mean of the best rival; ``low``: with the lower end of that mean's interval."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from nona.report.means import mean_of
 from nona.report.saved import scenario_line
-from nona.report.simulations.comparison import COLUMNS, changes, pairing
+from nona.report.simulations.comparison import HEADINGS, changes, pairing
 from nona.report.simulations.findings import headline
 from nona.report.simulations.report import SimulatedRun
 from nona.results.document import UNKNOWN, Estimate
@@ -63,7 +63,7 @@ def answers(runs: Sequence[SimulatedRun]) -> Answers:
     against = [changes(first.means, run.means, pair.paired) for run, pair in zip(runs, pairs, strict=True)]
     names = list(dict.fromkeys(name for run in runs for name in run.means))
     rows = []
-    for measure, word, _, _ in COLUMNS:
+    for measure, (word, _) in HEADINGS.items():
         for name in names:
             every = [by_name[name].of(measure) if name in by_name else None for by_name in against]
             values = tuple(

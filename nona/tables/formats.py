@@ -10,6 +10,7 @@ from nona.results.document import Estimate
 from nona.units import format_number, format_time
 
 Show = Callable[[float], str]
+UNEVEN = 0.2  # of a half-width: from there on an interval is written by its ends
 
 
 def or_dash(value: float | None, show: Any) -> str:
@@ -91,8 +92,8 @@ def per_hour(amount: float, currency: str) -> str:
 def mean_text(value: Estimate, show: Show) -> str:
     """``mean ± half-width``, each shown by ``show``; a dash where there is no mean.
 
-    An interval of which a part was cut off, for no share lies beyond 1, is written by its ends where these
-    digits tell them apart.
+    An interval that reaches much farther to one side, or of which a part was cut off, for no share lies
+    beyond 1, is written by its ends where these digits tell them apart.
 
     >>> mean_text(Estimate(mean=0.25, ci95=(0.2, 0.3)), "{:.2f}".format)
     '0.25 ± 0.05'
@@ -107,8 +108,9 @@ def mean_text(value: Estimate, show: Show) -> str:
     if half is None or value.ci95 is None:
         return show(value.mean)
     low, high = value.ci95
-    cut = abs(high + low - 2 * value.mean) > 1e-6 * max(abs(value.mean), half) and (low == 0 or high == 1)
-    if cut and show(low) != show(high):
+    uneven = abs(high + low - 2 * value.mean)
+    cut = uneven > 1e-6 * max(abs(value.mean), half) and (low == 0 or high == 1)
+    if (cut or uneven > UNEVEN * half) and show(low) != show(high):
         return f"{show(value.mean)} ({show(low)} to {show(high)})"
     half = 0.0 if cut else half
     return f"{show(value.mean)} ± {show(half if half > 1e-9 * abs(value.mean) else 0.0)}"  # below: rounding

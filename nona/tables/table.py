@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import cycle
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from nona.results.document import Estimate
 from nona.tables.formats import Show, mean_text, share_text, times_text
-from nona.units import format_number, format_time
+from nona.units import format_bandwidth, format_number, format_size, format_time
 
 if TYPE_CHECKING:
     import pandas as pd
+    from pandas.io.formats.style import Styler
 
 Value = Estimate | float | str | None
-Cell = str | float | None
+MOST_STYLED = 40_000  # cells of a table whose numbers have a text of their own on pages
+_Formatter = str | Callable[[object], str] | None
 R = TypeVar("R")
 R_contra = TypeVar("R_contra", contravariant=True)
 
@@ -24,18 +28,22 @@ R_contra = TypeVar("R_contra", contravariant=True)
 class Kind:
     """A kind of number: how people read it, and the ending of its column's name in files.
 
-    ``sorts``: pages get the number itself, by which one sorts, with at most three decimals.
+    ``bare``: the number itself reads as well; very large tables show only such numbers as numbers.
     """
 
     show: Show
     ending: str = ""
-    sorts: bool = False
+    bare: bool = False
 
 
 NUMBER = Kind(format_number)
-COUNT = Kind("{:,}".format, sorts=True)
-PLAIN = Kind("{:,.6g}".format, sorts=True)
+COUNT = Kind("{:,}".format, bare=True)
+PLAIN = Kind("{:,.6g}".format, bare=True)
 TIME = Kind(format_time, "_s")
+PRECISE = Kind(partial(format_time, digits=4), "_s")
+SIZE = Kind(format_size, "_bytes")
+BANDWIDTH = Kind(format_bandwidth, "_bytes_per_s")
+WHOLE_SHARE = Kind(share_text)
 SHARE = Kind(partial(share_text, digits=1))
 RATE = Kind(partial(share_text, digits=2))  # of SLO hits, which differ in the last digits
 CHANGE = Kind(partial(share_text, digits=1, sign="+"))
@@ -56,6 +64,8 @@ class Column(Generic[R_contra]):
         Pages show it before all columns are asked for.
     optional
         Left out where no row has a value.
+    help, width
+        What pages say of the heading when it is pointed at, and the width there in pixels.
     """
 
     heading: str
@@ -65,6 +75,8 @@ class Column(Generic[R_contra]):
     interval: bool = False
     decides: bool = False
     optional: bool = False
+    help: str = ""
+    width: int | None = None
 
     @property
     def name(self) -> str:
@@ -79,11 +91,11 @@ class Column(Generic[R_contra]):
             return value or "–"
         return self.kind.show(value)
 
-    def cell(self, value: Value) -> Cell:
-        """The value for pages: its text, or the number itself where one sorts by it."""
-        if self.kind.sorts and isinstance(value, float | int | None):
-            return value if value is None or isinstance(value, int) else round(value, 3)
-        return self.text(value)
+    def place(self, value: Value) -> float | None:
+        """The number by which pages sort: of an estimate its mean; words stand after all numbers."""
+        if isinstance(value, Estimate):
+            return value.mean
+        return math.inf if isinstance(value, str) else value
 
     def numbers(self, value: Value) -> dict[str, float | str | None]:
         """The plain value, or mean and bounds, by their names in files."""
@@ -101,8 +113,8 @@ class Filled:
     columns: tuple[Column[Any], ...]
     values: tuple[tuple[Value, ...], ...]
 
-    def __bool__(self) -> bool:
-        return bool(self.values)
+    def __len__(self) -> int:
+        return len(self.values)
 
     @property
     def headings(self) -> tuple[str, ...]:
@@ -110,9 +122,14 @@ class Filled:
         return tuple(c.heading for c in self.columns)
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all columns, for selections."""
+        return tuple(c.name for c in self.columns)
+
+    @property
     def deciding(self) -> tuple[str, ...]:
-        """Headings of the columns that pages show first; empty where they show all."""
-        return tuple(c.heading for c in self.columns if c.decides)
+        """Names of the columns that pages show first; empty where they show all."""
+        return tuple(c.name for c in self.columns if c.decides)
 
     def select(self, *names: str) -> Filled:
         """The table with only the columns of these names, in this order; those left out are passed over."""
@@ -122,9 +139,9 @@ class Filled:
             tuple(self.columns[k] for k in order), tuple(tuple(row[k] for k in order) for row in self.values)
         )
 
-    def cells(self) -> list[dict[str, Cell]]:
-        """Heading → cell of each row, for pages."""
-        return [{c.heading: c.cell(v) for c, v in zip(self.columns, row, strict=True)} for row in self.values]
+    def without(self, *names: str) -> Filled:
+        """The table without the columns of these names."""
+        return self.select(*(name for name in self.names if name not in names))
 
     def texts(self) -> list[dict[str, str]]:
         """Heading → text of each row, for HTML and Markdown."""
@@ -134,11 +151,28 @@ class Filled:
         """Lines of text, for terminals."""
         return text_table(self.texts(), self.headings)
 
-    def frame(self) -> pd.DataFrame:
-        """The cells as a data frame, for pages."""
+    def markdown(self) -> str:
+        """The table in Markdown."""
+        lines = [self.headings, *(row.values() for row in self.texts())]
+        head, *body = (f"| {' | '.join(_escaped(cell) for cell in line)} |" for line in lines)
+        return "\n".join([head, f"|{'---|' * len(self.columns)}", *body])
+
+    def frame(self) -> pd.DataFrame | Styler:
+        """The table for pages: numbers, by which one sorts, shown as text; plain in a very large table."""
         import pandas as pd
 
-        return pd.DataFrame(self.cells(), columns=list(self.headings), dtype=object)
+        styled = len(self.columns) * len(self.values) <= MOST_STYLED
+        data, shown = dict[str, list[str] | list[float | None]](), dict[Any, _Formatter]()
+        for k, column in enumerate(self.columns):
+            own = [row[k] for row in self.values]
+            said, places = [column.text(v) for v in own], [column.place(v) for v in own]
+            words = all(place in (None, math.inf) for place in places)
+            if words or not (styled or column.kind.bare):
+                data[column.heading] = said
+            else:
+                data[column.heading], shown[column.heading] = places, _one_by_one(said)
+        frame = pd.DataFrame(data, columns=list(self.headings), index=range(len(self.values)))
+        return frame.style.format(shown) if styled and shown else frame
 
     def numbers(self) -> pd.DataFrame:
         """Plain numbers, for files: seconds, fractions, counts; what has no value is missing."""
@@ -157,6 +191,16 @@ class Filled:
             for name in names
         ]
         return frame.astype(dict.fromkeys(numeric, "float64"))
+
+
+def _escaped(cell: str) -> str:
+    return cell.replace("|", "\\|")
+
+
+def _one_by_one(texts: Sequence[str]) -> Callable[[object], str]:
+    """A formatter that is asked once for each cell, from the first row to the last."""
+    following = cycle(texts)
+    return lambda _: next(following)
 
 
 @dataclass(frozen=True)

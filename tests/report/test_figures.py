@@ -237,7 +237,7 @@ def test_the_narrowest_stage_and_the_busiest_links_stand_out():
     colours = dict(zip(made.data[0].y, made.data[0].marker.color, strict=True))
     assert colours["core"] != colours["server out"] == colours["server in"]
     assert list(made.data[0].x) == [64.0, 8.0, 64.0]
-    row = series.link_table(series.link_stages(Network(nic=1.25e9), 1200))[0]
+    row = series.STAGES.of(series.link_stages(Network(nic=1.25e9), 1200)).texts()[0]
     assert row == {"link": "server out", "number": "1,200", "each": "10 Gbit/s", "together": "12 Tbit/s"}
     names = ("core", "a", "b")
     runs = [link_run([1, 4, 2], names, 10), link_run([2, 12, 4], names, 20)]

@@ -12,7 +12,7 @@ from sizes import examples
 
 from nona.hardware.cluster import Cluster, Network, Racks, ServerGroup
 from nona.placement.capacity import allowed_classes, executor_utilization, loads_of
-from nona.report.clusters import background_load, cluster_map, executor_rows
+from nona.report.clusters import background_load, cluster_map, executors
 from nona.report.simulations.live import BINS, LiveSeries, Stretches, bin_edge_s
 from nona.report.workloads import GAP_BINS, LARGEST_GAP, arrival_sample, load_text, offered_load, slo_text
 from nona.results.simulation_charts import LinkLoad, LiveLine, ResourceLoad
@@ -242,9 +242,9 @@ def test_links_are_those_of_the_servers_and_racks():
             assert server.card == (told[f"server {server.number} out"], told[f"server {server.number} in"])
     assert "2 × NVIDIA A100" in found.units[1].about
     assert "T4" in found.units[1].about  # the rack holds servers of both groups
-    rows = executor_rows(found)
+    rows = executors(found).numbers()
     assert len(rows) == len(cluster.executors)
-    assert rows[-1]["card in %"] == pytest.approx(100 * told["server 4 in"])
+    assert rows["card in"].iloc[-1] == pytest.approx(told["server 4 in"])
 
 
 def elements(node, kind):

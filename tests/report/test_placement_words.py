@@ -12,7 +12,7 @@ from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.sampled.judge import certificate_of
 from nona.placement.solve import solve
 from nona.report.html.placement import placement_section
-from nona.report.placements import certificate
+from nona.report.placements import certificate, tables
 from nona.report.placements import text as words_of
 from nona.report.placements.report import gain_finding, placement_report
 from nona.report.placements.working import working
@@ -61,7 +61,7 @@ def test_one_class_is_told_alone_several_by_the_busiest_and_needs_no_shares():
     )
     study = prepare(changed())
     told = placement_report(study.system, place(study), study.scenario.labels)
-    assert words_of.share_rows(told) == []
+    assert not tables.class_shares(told)
     assert "% busy" in words_of.servers_finding(told)
     assert words_of.memory_finding(told).startswith("No model states weights")
     assert "a100-40gb: 3 x" not in words_of.placement_text(told)
@@ -131,17 +131,17 @@ def test_words_rows_and_html_say_the_numbers_of_every_class(told_report):
     busiest = max(classes, key=lambda c: c.utilization).executor_class
     assert words_of.servers_finding(told_report).startswith(f"{busiest} is the busiest of 3 executor classes")
     assert "of an executor" in words_of.memory_finding(told_report)
-    assert [r["executor class"] for r in words_of.class_rows(told_report)] == [
+    assert [r["executor class"] for r in tables.classes(told_report).texts()] == [
         c.executor_class for c in classes
     ]
-    shown = {r["model"]: r for r in words_of.share_rows(told_report)}
+    shown = {r["model"]: r for r in tables.class_shares(told_report).texts()}
     for name, row in told_report.class_shares.items():
         for kind, share in row.items():
             assert (shown[name][kind] == "–") == (share < 1e-6)
-    copies = {r["model"]: r["replicas"] for r in words_of.replica_rows(told_report)}
+    copies = {r["model"]: r["replicas"] for r in tables.REPLICAS.of(told_report.memory.models).texts()}
     for name, row in told_report.class_shares.items():
         held = sum(c.executors for c in classes if row[c.executor_class] > 0)
-        assert copies[name] == held
+        assert copies[name] == f"{held:,}"
     text, html = words_of.placement_text(told_report), placement_section(told_report)
     for row in classes:
         assert f"{row.executor_class}: {row.executors} x" in text

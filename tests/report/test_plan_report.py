@@ -6,9 +6,10 @@ from datetime import date
 import pytest
 from filled import FAST, SLOW, TWO_OFFERS, but, filled
 
+from nona.report import plan_options as tables
 from nona.report import planning_figures as charts
-from nona.report.plan import floor_note, month_text, plan_finding, plan_rows, target_rows, tightest
-from nona.report.plan_options import bills, chain_rows, failure_rows, option_rows, plan_text
+from nona.report.plan import floor_note, month_text, plan_finding, tightest
+from nona.report.plan_options import bills, plan_text
 from nona.results.document import Estimate
 from nona.results.planning import PlanLoad, PlanTarget, PlanWeek
 from nona.scenario.file import scenario_from_mapping
@@ -132,16 +133,16 @@ def test_the_finding_names_what_to_buy_and_rows_have_every_option_and_one_answer
     assert re.search(r"; misses its targets without one server of \S+\. Every cheaper option misses", text)
     shown, missed = map(float, re.search(r"up to ([\d.]+)× .* miss from ([\d.]+)×", text).groups())
     assert shown <= report.answer.headroom < shown + 0.01 < missed, "no more than was seen to keep"
-    now, *rows = option_rows(report)
+    now, *rows = tables.options(report).numbers().to_dict("records")
     assert (now["answer"], now["servers"], now["verdict"]) == ("now", f"4 × {FAST}", "keeps")
-    assert now["cost per hour"] == pytest.approx(4 * 2.1), "at the price of the offer"
+    assert now["cost_per_hour"] == pytest.approx(4 * 2.1), "at the price of the offer"
     assert f"4 × {FAST} at 8.4 USD per hour, keeps all targets" in plan_text(report)
     likely = but(report, present=but(report.present, by="prediction", verdict="open"))
-    assert all(words in plan_text(likely) for words in ("is ◇ predicted to keep", "● simulated"))
+    assert all(words in plan_text(likely) for words in ("is ◇ predicted to keep", "●  "))
     assert [i for i, row in enumerate(rows) if row["answer"]] == [report.answer.option]
     assert len(rows) == len(report.options)
-    assert len(chain_rows(report)) == len(report.evidence)
-    lost = failure_rows(report)
+    assert len(tables.chains(report)) == len(report.evidence)
+    lost = tables.failures(report).texts()
     assert [row["verdict"] for row in lost] == [f.verdict for f in report.failures]
     for row, failure in zip(lost, report.failures, strict=True):
         assert (row["tightest target"] == "ruled out by bounds") == (not failure.shares)
@@ -151,15 +152,15 @@ def test_the_finding_names_what_to_buy_and_rows_have_every_option_and_one_answer
 
 def test_where_links_differ_answer_options_and_evidence_name_theirs(report):
     assert "on a link of" not in plan_finding(report)
-    assert all("link" not in row for row in (*plan_rows(report), *chain_rows(report)))
+    assert all("link" not in row for row in (*tables.options(report).texts(), *tables.chains(report).texts()))
     place = report.answer.option
     options = tuple(but(o, link=1.25e9 if i == place else 12.5e9) for i, o in enumerate(report.options))
     chains = tuple(but(c, link=12.5e9 * i) for i, c in enumerate(report.evidence, start=1))
     several = but(report, options=options, evidence=chains)
     assert " under least-loaded on a link of 10 Gbit/s at " in plan_finding(several)
     wanted = ["100 Gbit/s", *("10 Gbit/s" if i == place else "100 Gbit/s" for i in range(len(options)))]
-    assert [row["link"] for row in plan_rows(several)] == wanted
-    assert chain_rows(several)[0]["link"] == "100 Gbit/s"
+    assert [row["link"] for row in tables.options(several).texts()] == wanted
+    assert tables.chains(several).texts()[0]["link"] == "100 Gbit/s"
 
 
 def test_each_target_says_up_to_which_traffic_it_holds(report):
@@ -172,8 +173,8 @@ def test_each_target_says_up_to_which_traffic_it_holds(report):
 
     first, second = load(1.0, 0.95, 0.985, 0.9), load(1.5, 0.91, 0.97, 0.9)
     curve = (first, second, load(2.0, 0.85, 0.9, 0.8), load(2.5, 0.91, 0.9, 0.7))
-    found = target_rows(but(report, targets=targets, curve=curve))
-    assert [tuple(row.values()) for row in found] == [
+    shown = tables.targets(but(report, targets=targets, curve=curve)).texts()
+    assert [tuple(row.values()) for row in shown] == [
         ("a", "1.5×", "2×"),  # what holds beyond a factor that misses is luck
         ("b", "–", "1.5×"),
         ("c", "2.5×", "–"),
@@ -182,7 +183,7 @@ def test_each_target_says_up_to_which_traffic_it_holds(report):
     usual = {"models": {}, "cost_per_million": 1.0, "shares": sure}
     curve = (PlanLoad(factor=1.019, verdict="keeps", **usual), PlanLoad(factor=1.1, verdict="open", **usual))
     asked = (PlanTarget(model="a", share=0.9, within_s=0.1, text="a"),)
-    (row,) = target_rows(but(report, targets=asked, curve=curve))
+    (row,) = tables.targets(but(report, targets=asked, curve=curve)).texts()
     assert row["seen to hold up to"] == "1.01×"
 
 

@@ -66,7 +66,7 @@ def test_titles_say_what_the_rows_hold():
     assert titles_of.parts_title(found, "all") == "a: 100 % of the time is compute"
     assert titles_of.utilisation_title(found) == "The busiest resource is the link under c: 50 %"
     assert titles_of.over_time_title(found) == "JCT keeps growing under c"
-    assert percentiles(found, "all").cells()[0]["p95"] == "20 ms"
+    assert percentiles(found, "all").texts()[0]["p95"] == "20 ms"
     slower = titles_of.differences_title("a", {"b": difference(0.1, 1.0, "slower")})
     assert slower == "Against a: 1 clearly slower"
     alike = titles_of.ecdf_title({"a": found["a"], "b": found["a"], "c": found["b"]}, "all")
@@ -76,7 +76,7 @@ def test_titles_say_what_the_rows_hold():
     assert titles_of.differences_title("local", one) == "Against local: 1 clearly faster"
     assert titles_of.differences_title("local", {"b": one["b"]}) == "Against local: no means to compare"
     assert (
-        DIFFERENCES.of({"a": difference(0.1, 1.0, "not told apart")}).cells()[0]["verdict"]
+        DIFFERENCES.of({"a": difference(0.1, 1.0, "not told apart")}).texts()[0]["verdict"]
         == "not clearly different"
     )
     assert shortest(found) == "a"
@@ -145,7 +145,7 @@ def test_how_sure_beside_theory_without_formula_and_without_steady_state():
     assert local.little_s == pytest.approx(0.022, rel=0.02)
     assert spread.jct_s.mean == pytest.approx(0.032)
     assert "within 0.0 %" in sure.sureness_headline(rows)
-    table = sure.SURENESS.of(rows).cells()
+    table = sure.SURENESS.of(rows).texts()
     assert (table[0]["predicted"], table[0]["idle bound"]) == ("22 ms", "14 ms")
     assert sure.provenance_lines(outcome.models) == [
         "slides_example on a100-40gb: 100 % given (taken as stated); given for any device, by definition."
@@ -156,7 +156,7 @@ def test_how_sure_beside_theory_without_formula_and_without_steady_state():
     rows = sure.sureness_rows(found, {"b": None}, 0.005)
     assert [r.prediction for r in rows] == ["none", "overloaded"]
     assert (rows[1].load, rows[1].bottleneck) == (1.25, "link")
-    assert sure.SURENESS.of(rows).cells()[0]["predicted"] == "no prediction"
+    assert sure.SURENESS.of(rows).texts()[0]["predicted"] == "no prediction"
     assert sure.sureness_headline(rows).startswith("These schedulers have no prediction")
     assert sure.sureness_headline(rows[1:]).startswith("Every scheduler is overloaded")
 

@@ -13,8 +13,8 @@ from nona.errors import ScenarioError
 from nona.report import sweep_figures
 from nona.report import sweep_findings as words
 from nona.report.sweep_grid_figure import grid_figure
-from nona.report.sweep_grids import cells, grid_finding, grid_rows, grid_targets, grid_text
-from nona.report.sweeps import curve_rows, parse_value, parse_values, spaced, turns, value_text
+from nona.report.sweep_grids import cells, grid_finding, grid_points, grid_targets, grid_text
+from nona.report.sweeps import parse_value, parse_values, spaced, sweep_points, turns, value_text
 from nona.results import sweeps
 from nona.results.document import UNKNOWN, Estimate
 
@@ -116,16 +116,17 @@ def test_near_an_edge_luck_does_not_make_three_edges_of_one_and_one_known_badly_
 
 def test_rows_for_people_for_files_and_the_explanation_hold_the_sweep_s_own_numbers():
     told = report()
-    rows = {r["scheduler"]: r for r in words.value_rows(told, 0.9)}
+    rows = {r["scheduler"]: r for r in words.at_values(told, 0.9).texts()}
     assert rows["slow"]["mean JCT"] == rows["slow"]["times nona"] == "–"
     assert rows["slow"]["state"] == "overloaded"
-    assert rows["quick"]["times nona"] == "0.5 × (0.475–0.525)"
+    assert rows["quick"]["times nona"] == "0.5 × ± 0.025 ×"
     assert rows["nona"]["formula"] == "9 ms"
-    assert rows["nona"]["formula's error"] == "-10.0%"
+    assert rows["nona"]["formula's error"] == "-10.0 %"
     assert rows["quick"]["formula"] == "none"
-    files = curve_rows(told)
+    files = sweep_points(told).numbers()
     assert len(files) == sum(len(c.points) for c in told.schedulers.values())
-    assert {"ratio_to_nona", "mean_jct_low_s", "predicted_jct_s"} <= files[0].keys()
+    assert {"ratio_to_nona", "mean_jct_low_s", "predicted_jct_s"} <= {*files}
+    assert all(sentence in words.sweep_text(told) for sentence in words.sweep_findings(told))
     assert "unstable from 71 %" in words.sweep_text(told)
     said = dict(words.explanation(told))
     assert "-10.0% (nona at" in said["By formula"]
@@ -225,7 +226,9 @@ def test_a_map_of_two_numbers_has_the_winner_of_each_cell_or_one_scheduler_s_val
     assert {best[v, 4.0].scheduler for v in (0.0, 0.5, 0.9)} == {"quick"}
     assert cells(told, "Mean JCT", "slow")[0.9, 8.0].text("Mean JCT") == "unstable"
     assert sweeps.SweepGrid.from_json(told.to_json()) == told
-    assert len(grid_rows(told)) == sum(len(c.points) for r in told.rows for c in r.sweep.schedulers.values())
+    assert len(grid_points(told)) == sum(
+        len(c.points) for r in told.rows for c in r.sweep.schedulers.values()
+    )
     assert grid_text(told).splitlines()[-2].split()[:4] == ["4", "quick", "5", "ms"]
     assert "with 8 servers throughout" in grid_targets(told)
     heat = grid_figure(told, "Mean JCT").data[0]

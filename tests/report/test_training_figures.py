@@ -119,7 +119,7 @@ def test_tables_have_the_columns_that_decide():
     rows = tables.policies(REPORT)
     assert rows.texts()[0]["mean JCT"] == "2 h ± 12 min"
     jobs = tables.jobs(POLICIES[AWARE].jobs)
-    assert [r["JCT, h"] for r in jobs.cells()] == [1.0, 2.0, 3.0]
+    assert [r["JCT, h"] for r in jobs.texts()] == ["1", "2", "3"]
     assert "work lost" not in rows.headings
     lost = but(POLICIES[AWARE], lost_steps_share=0.01)
     deciding = tables.policies(but(REPORT, policies={AWARE: lost})).deciding
@@ -164,8 +164,8 @@ def test_what_disturbed_teams_and_deadlines_are_told_where_there_are_some():
     assert not tables.teams(POLICIES)
     jobs = [but(j, entity=t) for j, t in zip(POLICIES[AWARE].jobs, ("x", "x", "y"), strict=True)]
     teams = but(POLICIES[AWARE], jobs=tuple(jobs))
-    rows = tables.teams({AWARE: teams}).cells()
-    wanted = [("x", 2, "90 min", "$2.00"), ("y", 1, "3 h", "$1.00")]
+    rows = tables.teams({AWARE: teams}).texts()
+    wanted = [("x", "2", "90 min", "$2.00"), ("y", "1", "3 h", "$1.00")]
     assert [(r["team"], r["jobs"], r["mean JCT"], r["cost"]) for r in rows] == wanted
     assert "team" in tables.jobs(jobs).deciding
     undated = {n: but(p, slo_hit_rate=None) for n, p in POLICIES.items()}

@@ -18,7 +18,7 @@ from nona.errors import ScenarioError
 from nona.report.html.serverless import serverless_html
 from nona.report.serverless.exports import call_table, serverless_trace
 from nona.report.serverless.figures import over_figure
-from nona.report.serverless.over import knee_rows, knee_text, over_finding, over_numbers, over_rows
+from nona.report.serverless.over import knee_text, knees, over_finding, over_points
 from nona.results.serverless import NodesReport, SchedulersReport, ServerlessReport, WaysReport
 from nona.results.serverless_charts import ServerlessOutcome
 from nona.results.serverless_study import OverReport, PolicyOver, ServerlessStudy
@@ -235,9 +235,9 @@ def test_a_point_is_what_a_plain_run_measures_and_words_follow():
     assert point.goodput_per_s.mean == pytest.approx(kept, rel=0.02)
     for name, policy in report.policies.items():
         assert name in over_finding(report)
-        assert len(policy.points) == len([r for r in over_numbers(report) if r["policy"] == name])
-    assert len(over_rows(report)) == sum(len(p.points) for p in report.policies.values())
-    assert [r["policy"] for r in knee_rows(report)] == list(report.policies)
+        assert len(policy.points) == len([r for r in over_points(report).texts() if r["policy"] == name])
+    assert len(over_points(report)) == sum(len(p.points) for p in report.policies.values())
+    assert [r["policy"] for r in knees(report).texts()] == list(report.policies)
     words = {v: said_of(report, v) for v in product(("keeps", "open", "misses"), repeat=2)}
     assert words["misses", "misses"] == "at no value from × 1 to × 40"
     assert words["open", "misses"] == "at no value from × 1 to × 40 (undecided at × 1)"

@@ -176,7 +176,7 @@ def test_the_stored_study_has_its_cells_and_its_origin_and_is_told_in_full_and_i
     for key in decisions.QUESTIONS:
         drawn = sum(len(trace.y) for trace in ratios_figure(data, key).data)
         assert drawn == len(decisions.compared(data, key))
-    assert len(decisions.cell_rows(data)) == len(data.cells)
+    assert len(decisions.cells(data)) == len(data.cells)
     text = DOCS.read_text("utf-8")
     assert with_results(text, data) == text, REMEDY
 
@@ -253,16 +253,16 @@ def test_what_has_no_steady_state_meets_no_goal_and_what_has_no_placement_is_tol
     assert decisions.sides(data, "blind") == decisions.Sides(faster=1, equal=1, slower=3, margin=0.01)
     assert title(data).startswith("Of 5 cells")
     assert "without a steady state in 1 more" in findings(data)[0]
-    assert decisions.network_rows(data)[0]["nona at most 1.01"] == "2 of 5"
+    assert decisions.networks(data).texts()[0]["nona at most 1.01"] == "2 of 5"
     # a cell without a placement is told with its reason
     lost = studies.UnplacedCell(
         network="net", link=25.0, background=0.3, load=0.8, error="No room.", seconds=1.0
     )
     data = study_of(*DATA.cells, lost)
     assert findings(data)[-1] == "Not placed: net, 25 Gbit/s, background 30 %, load 80 %: No room."
-    assert decisions.cell_rows(data)[-1]["note"] == "No room."
-    assert decisions.cell_rows(data)[-1]["nona / best"] == "–"
-    assert len(decisions.file_rows(data)) == len(decisions.file_rows(DATA))
+    assert decisions.cells(data).texts()[-1]["note"] == "No room."
+    assert decisions.cells(data).texts()[-1]["nona / best"] == "–"
+    assert len(decisions.entrants(data)) == len(decisions.entrants(DATA))
     assert studies.DecisionStudy.from_json(data.to_json()) == data
 
 
@@ -274,12 +274,12 @@ def test_words_rows_and_figures_say_what_the_data_say():
     assert re.search(r"at most 1\.01 in 2 of 4 cells, above it in 1, .* in 1", lines[0])
     assert "(4 cells), nona takes less than 0.99 of its time in 1" in lines[1]
     assert any("spread in 4 of 4 cells" in line for line in lines)
-    (row,) = decisions.network_rows(DATA)
+    (row,) = decisions.networks(DATA).texts()
     assert (row["nona at most 1.01"], row["nona, worst"]) == ("2 of 4", "2.000")
-    assert [str(r["ratio"])[:3] for r in decisions.worst_rows(DATA, "blind", 2)] == ["2.0", "1.0"]
+    assert [r["ratio"][:3] for r in decisions.worst_cases(DATA, "blind", 2).texts()] == ["2.0", "1.0"]
     assert len(decisions.missed_gains(DATA)) == 3
-    assert len(decisions.file_rows(DATA)) == 12
-    assert decisions.cell_rows(DATA)[0]["spread"] == "–"
+    assert len(decisions.entrants(DATA)) == 12
+    assert decisions.cells(DATA).texts()[0]["spread"] == "–"
     assert list(ratios_figure(DATA, "blind").data[0].y) == [0.9, 1.005, 1.02, 2.0]
     (heat,) = heat_figure(DATA, "blind").data
     assert (heat.z[0][0], heat.text[0][0]) == (pytest.approx(2.0), "2.00")
@@ -294,5 +294,5 @@ def test_the_command_runs_and_writes(capsys, tmp_path, monkeypatch):
     of = {"networks": ("slides_example",), "links": (25.0,)}
     assert asked == [DecisionSettings(**of, jobs=150, replications=2, most=2)]
     assert title(DATA) in shown
-    assert len(list(csv.DictReader(file.read_text("utf-8").splitlines()))) == len(decisions.file_rows(DATA))
+    assert len(list(csv.DictReader(file.read_text("utf-8").splitlines()))) == len(decisions.entrants(DATA))
     assert "nothing" in refusal(capsys, "study", "decisions", "--network", "nothing")

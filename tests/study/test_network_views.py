@@ -91,7 +91,7 @@ def test_rows_of_schedulers_that_are_not_registered_or_changed_their_view_are_le
     slow = Estimate(mean=1.1, ci95=(1.05, 1.15))
     data = made(sparrow=("N0", slow, "stable"), gone=("N0", slow, "stable"), tetris=("N0", slow, "stable"))
     assert [r.scheduler for r in network_views.by_slowdown(data)] == ["sparrow"]
-    assert [row["scheduler"] for row in network_views.scheduler_rows(data)] == ["sparrow"]
+    assert [row["scheduler"] for row in network_views.views(data).texts()] == ["sparrow"]
 
 
 def test_remarks_are_complete_and_appear_with_their_scheduler(monkeypatch):
@@ -104,7 +104,7 @@ def test_remarks_are_complete_and_appear_with_their_scheduler(monkeypatch):
     assert known_remarks() == before
     with SCHEDULERS.registered(replace(get_scheduler("local"), name="newcomer")):
         assert known_remarks() == (*before, newcomer)
-        rows = {row["system"]: row for row in network_views.remark_rows(made())}
+        rows = {row["system"]: row for row in network_views.remarks(made()).texts()}
         assert network_views.NOT_RUN in rows["Newcomer"].values()
 
 
@@ -114,13 +114,13 @@ def test_who_draws_from_a_solved_placement_is_said_to_know_the_mean_background()
     assert "nona" in planned
     assert all(name in network_views.planned_text(data) for name in planned)
     assert network_views.planned_text(data) in network_views.network_views_text(data)
-    views = {row["scheduler"]: row["view"] for row in network_views.scheduler_rows(data)}
+    views = {row["scheduler"]: row["view"] for row in network_views.views(data).texts()}
     assert {name for name, view in views.items() if "mean background" in view} == planned
 
 
 def test_text_figure_and_file_have_every_scheduler_say_who_sends_nothing_and_no_ratio_reads_one_times():
     data = stored_result(NetworkViewsStudy)
-    ratios = {row["scheduler"]: row["loaded / idle"] for row in network_views.scheduler_rows(data)}
+    ratios = {row["scheduler"]: row["loaded / idle"] for row in network_views.views(data).texts()}
     assert ratios["local"] == "no tensor"
     assert ratios["spread"][0].isdigit()
     same = Estimate(mean=1.0004, ci95=(1.0001, 1.0007))
@@ -134,4 +134,4 @@ def test_text_figure_and_file_have_every_scheduler_say_who_sends_nothing_and_no_
     for row in data.rows:
         assert row.scheduler in text
         assert any(row.scheduler in y for y in drawn)
-    assert len(network_views.file_rows(data)) == 2 * len(data.rows)
+    assert len(network_views.figures(data)) == 2 * len(data.rows)

@@ -130,13 +130,13 @@ def test_words_say_what_the_numbers_are_and_html_holds_every_point_and_needs_not
                 assert f"{name} at {wins} of {of} loads" in text
         always = [name for name, (wins, of) in paper.faster(data, sweep).items() if wins == of]
         assert f"over background {sweep} {listed(always)} at every load at which they are stable" in text
-    assert {r["scheduler"] for r in paper.summary_rows(data)} == set(data.sweeps["traffic"].schedulers)
+    assert {r["scheduler"] for r in paper.summary(data).texts()} == set(data.sweeps["traffic"].schedulers)
     assert data.command in text
     assert f"seed {data.seed}" in text
     if far[0] < data.claim:
         assert f"up to {data.claim:.0f} times” is therefore not a gain" in text
     page = paper_html(stored_result(PaperStudy))
-    assert page.count("<tr>") > len(paper.point_rows(stored_result(PaperStudy)))
+    assert page.count("<tr>") > len(paper.points(stored_result(PaperStudy)))
     assert not any(word in page for word in ("http://", "https://", "<script"))
 
 
@@ -164,5 +164,5 @@ def test_the_command_runs_a_small_study(capsys, tmp_path, monkeypatch):
     assert all(math.isfinite(r["jobs"]) for r in told["reach"])
     data = PaperStudy.from_json(told)
     assert data.to_json() == told
-    assert len(where.read_text().splitlines()) == 1 + len(paper.point_rows(data))
+    assert len(where.read_text().splitlines()) == 1 + len(paper.points(data))
     assert paper.paper_text(data).startswith(paper.title(data))

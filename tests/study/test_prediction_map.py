@@ -9,8 +9,9 @@ from sizes import first
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.prediction import predict
 from nona.placement.sampled.moves import blend
+from nona.report.placements import tables
 from nona.report.placements.report import placement_report, response_report
-from nona.report.placements.text import response_finding, response_lines, response_rows
+from nona.report.placements.text import response_finding, response_lines
 from nona.report.studies import prediction_map
 from nona.report.studies.figures import band, map_figure
 from nona.results.placement import ResponseReport
@@ -91,8 +92,8 @@ def test_a_short_study_gives_rows_words_and_a_figure():
     settings = study_map.MapSettings(tasks=1000, replications=2, scenarios=("esg_workflows",))
     data = study_map.map_study(settings)
     assert [p.load for p in data.points] == list(study_map.OF_SERVERS)
-    assert len(prediction_map.point_rows(data)) == len(study_map.OF_SERVERS)
-    assert prediction_map.summary_rows(data)[0]["points"] == len(study_map.OF_SERVERS)
+    assert len(prediction_map.POINTS.of(data.points)) == len(study_map.OF_SERVERS)
+    assert prediction_map.summary(data).numbers()["points"][0] == len(study_map.OF_SERVERS)
     assert prediction_map.title(data) in prediction_map.map_text(data)
     assert "esg_workflows" in prediction_map.findings(data)[len(prediction_map.MEASURES)]
 
@@ -161,7 +162,7 @@ def test_the_response_is_told_model_by_model():
     told = report.model_copy(update={"warning": "Simulate."})
     assert "mean" not in response_finding(told)
     assert response_lines(told)[-1] == "warning: Simulate."
-    (row,) = response_rows(told, placement_report(system, placement, ["slides"]).models)
+    (row,) = tables.response(told, placement_report(system, placement, ["slides"]).models).texts()
     assert (row["SLO missed"], row["SLO"]) == ("100.0 %", "20 ms")
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from nona.experiments.workers import kept_pool
 from nona.report.studies import serverless_claims, serverless_text
-from nona.report.studies.serverless_tables import claim_rows, sensitivity_rows, setting_rows
+from nona.report.studies.serverless_tables import CLAIMED, alternatives, judged_claims, settings
 from nona.report.studies.serverless_text import gaps
 from nona.results.serverless_study import Cell, ServerlessStudy
 from nona.scenario.file import load_scenario
@@ -58,12 +58,14 @@ def test_words_say_what_the_numbers_are():
     for name in SETTINGS:
         best = max(cells[name], key=lambda p: serverless_claims.mean(cells[name][p], "hits"))
         assert f"{100 * serverless_claims.mean(cells[name][best], 'hits'):.1f} %" in text
-        assert len(sensitivity_rows(data, name)) == 1 + len(ALTERNATIVES)
+        assert len(alternatives(data, name)) == 1 + len(ALTERNATIVES)
         default = serverless_claims.default_cells(data)[name]
-        assert sensitivity_rows(data, name)[0]["SLOs kept"] == serverless_claims.ranking_text(default, "hits")
-    assert len(setting_rows(data)) == len(SETTINGS) * len(POLICIES)
+        assert alternatives(data, name).texts()[0]["SLOs kept"] == serverless_claims.ranking_text(
+            default, "hits"
+        )
+    assert len(settings(data)) == len(SETTINGS) * len(POLICIES)
     shown = {"agrees": True, "does not": False, "–": None}
-    for claim, row in zip(serverless_claims.CLAIMS, claim_rows(data), strict=True):
+    for claim, row in zip(serverless_claims.CLAIMS, CLAIMED.of(judged_claims(data)).texts(), strict=True):
         assert shown[row["order"]] == claim.order(cells)
         assert shown[row["size"]] == claim.size(cells)
         for alternative, _ in serverless_claims.movers(data, claim):
@@ -166,7 +168,7 @@ def test_every_knee_of_the_study_is_a_bracket_of_its_own_verdicts():
             for knee in policy.knees:
                 assert knee.kept is None or verdicts[knee.kept] == "keeps"
                 assert knee.missed is None or verdicts[knee.missed] == "misses"
-    assert len(serverless_text.study_knee_rows(data)) == len(reports)
+    assert len(serverless_text.knees(data)) == len(reports)
 
 
 def test_alternatives_are_tried_where_esg_is_busy_if_it_ever_is():

@@ -15,7 +15,19 @@ from nona.report.files import csv_bytes, parquet_bytes
 from nona.report.html import pieces
 from nona.results.document import Estimate
 from nona.tables.formats import mean_text
-from nona.tables.table import CHANGE, COUNT, FACTOR, NUMBER, PLAIN, RATE, SHARE, TIME, Column, Table
+from nona.tables.table import (
+    CHANGE,
+    COUNT,
+    FACTOR,
+    MOST_STYLED,
+    NUMBER,
+    PLAIN,
+    RATE,
+    SHARE,
+    TIME,
+    Column,
+    Table,
+)
 
 KINDS = (NUMBER, TIME, SHARE, RATE, CHANGE, FACTOR)
 NUMBERS = st.one_of(st.none(), st.floats(-1e6, 1e6))
@@ -51,23 +63,32 @@ ROWS = st.dictionaries(
 @given(ROWS)
 def test_text_page_html_and_files_tell_the_same(rows):
     filled = TABLE.of(rows)
-    texts, cells, lines = filled.texts(), filled.cells(), filled.text().splitlines()
+    texts, lines = filled.texts(), filled.text().splitlines()
     html = str(pieces.table(filled, "caption"))
     assert len(lines) == 1 + len(rows)
     assert ("sometimes" in filled.headings) == any(row[4] is not None for row in rows.values())
-    for line, text, cell, (name, row) in zip(lines[1:], texts, cells, rows.items(), strict=True):
+    for line, text, (name, row) in zip(lines[1:], texts, rows.items(), strict=True):
         assert line.startswith(name)
         assert all(value in line for value in text.values())
         assert all(str(pieces.escape(value)) in html for value in text.values())
-        assert (cell["count"], text["count"]) == (row[2], f"{row[2]:,}")
-        plain = row[0][0]
-        assert cell["sorted"] == (None if plain is None else round(plain, 3))
-        assert text["sorted"] == ("–" if plain is None else PLAIN.show(plain))
+        assert text["count"] == f"{row[2]:,}"
         for k, kind in enumerate(KINDS):
             assert text[f"number {k}"] == ("–" if row[0][k] is None else kind.show(row[0][k]))
             assert text[f"mean {k}"] == mean_text(row[1][k], kind.show)
-    assert filled.frame().to_dict("records") == cells
+    _page(filled, rows)
     _numbers(filled, rows)
+
+
+def _page(filled, rows):
+    """Pages sort by numbers and show their texts."""
+    shown = filled.frame()
+    lines = shown.to_string(delimiter="\t").splitlines()[1:]
+    assert [line.split("\t")[1:] for line in lines] == [list(text.values()) for text in filled.texts()]
+    for k, row in enumerate(rows.values()):
+        for j in range(len(KINDS)):
+            assert _same(shown.data[f"number {j}"][k], row[0][j])
+            assert _same(shown.data[f"mean {j}"][k], row[1][j].mean)
+        assert shown.data["count"][k] == row[2]
 
 
 def _numbers(filled, rows):
@@ -85,14 +106,28 @@ def _numbers(filled, rows):
 
 
 def _same(number, value):
-    return math.isnan(number) if value is None else number == value
+    return number == "–" or math.isnan(number) if value is None else number == value
 
 
 def test_columns_are_selected_by_name_and_those_left_out_are_passed_over():
     row = ((0.5,) * len(KINDS), (Estimate(mean=0.5, ci95=None),) * len(KINDS), 3, "w", None)
     filled = TABLE.of({"nona": row})
     assert filled.deciding == ("name", "count")
-    assert filled.select("word", "sometimes", "name").cells() == [{"word": "w", "name": "nona"}]
+    assert filled.select("word", "sometimes", "name").texts() == [{"word": "w", "name": "nona"}]
+    assert filled.without("word").headings == tuple(h for h in filled.headings if h != "word")
+    assert filled.select("word", "name").markdown().splitlines() == [
+        "| word | name |",
+        "|---|---|",
+        "| w | nona |",
+    ]
+
+
+def test_words_among_numbers_stand_last_and_very_large_tables_are_plain():
+    table = Table("name", (Column("time", lambda value: value, TIME), Column("n", lambda _: 7, COUNT)))
+    shown = table.of({"a": 1.0, "b": "overloaded", "c": None}).frame()
+    assert shown.data.sort_values("time")["name"].tolist() == ["a", "b", "c"]
+    large = table.of(dict.fromkeys(map(str, range(MOST_STYLED)), 0.5)).frame()
+    assert (large["time"][0], large["n"][0]) == ("500 ms", 7)
     assert not TABLE.of({})
     assert not TABLE.of({}).text().splitlines()[1:]
 

@@ -6,6 +6,7 @@ import json
 import time
 from pathlib import Path
 
+from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 from streamlit.testing.v1 import AppTest
 
 from nona.sources.samples import scenario_families
@@ -159,5 +160,14 @@ def sent(at, part):
 
 
 def table(at, column):
-    """The first table with that column."""
-    return next(d.value for d in at.dataframe if column in d.value)
+    """The first table with that column, as it is shown."""
+    return shown(next(d for d in at.dataframe if column in d.value))
+
+
+def shown(dataframe):
+    """A table's texts, of numbers without one the numbers themselves."""
+    texts = dataframe.proto.arrow_data.styler.display_values
+    if not texts:
+        return dataframe.value
+    frame = convert_arrow_bytes_to_pandas_df(texts).set_axis(dataframe.value.columns, axis=1)
+    return frame.set_axis(dataframe.value.index)

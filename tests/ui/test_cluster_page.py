@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from app_driver import edit, go, metrics, named, sent, state_of, table
+from app_driver import edit, go, metrics, named, sent, state_of
 
 from nona.hardware.cluster import Cluster
 from nona.hardware.device import devices
@@ -83,17 +83,15 @@ def test_clicks_reach_the_scenario_illegal_ones_are_refused_and_an_empty_board_b
 def test_the_table_of_instances_is_the_cost_models(open_page):
     at = with_mig(open_page)
     named(at.selectbox, "MIG layout").select("4g.20gb + 3g.20gb").run()
-    frame = table(at, "instance")
+    frame = next(d.value for d in at.dataframe if "instance" in d.value)
     device = devices()["a100-40gb"]
     assert list(frame["instance"]) == ["4g.20gb", "3g.20gb"]
     for row, profile in zip(frame.to_dict("records"), ("4g.20gb", "3g.20gb"), strict=True):
         made = make_executor_class(device, profile)
-        assert row["compute"] == pytest.approx(100 * made.compute_fraction)
-        assert row["speed, large kernels"] == pytest.approx(
-            100 * clusters.work_bound_speed(made.compute_fraction)
-        )
+        assert row["compute"] == pytest.approx(made.compute_fraction)
+        assert row["speed, large kernels"] == pytest.approx(clusters.work_bound_speed(made.compute_fraction))
         whole, part = (row_cost(state_of(at), 0, n).total_s for n in ("a100-40gb", made.name))
-        assert row["speed, resnet18"] == pytest.approx(100 * whole / part)
+        assert row["speed, resnet18"] == pytest.approx(whole / part)
         assert whole < part
     assert any("modelled" in c.value for c in at.caption)
 
@@ -106,8 +104,8 @@ def test_stranded_slices_are_named():
     assert shown.empty[0].stranded
     assert shown.to_json()["empty"][0][1] is True
     assert board_view(parse_layout("3g.20gb, 3g.20gb", "a100-40gb"), "x").lost == 1
-    (row,) = clusters.instance_rows(clusters.laid_instances(devices()["a30"], parse_layout("2g.12gb", "a30")))
-    assert row["SMs"] == "28 of 56"
+    (row,) = clusters.laid_instances(devices()["a30"], parse_layout("2g.12gb", "a30"))
+    assert (row.sms, row.sms_of) == (28, 56)
 
 
 def test_a_mig_parted_file_goes_out_and_in(open_page):

@@ -76,8 +76,9 @@ def test_the_page_says_what_the_search_found_and_what_decides_fits_a_window_of_1
     assert money(report.answer.cost_per_hour, "USD") in [m.value for m in planned.metric]
     assert any(s.value.startswith("Buy ") for s in planned.subheader)
     (table,) = [d.value for d in planned.dataframe if "verdict" in d.value and "servers" in d.value]
-    assert list(table["answer"][:2]) == ["now", "→"]
-    assert set(table["verdict"]) <= {f"{mark} {verdict}" for mark in "◇●" for verdict in VERDICTS}
+    assert list(table["→"][:2]) == ["now", "→"]
+    assert set(table["by"]) <= {"◇", "●"}
+    assert set(table["verdict"]) <= set(VERDICTS)
     # The page's column is 848 pixels wide there, of which the boxes to tick take 33.
     (shown,) = [d for d in planned.dataframe if {"verdict", "servers"} <= set(d.value)]
     configured = json.loads(shown.proto.columns)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
-from app_driver import adopt, changed, edit, go, put, state_of, until
+from app_driver import adopt, changed, edit, go, put, shown, state_of, until
 
 from nona.report.figures import GHOST
 from nona.study.preparation import prepare
@@ -33,7 +33,7 @@ def slider(at, label):
 
 
 def table(at):
-    return next((d.value for d in at.dataframe if "SLO hits" in d.value and "p50" not in d.value), None)
+    return next((shown(d) for d in at.dataframe if "SLO hits" in d.value and "p50" not in d.value), None)
 
 
 def style(at):

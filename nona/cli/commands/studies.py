@@ -45,7 +45,7 @@ STUDIES = (
         _STUDY + "paper:paper_study",
         _RESULTS + "studies:PaperStudy",
         _TEXT + "paper:paper_text",
-        rows=_TEXT + "paper:point_rows",
+        rows=_TEXT + "paper:points",
         html="nona.report.html.paper:paper_html",
         engine="auto",
     ),
@@ -65,7 +65,7 @@ STUDIES = (
         _STUDY + "decisions:decisions_study",
         _RESULTS + "studies:DecisionStudy",
         _TEXT + "decisions_text:decisions_text",
-        rows=_TEXT + "decisions:file_rows",
+        rows=_TEXT + "decisions:entrants",
         engine="compiled",
     ),
     Study(
@@ -75,7 +75,7 @@ STUDIES = (
         _STUDY + "network_views:network_views_study",
         _RESULTS + "studies:NetworkViewsStudy",
         _TEXT + "network_views:network_views_text",
-        rows=_TEXT + "network_views:file_rows",
+        rows=_TEXT + "network_views:figures",
         engine="auto",
     ),
     Study(
@@ -209,11 +209,9 @@ def _write_files(study: Study, result: Any, csv: Path | None, html: Path | None)
     from nona.study.exports import write_text
 
     if csv is not None:
-        import pandas as pd
-
         from nona.report.files import csv_bytes
 
-        write_text(csv, csv_bytes(pd.DataFrame(load(study.rows)(result))).decode())
+        write_text(csv, csv_bytes(load(study.rows)(result).numbers()).decode())
     if html is not None:
         write_text(html, load(study.html)(result))
 

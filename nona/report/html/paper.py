@@ -7,13 +7,11 @@ from markupsafe import Markup
 from nona.report.figures import scheduler_style
 from nona.report.html.charts import Line, lines
 from nona.report.html.pieces import bullets, chart, document, header, paragraph, section, table
-from nona.report.studies.paper import OURS, edge_of, findings, growth_rows, provenance, summary_rows, title
-from nona.report.sweep_findings import ratio_text, stability_finding
-from nona.report.sweeps import axis_scale, value_text
+from nona.report.studies.paper import OURS, edge_of, findings, growth, points, provenance, summary, title
+from nona.report.sweep_findings import stability_finding
+from nona.report.sweeps import axis_scale
 from nona.results.studies import PaperStudy
-from nona.results.sweeps import SweepReport, SweptPoint
-from nona.tables.formats import mean_text
-from nona.units import format_time
+from nona.results.sweeps import SweepReport
 
 
 def paper_html(data: PaperStudy) -> str:
@@ -23,10 +21,13 @@ def paper_html(data: PaperStudy) -> str:
         [
             header(title(data), description=provenance(data)),
             bullets([(line, "") for line in findings(data)], "findings"),
-            section("Every scheduler", table(summary_rows(data), "Edges of stability and ratios to nona")),
+            section("Every scheduler", table(summary(data), "Edges of stability and ratios to nona")),
             *(_sweep(name, report) for name, report in data.sweeps.items()),
-            section("Beyond the edges", _growth(data)),
-            section("Every point", table(_points(data), "All simulated points with their intervals")),
+            section(
+                "Beyond the edges",
+                table(growth(data), "Mean completion time over nona's, by the length of the run"),
+            ),
+            section("Every point", table(points(data), "All simulated points with their intervals")),
             section("Limits", paragraph(OURS)),
         ],
     )
@@ -51,27 +52,3 @@ def _sweep(name: str, report: SweepReport) -> Markup:
     axis = f"{report.label}, {unit}"
     picture = lines(curves, axis, f"mean JCT relative to {report.reference}", finding, marks, steps=False)
     return section(f"Background {name}", chart(finding, picture, "Vertical lines: edges of stability."))
-
-
-def _growth(data: PaperStudy) -> Markup:
-    rows = [{k: str(v) for k, v in row.items()} for row in growth_rows(data)]
-    return table(rows, "Mean completion time over nona's, by the length of the run")
-
-
-def _points(data: PaperStudy) -> list[dict[str, str]]:
-    return [
-        _point(name, report.unit, scheduler, point)
-        for name, report in data.sweeps.items()
-        for scheduler, curve in report.schedulers.items()
-        for point in curve.points
-    ]
-
-
-def _point(sweep: str, unit: str, scheduler: str, point: SweptPoint) -> dict[str, str]:
-    return {
-        "background": sweep,
-        "value": value_text(point.value, unit),
-        "scheduler": scheduler,
-        "mean JCT": "overloaded" if point.jct_s.mean is None else mean_text(point.jct_s, format_time),
-        "times nona": ratio_text(point.ratio),
-    }

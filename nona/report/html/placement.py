@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from markupsafe import Markup
 
@@ -21,18 +22,17 @@ from nona.report.placements.certificate import (
     origin_text,
 )
 from nona.report.placements.report import missed_finding
+from nona.report.placements.tables import LINKS, MODELS, class_shares, classes
 from nona.report.placements.text import (
-    class_rows,
     early_text,
     link_finding,
-    link_rows,
     memory_finding,
     servers_finding,
-    share_rows,
 )
 from nona.report.times import off_text
 from nona.results.placement import PlacedConfiguration, PlacementOutcome, PlacementReport, PredictedLink
-from nona.tables.formats import or_dash, time_text
+from nona.tables.formats import or_dash, percent_text, time_text
+from nona.tables.table import RATE, Column, Filled, Table
 from nona.units import format_time
 
 MOST_SUBGRAPHS, MOST_CONFIGURATIONS, LONGEST, LEAST = 24, 4, 160, 5e-4
@@ -51,8 +51,8 @@ def placement_section(report: PlacementReport | None, beside: PlacementOutcome |
         **({"Against": comparison_finding(beside).removeprefix("nona: ")} if beside else {}),
         "Origin": origin_text(report),
         "Solver": f"{report.solver}, {format_time(report.seconds)}",
-        "Link": f"{_share(p.network_utilization)} busy, mean wait {time_text(p.network_wait_s)}",
-        "Executors": f"{_share(p.compute_utilization)} busy, mean wait {time_text(p.server_wait_s)}",
+        "Link": f"{percent_text(p.network_utilization)} busy, mean wait {time_text(p.network_wait_s)}",
+        "Executors": f"{percent_text(p.compute_utilization)} busy, mean wait {time_text(p.server_wait_s)}",
     }
     rows, others = _configurations(report)
     return section(
@@ -62,7 +62,7 @@ def placement_section(report: PlacementReport | None, beside: PlacementOutcome |
         *(paragraph(line) for line in (missed_finding(report), formula_line(report)) if line),
         *(paragraph(note, "quiet") for note in report.notes),
         _beside(report, beside) if beside else Markup(),
-        table(_models(report), "Mean JCT of each model by formula, with its parts"),
+        table(MODELS.of(report.models), "Mean JCT of each model by formula, with its parts"),
         _links(p.links),
         _servers(report),
         table(rows, "Sub-graphs that are split with some probability", ("sub-graph", "parts")),
@@ -87,28 +87,12 @@ def _beside(report: PlacementReport, data: PlacementOutcome) -> Markup:
     )
 
 
-def _models(report: PlacementReport) -> list[dict[str, str]]:
-    return [
-        {
-            "model": name,
-            "mean JCT": time_text(m.jct_s),
-            "compute": time_text(m.compute_s),
-            "transfer": time_text(m.transfer_s),
-            "wait at links": time_text(m.network_wait_s),
-            "wait at servers": time_text(m.server_wait_s),
-        }
-        for name, m in report.models.items()
-    ]
-
-
 def _servers(report: PlacementReport) -> Markup:
     """Executor classes, the probability that each model draws them, and the memory of the weights."""
-    shares = share_rows(report)
-    classes = [{name: str(cell) for name, cell in row.items()} for row in class_rows(report)]
     return (
         paragraph(f"{servers_finding(report)}. {memory_finding(report)}.")
-        + table(classes, "Executor classes with their load, wait and memory")
-        + (table(shares, "Probability of each executor class, model by model") if shares else "")
+        + table(classes(report), "Executor classes with their load, wait and memory")
+        + table(class_shares(report), "Probability of each executor class, model by model")
     )
 
 
@@ -117,13 +101,30 @@ def _links(links: Sequence[PredictedLink]) -> Markup:
     if len(links) < 2:
         return Markup()
     return paragraph(link_finding(links)) + table(
-        link_rows(links), "Predicted waits at the links of each role"
+        LINKS.of(links), "Predicted waits at the links of each role"
     )
 
 
-def _configurations(report: PlacementReport) -> tuple[list[dict[str, str]], str]:
-    """Rows for the sub-graphs that are split with some probability, and a sentence on the others."""
-    rows: list[dict[str, str]] = []
+class _Split(NamedTuple):
+    model: str
+    subgraph: str
+    configuration: PlacedConfiguration
+
+
+SPLIT = Table[_Split](
+    "",
+    (
+        Column("model", lambda r: r.model),
+        Column("sub-graph", lambda r: r.subgraph),
+        Column("probability", lambda r: r.configuration.probability, RATE),
+        Column("parts", lambda r: _parts(r.configuration)),
+    ),
+)
+
+
+def _configurations(report: PlacementReport) -> tuple[Filled, str]:
+    """The sub-graphs that are split with some probability, and a sentence on the others."""
+    rows: list[_Split] = []
     whole = split = left_out = 0
     for name, model in report.models.items():
         for subgraph in model.subgraphs:
@@ -137,16 +138,8 @@ def _configurations(report: PlacementReport) -> tuple[list[dict[str, str]], str]
             used = [c for c in by_probability if c.probability >= LEAST]
             shown = used[:MOST_CONFIGURATIONS] if split <= MOST_SUBGRAPHS else []
             left_out += len(used) - len(shown)
-            rows += [
-                {
-                    "model": name,
-                    "sub-graph": _cut(subgraph.title, 90),
-                    "probability": f"{c.probability:.2%}",
-                    "parts": _parts(c),
-                }
-                for c in shown
-            ]
-    return rows, _others(whole, left_out)
+            rows += [_Split(name, _cut(subgraph.title, 90), c) for c in shown]
+    return SPLIT.of(rows), _others(whole, left_out)
 
 
 def _others(whole: int, left_out: int) -> str:
@@ -169,7 +162,3 @@ def _parts(configuration: PlacedConfiguration) -> str:
 
 def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
-
-
-def _share(value: float | None) -> str:
-    return or_dash(value, "{:.1%}".format)

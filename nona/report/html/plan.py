@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from markupsafe import Markup
 
@@ -14,20 +14,26 @@ from nona.report.plan import (
     LEAST_USED,
     answer_text,
     cliff_finding,
-    curve_rows,
     day_of,
     energy_text,
     finding_parts,
     floor_note,
     headroom_text,
-    plan_rows,
     present_text,
     servers_text,
-    target_rows,
     tightest,
     week_text,
 )
-from nona.report.plan_options import bills, chain_rows, evidence_text, failure_rows
+from nona.report.plan_options import (
+    PRINTED,
+    bills,
+    chains,
+    curve,
+    evidence_text,
+    failures,
+    options,
+    targets,
+)
 from nona.results.document import Verdict
 from nona.results.planning import PlanOption, PlanOutcome, PlanReport, PlanWeek
 from nona.tables.formats import per_hour, time_text
@@ -55,11 +61,17 @@ def plan_html(data: PlanOutcome) -> str:
             _traffic(report),
             section(
                 "Failures",
-                table(failure_rows(report), "Whether the answer keeps its targets with servers missing"),
+                table(failures(report), "Whether the answer keeps its targets with servers missing"),
             ),
             _costs(report),
             _week(report.week, report.currency),
-            section("Evidence", paragraph(evidence_text(report)), _chains(report)),
+            section(
+                "Evidence",
+                paragraph(evidence_text(report)),
+                table(
+                    chains(report), "Counts that were ruled out, missed and kept, for each kind of cluster"
+                ),
+            ),
             scenario_section(about, "plan", "--html", "plan.html"),
         ],
     )
@@ -79,11 +91,9 @@ def _answer(report: PlanReport) -> Markup:
 
 def _options(report: PlanReport) -> Markup:
     """Cost and error budget of every simulated option, and the table of all."""
-    rows = plan_rows(report)
-    shown = rows[:MOST_ROWS]
-    rest = (
-        f"{len(rows) - len(shown):,} more expensive options are not shown." if len(rows) > len(shown) else ""
-    )
+    count = len(report.options) + (report.present is not None)
+    shown = options(report, range(min(count, MOST_ROWS))).select("option", *PRINTED)
+    rest = f"{count - MOST_ROWS:,} more expensive options are not shown." if count > MOST_ROWS else ""
     dots = [p for i, o in enumerate(report.options) if (p := _point(report, i, o)) is not None]
     picture = Markup()
     if dots:
@@ -93,9 +103,7 @@ def _options(report: PlanReport) -> Markup:
         floor = floor_note(tightest(report.targets, o.shares) for o in report.options)
         note = f"The shape is the verdict, the colour the scheduler ({names}). {floor}".rstrip()
         picture = chart("Options by cost and by how much of the error budget they use", svg, note)
-    first = len(report.options) - len(rows)
-    numbered = [{"option": f"{i}" if i >= 0 else "", **row} for i, row in enumerate(shown, start=first)]
-    return section("Options", picture, table(numbered, "Options in order of cost", ("why",)), paragraph(rest))
+    return section("Options", picture, table(shown, "Options in order of cost", ("why",)), paragraph(rest))
 
 
 def _point(report: PlanReport, index: int, option: PlanOption) -> Point | None:
@@ -123,18 +131,18 @@ def _traffic(report: PlanReport) -> Markup:
     ]
     if not budgets:
         return Markup()
-    curve = Line(BUDGET, [x for x, _ in budgets], [min(y, 3.0) for _, y in budgets], PALETTE[0])
+    line = Line(BUDGET, [x for x, _ in budgets], [min(y, 3.0) for _, y in budgets], PALETTE[0])
     limits = {}
     if report.answer is not None and report.answer.headroom is not None:
         limits = {f"shown up to {headroom_text(report.answer.headroom)}": report.answer.headroom}
     finding = cliff_finding(report)
-    svg = lines([curve], "traffic, times that of today", BUDGET, finding, limits, steps=False)
+    svg = lines([line], "traffic, times that of today", BUDGET, finding, limits, steps=False)
     picture = chart(finding, svg, "At 1 the error budget is used up; the curve is cut off above 3.")
     return section(
         "More traffic",
         picture,
-        table(curve_rows(report), "The answer under more traffic"),
-        table(target_rows(report), "How much traffic each target can bear"),
+        table(curve(report), "The answer under more traffic"),
+        table(targets(report), "How much traffic each target can bear"),
     )
 
 
@@ -168,9 +176,3 @@ def _week(week: PlanWeek | None, currency: str) -> Markup:
     upright, alt = f"servers of {week.gpu}; traffic, times that of today", "Traffic and servers by hour"
     svg = lines([traffic, constant, by_hour], axis, upright, alt, {})
     return section("Week", chart(week_text(week, currency), svg))
-
-
-def _chains(report: PlanReport) -> Markup:
-    rows: Sequence[Mapping[str, object]] = chain_rows(report)
-    texts = [{k: "–" if v is None else str(v) for k, v in row.items()} for row in rows]
-    return table(texts, "Counts that were ruled out, missed and kept, for each kind of cluster")

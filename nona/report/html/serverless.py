@@ -7,7 +7,7 @@ from markupsafe import Markup
 from nona.report.figures import scheduler_style
 from nona.report.html.charts import Bar, bars, span
 from nona.report.html.pieces import bullets, chart, document, paragraph, section, table
-from nona.report.html.simulation import INTERVALS, report_header, scenario_section
+from nona.report.html.simulation import CHECKS, INTERVALS, report_header, scenario_section
 from nona.report.serverless.findings import PER, dollars, latency_title, pareto_title
 from nona.report.serverless.text import (
     CALLS,
@@ -18,9 +18,20 @@ from nona.report.serverless.text import (
 from nona.report.text import counted
 from nona.results.serverless import ServerlessReport
 from nona.results.serverless_charts import ServerlessOutcome
-from nona.serverless.provenance import TAGS, provenance
+from nona.serverless.provenance import TAGS, Default, provenance
 from nona.tables.formats import share_text
+from nona.tables.table import Column, Table
 
+DEFAULTS = Table[Default](
+    "",
+    (
+        Column("default", lambda d: d.key),
+        Column("value", lambda d: d.value),
+        Column("origin", lambda d: d.tag),
+        Column("source", lambda d: d.source),
+        Column("changed by", lambda d: d.where),
+    ),
+)
 LIMITS = (
     "Times of functions follow the law or table stated in the scenario; the noise on them is assumed.",
     "Failures, image pulls and the controller's own queueing are not simulated.",
@@ -91,22 +102,17 @@ def _oracle(report: ServerlessReport) -> Markup:
 
 
 def _checks(report: ServerlessReport) -> Markup:
-    rows = [{"check": n, "result": "passed" if ok else "FAILED"} for n, ok in report.checks.items()]
     failed = [(line, "bad") for line in report.failed_checks]
     notes = [(note, "") for note in report.setting.notes]
-    shown = table(rows, "In every run of every policy")
+    shown = table(CHECKS.of(report.checks), "In every run of every policy")
     return section("Self-checks of the runs", shown, bullets(failed), bullets(notes))
 
 
 def _defaults() -> Markup:
-    rows = [
-        {"default": d.key, "value": d.value, "origin": d.tag, "source": d.source, "changed by": d.where}
-        for d in provenance()
-    ]
     tags = [(f"{tag}: {about}.", "") for tag, about in TAGS.items()]
     return section(
         "Where the defaults come from",
         paragraph("Values of the program; the scenario below may set others."),
         bullets(tags),
-        table(rows, "Defaults of the serverless model", ("source", "changed by")),
+        table(DEFAULTS.of(provenance()), "Defaults of the serverless model", ("source", "changed by")),
     )

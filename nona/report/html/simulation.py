@@ -22,6 +22,7 @@ from nona.report.html.pieces import (
     table,
 )
 from nona.report.html.placement import placement_section
+from nona.report.placements.tables import FACTS
 from nona.report.simulations.advice import scheduler_advice
 from nona.report.simulations.figures import LABELS, hits_over_time_title
 from nona.report.simulations.findings import findings, shortest
@@ -37,13 +38,14 @@ from nona.report.simulations.tables import (
 from nona.report.times import hardware_notes, model_warnings, off_lines
 from nona.results.document import About, ModelFacts
 from nona.results.placement import PlacementOutcome
-from nona.results.simulation import HitWindow, Schedulers, SimulationReport
+from nona.results.simulation import HitWindow, SchedulerResult, Schedulers, SimulationReport
 from nona.results.simulation_charts import SimulationOutcome
 from nona.tables.formats import or_dash, share_text
-from nona.tables.table import RATE, SHARE
+from nona.tables.table import RATE, SHARE, Column, Filled, Table
 from nona.units import format_time
 
 MOST_CHARTS = 8
+CHECKS = Table[bool]("check", (Column("result", lambda ok: "passed" if ok else "FAILED"),))
 
 
 def _results_section(data: SimulationOutcome) -> Markup:
@@ -186,9 +188,9 @@ def _warmup_section(data: SimulationOutcome) -> Markup:
 
 def _checks_section(report: SimulationReport) -> Markup:
     """Self-checks of the runs."""
-    rows = [{"check": n, "result": "passed" if ok else "FAILED"} for n, ok in report.checks.items()]
     failed = [(line, "bad") for line in report.failed_checks]
-    return section("Self-checks of the runs", table(rows, "In every run of every scheduler"), bullets(failed))
+    shown = table(CHECKS.of(report.checks), "In every run of every scheduler")
+    return section("Self-checks of the runs", shown, bullets(failed))
 
 
 def _slo_section(data: SimulationOutcome) -> Markup:
@@ -206,19 +208,19 @@ def _slo_section(data: SimulationOutcome) -> Markup:
         )
         for name, s in schedulers.items()
     ]
-    by_model = [
-        {
-            "scheduler": name,
-            **{m: or_dash(r.slo_hit_rate, RATE.show) for m, r in s.models.items()},
-        }
-        for name, s in schedulers.items()
-    ]
     picture = bars(rows, "SLO hits, %", "SLO hit rate of each scheduler with its interval", 100.0)
     return section(
         "SLO hits",
         chart("Share of the arrived jobs that were completed within their SLO", picture),
-        table(by_model, "SLO hit rate by model") if len(data.slo_s) > 1 else Markup(),
+        table(_hits_by_model(schedulers), "SLO hit rate by model") if len(data.slo_s) > 1 else Markup(),
     )
+
+
+def _hits_by_model(schedulers: Schedulers) -> Filled:
+    def of(model: str) -> Column[SchedulerResult]:
+        return Column(model, lambda s: s.models[model].slo_hit_rate, RATE)
+
+    return Table("scheduler", tuple(map(of, next(iter(schedulers.values())).models))).of(schedulers)
 
 
 def _parts_section(data: SimulationOutcome) -> Markup:
@@ -354,19 +356,6 @@ def _size(data: SimulationOutcome) -> str:
 
 def _provenance_section(models: Mapping[str, ModelFacts]) -> Markup:
     """The origin and the uncertainty of the times."""
-    rows = [
-        {
-            "model": name,
-            "device": m.device,
-            "all operators": format_time(m.total_compute_s),
-            "longest chain": format_time(m.critical_path_s),
-            "parallelism": f"{m.parallelism:.3f}",
-            "provenance": ", ".join(
-                f"{share_text(share, 1)} {kind}" for kind, share in sorted(m.provenance.items())
-            ),
-        }
-        for name, m in models.items()
-    ]
     sigma: dict[str, float] = {}
     for m in models.values():
         sigma.update(m.sigma)
@@ -374,7 +363,9 @@ def _provenance_section(models: Mapping[str, ModelFacts]) -> Markup:
     for name, m in models.items():
         lines += [(note, "") for note in hardware_notes({name: m.given}, m.device)]
     lines += [(warning, "bad") for warning in model_warnings(models)]
-    return section("Where the times come from", table(rows, "Times of the models"), bullets(lines))
+    return section(
+        "Where the times come from", table(FACTS.of(models), "Times of the models"), bullets(lines)
+    )
 
 
 def _error(kind: str, sigma: float) -> str:

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from nona.report.figures import scheduler_style
 from nona.report.html.charts import Bar, bars, span
 from nona.report.html.pieces import bullets, chart, document, paragraph, section, table
-from nona.report.html.simulation import INTERVALS, report_header, scenario_section
+from nona.report.html.simulation import CHECKS, INTERVALS, report_header, scenario_section
 from nona.report.text import counted
 from nona.report.training.figures import elastic_style
 from nona.report.training.findings import (
@@ -103,10 +103,7 @@ def _document(
             section(
                 "What was run, and its self-checks",
                 *map(paragraph, [setting_text(report.setting), *notes]),
-                table(
-                    [{"check": n, "result": "passed" if ok else "FAILED"} for n, ok in report.checks.items()],
-                    "In every run of every policy",
-                ),
+                table(CHECKS.of(report.checks), "In every run of every policy"),
                 bullets([(line, "bad") for line in report.failed_checks]),
             ),
             section("Limits", bullets([(line, "") for line in (ELASTIC_LIMITS if elastic else LIMITS)])),

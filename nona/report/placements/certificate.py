@@ -41,12 +41,17 @@ def mean_of(report: PlacementReport) -> float | None:
     return report.response.mean_s if isinstance(report, FullPlacementReport) else report.objective_s
 
 
+def error_of(report: PlacementReport) -> float | None:
+    """The standard error of :func:`mean_of`, seconds; ``None`` where all jobs take equally long."""
+    error_s, mean_s = report.objective_error_s, mean_of(report)
+    if isinstance(report, FullPlacementReport) and not is_sampled(report):
+        error_s = report.response.sampling_s
+    return error_s if error_s and mean_s is not None and error_s > _NO_ERROR * mean_s else None
+
+
 def error_text(report: PlacementReport) -> str:
     """``± 0.3 ms``, or nothing if all jobs take equally long."""
-    error = report.objective_error_s
-    if isinstance(report, FullPlacementReport) and not is_sampled(report):
-        error = report.response.sampling_s
-    return plus_minus(mean_of(report), error)
+    return plus_minus(mean_of(report), error_of(report))
 
 
 def plus_minus(value_s: float | None, error_s: float | None) -> str:

@@ -202,17 +202,6 @@ def _slos(made: go.Figure, curve: CongestionCurve, slos_s: Mapping[str, float]) 
             )
 
 
-def congestion_rows(curve: CongestionCurve) -> Sequence[Mapping[str, float | None]]:
-    """The points as a table, in per cent and milliseconds."""
-    return [
-        {
-            "background %": 100 * p.background,
-            **{f"{n} ms": _ms(mean_s(p)) for n, mean_s in reversed(list(MEANS_S.items()))},
-        }
-        for p in curve.points
-    ]
-
-
 def _ms(seconds: float | None) -> float | None:
     return None if seconds is None else 1e3 * seconds
 

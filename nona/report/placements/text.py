@@ -30,7 +30,7 @@ from nona.results.placement import (
     ResponseReport,
     SearchStep,
 )
-from nona.tables.formats import or_dash, percent_text, share_text, time_text
+from nona.tables.formats import percent_text, share_text, time_text
 from nona.units import format_bandwidth, format_number, format_size, format_time
 
 
@@ -180,9 +180,6 @@ def price_text(predicted: PredictedMix) -> str:
     )
 
 
-_ALIKE = 1e-6
-
-
 def servers_finding(report: PlacementReport) -> str:
     """The busiest executor class, and the range of mean waits."""
     classes = report.predicted.classes
@@ -210,50 +207,6 @@ def memory_finding(report: PlacementReport) -> str:
     return f"{text}, at most {percent_text(max(full))} of an executor" if full else text
 
 
-def class_rows(report: PlacementReport) -> list[dict[str, str | int]]:
-    """A row for each executor class: number, load, wait, memory."""
-    return [
-        {
-            "executor class": predicted.executor_class,
-            "executors": predicted.executors,
-            "busy": percent_text(predicted.utilization),
-            "wait of a visit": time_text(predicted.wait_s),
-            "memory per executor": or_dash(memory.memory_bytes, format_size),
-            "weights held": format_size(memory.resident_bytes),
-            "free": or_dash(memory.free_bytes, format_size),
-            "models": ", ".join(memory.weights_bytes) or "–",
-        }
-        for predicted, memory in zip(report.predicted.classes, report.memory.classes, strict=True)
-    ]
-
-
-def replica_rows(report: PlacementReport) -> list[dict[str, str | int]]:
-    """Tabulate each model: its weights, the number of executors with them, the total of the replicas."""
-    return [
-        {
-            "model": name,
-            "weights": format_size(m.weight_bytes),
-            "replicas": m.replicas,
-            "replicas in all": format_size(m.replicas_bytes),
-        }
-        for name, m in report.memory.models.items()
-    ]
-
-
-def share_rows(report: PlacementReport) -> list[dict[str, str]]:
-    """A row for each query class: the probability of each executor class; no rows for a single class."""
-    shares = report.class_shares
-    if len(report.predicted.classes) == 1:
-        return []
-    return [
-        {
-            "model": name,
-            **{kind: percent_text(share) if share > _ALIKE else "–" for kind, share in row.items()},
-        }
-        for name, row in shares.items()
-    ]
-
-
 def bottleneck(links: Sequence[PredictedLink]) -> PredictedLink:
     """The most utilised links; the slowest of them if several are equally utilised."""
     return max(links, key=lambda r: (round(r.utilization, 9), -r.capacity))
@@ -279,21 +232,6 @@ def link_finding(links: Sequence[PredictedLink]) -> str:
     most, name = max(parts, key=lambda p: p[0])
     where = f"most of it ({share_text(most / total)}) at {name}"
     return f"{busiest}; a message waits {format_time(total)} on its route, {where}"
-
-
-def link_rows(links: Sequence[PredictedLink]) -> list[dict[str, str]]:
-    """The roles as text for a table."""
-    return [
-        {
-            "link": r.name,
-            "number": f"{r.links:,}",
-            "capacity of each": format_bandwidth(r.capacity),
-            "crossed by": f"{share_text(r.share, 1)} of messages",
-            "busy": percent_text(r.utilization),
-            "mean wait": time_text(r.wait_s),
-        }
-        for r in links
-    ]
 
 
 ORIGINS = {"formula": "formula's optimum", "local": "all local", "spread": "all spread", "search": "search"}
@@ -328,19 +266,6 @@ def best_so_far(steps: Sequence[SearchStep]) -> str:
     return f"Best so far: mean JCT {mean} ({origin_words(last.origin)}), {gap}"
 
 
-def step_rows(steps: Sequence[SearchStep]) -> list[dict[str, str]]:
-    """A row for every step: time, origin, mean JCT, gap to the bound."""
-    return [
-        {
-            "after": time_text(s.elapsed_s),
-            "best so far": origin_words(s.origin),
-            "mean JCT": f"{time_text(s.objective_s)} {plus_minus(s.objective_s, s.error_s)}".strip(),
-            "gap": "no bound yet" if s.gap is None else f"{format_number(100 * s.gap, 2)} %",
-        }
-        for s in steps
-    ]
-
-
 def early_text(after_s: float) -> str:
     """The note on a result whose search was cancelled."""
     return (
@@ -359,23 +284,6 @@ def response_finding(response: ResponseReport) -> str:
     """
     missed = "" if response.miss is None else f", and {percent_text(response.miss)} miss their SLO"
     return f"Of 100 sampled jobs 95 are complete within {time_text(response.p95_s)}{missed}"
-
-
-def response_rows(response: ResponseReport, formula: Mapping[str, PlacedModel]) -> list[dict[str, str]]:
-    """A row for each model; ``formula`` has the optimiser's mean as ``jct_s``."""
-    return [
-        {
-            "model": name,
-            "mean": time_text(m.mean_s),
-            "mean by formula": time_text(formula[name].jct_s),
-            "median": time_text(m.p50_s),
-            "95th percentile": time_text(m.p95_s),
-            "99th percentile": time_text(m.p99_s),
-            "SLO": "–" if m.slo_s is None else time_text(m.slo_s),
-            "SLO missed": "–" if m.miss is None else percent_text(m.miss),
-        }
-        for name, m in response.models.items()
-    ]
 
 
 def response_lines(response: ResponseReport) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import log10
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import plotly.graph_objects as go
 
@@ -25,14 +25,24 @@ from nona.report.figures import (
     text,
     whiskers,
 )
-from nona.report.serverless.findings import PER, call_cost, cost_text, dollars, hit_rate, ranked, rate_text
+from nona.report.serverless.findings import (
+    PER,
+    USD,
+    call_cost,
+    cost_text,
+    dollars,
+    hit_rate,
+    ranked,
+    rate_text,
+)
 from nona.report.serverless.layouts import Placed
 from nona.report.serverless.over import over_value
 from nona.report.sweeps import axis_scale
 from nona.results.document import Estimate, Figure
 from nona.results.serverless import NodesReport, Oracle, Outcome, PolicyOutcome, Spread, WaysReport
 from nona.results.serverless_study import OverPoint, OverReport
-from nona.tables.formats import or_dash, per_hour, share_text, time_text
+from nona.tables.formats import per_hour, share_text
+from nona.tables.table import SHARE, TIME, WHOLE_SHARE, Column, Filled, Table
 
 COST_AXIS = f"US dollars per {PER:,} calls"
 PUBLISHED_SEARCH_S = 0.010  # "less than 10 ms", slides on ESG
@@ -442,24 +452,32 @@ def _dot(way: str, value: Estimate, factor: float, told: Callable[[Estimate], st
     return Dot(way_title(way), mean, scaled(value.ci95, factor), told(value), "no call completed")
 
 
-def way_rows(ways: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]:
-    """A row for each way."""
-    return [
-        {
-            "sharing": way_title(way),
-            "state": p.state,
-            "SLOs kept": rate_text(p.slo_hit_rate),
-            f"$ per {PER:,} calls": cost_text(p.cost_per_call_usd),
-            f"$ per {PER:,} hits": dollars(p.cost_per_hit_usd.mean),
-            "mean latency": time_text(p.latency_s.mean),
-            "p95": time_text(p.latency_s.p95),
-            "mean batch": or_dash(p.mean_batch, "{:.2f}".format),
-            "vGPUs held": or_dash(p.utilization.vgpu, share_text),
-            "vGPUs stranded": or_dash(p.stranded_vgpus, "{:.2f}".format),
-            "rechecks": or_dash(p.rechecks, "{:.2f}".format),
-        }
-        for way, p in ways.items()
-    ]
+class _Way(NamedTuple):
+    name: str
+    of: PolicyOutcome
+
+
+WAY_TABLE = Table[_Way](
+    "",
+    (
+        Column("sharing", lambda r: way_title(r.name)),
+        Column("state", lambda r: r.of.state),
+        Column("SLOs kept", lambda r: r.of.slo_hit_rate, SHARE, interval=True),
+        Column(f"$ per {PER:,} calls", lambda r: r.of.cost_per_call_usd, USD, interval=True),
+        Column(f"$ per {PER:,} hits", lambda r: r.of.cost_per_hit_usd.mean, USD),
+        Column("mean latency", lambda r: r.of.latency_s.mean, TIME),
+        Column("p95", lambda r: r.of.latency_s.p95, TIME),
+        Column("mean batch", lambda r: r.of.mean_batch),
+        Column("vGPUs held", lambda r: r.of.utilization.vgpu, WHOLE_SHARE),
+        Column("vGPUs stranded", lambda r: r.of.stranded_vgpus),
+        Column("rechecks", lambda r: r.of.rechecks),
+    ),
+)
+
+
+def ways(outcomes: Mapping[str, PolicyOutcome]) -> Filled:
+    """Each way of sharing with its figures."""
+    return WAY_TABLE.of(_Way(name, outcome) for name, outcome in outcomes.items())
 
 
 def ways_title(ways: Mapping[str, PolicyOutcome], policy: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,9 +18,10 @@ from nona.results.serverless import (
     PolicyOutcome,
     Setting,
     Spread,
+    TriedNodes,
 )
 from nona.tables.formats import mean_text, money, or_dash, per_hour, share_text
-from nona.tables.table import text_table
+from nona.tables.table import COUNT, SHARE, Column, Filled, Kind, Table
 from nona.units import format_number, format_time
 
 PER = 1000  # calls that a cost is given for: one costs some millionths of a dollar
@@ -41,6 +43,9 @@ def dollars(usd: float | None) -> str:
     ('$0.123', '$0.00000242', '–')
     """
     return or_dash(usd, lambda known: f"${format_number(PER * known)}")
+
+
+USD = Kind(dollars, "_usd")
 
 
 def rate_text(rate: Estimate | None) -> str:
@@ -261,24 +266,30 @@ def nodes_finding(report: NodesReport) -> str:
     )
 
 
-def nodes_rows(report: NodesReport) -> list[dict[str, str]]:
-    """One row for every count tried."""
-    return [
-        {
-            "policy": name if place == 0 else "",
-            "nodes": str(t.nodes),
-            "SLOs kept": rate_text(t.slo_hit_rate),
-            "runs": str(t.replications),
-            "": _VERDICTS[t.verdict],
-            "USD per hour": format_number(t.usd_hour),
-            "USD per hour held": or_dash(t.held_usd_hour, format_number),
-        }
-        for name, p in report.policies.items()
-        for place, t in enumerate(p.tried)
-    ]
+class _Tried(NamedTuple):
+    policy: str
+    tried: TriedNodes
+
+
+NODES = Table[_Tried](
+    "",
+    (
+        Column("policy", lambda r: r.policy),
+        Column("nodes", lambda r: r.tried.nodes, COUNT),
+        Column("SLOs kept", lambda r: r.tried.slo_hit_rate, SHARE, interval=True),
+        Column("runs", lambda r: r.tried.replications, COUNT),
+        Column("target", lambda r: _VERDICTS[r.tried.verdict]),
+        Column("USD per hour", lambda r: r.tried.usd_hour),
+        Column("USD per hour held", lambda r: r.tried.held_usd_hour),
+    ),
+)
+
+
+def nodes(report: NodesReport) -> Filled:
+    """Every count tried."""
+    return NODES.of(_Tried(name, t) for name, p in report.policies.items() for t in p.tried)
 
 
 def nodes_text(report: NodesReport) -> str:
     """Format the output of ``nona serverless --nodes-for``."""
-    rows = nodes_rows(report)
-    return "\n".join([nodes_finding(report), "", text_table(rows, list(rows[0]))])
+    return f"{nodes_finding(report)}\n\n{nodes(report).text()}"

@@ -12,34 +12,25 @@ from nona.report.figures import PALETTE, figure
 from nona.serverless.fits import Fit
 from nona.serverless.functions import GpuLaw
 from nona.serverless.measurements import Points, law_seconds, relative_errors
+from nona.tables.table import COUNT, SHARE, TIME, Column, Kind, Table
 from nona.units import format_number
 
-Row = dict[str, str | float]
-
-
-def fit_rows(fits: Sequence[Fit]) -> list[Row]:
-    """A row for each network: the law in ms, its errors in per cent.
-
-    >>> from nona.serverless.fits import shipped_fits
-    >>> fit_rows(shipped_fits()[:1])[0]["error, %"]
-    2.7
-    """
-    return [
-        {
-            "network": f.network,
-            "floor F, ms": round(1e3 * f.law.floor_s, 2),
-            "constant a, ms": round(1e3 * f.law.constant_s, 2),
-            "per job k, ms": round(1e3 * f.law.per_query_s, 2),
-            "exponent α": round(f.law.exponent, 3),
-            "points": f.points,
-            "error, %": _percent(f.error),
-            "slices left out, %": _percent(f.error_slices_out),
-            "slices between others, %": _percent(f.error_slices_between),
-            "batches left out, %": _percent(f.error_batches_out),
-            "batches between others, %": _percent(f.error_batches_between),
-        }
-        for f in fits
-    ]
+FITS = Table[Fit](
+    "",
+    (
+        Column("network", lambda f: f.network),
+        Column("floor F", lambda f: f.law.floor_s, TIME),
+        Column("constant a", lambda f: f.law.constant_s, TIME),
+        Column("per job k", lambda f: f.law.per_query_s, TIME),
+        Column("exponent α", lambda f: f.law.exponent, Kind("{:.3f}".format)),
+        Column("points", lambda f: f.points, COUNT),
+        Column("error", lambda f: f.error, SHARE),
+        Column("slices left out", lambda f: f.error_slices_out, SHARE),
+        Column("slices between others", lambda f: f.error_slices_between, SHARE),
+        Column("batches left out", lambda f: f.error_batches_out, SHARE),
+        Column("batches between others", lambda f: f.error_batches_between, SHARE),
+    ),
+)
 
 
 def fit_title(fit: Fit) -> str:

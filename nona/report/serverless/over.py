@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from nona.report.serverless.findings import PER, cost_text, rate_text
+from functools import partial
+from typing import NamedTuple
+
+from nona.report.serverless.findings import PER, USD
 from nona.report.sweeps import value_text
 from nona.report.text import listed
 from nona.results.document import Figure
 from nona.results.serverless_study import Knee, OverPoint, OverReport, PolicyOver
-from nona.tables.formats import or_dash, share_text, time_text
-from nona.tables.table import text_table
+from nona.tables.formats import share_text, time_text
+from nona.tables.table import COUNT, SHARE, WHOLE_SHARE, Column, Filled, Kind, Table
 from nona.units import format_number
 
 LOAD = "load"
 FEW = 3  # values that a sentence lists
 _VERDICTS = {"keeps": "kept", "misses": "missed", "open": "open"}
-Row = dict[str, str | float | None]
 
 
 def over_value(report: OverReport, value: Figure) -> str:
@@ -67,65 +69,55 @@ def over_finding(report: OverReport) -> str:
     return f"{share_text(report.target, 1)} of the SLOs are kept{over}: {'; '.join(clauses)}"
 
 
-def knee_rows(report: OverReport) -> list[dict[str, str]]:
-    """Tabulate each policy's knees, and its figures at the last value that it keeps."""
-    rows = []
-    for name, policy in report.policies.items():
-        limit = limit_of(policy)
-        point = next((p for p in policy.points if p.value == limit), None)
-        rows.append(
-            {
-                "policy": name,
-                f"keeps {share_text(report.target, 1)}": "; ".join(
-                    knee_text(report, policy, k) for k in policy.knees
-                ),
-                "vGPUs held there": "–" if point is None else or_dash(point.utilization.vgpu, share_text),
-                "vCPUs held there": "–" if point is None else or_dash(point.utilization.vcpu, share_text),
-                "calls in time per s": "–" if point is None else _per_s(point),
-                f"$ per {PER:,}": "–" if point is None else cost_text(point.cost_per_call_usd),
-            }
-        )
-    return rows
+class _Knee(NamedTuple):
+    report: OverReport
+    policy: PolicyOver
+
+    @property
+    def knees(self) -> str:
+        return "; ".join(knee_text(self.report, self.policy, k) for k in self.policy.knees)
+
+    @property
+    def last(self) -> OverPoint | None:
+        """The point at the last value that it keeps."""
+        limit = limit_of(self.policy)
+        return next((p for p in self.policy.points if p.value == limit), None)
 
 
-def over_rows(report: OverReport) -> list[dict[str, str]]:
-    """One row for every simulated point, as text."""
-    return [
-        {
-            "policy": name if place == 0 else "",
-            report.label.lower(): over_value(report, p.value),
-            "SLOs kept": rate_text(p.slo_hit_rate),
-            "calls in time per s": _per_s(p),
-            f"$ per {PER:,}": cost_text(p.cost_per_call_usd),
-            "vCPUs": or_dash(p.utilization.vcpu, share_text),
-            "vGPUs": or_dash(p.utilization.vgpu, share_text),
-            "runs": str(p.replications),
-            "target": _VERDICTS[p.verdict],
-            "state": p.state,
-        }
-        for name, policy in report.policies.items()
-        for place, p in enumerate(policy.points)
-    ]
+def knees(report: OverReport) -> Filled:
+    """Each policy's knees, and its figures at the last value that it keeps."""
+    columns: tuple[Column[_Knee], ...] = (
+        Column(f"keeps {share_text(report.target, 1)}", lambda r: r.knees),
+        Column("vGPUs held there", lambda r: r.last.utilization.vgpu if r.last else None, WHOLE_SHARE),
+        Column("vCPUs held there", lambda r: r.last.utilization.vcpu if r.last else None, WHOLE_SHARE),
+        Column("calls in time per s", lambda r: r.last.goodput_per_s.mean if r.last else None),
+        Column(f"$ per {PER:,}", lambda r: r.last.cost_per_call_usd if r.last else None, USD),
+    )
+    return Table("policy", columns).of({name: _Knee(report, p) for name, p in report.policies.items()})
 
 
-def _per_s(point: OverPoint) -> str:
-    return or_dash(point.goodput_per_s.mean, format_number)
+class _Point(NamedTuple):
+    policy: str
+    at: OverPoint
 
 
-def over_numbers(report: OverReport) -> list[Row]:
-    """One flat row for every simulated point, plain numbers in SI units: for CSV and Parquet files."""
-    rows: list[Row] = []
-    for name, policy in report.policies.items():
-        for p in policy.points:
-            row: Row = {"policy": name, report.key: p.value}
-            for key in ("slo_hit_rate", "goodput_per_s", "cost_per_call_usd", "cost_per_hit_usd"):
-                estimate = getattr(p, key)
-                low, high = estimate.ci95 or (None, None)
-                row |= {key: estimate.mean, f"{key}_low": low, f"{key}_high": high}
-            row |= {"vcpu_utilization": p.utilization.vcpu, "vgpu_utilization": p.utilization.vgpu}
-            row |= {"cold_start_rate": p.cold_start_rate, "replications": p.replications}
-            rows.append(row | {"verdict": p.verdict, "state": p.state})
-    return rows
+def over_points(report: OverReport) -> Filled:
+    """Every simulated point, for pages and files."""
+    columns: tuple[Column[_Point], ...] = (
+        Column("policy", lambda r: r.policy),
+        Column(report.label.lower(), lambda r: r.at.value, Kind(partial(over_value, report)), report.key),
+        Column("SLOs kept", lambda r: r.at.slo_hit_rate, SHARE, "slo_hit_rate", interval=True),
+        Column("calls in time per s", lambda r: r.at.goodput_per_s, key="goodput_per_s", interval=True),
+        Column(f"$ per {PER:,}", lambda r: r.at.cost_per_call_usd, USD, "cost_per_call", interval=True),
+        Column(f"$ per {PER:,} hits", lambda r: r.at.cost_per_hit_usd, USD, "cost_per_hit", interval=True),
+        Column("vCPUs", lambda r: r.at.utilization.vcpu, WHOLE_SHARE, "vcpu_utilization"),
+        Column("vGPUs", lambda r: r.at.utilization.vgpu, WHOLE_SHARE, "vgpu_utilization"),
+        Column("cold starts", lambda r: r.at.cold_start_rate, SHARE, "cold_start_rate"),
+        Column("runs", lambda r: r.at.replications, COUNT, "replications"),
+        Column("target", lambda r: _VERDICTS[r.at.verdict], key="verdict"),
+        Column("state", lambda r: r.at.state),
+    )
+    return Table("", columns).of(_Point(name, p) for name, of in report.policies.items() for p in of.points)
 
 
 def over_setting(report: OverReport) -> str:
@@ -143,15 +135,5 @@ def over_setting(report: OverReport) -> str:
 
 def over_text(report: OverReport) -> str:
     """Format the output of ``nona serverless --over`` and of ``nona sweep`` of a serverless scenario."""
-    knees, rows = knee_rows(report), over_rows(report)
-    return "\n".join(
-        [
-            f"{over_finding(report)}.",
-            "",
-            text_table(knees, list(knees[0])),
-            "",
-            text_table(rows, list(rows[0])),
-            "",
-            over_setting(report),
-        ]
-    )
+    texts = (knees(report).text(), over_points(report).text(), over_setting(report))
+    return "\n\n".join([f"{over_finding(report)}.", *texts])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple
 
-from nona.report.serverless.findings import PER, dollars, pareto_title
+from nona.report.serverless.findings import PER, USD, dollars, pareto_title
 from nona.results.serverless import (
     ApplicationOutcome,
     ContainerOutcome,
@@ -21,9 +21,8 @@ from nona.results.serverless import (
     StandingOutcome,
     TransferOutcome,
 )
-from nona.tables.table import SHARE, TIME, Column, Filled, Kind, R, Table, text_table
+from nona.tables.table import SHARE, TIME, Column, Filled, R, Table
 
-USD = Kind(dollars, "_usd")
 TRANSFERS = Table[TransferOutcome](
     "policy",
     (
@@ -191,16 +190,36 @@ def schedulers_text(report: SchedulersReport) -> str:
     return Table("scheduler", columns).of(report.schedulers).text()
 
 
+class _Under(NamedTuple):
+    sharing: str
+    policy: str
+    outcome: PolicyOutcome
+
+
+def _under(column: Column[Outcome]) -> Column[_Under]:
+    return Column(column.heading, lambda r: column.of(r.outcome), column.kind)
+
+
+SHARING = Table[_Under](
+    "",
+    (
+        Column("sharing", lambda r: r.sharing),
+        Column("policy", lambda r: r.policy),
+        *map(_under, CALLS.columns),
+    ),
+)
+
+
 def sharing_text(report: SharingReport) -> str:
     """The same workload under several ways of sharing, side by side."""
-    rows = [
-        {"sharing": mode if k == 0 else "", **row}
-        for mode, mode_report in report.sharing.items()
-        for k, row in enumerate(CALLS.of(mode_report.policies).texts())
-    ]
+    rows = (
+        _Under(mode, policy, outcome)
+        for mode, of in report.sharing.items()
+        for policy, outcome in of.policies.items()
+    )
     setting = next(iter(report.sharing.values())).setting
     ways = setting.model_copy(update={"sharing": ", ".join(report.sharing)})
-    return "\n".join([text_table(rows, tuple(rows[0])), "", _setting(ways)])
+    return f"{SHARING.of(rows).text()}\n\n{_setting(ways)}"
 
 
 def _oracle_lines(oracle: Oracle | None) -> Iterator[str]:

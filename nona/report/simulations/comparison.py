@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +31,8 @@ from nona.simulation.intervals import (
 )
 from nona.simulation.records import Records
 from nona.simulation.summary import Measured
-from nona.tables.formats import Show, mean_text, share_text
+from nona.tables.formats import mean_text, share_text
+from nona.tables.table import RATE, SHARE, TIME, Column, Filled, Kind, Table
 from nona.units import format_number, format_time
 
 Means = Mapping[str, ReplicationMeans]
@@ -291,33 +291,25 @@ def _states(states: Mapping[str, tuple[str, str]]) -> str:
     return f"; {', '.join(changed)}" if changed else ""
 
 
-COLUMNS: tuple[tuple[Measure, str, Show, Show], ...] = (
-    ("jct_s", "mean JCT", format_time, format_time),
-    ("slo_hit_rate", "SLO hits", partial(share_text, digits=2), points),
-    ("compute", "executors", partial(share_text, digits=1), points),
-    ("network", "link", partial(share_text, digits=1), points),
-)
+HEADINGS: Mapping[Measure, tuple[str, Kind]] = {
+    "jct_s": ("mean JCT", TIME),
+    "slo_hit_rate": ("SLO hits", RATE),
+    "compute": ("executors", SHARE),
+    "network": ("link", SHARE),
+}
 
 
-def columns_of(measure: Measure) -> list[str]:
-    """The columns of :func:`baseline_rows` that one measure needs.
+def baseline(changes: Mapping[str, Changes], measure: Measure) -> Filled:
+    """Each scheduler's old and new value of every measure and their change; the columns of one decide."""
 
-    >>> columns_of("network")
-    ['scheduler', 'link, baseline', 'link, this run', 'link, change']
-    """
-    words = [word for key, word, *_ in COLUMNS if key == measure]
-    return ["scheduler", *(f"{word}, {of}" for word in words for of in ("baseline", "this run", "change"))]
+    def of(key: Measure) -> tuple[Column[Changes], ...]:
+        word, kind = HEADINGS[key]
+        difference, decides = kind if key == "jct_s" else Kind(points), key == measure
+        return (
+            Column(f"{word}, baseline", lambda c: c.of(key).old, kind, interval=True, decides=decides),
+            Column(f"{word}, this run", lambda c: c.of(key).new, kind, interval=True, decides=decides),
+            Column(f"{word}, change", lambda c: c.of(key).change, difference, interval=True, decides=decides),
+            Column(f"{word}, clear", lambda c: "*" if c.of(key).clear else None, decides=decides),
+        )
 
-
-def baseline_rows(changes: Mapping[str, Changes]) -> list[dict[str, str]]:
-    """One row per scheduler: old, new and change of every measure, as text."""
-    rows = []
-    for name, row in changes.items():
-        shown = {"scheduler": name}
-        for measure, word, value, change in COLUMNS:
-            of = row.of(measure)
-            shown[f"{word}, baseline"] = mean_text(of.old, value)
-            shown[f"{word}, this run"] = mean_text(of.new, value)
-            shown[f"{word}, change"] = mean_text(of.change, change) + (" *" if of.clear else "")
-        rows.append(shown)
-    return rows
+    return Table("scheduler", tuple(column for key in HEADINGS for column in of(key))).of(changes)

@@ -32,6 +32,7 @@ from nona.simulation.records import MessageInterval, Records, TaskInterval
 from nona.simulation.steady_state import Truncation, Warmup
 from nona.simulation.summary import link_utilizations
 from nona.system import System
+from nona.tables.table import BANDWIDTH, COUNT, Column, Table
 from nona.units import format_bandwidth, format_number
 
 MOST_WINDOWS = 24
@@ -174,17 +175,15 @@ def link_stages(network: Network, servers: int) -> list[LinkStage]:
     return stages
 
 
-def link_table(stages: Sequence[LinkStage]) -> list[dict[str, str]]:
-    """The stages as text for a table."""
-    return [
-        {
-            "link": r.stage,
-            "number": f"{r.links:,}",
-            "each": format_bandwidth(r.each),
-            "together": format_bandwidth(r.together),
-        }
-        for r in stages
-    ]
+STAGES = Table[LinkStage](
+    "",
+    (
+        Column("link", lambda stage: stage.stage),
+        Column("number", lambda stage: stage.links, COUNT),
+        Column("each", lambda stage: stage.each, BANDWIDTH),
+        Column("together", lambda stage: stage.together, BANDWIDTH),
+    ),
+)
 
 
 def stages_figure(stages: Sequence[LinkStage]) -> go.Figure:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from nona.results.document import Estimate
 from nona.results.studies import (
     CellConditions,
     DecisionStudy,
     Entrant,
-    PlacementFigures,
-    PossibleGain,
+    NetworkFacts,
     QuestionKey,
     RatioToBest,
     SimulatedCell,
     UnplacedCell,
 )
-from nona.tables.formats import or_dash, share_text, time_text
+from nona.tables.formats import mean_text, share_text, time_text
+from nona.tables.table import COUNT, SHARE, TIME, WHOLE_SHARE, Column, Filled, Kind, Table
 
 Verdict = Literal["met", "open", "missed"]
 GOAL = 1.01  # a ratio of at most that is as good as the best
@@ -182,7 +183,7 @@ def family_of(data: DecisionStudy, cell: CellConditions) -> str:
     return data.networks[cell.network].family
 
 
-Row = dict[str, str | float | None]
+RATIO = Kind("{:.3f}".format)
 
 
 def where(cell: CellConditions) -> str:
@@ -197,147 +198,193 @@ def where(cell: CellConditions) -> str:
     return ", ".join([*words, f"load {share_text(cell.load)}"])
 
 
-def ratio_words(answer: RatioToBest | None) -> str:
+def ratio_words(answer: RatioToBest) -> str:
     """The ratio with its interval.
 
     >>> ratio_words(RatioToBest(best="local", ratio=1.9034, low=1.8884, high=1.9185, pairs=5))
-    '1.903 (1.888 to 1.919)'
+    '1.903 ± 0.015'
     """
-    if answer is None:
-        return "–"
-    if answer.low is None or answer.high is None:
-        return f"{answer.ratio:.3f}"
-    return f"{answer.ratio:.3f} ({answer.low:.3f} to {answer.high:.3f})"
+    return mean_text(answer.estimate, RATIO.show)
 
 
-def network_rows(data: DecisionStudy) -> list[Row]:
+class _Network(NamedTuple):
+    facts: NetworkFacts
+    own: DecisionStudy  # its cells alone
+
+    def ratios(self, question: Question) -> list[float]:
+        return [c.answer.ratio for c in compared(self.own, question.key)]
+
+    def met(self, question: Question) -> str | None:
+        cells = compared(self.own, question.key)
+        of = len(cells) + len(unsteady(self.own, question.key))
+        return f"{counts(cells, question.goal).met} of {of}" if of else None
+
+    @property
+    def gaps(self) -> list[float]:
+        return [c.placement.gap for c in self.own.simulated() if c.placement.gap is not None]
+
+    @property
+    def errors(self) -> list[float]:
+        return [abs(e) for e, _ in predicted_cells(self.own)]
+
+
+def _median(values: Sequence[float]) -> float | None:
+    return median(values) if values else None
+
+
+def _answers(question: Question) -> tuple[Column[_Network], ...]:
+    name = question.name
+    return (
+        Column(f"{name} at most {question.goal}", lambda r: r.met(question)),
+        Column(
+            f"{name}, median", lambda r: median(r.ratios(question)) if r.ratios(question) else None, RATIO
+        ),
+        Column(f"{name}, worst", lambda r: max(r.ratios(question), default=None), RATIO),
+    )
+
+
+NETWORKS = Table[_Network](
+    "network",
+    (
+        Column("family", lambda r: r.facts.family),
+        Column("interior", lambda r: r.facts.interior, COUNT),
+        *(column for question in QUESTIONS.values() for column in _answers(question)),
+        Column("largest gap", lambda r: max(r.gaps, default=None), SHARE),
+        Column("largest prediction error", lambda r: max(r.errors, default=None), SHARE),
+        Column(
+            "longest placing time",
+            lambda r: max((c.placement.seconds for c in r.own.simulated()), default=None),
+            TIME,
+        ),
+    ),
+)
+
+
+def networks(data: DecisionStudy) -> Filled:
     """For each network how often each goal is met, the worst ratio, and the cost and gap of its placement."""
-    rows = []
-    for name, facts in data.networks.items():
-        cells = [c for c in data.simulated() if c.network == name]
-        own = data.model_copy(update={"cells": tuple(cells)})
-        row: Row = {"network": name, "family": facts.family, "interior": facts.interior}
-        for question in QUESTIONS.values():
-            row |= _goal_columns(own, question)
-        rows.append(row | _placing_columns(cells))
-    return rows
+    cells = {name: tuple(c for c in data.simulated() if c.network == name) for name in data.networks}
+    return NETWORKS.of(
+        {
+            name: _Network(facts, data.model_copy(update={"cells": cells[name]}))
+            for name, facts in data.networks.items()
+        }
+    )
 
 
-def _goal_columns(own: DecisionStudy, question: Question) -> Row:
-    cells = compared(own, question.key)
-    ratios = [c.answer.ratio for c in cells]
-    met = counts(cells, question.goal).met
-    of = len(cells) + len(unsteady(own, question.key))
-    return {
-        f"{question.name} at most {question.goal}": f"{met} of {of}" if of else "–",
-        f"{question.name}, median": f"{median(ratios):.3f}" if ratios else "–",
-        f"{question.name}, worst": f"{max(ratios):.3f}" if ratios else "–",
-    }
+def _cases(cases: Iterable[Compared], question: Question) -> Filled:
+    columns: tuple[Column[Compared], ...] = (
+        Column("cell", lambda c: where(c.cell)),
+        Column(question.name, lambda c: c.cell.mean_s(question.name), TIME),
+        Column("best other", lambda c: f"{c.answer.best} {time_text(c.cell.mean_s(c.answer.best))}"),
+        Column("ratio", lambda c: c.answer.estimate, RATIO, interval=True),
+        Column("goal", lambda c: verdict(c.answer, question.goal)),
+        Column("objective", lambda c: c.cell.placement.objective_s, TIME),
+        Column("gap", lambda c: c.cell.placement.gap, SHARE),
+        Column("possible gain", lambda c: _possible(c.cell), SHARE),
+    )
+    return Table("", columns).of(cases)
 
 
-def _placing_columns(cells: Sequence[SimulatedCell]) -> Row:
-    gaps = [c.placement.gap for c in cells if c.placement.gap is not None]
-    errors = [abs(e) for c in cells if (e := prediction_error(c)) is not None]
-    return {
-        "largest gap": share_text(max(gaps), 1) if gaps else "–",
-        "largest prediction error": share_text(max(errors), 1) if errors else "–",
-        "longest placing time": time_text(max((c.placement.seconds for c in cells), default=None)),
-    }
+def _possible(cell: SimulatedCell) -> float | None:
+    return None if cell.potential is None else max(cell.potential.value, 0.0)
 
 
-def worst_rows(data: DecisionStudy, key: QuestionKey, most: int = 10) -> list[Row]:
+def worst_cases(data: DecisionStudy, key: QuestionKey, most: int = 10) -> Filled:
     """The cells with the largest ratios."""
-    return [_compared_row(case, QUESTIONS[key]) for case in worst(data, key, most)]
+    return _cases(worst(data, key, most), QUESTIONS[key])
 
 
-def missed_gains(data: DecisionStudy, most: int = 10) -> list[Row]:
+def missed_gains(data: DecisionStudy, most: int = 10) -> Filled:
     """The cells in which nona gains little although the bound leaves much, the largest remainder first."""
     cells = [c for c in promising(data) if c.answer.ratio >= FASTER]
     ordered = sorted(cells, key=lambda c: -_surely_left(c.cell))[:most]
-    return [_compared_row(case, QUESTIONS["blind"]) for case in ordered]
+    return _cases(ordered, QUESTIONS["blind"])
 
 
-def _compared_row(found: Compared, question: Question) -> Row:
-    cell, answer = found.cell, found.answer
-    return {
-        "cell": where(cell),
-        question.name: time_text(cell.mean_s(question.name)),
-        "best other": f"{answer.best} {time_text(cell.mean_s(answer.best))}",
-        "ratio": ratio_words(answer),
-        "goal": verdict(answer, question.goal),
-        "objective": time_text(cell.placement.objective_s),
-        "gap": _gap(cell.placement),
-        "possible gain": _potential(cell.potential),
-    }
+AnyCell = SimulatedCell | UnplacedCell
 
 
-def _gap(placement: PlacementFigures) -> str:
-    return or_dash(placement.gap, lambda gap: share_text(gap, 1))
+def _answer_of(cell: AnyCell, key: QuestionKey) -> RatioToBest | None:
+    return cell.answer(key) if isinstance(cell, SimulatedCell) else None
 
 
-def _potential(found: PossibleGain | None) -> str:
-    return "–" if found is None else share_text(max(found.value, 0.0), 1)
+def _of_question(question: Question) -> tuple[Column[AnyCell], ...]:
+    def ratio(cell: AnyCell) -> Estimate | None:
+        answer = _answer_of(cell, question.key)
+        return answer.estimate if answer else None
+
+    def best(cell: AnyCell) -> str | None:
+        answer = _answer_of(cell, question.key)
+        return answer.best if answer else None
+
+    return (
+        Column(f"{question.name} / best", ratio, RATIO, f"{question.key}_ratio", interval=True),
+        Column(f"best rival of {question.name}", best, key=f"{question.key}_best"),
+    )
 
 
-def cell_rows(data: DecisionStudy) -> list[Row]:
-    """Every cell as a table shows it."""
-    return [_cell_row(cell) for cell in data.cells]
+CONDITIONS: tuple[Column[AnyCell], ...] = (
+    Column("network", lambda c: c.network),
+    Column("link", lambda c: c.link, Kind("{:g} Gbit/s".format)),
+    Column("background", lambda c: c.background, WHOLE_SHARE),
+    Column("load", lambda c: c.load, WHOLE_SHARE),
+)
 
 
-def _cell_row(cell: SimulatedCell | UnplacedCell) -> Row:
-    row: Row = {
-        "network": cell.network,
-        "link": or_dash(cell.link, lambda link: f"{link:g} Gbit/s"),
-        "background": or_dash(cell.background, share_text),
-        "load": share_text(cell.load),
-    }
-    simulated = cell if isinstance(cell, SimulatedCell) else None
-    for key, question in QUESTIONS.items():
-        answer = None if simulated is None else simulated.answer(key)
-        row[f"{question.name} / best"] = ratio_words(answer)
-        row[f"best rival of {question.name}"] = "–" if answer is None else answer.best
-    row["objective"] = "–" if simulated is None else time_text(simulated.placement.objective_s)
-    row["gap"] = "–" if simulated is None else _gap(simulated.placement)
-    row["possible gain"] = "–" if simulated is None else _potential(simulated.potential)
-    row["placed in"] = "–" if simulated is None else time_text(simulated.placement.seconds)
-    for name, entrant in simulated.schedulers.items() if simulated is not None else ():
-        row[name] = time_text(entrant.mean_s)
-    row["note"] = "" if isinstance(cell, SimulatedCell) else cell.error
-    return row
+def _placed(heading: str, of: Callable[[SimulatedCell], float | None], kind: Kind) -> Column[AnyCell]:
+    return Column(heading, lambda c: of(c) if isinstance(c, SimulatedCell) else None, kind)
 
 
-def file_rows(data: DecisionStudy) -> list[Row]:
-    """One flat row for each cell and scheduler, SI units: for CSV and Parquet files."""
-    return [
-        _file_row(cell, name, entrant)
+PLACED = (
+    _placed("objective", lambda c: c.placement.objective_s, TIME),
+    _placed("lower bound", lambda c: c.placement.lower_bound_s, TIME),
+    _placed("gap", lambda c: c.placement.gap, SHARE),
+    _placed("possible gain", _possible, SHARE),
+    _placed("placed in", lambda c: c.placement.seconds, TIME),
+)
+
+
+def cells(data: DecisionStudy) -> Filled:
+    """Every cell with the mean of every scheduler."""
+
+    def mean(name: str) -> Column[AnyCell]:
+        return _placed(name, lambda c: c.mean_s(name), TIME)
+
+    names = dict.fromkeys(name for cell in data.simulated() for name in cell.schedulers)
+    asked = (column for question in QUESTIONS.values() for column in _of_question(question))
+    note: Column[AnyCell] = Column("note", lambda c: None if isinstance(c, SimulatedCell) else c.error)
+    return Table("", (*CONDITIONS, *asked, *PLACED, *map(mean, names), note)).of(data.cells)
+
+
+class _Entered(NamedTuple):
+    cell: SimulatedCell
+    name: str
+    entrant: Entrant
+
+
+def entrants(data: DecisionStudy) -> Filled:
+    """Each cell and scheduler, for files."""
+
+    def of(column: Column[AnyCell]) -> Column[_Entered]:
+        return Column(
+            column.heading, lambda r: column.of(r.cell), column.kind, column.key, interval=column.interval
+        )
+
+    asked = (column for question in QUESTIONS.values() for column in _of_question(question))
+    columns: tuple[Column[_Entered], ...] = (
+        *map(of, CONDITIONS),
+        Column("scheduler", lambda r: r.name),
+        Column("reason", lambda r: r.entrant.reason),
+        Column("mean", lambda r: r.entrant.mean_s, TIME),
+        Column("half_width", lambda r: r.entrant.half_width_s, TIME),
+        Column("runs", lambda r: None if r.entrant.reason else r.entrant.runs, COUNT),
+        *map(of, (*PLACED[:3], *asked)),
+    )
+    return Table("", columns).of(
+        _Entered(cell, name, entrant)
         for cell in data.simulated()
         for name, entrant in cell.schedulers.items()
-    ]
-
-
-def _file_row(cell: SimulatedCell, name: str, entrant: Entrant) -> Row:
-    placement = cell.placement
-    row: Row = {
-        "network": cell.network,
-        "link": cell.link,
-        "background": cell.background,
-        "load": cell.load,
-        "scheduler": name,
-        "reason": entrant.reason,
-        "mean_s": entrant.mean_s,
-        "half_width_s": entrant.half_width_s,
-        "runs": None if entrant.reason else entrant.runs,
-        "objective_s": placement.objective_s,
-        "lower_bound_s": placement.lower_bound_s,
-        "gap": placement.gap,
-    }
-    for key in QUESTIONS:
-        answer = cell.answer(key)
-        row[f"{key}_best"] = None if answer is None else answer.best
-        row[f"{key}_ratio"] = None if answer is None else answer.ratio
-        row[f"{key}_low"] = None if answer is None else answer.low
-        row[f"{key}_high"] = None if answer is None else answer.high
-    return row
+    )
 
 
 def heat(

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from statistics import median
 
-from nona.report.files import between_marks, markdown_table
+from nona.report.files import between_marks
 from nona.report.studies.decisions import (
     FASTER,
     GAIN,
@@ -19,7 +19,7 @@ from nona.report.studies.decisions import (
     counts,
     gained,
     missed_gains,
-    network_rows,
+    networks,
     predicted_cells,
     promising,
     ratio_words,
@@ -28,12 +28,11 @@ from nona.report.studies.decisions import (
     unsteady,
     where,
     worst,
-    worst_rows,
+    worst_cases,
 )
 from nona.report.text import counted
 from nona.results.studies import DecisionStudy, QuestionKey
 from nona.tables.formats import share_text
-from nona.tables.table import text_table
 from nona.units import format_number, format_time
 
 HOW = (
@@ -221,12 +220,12 @@ def decisions_text(data: DecisionStudy) -> str:
     """Format the output of ``nona study decisions``."""
     parts = [f"{title(data)}.", "", *(f"- {line}" for line in findings(data))]
     for heading, rows in (
-        ("By network", network_rows(data)),
-        ("nona: the largest ratios", worst_rows(data, "blind")),
+        ("By network", networks(data)),
+        ("nona: the largest ratios", worst_cases(data, "blind")),
         ("nona: largest gains that the bound leaves open", missed_gains(data)),
-        ("nona-live: the largest ratios", worst_rows(data, "live")),
+        ("nona-live: the largest ratios", worst_cases(data, "live")),
     ):
-        parts += ["", heading, text_table(rows, list(rows[0]))] if rows else []
+        parts += ["", heading, rows.text()] if rows else []
     return "\n".join([*parts, "", HOW, provenance(data)])
 
 
@@ -239,10 +238,10 @@ def _results_markdown(data: DecisionStudy) -> str:
     """Finding, details, and the tables with the worst cells."""
     parts = [f"**{title(data)}.**", "\n".join(f"* {line}" for line in findings(data))]
     for heading, rows in (
-        ("nona: the largest ratios", worst_rows(data, "blind")),
+        ("nona: the largest ratios", worst_cases(data, "blind")),
         ("nona: largest gains that the bound leaves open", missed_gains(data)),
-        ("nona-live: the largest ratios", worst_rows(data, "live")),
-        ("Every network", network_rows(data)),
+        ("nona-live: the largest ratios", worst_cases(data, "live")),
+        ("Every network", networks(data)),
     ):
-        parts += [f"### {heading}", markdown_table(rows)] if rows else []
+        parts += [f"### {heading}", rows.markdown()] if rows else []
     return "\n\n".join([*parts, provenance(data)])

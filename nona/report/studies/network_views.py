@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
 
 from nona.report.text import listed, verb
+from nona.results.document import Estimate
 from nona.results.studies import NetworkViewRow, NetworkViewsStudy, OnLink
-from nona.schedulers.network_remarks import known_remarks
+from nona.schedulers.network_remarks import NetworkRemark, known_remarks
 from nona.schedulers.registry import SCHEDULERS
-from nona.tables.formats import mean_text, share_text
-from nona.tables.table import text_table
+from nona.tables.formats import share_text
+from nona.tables.table import TIME, WHOLE_SHARE, Column, Filled, Table
 from nona.units import format_number, format_time
 
 NOT_RUN = "not in this run"
@@ -28,36 +30,70 @@ def _rows_of(data: NetworkViewsStudy) -> Mapping[str, NetworkViewRow]:
     }
 
 
-def remark_rows(data: NetworkViewsStudy) -> list[dict[str, str]]:
-    """One row for each system that the slides remark on and whose scheduler is registered."""
+def _on(row: NetworkViewRow | None, link: Callable[[NetworkViewRow], OnLink]) -> Estimate | str:
+    if row is None:
+        return NOT_RUN
+    on = link(row)
+    return on.state if on.jct_s.mean is None else on.jct_s
+
+
+def _slowdown(row: NetworkViewRow | None) -> Estimate | str:
+    return NOT_RUN if row is None else row.slowdown if row.sends else "no tensor"
+
+
+class _Remarked(NamedTuple):
+    remark: NetworkRemark
+    row: NetworkViewRow | None
+
+
+REMARKS = Table[_Remarked](
+    "",
+    (
+        Column("system", lambda r: r.remark.system),
+        Column("the slides say", lambda r: r.remark.slides),
+        Column("the remark is", lambda r: r.remark.verdict),
+        Column("view here", lambda r: SCHEDULERS[r.remark.scheduler].network_view.name),
+        Column("JCT, idle link", lambda r: _on(r.row, _idle), TIME, interval=True),
+        Column("JCT, loaded link", lambda r: _on(r.row, _loaded), TIME, interval=True),
+        Column("loaded / idle", lambda r: _slowdown(r.row), interval=True),
+        Column(SOURCE, lambda r: f"{r.remark.source} ({r.remark.evidence})"),
+    ),
+)
+
+
+def remarks(data: NetworkViewsStudy) -> Filled:
+    """Each system that the slides remark on and whose scheduler is registered."""
     by_scheduler = _rows_of(data)
-    return [
-        {
-            "system": r.system,
-            "the slides say": r.slides,
-            "the remark is": r.verdict,
-            "view here": SCHEDULERS[r.scheduler].network_view.name,
-            **_figures(by_scheduler.get(r.scheduler)),
-            SOURCE: f"{r.source} ({r.evidence})",
-        }
-        for r in known_remarks()
-    ]
+    return REMARKS.of(_Remarked(r, by_scheduler.get(r.scheduler)) for r in known_remarks())
 
 
-def scheduler_rows(data: NetworkViewsStudy) -> list[dict[str, str]]:
-    """One row for each scheduler, the one that the loaded link slows most first."""
-    return [
-        {
-            "scheduler": row.scheduler,
-            "view": f"{row.view}, and the mean background" if row.planned else row.view,
-            **_figures(row),
-            "to local, idle": mean_text(row.idle.to_local, format_number),
-            "to local, loaded": mean_text(row.loaded.to_local, format_number),
-            "link busy, idle": share_text(row.idle.link),
-            "link busy, loaded": share_text(row.loaded.link),
-        }
-        for row in by_slowdown(data)
-    ]
+def _idle(row: NetworkViewRow) -> OnLink:
+    return row.idle
+
+
+def _loaded(row: NetworkViewRow) -> OnLink:
+    return row.loaded
+
+
+VIEWS = Table[NetworkViewRow](
+    "",
+    (
+        Column("scheduler", lambda r: r.scheduler),
+        Column("view", lambda r: f"{r.view}, and the mean background" if r.planned else r.view),
+        Column("JCT, idle link", lambda r: _on(r, _idle), TIME, "jct_idle", interval=True),
+        Column("JCT, loaded link", lambda r: _on(r, _loaded), TIME, "jct_loaded", interval=True),
+        Column("loaded / idle", _slowdown, key="slowdown", interval=True),
+        Column("to local, idle", lambda r: r.idle.to_local, interval=True),
+        Column("to local, loaded", lambda r: r.loaded.to_local, interval=True),
+        Column("link busy, idle", lambda r: r.idle.link, WHOLE_SHARE),
+        Column("link busy, loaded", lambda r: r.loaded.link, WHOLE_SHARE),
+    ),
+)
+
+
+def views(data: NetworkViewsStudy) -> Filled:
+    """Each scheduler, the one that the loaded link slows most first."""
+    return VIEWS.of(by_slowdown(data))
 
 
 def by_slowdown(data: NetworkViewsStudy) -> list[NetworkViewRow]:
@@ -70,41 +106,39 @@ def _slowness(row: NetworkViewRow) -> tuple[bool, bool, float]:
     return row.idle.state == over, row.loaded.state == over, row.slowdown.mean or 0.0
 
 
-def _figures(row: NetworkViewRow | None) -> dict[str, str]:
-    heads = ("JCT, idle link", "JCT, loaded link", "loaded / idle")
-    if row is None:
-        return dict.fromkeys(heads, NOT_RUN)
-    slowdown = mean_text(row.slowdown, format_number) if row.sends else "no tensor"
-    shown = (_jct(row.idle), _jct(row.loaded), slowdown)
-    return dict(zip(heads, shown, strict=True))
+class _OnLink(NamedTuple):
+    row: NetworkViewRow
+    name: str
+    background: float
+    on: OnLink
 
 
-def _jct(on: OnLink) -> str:
-    return on.state if on.jct_s.mean is None else mean_text(on.jct_s, format_time)
+FIGURES = Table[_OnLink](
+    "",
+    (
+        Column("scheduler", lambda r: r.row.scheduler),
+        Column("network_view", lambda r: r.row.view),
+        Column("link", lambda r: r.name),
+        Column("background", lambda r: r.background),
+        Column("state", lambda r: r.on.state),
+        Column("jct", lambda r: r.on.jct_s, TIME, interval=True),
+        Column("to_local", lambda r: r.on.to_local),
+        Column("slowdown", lambda r: r.row.slowdown),
+        Column("link_utilization", lambda r: r.on.link),
+    ),
+)
 
 
-def file_rows(data: NetworkViewsStudy) -> list[dict[str, object]]:
-    """One flat row for each scheduler and link, SI units: for CSV files."""
-    return [
-        {
-            "scheduler": row.scheduler,
-            "network_view": row.view,
-            "link": name,
-            "background": background,
-            "state": on.state,
-            "jct_s": on.jct_s.mean,
-            "jct_low_s": on.jct_s.ci95[0] if on.jct_s.ci95 else None,
-            "jct_high_s": on.jct_s.ci95[1] if on.jct_s.ci95 else None,
-            "to_local": on.to_local.mean,
-            "slowdown": row.slowdown.mean,
-            "link_utilization": on.link,
-        }
+def figures(data: NetworkViewsStudy) -> Filled:
+    """Each scheduler and link, for files."""
+    return FIGURES.of(
+        on
         for row in data.rows
-        for name, background, on in (
-            ("idle", 0.0, row.idle),
-            ("loaded", data.about.background, row.loaded),
+        for on in (
+            _OnLink(row, "idle", 0.0, row.idle),
+            _OnLink(row, "loaded", data.about.background, row.loaded),
         )
-    ]
+    )
 
 
 LIVE = "N4"
@@ -261,6 +295,6 @@ def network_views_text(data: NetworkViewsStudy) -> str:
     """Format the output of ``nona study network-views``."""
     sentences = [*findings(data), planned_text(data)]
     lines = [f"{title(data)}.", "", *(f"- {line}" for line in sentences if line)]
-    for rows in (remark_rows(data), scheduler_rows(data)):
-        lines += ["", text_table(rows, tuple(rows[0]))] if rows else []
+    for shown in (remarks(data), views(data)):
+        lines += ["", shown.text()] if shown else []
     return "\n".join([*lines, "", scenario_text(data), provenance(data)])

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from nona.report.sweep_findings import merged_spans, ratio_text, stability_finding, stability_text
-from nona.report.sweeps import curve_rows, value_text
+from nona.report.sweeps import points_table, simulated, value_text
 from nona.report.text import listed, verb
-from nona.results.studies import Growth, PaperStudy, Reach
+from nona.results.document import Estimate
+from nona.results.studies import Growth, OverloadRun, PaperStudy, Reach
 from nona.results.sweeps import SweepReport, SweptCurve, SweptPoint
 from nona.tables.formats import share_text
-from nona.tables.table import text_table
+from nona.tables.table import COUNT, FACTOR, TIME, Column, Filled, Kind, Table
 from nona.units import format_number, format_time
 
 FAR = 0.9  # of the load at the edge: up to there a run has time to reach its steady state
@@ -26,9 +28,10 @@ class StableRatio(NamedTuple):
     point: SweptPoint
 
 
-def point_rows(data: PaperStudy) -> list[dict[str, object]]:
-    """One flat row for every simulated point of every sweep, SI units: for CSV and Parquet files."""
-    return [{"sweep": name, **row} for name, report in data.sweeps.items() for row in curve_rows(report)]
+def points(data: PaperStudy) -> Filled:
+    """Every simulated point of every sweep, for pages and files."""
+    rows = (row for name, report in data.sweeps.items() for row in simulated(report, name))
+    return points_table(rows, next(iter(data.sweeps.values())))
 
 
 def edge_of(curve: SweptCurve) -> float | None:
@@ -73,45 +76,64 @@ def faster(data: PaperStudy, sweep: str) -> dict[str, tuple[int, int]]:
     return by_scheduler
 
 
-def summary_rows(data: PaperStudy) -> list[dict[str, str]]:
-    """One row for each scheduler: its edges, and a summary of its ratios to nona."""
-    rows = []
-    reports = data.sweeps
-    stable_ratios = {far: list(ratios(data, far)) for far in (True, False)}
-    for scheduler in next(iter(reports.values())).schedulers:
-        row = {"scheduler": scheduler}
-        for name, report in reports.items():
-            curve = report.schedulers[scheduler]
-            formula = curve.formula_edges
-            row[f"{name}: edge"] = stability_text(curve, report.unit)
-            row[f"{name}: edge by formula"] = (
-                value_text(formula[0].overloaded, report.unit) if formula else "–"
-            )
-        for far, word in ((True, "well below its edge"), (False, "anywhere stable")):
-            own = [r for r in stable_ratios[far] if r.scheduler == scheduler]
-            row[f"largest ratio, {word}"] = ratio_text(max(own, key=_first).point.ratio) if own else "–"
-        rows.append(row)
-    return rows
+def summary(data: PaperStudy) -> Filled:
+    """Each scheduler's edges, and its largest ratios to nona."""
+    by_far = {far: list(ratios(data, far)) for far in (True, False)}
+
+    def edge(name: str) -> Column[str]:
+        sweep = data.sweeps[name]
+        return Column(f"{name}: edge", lambda s: stability_text(sweep.schedulers[s], sweep.unit))
+
+    def by_formula(name: str) -> Column[str]:
+        sweep = data.sweeps[name]
+
+        def place(scheduler: str) -> float | None:
+            edges = sweep.schedulers[scheduler].formula_edges
+            return edges[0].overloaded if edges else None
+
+        return Column(f"{name}: edge by formula", place, Kind(partial(value_text, unit=sweep.unit)))
+
+    def most(far: bool, where: str) -> Column[str]:
+        def ratio(scheduler: str) -> Estimate | None:
+            own = [r for r in by_far[far] if r.scheduler == scheduler]
+            return max(own, key=_first).point.ratio if own else None
+
+        return Column(f"largest ratio, {where}", ratio, FACTOR, interval=True)
+
+    columns: tuple[Column[str], ...] = (
+        Column("scheduler", str),
+        *(column for name in data.sweeps for column in (edge(name), by_formula(name))),
+        most(True, "well below its edge"),
+        most(False, "anywhere stable"),
+    )
+    return Table("", columns).of(next(iter(data.sweeps.values())).schedulers.keys())
 
 
 def _first(found: StableRatio) -> float:
     return found.ratio
 
 
-def growth_rows(data: PaperStudy) -> list[dict[str, str | float]]:
-    """One row for each run in overload."""
-    return [
-        {
-            "scheduler": row.scheduler,
-            "jobs": run.jobs,
-            "arrive within": format_time(run.length_s),
-            "mean JCT": format_time(run.jct_s),
-            "not complete": run.unfinished,
-            "times nona": float(f"{run.ratio:.4g}"),
-        }
-        for row in data.overload.schedulers
-        for run in row.runs
-    ]
+class _Run(NamedTuple):
+    scheduler: str
+    run: OverloadRun
+
+
+GROWTH = Table[_Run](
+    "",
+    (
+        Column("scheduler", lambda r: r.scheduler),
+        Column("jobs", lambda r: r.run.jobs, COUNT),
+        Column("arrive within", lambda r: r.run.length_s, TIME),
+        Column("mean JCT", lambda r: r.run.jct_s, TIME),
+        Column("not complete", lambda r: r.run.unfinished, COUNT),
+        Column("times nona", lambda r: r.run.ratio, FACTOR),
+    ),
+)
+
+
+def growth(data: PaperStudy) -> Filled:
+    """Each run in overload."""
+    return GROWTH.of(_Run(row.scheduler, run) for row in data.overload.schedulers for run in row.runs)
 
 
 def grows(row: Growth) -> bool:
@@ -319,6 +341,5 @@ def provenance(data: PaperStudy) -> str:
 def paper_text(data: PaperStudy) -> str:
     """Format the output of ``nona study paper``."""
     lines = [title(data) + ".", "", *(f"- {f}" for f in findings(data)), ""]
-    lines.append(text_table(summary_rows(data), list(summary_rows(data)[0])))
-    lines += ["", text_table(growth_rows(data), list(growth_rows(data)[0]))] if growth_rows(data) else []
+    lines += [summary(data).text(), *(["", shown.text()] if (shown := growth(data)) else [])]
     return "\n".join([*lines, "", OURS, provenance(data)])

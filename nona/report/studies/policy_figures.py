@@ -21,7 +21,7 @@ from nona.report.figures import (
 )
 from nona.report.studies.elastic import link_name, links_of, mean_of, published_of
 from nona.report.studies.serverless_claims import Key, alternative_cells, cost_ratio, default_cells, mean
-from nona.report.studies.serverless_tables import miss_rows
+from nona.report.studies.serverless_tables import missed
 from nona.report.studies.training import WAYS, converged, values
 from nona.report.training.figures import elastic_style
 from nona.report.training.findings import HOUR_S
@@ -76,7 +76,7 @@ def _ends(rate: Estimate) -> tuple[float, float]:
 def misses_figure(data: ServerlessStudy) -> go.Figure:
     """Configuration misses of the two policies that plan ahead, compared with the slides."""
     chart = figure(340)
-    rows = miss_rows(data)
+    rows = missed(data)
     for policy in dict.fromkeys(r.policy for r in rows):
         own, style = [r for r in rows if r.policy == policy], scheduler_style(policy)
         names = [r.setting for r in own]

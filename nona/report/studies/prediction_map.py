@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from nona.results.document import Estimate
 from nona.results.studies import Comparison, MapPoint, Measure, PredictionMap
-from nona.tables.formats import or_dash, share_text, time_text
-from nona.tables.table import text_table
-from nona.units import format_time
+from nona.tables.formats import share_text
+from nona.tables.table import CHANGE, COUNT, SHARE, TIME, WHOLE_SHARE, Column, Filled, Table
 
-Row = dict[str, str | int]
 MEASURES: Mapping[Measure, str] = {
     "mean_s": "Mean",
     "p95_s": "95th percentile",
@@ -88,55 +87,61 @@ def columns_of(found: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     return sorted(pairs, key=lambda pair: (placements.index(pair[0]), loads.index(pair[1])))
 
 
-def summary_rows(data: PredictionMap) -> list[Row]:
+def summary(data: PredictionMap) -> Filled:
     """For each scenario the number of points within the bounds, and the largest errors."""
-    rows = []
-    for name in dict.fromkeys(p.scenario for p in data.points):
-        own = [p for p in data.points if p.scenario == name]
-        row: Row = {"scenario": name, "points": len(own)}
-        for measure, title in MEASURES.items():
-            good, of = within(own, measure, BOUNDS[measure])
-            worst = max((abs(e) for p in own if (e := error(p, measure)) is not None), default=None)
-            row[f"{title} within {share_text(BOUNDS[measure])}"] = f"{good} of {of}"
-            row[f"{title}, worst"] = or_dash(worst, share_text)
-        rows.append(row)
-    return rows
+    rows: dict[str, list[MapPoint]] = {}
+    for p in data.points:
+        rows.setdefault(p.scenario, []).append(p)
+
+    def near(measure: Measure) -> Column[list[MapPoint]]:
+        def count(points: list[MapPoint]) -> str:
+            good, of = within(points, measure, BOUNDS[measure])
+            return f"{good} of {of}"
+
+        return Column(f"{MEASURES[measure]} within {share_text(BOUNDS[measure])}", count)
+
+    def worst(measure: Measure) -> Column[list[MapPoint]]:
+        def largest(points: list[MapPoint]) -> float | None:
+            return max((abs(e) for p in points if (e := error(p, measure)) is not None), default=None)
+
+        return Column(f"{MEASURES[measure]}, worst", largest, WHOLE_SHARE)
+
+    columns: list[Column[list[MapPoint]]] = [Column("points", len, COUNT)]
+    for measure in MEASURES:
+        columns += [near(measure), worst(measure)]
+    return Table("scenario", tuple(columns)).of(rows)
 
 
-def point_rows(data: PredictionMap) -> list[dict[str, str]]:
-    """Every point with its numbers, formatted for a table."""
-    return [_row(p) for p in data.points]
+POINTS = Table[MapPoint](
+    "",
+    (
+        Column("scenario", lambda p: p.scenario),
+        Column("placement", lambda p: p.placement),
+        Column("load", lambda p: p.load),
+        Column("executors busy", lambda p: p.servers, WHOLE_SHARE),
+        Column("link busy", lambda p: p.link, WHOLE_SHARE),
+        Column("split", lambda p: p.split, WHOLE_SHARE),
+        Column("mean predicted", lambda p: p.mean_s.predicted, TIME),
+        Column("mean simulated", lambda p: _simulated(p.mean_s), TIME, interval=True),
+        Column("error", lambda p: error(p, "mean_s"), CHANGE),
+        Column("±", lambda p: half_width(p, "mean_s"), SHARE, "half_width"),
+        Column("p95 predicted", lambda p: p.p95_s.predicted, TIME),
+        Column("p95 simulated", lambda p: _simulated(p.p95_s), TIME, interval=True),
+        Column("p95 error", lambda p: error(p, "p95_s"), CHANGE),
+        Column("formula's error", lambda p: error(p, "formula_s"), CHANGE),
+        Column("SLO missed, predicted", lambda p: p.miss.predicted if p.miss else None, WHOLE_SHARE),
+        Column("SLO missed, simulated", lambda p: p.miss.simulated if p.miss else None, WHOLE_SHARE),
+    ),
+)
+PRINTED = (
+    *("scenario", "placement", "load", "executors busy", "link busy", "error", "half_width"),
+    *("p95 error", "formula's error"),
+)
 
 
-def _row(p: MapPoint) -> dict[str, str]:
-    return {
-        "scenario": p.scenario,
-        "placement": p.placement,
-        "load": p.load,
-        "executors busy": share_text(p.servers),
-        "link busy": share_text(p.link),
-        "split": share_text(p.split),
-        "mean predicted": time_text(p.mean_s.predicted),
-        "mean simulated": _interval(p.mean_s),
-        "error": _signed(error(p, "mean_s")),
-        "p95 predicted": time_text(p.p95_s.predicted),
-        "p95 simulated": _interval(p.p95_s),
-        "p95 error": _signed(error(p, "p95_s")),
-        "formula's error": _signed(error(p, "formula_s")),
-        "SLO missed, predicted": "–" if p.miss is None else or_dash(p.miss.predicted, share_text),
-        "SLO missed, simulated": "–" if p.miss is None else or_dash(p.miss.simulated, share_text),
-    }
-
-
-def _interval(found: Comparison) -> str:
-    if found.simulated is None:
-        return "–"
-    half = "" if found.ci95 is None else f" ± {format_time(found.ci95)}"
-    return f"{format_time(found.simulated)}{half}"
-
-
-def _signed(value: float | None) -> str:
-    return "–" if value is None else share_text(value, 1, "+")
+def _simulated(compared: Comparison) -> Estimate:
+    mean, half = compared.simulated, compared.ci95
+    return Estimate(mean=mean, ci95=None if mean is None or half is None else (mean - half, mean + half))
 
 
 WHICH = (
@@ -200,22 +205,5 @@ def provenance(data: PredictionMap) -> str:
 
 def map_text(data: PredictionMap) -> str:
     """The map for a terminal."""
-    rows = []
-    for p in data.points:
-        e, e95, old = error(p, "mean_s"), error(p, "p95_s"), error(p, "formula_s")
-        half = half_width(p, "mean_s")
-        rows.append(
-            {
-                "scenario": p.scenario,
-                "placement": p.placement,
-                "load": p.load,
-                "servers": f"{p.servers:.2f}",
-                "link": f"{p.link:.2f}",
-                "mean": "–" if e is None else f"{e:+.1%}",
-                "±": "–" if half is None else f"{half:.1%}",
-                "p95": "–" if e95 is None else f"{e95:+.1%}",
-                "formula": "–" if old is None else f"{old:+.1%}",
-            }
-        )
-    head = tuple(rows[0]) if rows else ()
-    return "\n".join([text_table(rows, head), "", title(data), *findings(data), provenance(data)])
+    shown = POINTS.of(data.points).select(*PRINTED).text()
+    return "\n".join([shown, "", title(data), *findings(data), provenance(data)])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from typing import NamedTuple
 
-from nona.report.serverless.findings import PER, cost_text, rate_text
+from nona.report.means import mean_of
+from nona.report.serverless.findings import PER, USD
 from nona.report.studies.serverless_claims import (
     BRUTE_FORCE_S,
     CLAIMS,
@@ -21,73 +23,82 @@ from nona.report.studies.serverless_claims import (
     swaps,
 )
 from nona.results.document import Estimate
-from nona.results.serverless_study import Cells, ServerlessStudy
-from nona.simulation.intervals import Interval, Ratio
-from nona.tables.formats import or_dash, share_text, time_text
-from nona.units import format_number
+from nona.results.serverless import PolicyOutcome, Spread
+from nona.results.serverless_study import (
+    Cell,
+    Cells,
+    CutoffPoint,
+    MeasuredSearches,
+    ServerlessStudy,
+    SharedOutcome,
+)
+from nona.simulation.intervals import Ratio
+from nona.tables.formats import mean_text
+from nona.tables.table import COUNT, SHARE, TIME, WHOLE_SHARE, Column, Filled, Kind, Table
 
 _WORDS = {"hits": "keeps more than", "costs": "is cheaper than"}
+POINTS = Kind(lambda share: f"{100 * share:+.1f}")
+RATIO = Kind("{:.2f}".format)
 
 
-@dataclass(frozen=True, slots=True)
-class MissRow:
-    """Configuration misses of one policy in one setting, as shares; ``ours`` with its interval."""
+class _Set(NamedTuple):
+    """A policy in a setting, beside ESG there."""
 
     setting: str
     policy: str
-    ours: Estimate | None
-    slides: float
+    row: PolicyOutcome
+    cell: Cell
+    esg_row: PolicyOutcome
+    esg: Cell
+
+    @property
+    def own(self) -> bool:
+        return self.policy == "esg"
+
+    @property
+    def per_hit(self) -> float | None:
+        hit, base = self.row.cost_per_hit_usd.mean, self.esg_row.cost_per_hit_usd.mean
+        return None if hit is None or not base else hit / base
 
 
-def setting_rows(data: ServerlessStudy) -> list[dict[str, str]]:
+SETTINGS = Table[_Set](
+    "",
+    (
+        Column("setting", lambda r: r.setting),
+        Column("policy", lambda r: r.policy),
+        Column("SLOs kept", lambda r: r.row.slo_hit_rate, SHARE, interval=True),
+        Column(
+            "points vs esg",
+            lambda r: None if r.own else mean_of(difference(r.cell, r.esg, "hits")),
+            POINTS,
+            interval=True,
+        ),
+        Column(f"$ per {PER:,}", lambda r: r.row.cost_per_call_usd, USD, interval=True),
+        Column("cost / esg's", lambda r: _estimate(cost_ratio(r.cell, r.esg)), RATIO, interval=True),
+        Column("per hit / esg's", lambda r: r.per_hit),
+        Column("misses", lambda r: r.row.configuration_miss_rate, SHARE),
+        Column("search", lambda r: r.row.search_s.mean, TIME),
+        Column("latency / SLO", lambda r: r.cell.mean_fill, RATIO),
+        Column("state", lambda r: r.row.state),
+    ),
+)
+
+
+def _estimate(ratio: Ratio) -> Estimate:
+    ends = None if math.isnan(ratio.low) else (ratio.low, ratio.high)
+    return Estimate(mean=ratio.value, ci95=ends)
+
+
+def settings(data: ServerlessStudy) -> Filled:
     """Every policy in every setting; differences and ratios to ESG are paired by replication."""
-    rows = []
-    for name, setting in data.settings.items():
-        esg = setting.cells["esg"]
-        for policy, row in setting.policies.items():
-            cell, own = setting.cells[policy], policy == "esg"
-            hit = row.cost_per_hit_usd.mean
-            base = setting.policies["esg"].cost_per_hit_usd.mean
-            rows.append(
-                {
-                    "setting": name if own else "",
-                    "policy": policy,
-                    "SLOs kept": rate_text(row.slo_hit_rate),
-                    "points vs esg": "–" if own else _points_text(difference(cell, esg, "hits")),
-                    f"$ per {PER:,}": cost_text(row.cost_per_call_usd),
-                    "cost / esg's": "1" if own else _ratio_text(cost_ratio(cell, esg)),
-                    "per hit / esg's": "–" if hit is None or not base else format_number(hit / base),
-                    "misses": rate_text(row.configuration_miss_rate),
-                    "search": time_text(row.search_s.mean),
-                    "latency / SLO": or_dash(cell.mean_fill, "{:.2f}".format),
-                    "state": row.state,
-                }
-            )
-    return rows
+    return SETTINGS.of(
+        _Set(name, policy, row, of.cells[policy], of.policies["esg"], of.cells["esg"])
+        for name, of in data.settings.items()
+        for policy, row in of.policies.items()
+    )
 
 
-def _points_text(found: Interval) -> str:
-    """A difference of shares in percentage points.
-
-    >>> _points_text(Interval(-0.1, 0.02, 3))
-    '-10.0 ± 2.0'
-    """
-    half = "" if found.half_width != found.half_width else f" ± {100 * found.half_width:.1f}"
-    return f"{100 * found.mean:+.1f}{half}"
-
-
-def _ratio_text(found: Ratio) -> str:
-    """A ratio with the ends of its interval.
-
-    >>> _ratio_text(Ratio(1.5, 1.4, 1.61, 3))
-    '1.50 (1.40 to 1.61)'
-    """
-    span = "" if found.low != found.low else f" ({found.low:.2f} to {found.high:.2f})"
-    return f"{found.value:.2f}{span}"
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedClaim:
+class JudgedClaim(NamedTuple):
     """A claim of the slides, the finding, the verdicts on order and size, and what changes them."""
 
     slides: str
@@ -97,18 +108,16 @@ class JudgedClaim:
     changed_by: str
 
 
-def claim_rows(data: ServerlessStudy) -> list[dict[str, str]]:
-    """Tabulate each claim of the slides: finding, verdicts on order and size, and what changes them."""
-    return [
-        {
-            "slides": c.slides,
-            "found": c.found,
-            "order": c.order,
-            "size": c.size,
-            "changed by": c.changed_by,
-        }
-        for c in judged_claims(data)
-    ]
+CLAIMED = Table[JudgedClaim](
+    "",
+    (
+        Column("slides", lambda c: c.slides),
+        Column("found", lambda c: c.found),
+        Column("order", lambda c: c.order),
+        Column("size", lambda c: c.size),
+        Column("changed by", lambda c: c.changed_by),
+    ),
+)
 
 
 def judged_claims(data: ServerlessStudy) -> list[JudgedClaim]:
@@ -132,100 +141,150 @@ def judged_claims(data: ServerlessStudy) -> list[JudgedClaim]:
     return rows
 
 
-def _verdict(held: bool | None) -> str:
-    return "–" if held is None else "agrees" if held else "does not"
+def _verdict(holds: bool | None) -> str:
+    return "–" if holds is None else "agrees" if holds else "does not"
 
 
-def miss_rows(data: ServerlessStudy) -> list[MissRow]:
+class Missed(NamedTuple):
+    """Configuration misses of one policy in one setting, as shares; ``ours`` with its interval."""
+
+    setting: str
+    policy: str
+    ours: Estimate | None
+    slides: float
+
+
+MISSED = Table[Missed](
+    "",
+    (
+        Column("setting", lambda r: r.setting),
+        Column("policy", lambda r: r.policy),
+        Column("ours", lambda r: r.ours, SHARE, interval=True),
+        Column("slides", lambda r: r.slides, SHARE),
+    ),
+)
+
+
+def missed(data: ServerlessStudy) -> list[Missed]:
     """Configuration misses compared with those of the slides, as shares."""
     return [
-        MissRow(
-            name,
-            policy,
-            setting.policies[policy].configuration_miss_rate,
-            MISSES[policy].get(name, float("nan")) / 100,
-        )
-        for name, setting in data.settings.items()
-        for policy in MISSES
+        Missed(name, policy, of.policies[policy].configuration_miss_rate, stated.get(name, math.nan) / 100)
+        for name, of in data.settings.items()
+        for policy, stated in MISSES.items()
     ]
 
 
-def search_rows(data: ServerlessStudy) -> list[dict[str, str]]:
+class _Searched(NamedTuple):
+    charged: Spread
+    search: MeasuredSearches
+
+
+SEARCHES = Table[_Searched](
+    "setting",
+    (
+        Column("charged, mean", lambda r: r.charged.mean, TIME),
+        Column("charged, p99", lambda r: r.charged.p99, TIME),
+        Column("measured, mean", lambda r: r.search.measured_s.mean, TIME),
+        Column("measured, p99", lambda r: r.search.measured_s.p99, TIME),
+        Column("paths examined, mean", lambda r: r.search.steps.mean, Kind("{:.0f}".format)),
+        Column("of", lambda r: r.search.full_paths, COUNT),
+        Column("without pruning", lambda r: r.search.every_path_s, TIME),
+        Column("slides", lambda _: BRUTE_FORCE_S, TIME),
+    ),
+)
+
+
+def searches(data: ServerlessStudy) -> Filled:
     """ESG's search times in each setting: charged in the simulation, measured on the study's machine."""
-    rows = []
-    for name, search in data.searches.items():
-        charged, taken, steps = (
-            data.settings[name].policies["esg"].search_s,
-            search.measured_s,
-            search.steps,
-        )
-        rows.append(
-            {
-                "setting": name,
-                "charged, mean": time_text(charged.mean),
-                "p99": time_text(charged.p99),
-                "measured, mean": time_text(taken.mean),
-                "p99 ": time_text(taken.p99),
-                "paths examined, mean": or_dash(steps.mean, "{:.0f}".format),
-                "of": f"{search.full_paths:,}",
-                "without pruning": f"{time_text(search.every_path_s)} (slides: {time_text(BRUTE_FORCE_S)})",
-            }
-        )
-    return rows
-
-
-def cutoff_rows(data: ServerlessStudy) -> list[dict[str, str]]:
-    """Orion's hit rate by the cut-off of its search."""
-    return [
+    return SEARCHES.of(
         {
-            "cut-off": time_text(p.cutoff_s),
-            "search, mean": time_text(p.search_s.mean),
-            "SLOs kept": rate_text(p.slo_hit_rate),
-            f"$ per {PER:,}": cost_text(p.cost_per_call_usd),
+            name: _Searched(data.settings[name].policies["esg"].search_s, search)
+            for name, search in data.searches.items()
         }
-        for p in data.cutoff.points
-    ]
+    )
 
 
-def sharing_rows(data: ServerlessStudy) -> list[dict[str, str]]:
+CUTOFFS = Table[CutoffPoint](
+    "",
+    (
+        Column("cut-off", lambda p: p.cutoff_s, TIME),
+        Column("search, mean", lambda p: p.search_s.mean, TIME),
+        Column("SLOs kept", lambda p: p.slo_hit_rate, SHARE, interval=True),
+        Column(f"$ per {PER:,}", lambda p: p.cost_per_call_usd, USD, interval=True),
+    ),
+)
+
+
+class _Shared(NamedTuple):
+    mode: str
+    policy: str
+    row: SharedOutcome
+
+
+SHARING = Table[_Shared](
+    "",
+    (
+        Column("sharing", lambda r: r.mode),
+        Column("policy", lambda r: r.policy),
+        Column("SLOs kept", lambda r: r.row.slo_hit_rate, SHARE, interval=True),
+        Column(f"$ per {PER:,}", lambda r: r.row.cost_per_call_usd, USD, interval=True),
+        Column("vGPUs held", lambda r: r.row.utilization.vgpu, WHOLE_SHARE),
+        Column("stranded", lambda r: r.row.stranded_vgpus, RATIO),
+        Column("state", lambda r: r.row.state),
+    ),
+)
+
+
+def sharing(data: ServerlessStudy) -> Filled:
     """The same workload under each way of sharing the GPUs."""
-    return [
-        {
-            "sharing": mode,
-            "policy": policy,
-            "SLOs kept": rate_text(row.slo_hit_rate),
-            f"$ per {PER:,}": cost_text(row.cost_per_call_usd),
-            "vGPUs held": or_dash(row.utilization.vgpu, share_text),
-            "stranded": or_dash(row.stranded_vgpus, "{:.2f}".format),
-            "state": row.state,
-        }
-        for mode, policies in data.sharing.modes.items()
-        for policy, row in policies.items()
-    ]
+    modes = data.sharing.modes
+    return SHARING.of(
+        _Shared(mode, policy, row) for mode, rows in modes.items() for policy, row in rows.items()
+    )
 
 
-def sensitivity_rows(data: ServerlessStudy, setting: str) -> list[dict[str, str]]:
+class _Changed(NamedTuple):
+    default: str
+    other: str
+    before: Cells
+    cells: Cells
+
+    @property
+    def esg_points(self) -> str:
+        change = difference(self.cells["esg"], self.before["esg"], "hits")
+        if not change.mean:
+            return "0"
+        points = mean_text(mean_of(change), POINTS.show)
+        return points if clear(change) else f"({points})"
+
+    @property
+    def swapped(self) -> str:
+        pairs = ((key, pair) for key in KEYS for pair in swaps(self.before, self.cells, key))
+        return "; ".join(f"{above} {_WORDS[key]} {below}" for key, (above, below) in pairs) or "none"
+
+
+ALTERNATIVES = Table[_Changed](
+    "",
+    (
+        Column("default", lambda r: r.default),
+        Column("alternative", lambda r: r.other),
+        Column("SLOs kept", lambda r: ranking_text(r.cells, "hits")),
+        Column("cost", lambda r: ranking_text(r.cells, "costs")),
+        Column("esg, points", lambda r: r.esg_points),
+        Column("changes", lambda r: r.swapped),
+    ),
+)
+
+
+def alternatives(data: ServerlessStudy, setting: str) -> Filled:
     """Every alternative in one setting: the rankings, and the pairs of policies that change order.
 
     A pair changes places when it is the other way round and the difference is clear.
     """
     default = default_cells(data)[setting]
-    rows = [_sensitivity_row("default", "", default, default)]
+    rows = [_Changed("default", "", default, default)]
     for row in data.sensitivity.rows:
-        cells = alternative_cells(data, row)[setting]
         key = row.key.removeprefix("serverless.")
-        rows.append(_sensitivity_row(f"{key}: {row.default}", row.other, default, cells))
-    return rows
-
-
-def _sensitivity_row(default: str, other: str, before: Cells, cells: Cells) -> dict[str, str]:
-    changes = [f"{above} {_WORDS[key]} {below}" for key in KEYS for above, below in swaps(before, cells, key)]
-    esg = difference(cells["esg"], before["esg"], "hits")
-    return {
-        "default": default,
-        "alternative": other,
-        "SLOs kept": ranking_text(cells, "hits"),
-        "cost": ranking_text(cells, "costs"),
-        "esg, points": _points_text(esg) if clear(esg) else "0" if not esg.mean else f"({_points_text(esg)})",
-        "changes": "; ".join(changes) or "none",
-    }
+        cells = alternative_cells(data, row)[setting]
+        rows.append(_Changed(f"{key}: {row.default}", row.other, default, cells))
+    return ALTERNATIVES.of(rows)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from nona.report.files import between_marks, markdown_table
+from nona.report.files import between_marks
 from nona.report.serverless.over import knee_text, limit_of, over_finding, over_value
 from nona.report.studies.serverless_claims import (
     CLAIMS,
@@ -27,18 +28,18 @@ from nona.report.studies.serverless_claims import (
     swaps,
 )
 from nona.report.studies.serverless_tables import (
-    claim_rows,
-    cutoff_rows,
+    CLAIMED,
+    CUTOFFS,
+    alternatives,
     judged_claims,
-    search_rows,
-    sensitivity_rows,
-    setting_rows,
-    sharing_rows,
+    searches,
+    settings,
+    sharing,
 )
 from nona.report.text import listed
 from nona.results.serverless_study import Cells, OverPoint, OverReport, ServerlessStudy
 from nona.tables.formats import or_dash, share_text
-from nona.tables.table import text_table
+from nona.tables.table import SHARE, WHOLE_SHARE, Column, Filled, Kind, Table
 from nona.units import format_number, format_time
 
 # What the slides state: esg keeps so many per cent more SLOs than each of two policies.
@@ -106,7 +107,7 @@ def claim_text(data: ServerlessStudy) -> str:
 
 
 def _where(found: Sequence[Gap]) -> str:
-    """The range of use; the rows of :func:`gap_rows` have the loads."""
+    """The range of use; the rows of :func:`leads` have the loads."""
     if not found:
         return "at none of the loads tried"
     vgpus_held = [g.vgpus_held for g in found]
@@ -115,27 +116,37 @@ def _where(found: Sequence[Gap]) -> str:
     return f"where it holds {use} of the vGPUs"
 
 
-def gap_rows(data: ServerlessStudy) -> list[dict[str, str]]:
+class _Lead(NamedTuple):
+    profiles: str
+    over_shares: Gap
+    over_searches: Gap | None
+
+
+LEADS = Table[_Lead](
+    "",
+    (
+        Column("profiles", lambda r: r.profiles),
+        Column("setting", lambda r: r.over_shares.setting),
+        Column("load", lambda r: r.over_shares.load, Kind("× {:g}".format)),
+        Column("vGPUs held", lambda r: r.over_shares.vgpus_held, WHOLE_SHARE),
+        Column("esg keeps", lambda r: r.over_shares.esg, SHARE),
+        Column(f"over {', '.join(SHARES[0])}", lambda r: _points(r.over_shares, *SHARES[1:])),
+        Column(
+            f"over {', '.join(SEARCHES[0])}",
+            lambda r: _points(r.over_searches, *SEARCHES[1:]) if r.over_searches else None,
+        ),
+    ),
+)
+
+
+def leads(data: ServerlessStudy) -> Filled:
     """ESG's leads at every load and with every set of profiles, beside the ranges of the slides."""
     rows = []
     for curves in data.curves:
         reports = dict(curves.settings)
-        shares = {(g.setting, g.load): g for g in gaps(reports, SHARES[0])}
-        searches = {(g.setting, g.load): g for g in gaps(reports, SEARCHES[0])}
-        for key, g in shares.items():
-            other = searches.get(key)
-            rows.append(
-                {
-                    "profiles": curves.name,
-                    "setting": g.setting,
-                    "load": f"× {g.load:g}",
-                    "vGPUs held": share_text(g.vgpus_held),
-                    "esg keeps": share_text(g.esg, 1),
-                    "over infless, fast-gshare": _points(g, SHARES[1], SHARES[2]),
-                    "over orion, aquatope": "–" if other is None else _points(other, *SEARCHES[1:]),
-                }
-            )
-    return rows
+        others = {(g.setting, g.load): g for g in gaps(reports, SEARCHES[0])}
+        rows += [_Lead(curves.name, g, others.get((g.setting, g.load))) for g in gaps(reports, SHARES[0])]
+    return LEADS.of(rows)
 
 
 def _points(gap: Gap, low: float, high: float) -> str:
@@ -143,48 +154,70 @@ def _points(gap: Gap, low: float, high: float) -> str:
     return f"{gap.least:+.1f} to {gap.most:+.1f} points{mark}"
 
 
-def study_knee_rows(data: ServerlessStudy) -> list[dict[str, str]]:
-    """Until which load each policy keeps the target: a row a setting and set of profiles."""
-    rows = [
-        _knee_row(curves.name, setting, report)
-        for curves in data.curves
-        for setting, report in curves.settings.items()
-    ]
-    for curve in data.scarcity:
-        name = f"CPU share {share_text(curve.cpu_share)}, {curve.vcpus} vCPUs a node"
-        rows.append(_knee_row(name, data.scarce_setting, curve.report))
-    return rows
+class _Curve(NamedTuple):
+    profiles: str
+    setting: str
+    report: OverReport
+
+    def knees(self, policy: str) -> str:
+        of = self.report.policies[policy]
+        return "; ".join(knee_text(self.report, of, k) for k in of.knees)
 
 
-def _knee_row(profiles: str, setting: str, report: OverReport) -> dict[str, str]:
-    knees = {n: "; ".join(knee_text(report, p, k) for k in p.knees) for n, p in report.policies.items()}
-    return {"profiles": profiles, "setting": setting, **knees}
-
-
-def _use_at_knee_rows(data: ServerlessStudy) -> list[dict[str, str]]:
-    """The vGPUs and vCPUs that each policy holds at the last load that it keeps."""
-    rows = []
-    for row, report in _reports(data):
-        for name, policy in report.policies.items():
-            limit = limit_of(policy)
-            point = None if limit is None else _at(report, name, limit)
-            if point is not None:
-                rows.append(
-                    {
-                        **row,
-                        "policy": name,
-                        "until": over_value(report, limit),
-                        "vGPUs held": or_dash(point.utilization.vgpu, share_text),
-                        "vCPUs held": or_dash(point.utilization.vcpu, share_text),
-                    }
-                )
-    return rows
-
-
-def _reports(data: ServerlessStudy) -> Iterator[tuple[dict[str, str], OverReport]]:
+def _curves(data: ServerlessStudy) -> Iterator[_Curve]:
     for curves in data.curves:
         for setting, report in curves.settings.items():
-            yield {"profiles": curves.name, "setting": setting}, report
+            yield _Curve(curves.name, setting, report)
+
+
+PLACES: tuple[Column[_Curve], ...] = (
+    Column("profiles", lambda r: r.profiles),
+    Column("setting", lambda r: r.setting),
+)
+
+
+def knees(data: ServerlessStudy) -> Filled:
+    """Until which load each policy keeps the target: a row a setting and set of profiles."""
+
+    def of(policy: str) -> Column[_Curve]:
+        return Column(policy, lambda r: r.knees(policy) if policy in r.report.policies else None)
+
+    rows = list(_curves(data))
+    for curve in data.scarcity:
+        name = f"CPU share {share_text(curve.cpu_share)}, {curve.vcpus} vCPUs a node"
+        rows.append(_Curve(name, data.scarce_setting, curve.report))
+    names = dict.fromkeys(name for row in rows for name in row.report.policies)
+    return Table("", (*PLACES, *map(of, names))).of(rows)
+
+
+class _Use(NamedTuple):
+    curve: _Curve
+    policy: str
+    point: OverPoint
+
+
+USE = Table[_Use](
+    "",
+    (
+        Column("profiles", lambda r: r.curve.profiles),
+        Column("setting", lambda r: r.curve.setting),
+        Column("policy", lambda r: r.policy),
+        Column("until", lambda r: over_value(r.curve.report, r.point.value)),
+        Column("vGPUs held", lambda r: r.point.utilization.vgpu, WHOLE_SHARE),
+        Column("vCPUs held", lambda r: r.point.utilization.vcpu, WHOLE_SHARE),
+    ),
+)
+
+
+def _use_at_knees(data: ServerlessStudy) -> Filled:
+    """The vGPUs and vCPUs that each policy holds at the last load that it keeps."""
+    rows = []
+    for curve in _curves(data):
+        for name, policy in curve.report.policies.items():
+            limit = limit_of(policy)
+            point = None if limit is None else _at(curve.report, name, limit)
+            rows += [_Use(curve, name, point)] if point else []
+    return USE.of(rows)
 
 
 OURS = (
@@ -359,37 +392,33 @@ def _claim_lines(data: ServerlessStudy) -> Iterator[str]:
 def study_text(data: ServerlessStudy) -> str:
     """Format the output of ``nona study serverless``."""
     tables = [
-        ("Policies in the three settings", setting_rows(data)),
-        ("Up to which load", study_knee_rows(data)),
-        ("ESG's leads by load", gap_rows(data)),
-        ("Use at the knees", _use_at_knee_rows(data)),
-        ("ESG's search", search_rows(data)),
-        ("Orion's cut-off", cutoff_rows(data)),
-        (f"Ways of sharing: {data.sharing.scenario}", sharing_rows(data)),
-        *((f"Alternatives, {name}", sensitivity_rows(data, name)) for name in data.settings),
+        ("Policies in the three settings", settings(data)),
+        ("Up to which load", knees(data)),
+        ("ESG's leads by load", leads(data)),
+        ("Use at the knees", _use_at_knees(data)),
+        ("ESG's search", searches(data)),
+        ("Orion's cut-off", CUTOFFS.of(data.cutoff.points)),
+        (f"Ways of sharing: {data.sharing.scenario}", sharing(data)),
+        *((f"Alternatives, {name}", alternatives(data, name)) for name in data.settings),
     ]
     lines = [title(data) + ".", "", *(f"- {f}" for f in findings(data))]
     lines += ["", "Comparison with the slides", *_claim_lines(data)]
     for heading, rows in tables:
-        lines += ["", heading, text_table(rows, list(rows[0])) if rows else "–"]
+        lines += ["", heading, rows.text() if rows else "–"]
     return "\n".join([*lines, "", RULES, OURS, provenance(data)])
 
 
 def _study_page(data: ServerlessStudy) -> str:
     """The finding, knees, ESG's leads by load, and the claims with their verdicts."""
-    claims = [
-        {"slides": r["slides"], "found": r["found"], "order": r["order"], "size": r["size"]}
-        for r in claim_rows(data)
-    ]
     return "\n\n".join(
         [
             f"{title(data)}. {claim_text(data)}",
             "Up to which multiple of a setting's load each policy keeps 99 % of the SLOs:",
-            markdown_table(study_knee_rows(data)),
+            knees(data).markdown(),
             "ESG's lead over the other policies by load, in percentage points:",
-            markdown_table(gap_rows(data)),
+            leads(data).markdown(),
             "The claims of the slides in their three settings:",
-            markdown_table(claims),
+            CLAIMED.of(judged_claims(data)).without("changed by").markdown(),
             f"Source: `{provenance(data)}`.",
         ]
     )

@@ -6,14 +6,17 @@ import math
 from collections.abc import Iterable, Sequence
 
 from nona.cost.validation import SliceRatio, ValidationRow, ValidationSummary
+from nona.results.document import number
 from nona.results.program import ComparedRow, TheoryRow, TheorySummary, Verdict
 from nona.simulation.agreement import Agreement, Comparison, Effort, Expected, KnownSystem
+from nona.tables.table import COUNT, FACTOR, SHARE, TIME, Column, Kind, Table
 from nona.units import format_number
 
 AGREES: Verdict = "agrees"
 UNCLEAR: Verdict = "unclear"
 DIFFERS: Verdict = "differs"
 TROUBLE: Verdict = "no steady state"
+RATIO = Kind("{:.2f}".format)
 WIDE = 0.25  # an interval whose half is a greater share of its mean proves little
 
 
@@ -116,44 +119,39 @@ def _verdict(comparison: Comparison, agreement: Agreement) -> Verdict:
     return AGREES if agreement.half_width <= WIDE else UNCLEAR
 
 
-def latency_rows(rows: Sequence[ValidationRow]) -> list[dict[str, str | float]]:
-    """One row per published latency, times in milliseconds."""
-    return [
-        {
-            "model": r.model,
-            "device": r.executor,
-            "precision": r.precision,
-            "stack": r.stack,
-            "published ms": r.measured_s * 1e3,
-            "predicted ms": r.predicted_s * 1e3,
-            "predicted / published": r.ratio,
-            "use": r.use,
-            "group": r.group,
-            "note": r.note,
-            "source": r.source,
-        }
-        for r in rows
-    ]
-
-
-def summary_rows(summaries: Sequence[ValidationSummary]) -> list[dict[str, str | float]]:
-    """One row per group of latencies; ``Spearman`` is NaN below three rows."""
-    return [
-        {
-            "group": s.group,
-            "latencies": s.rows,
-            "MAPE %": 100 * s.mape,
-            "bias": s.bias,
-            "Spearman": s.spearman,
-            "log σ": s.log_sigma,
-        }
-        for s in summaries
-    ]
-
-
-def slice_rows(slices: Sequence[SliceRatio]) -> list[dict[str, str | float]]:
-    """Slowdown of each MIG slice relative to its whole device, published and predicted."""
-    return [
-        {"model": s.model, "slice": s.executor, "published ×": s.measured, "predicted ×": s.predicted}
-        for s in slices
-    ]
+LATENCIES = Table[ValidationRow](
+    "",
+    (
+        Column("model", lambda r: r.model),
+        Column("device", lambda r: r.executor),
+        Column("precision", lambda r: r.precision),
+        Column("stack", lambda r: r.stack),
+        Column("published", lambda r: r.measured_s, TIME),
+        Column("predicted", lambda r: r.predicted_s, TIME),
+        Column("predicted / published", lambda r: r.ratio, RATIO),
+        Column("use", lambda r: r.use),
+        Column("group", lambda r: r.group),
+        Column("note", lambda r: r.note),
+        Column("source", lambda r: r.source),
+    ),
+)
+GROUPS = Table[ValidationSummary](
+    "",
+    (
+        Column("group", lambda s: s.group),
+        Column("latencies", lambda s: s.rows, COUNT),
+        Column("MAPE", lambda s: s.mape, SHARE),
+        Column("bias", lambda s: s.bias, RATIO),
+        Column("Spearman", lambda s: number(s.spearman), Kind("{:.3f}".format)),
+        Column("log σ", lambda s: number(s.log_sigma), RATIO),
+    ),
+)
+SLICES = Table[SliceRatio](
+    "",
+    (
+        Column("model", lambda s: s.model),
+        Column("slice", lambda s: s.executor),
+        Column("published", lambda s: s.measured, FACTOR),
+        Column("predicted", lambda s: s.predicted, FACTOR),
+    ),
+)

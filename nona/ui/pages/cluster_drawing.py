@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
 from nona.hardware.cluster import Cluster
-from nona.report.clusters import Cell, ClusterMap, Server, Unit, background_load, cluster_map, executor_rows
+from nona.report.clusters import Cell, ClusterMap, Server, Unit, background_load, cluster_map, executors
 from nona.report.simulations.titles import executors_title
 from nona.results.simulation_charts import LiveRun, ResourceLoad
 from nona.scenario.schema import Scenario
@@ -209,11 +208,8 @@ def cluster_result(scenario: Scenario, scheduler: str, load: ResourceLoad) -> No
     st.markdown(f"**{plain(f'{scheduler}: {executors_title(load.executors)}')}**")
     cluster_drawing(scenario, load, "cluster-result")
     with st.expander("Every executor as a table", icon=":material/table:"):
-        rows = executor_rows(cluster_map(Cluster.from_spec(scenario.cluster), load))
-        shares = [name for name in rows[0] if name.endswith("%")]
-        formats = {name: st.column_config.NumberColumn(format="%.1f") for name in shares}
-        alt = "Utilisation of every executor and of its server's card"
-        table(pd.DataFrame(rows), "executor-loads", alt, column_config=formats)
+        rows = executors(cluster_map(Cluster.from_spec(scenario.cluster), load))
+        table(rows, "executor-loads", "Utilisation of every executor and of its server's card")
 
 
 def live_cluster(state: AppState) -> None:

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import pandas as pd
 import streamlit as st
 
-from nona.cost.validation import WEAK_POINTS, ValidationReport, ValidationSummary, reading, validation_report
+from nona.cost.validation import WEAK_POINTS, ValidationSummary, reading, validation_report
 from nona.report.guide import sections
 from nona.report.studies.figures import theory_figure, validation_figure
 from nona.report.studies.validation import (
+    GROUPS,
+    LATENCIES,
+    SLICES,
     WIDE,
-    latency_rows,
-    slice_rows,
-    summary_rows,
     theory_rows,
     theory_summary,
 )
@@ -47,15 +47,6 @@ from nona.ui.shell.job_panel import duration
 from nona.ui.tasks.asked import EffortAsked
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import picture, table
-
-DIGITS = {
-    **dict.fromkeys(("published ms", "predicted ms"), "%.3f"),
-    **dict.fromkeys(
-        ("predicted / published", "published ×", "predicted ×", "bias", "Spearman", "log σ"), "%.2f"
-    ),
-    "MAPE %": "%.1f",
-}
-FORMATS = {name: st.column_config.NumberColumn(format=digits) for name, digits in DIGITS.items()}
 
 
 def _validation_tiles(summary: ValidationSummary) -> None:
@@ -90,21 +81,6 @@ def _validation_finding(summary: ValidationSummary) -> str:
         f"Off by {share_text(summary.mape)} on average, {side} by {share_text(abs(summary.bias - 1))}; "
         f"the order {order} (rank correlation {summary.spearman:.2f})"
     )
-
-
-def _latency_table(report: ValidationReport) -> pd.DataFrame:
-    """Every latency with its prediction and its source."""
-    return pd.DataFrame(latency_rows(report.rows))
-
-
-def _summary_table(report: ValidationReport) -> pd.DataFrame:
-    """Every group, then all TensorRT engines, then all that count."""
-    return pd.DataFrame(summary_rows([*report.groups, report.tensorrt, report.overall]))
-
-
-def _slice_table(report: ValidationReport) -> pd.DataFrame:
-    """The slowdowns on MIG slices."""
-    return pd.DataFrame(slice_rows(report.slices))
 
 
 _WORDS = {True: "holds", False: "FAILS", None: "not tried"}
@@ -290,11 +266,10 @@ def _times(state: AppState) -> None:
         st.markdown(WEAK_POINTS)
     st.subheader("Every latency, with its source")
     table(
-        _latency_table(report),
+        LATENCIES.of(report.rows),
         "latencies",
         "Every published latency against the predicted one, with its source",
         "validation",
-        column_config=FORMATS,
         height=480,
     )
     st.caption(
@@ -302,12 +277,11 @@ def _times(state: AppState) -> None:
         "little. shown: not comparable, for the reason in its note."
     )
     st.subheader("By group")
-    table(_summary_table(report), "groups", "How well each group is predicted", column_config=FORMATS)
+    summaries = [*report.groups, report.tensorrt, report.overall]
+    table(GROUPS.of(summaries), "groups", "How well each group is predicted")
     st.subheader("MIG slices")
     st.caption("How many times slower a slice is than its whole device.")
-    table(
-        _slice_table(report), "slices", "Slowdown of slices, published and predicted", column_config=FORMATS
-    )
+    table(SLICES.of(report.slices), "slices", "Slowdown of slices, published and predicted")
 
 
 def _prediction(state: AppState) -> None:

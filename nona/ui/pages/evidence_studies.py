@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pandas as pd
 import streamlit as st
 
 from nona.report.studies.decisions import (
     QUESTIONS,
-    cell_rows,
+    cells,
     compared,
     missed_gains,
-    network_rows,
-    worst_rows,
+    networks,
+    worst_cases,
 )
 from nona.report.studies.decisions_text import HOW, heat_title
 from nona.report.studies.decisions_text import findings as decisions_findings
@@ -39,15 +38,15 @@ from nona.report.studies.figures import (
     network_views_figure,
     ratios_figure,
 )
-from nona.report.studies.network_views import SOURCE, planned_text, remark_rows, scenario_text, scheduler_rows
+from nona.report.studies.network_views import SOURCE, planned_text, remarks, scenario_text, views
 from nona.report.studies.network_views import findings as network_views_findings
 from nona.report.studies.network_views import provenance as network_views_provenance
 from nona.report.studies.network_views import title as network_views_title
-from nona.report.studies.paper import OURS, growth_rows, growth_title, ratio_title
+from nona.report.studies.paper import OURS, growth, growth_title, ratio_title
 from nona.report.studies.paper import findings as paper_findings
-from nona.report.studies.paper import point_rows as paper_point_rows
+from nona.report.studies.paper import points as paper_points
 from nona.report.studies.paper import provenance as paper_provenance
-from nona.report.studies.paper import summary_rows as paper_summary_rows
+from nona.report.studies.paper import summary as paper_summary
 from nona.report.studies.paper import title as paper_title
 from nona.report.studies.policy_figures import (
     elastic_load_figure,
@@ -58,11 +57,11 @@ from nona.report.studies.policy_figures import (
 )
 from nona.report.studies.prediction_map import (
     MEASURES,
+    POINTS,
     WHICH,
     findings,
-    point_rows,
     provenance,
-    summary_rows,
+    summary,
     title,
 )
 from nona.report.studies.training import (
@@ -122,9 +121,9 @@ def prediction_section() -> None:
     )
     for line in findings(data):
         st.markdown(f"- {plain(line)}")
-    table(pd.DataFrame(summary_rows(data)), "prediction-map", "Points within the bounds, by scenario")
+    table(summary(data), "prediction-map", "Points within the bounds, by scenario")
     with st.expander("All points with their intervals", icon=":material/table:"):
-        table(pd.DataFrame(point_rows(data)), "prediction-points", "Every point of the map")
+        table(POINTS.of(data.points), "prediction-points", "Every point of the map")
     st.caption(plain(provenance(data)))
 
 
@@ -163,21 +162,21 @@ def decisions_section() -> None:
         st.markdown(f"- {plain(line)}")
     st.markdown(f"**{QUESTIONS[key].name}: the largest ratios**")
     table(
-        pd.DataFrame(worst_rows(data, key)),
+        worst_cases(data, key),
         f"decisions-worst-{key}",
         f"The cells with the largest ratios of {QUESTIONS[key].name}",
     )
     if missed := missed_gains(data):
         st.markdown("**nona: largest gains that the bound leaves open**")
         table(
-            pd.DataFrame(missed),
+            missed,
             "decisions-missed",
             "Cells in which the bound leaves the largest gain that nona does not reach",
         )
     st.markdown("**By network**")
-    table(pd.DataFrame(network_rows(data)), "decisions-networks", "Every network: goals kept, gaps, seconds")
+    table(networks(data), "decisions-networks", "Every network: goals kept, gaps, seconds")
     with st.expander("All cells with every scheduler", icon=":material/table:"):
-        table(pd.DataFrame(cell_rows(data)).fillna("–"), "decisions-cells", "Every cell of the study")
+        table(cells(data), "decisions-cells", "Every cell of the study")
     st.caption(plain(decisions_provenance(data)))
 
 
@@ -201,8 +200,7 @@ def network_views_section() -> None:
     for line in network_views_findings(data):
         st.markdown(f"- {plain(line)}")
     with st.expander("Every scheduler with its intervals", icon=":material/table:"):
-        rows = pd.DataFrame(scheduler_rows(data))
-        table(rows, "network-views", "Every scheduler on an idle and on a loaded link")
+        table(views(data), "network-views", "Every scheduler on an idle and on a loaded link")
     st.caption(plain(network_views_provenance(data)))
 
 
@@ -219,17 +217,17 @@ def remarks_explained() -> None:
 
 def remarks_table() -> None:
     """The slides' remarks with the two figures, and what the systems' sources say."""
-    rows = pd.DataFrame(remark_rows(stored_result(NetworkViewsStudy)))
-    if rows.empty:
+    rows = remarks(stored_result(NetworkViewsStudy))
+    if not rows:
         return
     table(
-        rows.drop(columns=SOURCE),
+        rows.without(SOURCE),
         "network-remarks",
         "The slides' remarks on the network, and the two figures",
     )
     with st.expander("What the systems' sources say", icon=":material/menu_book:"):
-        said = ["system", "the slides say", "the remark is", SOURCE]
-        table(rows[said], "network-sources", "The slides' remarks, and what the systems' sources say")
+        said = rows.select("system", "the slides say", "the remark is", SOURCE)
+        table(said, "network-sources", "The slides' remarks, and what the systems' sources say")
         st.caption("Recollected: from memory of the paper.")
 
 
@@ -256,10 +254,10 @@ def paper_section(state: AppState) -> None:
     with st.expander("What was found", icon=":material/lightbulb:"):
         for line in paper_findings(data):
             st.markdown(f"- {plain(line)}")
-    table(pd.DataFrame(paper_summary_rows(data)), "paper", "Every scheduler's edges and its ratios to nona")
+    table(paper_summary(data), "paper", "Every scheduler's edges and its ratios to nona")
     with st.expander("All points with their intervals", icon=":material/table:"):
-        table(pd.DataFrame(paper_point_rows(data)), "paper-points", "Every simulated point of the study")
-        table(pd.DataFrame(growth_rows(data)), "paper-overload", "Every run in overload")
+        table(paper_points(data), "paper-points", "Every simulated point of the study")
+        table(growth(data), "paper-overload", "Every run in overload")
     st.caption(plain(paper_provenance(data)))
 
 

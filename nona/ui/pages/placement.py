@@ -12,19 +12,23 @@ from nona.errors import NonaError
 from nona.report.html.simulation import placement_html
 from nona.report.models import Glued
 from nona.report.placements.figures import link_waits_figure, steps_figure
+from nona.report.placements.tables import (
+    FACTS,
+    LINKS,
+    REPLICAS,
+    STEPS,
+    class_shares,
+    classes,
+    paths,
+    response,
+)
 from nona.report.placements.text import (
     best_so_far,
-    class_rows,
     early_text,
     link_finding,
-    link_rows,
     memory_finding,
-    replica_rows,
     response_finding,
-    response_rows,
     servers_finding,
-    share_rows,
-    step_rows,
 )
 from nona.results.placement import (
     FullPlacementReport,
@@ -32,7 +36,6 @@ from nona.results.placement import (
     SearchProgress,
     SearchStep,
     SolvedPlacement,
-    WorkingConfiguration,
     WorkingLine,
     WorkingModel,
 )
@@ -47,7 +50,6 @@ from nona.ui.pages.placement_result import (
     charts,
     configurations_of,
     congestion_section,
-    model_frame,
     result_tiles,
 )
 from nona.ui.pages.run_page import RunPage, Tab
@@ -126,18 +128,16 @@ def _steps(steps: Sequence[SearchStep], key: str) -> None:
             "Mean JCT of the best placement so far over the seconds of the search, with the bound by formula"
         )
         picture(steps_figure(steps), key=f"search-{key}", alt=alt)
-    table(pd.DataFrame(step_rows(steps)), f"search-{key}-table", "The steps of the search")
+    table(STEPS.of(steps), f"search-{key}-table", "The steps of the search")
 
 
 def _response_section(report: FullPlacementReport) -> None:
     """The finding, a warning outside the tested region, and a row for each model."""
-    response = report.response
     st.subheader("How long a job takes")
-    st.markdown(f"**{plain(response_finding(response))}.**")
-    if response.warning:
-        st.warning(plain(response.warning), icon=":material/travel_explore:")
-    rows = response_rows(response, report.models)
-    table(pd.DataFrame(rows), "response", "Predicted completion times of each model")
+    st.markdown(f"**{plain(response_finding(report.response))}.**")
+    if report.response.warning:
+        st.warning(plain(report.response.warning), icon=":material/travel_explore:")
+    table(response(report.response, report.models), "response", "Predicted completion times of each model")
     st.caption(
         "Sampled jobs meet random waits and wait for the slowest of several branches; the formula, which "
         "has the certificate, uses mean waits. Page Evidence compares both with the simulation."
@@ -157,7 +157,7 @@ def _link_section(report: PlacementReport) -> None:
         key="link-waits",
         alt=f"Predicted wait of a mean message at each link on its path. {finding}",
     )
-    table(pd.DataFrame(link_rows(links)), "link-waits-table", "Predicted waits at the links of each role")
+    table(LINKS.of(links), "link-waits-table", "Predicted waits at the links of each role")
     st.caption(
         "Modelled: each link by itself, first come first served, background included; the bars add up to "
         "the mean wait of a message."
@@ -168,14 +168,13 @@ def _servers_section(report: PlacementReport) -> None:
     """Executor classes, the shares of the models on them, and the replicas of their weights."""
     st.subheader("Executors and memory")
     st.markdown(f"**{plain(servers_finding(report))}. {plain(memory_finding(report))}.**")
-    table(pd.DataFrame(class_rows(report)), "classes", "Executor classes with their load, wait and memory")
-    shares = share_rows(report)
-    if shares:
+    table(classes(report), "classes", "Executor classes with their load, wait and memory")
+    if shares := class_shares(report):
         st.markdown(
             "Every server of a query, its first and one for each part, is drawn with these probabilities, "
             "then uniformly within its class:"
         )
-        table(pd.DataFrame(shares), "shares", "Probability of each executor class, model by model")
+        table(shares, "shares", "Probability of each executor class, model by model")
     with st.expander("Replicas of weights", icon=":material/memory:"):
         st.caption(
             "An executor holds all weights of every model that may run on it, as it may get any part; "
@@ -185,7 +184,7 @@ def _servers_section(report: PlacementReport) -> None:
             "it held all models."
         )
         table(
-            pd.DataFrame(replica_rows(report)),
+            REPLICAS.of(report.memory.models),
             "replicas",
             "Weights of each model, and how many executors hold them",
         )
@@ -295,24 +294,12 @@ def _queries(models: Mapping[str, WorkingModel]) -> None:
     )
     subgraph = subgraphs[chosen or 0]
     table(
-        pd.DataFrame([_configuration(i, c) for i, c in enumerate(subgraph.configurations, start=1)]),
+        paths(subgraph.configurations),
         "working-configurations",
         "Longest path of each configuration in use",
     )
     if subgraph.span_s is not None:
         st.caption(f"Mean over the configurations: {format_time(subgraph.span_s, 4)}.")
-
-
-def _configuration(number: int, c: WorkingConfiguration) -> dict[str, str | float | None]:
-    return {
-        "configuration": f"{number}{' (local)' if c.local else ''}",
-        "x, %": 100 * c.probability,
-        "compute ms": 1e3 * c.compute_s,
-        "transfers ms": 1e3 * c.transfer_s,
-        "n: waits at the link": c.link_waits,
-        "v: waits at a server": c.visits,
-        "g ms": None if c.span_s is None else 1e3 * c.span_s,
-    }
 
 
 def _tasks(state: AppState, data: SolvedPlacement) -> None:
@@ -331,7 +318,7 @@ def _gain(state: AppState, data: SolvedPlacement) -> None:
         "Parallelism is the time of all operators one after the other over that of the longest chain: what "
         "splitting one query could save if transfers and waits cost nothing."
     )
-    table(model_frame(data.models), "gain", "Parallelism of each model")
+    table(FACTS.of(data.models), "gain", "Parallelism of each model")
     _glue_section(state)
 
 

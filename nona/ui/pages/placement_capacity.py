@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
 from nona.report.capacity import (
     alone_note,
+    capacity,
     capacity_finding,
-    capacity_rows,
     others_finding,
     others_stay,
-    tried_rows,
+    tried,
 )
 from nona.report.planning_figures import capacity_figure
 from nona.results.planning import CapacityReport
@@ -117,12 +116,8 @@ def _so_far(job: Job) -> None:
     """Draw the intermediate answer of each scheduler while the search goes on."""
     report = CapacityReport.from_json(job.live)
     st.markdown(plain(f"So far: {capacity_finding(report)} {others_finding(report)}"))
-    st.dataframe(
-        pd.DataFrame(capacity_rows(report)),
-        hide_index=True,
-        key="capacity-live",
-        alt="What is known so far of the fewest servers for each scheduler",
-    )
+    alt = "What is known so far of the fewest servers for each scheduler"
+    table(capacity(report), "capacity-live", alt, files=False)
 
 
 def _answer(state: AppState, report: CapacityReport) -> None:
@@ -138,9 +133,9 @@ def _answer(state: AppState, report: CapacityReport) -> None:
         key="capacity",
         alt=f"Share of missed SLOs over the number of servers, logarithmic. {finding} {others}",
     )
-    table(pd.DataFrame(capacity_rows(report)), "capacity-table", "The fewest servers for each scheduler")
+    table(capacity(report), "capacity-table", "The fewest servers for each scheduler")
     with st.expander("Every number of servers that was tried"):
-        table(pd.DataFrame(tried_rows(report)), "capacity-tried", "Every number of servers that was tried")
+        table(tried(report), "capacity-tried", "Every number of servers that was tried")
 
 
 def _beside(state: AppState, report: CapacityReport) -> str:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import pandas as pd
 import streamlit as st
 
-from nona.report.models import provenance_text
 from nona.report.placements.certificate import (
     Other,
     against,
     bound_text,
     certificate_words,
-    error_text,
     formula_line,
     gap_text,
-    hits_of,
     hits_text,
     is_sampled,
     is_slo,
@@ -30,17 +26,15 @@ from nona.report.placements.certificate import (
 from nona.report.placements.figures import (
     comparison_figure,
     congestion_figure,
-    congestion_rows,
     jct_split_figure,
     servers_of,
 )
 from nona.report.placements.report import gain_finding, slo_bound_words
+from nona.report.placements.tables import comparison, congestion
 from nona.report.placements.text import congestion_finding, parts_of, plain_notes, price_text, split_finding
 from nona.report.times import off_text
-from nona.results.document import ModelFacts
 from nona.results.placement import (
     CongestionCurve,
-    FullPlacementReport,
     PlacedConfiguration,
     PlacedModel,
     PlacedSubgraph,
@@ -54,7 +48,7 @@ from nona.ui.widgets.components import Node, draw, el
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import picture, table
 from nona.ui.widgets.terms import guide_link, term
-from nona.units import format_number, format_time
+from nona.units import format_number
 
 LEAST = 5e-4  # of the probability: what is less splits nothing that counts
 
@@ -309,38 +303,11 @@ def charts(data: PlacementOutcome) -> None:
             alt=f"Predicted JCT of each model by its parts. {finding}",
         )
     with st.expander("The numbers of these charts, and the formula's", icon=":material/table:"):
-        table(_comparison_frame(data), "comparison-table", "The solved placement against local and spread")
+        table(comparison(data), "comparison-table", "The solved placement against local and spread")
         st.caption(
             "Compute, transfers and waits are those of the longest path by formula; joins and own work are "
             "what sampled jobs take beyond it."
         )
-
-
-def _comparison_frame(data: PlacementOutcome) -> pd.DataFrame:
-    """The solved placement against local and spread: by sampled jobs, and by formula."""
-    rows = []
-    for name, report in (("nona", data.nona), ("local", data.local), ("spread", data.spread)):
-        p = report.predicted if report else None
-        hits = hits_of(report)
-        rows.append(
-            {
-                "placement": name,
-                "mean JCT": _mean_text(report),
-                "SLO hits": "–" if hits is None else percent_text(hits),
-                "mean JCT by formula": "overloaded" if p is None else time_text(p.jct_s),
-                "wait of a message": "–" if p is None else time_text(p.network_wait_s),
-                "wait of a visit": "–" if p is None else time_text(p.server_wait_s),
-                "link busy": "–" if p is None else percent_text(p.network_utilization),
-                "executors busy": "–" if p is None else percent_text(p.compute_utilization),
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def _mean_text(report: FullPlacementReport | None) -> str:
-    if report is None or mean_of(report) is None:
-        return "overloaded"
-    return f"{time_text(mean_of(report))} {error_text(report)}".strip()
 
 
 def congestion_section(state: AppState, data: PlacementOutcome) -> None:
@@ -378,28 +345,7 @@ def _congestion(state: AppState, curve: CongestionCurve, data: PlacementOutcome)
         "simulate."
     )
     with st.expander("The numbers of this chart"):
-        table(
-            pd.DataFrame(congestion_rows(curve)),
-            "congestion-table",
-            "Mean JCT by formula over the background load",
-        )
-
-
-def model_frame(models: Mapping[str, ModelFacts]) -> pd.DataFrame:
-    """Parallelism of each model, and what it means."""
-    return pd.DataFrame(
-        [
-            {
-                "model": name,
-                "one after the other": format_time(m.total_compute_s),
-                "longest chain": format_time(m.critical_path_s),
-                "parallelism": round(m.parallelism, 3),
-                "most that splitting can save": f"{1 - 1 / m.parallelism:.1%}",
-                "provenance": f"{m.device}, {provenance_text(m.provenance)}",
-            }
-            for name, m in models.items()
-        ]
-    )
+        table(congestion(curve), "congestion-table", "Mean JCT by formula over the background load")
 
 
 def configurations_of(state: AppState, report: PlacementReport) -> None:

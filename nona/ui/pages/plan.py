@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable
 
-import pandas as pd
 import streamlit as st
-from streamlit.elements.lib.column_types import ColumnWidth
 
 from nona.report.html.plan import plan_html
 from nona.report.plan import (
@@ -15,27 +12,25 @@ from nona.report.plan import (
     PRESENT,
     answer_text,
     cliff_finding,
-    curve_rows,
     day_of,
     finding_parts,
     floor_note,
     marked,
     present_text,
     servers_text,
-    target_rows,
     tightest,
     week_text,
     why_text,
 )
 from nona.report.plan_options import (
-    DECIDING,
-    Cell,
-    chain_rows,
+    MODELS,
+    chains,
+    curve,
     evidence_text,
-    failure_rows,
-    model_rows,
-    option_rows,
-    work_rows,
+    failures,
+    options,
+    targets,
+    work,
 )
 from nona.report.planning_figures import (
     LOAD_MEASURES,
@@ -45,7 +40,6 @@ from nona.report.planning_figures import (
     options_figure,
     week_figure,
 )
-from nona.report.text import MARKS
 from nona.results.planning import PlanOption, PlanOutcome, PlanReport
 from nona.study.planning.question import opened
 from nona.tables.formats import money
@@ -95,35 +89,8 @@ def _names() -> list[str]:
 VERDICTS = ("keeps", "open", "misses")
 RULED_OUT = "ruled out by bounds"
 CHOICES = (*VERDICTS, RULED_OUT)
-WIDTHS: Mapping[str, ColumnWidth] = {
-    "servers": 320,
-    "scheduler": 98,
-    "cost per hour": 70,
-    "verdict": 66,
-    "error budget used": 88,
-    "p99 ms": 64,
-    "why": 420,
-}  # pixels: what decides fits a window of 1280 pixels
-HEADINGS = {"cost per hour": "per hour", "error budget used": "budget used"}
-HINTS = {
-    "cost per hour": "Servers and links, without data moved.",
-    "error budget used": "Late jobs of the tightest target over those that it allows; above 1: missed.",
-    "verdict": f"{' or '.join(MARKS.values())}; without a mark ruled out by bounds.",
-    "p99 ms": "Of the slowest model.",
-}
 LIVE_ROWS = 12
 BOUNDS = ("load", "idle", "memory")
-FORMATS = {
-    "cost per hour": "%.2f",
-    "cost per million": "%.3f",
-    "error budget used": "%.3g",
-    "p99 ms": "%.1f",
-    "busy %": "%.1f",
-    "headroom": "%.3g",
-    "kWh per million": "%.3g",
-    "kg CO₂ per million": "%.3g",
-    "link Gbit/s": "%.3g",
-}
 
 
 def _options_section(state: AppState, report: PlanReport) -> None:
@@ -141,20 +108,15 @@ def _options_section(state: AppState, report: PlanReport) -> None:
     listed = [i for i, o in enumerate(report.options) if _kind(o) in (wanted or CHOICES)]
     answer = [report.answer.option] if report.answer is not None else []
     order = list(dict.fromkeys([*answer, *_pinned_in(report), *listed]))
-    rows = option_rows(report)
-    present = len(rows) - len(report.options)  # rows before the options
+    present = int(report.present is not None)  # rows before the options
     shown = [*range(present), *(present + i for i in order)]
-    frame = _frame([rows[i] for i in shown], list(rows[0]) if rows else [])
     event = table(
-        frame,
+        options(report, shown),
         "plan-options",
         "The present cluster, then every option: the answer, pinned ones, the cheapest first",
         name="plan_options",
-        deciding=DECIDING,
-        column_config=_formats(frame),
         on_select="rerun",
         selection_mode="single-row",
-        placeholder="–",
     )
     st.caption("Tick a row to see why it has its verdict, and its models, below.")
     chosen = event.selection.rows if event is not None else []
@@ -164,47 +126,22 @@ def _options_section(state: AppState, report: PlanReport) -> None:
         _detail(state, report, ANSWER, report.best)
 
 
-def _frame(rows: Sequence[Mapping[str, Cell]], columns: Sequence[str]) -> pd.DataFrame:
-    """Rows of options whose verdict has the mark of what it rests on."""
-    marks = [MARKS.get(str(row["by"]), "")[:1] for row in rows]
-    verdicts = [f"{mark} {row['verdict']}".strip() for mark, row in zip(marks, rows, strict=True)]
-    return pd.DataFrame(rows, columns=list(columns) or None).assign(verdict=verdicts)
-
-
 def _live_options(report: PlanReport) -> None:
     """The options while they are looked at: first those that were simulated, then as they are predicted."""
-    entries, rows = marked(report), option_rows(report)
-    order = sorted(range(len(rows)), key=lambda i: (entries[i][0] != PRESENT, _waits(entries[i][1]), i))
-    shown = order[:LIVE_ROWS]
-    frame = _frame([rows[i] for i in shown], list(DECIDING))
-    st.dataframe(
-        frame,
-        hide_index=True,
-        key="plan-live",
-        alt="The present cluster, then the options so far: simulated ones, then as they are predicted",
-        column_config=_formats(frame),
-        placeholder="–",
+    entries = marked(report)
+    order = sorted(range(len(entries)), key=lambda i: (entries[i][0] != PRESENT, _waits(entries[i][1]), i))
+    shown = options(report, order[:LIVE_ROWS])
+    table(
+        shown.select(*shown.deciding),
+        "plan-live",
+        "The present cluster, then the options so far: simulated ones, then as they are predicted",
+        files=False,
     )
 
 
 def _waits(option: PlanOption) -> bool:
     """Return whether the option is only predicted so far."""
     return option.by == "prediction"
-
-
-def _formats(frame: pd.DataFrame) -> dict[str, Any]:
-    columns = {
-        name: st.column_config.NumberColumn(
-            HEADINGS.get(name), width=WIDTHS.get(name), format=FORMATS[name], help=HINTS.get(name)
-        )
-        if name in FORMATS
-        else st.column_config.TextColumn(width=WIDTHS[name], help=HINTS.get(name))
-        for name in {**WIDTHS, **FORMATS}
-    }
-    columns["answer"] = st.column_config.TextColumn(
-        " ", width=38, help=f"{PRESENT}: the cluster as it is. {ANSWER}: the answer."
-    )
-    return {name: column for name, column in columns.items() if name in frame}
 
 
 def _kind(option: PlanOption) -> str:
@@ -237,17 +174,7 @@ def _detail(state: AppState, report: PlanReport, mark: str, option: PlanOption) 
             )
         if option.shares:
             alt = "Share within the SLO and p99 of every model on this option"
-            formats = {
-                k: st.column_config.NumberColumn(format="%.1f")
-                for k in ("within SLO %", "from %", "to %", "p99 ms")
-            }
-            table(
-                pd.DataFrame(model_rows(dict(option.models))),
-                "plan-models",
-                alt,
-                column_config=formats,
-                placeholder="–",
-            )
+            table(MODELS.of(option.models), "plan-models", alt)
             st.caption(
                 "The interval of each share by itself. The limits of a verdict are wider: they allow for "
                 "bursts of late jobs and for every look at the runs."
@@ -323,16 +250,6 @@ def _said(sentence: str) -> str:
     return plain(sentence).replace(" %", "\N{NO-BREAK SPACE}%")
 
 
-EVIDENCE = {
-    "servers that grow": st.column_config.TextColumn(width=236),
-    "beside": st.column_config.TextColumn(width=256, help="Servers whose number stays."),
-    "scheduler": st.column_config.TextColumn(width=98),
-    "ruled out up to": st.column_config.NumberColumn("ruled out ≤", width=86, help="By bounds."),
-    "misses or open up to": st.column_config.NumberColumn("not kept ≤", width=84, help="Misses or open."),
-    "keeps from": st.column_config.NumberColumn("keeps ≥", width=70),
-}
-
-
 def _traffic(report: PlanReport) -> None:
     if not report.curve:
         st.caption("Nothing keeps the targets yet: more traffic is tried with the answer only.")
@@ -346,8 +263,8 @@ def _traffic(report: PlanReport) -> None:
     ):
         st.caption(note)
     with st.expander("The numbers of this chart", icon=":material/table:"):
-        table(pd.DataFrame(curve_rows(report)), "plan-curve", "The answer with more and less traffic")
-    table(pd.DataFrame(target_rows(report)), "plan-targets", "How much traffic each target bears")
+        table(curve(report), "plan-curve", "The answer with more and less traffic")
+    table(targets(report), "plan-targets", "How much traffic each target bears")
     st.caption(
         "Only the factors of the chart were simulated. Beyond the headroom a target counts as held or missed "
         "by the 95 % interval of its share."
@@ -358,8 +275,7 @@ def _failures(report: PlanReport) -> None:
     if not report.failures:
         st.caption("Known once an option keeps the targets.")
         return
-    rows = failure_rows(report)
-    table(pd.DataFrame(rows), "plan-failures", "Whether the answer keeps its targets with servers missing")
+    table(failures(report), "plan-failures", "Whether the answer keeps its targets with servers missing")
     st.caption(
         "Simulated with today's traffic on the servers that are left. Work that the lost servers were doing "
         "is not counted."
@@ -393,19 +309,13 @@ def _evidence(report: PlanReport) -> None:
     st.markdown(plain(evidence_text(report)))
     if report.evidence:
         alt = "Counts that were ruled out, missed and kept, for each kind of cluster"
-        table(
-            pd.DataFrame(chain_rows(report)),
-            "plan-evidence",
-            alt,
-            column_config=EVIDENCE,
-            placeholder="–",
-        )
+        table(chains(report), "plan-evidence", alt)
     if report.work:
         st.caption(
             "How long one query keeps an executor busy. Times that a file gives for one GPU are scaled to "
             "the others by a ratio, which the page Models states."
         )
-        table(pd.DataFrame(work_rows(report)), "plan-work", "Time of one query on each kind of executor")
+        table(work(report), "plan-work", "Time of one query on each kind of executor")
 
 
 def _files(state: AppState, data: PlanOutcome) -> Files:

@@ -7,12 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-import pandas as pd
 import streamlit as st
 
 from nona.errors import NonaError, StoreError
 from nona.foreign.files import MOST_BUNDLE_BYTES
-from nona.report.saved import changes_text, comparison_rows, date_text
+from nona.report.saved import answers, changes_text, date_text
 from nona.report.saved_figure import answers_figure
 from nona.report.text import counted
 from nona.results.document import Document
@@ -400,8 +399,7 @@ def _answers(found: SavedComparison) -> None:
     chosen = found.model_copy(update={"answers": tuple(a for a in found.answers if a.measure == measure)})
     alt = f"{measure} of each scheduler in each of the compared items, with 95 % intervals"
     picture(answers_figure(chosen), key="saved-chart", alt=alt)
-    rows = pd.DataFrame(comparison_rows(chosen))
-    table(rows, "saved-answers", alt, "saved_comparison")
+    table(answers(chosen), "saved-answers", alt, "saved_comparison")
     st.caption(
         "Columns are numbered as above; “2 − 1” is the change from 1 to 2. * the 95 % interval of the change "
         "excludes 0; each interval holds separately."

@@ -11,8 +11,8 @@ import streamlit as st
 from nona.errors import NonaError
 from nona.hardware.cluster import Cluster
 from nona.hardware.device import Device, Precision, devices, links, user_devices
-from nona.report.clusters import capacity, memory_rows, weights_problems
-from nona.report.simulations.series import link_stages, link_table, links_figure, stages_figure
+from nona.report.clusters import capacity, memory, weights_problems
+from nona.report.simulations.series import STAGES, link_stages, links_figure, stages_figure
 from nona.report.times import hardware_notes, hardware_warnings, precision_of
 from nona.results.document import GivenTimes
 from nona.results.simulation_charts import LinkLoad
@@ -79,8 +79,8 @@ def memory_table(state: AppState, cluster: Cluster) -> None:
         "every model that may run on it. Activations and workspace are not counted. The placement decides "
         "which models an executor actually holds."
     )
-    rows = memory_rows(weights_of(state, next(iter(cluster.classes))), cluster)
-    table(pd.DataFrame(rows), "memory", "Memory and weights by executor class")
+    rows = memory(weights_of(state, next(iter(cluster.classes))), cluster)
+    table(rows, "memory", "Memory and weights by executor class")
 
 
 def hardware_notices(state: AppState, cluster: Cluster) -> None:
@@ -236,7 +236,7 @@ def _picture(cluster: Cluster) -> None:
         stages_figure(stages), key="stages", alt="Capacity of all links of each stage on a message's path"
     )
     with right:
-        table(pd.DataFrame(link_table(stages)), "link-table", "Links of each stage and their capacity")
+        table(STAGES.of(stages), "link-table", "Links of each stage and their capacity")
 
 
 def busiest_links_panel(found: Sequence[LinkLoad]) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from nona.errors import HardwareError, NonaError
@@ -24,7 +23,7 @@ from nona.hardware.mig_layouts import (
     why_not,
 )
 from nona.hardware.mig_parted import Parted, read_mig_parted, write_mig_parted
-from nona.report.clusters import instance_rows, laid_instances, layout_name, stranded_text
+from nona.report.clusters import instances, laid_instances, layout_name, stranded_text
 from nona.report.models import provenance_text
 from nona.sources.lookup import safe_name
 from nona.ui.pages.scenario_edits import layout_texts
@@ -268,10 +267,6 @@ def parted_file(state: AppState, group: int, layout: MigLayout) -> str:
 
 
 MOST_MODELS = 3
-ON_DEMAND = ("memory slices", "SMs", "geometry")  # columns of the table of instances
-_PERCENT = "%.0f %%"
-_PART = st.column_config.NumberColumn(format=_PERCENT, help="Of the whole device.")
-_SPEED = "Of the whole device, by the cost model: "
 
 
 def mig_editor(state: AppState, group: int, board: str) -> None:
@@ -337,46 +332,30 @@ def _instances(state: AppState, group: int, layout: MigLayout) -> None:
         device = find_device(
             state.scenario.cluster.servers[group].gpu, user_devices(state.scenario.cluster.devices)
         )
-        instances = laid_instances(device, layout)
-        speeds, origin = _speeds(state, device.name, [i.executor for i in instances])
+        laid = laid_instances(device, layout)
+        speeds, origin = _speeds(state, device.name, [i.executor for i in laid])
     except NonaError as error:
         st.error(plain(str(error)), icon=":material/error:")
         return
-    rows = instance_rows(instances)
-    frame = pd.DataFrame([{**r, **s} for r, s in zip(rows, speeds, strict=True)])
-    formats: dict[str, Any] = {"compute": _PART, "bandwidth": _PART}
-    formats["speed, large kernels"] = st.column_config.NumberColumn(
-        format=_PERCENT, help=_SPEED + "work that fills the slice, e.g. large batches (f^0.95)."
-    )
-    for name in speeds[0]:
-        formats[name] = st.column_config.NumberColumn(
-            format=_PERCENT, help=_SPEED + "this model's operators one after the other."
-        )
-    table(
-        frame,
-        f"instances-{group}",
-        "Instances of the layout with memory, compute and speed",
-        deciding=[c for c in frame.columns if c not in ON_DEMAND],
-        column_config=formats,
-    )
+    alt = "Instances of the layout with memory, compute and speed"
+    table(instances(laid, speeds), f"instances-{group}", alt)
     st.caption(
         f"Speeds are modelled, not measured ({origin}); short kernels leave a large slice idle, so a small "
         "one can be nearly as fast."
     )
 
 
-def _speeds(state: AppState, whole: str, executors: list[str]) -> tuple[list[dict[str, float]], str]:
-    """Speed of each executor over the whole device for the first models of the mix, and their provenance."""
-    rows: list[dict[str, float]] = [{} for _ in executors]
-    origins = []
+def _speeds(state: AppState, whole: str, executors: Sequence[str]) -> tuple[dict[str, dict[str, float]], str]:
+    """Model → executor → speed over the whole device, for the first models of the mix; their provenance."""
+    speeds, origins = {}, []
     for index, label in list(enumerate(state.scenario.labels))[:MOST_MODELS]:
         full = row_cost(state, index, whole)
         origins.append(f"{plain(label)}: {provenance_text(full.provenance)}")
-        for row, name in zip(rows, executors, strict=True):
-            row[f"speed, {label}"] = (
-                100.0 * full.total_s / row_cost(state, index, name).total_s if full.total_s else 100.0
-            )
-    return rows, "; ".join(origins)
+        speeds[label] = {
+            name: full.total_s / row_cost(state, index, name).total_s if full.total_s else 1.0
+            for name in dict.fromkeys(executors)
+        }
+    return speeds, "; ".join(origins)
 
 
 def _file(state: AppState, group: int, board: str, layout: MigLayout) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import pandas as pd
+from typing import NamedTuple
+
 import streamlit as st
 
 from nona.errors import NonaError
@@ -18,19 +19,18 @@ from nona.report.serverless.figures import (
     over_figure,
     pareto_figure,
     under_ways,
-    way_rows,
     ways_title,
 )
+from nona.report.serverless.figures import ways as way_table
 from nona.report.serverless.findings import (
     PER,
-    cost_text,
+    USD,
+    nodes,
     nodes_finding,
-    nodes_rows,
     over_oracle,
     pareto_title,
-    rate_text,
 )
-from nona.report.serverless.over import knee_rows, over_finding, over_numbers, over_rows, over_setting
+from nona.report.serverless.over import knees, over_finding, over_points, over_setting
 from nona.report.studies.policy_figures import (
     cutoff_figure,
     misses_figure,
@@ -40,13 +40,15 @@ from nona.report.studies.policy_figures import (
 )
 from nona.report.studies.serverless_claims import Key
 from nona.report.studies.serverless_tables import (
-    claim_rows,
-    cutoff_rows,
-    miss_rows,
-    search_rows,
-    sensitivity_rows,
-    setting_rows,
-    sharing_rows,
+    CLAIMED,
+    CUTOFFS,
+    MISSED,
+    alternatives,
+    judged_claims,
+    missed,
+    searches,
+    settings,
+    sharing,
 )
 from nona.report.studies.serverless_text import (
     OURS,
@@ -54,12 +56,12 @@ from nona.report.studies.serverless_text import (
     claim_text,
     cutoff_title,
     findings,
-    gap_rows,
+    leads,
     miss_title,
     provenance,
-    study_knee_rows,
     title,
 )
+from nona.report.studies.serverless_text import knees as study_knees
 from nona.report.sweeps import parse_values, value_text
 from nona.results.serverless import NodesReport, Outcome, SchedulersReport, WaysReport
 from nona.results.serverless_charts import ServerlessOutcome
@@ -68,7 +70,7 @@ from nona.study.serverless.comparisons import LEFT_OUT, ways_for
 from nona.study.serverless.knees import CALLS, MOST, MOST_CALLS, SWEPT, Swept, over_number
 from nona.study.shipped import shipped_path, stored_result
 from nona.study.sweep_numbers import LOAD, Number
-from nona.tables.formats import share_text, time_text
+from nona.tables.table import SHARE, TIME, Column, Table
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.run_page import Run, run_area
 from nona.ui.pages.serverless_results import choose_one
@@ -170,11 +172,9 @@ def _over_answer(report: OverReport, key: str) -> None:
         for what in others:
             title = TITLES[what][0].upper() + TITLES[what][1:]
             chart(over_figure(report, what, 300), title, f"{key}-{what}", over_alt(report, what))
-    table(pd.DataFrame(knee_rows(report)), f"{key}-knees", "How far each policy keeps the target")
+    table(knees(report), f"{key}-knees", "How far each policy keeps the target")
     with st.expander("Every simulated point", icon=":material/table:"):
-        table(pd.DataFrame(over_rows(report)), f"{key}-points", "Every policy at every simulated value")
-        numbers = pd.DataFrame(over_numbers(report))
-        table(numbers, f"{key}-numbers", "The same as plain numbers in SI units, with intervals")
+        table(over_points(report), f"{key}-points", "Every policy at every simulated value")
     st.caption(plain(over_setting(report)))
 
 
@@ -218,7 +218,7 @@ def _nodes_answer(state: AppState, report: NodesReport) -> None:
     st.subheader(plain(finding), anchor=False)
     alt = f"Share of SLOs kept over the number of nodes, with intervals, and the target dashed. {finding}"
     picture(nodes_figure(report), "serverless-nodes-figure", alt)
-    table(pd.DataFrame(nodes_rows(report)), "serverless-nodes-table", "Every number of nodes that was tried")
+    table(nodes(report), "serverless-nodes-table", "Every number of nodes that was tried")
     st.caption(
         "“undecided”: the interval still contains the target after all runs, which counts as not "
         "kept. The cluster is paid for even when idle; “USD per hour held” is the cost of "
@@ -275,8 +275,28 @@ def _sharing_answer(state: AppState, data: WaysReport) -> None:
         figure = dots_figure(cost_dots(ways), "US dollars per 1,000 calls")
         alt = "Cost of 1,000 calls under each way of sharing, with 95 % intervals"
         chart(figure, "Cost", "way-costs", alt)
-    table(pd.DataFrame(way_rows(ways)), "serverless-ways", "Every way of sharing with its figures")
+    table(way_table(ways), "serverless-ways", "Every way of sharing with its figures")
     st.caption(" ".join(f"{w.title}: {w.about}." for w in WAYS.values() if w.name in ways))
+
+
+class _Entrant(NamedTuple):
+    name: str
+    outcome: Outcome
+    policy: bool
+
+
+BESIDE = Table[_Entrant](
+    "",
+    (
+        Column("name", lambda r: r.name),
+        Column("kind", lambda r: "policy" if r.policy else "DAG scheduler"),
+        Column("state", lambda r: r.outcome.state),
+        Column("SLOs kept", lambda r: r.outcome.slo_hit_rate, SHARE, interval=True),
+        Column(f"$ per {PER:,} calls", lambda r: r.outcome.cost_per_call_usd, USD, interval=True),
+        Column("mean latency", lambda r: r.outcome.latency_s.mean, TIME),
+        Column("p95", lambda r: r.outcome.latency_s.p95, TIME),
+    ),
+)
 
 
 def schedulers_tab(state: AppState, data: ServerlessOutcome | None) -> None:
@@ -312,24 +332,12 @@ def _schedulers_answer(report: SchedulersReport, data: ServerlessOutcome | None)
         "Share of SLOs kept against cost per 1,000 calls for every DAG scheduler, with 95 % intervals; the "
         "policies are in the table",
     )
-    frame = pd.DataFrame([_row(n, p, n in policies) for n, p in rows.items()])
-    table(frame, "serverless-scheduler-rows", "Every scheduler and policy with SLOs kept, cost and latency")
+    shown = BESIDE.of(_Entrant(n, p, n in policies) for n, p in rows.items())
+    table(shown, "serverless-scheduler-rows", "Every scheduler and policy with SLOs kept, cost and latency")
     if data is None:
         st.caption("Run the policies above to compare them with the schedulers.")
     elif over_oracle(rows, oracle):
         st.caption("The oracle bounds the policies; schedulers on this simpler platform may fall below it.")
-
-
-def _row(name: str, p: Outcome, policy: bool) -> dict[str, str]:
-    return {
-        "name": name,
-        "kind": "policy" if policy else "DAG scheduler",
-        "state": p.state,
-        "SLOs kept": rate_text(p.slo_hit_rate),
-        f"$ per {PER:,} calls": cost_text(p.cost_per_call_usd),
-        "mean latency": time_text(p.latency_s.mean),
-        "p95": time_text(p.latency_s.p95),
-    }
 
 
 def slides_tab(state: AppState, data: ServerlessOutcome | None) -> None:
@@ -351,9 +359,9 @@ def _study(data: ServerlessStudy) -> None:
     with st.expander("What was found", icon=":material/lightbulb:", expanded=True):
         st.markdown("\n".join(f"* {plain(line)}" for line in findings(data)))
     st.markdown("**Against the slides, claim by claim**")
-    table(pd.DataFrame(claim_rows(data)), "study-claims", "Each claim of the slides against the finding")
+    table(CLAIMED.of(judged_claims(data)), "study-claims", "Each claim of the slides against the finding")
     st.caption(plain(RULES))
-    table(pd.DataFrame(setting_rows(data)), "study-policies", "Every policy in every setting")
+    table(settings(data), "study-policies", "Every policy in every setting")
     with st.grid(2, min_column_width=360):
         alt = "Configuration misses of Orion and Aquatope against those of the slides"
         chart(misses_figure(data), miss_title(data), "study-misses", alt)
@@ -362,26 +370,13 @@ def _study(data: ServerlessStudy) -> None:
     _loads(data)
     _sensitivity(data)
     with st.expander("Misses, searches, cut-offs and ways of sharing in figures", icon=":material/table:"):
-        table(_miss_table(data), "study-miss-rows", "Configuration misses: ours and the slides'")
-        table(pd.DataFrame(search_rows(data)), "study-searches", "ESG's searches in each setting")
-        table(pd.DataFrame(cutoff_rows(data)), "study-cutoffs", "Orion by the cut-off of its search")
+        table(MISSED.of(missed(data)), "study-miss-rows", "Configuration misses: ours and the slides'")
+        table(searches(data), "study-searches", "ESG's searches in each setting")
+        table(CUTOFFS.of(data.cutoff.points), "study-cutoffs", "Orion by the cut-off of its search")
         alt = "SLOs kept under each way of sharing the GPUs"
         picture(sharing_figure(data), "study-ways", alt)
-        table(pd.DataFrame(sharing_rows(data)), "study-sharing", "Every policy under each way of sharing")
+        table(sharing(data), "study-sharing", "Every policy under each way of sharing")
     st.caption(plain(provenance(data)))
-
-
-def _miss_table(data: ServerlessStudy) -> pd.DataFrame:
-    rows = [
-        {
-            "setting": row.setting,
-            "policy": row.policy,
-            "ours": rate_text(row.ours),
-            "slides": share_text(row.slides, 1),
-        }
-        for row in miss_rows(data)
-    ]
-    return pd.DataFrame(rows)
 
 
 def _loads(data: ServerlessStudy) -> None:
@@ -404,9 +399,9 @@ def _loads(data: ServerlessStudy) -> None:
             shown = over_figure(report, what, 300)
             chart(shown, TITLES[what], f"study-over-{what}", over_alt(report, what))
     alt = "Up to which load each policy keeps 99 % of the SLOs, by profiles, setting and scarcity of vCPUs"
-    table(pd.DataFrame(study_knee_rows(data)), "study-knees", alt)
+    table(study_knees(data), "study-knees", alt)
     alt = "ESG's leads over the other policies at every load, and the ranges of the slides"
-    table(pd.DataFrame(gap_rows(data)), "study-gaps", alt)
+    table(leads(data), "study-gaps", alt)
 
 
 def _sensitivity(data: ServerlessStudy) -> None:
@@ -420,5 +415,8 @@ def _sensitivity(data: ServerlessStudy) -> None:
         kind = choose_one("Drawn", list(kinds), "study-kind", "The share of SLOs kept, or the cost per call.")
     alt = f"{kind} of every policy under each changed default in {setting}; first row: defaults"
     picture(sensitivity_figure(data, setting, kinds[kind]), "study-sensitivity", alt)
-    rows = pd.DataFrame(sensitivity_rows(data, setting))
-    table(rows, "study-alternatives", "Rankings of the policies under each changed default")
+    table(
+        alternatives(data, setting),
+        "study-alternatives",
+        "Rankings of the policies under each changed default",
+    )

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from nona.errors import NonaError
-from nona.report.serverless.functions import fit_figure, fit_rows, fit_title, fits_finding
+from nona.report.serverless.functions import FITS, fit_figure, fit_title, fits_finding
 from nona.results.serverless_charts import ServerlessOutcome
 from nona.scenario.file import scenario_hash
 from nona.serverless.fits import shipped_fits
@@ -103,7 +103,7 @@ def _fit_views() -> None:
     chart(fit_figure(measured_points(name), fit.law), fit_title(fit), "serverless-fit", alt)
     with st.expander("All fits and their errors", icon=":material/table:"):
         alt = "For each network the fitted law, its error, and its error on slices and batches left out"
-        table(pd.DataFrame(fit_rows(tuple(fits.values()))), "serverless-fits", alt)
+        table(FITS.of(fits.values()), "serverless-fits", alt)
 
 
 def functions_tab(state: AppState, data: ServerlessOutcome | None) -> None:

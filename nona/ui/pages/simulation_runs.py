@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-import pandas as pd
 import streamlit as st
 
 from nona.report.figures import scheduler_style
-from nona.report.simulations.comparison import baseline_headline, baseline_rows, changes, columns_of, pairing
+from nona.report.simulations.comparison import baseline, baseline_headline, changes, pairing
 from nona.report.simulations.figures import dumbbell_figure
 from nona.report.simulations.findings import Headline, headline, live_headline
 from nona.report.simulations.live import LOWEST_S, PER_OCTAVE, counts_text, live_alts, live_titles, measured
@@ -340,9 +339,8 @@ def _beside(old: Kept, new: Kept) -> None:
         key="baseline-chart",
         alt=f"{measure} of each scheduler in the baseline and in this run, with 95 % intervals",
     )
-    rows = pd.DataFrame(baseline_rows(by_scheduler))
-    alt = "Baseline, this run and change of every scheduler"
-    table(rows, "baseline-changes", alt, "against_baseline", columns_of(MEASURES[measure]))
+    rows = baseline(by_scheduler, MEASURES[measure])
+    table(rows, "baseline-changes", "Baseline, this run and change of every scheduler", "against_baseline")
     single = min(len(m.jct_s) for m in (*old.data.means.values(), *new.data.means.values())) < 2
     few = " One replication gives no interval: run 2 or more." if single else ""
     st.caption(

@@ -6,15 +6,21 @@ import json
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-import pandas as pd
 import streamlit as st
 
 from nona.errors import NonaError
 from nona.report.sweep_figures import sweep_figure, views
-from nona.report.sweep_findings import explanation, headline, stability_finding, target_finding, value_rows
+from nona.report.sweep_findings import (
+    at_values,
+    explanation,
+    headline,
+    stability_finding,
+    sweep_findings,
+    target_finding,
+)
 from nona.report.sweep_grid_figure import grid_figure
-from nona.report.sweep_grids import MEASURES, grid_finding, grid_rows, grid_targets
-from nona.report.sweeps import curve_rows, value_text
+from nona.report.sweep_grids import MEASURES, grid_finding, grid_points, grid_targets
+from nona.report.sweeps import sweep_points, value_text
 from nona.report.text import counted
 from nona.results.sweeps import GridOutcome, SweepGrid, SweepOutcome
 from nona.scenario.file import scenario_hash
@@ -198,8 +204,7 @@ def _reading(state: AppState, report: SweepOutcome) -> None:
         st.caption("No value was simulated before the sweep ended.")
         return
     value = _slider(state, report, values)
-    findings = [stability_finding(report), target_finding(report)]
-    st.markdown(f"**{_prose(headline(report, value))}** {_prose(' '.join(t for t in findings if t))}")
+    st.markdown(f"**{_prose(headline(report, value))}** {_prose(' '.join(sweep_findings(report)))}")
     names = list(views(report))
     shown = one_of("Show", names, "sweep-view", "What the chart shows of each scheduler.")
     picture(
@@ -207,11 +212,8 @@ def _reading(state: AppState, report: SweepOutcome) -> None:
         key=f"sweep-chart-{names.index(shown)}",
         alt=target_finding(report) if shown == "SLO hits" else stability_finding(report),
     )
-    rows = pd.DataFrame(value_rows(report, value))
-    where = value_text(value, report.unit)
-    alt, base = f"Every scheduler at {where}", report.reference
-    deciding = ("scheduler", "mean JCT", f"times {base}", "SLO hits", "stability", "formula")
-    table(rows, "sweep-at", alt, name="sweep_at_value", deciding=deciding)
+    alt = f"Every scheduler at {value_text(value, report.unit)}"
+    table(at_values(report, value), "sweep-at", alt, name="sweep_at_value")
 
 
 def _slider(state: AppState, report: SweepOutcome, values: list[float]) -> float:
@@ -248,8 +250,8 @@ def _known(report: SweepOutcome, value: float) -> bool:
 def _files(report: SweepOutcome | GridOutcome) -> None:
     """All points as a table with its files, and the whole as JSON."""
     with st.expander("All simulated points", icon=":material/table:"):
-        flat = grid_rows(report) if isinstance(report, GridOutcome) else curve_rows(report)
-        table(pd.DataFrame(flat), "sweep-points", "Every simulated point of the sweep", name="sweep")
+        rows = grid_points(report) if isinstance(report, GridOutcome) else sweep_points(report)
+        table(rows, "sweep-points", "Every simulated point of the sweep", name="sweep")
     st.download_button(
         "Download sweep (JSON)",
         data=lambda: json.dumps(report.to_json(), indent=2),

@@ -75,6 +75,7 @@ def table(
     alt: str,
     name: str = "",
     deciding: Sequence[str] = (),
+    files: bool = True,
     **options: Any,
 ) -> Any:
     """Show ``rows`` with downloads as CSV and Parquet, which have all of its columns.
@@ -82,18 +83,19 @@ def table(
     ``alt`` says in words what the table holds; the files are called ``name``, by default ``key``; of a wide
     table only the ``deciding`` columns are shown until the others are asked for; ``options`` go to
     :func:`streamlit.dataframe`, whose answer is returned: what was selected, where ``on_select`` asks for it.
-    Files are made when they are asked for.
+    Files are made when they are asked for; without ``files`` there are none, as for a table that still grows.
     """
-    frame, deciding = (
-        (rows.frame(), deciding or rows.deciding) if isinstance(rows, Filled) else (rows, deciding)
-    )
+    deciding = deciding or (rows.deciding if isinstance(rows, Filled) else ())
     place = st.container()
     with st.container(horizontal=True, horizontal_alignment="right", gap="xsmall", key=f"files-{key}"):
-        every = not deciding or _every_column(key, [c for c in frame.columns if c not in deciding])
+        every = not deciding or _every_column(key, _others(rows, deciding))
         with place:
-            shown = frame if every else frame[list(deciding)]
-            answer = st.dataframe(shown, hide_index=True, key=key, alt=alt, **{"placeholder": "–", **options})
-        if frame.empty:
+            shown = rows if every else _only(rows, deciding)
+            if isinstance(shown, Filled):
+                options["column_config"] = _configured(shown) | dict(options.get("column_config") or {})
+            data = shown.frame() if isinstance(shown, Filled) else shown
+            answer = st.dataframe(data, hide_index=True, key=key, alt=alt, **{"placeholder": "–", **options})
+        if not files or not len(rows):
             return answer
         for kind, make, mime in (("CSV", csv_bytes, "text/csv"), ("Parquet", parquet_bytes, PARQUET)):
             st.download_button(
@@ -108,6 +110,24 @@ def table(
                 key=f"{kind.lower()}-{key}",
             )
     return answer
+
+
+def _others(rows: Filled | pd.DataFrame, deciding: Sequence[str]) -> Sequence[str]:
+    if isinstance(rows, Filled):
+        return rows.without(*deciding).headings
+    return [str(c) for c in rows.columns if c not in deciding]
+
+
+def _only(rows: Filled | pd.DataFrame, names: Sequence[str]) -> Filled | pd.DataFrame:
+    return rows.select(*names) if isinstance(rows, Filled) else rows[list(names)]
+
+
+def _configured(rows: Filled) -> dict[str, Any]:
+    return {
+        c.heading: st.column_config.Column(help=c.help or None, width=c.width)
+        for c in rows.columns
+        if c.help or c.width
+    }
 
 
 def _every_column(key: str, others: Sequence[str]) -> bool:
