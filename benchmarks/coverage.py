@@ -16,15 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
-from nona.simulation.intervals import (
+from nona.simulation.steady_state import mser
+from nona.simulation.summary import next_count, precision_of
+from nona.statistics import (
     Interval,
     mean_interval,
     overlapping_batch_means,
     paired_difference,
     percentile_interval,
 )
-from nona.simulation.steady_state import mser
-from nona.simulation.summary import next_count, precision_of
 
 Array = NDArray[np.float64]
 Generator = np.random.Generator

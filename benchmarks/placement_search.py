@@ -28,10 +28,10 @@ from nona.placement.result import Placement
 from nona.placement.solve import solve
 from nona.scenario.file import load_scenario
 from nona.schedulers.registry import get_scheduler
-from nona.simulation.intervals import paired_difference
 from nona.simulation.run import RunOptions, simulate_run
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
+from nona.statistics import paired_difference
 from nona.system import System
 from nona.units import format_time
 

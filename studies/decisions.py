@@ -33,10 +33,10 @@ from nona.results.studies import (
 )
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler, scheduler_names
-from nona.simulation.intervals import Ratio, mean_interval, paired_ratio
 from nona.simulation.records import Records
 from nona.simulation.run import RunOptions, simulate_run
 from nona.simulation.summary import Measured
+from nona.statistics import Ratio, mean_interval, paired_ratio
 from nona.study.placing import rehearsed
 from nona.study.preparation import Study, prepare
 from nona.study.settings import check_least, choice, command_line

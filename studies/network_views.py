@@ -12,14 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from nona import __version__
-from nona.report.means import mean_of
 from nona.results.document import Estimate, Interval
 from nona.results.studies import NetworkViewRow, NetworkViewsAbout, NetworkViewsStudy, OnLink
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.schedulers.registry import get_scheduler, scheduler_names
-from nona.simulation.intervals import paired_ratio
 from nona.simulation.summary import Measured
+from nona.statistics import paired_ratio
 from nona.study.preparation import prepare
 from nona.study.settings import check_least, choice, command_line
 from nona.study.shipped import now_text, rounded_result
@@ -126,7 +125,7 @@ def _on_link(result: SimulationResult, name: str) -> OnLink:
     summary = result.summaries[name]
     return OnLink(
         state=summary.state,
-        jct_s=mean_of(summary.jct.mean),
+        jct_s=summary.jct.mean.estimate,
         to_local=_ratio(_means(result, name), _means(result, REFERENCE)),
         link=summary.utilization_network,
     )

@@ -18,7 +18,6 @@ import numpy as np
 from nona import __version__
 from nona.experiments.workers import kept_pool
 from nona.options import Options
-from nona.report.serverless.report import policy_outcome
 from nona.results.document import Document
 from nona.results.serverless import Spread
 from nona.results.serverless_study import (
@@ -263,7 +262,7 @@ def _setting(chosen: StudySettings, scenario: Scenario, done: Mapping[str, Done]
     slo_s = [app.slo_s for app in system.applications]
     return StudySetting(
         scenario=scenario.name,
-        policies={p: policy_outcome(d.summary) for p, d in done.items()},
+        policies={p: d.summary for p, d in done.items()},
         oracle=told_oracle(system, RunOptions(calls=chosen.calls), chosen.replications),
         cells={p: cell(d, slo_s) for p, d in done.items()},
     )

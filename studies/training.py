@@ -19,7 +19,6 @@ from nona.errors import SimulationError
 from nona.experiments.pool import Key
 from nona.experiments.workers import run_pieces
 from nona.random_streams import RandomStreams
-from nona.report.means import mean_of
 from nona.results.document import UNKNOWN
 from nona.results.studies import (
     EstimatorAbout,
@@ -31,7 +30,7 @@ from nona.results.studies import (
 )
 from nona.results.training import PolicyOutcome
 from nona.scenario.training import GenerateSpec
-from nona.simulation.intervals import mean_interval
+from nona.statistics import mean_interval
 from nona.study.settings import check_least, choice, command_line
 from nona.study.shipped import now_text, rounded_result
 from nona.training.generated_jobs import generate
@@ -332,8 +331,8 @@ def _estimator_point(
         tried = list(_models(reference, kind, share, how, streams))
         errors.append({way: float(np.mean([e[way] for e, _ in tried])) for way in tried[0][0]})
         recognised.append(float(np.mean([hit for _, hit in tried])))
-    means = {way: mean_of(mean_interval([e[way] for e in errors])) for way in errors[0]}
-    hits = mean_of(mean_interval(recognised)) if kind == "known" else UNKNOWN
+    means = {way: mean_interval([e[way] for e in errors]).estimate for way in errors[0]}
+    hits = mean_interval(recognised).estimate if kind == "known" else UNKNOWN
     return EstimatorPoint(profiled=share, reference=kind, stop=stop, errors=means, found=hits)
 
 

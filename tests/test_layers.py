@@ -15,7 +15,7 @@ LAYERS = (
         *("nona.options", "nona.strategy", "nona.units", "nona.random_streams"),
     ),
     ("nona.allocation", "nona.results"),
-    ("nona.tables",),
+    ("nona.statistics", "nona.tables"),
     ("nona.graph", "nona.hardware"),
     ("nona.cost", "nona.gpu_sharing", "nona.planning"),
     ("nona.contraction",),

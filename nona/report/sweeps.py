@@ -10,8 +10,7 @@ from itertools import pairwise
 from typing import NamedTuple, get_args
 
 from nona.errors import ScenarioError
-from nona.report.means import mean_of, rate_of
-from nona.results.document import UNKNOWN, Estimate, number
+from nona.results.document import UNKNOWN, Estimate
 from nona.results.sweeps import (
     TARGET,
     FormulaPoint,
@@ -23,9 +22,9 @@ from nona.results.sweeps import (
     SweptUtilization,
     Unit,
 )
-from nona.simulation.intervals import paired_ratio
 from nona.simulation.records import State
 from nona.simulation.summary import SchedulerSummary
+from nona.statistics import paired_ratio
 from nona.tables.table import COUNT, FACTOR, RATE, SHARE, TIME, Column, Filled, Kind, Table
 from nona.units import Dimension, format_bandwidth, format_number, format_size, format_time, parse_quantity
 
@@ -350,9 +349,9 @@ def _point(value: float, point: CurvePoint, formula: Formula, beside: CurvePoint
         state=point.state,
         state_reason=point.reason,
         replications=len(point.means_s),
-        jct_s=mean_of(mean),
+        jct_s=mean.estimate if mean else UNKNOWN,
         means_s=point.means_s,
-        slo_hit_rate=rate_of(s.hit_rate if s is not None else None),
+        slo_hit_rate=s.hit_rate.rate if s and s.hit_rate else UNKNOWN,
         utilization=SweptUtilization(
             compute=s.utilization_compute if s else None, network=s.utilization_network if s else None
         ),
@@ -368,6 +367,4 @@ def _ratio(point: CurvePoint, beside: CurvePoint | None) -> Estimate:
     if beside is None or "overloaded" in (point.state, beside.state):
         return UNKNOWN
     both = min(len(point.means_s), len(beside.means_s))
-    ratio = paired_ratio(point.means_s[:both], beside.means_s[:both])
-    low, high = number(ratio.low), number(ratio.high)
-    return Estimate(mean=ratio.value, ci95=None if low is None or high is None else (low, high))
+    return paired_ratio(point.means_s[:both], beside.means_s[:both]).estimate

@@ -14,7 +14,7 @@ Verdict = Literal["faster", "slower", "not told apart", "overloaded"]
 
 class PairedMean(Estimate):
     """A mean difference, and what pairing gained; see
-    :class:`nona.simulation.intervals.PairedDifference`."""
+    :class:`nona.statistics.PairedDifference`."""
 
     variance_reduction: Figure
     correlation: Figure

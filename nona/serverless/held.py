@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.gpu_sharing.registry import WAYS
+from nona.results.serverless import StandingOutcome
 from nona.serverless.records import (
     ContainerLives,
     ContainerPieces,
@@ -25,8 +26,8 @@ from nona.serverless.records import (
     starting_pieces,
 )
 from nona.serverless.system import HOUR_S, NodeMemory, ServerlessSystem
-from nona.simulation.intervals import Interval, mean_interval
 from nona.simulation.records import Check
+from nona.statistics import mean_interval
 
 MOST_SLOTS = 63
 
@@ -156,18 +157,6 @@ class StandingMeasures:
     busy: float
 
 
-@dataclass(frozen=True, slots=True)
-class StandingSummary:
-    """``instances``: mean number that stood; ``starts``: of a run; ``busy``: share of their cost with work.
-
-    What is not busy is idle: starting, or without a batch.
-    """
-
-    instances: Interval
-    starts: Interval
-    busy: Interval
-
-
 def standing_measures(system: ServerlessSystem, records: ServerlessRecords) -> StandingMeasures | None:
     """Measure the instances of a run; ``None`` where none stand."""
     cost, of, sums = stood(system, records), records.instances, records.sums
@@ -185,14 +174,16 @@ def _ratio(part: float, whole: float) -> float:
     return part / whole if whole else math.nan
 
 
-def summarise_standing(runs: Sequence[StandingMeasures]) -> StandingSummary | None:
+def summarise_standing(runs: Sequence[StandingMeasures]) -> StandingOutcome | None:
     """The means of the replications of a policy; ``None`` where no instances stand."""
     if not runs:
         return None
-    return StandingSummary(
-        instances=mean_interval([r.instances for r in runs]),
-        starts=mean_interval([float(r.started) for r in runs]),
-        busy=mean_interval([r.busy for r in runs]),
+    busy = mean_interval([r.busy for r in runs]).mean
+    return StandingOutcome(
+        instances=mean_interval([r.instances for r in runs]).mean,
+        starts=mean_interval([float(r.started) for r in runs]).mean,
+        busy_share=busy,
+        idle_share=1 - busy,
     )
 
 

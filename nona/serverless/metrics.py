@@ -22,11 +22,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.results.serverless import (
+    ApplicationOutcome,
+    CallCounts,
+    ContainerOutcome,
+    Latency,
+    MemoryOutcome,
+    PolicyOutcome,
+    Spread,
+    TransferOutcome,
+    Utilization,
+)
 from nona.serverless.held import (
     ContainerTime,
     MemoryUse,
     StandingMeasures,
-    StandingSummary,
     container_time,
     hourly_usd,
     leases,
@@ -35,11 +45,11 @@ from nona.serverless.held import (
     stood,
     summarise_standing,
 )
-from nona.serverless.records import ServerlessRecords, TransferSummary, summarise_transfers
+from nona.serverless.records import ServerlessRecords, summarise_transfers
 from nona.serverless.system import HOUR_S, ServerlessSystem
-from nona.simulation.intervals import Interval, mean_interval, percentile, without_nan
 from nona.simulation.sizes import MARKS
 from nona.simulation.steady_state import BACKLOG, MATERIAL, SIGNIFICANT, UNUSUAL
+from nona.statistics import Interval, mean_interval, percentile, without_nan
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -70,7 +80,7 @@ class CallMeasures:
 
 @dataclass(frozen=True, slots=True)
 class RunMeasures:
-    """Measures of one run; its fields are those of :class:`~nona.serverless.metrics.ServerlessSummary`."""
+    """Measures of one run; its fields are those of :class:`~nona.results.serverless.PolicyOutcome`."""
 
     all: CallMeasures
     applications: tuple[CallMeasures, ...]
@@ -261,154 +271,45 @@ def judge(records: ServerlessRecords) -> tuple[str, str]:
 STATES = ("stable", "backlogged", "overloaded")  # from good to bad
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """A mean, and percentiles, each averaged over the replications; ``percentiles[95]`` is p95."""
+def summarise(system: ServerlessSystem, records: Sequence[ServerlessRecords]) -> PolicyOutcome:
+    """The outcome of a policy's replications, of which there is at least one.
 
-    mean: Interval
-    percentiles: dict[int, float]
-
-
-@dataclass(frozen=True, slots=True)
-class ApplicationSummary:
-    """Summary of the calls of one application."""
-
-    name: str
-    slo_s: float
-    calls: int
-    slo_hit_rate: Interval
-    latency_s: Spread
-    cost_per_call_usd: Interval
-
-
-@dataclass(frozen=True, slots=True)
-class ContainerSummary:
-    """Summary of all containers: US dollars a call for executing and waiting, shares of their time."""
-
-    executing_per_call_usd: Interval
-    idle_per_call_usd: Interval
-    busy: Interval
-    idle: Interval
-    starting: Interval
-
-
-@dataclass(frozen=True, slots=True)
-class MemorySummary:
-    """Shares of the nodes' memory that containers hold, on average and at most; evictions per batch."""
-
-    mean: Interval
-    most: float
-    evictions: Interval
-
-
-@dataclass(frozen=True, slots=True)
-class ServerlessSummary:
-    """Summary of one policy.
-
-    Attributes
-    ----------
-    state, reason
-        The worst of the replications, see :mod:`nona.serverless.metrics`.
-    cost_per_call_usd, cost_per_hit_usd
-        What the measured calls cost / their number, and / those that kept the SLO; with what containers
-        that waited in the window cost, where they are paid for.
-    configuration_miss_rate
-        Of the batches with a plan made earlier, the share that could not use it; ``None`` if no batch
-        had one.
-    cold_start_rate
-        Cold starts per batch.
-    locality
-        Share of the jobs of inner stages that found all of their input on their invoker; ``nan`` if there
-        were none.
-    search_s, steps_mean
-        Of a batch's search, as charged.
-    vcpu_utilization, vgpu_utilization
-        Held / present; above 1 where GPUs are oversubscribed.
-    stranded_vgpus
-        Mean number of vGPUs that were free but out of reach.
-    mean_batch
-        Jobs in a batch.
-    forced
-        Share of the batches on which the smallest configuration was forced.
-    rechecks
-        Attempts that found no room, per batch.
-    prewarms
-        Containers started ahead, per batch.
-    arrived, completed, dropped, in_flight
-        Measured calls of all replications.
-    transfers
-        Of those that share the network; ``None`` where each takes its time alone.
-    containers
-        Where the time of containers went; ``None`` where they neither pay for waiting nor need memory.
-    memory
-        Of nodes; ``None`` where it is no limit.
-    standing
-        Of the instances that stand; ``None`` for a policy whose batches have leases of their own.
+    The state is the worst of the replications; a mean is that of the replications.
     """
-
-    policy: str
-    replications: int
-    state: str
-    reason: str
-    slo_hit_rate: Interval
-    cost_per_call_usd: Interval
-    cost_per_hit_usd: Interval
-    latency_s: Spread
-    applications: tuple[ApplicationSummary, ...]
-    configuration_miss_rate: Interval | None
-    cold_start_rate: Interval
-    locality: Interval
-    search_s: Spread
-    steps_mean: Interval
-    vcpu_utilization: Interval
-    vgpu_utilization: Interval
-    stranded_vgpus: Interval
-    mean_batch: Interval
-    forced: Interval
-    rechecks: Interval
-    prewarms: Interval
-    arrived: int
-    completed: int
-    dropped: int
-    in_flight: int
-    transfers: TransferSummary | None = None
-    containers: ContainerSummary | None = None
-    memory: MemorySummary | None = None
-    standing: StandingSummary | None = None
-
-
-def summarise(system: ServerlessSystem, records: Sequence[ServerlessRecords]) -> ServerlessSummary:
-    """The summary of a policy's replications, of which there is at least one."""
     runs = [measure(system, r) for r in records]
-    state, reason = max((judge(r) for r in records), key=lambda found: STATES.index(found[0]))
-    mean = _averaging(runs)
+    state, reason = max((judge(r) for r in records), key=lambda judged: STATES.index(judged[0]))
     planned = any(r.sums.planned for r in records)
-    return ServerlessSummary(
-        policy=records[0].policy,
-        replications=len(records),
+
+    def mean(value: Callable[[RunMeasures], float]) -> Interval:
+        return mean_interval([value(run) for run in runs])
+
+    latency = [r.all.latency_s for r in runs]
+    return PolicyOutcome(
         state=state,
-        reason=reason,
-        slo_hit_rate=mean(lambda r: r.all.hit_rate),
-        cost_per_call_usd=mean(lambda r: r.cost_per_call),
-        cost_per_hit_usd=mean(lambda r: r.cost_per_hit),
-        latency_s=_spread([r.all.latency_s for r in runs]),
-        applications=tuple(_application(system, runs, a) for a in range(len(system.applications))),
-        configuration_miss_rate=mean(lambda r: r.miss_rate) if planned else None,
-        cold_start_rate=mean(lambda r: r.cold_start_rate),
-        locality=mean(lambda r: r.locality),
+        state_reason=reason,
+        replications=len(records),
+        slo_hit_rate=mean(lambda r: r.all.hit_rate).rate,
+        cost_per_call_usd=mean(lambda r: r.cost_per_call).estimate,
+        cost_per_hit_usd=mean(lambda r: r.cost_per_hit).estimate,
+        latency_s=Latency(ci95=mean(lambda r: r.all.latency_s[0]).ends, **dict(_spread(latency))),
+        applications={
+            app.name: _application(app.slo_s, [run.applications[k] for run in runs])
+            for k, app in enumerate(system.applications)
+        },
+        configuration_miss_rate=mean(lambda r: r.miss_rate).rate if planned else None,
+        cold_start_rate=mean(lambda r: r.cold_start_rate).mean,
+        locality=mean(lambda r: r.locality).mean,
         search_s=_spread([r.search_s for r in runs]),
-        steps_mean=mean(lambda r: r.steps),
-        vcpu_utilization=mean(lambda r: r.vcpu_utilization),
-        vgpu_utilization=mean(lambda r: r.vgpu_utilization),
-        stranded_vgpus=mean(lambda r: r.stranded_vgpus),
-        mean_batch=mean(lambda r: r.mean_batch),
-        forced=mean(lambda r: r.forced),
-        rechecks=mean(lambda r: r.rechecks),
-        prewarms=mean(lambda r: r.prewarms),
-        arrived=sum(r.all.calls for r in runs),
-        completed=sum(r.all.completed for r in runs),
-        dropped=sum(r.all.dropped for r in runs),
-        in_flight=sum(r.all.calls - r.all.completed - r.all.dropped for r in runs),
+        steps_mean=mean(lambda r: r.steps).mean,
+        utilization=Utilization(
+            vcpu=mean(lambda r: r.vcpu_utilization).mean, vgpu=mean(lambda r: r.vgpu_utilization).mean
+        ),
+        stranded_vgpus=mean(lambda r: r.stranded_vgpus).mean,
+        mean_batch=mean(lambda r: r.mean_batch).mean,
+        forced=mean(lambda r: r.forced).mean,
+        rechecks=mean(lambda r: r.rechecks).mean,
+        prewarms=mean(lambda r: r.prewarms).mean,
+        calls=_counts(runs),
         transfers=_transfers(records),
         containers=_containers(runs),
         memory=_memory(runs),
@@ -416,31 +317,39 @@ def summarise(system: ServerlessSystem, records: Sequence[ServerlessRecords]) ->
     )
 
 
-def _containers(runs: Sequence[RunMeasures]) -> ContainerSummary | None:
+def _counts(runs: Sequence[RunMeasures]) -> CallCounts:
+    counts = [(run.all.calls, run.all.completed, run.all.dropped) for run in runs]
+    arrived, completed, dropped = map(sum, zip(*counts, strict=True))
+    return CallCounts(
+        arrived=arrived, completed=completed, in_flight=arrived - completed - dropped, dropped=dropped
+    )
+
+
+def _containers(runs: Sequence[RunMeasures]) -> ContainerOutcome | None:
     containers = [run.containers for run in runs if run.containers is not None]
     if not containers:
         return None
-    return ContainerSummary(
-        executing_per_call_usd=mean_interval([run.all.cost_per_call for run in runs]),
-        idle_per_call_usd=mean_interval([ratio(run.idle_usd, run.all.calls) for run in runs]),
-        busy=mean_interval([ratio(c.busy_s, c.life_s) for c in containers]),
-        idle=mean_interval([ratio(c.idle_s, c.life_s) for c in containers]),
-        starting=mean_interval([ratio(c.starting_s, c.life_s) for c in containers]),
+    return ContainerOutcome(
+        executing_per_call_usd=mean_interval([run.all.cost_per_call for run in runs]).estimate,
+        idle_per_call_usd=mean_interval([ratio(run.idle_usd, run.all.calls) for run in runs]).estimate,
+        busy=mean_interval([ratio(c.busy_s, c.life_s) for c in containers]).mean,
+        idle=mean_interval([ratio(c.idle_s, c.life_s) for c in containers]).mean,
+        starting=mean_interval([ratio(c.starting_s, c.life_s) for c in containers]).mean,
     )
 
 
-def _memory(runs: Sequence[RunMeasures]) -> MemorySummary | None:
+def _memory(runs: Sequence[RunMeasures]) -> MemoryOutcome | None:
     memory = [run.memory for run in runs if run.memory is not None]
     if not memory:
         return None
-    return MemorySummary(
-        mean=mean_interval([m.mean for m in memory]),
+    return MemoryOutcome(
+        mean=mean_interval([m.mean for m in memory]).mean,
         most=max(m.most for m in memory),
-        evictions=mean_interval([run.evictions for run in runs]),
+        evictions=mean_interval([run.evictions for run in runs]).estimate,
     )
 
 
-def _transfers(records: Sequence[ServerlessRecords]) -> TransferSummary | None:
+def _transfers(records: Sequence[ServerlessRecords]) -> TransferOutcome | None:
     used = [r.transfers for r in records if r.transfers is not None]
     if not used:
         return None
@@ -451,25 +360,19 @@ def _transfers(records: Sequence[ServerlessRecords]) -> TransferSummary | None:
     return summarise_transfers(used, [r.batches.transfer_s for r in records], inside, until_s)
 
 
-def _averaging(runs: Sequence[RunMeasures]) -> Callable[[Callable[[RunMeasures], float]], Interval]:
-    return lambda value: mean_interval([value(run) for run in runs])
-
-
 def _spread(values: Sequence[tuple[float, ...]]) -> Spread:
-    """Each value is a mean, followed by the percentiles."""
-    percentiles = {
-        percent: mean_interval([v[k] for v in values]).mean for k, percent in enumerate(PERCENTILES, 1)
-    }
-    return Spread(mean_interval([v[0] for v in values]), percentiles)
+    """Each value is a mean, followed by the percentiles; each is averaged over the replications."""
+    mean, *percentiles = (mean_interval(column).mean for column in zip(*values, strict=True))
+    return Spread(mean=mean, **{f"p{p}": v for p, v in zip(PERCENTILES, percentiles, strict=True)})
 
 
-def _application(system: ServerlessSystem, runs: Sequence[RunMeasures], number: int) -> ApplicationSummary:
-    app, measures = system.applications[number], [run.applications[number] for run in runs]
-    return ApplicationSummary(
-        name=app.name,
-        slo_s=app.slo_s,
-        calls=int(np.sum([of.calls for of in measures])),
-        slo_hit_rate=mean_interval([of.hit_rate for of in measures]),
-        latency_s=_spread([of.latency_s for of in measures]),
-        cost_per_call_usd=mean_interval([of.cost_per_call for of in measures]),
+def _application(slo_s: float, runs: Sequence[CallMeasures]) -> ApplicationOutcome:
+    rate = mean_interval([of.hit_rate for of in runs])
+    return ApplicationOutcome(
+        slo_s=slo_s,
+        calls=sum(of.calls for of in runs),
+        slo_hit_rate=rate.mean,
+        slo_hit_ci95=rate.ends,
+        latency_s=_spread([of.latency_s for of in runs]),
+        cost_per_call_usd=mean_interval([of.cost_per_call for of in runs]).mean,
     )

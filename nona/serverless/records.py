@@ -14,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.simulation.intervals import Interval, mean_interval
+from nona.results.serverless import TransferOutcome
 from nona.simulation.records import Check
+from nona.statistics import mean_interval
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -189,24 +190,10 @@ class LinkTransfers:
     known: Bools
 
 
-@dataclass(frozen=True, slots=True)
-class TransferSummary:
-    """Summary of one policy's transfers over the network.
-
-    ``mean_s``: seconds of a transfer; ``wait_s``: how much of that it would not take alone; both over the
-    batches of the window that fetched over the network. ``utilization``: L shares, background included.
-    """
-
-    links: tuple[str, ...]
-    mean_s: Interval
-    wait_s: Interval
-    utilization: tuple[float, ...]
-
-
 def summarise_transfers(
     used: Sequence[LinkTransfers], transfer_s: Sequence[Floats], inside: Sequence[Bools], until_s: Floats
-) -> TransferSummary:
-    """The summary of the replications of a policy.
+) -> TransferOutcome:
+    """The transfers of a policy's replications, of batches of the window that fetched over the network.
 
     ``transfer_s``, ``inside``: of each run's batches, the seconds, and whether they lie in the window;
     ``until_s`` (R,): when each run stopped.
@@ -217,7 +204,14 @@ def summarise_transfers(
         means.append(float(seconds[which].mean()) if which.any() else np.nan)
         waits.append(float((seconds - run.alone_s)[which].mean()) if which.any() else np.nan)
     shares = np.mean([run.busy_s / end for run, end in zip(used, until_s.tolist(), strict=True)], axis=0)
-    return TransferSummary(used[0].links, mean_interval(means), mean_interval(waits), tuple(shares.tolist()))
+    busiest = int(shares.argmax())
+    return TransferOutcome(
+        mean_s=mean_interval(means).estimate,
+        wait_s=mean_interval(waits).estimate,
+        core_utilization=float(shares[0]),
+        busiest_link=used[0].links[busiest],
+        busiest_utilization=float(shares[busiest]),
+    )
 
 
 def check_transfers(used: LinkTransfers, transfer_s: Floats) -> Check:

@@ -14,9 +14,9 @@ from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import Decomposition, SubGraph
 from nona.schedulers.base import Scheduler
 from nona.simulation.collected import Progress
-from nona.simulation.intervals import Interval, mean_interval
 from nona.simulation.records import Records
 from nona.simulation.run import RunOptions, simulate_run
+from nona.statistics import Interval, mean_interval
 from nona.system import QueryClass, Stream, System
 
 _NO_BACKGROUND = Stream()

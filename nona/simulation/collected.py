@@ -83,7 +83,7 @@ class QuantileSketch:
     def quantile(self, p: float) -> float:
         """The ``p``-quantile, 0 ≤ p ≤ 1, to :data:`RELATIVE_ERROR`; ``nan`` without values.
 
-        Linear between order statistics as in :func:`~nona.simulation.intervals.percentile`.
+        Linear between order statistics as in :func:`~nona.statistics.percentile`.
         """
         n = self.count
         if n == 0:

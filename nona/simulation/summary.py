@@ -20,7 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from nona.errors import SimulationError
 from nona.simulation.collected import PARTS, Tally, in_time
-from nona.simulation.intervals import (
+from nona.simulation.records import Check, Decisions, Records, State
+from nona.statistics import (
     NO_DIFFERENCE,
     NO_INTERVAL,
     Interval,
@@ -37,7 +38,6 @@ from nona.simulation.intervals import (
     run_mean,
     too_few_jobs,
 )
-from nona.simulation.records import Check, Decisions, Records, State
 
 Array = NDArray[np.float64]
 

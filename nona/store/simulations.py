@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nona.report.means import mean_of
 from nona.report.saved import scenario_line
 from nona.report.simulations.comparison import HEADINGS, changes, pairing
 from nona.report.simulations.findings import headline
@@ -12,9 +11,9 @@ from nona.report.simulations.report import SimulatedRun
 from nona.results.document import UNKNOWN, Estimate
 from nona.results.saved import MOST_ABOUT, SavedAnswer, SavedFacts, Unit
 from nona.results.simulation import Change, Measure, ReplicationMeans
-from nona.simulation.intervals import mean_interval
 from nona.sources.lookup import Sources
 from nona.sources.opening import pack_bundle
+from nona.statistics import mean_interval
 from nona.store.contents import SIMULATION, Answers, Contents, NewItem
 
 _UNITS: dict[Measure, Unit] = {
@@ -88,7 +87,7 @@ def _value(means: ReplicationMeans | None, measure: Measure, change: Change | No
         return change.new
     values = () if means is None else means.of(measure)
     numbers = [v for v in values if v is not None]
-    return UNKNOWN if not numbers or len(numbers) < len(values) else mean_of(mean_interval(numbers, 0.95))
+    return UNKNOWN if not numbers or len(numbers) < len(values) else mean_interval(numbers).estimate
 
 
 def _warmup(run: SimulatedRun) -> int | None:

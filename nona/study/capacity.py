@@ -31,7 +31,6 @@ from nona.placement.result import Placement
 from nona.placement.sampled.judge import Judge, Values, rows
 from nona.planning.least import BESIDE, driven, least
 from nona.planning.verdict import counted, settle, verdict
-from nona.report.means import rate_of
 from nona.report.times import LEVEL, TAKEN
 from nona.results.document import Verdict
 from nona.results.planning import CountRange, DeviceCapacity, ServerCount
@@ -174,7 +173,7 @@ def _count(servers: int, summary: SchedulerSummary | None) -> ServerCount:
         servers=servers,
         miss=1 - hits.mean,
         error=error,
-        simulated_hit_rate=rate_of(hits),
+        simulated_hit_rate=hits.rate,
         worst=worst.name if len(asked) > 1 else "",
         miss_of_all=1 - summary.hit_rate.mean,
     )

@@ -34,8 +34,8 @@ from nona.results.placement import SearchStep
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.sampling_tables import build_tables
-from nona.simulation.intervals import paired_difference
 from nona.simulation.run import RunOptions, simulate_run
+from nona.statistics import paired_difference
 from nona.system import System
 
 PlacingStage = Literal["formula", "search", "simulation"]

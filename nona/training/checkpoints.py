@@ -16,7 +16,7 @@ import scipy
 from nona.allocation.problem import Floats
 from nona.errors import SimulationError
 from nona.random_streams import RandomStreams
-from nona.simulation.intervals import Interval, mean_interval
+from nona.statistics import Interval, mean_interval
 
 
 def _check_failures(checkpoint_s: float, mtbf_s: float, restart_s: float = 0.0) -> None:

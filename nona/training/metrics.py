@@ -11,8 +11,8 @@ import numpy as np
 from nona.allocation.problem import Floats
 from nona.results.document import Document
 from nona.results.training import ExtensionFindings, JctSummary, JobOutcome, PolicyOutcome, RhoSummary
-from nona.simulation.intervals import mean_interval, percentile, without_nan
 from nona.simulation.records import Check
+from nona.statistics import mean_interval, percentile, without_nan
 from nona.training.records import TrainingRecords, spans_of
 from nona.training.system import TrainingSystem
 

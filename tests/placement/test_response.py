@@ -23,8 +23,8 @@ from nona.placement.sampled.judge import conserved_floor_s
 from nona.placement.solver.solution import placements
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.sampling_tables import build_tables
-from nona.simulation.intervals import mean_interval
 from nona.simulation.run import RunOptions, simulate_run
+from nona.statistics import mean_interval
 from nona.study.placing import place_system
 from nona.system import Arrivals, Stream
 from nona.topology import make_topology

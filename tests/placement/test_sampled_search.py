@@ -22,10 +22,10 @@ from nona.placement.solve import solve
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.sampling_tables import build_tables
-from nona.simulation.intervals import paired_difference
 from nona.simulation.run import RunOptions, simulate_run
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
+from nona.statistics import paired_difference
 from nona.study.placing import decide, place_system
 from nona.study.preparation import prepare
 from nona.study.simulation import place

@@ -39,9 +39,9 @@ from nona.results.sweeps import SweepOutcome
 from nona.scenario.file import load_scenario
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.simulation.agreement import Agreement, Comparison, Effort, Expected, compare
-from nona.simulation.intervals import Interval
 from nona.simulation.known_systems import KNOWN, LOADS, known_result
 from nona.sources.samples import load_sample, scenario_path
+from nona.statistics import Interval
 from nona.study.models import configuration_counts, prepare_model
 from nona.study.sweep_bench import SweepSettings
 from nona.study.sweep_numbers import number_named

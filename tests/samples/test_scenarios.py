@@ -14,10 +14,10 @@ from nona.planning.offers import Option
 from nona.scenario.file import dump_scenario, load_scenario, parse_scenario
 from nona.scenario.schema import SimulationSpec
 from nona.scenario.values import NamedSpec
-from nona.simulation.intervals import paired_difference
 from nona.sources.lookup import Sources
 from nona.sources.opening import open_scenario
 from nona.sources.samples import query_scenario_names, scenario_description, scenario_names, scenario_path
+from nona.statistics import paired_difference
 from nona.study.outcome import full_report
 from nona.study.planning.plan import judged
 from nona.study.planning.planner import Planner

@@ -91,7 +91,8 @@ def check_calls(system, records):
     assert named.tolist() == of.jobs.tolist()
     assert (of.jobs <= system.space.batch[of.configuration]).all()
     summary = summarise(system, [records])
-    assert summary.arrived == RUN.calls == summary.completed + summary.dropped + summary.in_flight
+    counts = summary.calls
+    assert counts.arrived == RUN.calls == counts.completed + counts.dropped + counts.in_flight
 
 
 def check_money(system, records):

@@ -8,7 +8,6 @@ import pytest
 from nona.errors import NonaError
 from nona.gpu_sharing.pool import Configuration
 from nona.report.serverless.findings import pareto_title
-from nona.report.serverless.report import serverless_report
 from nona.report.serverless.text import serverless_text
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
@@ -248,7 +247,7 @@ def test_the_report_says_why_tasks_are_no_stages():
     made = scenario("resnet18", simulation={"jobs": 40, "replications": 1}, serverless=own)
     result = simulate_serverless_scenario(made, oracle=False)
     assert result.setting.notes == (result.system.notes[0],)
-    report = serverless_report(result.summaries, result.setting)
+    report = report_of(result)
     assert "resnet18 is one function" in serverless_text(report)
 
 

@@ -15,10 +15,10 @@ from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.metrics import hits, slo_ratios
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.system import SharedNetwork
-from nona.simulation.intervals import mean_interval
 from nona.simulation.sizes import auto_warmup
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
+from nona.statistics import mean_interval
 from nona.study.serverless.knees import over_number
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import (

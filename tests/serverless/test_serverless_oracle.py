@@ -55,12 +55,12 @@ def test_no_run_of_any_policy_undercuts_it(seed):
     bounds = application_bounds(system)
     for policy in (any_policy(1), any_policy(2), ESG, get_policy("fixed")):
         got = summarise(system, [simulate_serverless(system, policy, {}, RunOptions(150, 20))])
-        assert got.in_flight == 0
-        for app, bound in zip(got.applications, bounds, strict=True):
-            hits = app.slo_hit_rate.mean
+        assert got.calls.in_flight == 0
+        for app, bound in zip(got.applications.values(), bounds, strict=True):
+            hits = app.slo_hit_rate
             assert hits <= bound.most_hits
-            assert app.cost_per_call_usd.mean >= bound.cost_per_call_usd(hits) * (1 - 1e-9)
-            assert hits == 0 or app.cost_per_call_usd.mean / hits >= bound.cost_per_hit_usd * (1 - 1e-9)
+            assert app.cost_per_call_usd >= bound.cost_per_call_usd(hits) * (1 - 1e-9)
+            assert hits == 0 or app.cost_per_call_usd / hits >= bound.cost_per_hit_usd * (1 - 1e-9)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -73,11 +73,12 @@ def test_with_noise_no_run_undercuts_the_bound_of_its_own_calls(seed):
     bounds, whole = application_bounds(system, run), oracle(system, run)
     for policy in (ESG, get_policy("fixed"), any_policy(3)):
         got = summarise(system, [simulate_serverless(system, policy, {}, run)])
-        for of, bound in zip((*got.applications, got), (*bounds, whole), strict=True):
-            hits, paid = of.slo_hit_rate.mean, of.cost_per_call_usd.mean
+        everything = (got.slo_hit_rate.mean, got.cost_per_call_usd.mean)
+        parts = [(a.slo_hit_rate, a.cost_per_call_usd) for a in got.applications.values()]
+        for (hits, paid), bound in zip((*parts, everything), (*bounds, whole), strict=True):
             assert hits <= bound.most_hits + 1e-12
-            assert got.mean_batch.mean > 1 or paid >= bound.cost_per_call_usd(hits) * (1 - 1e-9)
-        assert [a.calls for a in got.applications] == [len(b.weight) for b in bounds]
+            assert got.mean_batch > 1 or paid >= bound.cost_per_call_usd(hits) * (1 - 1e-9)
+        assert [a.calls for a in got.applications.values()] == [len(b.weight) for b in bounds]
     at_large = oracle(system)
     assert whole.cost_per_call_usd(0.5) == pytest.approx(at_large.cost_per_call_usd(0.5), rel=0.1)
 

@@ -19,11 +19,11 @@ from nona.report.html.serverless import serverless_html
 from nona.report.serverless.exports import call_table, serverless_trace
 from nona.report.serverless.figures import over_figure
 from nona.report.serverless.over import knee_text, knees, over_finding, over_points
-from nona.results.serverless import NodesReport, SchedulersReport, ServerlessReport, WaysReport
+from nona.results.serverless import NodesReport, PolicyOutcome, SchedulersReport, ServerlessReport, WaysReport
 from nona.results.serverless_charts import ServerlessOutcome
 from nona.results.serverless_study import OverReport, PolicyOver, ServerlessStudy
 from nona.scenario.file import load_scenario, scenario_to_mapping
-from nona.serverless.metrics import CallMeasures, RunMeasures, ServerlessSummary
+from nona.serverless.metrics import CallMeasures, RunMeasures
 from nona.sources.samples import scenario_path
 from nona.study.exports import CALLS_CSV, CALLS_PARQUET, TRACE, write_serverless
 from nona.study.serverless.knees import (
@@ -110,7 +110,7 @@ def test_the_table_of_calls_adds_up_to_the_report(result, tmp_path):
     table = call_table(result.records, result.system)
     for name, summary in result.summaries.items():
         own = table[table["policy"] == name]
-        assert len(own) == summary.arrived == 160
+        assert len(own) == summary.calls.arrived == 160
         assert own["slo_kept"].mean() == pytest.approx(summary.slo_hit_rate.mean)
         assert own["cost_usd"].mean() == pytest.approx(summary.cost_per_call_usd.mean)
         assert ((own["latency_s"] <= own["slo_s"]) == own["slo_kept"]).all()
@@ -172,7 +172,7 @@ def seen(ratio, replications, state="stable"):
     calls = CallMeasures(**{**none, **known, "latency_s": (ratio,) * 7})
     rest = dict.fromkeys(RunMeasures.__dataclass_fields__, 0.0)
     run = RunMeasures(**{**rest, "all": calls, "applications": (calls,), "search_s": (0.0,) * 7})
-    summary = ServerlessSummary.__new__(ServerlessSummary)
+    summary = PolicyOutcome.model_construct()
     ratios = (np.full(CALLS, ratio),) * replications
     done = Done(summary, (run,) * replications, ratios, (state,) * replications, (10.0,) * replications)
     return Seen((done,), 100)

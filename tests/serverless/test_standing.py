@@ -13,7 +13,6 @@ from sizes import examples
 
 from nona.gpu_sharing.pool import Invoker
 from nona.report.serverless.layouts import layout_rows
-from nona.report.serverless.report import policy_outcome
 from nona.report.serverless.text import PARTS
 from nona.scenario.serverless import ContainersSpec, DispatchSpec, SharingSpec
 from nona.serverless.checks import run_checks
@@ -26,7 +25,7 @@ from nona.serverless.policies.base import Fleet
 from nona.serverless.policies.choices import profile_s, static_shares
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.system import HOUR_S
-from nona.simulation.intervals import mean_interval
+from nona.statistics import mean_interval
 from nona.tables.formats import share_text
 
 NAMES = ("infless", "fast-gshare")
@@ -101,8 +100,8 @@ def test_what_calls_cost_is_what_instances_held(name, rate, mode, warm, late):
             busy += price * max(0.0, min(end_s, sums.end_s) - begin_s)
     summary = summarise(system, [records])
     assert summary.cost_per_call_usd.mean * 80 == pytest.approx(expected)
-    assert summary.standing.busy.mean == pytest.approx(busy / expected)
-    assert 0 < summary.standing.busy.mean <= 1
+    assert summary.standing.busy_share == pytest.approx(busy / expected)
+    assert 0 < summary.standing.busy_share <= 1
 
 
 def test_the_band_of_the_documented_row():
@@ -218,7 +217,7 @@ def test_reports_name_instances_and_the_idle_part_only_where_instances_stand():
     system = one_at_a_time(1.5)
     plain = [simulate_serverless(system, get_policy("infless"), {}, RunOptions(calls=60, warmup=10))]
     both = {"infless": plain, "fast-gshare": [stood(system, "fast-gshare", 60, 10)[0]]}
-    found = {name: policy_outcome(summarise(system, runs)) for name, runs in both.items()}
+    found = {name: summarise(system, runs) for name, runs in both.items()}
     assert found["infless"].standing is None
     of = found["fast-gshare"].standing
     assert of.idle_share == pytest.approx(1 - of.busy_share)

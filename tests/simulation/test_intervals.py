@@ -12,8 +12,8 @@ from scipy.stats import binom, t
 from simulation_cases import fixed, make_system, query, same_runs, task_graph
 from sizes import examples, sized
 
+from nona import statistics as intervals
 from nona.errors import SimulationError
-from nona.simulation import intervals
 from nona.simulation.replications import run_replications
 from nona.simulation.run import RunOptions
 from nona.simulation.steady_state import common_warmup, mser, mser_statistic

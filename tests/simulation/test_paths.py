@@ -15,9 +15,9 @@ from nona.errors import HardwareError
 from nona.placement import prediction, queueing
 from nona.placement.fixed import spread_placement
 from nona.schedulers.registry import get_scheduler
-from nona.simulation.intervals import mean_interval
 from nona.simulation.run import RunOptions, simulate_run
 from nona.simulation.theory import link_wait_s
+from nona.statistics import mean_interval
 from nona.system import Arrivals, QueryClass, Stream
 from nona.topology import NONE, Topology, make_topology
 

@@ -14,11 +14,11 @@ from sizes import examples
 
 from nona.errors import SimulationError
 from nona.simulation.collected import PARTS, RELATIVE_ERROR, Collector, QuantileSketch, tally_of
-from nona.simulation.intervals import mean_interval, percentile
 from nona.simulation.records import Check, Records, pieces
 from nona.simulation.run import RunOptions, simulate_run
 from nona.simulation.sizes import RunSize
 from nona.simulation.summary import hit_rate_difference, jct_difference, summarize
+from nona.statistics import mean_interval, percentile
 from nona.system import Stream
 
 

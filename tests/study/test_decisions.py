@@ -14,7 +14,7 @@ from nona.report.studies.figures import heat_figure, ratios_figure
 from nona.results import studies
 from nona.results.studies import DecisionStudy
 from nona.schedulers.registry import get_scheduler
-from nona.simulation.intervals import Ratio
+from nona.statistics import Ratio
 from nona.study.preparation import prepare
 from nona.study.shipped import stored_result
 from studies.decision_cells import (

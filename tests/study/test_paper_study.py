@@ -14,11 +14,11 @@ from nona.report.text import listed
 from nona.results.studies import Growth, OverloadRun, PaperStudy
 from nona.scenario.file import load_scenario
 from nona.schedulers.registry import get_scheduler
-from nona.simulation.intervals import paired_ratio
 from nona.simulation.replications import run_replications
 from nona.simulation.run import RunOptions
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
+from nona.statistics import paired_ratio
 from nona.study.preparation import prepare
 from nona.study.shipped import stored_result
 from nona.study.simulation import chosen_schedulers, place

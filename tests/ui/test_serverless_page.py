@@ -10,7 +10,6 @@ from app_driver import finish, go, metrics, named, new_session, pickers, put, ru
 from nona.gpu_sharing.registry import WAYS
 from nona.report.serverless import figures, findings, functions
 from nona.report.serverless.layouts import placed
-from nona.report.serverless.report import serverless_report
 from nona.report.studies.serverless_text import title
 from nona.results.serverless_charts import PlatformLive
 from nona.results.serverless_study import ServerlessStudy
@@ -82,7 +81,7 @@ def test_the_finding_the_tiles_the_table_and_layouts_are_those_of_the_report(ran
     at = put(ran, "serverless-tabs", "Policies")
     report = result_of(at).report
     wanted = simulate_serverless_scenario(state_of(at).scenario)
-    assert report.policies == serverless_report(wanted.summaries, wanted.setting).policies
+    assert report.policies == wanted.summaries
     assert findings.pareto_title(report.policies) in said(at.subheader)
     best = max(p.slo_hit_rate.mean for p in report.policies.values())
     assert metrics(at)["Most SLOs kept"] == share_text(best, 1)

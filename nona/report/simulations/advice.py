@@ -16,7 +16,7 @@ from nona.report.text import counted, listed
 from nona.results.simulation import Difference, Differences, PartName, SchedulerResult, Schedulers
 from nona.schedulers.base import NetworkView
 from nona.schedulers.registry import SCHEDULERS
-from nona.simulation.intervals import values_needed
+from nona.statistics import values_needed
 from nona.tables.formats import share_text
 from nona.units import format_time
 

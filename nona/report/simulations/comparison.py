@@ -14,23 +14,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.report.means import mean_of
 from nona.report.simulations.findings import REFERENCE
 from nona.report.text import listed
 from nona.results.document import Estimate
 from nona.results.document import Interval as ResultsInterval
 from nona.results.simulation import Change, Changes, Measure, ReplicationMeans, Schedulers
 from nona.scenario.schema import Scenario, WorkloadRow
-from nona.simulation.intervals import (
-    NO_INTERVAL,
-    Interval,
-    mean_interval,
-    paired_difference,
-    student,
-    without_nan,
-)
 from nona.simulation.records import Records
 from nona.simulation.summary import Measured
+from nona.statistics import NO_INTERVAL, mean_interval, paired_difference, welch_interval
 from nona.tables.formats import mean_text, share_text
 from nona.tables.table import RATE, SHARE, TIME, Column, Filled, Kind, Table
 from nona.units import format_number, format_time
@@ -56,34 +48,6 @@ def replication_means(
             network=tuple(r.utilization_network for r in records),
         )
     return means
-
-
-def welch_interval(a: Sequence[float], b: Sequence[float], level: float = 0.95) -> Interval:
-    """Interval of mean(a) − mean(b) for independent samples whose variances may differ.
-
-    Formula: ā − b̄ ± t(ν, (1+level)/2)·√(s_a²/n + s_b²/m), with
-    ν = (s_a²/n + s_b²/m)² / ((s_a²/n)²/(n−1) + (s_b²/m)²/(m−1)). ``nan`` values are left out; without
-    two values on either side there is no half-width.
-
-    >>> i = welch_interval([3.0, 4.0, 5.0], [1.0, 2.0, 3.0])
-    >>> round(i.mean, 3), round(i.half_width, 3)
-    (2.0, 2.267)
-
-    Source: Welch, The generalization of "Student's" problem when several different population
-    variances are involved, Biometrika 1947; Law, Simulation Modeling and Analysis, 5th ed. 2015,
-    section 10.2.2.
-    """
-    x, y = without_nan(a), without_nan(b)
-    if not len(x) or not len(y):
-        return NO_INTERVAL
-    mean, count = float(x.mean() - y.mean()), min(len(x), len(y))
-    if count < 2:
-        return Interval(mean, math.nan, count, level)
-    u, v = float(x.var(ddof=1)) / len(x), float(y.var(ddof=1)) / len(y)
-    if u + v == 0:
-        return Interval(mean, 0.0, count, level)
-    degrees = (u + v) ** 2 / (u**2 / (len(x) - 1) + v**2 / (len(y) - 1))
-    return Interval(mean, student(degrees, level) * math.sqrt(u + v), count, level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +116,14 @@ def _change(old: Sequence[float | None], new: Sequence[float | None], paired: bo
     return Change(
         old=_mean(x, level),
         new=_mean(y, level),
-        change=mean_of(interval),
+        change=interval.estimate,
         clear=not math.isnan(interval.half_width) and not interval.covers(0.0),
     )
 
 
 def _mean(values: NDArray[np.float64], level: float) -> Estimate:
-    return mean_of(NO_INTERVAL if np.isnan(values).any() else mean_interval(values, level))
+    interval = NO_INTERVAL if np.isnan(values).any() else mean_interval(values, level)
+    return interval.estimate
 
 
 def points(share: float) -> str:

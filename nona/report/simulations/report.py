@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from nona.report.means import bounds, rate_of
-from nona.results.document import Figure, OffRange
+from nona.results.document import UNKNOWN, Figure, OffRange
 from nona.results.simulation import (
     ComparedReport,
     Difference,
@@ -112,7 +111,7 @@ def _scheduler(summary: SchedulerSummary) -> SchedulerResult:
         jct_s=_jct(summary.jct),
         parts_s=_parts(summary.jct),
         models={m.name: _model(m) for m in summary.models},
-        slo_hit_rate=rate_of(summary.hit_rate),
+        slo_hit_rate=UNKNOWN if summary.hit_rate is None else summary.hit_rate.rate,
         jobs=JobCounts(arrived=summary.arrived, completed=summary.completed, in_flight=summary.in_flight),
         utilization=Resources(compute=summary.utilization_compute, network=summary.utilization_network),
         offered=Resources(compute=summary.offered[0], network=summary.offered[1]),
@@ -128,7 +127,7 @@ def _scheduler(summary: SchedulerSummary) -> SchedulerResult:
 def _model(m: ModelSummary) -> ModelResult:
     return ModelResult(
         jct_s=m.jct.mean.mean,
-        jct_ci95=bounds(m.jct.mean),
+        jct_ci95=m.jct.mean.ends,
         parts_s=_parts(m.jct),
         jct_p50_s=m.jct.p50.interval.mean,
         jct_p95_s=m.jct.p95.interval.mean,
@@ -142,7 +141,7 @@ def _model(m: ModelSummary) -> ModelResult:
 def _jct(jct: JctSummary) -> Jct:
     return Jct(
         mean=jct.mean.mean,
-        ci95=bounds(jct.mean),
+        ci95=jct.mean.ends,
         p50=jct.p50.interval.mean,
         p95=jct.p95.interval.mean,
         p99=jct.p99.interval.mean,
@@ -160,7 +159,7 @@ def _percentiles(jct: JctSummary) -> dict[str, Percentile]:
     return {
         f"p{p.percent:g}": Percentile(
             value_s=p.interval.mean,
-            ci95=bounds(p.interval),
+            ci95=p.interval.ends,
             withheld=p.withheld or None,
             interval_withheld=p.interval_withheld or None,
         )

@@ -27,10 +27,10 @@ from nona.results.simulation_charts import (
     WarmupSeries,
 )
 from nona.simulation.collected import in_time
-from nona.simulation.intervals import Interval
 from nona.simulation.records import MessageInterval, Records, TaskInterval
 from nona.simulation.steady_state import Truncation, Warmup
 from nona.simulation.summary import link_utilizations
+from nona.statistics import Interval
 from nona.system import System
 from nona.tables.table import BANDWIDTH, COUNT, Column, Table
 from nona.units import format_bandwidth, format_number

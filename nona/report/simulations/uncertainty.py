@@ -14,7 +14,6 @@ from statistics import NormalDist
 import numpy as np
 
 from nona.errors import SimulationError
-from nona.report.means import mean_of
 from nona.report.times import given_text
 from nona.results.document import Estimate, ModelFacts
 from nona.results.simulation import (
@@ -29,9 +28,9 @@ from nona.results.simulation import (
     Verdict,
 )
 from nona.simulation.arrivals import effective_rate
-from nona.simulation.intervals import PairedDifference
 from nona.simulation.records import Records
 from nona.simulation.summary import Measured, hit_rate_difference, jct_difference
+from nona.statistics import PairedDifference
 from nona.system import System
 from nona.tables.formats import or_dash, share_text
 from nona.tables.table import CHANGE, FACTOR, RATE, TIME, Column, Table
@@ -63,7 +62,7 @@ def differences(runs: Runs, slo_s: Sequence[float | None], baseline: str) -> dic
         hits = hit_rate_difference(records, others, slo_s) if with_slo else None
         mean = Measured(others, slo_s).mean_jct().mean
         rows[name] = Difference(
-            jct_s=mean_of(jct.difference),
+            jct_s=jct.difference.estimate,
             variance_reduction=jct.variance_reduction,
             correlation=jct.correlation,
             relative=jct.difference.mean / mean if mean else None,
@@ -88,7 +87,7 @@ def all_differences(runs: Runs, slo_s: Sequence[float | None]) -> Differences:
 
 
 def _paired(found: PairedDifference) -> PairedMean:
-    mean = mean_of(found.difference)
+    mean = found.difference.estimate
     return PairedMean(
         mean=mean.mean,
         ci95=mean.ci95,

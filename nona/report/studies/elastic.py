@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nona.report.means import mean_of as estimate_of
 from nona.results.document import Estimate
 from nona.results.elastic import ElasticLinkPoint, ElasticLinkStudy, ElasticPoint, ElasticStudy
-from nona.simulation.intervals import NO_RATIO, Interval, Ratio, mean_interval, paired_ratio
+from nona.statistics import NO_RATIO, Interval, Ratio, mean_interval, paired_ratio
 from nona.tables.formats import share_text, time_text
 from nona.tables.table import SHARE, Column, Filled, Kind, Table
 from nona.units import format_bandwidth
@@ -43,7 +42,7 @@ POINTS = Table[_Row](
         Column(
             "avoided", lambda r: ("yes" if r.point.avoid else "no") if r.point.policy == "pollux" else None
         ),
-        Column("mean JCT", lambda r: estimate_of(mean_of(r.point)), SECONDS, interval=True),
+        Column("mean JCT", lambda r: mean_of(r.point).estimate, SECONDS, interval=True),
         Column("authors' mean", lambda r: r.published_s, SECONDS),
     ),
 )
@@ -200,7 +199,7 @@ def links(study: ElasticLinkStudy) -> Filled:
 
     def on(link: str) -> Column[list[ElasticLinkPoint]]:
         def jct(points: list[ElasticLinkPoint]) -> Estimate | None:
-            return next((estimate_of(mean_of(p)) for p in points if link_name(p) == link), None)
+            return next((mean_of(p).estimate for p in points if link_name(p) == link), None)
 
         return Column(link, jct, SECONDS, interval=True)
 

@@ -29,7 +29,7 @@ from nona.results.document import Estimate
 from nona.results.elastic import ElasticLinkStudy, ElasticPoint, ElasticStudy
 from nona.results.serverless_study import ServerlessStudy
 from nona.results.studies import EstimatorStudy, TrainingStudy, Way
-from nona.simulation.intervals import mean_interval
+from nona.statistics import mean_interval
 
 
 def settings_figure(data: ServerlessStudy) -> go.Figure:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.results.serverless_study import AlternativeCells, Cell, Cells, ServerlessStudy, SettingCells
-from nona.simulation.intervals import Interval, Ratio, mean_interval, paired_ratio
+from nona.statistics import Interval, Ratio, mean_interval, paired_ratio
 from nona.units import format_time
 
 Key = Literal["hits", "costs"]

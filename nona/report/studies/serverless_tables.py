@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from nona.report.means import mean_of
 from nona.report.serverless.findings import PER, USD
 from nona.report.studies.serverless_claims import (
     BRUTE_FORCE_S,
@@ -32,7 +31,6 @@ from nona.results.serverless_study import (
     ServerlessStudy,
     SharedOutcome,
 )
-from nona.simulation.intervals import Ratio
 from nona.tables.formats import mean_text
 from nona.tables.table import COUNT, SHARE, TIME, WHOLE_SHARE, Column, Filled, Kind, Table
 
@@ -69,12 +67,12 @@ SETTINGS = Table[_Set](
         Column("SLOs kept", lambda r: r.row.slo_hit_rate, SHARE, interval=True),
         Column(
             "points vs esg",
-            lambda r: None if r.own else mean_of(difference(r.cell, r.esg, "hits")),
+            lambda r: None if r.own else difference(r.cell, r.esg, "hits").estimate,
             POINTS,
             interval=True,
         ),
         Column(f"$ per {PER:,}", lambda r: r.row.cost_per_call_usd, USD, interval=True),
-        Column("cost / esg's", lambda r: _estimate(cost_ratio(r.cell, r.esg)), RATIO, interval=True),
+        Column("cost / esg's", lambda r: cost_ratio(r.cell, r.esg).estimate, RATIO, interval=True),
         Column("per hit / esg's", lambda r: r.per_hit),
         Column("misses", lambda r: r.row.configuration_miss_rate, SHARE),
         Column("search", lambda r: r.row.search_s.mean, TIME),
@@ -82,11 +80,6 @@ SETTINGS = Table[_Set](
         Column("state", lambda r: r.row.state),
     ),
 )
-
-
-def _estimate(ratio: Ratio) -> Estimate:
-    ends = None if math.isnan(ratio.low) else (ratio.low, ratio.high)
-    return Estimate(mean=ratio.value, ci95=ends)
 
 
 def settings(data: ServerlessStudy) -> Filled:
@@ -254,7 +247,7 @@ class _Changed(NamedTuple):
         change = difference(self.cells["esg"], self.before["esg"], "hits")
         if not change.mean:
             return "0"
-        points = mean_text(mean_of(change), POINTS.show)
+        points = mean_text(change.estimate, POINTS.show)
         return points if clear(change) else f"({points})"
 
     @property

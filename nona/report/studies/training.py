@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from nona.report.means import mean_of
 from nona.results.document import Estimate, Figure
 from nona.results.studies import EstimatorPoint, EstimatorStudy, StudyPoint, TrainingStudy, Way
-from nona.simulation.intervals import NO_RATIO, Ratio, mean_interval, paired_ratio
+from nona.statistics import NO_RATIO, Ratio, mean_interval, paired_ratio
 from nona.tables.formats import mean_text, or_dash
 from nona.tables.table import SHARE, TIME, Column, Filled, Kind, Table
 
@@ -188,7 +187,7 @@ HOURS = Kind("{:.2f}".format)
 
 
 def _hours(point: StudyPoint, value: str) -> Estimate:
-    return mean_of(mean_interval([v / 3600 for v in values(point, value)]))
+    return mean_interval([v / 3600 for v in values(point, value)]).estimate
 
 
 def loads(data: TrainingStudy, mode: str) -> Filled:

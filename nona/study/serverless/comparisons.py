@@ -30,11 +30,11 @@ from nona.hardware.device import find_device, user_devices
 from nona.hardware.mig import board
 from nona.planning.least import BESIDE, driven, least
 from nona.planning.verdict import counted, settle, verdict
-from nona.report.means import bounds, mean_of, rate_of
-from nona.results.document import Estimate, Verdict
+from nona.results.document import UNKNOWN, Estimate, Verdict
 from nona.results.serverless import (
     CallCounts,
     NodesFor,
+    PolicyOutcome,
     SchedulerApplication,
     SchedulerOutcome,
     SchedulersReport,
@@ -45,11 +45,11 @@ from nona.results.serverless import (
 )
 from nona.scenario.schema import ArrivalsSpec, BackgroundSpec, Scenario, ServerGroupSpec, WorkloadRow
 from nona.serverless.engine.options import ServerlessProgress
-from nona.serverless.metrics import ServerlessSummary, slo_ratios
+from nona.serverless.metrics import slo_ratios
 from nona.serverless.system import ServerlessSystem
-from nona.simulation.intervals import mean_interval
 from nona.simulation.summary import JctSummary, ModelSummary
 from nona.sources.lookup import Sources
+from nona.statistics import mean_interval
 from nona.study.preparation import prepare
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import ServerlessResult, simulate_serverless_scenario, with_sharing
@@ -245,8 +245,8 @@ def _outcome(name: str, result: SimulationResult, system: ServerlessSystem) -> S
         state=summary.state,
         state_reason=summary.state_reason,
         replications=summary.replications,
-        slo_hit_rate=rate_of(hits),
-        cost_per_call_usd=mean_of(cost),
+        slo_hit_rate=UNKNOWN if hits is None else hits.rate,
+        cost_per_call_usd=cost.estimate,
         cost_per_hit_usd=Estimate(mean=cost.mean / rate if rate > 0 else None, ci95=None),
         latency_s=_latency(summary.jct),
         applications={m.name: _application(m) for m in summary.models},
@@ -262,7 +262,7 @@ def _outcome(name: str, result: SimulationResult, system: ServerlessSystem) -> S
 
 def _latency(jct: JctSummary) -> TailLatency:
     return TailLatency(
-        mean=jct.mean.mean, p50=jct.p50.mean, p95=jct.p95.mean, p99=jct.p99.mean, ci95=bounds(jct.mean)
+        mean=jct.mean.mean, p50=jct.p50.mean, p95=jct.p95.mean, p99=jct.p99.mean, ci95=jct.mean.ends
     )
 
 
@@ -366,8 +366,8 @@ def _judged(
     summary = settled.result.summaries[policy]
     return TriedNodes(
         nodes=nodes,
-        slo_hit_rate=rate_of(summary.slo_hit_rate),
-        replications=summary.slo_hit_rate.n,
+        slo_hit_rate=summary.slo_hit_rate,
+        replications=summary.replications,
         verdict=settled.verdict,
         usd_hour=cluster_usd_hour(system),
         held_usd_hour=held_usd_hour(summary, system),
@@ -385,8 +385,8 @@ def cluster_usd_hour(system: ServerlessSystem) -> float:
     )
 
 
-def held_usd_hour(summary: ServerlessSummary, system: ServerlessSystem) -> float:
+def held_usd_hour(summary: PolicyOutcome, system: ServerlessSystem) -> float:
     """US dollars an hour of the vCPUs and vGPUs that batches held on average."""
-    vcpus = sum(node.vcpus for node in system.invokers) * summary.vcpu_utilization.mean
-    vgpus = sum(node.gpus * node.vgpus for node in system.invokers) * summary.vgpu_utilization.mean
+    vcpus = sum(node.vcpus for node in system.invokers) * (summary.utilization.vcpu or 0.0)
+    vgpus = sum(node.gpus * node.vgpus for node in system.invokers) * (summary.utilization.vgpu or 0.0)
     return float(vcpus * system.prices.vcpu_hour + vgpus * system.prices.vgpu_hour)

@@ -16,7 +16,6 @@ from nona.errors import ScenarioError
 from nona.experiments.workers import kept_pool
 from nona.options import Options
 from nona.planning.verdict import Settled, counted, looks_of, verdict
-from nona.report.means import mean_of, rate_of
 from nona.report.sweeps import MOST_VALUES, turns
 from nona.results.document import Verdict
 from nona.results.serverless import Utilization
@@ -27,8 +26,8 @@ from nona.serverless.engine.options import RunOptions
 from nona.serverless.metrics import STATES, RunMeasures, ratio
 from nona.serverless.policies.base import Planner
 from nona.serverless.policies.registry import get_policy
-from nona.simulation.intervals import mean_interval
 from nona.sources.lookup import Sources
+from nona.statistics import mean_interval
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import chosen_policies, warmup_calls
 from nona.study.serverless.tasks import Done, Task, TaskPool, run_tasks
@@ -192,10 +191,10 @@ def _point_of(value: float, settled: Settled[Seen]) -> OverPoint:
     goodput = [ratio(run.all.hits, window_s) for run, window_s in runs]
     return OverPoint(
         value=value,
-        slo_hit_rate=rate_of(mean_interval(mean(lambda r: r.all.hit_rate))),
-        goodput_per_s=mean_of(mean_interval(goodput)),
-        cost_per_call_usd=mean_of(mean_interval(mean(lambda r: r.all.cost_per_call))),
-        cost_per_hit_usd=mean_of(mean_interval(mean(lambda r: r.cost_per_hit))),
+        slo_hit_rate=mean_interval(mean(lambda r: r.all.hit_rate)).rate,
+        goodput_per_s=mean_interval(goodput).estimate,
+        cost_per_call_usd=mean_interval(mean(lambda r: r.all.cost_per_call)).estimate,
+        cost_per_hit_usd=mean_interval(mean(lambda r: r.cost_per_hit)).estimate,
         utilization=Utilization(
             vcpu=mean_interval(mean(lambda r: r.vcpu_utilization)).mean,
             vgpu=mean_interval(mean(lambda r: r.vgpu_utilization)).mean,

@@ -14,14 +14,13 @@ from nona.gpu_sharing.registry import WAYS
 from nona.hardware.mig import board
 from nona.options import Options
 from nona.report.serverless.layouts import layout_rows, story_rows
-from nona.report.serverless.report import Check, serverless_report
-from nona.results.serverless import Oracle, ServerlessReport, Setting
+from nona.results.serverless import Oracle, PolicyOutcome, ServerlessReport, Setting
 from nona.results.serverless_charts import LayoutNode, Layouts, ServerlessOutcome
 from nona.scenario.schema import Scenario
 from nona.scenario.serverless import ServerlessSpec
 from nona.serverless.checks import checks_of
 from nona.serverless.engine.options import RunOptions, ServerlessProgress
-from nona.serverless.metrics import ServerlessSummary, judge, slo_ratios, summarise
+from nona.serverless.metrics import judge, slo_ratios, summarise
 from nona.serverless.oracle import HOW
 from nona.serverless.oracle import oracle as bound_of
 from nona.serverless.policies.base import Policy
@@ -30,6 +29,7 @@ from nona.serverless.records import ServerlessRecords
 from nona.serverless.replications import run_policies
 from nona.serverless.system import ServerlessSystem, least_nodes
 from nona.simulation.arrivals import effective_rate
+from nona.simulation.records import Check
 from nona.simulation.sizes import auto_warmup
 from nona.simulation.steady_state import mser
 from nona.sources.lookup import Sources
@@ -133,11 +133,11 @@ OnProgress = Callable[[ServerlessProgress], None]
 class ServerlessResult:
     """The result: per policy a summary over its replications and the records of each.
 
-    ``checks``: policy → rows of (name, held, detail); ``setting`` says what was run.
+    ``setting`` says what was run.
     """
 
     system: ServerlessSystem
-    summaries: Mapping[str, ServerlessSummary]
+    summaries: Mapping[str, PolicyOutcome]
     records: Mapping[str, tuple[ServerlessRecords, ...]]
     oracle: Oracle | None
     checks: Mapping[str, tuple[Check, ...]]
@@ -198,10 +198,7 @@ def simulate_serverless_scenario(
         summaries={name: summarise(system, runs) for name, runs in records.items()},
         records=records,
         oracle=told_oracle(system, run, count) if oracle else None,
-        checks={
-            name: tuple((c.name, c.ok, c.detail) for c in checks_of(system, runs))
-            for name, runs in records.items()
-        },
+        checks={name: checks_of(system, runs) for name, runs in records.items()},
         seconds=time.perf_counter() - begin,
         setting=_setting(scenario, system, run, count, chosen),
     )
@@ -232,7 +229,16 @@ def _setting(
 
 def report_of(result: ServerlessResult) -> ServerlessReport:
     """The report on a result."""
-    return serverless_report(result.summaries, result.setting, result.oracle, result.checks, result.seconds)
+    checks = [(policy, check) for policy, checks in result.checks.items() for check in checks]
+    passed = {c.name: all(o.ok for _, o in checks if o.name == c.name) for _, c in checks}
+    return ServerlessReport(
+        policies=result.summaries,
+        oracle=result.oracle,
+        checks=passed,
+        failed_checks=tuple(f"{policy}: {c.name}: {c.detail}" for policy, c in checks if not c.ok),
+        seconds=result.seconds,
+        setting=result.setting,
+    )
 
 
 def told_oracle(system: ServerlessSystem, run: RunOptions | None = None, replications: int = 1) -> Oracle:

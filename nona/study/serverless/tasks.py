@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from nona.experiments.pool import Key, Pool, Shares, ThisProcess
 from nona.options import Options
-from nona.report.serverless.report import policy_outcome
+from nona.results.serverless import PolicyOutcome
 from nona.results.serverless_study import Cell, CutoffPoint, SharedOutcome
 from nona.scenario.schema import Scenario
 from nona.serverless.engine.options import OnProgress, RunOptions, ServerlessProgress
@@ -16,7 +17,6 @@ from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.metrics import (
     Floats,
     RunMeasures,
-    ServerlessSummary,
     judge,
     measure,
     slo_ratios,
@@ -55,7 +55,7 @@ class Done:
     ``windows_s``: seconds of the measured windows.
     """
 
-    summary: ServerlessSummary
+    summary: PolicyOutcome
     runs: tuple[RunMeasures, ...]
     ratios: tuple[Floats, ...]
     states: tuple[str, ...]
@@ -133,23 +133,27 @@ def run_tasks(
 def cell(done: Done, slo_s: Sequence[float]) -> Cell:
     """The numbers of a task, with the SLOs of the applications."""
     summary = done.summary
-    applications = list(zip(summary.applications, slo_s, strict=True))
-    means = [(a.latency_s.mean.mean / s, a.calls) for a, s in applications]
+    applications = list(zip(summary.applications.values(), slo_s, strict=True))
+    means = [(_over(a.latency_s.mean, s), a.calls) for a, s in applications]
     missed = summary.configuration_miss_rate
     return Cell(
         hits=tuple(r.all.hit_rate for r in done.runs),
         costs=tuple(r.all.cost_per_call for r in done.runs),
         miss=None if missed is None else missed.mean,
-        search_s=summary.search_s.mean.mean,
-        fill=tuple(a.latency_s.percentiles[50] / s for a, s in applications),
+        search_s=summary.search_s.mean,
+        fill=tuple(_over(a.latency_s.p50, s) for a, s in applications),
         mean_fill=sum(m * n for m, n in means) / sum(n for _, n in means),
         state=summary.state,
     )
 
 
+def _over(latency_s: float | None, slo_s: float) -> float:
+    return math.nan if latency_s is None else latency_s / slo_s
+
+
 def cutoff_point(cutoff_s: float, done: Done) -> CutoffPoint:
     """The task as a point of the study of cut-offs."""
-    outcome = policy_outcome(done.summary)
+    outcome = done.summary
     return CutoffPoint(
         cutoff_s=cutoff_s,
         slo_hit_rate=outcome.slo_hit_rate,
@@ -162,7 +166,7 @@ def cutoff_point(cutoff_s: float, done: Done) -> CutoffPoint:
 
 def shared_outcome(done: Done) -> SharedOutcome:
     """The task as a row of the study of sharing."""
-    outcome = policy_outcome(done.summary)
+    outcome = done.summary
     return SharedOutcome(
         slo_hit_rate=outcome.slo_hit_rate,
         cost_per_call_usd=outcome.cost_per_call_usd,

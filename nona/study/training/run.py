@@ -16,7 +16,6 @@ from nona.errors import ScenarioError, SimulationError
 from nona.options import Options
 from nona.planning.prices import prices_of
 from nona.random_streams import RandomStreams
-from nona.report.means import mean_of
 from nona.report.training.traces import policy_trace
 from nona.results.document import About, Estimate
 from nona.results.training import (
@@ -33,8 +32,8 @@ from nona.results.training import (
 )
 from nona.scenario.schema import Scenario, ServerGroupSpec
 from nona.scenario.training import FailuresSpec, TrainingSpec
-from nona.simulation.intervals import mean_interval, paired_difference
 from nona.sources.lookup import Sources
+from nona.statistics import mean_interval, paired_difference
 from nona.study.training.preparation import prepare_training, training_part
 from nona.training.checkpoints import (
     best_interval,
@@ -304,7 +303,7 @@ def _rows(setting: str, result: TrainingResult, off: TrainingResult) -> Iterator
             setting=setting,
             policy=policy,
             jct_s=Estimate(mean=outcome.jct_s.mean, ci95=outcome.jct_s.ci95),
-            added_s=mean_of(paired_difference(with_it, without).difference),
+            added_s=paired_difference(with_it, without).difference.estimate,
             moves=outcome.moves,
             lost_steps_share=outcome.lost_steps_share,
             findings=outcome.extensions,
@@ -369,7 +368,7 @@ def _checkpoint_rows(spec: FailuresSpec, nodes: int, jobs: int, gaps: Floats) ->
             method=method,
             interval_s=tau,
             formula=wall_per_work(tau, c, m, r),
-            simulated=mean_of(mean_interval(simulated_wall(tau, c, m, r, gaps))),
+            simulated=mean_interval(simulated_wall(tau, c, m, r, gaps)).estimate,
         )
         for method, tau in intervals.items()
     ]

@@ -17,6 +17,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from nona.errors import SimulationError
+from nona.results.document import Estimate, number
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,31 @@ class Interval:
     def covers(self, value: float) -> bool:
         """Return whether ``value`` lies within; ``False`` where there is no interval."""
         return self.low <= value <= self.high
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """Both ends; ``None`` where there is no interval."""
+        return (self.low, self.high) if math.isfinite(self.half_width) else None
+
+    @property
+    def estimate(self) -> Estimate:
+        """The mean as results carry it.
+
+        >>> Interval(1.0, 0.5, 3).estimate, NO_INTERVAL.estimate
+        (Estimate(mean=1.0, ci95=(0.5, 1.5)), Estimate(mean=None, ci95=None))
+        """
+        return Estimate(mean=self.mean, ci95=self.ends)
+
+    @property
+    def rate(self) -> Estimate:
+        """A mean share as results carry it: its interval ends at 0 and at 1, beyond which no share lies.
+
+        >>> Interval(0.99, 0.02, 5).rate.ci95
+        (0.97, 1.0)
+        """
+        ends = self.ends
+        cut = None if ends is None else (min(max(ends[0], 0.0), 1.0), min(max(ends[1], 0.0), 1.0))
+        return Estimate(mean=self.mean, ci95=cut)
 
 
 NO_INTERVAL = Interval(math.nan, math.nan, 0)
@@ -99,6 +125,34 @@ def student(degrees: float, level: float) -> float:
     if not 0 < level < 1:
         raise SimulationError(f"Interval: level={level} must be between 0 and 1; use 0.95.")
     return float(scipy.special.stdtrit(degrees, (1 + level) / 2))
+
+
+def welch_interval(a: Sequence[float], b: Sequence[float], level: float = 0.95) -> Interval:
+    """Interval of mean(a) − mean(b) for independent samples whose variances may differ.
+
+    Formula: ā − b̄ ± t(ν, (1+level)/2)·√(s_a²/n + s_b²/m), with
+    ν = (s_a²/n + s_b²/m)² / ((s_a²/n)²/(n−1) + (s_b²/m)²/(m−1)). ``nan`` values are left out; without
+    two values on either side there is no half-width.
+
+    >>> i = welch_interval([3.0, 4.0, 5.0], [1.0, 2.0, 3.0])
+    >>> round(i.mean, 3), round(i.half_width, 3)
+    (2.0, 2.267)
+
+    Source: Welch, The generalization of "Student's" problem when several different population
+    variances are involved, Biometrika 1947; Law, Simulation Modeling and Analysis, 5th ed. 2015,
+    section 10.2.2.
+    """
+    x, y = without_nan(a), without_nan(b)
+    if not len(x) or not len(y):
+        return NO_INTERVAL
+    mean, count = float(x.mean() - y.mean()), min(len(x), len(y))
+    if count < 2:
+        return Interval(mean, math.nan, count, level)
+    u, v = float(x.var(ddof=1)) / len(x), float(y.var(ddof=1)) / len(y)
+    if u + v == 0:
+        return Interval(mean, 0.0, count, level)
+    degrees = (u + v) ** 2 / (u**2 / (len(x) - 1) + v**2 / (len(y) - 1))
+    return Interval(mean, student(degrees, level) * math.sqrt(u + v), count, level)
 
 
 def values_needed(width: float, n: int, most: int = 1000) -> int | None:
@@ -432,6 +486,12 @@ class Ratio:
     def is_clear(self) -> bool:
         """True where the interval excludes 1."""
         return self.low > 1 or self.high < 1
+
+    @property
+    def estimate(self) -> Estimate:
+        """The ratio as results carry it."""
+        low, high = number(self.low), number(self.high)
+        return Estimate(mean=self.value, ci95=None if low is None or high is None else (low, high))
 
 
 NO_RATIO = Ratio(math.nan, math.nan, math.nan, 0)
