@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
+from nona.results.document import Estimate
 from nona.simulation.steady_state import mser
 from nona.simulation.summary import next_count, precision_of
 from nona.statistics import (
@@ -103,13 +104,13 @@ def pairs(runs: Array) -> Interval:
     return paired_difference(runs[:5].mean(axis=1), runs[5:].mean(axis=1)).difference
 
 
-Method = Callable[[Array], Interval]
+Method = Callable[[Array], Interval | Estimate]
 Model = Callable[[Generator], Array]
 
 
 def quantile(percent: float) -> Method:
     """The interval of a percentile; none where it is withheld."""
-    return lambda runs: percentile_interval(list(runs), percent).interval
+    return lambda runs: percentile_interval(list(runs), percent).as_mean
 
 
 def honest() -> Iterator[tuple[str, Model, Method, float]]:

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nona.errors import SimulationError
 from nona.results.document import Estimate, number
+from nona.results.simulation import Percentile
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,33 +210,9 @@ BEYOND_INTERVAL = 100  # and beyond one that has an interval: they come in burst
 SECTIONS = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Percentile:
-    """A percentile, averaged over replications.
-
-    ``withheld`` says why there is no value, ``interval_withheld`` why there is no interval; both
-    are empty where there is one.
-    """
-
-    percent: float
-    interval: Interval
-    withheld: str = ""
-    interval_withheld: str = ""
-
-    @property
-    def mean(self) -> float:
-        """The value; ``nan`` where it is withheld."""
-        return self.interval.mean
-
-    @property
-    def half_width(self) -> float:
-        """Half-width of its interval; ``nan`` where there is none."""
-        return self.interval.half_width
-
-
-def no_percentile(percent: float, why: str) -> Percentile:
+def no_percentile(why: str) -> Percentile:
     """A percentile that is not shown."""
-    return Percentile(percent, Interval(math.nan, math.nan, 0), why, why)
+    return Percentile(value_s=None, ci95=None, withheld=why, interval_withheld=why)
 
 
 def jobs_needed(percent: float, beyond: int = BEYOND) -> int:
@@ -259,7 +236,7 @@ def percentile_interval(runs: Sequence[Array], percent: float, level: float = 0.
     q̂ ± t(9) · √(Σ (q̂ᵢ − q̂)²/9/10), q̂ of the whole run and q̂ᵢ of its sections.
 
     >>> x = np.random.default_rng(1).exponential(size=(4, 10_000))
-    >>> bool(percentile_interval(x, 99).interval.covers(np.log(100)))
+    >>> percentile_interval(x, 99).as_mean.covers(np.log(100))
     True
     >>> percentile_interval(x[:, :999], 99).withheld
     'p99 needs 1,000 completed jobs per replication; there are 999'
@@ -271,18 +248,18 @@ def percentile_interval(runs: Sequence[Array], percent: float, level: float = 0.
     percentiles = [percentile(r, percent) for r in runs]
     why = too_few_jobs([len(without_nan(r)) for r in runs], percent)
     if len(runs) == 1 and not why.interval_withheld:
-        return Percentile(percent, _sectioned(without_nan(runs[0]), percentiles[0], percent, level))
+        whole = _sectioned(without_nan(runs[0]), percentiles[0], percent, level)
+        return why.model_copy(update={"value_s": whole.mean, "ci95": whole.ends})
     return percentile_of(percentiles, why, level)
 
 
-def percentile_of(found: Sequence[float], why: Percentile, level: float = 0.95) -> Percentile:
+def percentile_of(percentiles: Sequence[float], why: Percentile, level: float = 0.95) -> Percentile:
     """Percentiles of replications, averaged; withheld as ``why`` of :func:`too_few_jobs` says."""
     if why.withheld:
         return why
-    interval = mean_interval(found, level)
-    if why.interval_withheld:
-        interval = Interval(interval.mean, math.nan, interval.n, level)
-    return Percentile(why.percent, interval, "", why.interval_withheld)
+    interval = mean_interval(percentiles, level)
+    ends = None if why.interval_withheld else interval.ends
+    return why.model_copy(update={"value_s": interval.mean, "ci95": ends})
 
 
 def too_few_jobs(completed: Sequence[int], percent: float) -> Percentile:
@@ -291,12 +268,12 @@ def too_few_jobs(completed: Sequence[int], percent: float) -> Percentile:
     per = "per replication" if len(completed) > 1 else "in the one run"
     there = f"there are {fewest:,}"
     if fewest < needed:
-        return no_percentile(percent, f"p{percent:g} needs {needed:,} completed jobs {per}; {there}")
+        return no_percentile(f"p{percent:g} needs {needed:,} completed jobs {per}; {there}")
     needed = jobs_needed(percent, BEYOND_INTERVAL) * (1 if len(completed) > 1 else SECTIONS)
     if fewest < needed:
         why = f"the interval of p{percent:g} needs {needed:,} completed jobs {per}; {there}"
-        return Percentile(percent, Interval(math.nan, math.nan, 0), "", why)
-    return Percentile(percent, Interval(math.nan, math.nan, 0))
+        return Percentile(value_s=None, ci95=None, withheld=None, interval_withheld=why)
+    return Percentile(value_s=None, ci95=None, withheld=None, interval_withheld=None)
 
 
 def _sectioned(values: Array, whole: float, percent: float, level: float) -> Interval:

@@ -18,7 +18,7 @@ from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.simulation.summary import Measured
-from nona.statistics import paired_ratio
+from nona.statistics import mean_interval, paired_ratio
 from nona.study.preparation import prepare
 from nona.study.settings import check_least, choice, command_line
 from nona.study.shipped import now_text, rounded_result
@@ -122,18 +122,18 @@ def _row(name: str, idle: SimulationResult, loaded: SimulationResult) -> Network
 
 
 def _on_link(result: SimulationResult, name: str) -> OnLink:
-    summary = result.summaries[name]
+    simulated = result.summaries[name].result
     return OnLink(
-        state=summary.state,
-        jct_s=summary.jct.mean.estimate,
+        state=simulated.state,
+        jct_s=Estimate(mean=simulated.jct_s.mean, ci95=simulated.jct_s.ci95),
         to_local=_ratio(_means(result, name), _means(result, REFERENCE)),
-        link=summary.utilization_network,
+        link=mean_interval([r.utilization_network for r in result.records[name]]).mean,
     )
 
 
 def _means(result: SimulationResult, name: str) -> list[float]:
     """The mean JCT of each replication; none where there is no steady state."""
-    if result.summaries[name].state == "overloaded":
+    if result.summaries[name].result.state == "overloaded":
         return []
     return Measured(result.records[name], ()).mean_jcts()
 

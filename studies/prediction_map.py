@@ -22,13 +22,14 @@ from nona.placement.response.equilibrium import predict_response
 from nona.placement.response.times import Response
 from nona.placement.result import Queries
 from nona.placement.sampled.moves import blend
+from nona.results.document import Estimate
 from nona.results.studies import Comparison, MapAbout, MapPoint, PredictionMap
 from nona.scenario.file import load_scenario
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.sampling_tables import build_tables
 from nona.simulation.records import Records
 from nona.simulation.run import RunOptions, simulate_run
-from nona.simulation.summary import SchedulerSummary, summarize
+from nona.simulation.summary import Measured, summarize
 from nona.sources.samples import scenario_path
 from nona.study.outcome import HIGHEST
 from nona.study.placing import place_system
@@ -248,7 +249,7 @@ def measure(
     count = _runs_of(system, tasks)
     runs = simulated(system, placed, count, replications, engine)
     slo_s = [q.slo_s for q in system.queries]
-    summary = summarize(runs, slo_s, [q.name for q in system.queries])
+    result = summarize(runs, slo_s, [q.name for q in system.queries]).result
     return MapPoint(
         scenario=scenario,
         placement=placement,
@@ -258,12 +259,12 @@ def measure(
         split=splits(placed.queries),
         processes=tuple(sorted({q.arrivals.process for q in system.queries})),
         jobs=count,
-        state=summary.state,
+        state=result.state,
         formula_s=predict(system, placed.queries, placed.shares).jct_s,
         sampling_s=response.mix.error_s,
-        mean_s=_pair(response.mix.mean_s, summary.jct.mean.mean, summary.jct.mean.half_width),
-        p95_s=_p95(response, summary),
-        miss=_miss(system, response, summary),
+        mean_s=_pair(response.mix.mean_s, result.jct_s),
+        p95_s=_pair(response.mix.quantile_s(0.95), result.jct_s.percentiles["p95"].as_mean),
+        miss=_miss(system, response, runs),
     )
 
 
@@ -286,25 +287,20 @@ def simulated(
     ]
 
 
-def _pair(predicted: float, simulated_value: float, half: float) -> Comparison:
-    return Comparison(predicted=predicted, simulated=simulated_value, ci95=half)
+def _pair(predicted: float, simulated: Estimate) -> Comparison:
+    return Comparison(predicted=predicted, simulated=simulated.mean, ci95=simulated.half_width)
 
 
-def _p95(response: Response, summary: SchedulerSummary) -> Comparison:
-    p95 = summary.jct.p95
-    return _pair(response.mix.quantile_s(0.95), p95.mean, p95.half_width)
-
-
-def _miss(system: System, response: Response, summary: SchedulerSummary) -> Comparison | None:
+def _miss(system: System, response: Response, runs: Sequence[Records]) -> Comparison | None:
     slo_s = [q.slo_s for q in system.queries]
     shares = response.miss(slo_s)
     weights = [q.rate if s is not None else 0.0 for q, s in zip(system.queries, slo_s, strict=True)]
-    if summary.hit_rate is None or sum(weights) <= 0:
+    if sum(weights) <= 0:
         return None
     predicted = sum(w * (s or 0.0) for w, s in zip(weights, shares, strict=True)) / sum(weights)
-    hit = summary.hit_rate
-    half = 0.0 if math.isnan(hit.half_width) else hit.half_width
-    return _pair(predicted, 1.0 - hit.mean, half)
+    hits = Measured(runs, slo_s).hit_rate()
+    half_width = 0.0 if math.isnan(hits.half_width) else hits.half_width
+    return Comparison(predicted=predicted, simulated=1.0 - hits.mean, ci95=half_width)
 
 
 _DIGITS = 5

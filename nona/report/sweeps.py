@@ -11,6 +11,7 @@ from typing import NamedTuple, get_args
 
 from nona.errors import ScenarioError
 from nona.results.document import UNKNOWN, Estimate
+from nona.results.simulation import SchedulerResult
 from nona.results.sweeps import (
     TARGET,
     FormulaPoint,
@@ -23,7 +24,6 @@ from nona.results.sweeps import (
     Unit,
 )
 from nona.simulation.records import State
-from nona.simulation.summary import SchedulerSummary
 from nona.statistics import paired_ratio
 from nona.tables.table import COUNT, FACTOR, RATE, SHARE, TIME, Column, Filled, Kind, Table
 from nona.units import Dimension, format_bandwidth, format_number, format_size, format_time, parse_quantity
@@ -167,13 +167,14 @@ REFERENCE = "nona"
 class CurvePoint:
     """One scheduler at one value: its state and why, the mean JCT (s) of each replication in order.
 
-    ``summary`` is ``None`` where the scheduler cannot run: it samples from a placement, and there is none.
+    ``result`` is ``None`` where the scheduler cannot run: it samples from a placement, and there is none.
     """
 
     state: State
     reason: str
     means_s: tuple[float, ...]
-    summary: SchedulerSummary | None
+    result: SchedulerResult | None
+    engine: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,7 +218,7 @@ def sweep_report(curves: Curves) -> SweepReport:
     """Build the report of ``nona sweep --json``; above a ratio of 1 the reference is faster."""
     reference = _reference_of(list(curves.points))
     beside = curves.points[reference]
-    engines = sorted({p.summary.engine for c in curves.points.values() for p in c.values() if p.summary})
+    engines = sorted({p.engine for c in curves.points.values() for p in c.values() if p.engine})
     return SweepReport(
         key=curves.key,
         label=curves.label,
@@ -339,24 +340,22 @@ def _edges(flags: Sequence[tuple[float, bool]]) -> tuple[SweptEdge, ...]:
 
 
 def _point(value: float, point: CurvePoint, formula: Formula, beside: CurvePoint | None) -> SweptPoint:
-    s, predicted_s = point.summary, formula.get(value)
-    mean = s.jct.mean if s is not None and point.state != "overloaded" else None
-    error = None
-    if mean is not None and predicted_s is not None and mean.mean > 0:
-        error = predicted_s / mean.mean - 1
+    result, predicted_s = point.result, formula.get(value)
+    jct_s = UNKNOWN if result is None or point.state == "overloaded" else result.jct_s
     return SweptPoint(
         value=value,
         state=point.state,
         state_reason=point.reason,
         replications=len(point.means_s),
-        jct_s=mean.estimate if mean else UNKNOWN,
+        jct_s=Estimate(mean=jct_s.mean, ci95=jct_s.ci95),
         means_s=point.means_s,
-        slo_hit_rate=s.hit_rate.rate if s and s.hit_rate else UNKNOWN,
+        slo_hit_rate=result.slo_hit_rate if result else UNKNOWN,
         utilization=SweptUtilization(
-            compute=s.utilization_compute if s else None, network=s.utilization_network if s else None
+            compute=result.utilization.compute if result else None,
+            network=result.utilization.network if result else None,
         ),
         predicted_s=predicted_s,
-        error=error,
+        error=predicted_s / jct_s.mean - 1 if predicted_s is not None and jct_s.mean else None,
         ratio=_ratio(point, beside),
         has_formula=value in formula,
     )

@@ -72,6 +72,10 @@ class Estimate(Document):
         """Half the length of the interval."""
         return None if self.ci95 is None else (self.ci95[1] - self.ci95[0]) / 2
 
+    def covers(self, value: float) -> bool:
+        """Return whether ``value`` lies within the interval; ``False`` where there is none."""
+        return self.ci95 is not None and bool(self.ci95[0] <= value <= self.ci95[1])
+
 
 class OffRange(Document):
     """The range of a mean time (seconds) if modelled task times are off as they usually are.

@@ -19,14 +19,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nona.errors import SimulationError
+from nona.results.document import UNKNOWN
+from nona.results.simulation import Jct, JobCounts, ModelResult, Parts, Percentile, Resources, SchedulerResult
 from nona.simulation.collected import PARTS, Tally, in_time
-from nona.simulation.records import Check, Decisions, Records, State
+from nona.simulation.records import Check, Records, State
 from nona.statistics import (
     NO_DIFFERENCE,
     NO_INTERVAL,
     Interval,
     PairedDifference,
-    Percentile,
     mean_interval,
     no_percentile,
     overlapping_batch_means,
@@ -163,76 +164,26 @@ def link_utilizations(records: Sequence[Records]) -> tuple[tuple[str, float], ..
 
 
 SEVERITY: tuple[State, ...] = ("stable", "backlogged", "overloaded")
-
-
-@dataclass(frozen=True, slots=True)
-class JctSummary:
-    """Job completion times in seconds, of the completed measured jobs.
-
-    ``mean`` carries the 95 % interval over replications (overlapping batch means when there is one).
-    The percentiles are those of each replication, averaged; where there are too few jobs for a
-    percentile or for its interval it is withheld, and says why. ``jobs`` counts the completed
-    measured jobs of all replications. ``parts_s`` are the mean parts, in the order of
-    :data:`~nona.simulation.collected.PARTS`; they add up to the mean.
-    """
-
-    mean: Interval
-    p50: Percentile
-    p95: Percentile
-    p99: Percentile
-    jobs: int
-    parts_s: tuple[float, ...]
-
-    @property
-    def percentiles(self) -> tuple[Percentile, ...]:
-        """The three, in order."""
-        return (self.p50, self.p95, self.p99)
-
-
-@dataclass(frozen=True, slots=True)
-class ModelSummary:
-    """One query class. ``hit_rate`` is ``None`` without an SLO."""
-
-    name: str
-    jct: JctSummary
-    slo_s: float | None
-    hit_rate: Interval | None
+PERCENTILES = (50, 95, 99)
+MOST_LINKS = 8  # of those with several
+NO_PARTS = Parts(compute=None, transfer=None, link_wait=None, server_wait=None)
 
 
 @dataclass(frozen=True, slots=True)
 class SchedulerSummary:
-    """All replications of one scheduler.
+    """All replications of one scheduler: its result, and what the runs say of themselves.
 
-    ``state`` is the worst of the replications. Completion times are ``nan`` when it is
+    ``state`` of the result is the worst of the replications. Completion times are unknown when it is
     ``overloaded``: there is no steady state for them to describe. Hit rates stand even then, as what
-    happened in these runs; ``hit_rate`` covers the classes with an SLO, ``None`` if there are none.
-    Jobs are summed over replications, utilisations averaged. ``links`` are the names and utilisations
-    of all links, the busiest first; empty where there is but one. ``decisions`` is ``python`` if they
-    ran as Python in any replication. ``offered`` is the mean load offered to the executors and to the
-    most loaded link; ``little_s`` the mean JCT by Little's law, from the number of jobs in the system.
-    ``checks`` holds each check once: failed if it failed in any replication, with the first failure's
-    detail.
+    happened in these runs; they cover the classes with an SLO. Jobs are summed over replications,
+    utilisations averaged. ``checks`` holds each check once: failed if it failed in any replication, with
+    the first failure's detail.
     """
 
     scheduler: str
     engine: str
-    decisions: Decisions
-    replications: int
-    jct: JctSummary
-    models: tuple[ModelSummary, ...]
-    hit_rate: Interval | None
-    utilization_compute: float
-    utilization_network: float
-    links: tuple[tuple[str, float], ...]
-    arrived: int
-    completed: int
-    in_flight: int
-    state: State
-    state_reason: str
+    result: SchedulerResult
     checks: tuple[Check, ...]
-    seconds: float
-    offered: tuple[float, float]
-    little_s: float
 
 
 def summarize(
@@ -256,31 +207,34 @@ def summarize(
     first = records[0]
     worst = max(records, key=lambda r: SEVERITY.index(r.state))
     all_jobs = Measured(records, slo_s)
-    classes = [Measured(records, slo_s, j) for j in range(len(names))]
-    return SchedulerSummary(
-        scheduler=first.scheduler,
-        engine=first.engine,
-        decisions="python" if any(r.decisions == "python" for r in records) else "machine code",
-        replications=len(records),
-        jct=_jct(all_jobs, worst),
-        models=tuple(
-            ModelSummary(name, _jct(one, worst), slo, None if slo is None else one.hit_rate())
-            for name, slo, one in zip(names, slo_s, classes, strict=True)
+    result = SchedulerResult(
+        jct_s=_jct(all_jobs, worst),
+        parts_s=_parts(all_jobs, worst),
+        models={
+            name: _model(Measured(records, slo_s, j), worst, slo)
+            for j, (name, slo) in enumerate(zip(names, slo_s, strict=True))
+        },
+        slo_hit_rate=all_jobs.hit_rate().rate if any(s is not None for s in slo_s) else UNKNOWN,
+        jobs=JobCounts(
+            arrived=sum(r.arrived for r in records),
+            completed=sum(r.completed for r in records),
+            in_flight=sum(r.in_flight for r in records),
         ),
-        hit_rate=all_jobs.hit_rate() if any(s is not None for s in slo_s) else None,
-        utilization_compute=mean_interval([r.utilization_compute for r in records]).mean,
-        utilization_network=mean_interval([r.utilization_network for r in records]).mean,
-        links=link_utilizations(records),
-        arrived=sum(r.arrived for r in records),
-        completed=sum(r.completed for r in records),
-        in_flight=sum(r.in_flight for r in records),
+        utilization=Resources(
+            compute=_mean([r.utilization_compute for r in records]),
+            network=_mean([r.utilization_network for r in records]),
+        ),
+        offered=Resources(
+            compute=_mean([r.offered[0] for r in records]), network=_mean([r.offered[1] for r in records])
+        ),
+        little_s=_little_s(records),
+        links=dict(link_utilizations(records)[:MOST_LINKS]),
         state=worst.state,
         state_reason=worst.state_reason,
-        checks=_merged_checks(records),
-        seconds=sum(r.seconds for r in records),
-        offered=(_mean([r.offered[0] for r in records]), _mean([r.offered[1] for r in records])),
-        little_s=_little_s(records),
+        replications=len(records),
+        decisions="python" if any(r.decisions == "python" for r in records) else "machine code",
     )
+    return SchedulerSummary(first.scheduler, first.engine, result, _merged_checks(records))
 
 
 def _little_s(records: Sequence[Records]) -> float:
@@ -367,13 +321,42 @@ def _check(records: Sequence[Records], slo_s: Sequence[float | None], names: Seq
         )
 
 
-def _jct(measured: Measured, worst: Records) -> JctSummary:
-    jobs = sum(measured.completed())
-    if worst.state == "overloaded":
-        p50, p95, p99 = (no_percentile(p, "overloaded: there is no steady state") for p in (50, 95, 99))
-        return JctSummary(NO_INTERVAL, p50, p95, p99, jobs, (math.nan,) * len(PARTS))
-    p50, p95, p99 = (measured.percentile(p) for p in (50, 95, 99))
-    return JctSummary(measured.mean_jct(), p50, p95, p99, jobs, measured.mean_parts_s())
+def _jct(measured: Measured, worst: Records) -> Jct:
+    steady = worst.state != "overloaded"
+    mean = measured.mean_jct() if steady else NO_INTERVAL
+    percentiles = {
+        f"p{p}": measured.percentile(p) if steady else no_percentile("overloaded: there is no steady state")
+        for p in PERCENTILES
+    }
+    last = percentiles["p99"]
+    return Jct(
+        mean=mean.mean,
+        ci95=mean.ends,
+        **{name: p.value_s for name, p in percentiles.items()},
+        percentiles=percentiles,
+        p99_reliable=not (last.withheld or last.interval_withheld),
+        jobs=sum(measured.completed()),
+    )
+
+
+def _parts(measured: Measured, worst: Records) -> Parts:
+    steady = worst.state != "overloaded"
+    return Parts(**dict(zip(PARTS, measured.mean_parts_s(), strict=True))) if steady else NO_PARTS
+
+
+def _model(measured: Measured, worst: Records, slo_s: float | None) -> ModelResult:
+    jct = _jct(measured, worst)
+    return ModelResult(
+        jct_s=jct.mean,
+        jct_ci95=jct.ci95,
+        parts_s=_parts(measured, worst),
+        jct_p50_s=jct.p50,
+        jct_p95_s=jct.p95,
+        jct_p99_s=jct.p99,
+        percentiles=jct.percentiles,
+        slo_s=slo_s,
+        slo_hit_rate=None if slo_s is None else measured.hit_rate().mean,
+    )
 
 
 def _merged_checks(records: Sequence[Records]) -> tuple[Check, ...]:

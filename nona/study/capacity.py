@@ -38,7 +38,7 @@ from nona.scenario.schema import Scenario
 from nona.scenario.values import NamedSpec
 from nona.simulation.collected import ROUNDING
 from nona.simulation.records import Records
-from nona.simulation.summary import SchedulerSummary
+from nona.simulation.summary import Measured, SchedulerSummary
 from nona.sources.lookup import Sources
 from nona.study.cache import StudyCache
 from nona.study.models import PreparedModel
@@ -147,13 +147,15 @@ def simulated_count(study: Study, target_hit: float, cache: StudyCache, check: C
         )
 
     settled = settle(more, judge, most)
-    return _count(servers, _steady(settled.result, entry.name))
+    if _steady(settled.result, entry.name) is None:
+        return ServerCount(servers=servers, miss=None, error=0.0)
+    return _count(study, settled.result.records[entry.name])
 
 
 def _steady(answer: Answer, scheduler: str) -> SchedulerSummary | None:
     """Return a scheduler's summary; ``None`` if it is missing or overloaded."""
     summary = answer.summaries.get(scheduler)
-    return None if summary is None or summary.state == "overloaded" else summary
+    return None if summary is None or summary.result.overloaded else summary
 
 
 def _ratios(runs: Sequence[Records], slo_s: Sequence[float | None]) -> list[list[NDArray[np.float64]]]:
@@ -162,20 +164,24 @@ def _ratios(runs: Sequence[Records], slo_s: Sequence[float | None]) -> list[list
     return [[run.completion_time_s[run.query == j] / s for run in runs] for j, s in limits.items()]
 
 
-def _count(servers: int, summary: SchedulerSummary | None) -> ServerCount:
-    asked = [m for m in summary.models if m.hit_rate is not None] if summary else []
-    if summary is None or summary.hit_rate is None or not asked:
-        return ServerCount(servers=servers, miss=None, error=0.0)
-    worst = min(asked, key=lambda m: m.hit_rate.mean if m.hit_rate else 1.0)
-    hits = worst.hit_rate or summary.hit_rate
-    error = hits.half_width / 2 if math.isfinite(hits.half_width) else 0.0
+def _count(study: Study, runs: Sequence[Records]) -> ServerCount:
+    slo_s = [q.slo_s for q in study.system.queries]
+    hits = {
+        name: Measured(runs, slo_s, j).hit_rate()
+        for j, name in enumerate(study.scenario.labels)
+        if slo_s[j] is not None
+    }
+    if not hits:
+        return ServerCount(servers=study.system.servers, miss=None, error=0.0)
+    worst = min(hits, key=lambda name: hits[name].mean)
+    half_width = hits[worst].half_width
     return ServerCount(
-        servers=servers,
-        miss=1 - hits.mean,
-        error=error,
-        simulated_hit_rate=hits.rate,
-        worst=worst.name if len(asked) > 1 else "",
-        miss_of_all=1 - summary.hit_rate.mean,
+        servers=study.system.servers,
+        miss=1 - hits[worst].mean,
+        error=half_width / 2 if math.isfinite(half_width) else 0.0,
+        simulated_hit_rate=hits[worst].rate,
+        worst=worst if len(hits) > 1 else "",
+        miss_of_all=1 - Measured(runs, slo_s).hit_rate().mean,
     )
 
 

@@ -34,8 +34,10 @@ from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
 from nona.scenario.values import NamedSpec
 from nona.simulation.records import MessageInterval, Records, TaskInterval
+from nona.simulation.summary import Measured
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
+from nona.statistics import NO_INTERVAL
 from nona.study.preparation import Study, prepare
 from nona.study.shipped import rounded
 from nona.study.simulation import SimulationResult, place, predictions, simulate
@@ -197,13 +199,15 @@ def _at(scenario: Scenario, load: float, sources: Sources) -> Study:
 
 def _run(result: SimulationResult, name: str, predicted_s: float | None) -> StoryRun:
     record = result.records[name][0]
-    job, jct_s, arrival_s = _typical(record, result.summaries[name].jct.mean.mean)
+    overloaded = result.summaries[name].result.overloaded
+    mean = NO_INTERVAL if overloaded else Measured(result.records[name], ()).mean_jct()
+    job, jct_s, arrival_s = _typical(record, mean.mean)
     timeline = record.timeline
     tasks = () if timeline is None else tuple(t for t in timeline.tasks if t.job == job)
     messages = () if timeline is None else tuple(m for m in timeline.messages if m.job == job)
     return StoryRun(
         predicted_s,
-        result.summaries[name].jct.mean,
+        mean,
         jct_s,
         tuple(_task_from(t, arrival_s) for t in tasks),
         tuple(_message_from(m, arrival_s) for m in messages),

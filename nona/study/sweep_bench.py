@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -254,11 +255,15 @@ class Bench:
         slo_s = [q.slo_s for q in study.system.queries]
         summary = summarize(runs, slo_s, study.scenario.labels)
         means = tuple(Measured(runs, slo_s).mean_jcts())
-        self.points[name][value] = CurvePoint(summary.state, summary.state_reason, means, summary)
+        result = summary.result
+        self.points[name][value] = CurvePoint(
+            result.state, result.state_reason, means, result, summary.engine
+        )
 
 
 def _mean(point: CurvePoint) -> float:
-    return point.summary.jct.mean.mean if point.summary else 0.0
+    mean = point.result.jct_s.mean if point.result else 0.0
+    return math.nan if mean is None else mean
 
 
 def _warmup(scenario: Scenario) -> int | None:
@@ -322,7 +327,7 @@ def _missed(bench: Bench, settings: SweepSettings) -> list[tuple[str, float]]:
 
 
 def _hits(point: CurvePoint) -> float | None:
-    return None if point.summary is None or point.summary.hit_rate is None else point.summary.hit_rate.mean
+    return None if point.result is None else point.result.slo_hit_rate.mean
 
 
 def _holds(point: CurvePoint, target: float) -> bool:

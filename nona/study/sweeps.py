@@ -20,10 +20,10 @@ from nona.placement.result import Placement
 from nona.planning.least import driven
 from nona.report.sweep_grids import GridCurves
 from nona.report.sweeps import Curves, by_ratio, formula_flags, stable_flags, turns
+from nona.results.simulation import SchedulerResult
 from nona.scenario.schema import Scenario
 from nona.scenario.values import NamedSpec
 from nona.schedulers.registry import get_scheduler
-from nona.simulation.summary import SchedulerSummary
 from nona.sources.lookup import Sources
 from nona.study.cache import StudyCache
 from nona.study.preparation import Study, prepare
@@ -325,20 +325,20 @@ class SweptPoint:
     """One scheduler at one value of the swept number.
 
     ``predicted_s`` and ``link_utilization`` are ``None`` where queueing theory has no steady state;
-    ``summary`` holds the simulation.
+    ``result`` holds the simulation.
     """
 
     value: float
     scheduler: str
     predicted_s: float | None
     link_utilization: float | None
-    summary: SchedulerSummary
+    result: SchedulerResult
 
     @property
     def error(self) -> float | None:
         """(predicted − simulated) / simulated mean JCT; ``None`` without both."""
-        mean = self.summary.jct.mean.mean
-        if self.predicted_s is None or mean != mean:
+        mean = self.result.jct_s.mean
+        if self.predicted_s is None or mean is None:
             return None
         return (self.predicted_s - mean) / mean
 
@@ -371,5 +371,5 @@ def sweep(
                 name,
                 p.jct_s if p else None,
                 p.network_utilization if p else None,
-                result.summaries[name],
+                result.summaries[name].result,
             )

@@ -58,15 +58,18 @@ def test_differences_agree_with_the_means_and_the_same_random_numbers_pay(fixed)
     for baseline, rows in found.items():
         assert set(rows) == set(result.records) - {baseline}
         for name, row in rows.items():
-            mean = result.summaries[name].jct.mean.mean - result.summaries[baseline].jct.mean.mean
+            mean = result.summaries[name].result.jct_s.mean - result.summaries[baseline].result.jct_s.mean
             assert row.jct_s.mean == pytest.approx(mean)
-            assert row.relative == pytest.approx(mean / result.summaries[baseline].jct.mean.mean)
+            assert row.relative == pytest.approx(mean / result.summaries[baseline].result.jct_s.mean)
             assert row.jct_s.mean == pytest.approx(-found[name][baseline].jct_s.mean)
             assert row.variance_reduction == pytest.approx(found[name][baseline].variance_reduction)
             low, high = row.jct_s.ci95
             verdict = "faster" if high < 0 else "slower" if low > 0 else "not told apart"
             assert row.verdict == verdict
-            hits = result.summaries[name].hit_rate.mean - result.summaries[baseline].hit_rate.mean
+            hits = (
+                result.summaries[name].result.slo_hit_rate.mean
+                - result.summaries[baseline].result.slo_hit_rate.mean
+            )
             assert row.slo_hit_rate.mean == pytest.approx(hits)
     row = differences(result.records, slos(prepared), "random")["local"]
     assert row.correlation > 0
@@ -127,7 +130,10 @@ def test_precision_and_warmup_are_told_and_what_was_not_reached():
 def test_decisions_in_python_are_told_where_they_cost_time(fixed):
     result = fixed[1]
     ran_as = {"local": "machine code", "spread": "python", "random": "machine code"}
-    mixed = {n: replace(s, decisions=ran_as[n]) for n, s in result.summaries.items()}
+    mixed = {
+        n: replace(s, result=s.result.model_copy(update={"decisions": ran_as[n]}))
+        for n, s in result.summaries.items()
+    }
     for engine, told in (("compiled", True), ("simpy", False)):
         summaries = {name: replace(s, engine=engine) for name, s in mixed.items()}
         report = simulation_report(summaries, result.seconds)
@@ -308,10 +314,10 @@ def test_another_slo_or_warm_up_found_on_pilots():
 def test_means_of_replications_are_those_of_the_summary(small):
     found = comparison.replication_means(small.records, [0.02])
     for name, summary in small.summaries.items():
-        assert np.mean(found[name].jct_s) == pytest.approx(summary.jct.mean.mean)
-        assert np.mean(found[name].compute) == pytest.approx(summary.utilization_compute)
-        assert np.mean(found[name].network) == pytest.approx(summary.utilization_network)
-        assert np.mean(found[name].slo_hit_rate) == pytest.approx(summary.hit_rate.mean)
+        assert np.mean(found[name].jct_s) == pytest.approx(summary.result.jct_s.mean)
+        assert np.mean(found[name].compute) == pytest.approx(summary.result.utilization.compute)
+        assert np.mean(found[name].network) == pytest.approx(summary.result.utilization.network)
+        assert np.mean(found[name].slo_hit_rate) == pytest.approx(summary.result.slo_hit_rate.mean)
     assert comparison.replication_means(small.records, [None])["local"].slo_hit_rate == (None,) * 3
 
 

@@ -127,7 +127,8 @@ def test_every_scheduler_of_a_scenario_runs_and_passes_its_checks(name):
     for scheduler, summary in result.summaries.items():
         failed = [f"{scheduler}: {c.name}: {c.detail}" for c in summary.checks if not c.ok]
         assert failed == []
-        assert summary.arrived == summary.completed + summary.in_flight
+        jobs = summary.result.jobs
+        assert jobs.arrived == jobs.completed + jobs.in_flight
 
 
 @pytest.mark.verify
@@ -151,7 +152,7 @@ def test_the_slides_example_takes_22_32_and_14_milliseconds():
     result = study.simulate(_prepare("slides_example"))
     expected = {"local": 22, "spread": 32, "nona": 14, "nona-d2": 14, "expert": 14}
     for scheduler, milliseconds in expected.items():
-        mean = result.summaries[scheduler].jct.mean
+        mean = result.summaries[scheduler].result.jct_s
         np.testing.assert_allclose(1e3 * mean.mean, milliseconds, rtol=1e-9)
         assert mean.half_width < 1e-9
 
@@ -177,7 +178,7 @@ def test_bursts_make_the_prediction_too_good():
     """The placement assumes Poisson arrivals; with bursts the simulation must come out longer."""
     prepared = _prepare("ensemble_bursty", ("nona",), jobs=6000, replications=3)
     placement = _placed("ensemble_bursty")[1]
-    measured = study.simulate(prepared, placement=placement).summaries["nona"].jct.mean
+    measured = study.simulate(prepared, placement=placement).summaries["nona"].result.jct_s
     assert measured.mean > 1.2 * placement.prediction.jct_s
 
 

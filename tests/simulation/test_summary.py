@@ -13,11 +13,12 @@ from simulation_cases import first_fit, make_system, query, task_graph, uniform
 from sizes import examples
 
 from nona.errors import SimulationError
+from nona.results.document import UNKNOWN
 from nona.simulation.collected import PARTS, RELATIVE_ERROR, Collector, QuantileSketch, tally_of
 from nona.simulation.records import Check, Records, pieces
 from nona.simulation.run import RunOptions, simulate_run
 from nona.simulation.sizes import RunSize
-from nona.simulation.summary import hit_rate_difference, jct_difference, summarize
+from nona.simulation.summary import Measured, hit_rate_difference, jct_difference, summarize
 from nona.statistics import mean_interval, percentile
 from nona.system import Stream
 
@@ -43,9 +44,9 @@ def records(jct_s, query=None, **changes):
 def test_little_s_law_gives_the_mean_completion_time_where_nothing_crosses_the_window():
     """One job a second, each 0.5 s long: half a job is there on average, whichever way it is counted."""
     runs = [records([0.5] * 11, mean_open=0.5, window_s=(0.0, 10.0), jobs=11, offered=(0.3, 0.1))] * 2
-    found = summarize(runs, [None], ["m"])
-    assert found.little_s == pytest.approx(0.5) == pytest.approx(found.jct.mean.mean)
-    assert found.offered == pytest.approx((0.3, 0.1))
+    found = summarize(runs, [None], ["m"]).result
+    assert found.little_s == pytest.approx(0.5) == pytest.approx(found.jct_s.mean)
+    assert (found.offered.compute, found.offered.network) == pytest.approx((0.3, 0.1))
 
 
 @given(values=st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30), level=st.floats(0.5, 0.999))
@@ -81,41 +82,36 @@ def test_percentile_by_its_definition(values, percent):
 
 def test_unfinished_and_late_jobs_miss_the_slo_and_count():
     r = records([0.1, 0.3, math.nan, 0.2], query=[0, 0, 0, 1])
-    s = summarize([r, replace(r, replication=1)], [0.2, None], ["a", "b"])
-    a, b = s.models
-    assert a.hit_rate.mean == pytest.approx(1 / 3)
-    assert b.hit_rate is None
-    assert s.hit_rate.mean == pytest.approx(1 / 3)
-    assert s.jct.mean.mean == pytest.approx(0.2)
-    assert (a.jct.jobs, b.jct.jobs, s.jct.jobs) == (4, 2, 6)
-    assert (s.arrived, s.completed, s.in_flight) == (12, 8, 4)
-    assert summarize([r], [None, None], ["a", "b"]).hit_rate is None
+    s = summarize([r, replace(r, replication=1)], [0.2, None], ["a", "b"]).result
+    a, b = s.models.values()
+    assert a.slo_hit_rate == pytest.approx(1 / 3)
+    assert b.slo_hit_rate is None
+    assert s.slo_hit_rate.mean == pytest.approx(1 / 3)
+    assert (s.jct_s.mean, s.jct_s.jobs) == (pytest.approx(0.2), 6)
+    assert (s.jobs.arrived, s.jobs.completed, s.jobs.in_flight) == (12, 8, 4)
+    assert summarize([r], [None, None], ["a", "b"]).result.slo_hit_rate == UNKNOWN
 
 
 def test_overload_shows_no_means_but_its_jobs():
     good = records([0.1] * 50)
     bad = replace(good, replication=1, state="overloaded", state_reason="executors at load 1.2")
-    s = summarize([good, bad], [0.2], ["a"])
+    s = summarize([good, bad], [0.2], ["a"]).result
     assert (s.state, s.state_reason) == ("overloaded", "executors at load 1.2")
-    for j in (s.jct, s.models[0].jct):
-        assert math.isnan(j.mean.mean)
-        assert all(math.isnan(p.interval.mean) for p in j.percentiles)
-        assert all("overloaded" in p.withheld for p in j.percentiles)
-        assert j.jobs == 100
-    assert s.hit_rate.mean == 1.0
+    assert (s.jct_s.mean, s.models["a"].jct_s, s.parts_s.compute, s.jct_s.jobs) == (None, None, None, 100)
+    for percentiles in (s.jct_s.percentiles, s.models["a"].percentiles):
+        assert all(p.value_s is None and "overloaded" in p.withheld for p in percentiles.values())
+    assert s.slo_hit_rate.mean == 1.0
 
 
 def test_one_replication_uses_batch_means_and_a_class_without_jobs_is_nan():
     rng = np.random.default_rng(0)
     r = records(rng.exponential(1.0, 400))
-    s = summarize([r], [1.0, 1.0], ["a", "rare"])
-    assert s.jct.mean.n == 20
-    assert s.jct.mean.half_width > 0
-    assert s.hit_rate.half_width > 0
-    rare = s.models[1]
-    assert rare.jct.jobs == 0
-    assert math.isnan(rare.jct.mean.mean)
-    assert math.isnan(rare.hit_rate.mean)
+    s = summarize([r], [1.0, 1.0], ["a", "rare"]).result
+    assert Measured([r], [1.0, 1.0]).mean_jct().n == 20
+    assert s.jct_s.half_width > 0
+    assert s.slo_hit_rate.half_width > 0
+    rare = s.models["rare"]
+    assert (rare.jct_s, rare.slo_hit_rate) == (None, None)
 
 
 def test_checks_fail_and_decisions_are_python_if_they_were_once_and_links_are_averaged():
@@ -136,11 +132,11 @@ def test_checks_fail_and_decisions_are_python_if_they_were_once_and_links_are_av
         )
         for r, kind in enumerate(("machine code", "python"))
     ]
-    both, first = summarize(runs, [None], ["a"]), summarize(runs[:1], [None], ["a"])
+    both, first = (summarize(some, [None], ["a"]).result for some in (runs, runs[:1]))
     assert (both.decisions, first.decisions) == ("python", "machine code")
-    assert [name for name, _ in both.links] == ["a", "core", "b"]
-    assert [share for _, share in both.links] == pytest.approx([0.4, 0.2, 0.1])
-    assert summarize([records([0.1])], [None], ["a"]).links == ()
+    assert list(both.links) == ["a", "core", "b"]
+    assert list(both.links.values()) == pytest.approx([0.4, 0.2, 0.1])
+    assert summarize([records([0.1])], [None], ["a"]).result.links == {}
 
 
 def test_difference_of_schedulers_is_paired_by_replication():
@@ -172,7 +168,7 @@ def test_one_run_of_each_is_paired_job_by_job():
     assert d.difference.covers(0.021)
     assert d.is_clear
     assert d.variance_reduction > 1000
-    assert not summarize([a], [None], ["a"]).jct.mean.low > summarize([b], [None], ["a"]).jct.mean.high
+    assert not Measured([a], [None]).mean_jct().low > Measured([b], [None]).mean_jct().high
 
 
 def test_mixed_or_missing_input_is_refused():
@@ -243,16 +239,18 @@ def test_thinned_records_are_a_sample_of_the_same_run(make):
     rows = {n: getattr(full, n)[::24] for n in ("query", "arrival_s", "completion_s", "parts_s")}
     assert replace(full, every=24, **rows).digest() == thin.digest()
     assert list(pieces(full.tally)) == list(pieces(thin.tally))
-    a, b = (summarize([r], [0.03, None], ["a", "b"]) for r in (full, thin))
-    for x, y in [(a.jct, b.jct), *((m.jct, n.jct) for m, n in zip(a.models, b.models, strict=True))]:
-        assert y.mean.mean == pytest.approx(x.mean.mean, rel=1e-12)
-        assert y.parts_s == x.parts_s
-        assert sum(y.parts_s) == pytest.approx(y.mean.mean, rel=1e-9)
-        for p, q in zip(x.percentiles, y.percentiles, strict=True):
+    a, b = (summarize([r], [0.03, None], ["a", "b"]).result for r in (full, thin))
+    parts = [(s.jct_s.mean, s.parts_s, s.jct_s.percentiles) for s in (a, b)]
+    models = [[(m.jct_s, m.parts_s, m.percentiles) for m in s.models.values()] for s in (a, b)]
+    for x, y in [parts, *zip(*models, strict=True)]:
+        assert y[0] == pytest.approx(x[0], rel=1e-12)
+        assert y[1] == x[1]
+        assert sum(y[1].by_name().values()) == pytest.approx(y[0], rel=1e-9)
+        for p, q in zip(x[2].values(), y[2].values(), strict=True):
             assert (p.withheld, p.interval_withheld) == (q.withheld, q.interval_withheld)
-            assert_close(q.interval.mean, p.interval.mean)
-    assert b.models[0].hit_rate.mean == pytest.approx(a.models[0].hit_rate.mean, rel=1e-12)
-    assert len(b.jct.parts_s) == len(PARTS)
+            assert (p.value_s is None) == (q.value_s is None)
+            assert_close(q.value_s or 0.0, p.value_s or 0.0)
+    assert b.models["a"].slo_hit_rate == pytest.approx(a.models["a"].slo_hit_rate, rel=1e-12)
 
 
 ONE = task_graph([1.0])

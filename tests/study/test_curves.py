@@ -119,9 +119,9 @@ def test_its_points_are_those_of_a_simulation_with_the_same_random_numbers():
         whole = simulate(prepare(swept_scenario(given_, chosen, value)))
         for name, summary in whole.summaries.items():
             point = found.points[name][value]
-            assert point.state == summary.state
-            if summary.state != "overloaded":
-                assert point.summary.jct.mean == summary.jct.mean
+            assert point.state == summary.result.state
+            if not summary.result.overloaded:
+                assert point.result.jct_s == summary.result.jct_s
                 assert len(point.means_s) == 3
 
 
@@ -154,7 +154,7 @@ def test_workers_take_the_runs_and_change_nothing(monkeypatch):
 def test_where_there_is_no_placement_nona_has_no_steady_state_and_the_others_go_on():
     found = swept(scenario(150.0, 2), "load", (1.0, 2.0), "nona", "local")
     point = found.points["nona"][2.0]
-    assert (point.state, point.summary, point.means_s) == ("overloaded", None, ())
+    assert (point.state, point.result, point.means_s) == ("overloaded", None, ())
     assert "must be below 1" in point.reason
     assert found.points["nona"][1.0].state != "overloaded"
     assert found.formula["nona"][2.0] is None
@@ -233,7 +233,7 @@ def test_the_servers_that_more_load_needs_are_simulated_counts():
 
     def hits(servers):
         there = swept_scenario(loaded, replace(chosen, number=number_named(given_, COUNT)), servers)
-        rate = simulate(prepare(there)).summaries["local"].hit_rate
+        rate = simulate(prepare(there)).summaries["local"].result.slo_hit_rate
         return 0.0 if rate is None else rate.mean
 
     assert hits(need.servers) >= chosen.target > hits(need.servers - 1)
@@ -279,11 +279,11 @@ def test_it_stops_says_why_and_leaves_all_others_as_they_were(monkeypatch):
         whole = simulated(of)
     stopped = found.records["spread"]
     assert [r.jobs for r in stopped] == [bounded.SHORT_JOBS] * 2
-    assert found.summaries["spread"].state == whole.summaries["spread"].state == "overloaded"
-    assert "Stopped after 4,000 of 6,000 jobs" in found.summaries["spread"].state_reason
+    assert found.summaries["spread"].result.state == whole.summaries["spread"].result.state == "overloaded"
+    assert "Stopped after 4,000 of 6,000 jobs" in found.summaries["spread"].result.state_reason
     assert list(found.records) == ["local", "spread", "least-loaded"]
     for name in ("local", "least-loaded"):
-        assert found.summaries[name].jct == whole.summaries[name].jct
+        assert found.summaries[name].result.jct_s == whole.summaries[name].result.jct_s
         pairs = zip(found.records[name], whole.records[name], strict=True)
         assert all((a.completion_s == b.completion_s).all() for a, b in pairs)
     assert jct_difference(stopped, found.records["local"]).difference.n == 0
@@ -298,7 +298,7 @@ def test_a_precision_counts_it_among_the_overloaded():
     assert found.precision.not_reached == ()
     assert len(found.records["local"]) > len(found.records["spread"])
     every = simulated(prepared(6000, rate="100000/s"))
-    assert {s.state for s in every.summaries.values()} == {"overloaded"}
+    assert {s.result.state for s in every.summaries.values()} == {"overloaded"}
     assert all(r.jobs == bounded.SHORT_JOBS for runs in every.records.values() for r in runs)
 
 
@@ -308,4 +308,4 @@ def test_a_prediction_that_is_wrong_costs_a_short_run_and_nothing_else(monkeypat
     monkeypatch.setattr("nona.study.simulation.predictions", lambda *a: dict.fromkeys(("local", "spread")))
     found = simulated(of)
     assert [r.jobs for r in found.records["local"]] == [6000, 6000]
-    assert found.summaries["local"].jct == whole.summaries["local"].jct
+    assert found.summaries["local"].result.jct_s == whole.summaries["local"].result.jct_s

@@ -249,7 +249,7 @@ def test_an_answer_comes_early_and_gets_better_until_it_equals_the_study(lasting
         chosen["scenario"]["simulation"] = {"jobs": 300, "replications": count}
         wanted = simulate(prepare(file.scenario_from_mapping(chosen["scenario"]))).summaries["local"]
         found = told["report"]["schedulers"]["local"]
-        assert found["jct_s"]["mean"] == wanted.jct.mean.mean
+        assert found["jct_s"]["mean"] == wanted.result.jct_s.mean
         assert found["jobs"]["completed"] == wanted.completed
 
 

@@ -128,7 +128,7 @@ def test_the_answer_is_that_of_the_study_and_follows_a_slider(open_page):
     found = shown.data.report.schedulers
     assert list(found) == ["nona", "local", "spread"] == list(table(at)["scheduler"])
     for name, summary in wanted.summaries.items():
-        assert found[name].jct_s.mean == summary.jct.mean.mean
+        assert found[name].jct_s.mean == summary.result.jct_s.mean
     assert list(table(at)["predicted"]) == ["14 ms", "22 ms", "32 ms"]
     assert "opacity: 1" in style(at)
     assert "mean JCT before" not in table(at)

@@ -5,35 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from nona.results.document import UNKNOWN, Figure, OffRange
+from nona.results.document import Figure, OffRange
 from nona.results.simulation import (
     ComparedReport,
     Difference,
-    Jct,
-    JobCounts,
-    ModelResult,
-    Parts,
-    Percentile,
     PilotCut,
     PrecisionReport,
     ReplicationMeans,
-    Resources,
-    SchedulerResult,
     SimulationReport,
     WarmupReport,
 )
 from nona.results.simulation_charts import LiveRun, SimulationOutcome
 from nona.scenario.schema import Scenario
-from nona.simulation.collected import PARTS
 from nona.simulation.records import Records
 from nona.simulation.steady_state import Warmup
-from nona.simulation.summary import JctSummary, ModelSummary, Precision, SchedulerSummary
+from nona.simulation.summary import Precision, SchedulerSummary
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-MOST_LINKS = 8
 
 
 def simulation_report(
@@ -44,7 +33,7 @@ def simulation_report(
 ) -> SimulationReport:
     """All schedulers of one simulation; intervals at 95 %.
 
-    Of the links, where there are several, the busiest are reported. ``warmup`` and ``precision`` say how
+    ``warmup`` and ``precision`` say how
     long the runs were and why, where that is known.
     """
     engines = sorted({s.engine for s in summaries.values()})
@@ -58,7 +47,7 @@ def simulation_report(
     return SimulationReport(
         engine=", ".join(engines),
         seconds=seconds,
-        schedulers={name: _scheduler(s) for name, s in summaries.items()},
+        schedulers={name: s.result for name, s in summaries.items()},
         checks=checks,
         failed_checks=tuple(failures),
         warmup=_warmup(warmup) if warmup else None,
@@ -104,67 +93,6 @@ def job_table(records: Iterable[Records], names: Sequence[str]) -> pd.DataFrame:
         for r in records
     ]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
-
-
-def _scheduler(summary: SchedulerSummary) -> SchedulerResult:
-    return SchedulerResult(
-        jct_s=_jct(summary.jct),
-        parts_s=_parts(summary.jct),
-        models={m.name: _model(m) for m in summary.models},
-        slo_hit_rate=UNKNOWN if summary.hit_rate is None else summary.hit_rate.rate,
-        jobs=JobCounts(arrived=summary.arrived, completed=summary.completed, in_flight=summary.in_flight),
-        utilization=Resources(compute=summary.utilization_compute, network=summary.utilization_network),
-        offered=Resources(compute=summary.offered[0], network=summary.offered[1]),
-        little_s=summary.little_s,
-        links=dict(summary.links[:MOST_LINKS]),
-        state=summary.state,
-        state_reason=summary.state_reason,
-        replications=summary.replications,
-        decisions=summary.decisions,
-    )
-
-
-def _model(m: ModelSummary) -> ModelResult:
-    return ModelResult(
-        jct_s=m.jct.mean.mean,
-        jct_ci95=m.jct.mean.ends,
-        parts_s=_parts(m.jct),
-        jct_p50_s=m.jct.p50.interval.mean,
-        jct_p95_s=m.jct.p95.interval.mean,
-        jct_p99_s=m.jct.p99.interval.mean,
-        percentiles=_percentiles(m.jct),
-        slo_s=m.slo_s,
-        slo_hit_rate=m.hit_rate.mean if m.hit_rate else None,
-    )
-
-
-def _jct(jct: JctSummary) -> Jct:
-    return Jct(
-        mean=jct.mean.mean,
-        ci95=jct.mean.ends,
-        p50=jct.p50.interval.mean,
-        p95=jct.p95.interval.mean,
-        p99=jct.p99.interval.mean,
-        percentiles=_percentiles(jct),
-        p99_reliable=not (jct.p99.withheld or jct.p99.interval_withheld),
-        jobs=jct.jobs,
-    )
-
-
-def _parts(jct: JctSummary) -> Parts:
-    return Parts(**dict(zip(PARTS, jct.parts_s, strict=True)))
-
-
-def _percentiles(jct: JctSummary) -> dict[str, Percentile]:
-    return {
-        f"p{p.percent:g}": Percentile(
-            value_s=p.interval.mean,
-            ci95=p.interval.ends,
-            withheld=p.withheld or None,
-            interval_withheld=p.interval_withheld or None,
-        )
-        for p in jct.percentiles
-    }
 
 
 def _warmup(warmup: Warmup) -> WarmupReport:

@@ -30,7 +30,7 @@ from nona.hardware.device import find_device, user_devices
 from nona.hardware.mig import board
 from nona.planning.least import BESIDE, driven, least
 from nona.planning.verdict import counted, settle, verdict
-from nona.results.document import UNKNOWN, Estimate, Verdict
+from nona.results.document import Estimate, Verdict
 from nona.results.serverless import (
     CallCounts,
     NodesFor,
@@ -43,11 +43,11 @@ from nona.results.serverless import (
     TriedNodes,
     Utilization,
 )
+from nona.results.simulation import ModelResult
 from nona.scenario.schema import ArrivalsSpec, BackgroundSpec, Scenario, ServerGroupSpec, WorkloadRow
 from nona.serverless.engine.options import ServerlessProgress
 from nona.serverless.metrics import slo_ratios
 from nona.serverless.system import ServerlessSystem
-from nona.simulation.summary import JctSummary, ModelSummary
 from nona.sources.lookup import Sources
 from nona.statistics import mean_interval
 from nona.study.preparation import prepare
@@ -231,46 +231,39 @@ def _sliced(group: ServerGroupSpec, scenario: Scenario) -> ServerGroupSpec:
 
 
 def _outcome(name: str, result: SimulationResult, system: ServerlessSystem) -> SchedulerOutcome:
-    summary = result.summaries[name]
+    core = result.summaries[name].result
     price = float(system.price_per_s[system.space.smallest])
     cost = mean_interval(
         [price * float(run.executor_busy_s.sum()) / run.jobs for run in result.records[name]]
     )
-    hits = summary.hit_rate
-    rate = math.nan if hits is None else hits.mean
+    hits = core.slo_hit_rate
     return SchedulerOutcome(
         kind="dag-scheduler",
         batch=BATCH,
         left_out=LEFT_OUT,
-        state=summary.state,
-        state_reason=summary.state_reason,
-        replications=summary.replications,
-        slo_hit_rate=UNKNOWN if hits is None else hits.rate,
+        state=core.state,
+        state_reason=core.state_reason,
+        replications=core.replications,
+        slo_hit_rate=hits,
         cost_per_call_usd=cost.estimate,
-        cost_per_hit_usd=Estimate(mean=cost.mean / rate if rate > 0 else None, ci95=None),
-        latency_s=_latency(summary.jct),
-        applications={m.name: _application(m) for m in summary.models},
+        cost_per_hit_usd=Estimate(mean=cost.mean / hits.mean if hits.mean else None, ci95=None),
+        latency_s=TailLatency(**core.jct_s.model_dump(include=set(TailLatency.model_fields))),
+        applications={name: _application(m) for name, m in core.models.items()},
         configuration_miss_rate=None,
         cold_start_rate=None,
         locality=None,
         search_s=None,
         mean_batch=float(BATCH),
-        utilization=Utilization(vcpu=None, vgpu=summary.utilization_compute),
-        calls=CallCounts(arrived=summary.arrived, completed=summary.completed, in_flight=summary.in_flight),
+        utilization=Utilization(vcpu=None, vgpu=core.utilization.compute),
+        calls=CallCounts(**dict(core.jobs)),
     )
 
 
-def _latency(jct: JctSummary) -> TailLatency:
-    return TailLatency(
-        mean=jct.mean.mean, p50=jct.p50.mean, p95=jct.p95.mean, p99=jct.p99.mean, ci95=jct.mean.ends
-    )
-
-
-def _application(m: ModelSummary) -> SchedulerApplication:
+def _application(m: ModelResult) -> SchedulerApplication:
     return SchedulerApplication(
         slo_s=m.slo_s,
-        slo_hit_rate=None if m.hit_rate is None else m.hit_rate.mean,
-        latency_s=Tail(mean=m.jct.mean.mean, p50=m.jct.p50.mean, p95=m.jct.p95.mean, p99=m.jct.p99.mean),
+        slo_hit_rate=m.slo_hit_rate,
+        latency_s=Tail(mean=m.jct_s, p50=m.jct_p50_s, p95=m.jct_p95_s, p99=m.jct_p99_s),
     )
 
 
