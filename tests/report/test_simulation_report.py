@@ -19,14 +19,14 @@ from nona.report.simulations import comparison, tables
 from nona.report.simulations.comparison import replication_means
 from nona.report.simulations.figures import warmup_figure
 from nona.report.simulations.live import LiveSeries
-from nona.report.simulations.report import MOST_LINKS, SimulatedRun, compared, simulation_report
+from nona.report.simulations.report import SimulatedRun, compared, simulation_report
 from nona.report.simulations.series import story_load, warmup_series
 from nona.report.simulations.uncertainty import all_differences, differences, sureness_rows
 from nona.results.document import Estimate
 from nona.results.simulation import QuickAnswer, ReplicationMeans, WarmupReport
 from nona.results.simulation_charts import LiveRun, Story
 from nona.simulation.collected import Busy, Progress
-from nona.simulation.summary import FEWEST
+from nona.simulation.summary import FEWEST, MOST_LINKS
 from nona.study.link_load import network_story
 from nona.study.outcome import TIMELINE_JOBS, simulation_outcome
 from nona.study.preparation import prepare

@@ -17,8 +17,8 @@ from nona.scenario.plan import PlanSpec
 from nona.scenario.schema import Scenario
 from nona.scenario.values import NamedSpec
 from nona.simulation.collected import RELATIVE_ERROR
-from nona.simulation.intervals import mean_interval
 from nona.sources.lookup import Sources
+from nona.statistics import mean_interval
 from nona.study.planning.plan import failures, headroom, judged, loads_of
 from nona.study.planning.planner import Planner, RunPool
 from nona.study.planning.question import MILLE, Question, question_now, question_of
