@@ -46,6 +46,8 @@ FONT, HOVER = "Inter, 'Source Sans', sans-serif", "#2b3150"
 TOOLS_PX = 28  # the strip above a chart in which its tool bar appears
 TEXT_PX, SMALL_PX = 12, 11  # of legends and titles; of ticks and notes
 GOOD, BAD, QUIET = "#14a394", "#e25555", "#8390a6"
+PLAIN = Look(QUIET, "solid", "circle")  # of what only stands beside the data
+DASHED = Look(QUIET, "dash", "circle")
 
 
 def colours(names: Iterable[str]) -> dict[str, str]:
@@ -312,22 +314,19 @@ def _add(made: go.Figure, dot: Dot, most: float | None, zero: bool, log: bool) -
     style, row = scheduler_style(dot.name), text(dot.name, 24)
     if dot.before is not None and dot.before.value is not None:
         if dot.value is not None:
-            ends = [dot.before.value, dot.value]
-            line = {"color": style.colour, "width": 2}
-            made.add_scatter(x=ends, y=[row, row], mode="lines", line=line, hoverinfo="skip")
+            add_line(made, "", [dot.before.value, dot.value], [row, row], replace(style, dash="solid"))
         before = Dot(dot.name, dot.before.value, dot.before.interval, "")
-        _mark(made, before, QUIET, GHOST, f"{row}, {dot.before.word}: %{{x:,.3~r}}", (most, zero, log))
+        ghost = Look(QUIET, "solid", GHOST)
+        _mark(made, before, ghost, f"{row}, {dot.before.word}: %{{x:,.3~r}}", (most, zero, log))
     if dot.value is None:
         made.add_scatter(x=[None], y=[row])
     else:
         shown = text(dot.label)
         hover = f"{text(dot.name)}: " + (shown if dot.before is None else f"%{{x:,.3~r}}<br>{shown}")
-        _mark(made, dot, style.colour, style.symbol, hover, (most, zero, log))
+        _mark(made, dot, style, hover, (most, zero, log))
 
 
-def _mark(
-    made: go.Figure, dot: Dot, colour: str, symbol: str, hover: str, axis: tuple[float | None, bool, bool]
-) -> None:
+def _mark(made: go.Figure, dot: Dot, look: Look, hover: str, axis: tuple[float | None, bool, bool]) -> None:
     """A marker with its interval, which the ``axis`` (most, zero, log) cuts off."""
     value, (most, zero, log) = dot.value or 0.0, axis
     span = list(dot.interval) if dot.interval is not None else [value, value]
@@ -335,28 +334,8 @@ def _mark(
         span[0] = max(span[0], value * 1e-3 if log else 0.0)
     if most is not None:
         span[1] = min(span[1], most)
-    made.add_scatter(
-        x=[value],
-        y=[text(dot.name, 24)],
-        mode="markers",
-        cliponaxis=False,
-        marker={"color": colour, "symbol": symbol, "size": 11, "line": {"width": 2, "color": colour}},
-        error_x=whiskers(value, span, colour) if span[1] > span[0] else None,
-        hovertemplate=f"{hover}<extra></extra>",
-    )
-
-
-def whiskers(value: float, span: Sequence[float], colour: str) -> dict[str, Any]:
-    """The line over an interval, as plotly wants it."""
-    return {
-        "type": "data",
-        "symmetric": False,
-        "array": [span[1] - value],
-        "arrayminus": [value - span[0]],
-        "color": colour,
-        "thickness": 2,
-        "width": 5,
-    }
+    across = [span] if span[1] > span[0] else []
+    add_points(made, "", [value], [text(dot.name, 24)], look, hover, 11, across=across, cliponaxis=False)
 
 
 def scaled(interval: Sequence[float] | None, factor: float) -> list[float] | None:
@@ -368,37 +347,84 @@ def scaled(interval: Sequence[float] | None, factor: float) -> list[float] | Non
     return None if interval is None else [factor * v for v in interval]
 
 
-def interval_line(
+Span = Sequence[float] | None
+
+
+def add_line(
     made: go.Figure,
     name: str,
-    x: Sequence[float],
-    means: Sequence[float],
-    spans: Sequence[Sequence[float]],
+    x: Sequence[float | str | None],
+    y: Sequence[float | str | None],
     look: Look,
-    hover: str,
+    hover: str = "",
+    width: float = 2,
+    steps: bool = False,
+    **more: Any,
 ) -> None:
-    """Add a line through the means, with a whisker from ``span[0]`` to ``span[1]`` at each; NaN: none.
+    """Add a line in a look; the legend shows ``name``, a pointer ``hover``: nothing where it is empty.
 
-    >>> made, look = go.Figure(), Look("#123456", "solid", "circle")
-    >>> interval_line(made, "a", [1, 2], [3.0, 4.0], [(2.5, 3.5), (4.0, 4.5)], look, "%{y}")
-    >>> made.data[0].error_y.array, made.data[0].error_y.arrayminus
-    ((0.5, 0.5), (0.5, 0.0))
+    ``more`` goes to plotly's trace, as that of :func:`add_points` does.
     """
-    ends = list(zip(means, spans, strict=True))
+    line = {"color": look.colour, "dash": look.dash, "width": width, "shape": "hv" if steps else "linear"}
+    made.add_scatter(x=list(x), y=list(y), mode="lines", line=line, **_named(name, hover), **more)
+
+
+def add_points(
+    made: go.Figure,
+    name: str,
+    x: Sequence[float | str | None],
+    y: Sequence[float | str | None],
+    look: Look,
+    hover: str = "",
+    size: float | Sequence[float] = 9,
+    joined: bool = False,
+    spans: Sequence[Span] = (),
+    across: Sequence[Span] = (),
+    bar: float = 2,
+    **more: Any,
+) -> None:
+    """Add markers in a look, ``joined`` by its line or with a border, with intervals of ``bar`` pixels.
+
+    ``spans`` are intervals of ``y``, ``across`` those of ``x``, from end to end, ``None`` without one.
+
+    >>> made = go.Figure()
+    >>> add_points(made, "a", [1, 2], [3.0, 4.0], PLAIN, spans=[(2.5, 3.5), None])
+    >>> made.data[0].error_y.array, made.data[0].error_y.arrayminus
+    ((0.5, 0.0), (0.5, 0.0))
+    """
+    border = {} if joined else {"line": {"width": 2, "color": look.colour}}
     made.add_scatter(
         x=list(x),
-        y=list(means),
-        name=text(name),
-        mode="lines+markers",
-        error_y=whiskers(0.0, [0.0, 0.0], look.colour)
-        | {
-            "array": [max(0.0, span[1] - mean) for mean, span in ends],
-            "arrayminus": [max(0.0, mean - span[0]) for mean, span in ends],
-        },
-        line={"color": look.colour, "dash": look.dash, "width": 2},
-        marker={"color": look.colour, "symbol": look.symbol, "size": 9},
-        hovertemplate=f"{text(name)}, {hover}<extra></extra>",
+        y=list(y),
+        mode="lines+markers" if joined else "markers",
+        line={"color": look.colour, "dash": look.dash, "width": 2} if joined else None,
+        marker={"color": look.colour, "symbol": look.symbol, "size": size, **border},
+        error_x=_whiskers(x, across, look.colour, bar) if across else None,
+        error_y=_whiskers(y, spans, look.colour, bar) if spans else None,
+        **_named(name, hover),
+        **more,
     )
+
+
+def _whiskers(values: Sequence[Any], spans: Sequence[Span], colour: str, thickness: float) -> dict[str, Any]:
+    ends = [
+        (0.0, 0.0) if v is None or span is None else (max(0.0, span[1] - v), max(0.0, v - span[0]))
+        for v, span in zip(values, spans, strict=True)
+    ]
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [up for up, _ in ends],
+        "arrayminus": [down for _, down in ends],
+        "color": colour,
+        "thickness": thickness,
+        "width": 5,
+    }
+
+
+def _named(name: str, hover: str) -> dict[str, Any]:
+    said = {"hovertemplate": f"{hover}<extra></extra>"} if hover else {"hoverinfo": "skip"}
+    return {"name": text(name), **said} if name else {"showlegend": False, **said}
 
 
 def time_by_kind_figure(kinds: Mapping[str, float], most: int = 10) -> go.Figure:

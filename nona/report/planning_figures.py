@@ -5,17 +5,22 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import plotly.graph_objects as go
 
 from nona.planning.prices import breaks_after
+from nona.registry import Look
 from nona.report.figures import (
     BAD,
+    DASHED,
     GOOD,
     PALETTE,
+    PLAIN,
     QUIET,
+    add_line,
+    add_points,
     colours,
     figure,
     log_axis,
@@ -41,13 +46,6 @@ from nona.tables.formats import money, per_hour
 BUDGET = "error budget used"
 SYMBOLS: Mapping[Verdict, str] = {"keeps": "circle", "misses": "x-thin", "open": "diamond-open"}
 COLOURS: Mapping[Verdict, str] = {"keeps": GOOD, "misses": BAD, "open": QUIET}
-
-
-def _marker(verdict: Verdict, colour: str) -> go.scatter.Marker:
-    """The marker of a verdict."""
-    return go.scatter.Marker(
-        color=colour, symbol=SYMBOLS[verdict], size=11, line={"width": 2, "color": colour}
-    )
 
 
 Measure = Literal["Error budget", "p99"]
@@ -99,16 +97,16 @@ def _options(
     if not shown:
         return
     option = shown[0][1]
-    look = scheduler_style(option.scheduler)
-    made.add_scatter(
-        x=[o.cost_per_hour for _, o in shown],
-        y=[_value(report, o, measure) for _, o in shown],
-        mode="markers",
-        name=text(f"{option.scheduler}, {option.verdict}"),
+    add_points(
+        made,
+        f"{option.scheduler}, {option.verdict}",
+        [o.cost_per_hour for _, o in shown],
+        [_value(report, o, measure) for _, o in shown],
+        replace(scheduler_style(option.scheduler), symbol=SYMBOLS[option.verdict]),
+        "%{customdata[1]}",
+        size=11,
         cliponaxis=False,
-        marker=_marker(option.verdict, look.colour),
         customdata=[[i, _hover(report, o)] for i, o in shown],
-        hovertemplate="%{customdata[1]}<extra></extra>",
     )
 
 
@@ -128,15 +126,8 @@ def _name(made: go.Figure, report: PlanReport, index: int, measure: Measure) -> 
     value = _value(report, option, measure)
     if value is None:
         return
-    made.add_scatter(
-        x=[option.cost_per_hour],
-        y=[value],
-        mode="markers",
-        marker={"size": 20, "symbol": "circle-open", "color": GOOD, "line": {"width": 2}},
-        showlegend=False,
-        hoverinfo="skip",
-        cliponaxis=False,
-    )
+    ring = Look(GOOD, "solid", "circle-open")
+    add_points(made, "", [option.cost_per_hour], [value], ring, size=20, cliponaxis=False)
     made.add_annotation(
         x=math.log10(option.cost_per_hour) if made.layout.xaxis.type == "log" else option.cost_per_hour,
         y=math.log10(value),
@@ -208,14 +199,7 @@ def cliff_figure(report: PlanReport, measure: LoadMeasure = "Error budget") -> g
     """One measure of the answer over the traffic, with the headroom; markers are verdicts."""
     chart = figure(340)
     dots = [d for c in report.curve if (d := _dot(report, c, measure)) is not None]
-    chart.add_scatter(
-        x=[d.load.factor for d in dots],
-        y=[d.value for d in dots],
-        mode="lines",
-        line={"color": QUIET, "width": 1.5},
-        hoverinfo="skip",
-        showlegend=False,
-    )
+    add_line(chart, "", [d.load.factor for d in dots], [d.value for d in dots], PLAIN, width=1.5)
     for verdict in SYMBOLS:
         _dots(chart, [d for d in dots if d.load.verdict == verdict])
     chart.update_xaxes(title="traffic, times that of today", tickformat=".3~g")
@@ -259,23 +243,18 @@ def _dot(report: PlanReport, load: PlanLoad, measure: LoadMeasure) -> Dot | None
 def _dots(made: go.Figure, dots: Sequence[Dot]) -> None:
     if not dots:
         return
-    verdict = dots[0].load.verdict
-    made.add_scatter(
-        x=[d.load.factor for d in dots],
-        y=[d.value for d in dots],
-        mode="markers",
-        name=verdict,
-        marker=_marker(verdict, COLOURS[verdict]),
-        error_y={
-            "type": "data",
-            "symmetric": False,
-            "array": [d.high - d.value for d in dots],
-            "arrayminus": [d.value - d.low for d in dots],
-            "color": COLOURS[verdict],
-            "thickness": 2,
-        },
+    verdict, values = dots[0].load.verdict, [d.value for d in dots]
+    look, spans = Look(COLOURS[verdict], "solid", SYMBOLS[verdict]), [(d.low, d.high) for d in dots]
+    add_points(
+        made,
+        verdict,
+        [d.load.factor for d in dots],
+        values,
+        look,
+        "%{customdata}",
+        size=11,
+        spans=spans,
         customdata=[d.hover for d in dots],
-        hovertemplate="%{customdata}<extra></extra>",
     )
 
 
@@ -295,31 +274,15 @@ def week_figure(week: PlanWeek) -> go.Figure:
     """Traffic by hour above, servers by hour below: constant for the peak, and as each hour needs."""
     chart = figure(360)
     hours = list(range(len(week.factors)))
-    chart.add_scatter(
-        x=hours,
-        y=list(week.factors),
-        mode="lines",
-        line={"shape": "hv", "color": PALETTE[4], "width": 2},
-        fill="tozeroy",
-        name="traffic",
-        hovertemplate="%{customdata}: %{y:.3g} × the traffic<extra></extra>",
-        customdata=[_hour_text(h) for h in hours],
-    )
-    most = max(week.servers)
-    for name, counts, dash in (
-        ("constant", [most] * len(hours), "dash"),
-        ("by hour", list(week.servers), "solid"),
+    named: dict[str, Any] = {"steps": True, "customdata": [_hour_text(h) for h in hours]}
+    traffic, hover = Look(PALETTE[4], "solid", "circle"), "%{customdata}: %{y:.3g} × the traffic"
+    add_line(chart, "traffic", hours, week.factors, traffic, hover, fill="tozeroy", **named)
+    for name, counts, look in (
+        ("constant", [max(week.servers)] * len(hours), DASHED),
+        ("by hour", week.servers, Look(GOOD, "solid", "circle")),
     ):
-        chart.add_scatter(
-            x=hours,
-            y=counts,
-            mode="lines",
-            line={"shape": "hv", "color": QUIET if dash == "dash" else GOOD, "width": 2, "dash": dash},
-            name=text(f"servers of {week.gpu}, {name}"),
-            yaxis="y2",
-            customdata=[_hour_text(h) for h in hours],
-            hovertemplate=f"%{{customdata}}: %{{y}} servers, {name}<extra></extra>",
-        )
+        hover = f"%{{customdata}}: %{{y}} servers, {name}"
+        add_line(chart, f"servers of {week.gpu}, {name}", hours, counts, look, hover, yaxis="y2", **named)
     ticks = list(range(0, len(hours), HOURS if len(hours) > HOURS else 6))
     chart.update_xaxes(
         tickvals=ticks,
@@ -369,20 +332,7 @@ def capacity_figure(report: CapacityReport) -> go.Figure:
         if most <= WIDE:
             chart.update_xaxes(dtick=1)
     log_axis(chart, [100 * floor, 100.0], "SLOs missed, %", of="y")
-    chart.add_hline(
-        y=100 * target,
-        line={"color": QUIET, "dash": "dash", "width": 1.5},
-    )
-    chart.add_annotation(
-        x=1,
-        xref="paper",
-        xanchor="right",
-        y=math.log10(100 * target),  # of a logarithmic axis
-        yanchor="bottom",
-        text=f"{100 * target:.4g} % allowed",
-        showarrow=False,
-        font={"color": QUIET},
-    )
+    rule(chart, 100 * target, f"{100 * target:.4g} % allowed")
     return chart
 
 

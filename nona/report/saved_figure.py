@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from nona.report.figures import PALETTE, capped, figure, log_axis, spread_wide, text, whiskers
+from nona.registry import Look
+from nona.report.figures import PALETTE, add_points, capped, figure, log_axis, spread_wide, text
 from nona.report.saved import SHOWN
 from nona.results.document import Estimate
 from nona.results.saved import SavedAnswer, SavedComparison, Unit
@@ -54,23 +55,22 @@ def _add(made: go.Figure, name: str, number: int, answers: tuple[SavedAnswer, ..
     middle = (len(answers[0].values) - 1) / 2
     for row, answer in enumerate(answers):
         value = answer.values[number]
-        first = row == 0
-        made.add_scatter(
-            x=[None if value.mean is None else value.mean * _SCALES[answer.unit]],
-            y=[row + (number - middle) * _APART],
-            mode="markers",
-            name=name,
+        add_points(
+            made,
+            name,
+            [None if value.mean is None else value.mean * _SCALES[answer.unit]],
+            [row + (number - middle) * _APART],
+            Look(colour, "solid", SYMBOLS[number]),
+            f"{name}<br>{text(answer.subject, 24)}: {mean_text(value, shown)}",
             legendgroup=name,
-            showlegend=first,
-            marker={"color": colour, "symbol": SYMBOLS[number], "size": 11},
-            error_x=_whiskers(value, answer.unit, colour, log),
-            hovertemplate=f"{name}<br>{text(answer.subject, 24)}: {mean_text(value, shown)}<extra></extra>",
+            showlegend=row == 0,
+            across=[_span(value, answer.unit, log)],
         )
 
 
-def _whiskers(value: Estimate, unit: Unit, colour: str, log: bool) -> dict[str, object] | None:
+def _span(value: Estimate, unit: Unit, log: bool) -> list[float] | None:
     if value.mean is None or value.ci95 is None:
         return None
     scale, (low, high) = _SCALES[unit], value.ci95
     ends = max(low, value.mean * 1e-3 if log else 0.0), min(high, 1.0) if unit == "share" else high
-    return whiskers(value.mean * scale, [end * scale for end in ends], colour)
+    return [end * scale for end in ends]

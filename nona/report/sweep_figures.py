@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import plotly.graph_objects as go
 
-from nona.report.figures import QUIET, UNSTABLE_SYMBOL, figure, rule, scheduler_style, text
+from nona.report.figures import (
+    QUIET,
+    UNSTABLE_SYMBOL,
+    add_line,
+    add_points,
+    figure,
+    rule,
+    scheduler_style,
+    text,
+)
 from nona.report.sweep_findings import NEAR, crossings, holds_text, merged_spans, target_text, there_text
 from nona.report.sweeps import axis_scale, by_ratio, value_text
 from nona.results.document import Estimate
@@ -172,17 +181,11 @@ LABEL_ROOM = 0.72  # of the width: a label that begins beyond it has no room on 
 def _add_crosses(made: go.Figure, ends: Sequence[CurveEnd]) -> None:
     """A cross where each curve ends."""
     for end in ends:
-        style = scheduler_style(end.name)
-        made.add_scatter(
-            x=[end.x],
-            y=[end.y],
-            name=f"{text(end.name)}: {end.label}",
-            legendgroup=end.name,
-            showlegend=False,
-            mode="markers",
-            marker={"symbol": UNSTABLE_SYMBOL, "size": 11, "color": style.colour},
-            hovertemplate=f"{text(end.name)}: {text(end.label)}<extra></extra>",
+        look, hover = (
+            replace(scheduler_style(end.name), symbol=UNSTABLE_SYMBOL),
+            f"{text(end.name)}: {text(end.label)}",
         )
+        add_points(made, "", [end.x], [end.y], look, hover, legendgroup=end.name)
 
 
 def _set_log_range(made: go.Figure) -> None:
@@ -299,25 +302,20 @@ def _add_target(made: go.Figure, report: SweepReport) -> None:
     factor = axis_scale(report.unit)[0]
     for name, curve in report.schedulers.items():
         crossed = crossings(curve, report.target)
-        style = scheduler_style(name)
         words = [
             f"{'holds up to' if c.falls else 'holds from'} {there_text(c.value, report)}" for c in crossed
         ]
-        made.add_scatter(
-            x=[factor * c.value for c in crossed],
-            y=[goal for _ in crossed],
-            name=f"{text(name)} crosses the target",
+        add_points(
+            made,
+            f"{name} crosses the target",
+            [factor * c.value for c in crossed],
+            [goal for _ in crossed],
+            replace(scheduler_style(name), symbol="circle-open"),
+            f"{text(name)}: {target_text(report.target)} %{{customdata}}",
+            size=13,
             legendgroup=name,
             showlegend=False,
-            mode="markers",
-            marker={
-                "symbol": "circle-open",
-                "size": 13,
-                "color": style.colour,
-                "line": {"width": 2, "color": style.colour},
-            },
             customdata=words,
-            hovertemplate=f"{text(name)}: {target_text(report.target)} %{{customdata}}<extra></extra>",
         )
 
 
@@ -426,9 +424,9 @@ def _steady(curve: SweptCurve, view: View) -> list[SweptPoint]:
 def _name(name: str, curve: SweptCurve, view: View, report: SweepReport) -> str:
     """The name in the legend; where SLO hits are drawn, with the range in which they reach the target."""
     if not _steady(curve, view):
-        return f"{text(name)} (nothing to draw)"
+        return f"{name} (nothing to draw)"
     holds = holds_text(curve, report) if view.place is nines else ""
-    return f"{text(name)} · {holds}" if holds else text(name)
+    return f"{name} · {holds}" if holds else name
 
 
 def _add_curve(made: go.Figure, name: str, curve: SweptCurve, view: View, report: SweepReport) -> None:
@@ -453,26 +451,19 @@ def _add_curve(made: go.Figure, name: str, curve: SweptCurve, view: View, report
         mean_text = "" if mean is None else view.show(mean)
         where = f"{text(report.label)} {value_text(p.value, report.unit)}"
         shown.append(f"{mean_text}<br>{where}{_span(value, view)}{backlog}")
-    made.add_scatter(
-        x=x,
-        y=y,
-        name=_name(name, curve, view, report),
+    faint = {"array": up, "arrayminus": down, "color": _faint(style.colour), "thickness": 1, "width": 2}
+    add_points(
+        made,
+        _name(name, curve, view, report),
+        x,
+        y,
+        style,
+        f"{text(name)}: %{{customdata}}",
+        size=7,
+        joined=True,
         legendgroup=name,
-        mode="lines+markers",
-        connectgaps=False,
-        line={"color": style.colour, "width": 2, "dash": style.dash},
-        marker={"symbol": style.symbol, "size": 7, "color": style.colour},
-        error_y={
-            "type": "data",
-            "symmetric": False,
-            "array": up,
-            "arrayminus": down,
-            "thickness": 1,
-            "width": 2,
-            "color": _faint(style.colour),
-        },
+        error_y={"type": "data", "symmetric": False, **faint},
         customdata=shown,
-        hovertemplate=f"{text(name)}: %{{customdata}}<extra></extra>",
     )
 
 
@@ -508,17 +499,17 @@ def _add_formula(made: go.Figure, name: str, curve: SweptCurve, view: View, repo
         y.append(None if value is None else view.place(value))
         shown.append("" if value is None else view.show(value))
     if not ratio or name != report.reference:
-        made.add_scatter(
-            x=x,
-            y=y,
-            name=f"{text(name)} by formula",
+        add_line(
+            made,
+            f"{name} by formula",
+            x,
+            y,
+            replace(scheduler_style(name), dash=FORMULA_DASH),
+            f"{text(name)}: %{{customdata}} by formula",
+            width=1.5,
             legendgroup=name,
             showlegend=False,
-            mode="lines",
-            connectgaps=False,
-            line={"color": scheduler_style(name).colour, "width": 1.5, "dash": FORMULA_DASH},
             customdata=shown,
-            hovertemplate=f"{text(name)}: %{{customdata}} by formula<extra></extra>",
         )
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import plotly.graph_objects as go
 
-from nona.report.figures import figure, log_ticks, scheduler_style, text
+from nona.registry import Look
+from nona.report.figures import add_line, add_points, figure, log_ticks, scheduler_style, text
 from nona.report.sweep_findings import target_text
 from nona.report.sweep_grids import Cells, Measure, cells, first_text
 from nona.report.sweeps import value_text
@@ -97,14 +99,7 @@ def _add_winners(made: go.Figure, found: Cells, grid: SweepGrid, measure: Measur
     ]
     _add_heat(made, z, scale, (-0.5, count - 0.5), _words(found, grid, measure, True), _hover(found, grid))
     for name in names:
-        style = scheduler_style(name)
-        made.add_scatter(
-            x=[None],
-            y=[None],
-            name=text(name),
-            mode="markers",
-            marker={"symbol": "square", "size": 11, "color": style.colour},
-        )
+        add_points(made, name, [None], [None], replace(scheduler_style(name), symbol="square"))
 
 
 def _add_values(made: go.Figure, found: Cells, grid: SweepGrid, measure: Measure) -> None:
@@ -171,16 +166,8 @@ def _add_target(made: go.Figure, found: Cells, grid: SweepGrid) -> None:
     if not x:
         return
     for colour, width, shown in (("#ffffff", 6, False), ("#14172b", 3, True)):
-        made.add_scatter(
-            x=x,
-            y=y,
-            name=f"{target_text(target)} of the SLOs",
-            legendgroup="target",
-            showlegend=shown,
-            mode="lines",
-            line={"color": colour, "width": width},
-            hoverinfo="skip",
-        )
+        name, look = f"{target_text(target)} of the SLOs", Look(colour, "solid", "circle")
+        add_line(made, name, x, y, look, width=width, legendgroup="target", showlegend=shown)
 
 
 def border(flags: Sequence[Sequence[bool | None]]) -> tuple[Row, Row]:

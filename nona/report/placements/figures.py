@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import plotly.graph_objects as go
 
+from nona.registry import Look
 from nona.report.figures import (
     BAD,
+    DASHED,
     PALETTE,
     QUIET,
     SMALL_PX,
     UNSTABLE_SYMBOL,
+    add_line,
+    add_points,
     figure,
     log_axis,
     scheduler_style,
@@ -141,25 +146,15 @@ def congestion_figure(curve: CongestionCurve, slos_s: Mapping[str, float]) -> go
     for name, mean_s in MEANS_S.items():
         points = [(p.background, s) for p in curve.points if (s := mean_s(p)) is not None]
         style = scheduler_style(name)
-        chart.add_scatter(
-            x=[100 * b for b, _ in points],
-            y=[1e3 * s for _, s in points],
-            name=name,
-            mode="lines+markers",
-            line={"color": style.colour, "dash": style.dash, "width": 2.5},
-            marker={"symbol": style.symbol, "size": 7},
-            hovertemplate=f"{name}: %{{y:,.3~r}} ms at %{{x:.0f}} % background<extra></extra>",
-        )
+        x, y = [100 * b for b, _ in points], [1e3 * s for _, s in points]
+        hover = f"{name}: %{{y:,.3~r}} ms at %{{x:.0f}} % background"
+        add_points(chart, name, x, y, style, hover, size=7, joined=True)
         if points and len(points) < len(curve.points):
-            chart.add_scatter(
-                x=[100 * points[-1][0]],
-                y=[1e3 * points[-1][1]],
-                mode="markers",
-                marker={"symbol": UNSTABLE_SYMBOL, "size": 12, "color": style.colour},
-                name=f"{name} overloads beyond",
-                showlegend=False,
-                hovertemplate=f"{name}: the last load with a steady state<extra></extra>",
+            cross, hover = (
+                replace(style, symbol=UNSTABLE_SYMBOL),
+                f"{name}: the last load with a steady state",
             )
+            add_points(chart, f"{name} overloads beyond", x[-1:], y[-1:], cross, hover, showlegend=False)
     _mark(chart, 100 * curve.now, "now", "dot", "bottom right")
     if curve.stops is not None and curve.stops > curve.now:
         _mark(chart, 100 * curve.stops, "splitting stops paying", "dash", "bottom left")
@@ -192,14 +187,8 @@ def _slos(made: go.Figure, curve: CongestionCurve, slos_s: Mapping[str, float]) 
     values = [s for p in curve.points for mean_s in MEANS_S.values() if (s := mean_s(p)) is not None]
     for name, slo in slos_s.items():
         if values and min(values) / 3 <= slo <= max(values) * 3:
-            made.add_scatter(
-                x=[_low(curve), 100],
-                y=[1e3 * slo, 1e3 * slo],
-                name=f"SLO {text(name, 24)}",
-                mode="lines",
-                line={"color": QUIET, "dash": "longdash", "width": 1.5},
-                hovertemplate=f"SLO {text(name, 24)}: %{{y:,.3~r}} ms<extra></extra>",
-            )
+            look, hover = Look(QUIET, "longdash", "circle"), f"SLO {text(name, 24)}: %{{y:,.3~r}} ms"
+            add_line(made, f"SLO {name}", [_low(curve), 100], [1e3 * slo] * 2, look, hover, width=1.5)
 
 
 def _ms(seconds: float | None) -> float | None:
@@ -232,7 +221,7 @@ def link_waits_figure(links: Sequence[PredictedLink]) -> go.Figure:
 def steps_figure(steps: Sequence[SearchStep]) -> go.Figure:
     """Mean JCT of the best placement so far as a step line, and the certified bound below it."""
     chart = figure(240)
-    chart.add_scatter(
+    chart.add_scatter(  # markers on steps
         x=[s.elapsed_s for s in steps],
         y=[_ms(s.objective_s) for s in steps],
         name="best so far",
@@ -244,14 +233,8 @@ def steps_figure(steps: Sequence[SearchStep]) -> go.Figure:
     )
     bound = steps[-1].lower_bound_s
     if bound is not None:  # it holds for all steps, whenever it was found
-        chart.add_scatter(
-            x=[0, steps[-1].elapsed_s],
-            y=[_ms(bound)] * 2,
-            name="bound by formula",
-            mode="lines",
-            line={"color": QUIET, "dash": "dash", "width": 2},
-            hovertemplate="bound by formula: %{y:,.3~r} ms<extra></extra>",
-        )
+        ends, hover = [0, steps[-1].elapsed_s], "bound by formula: %{y:,.3~r} ms"
+        add_line(chart, "bound by formula", ends, [_ms(bound)] * 2, DASHED, hover)
     chart.update_xaxes(title="seconds since the start", rangemode="tozero")
     chart.update_yaxes(title="mean JCT, ms", rangemode="tozero")
     return chart

@@ -7,23 +7,26 @@ Titles are in
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import log10
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import plotly.graph_objects as go
 
 from nona.gpu_sharing.registry import WAYS
+from nona.registry import Look
 from nona.report.figures import (
+    DASHED,
     PALETTE,
     QUIET,
     Dot,
+    add_line,
+    add_points,
     figure,
-    interval_line,
     log_axis,
+    rule,
     scaled,
     scheduler_style,
     text,
-    whiskers,
 )
 from nona.report.serverless.findings import (
     PER,
@@ -58,14 +61,9 @@ def pareto_figure(outcomes: Mapping[str, Outcome], oracle: Oracle | None) -> go.
         _pareto_point(chart, name, outcome)
     curve = () if oracle is None else oracle.curve
     if curve:
-        chart.add_scatter(
-            x=[PER * usd for _, usd in curve],
-            y=[100 * share for share, _ in curve],
-            name="oracle: lower bound of the cost",
-            mode="lines",
-            line={"color": QUIET, "dash": "dash", "width": 1.5},
-            hovertemplate="oracle: %{y:,.3~r} % cost at least $%{x:,.3~r}<extra></extra>",
-        )
+        x, y = [PER * usd for _, usd in curve], [100 * share for share, _ in curve]
+        hover = "oracle: %{y:,.3~r} % cost at least $%{x:,.3~r}"
+        add_line(chart, "oracle: lower bound of the cost", x, y, DASHED, hover, width=1.5)
     chart.update_xaxes(title=COST_AXIS)
     chart.update_yaxes(title="SLOs kept, %")
     _frame(chart, outcomes, curve)
@@ -97,18 +95,16 @@ def _pareto_point(made: go.Figure, name: str, outcome: Outcome) -> None:
         return
     x, y = PER * cost.mean, 100 * hits.mean
     over = " (overloaded)" if outcome.state == "overloaded" else ""
-    made.add_scatter(
-        x=[x],
-        y=[y],
-        name=text(name + over),
-        mode="markers",
-        marker={"color": style.colour, "symbol": style.symbol, "size": 12, "line": {"color": style.colour}},
-        error_x=whiskers(x, scaled(cost.ci95, PER) or [x, x], style.colour),
-        error_y=whiskers(y, scaled(hits.ci95, 100) or [y, y], style.colour),
-        hovertemplate=(
-            f"{text(name)}: {text(rate_text(hits))} of the SLOs, {text(cost_text(cost))} per {PER:,} calls"
-            "<extra></extra>"
-        ),
+    add_points(
+        made,
+        name + over,
+        [x],
+        [y],
+        style,
+        f"{text(name)}: {text(rate_text(hits))} of the SLOs, {text(cost_text(cost))} per {PER:,} calls",
+        size=11,
+        across=[scaled(cost.ci95, PER)],
+        spans=[scaled(hits.ci95, 100)],
     )
 
 
@@ -129,12 +125,7 @@ def latency_figure(policies: Mapping[str, PolicyOutcome], application: str | Non
     slo = 1.0
     if application is not None:
         slo = 1e3 * next(iter(policies.values())).applications[application].slo_s
-    chart.add_hline(
-        y=slo,
-        line={"color": QUIET, "dash": "dash", "width": 1.5},
-        annotation_text="SLO",
-        annotation_position="top right",
-    )
+    rule(chart, slo, "SLO")
     chart.update_layout(boxmode="group")
     chart.update_yaxes(title="latency / SLO" if application is None else "latency, ms", rangemode="tozero")
     return chart
@@ -174,10 +165,7 @@ def search_figure(searches: Mapping[str, Spread], limit_s: float = PUBLISHED_SEA
         if row.mean is not None:
             _search_row(chart, label, row, row.mean)
     log_axis(chart, [1e3 * limit_s, *_positive(searches)], "search, ms")
-    chart.add_vline(x=1e3 * limit_s, line={"color": QUIET, "dash": "dash", "width": 1})
-    chart.add_annotation(  # its place on a logarithmic axis is a logarithm
-        x=log10(1e3 * limit_s), y=1, yref="paper", yanchor="bottom", text="slides", showarrow=False
-    )
+    rule(chart, 1e3 * limit_s, "slides", "x")
     chart.update_yaxes(type="category", autorange="reversed", showgrid=False)
     return chart
 
@@ -192,23 +180,12 @@ def _search_row(made: go.Figure, label: str, row: Spread, mean_s: float) -> None
     shown = text(label)
     points = (("median", row.p50), ("95th percentile", row.p95), ("99th percentile", row.p99))
     marks = [(what, 1e3 * v) for what, v in points if v is not None and v > 0]
-    made.add_scatter(
-        x=[v for _, v in marks],
-        y=[shown] * len(marks),
-        mode="lines+markers",
-        line={"color": style.colour, "width": 2},
-        marker={"color": style.colour, "symbol": "line-ns-open", "size": 12},
-        customdata=[what for what, _ in marks],
-        hovertemplate=shown + ", %{customdata}: %{x:,.3~r} ms<extra></extra>",
-    )
+    x, words = [v for _, v in marks], [what for what, _ in marks]
+    look, hover = Look(style.colour, "solid", "line-ns-open"), shown + ", %{customdata}: %{x:,.3~r} ms"
+    add_points(made, "", x, [shown] * len(x), look, hover, size=12, joined=True, customdata=words)
     if mean_s > 0:
-        made.add_scatter(
-            x=[1e3 * mean_s],
-            y=[shown],
-            mode="markers",
-            marker={"color": style.colour, "symbol": "triangle-up", "size": 12},
-            hovertemplate=shown + ", mean: %{x:,.3~r} ms<extra></extra>",
-        )
+        look = replace(look, symbol="triangle-up")
+        add_points(made, "", [1e3 * mean_s], [shown], look, shown + ", mean: %{x:,.3~r} ms", size=10)
 
 
 def nodes_figure(report: NodesReport) -> go.Figure:
@@ -222,35 +199,19 @@ def nodes_figure(report: NodesReport) -> go.Figure:
         style = scheduler_style(name)
         tried = [t for t in policy.tried if t.slo_hit_rate.mean is not None]
         y = [100 * (t.slo_hit_rate.mean or 0.0) for t in tried]
-        ends = [t.slo_hit_rate.ci95 or (v / 100, v / 100) for t, v in zip(tried, y, strict=True)]
-        chart.add_scatter(
-            x=[t.nodes for t in tried],
-            y=y,
-            name=text(name),
-            mode="lines+markers",
-            line={"color": style.colour, "dash": style.dash, "width": 2},
-            marker={
-                "color": style.colour,
-                "symbol": style.symbol,
-                "size": [13 if t == policy.found else 7 for t in tried],
-            },
-            error_y={
-                "type": "data",
-                "symmetric": False,
-                "array": [min(100 * e[1], 100.0) - v for e, v in zip(ends, y, strict=True)],
-                "arrayminus": [v - max(100 * e[0], 0.0) for e, v in zip(ends, y, strict=True)],
-                "color": style.colour,
-                "thickness": 1.5,
-            },
+        add_points(
+            chart,
+            name,
+            [t.nodes for t in tried],
+            y,
+            style,
+            text(name) + ": %{y:.1f} % kept with %{x} nodes, %{customdata}",
+            size=[13 if t == policy.found else 7 for t in tried],
+            joined=True,
+            spans=[scaled(t.slo_hit_rate.ci95, 100) for t in tried],
             customdata=[per_hour(t.usd_hour, "USD") for t in tried],
-            hovertemplate=text(name) + ": %{y:.1f} % kept with %{x} nodes, %{customdata}<extra></extra>",
         )
-    chart.add_hline(
-        y=100 * report.target,
-        line={"color": QUIET, "dash": "dash", "width": 1},
-        annotation_text="target",
-        annotation_position="bottom right",
-    )
+    rule(chart, 100 * report.target, "target")
     chart.update_xaxes(title="nodes", rangemode="tozero")
     shown = [t.slo_hit_rate.mean for p in report.policies.values() for t in p.tried]
     low = max(0.0, 10 * (min((100 * s for s in shown if s is not None), default=0.0) // 10 - 1))
@@ -282,26 +243,16 @@ def over_figure(report: OverReport, what: What = "hits", height: int = 340) -> g
     scale = _SCALES[what]
     for name, policy in report.policies.items():
         points = [(p, mean) for p in policy.points if (mean := _of(p, what).mean) is not None]
-        interval_line(
-            chart,
-            name,
-            [times * p.value for p, _ in points],
-            [scale * mean for _, mean in points],
-            [_span(_of(p, what), mean, scale, what) for p, mean in points],
-            scheduler_style(name),
-            "%{x:,.3~r}: %{y:,.3~r}",
-        )
+        x, y = [times * p.value for p, _ in points], [scale * mean for _, mean in points]
+        style, spans = scheduler_style(name), [_span(_of(p, what), mean, scale, what) for p, mean in points]
+        hover = f"{text(name)}, %{{x:,.3~r}}: %{{y:,.3~r}}"
+        add_points(chart, name, x, y, style, hover, joined=True, spans=spans)
         for knee in policy.knees if what == "hits" else ():
             if knee.kept is not None and knee.missed is not None:
                 ends = (times * knee.kept, times * knee.missed)
                 chart.add_vrect(*ends, fillcolor=scheduler_style(name).colour, opacity=0.16, line_width=0)
     if what == "hits":
-        chart.add_hline(
-            y=100 * report.target,
-            line={"color": QUIET, "dash": "dash", "width": 1},
-            annotation_text=f"{100 * report.target:g} %",
-            annotation_position="bottom right",
-        )
+        rule(chart, 100 * report.target, f"{100 * report.target:g} %")
     chart.update_xaxes(title=f"{report.label}{f', {unit}' if unit else ''}", rangemode="tozero")
     chart.update_yaxes(title=TITLES[what], rangemode="tozero")
     if what == "hits":

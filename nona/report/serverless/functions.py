@@ -8,7 +8,8 @@ from statistics import fmean
 import numpy as np
 import plotly.graph_objects as go
 
-from nona.report.figures import PALETTE, figure
+from nona.registry import Look
+from nona.report.figures import PALETTE, add_line, add_points, figure
 from nona.serverless.fits import Fit
 from nona.serverless.functions import GpuLaw
 from nona.serverless.measurements import Points, law_seconds, relative_errors
@@ -72,26 +73,12 @@ def fit_figure(points: Points, law: GpuLaw) -> go.Figure:
     for number, vgpus in enumerate(np.unique(points.vgpus)):
         colour, name = PALETTE[number], f"{vgpus:g} vGPU{'' if vgpus == 1 else 's'}"
         own = points.vgpus == vgpus
-        chart.add_scatter(
-            x=batches,
-            y=1e3 * law_seconds(law, batches, np.full_like(batches, vgpus)),
-            mode="lines",
-            line={"color": colour, "width": 2},
-            legendgroup=name,
-            showlegend=False,
-            hoverinfo="skip",
-        )
-        chart.add_scatter(
-            x=points.batch[own],
-            y=1e3 * points.seconds[own],
-            name=name,
-            legendgroup=name,
-            mode="markers",
-            marker={"color": colour, "size": 8},
-            customdata=100 * errors[own],
-            hovertemplate=f"batch of %{{x}} on {name}: %{{y:,.3~r}} ms measured, law off by "
-            "%{customdata:.1f} %<extra></extra>",
-        )
+        look = Look(colour, "solid", "circle")
+        by_law = 1e3 * law_seconds(law, batches, np.full_like(batches, vgpus))
+        add_line(chart, "", list(batches), list(by_law), look, legendgroup=name)
+        hover = f"batch of %{{x}} on {name}: %{{y:,.3~r}} ms measured, law off by %{{customdata:.1f}} %"
+        x, y, off = points.batch[own], 1e3 * points.seconds[own], 100 * errors[own]
+        add_points(chart, name, x, y, look, hover, size=7, legendgroup=name, customdata=off)
     sizes = np.unique(points.batch)
     chart.update_xaxes(
         title="jobs in the batch", type="log", tickvals=sizes, ticktext=[f"{b:g}" for b in sizes]

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import plotly.graph_objects as go
 
+from nona.registry import Look
 from nona.report.figures import (
     OVERLOADED_DASH,
     PALETTE,
+    PLAIN,
     QUIET,
     ROW,
     Before,
     Dot,
+    add_line,
+    add_points,
     dots_figure,
     figure,
     log_axis,
@@ -62,7 +68,7 @@ def ecdf_figure(ecdf: Distributions, model: str, slo_s: Slos, states: Mapping[st
         x = [v * 1e3 for v in curve.x]
         ends += [x[len(x) // 10], x[-1]] if x else []
         _line(
-            chart, name, x, [100 * v for v in curve.y], "%{y:.1f} % within %{x:,.3~r} ms", states, shape="hv"
+            chart, name, x, [100 * v for v in curve.y], "%{y:.1f} % within %{x:,.3~r} ms", states, steps=True
         )
     slos = [s for name, s in slo_s.items() if s is not None and model in (name, "all")]
     if spread_wide(ends):
@@ -83,23 +89,13 @@ def _line(
     y: Sequence[float],
     hover: str,
     states: Mapping[str, str] | None,
-    shape: str = "linear",
+    steps: bool = False,
 ) -> None:
     style = scheduler_style(name)
     overloaded = (states or {}).get(name) == "overloaded"
-    made.add_scatter(
-        x=x,
-        y=y,
-        name=text(name) + (" (overloaded)" if overloaded else ""),
-        mode="lines",
-        line={
-            "color": style.colour,
-            "width": 2,
-            "shape": shape,
-            "dash": OVERLOADED_DASH if overloaded else style.dash,
-        },
-        hovertemplate=f"%{{fullData.name}}: {hover}<extra></extra>",
-    )
+    look = replace(style, dash=OVERLOADED_DASH) if overloaded else style
+    shown = f"{name} (overloaded)" if overloaded else name
+    add_line(made, shown, x, y, look, f"%{{fullData.name}}: {hover}", steps=steps)
 
 
 def utilisation_figure(schedulers: Schedulers) -> go.Figure:
@@ -176,17 +172,17 @@ def hits_over_time_figure(hits: HitsOverTime) -> go.Figure:
     """Share of the jobs of each window that kept their SLO, as steps, one line per scheduler."""
     chart = figure(320)
     for name, windows in hits.items():
-        style = scheduler_style(name)
         rated = [w for w in windows if w.hit_rate is not None]
-        chart.add_scatter(
-            x=[w.start_s for w in rated] + [w.end_s for w in rated[-1:]],
-            y=[100 * (w.hit_rate or 0.0) for w in [*rated, *rated[-1:]]],
+        add_line(
+            chart,
+            name,
+            [w.start_s for w in rated] + [w.end_s for w in rated[-1:]],
+            [100 * (w.hit_rate or 0.0) for w in [*rated, *rated[-1:]]],
+            scheduler_style(name),
+            "%{fullData.name}: %{y:.1f} % of SLOs kept: %{customdata[0]} of %{customdata[1]} jobs that "
+            "arrived from %{x:,.3~r} s to %{customdata[2]:,.3~r} s",
+            steps=True,
             customdata=[[w.hits, w.jobs, w.end_s] for w in [*rated, *rated[-1:]]],
-            name=text(name),
-            mode="lines",
-            line={"color": style.colour, "width": 2, "dash": style.dash, "shape": "hv"},
-            hovertemplate="%{y:.1f} % of SLOs kept: %{customdata[0]} of %{customdata[1]} jobs that arrived "
-            "from %{x:,.3~r} s to %{customdata[2]:,.3~r} s<extra>%{fullData.name}</extra>",
         )
     chart.update_xaxes(title="arrival, s after the first measured job")
     chart.update_yaxes(title="SLO hits, %", range=[0, 101])
@@ -262,14 +258,8 @@ def forest_figure(rows: Sequence[Sureness]) -> go.Figure:
     little = [None if r.state == "overloaded" else r.little_s for r in rows]
     _marks(chart, little, names, "by Little's law from the number of jobs", "line-ns-open", 14)
     if idle:
-        chart.add_scatter(
-            x=[1e3 * idle] * 2,
-            y=[names[0], names[-1]],
-            mode="lines",
-            name="idle bound",
-            line={"color": QUIET, "dash": "dot", "width": 2},
-            hovertemplate="idle bound: %{x:,.3~r} ms<extra></extra>",
-        )
+        look, hover = replace(PLAIN, dash="dot"), "idle bound: %{x:,.3~r} ms"
+        add_line(chart, "idle bound", [1e3 * idle] * 2, [names[0], names[-1]], look, hover)
     name_rows(chart, [r.scheduler for r in rows], [_sureness_label(r) for r in rows])
     if spread_wide(values):
         log_axis(chart, values, "mean JCT, ms")
@@ -286,25 +276,11 @@ def _sureness_label(row: Sureness) -> str:
 
 
 def _simulated(made: go.Figure, rows: Sequence[Sureness], names: Sequence[str]) -> None:
-    means = [r.jct_s.mean for r in rows]
-    spans = [r.jct_s.ci95 or (r.jct_s.mean or 0.0, r.jct_s.mean or 0.0) for r in rows]
-    made.add_scatter(
-        x=[None if m is None else 1e3 * m for m in means],
-        y=list(names),
-        mode="markers",
-        name="simulated, 95 %",
-        marker={"color": [scheduler_style(r.scheduler).colour for r in rows], "size": 10},
-        error_x={
-            "type": "data",
-            "symmetric": False,
-            "array": [0 if m is None else 1e3 * (s[1] - m) for m, s in zip(means, spans, strict=True)],
-            "arrayminus": [0 if m is None else 1e3 * (m - s[0]) for m, s in zip(means, spans, strict=True)],
-            "color": QUIET,
-            "thickness": 2,
-            "width": 5,
-        },
-        hovertemplate="%{y}: simulated %{x:,.3~r} ms<extra></extra>",
-    )
+    means = [None if r.jct_s.mean is None else 1e3 * r.jct_s.mean for r in rows]
+    spans = [scaled(r.jct_s.ci95, 1e3) for r in rows]
+    add_points(made, "simulated, 95 %", means, names, PLAIN, "%{y}: simulated %{x:,.3~r} ms", across=spans)
+    looks = [scheduler_style(r.scheduler).colour for r in rows]
+    made.data[-1].marker.update(color=looks, line={"color": looks})
 
 
 def _marks(
@@ -315,14 +291,8 @@ def _marks(
     symbol: str,
     size: int,
 ) -> None:
-    made.add_scatter(
-        x=[None if v is None else 1e3 * v for v in values],
-        y=list(names),
-        mode="markers",
-        name=word,
-        marker={"symbol": symbol, "size": size, "color": QUIET, "line": {"width": 2, "color": QUIET}},
-        hovertemplate=f"%{{y}}: {word} %{{x:,.3~r}} ms<extra></extra>",
-    )
+    x = [None if v is None else 1e3 * v for v in values]
+    add_points(made, word, x, names, replace(PLAIN, symbol=symbol), f"%{{y}}: {word} %{{x:,.3~r}} ms", size)
 
 
 def warmup_figure(series: WarmupSeries) -> go.Figure:
@@ -332,41 +302,16 @@ def warmup_figure(series: WarmupSeries) -> go.Figure:
     """
     chart = figure(420)
     for name, curve in series.schedulers.items():
-        colour = scheduler_style(name).colour
-        label = text(name) + (" (too short)" if curve.too_short else "")
-        line = {"color": colour, "width": 2, "dash": "dot" if curve.too_short else "solid"}
-        chart.add_scatter(
-            x=curve.at,
-            y=[1e3 * v for v in curve.jct_s],
-            name=label,
-            legendgroup=name,
-            mode="lines",
-            line=line,
-            hovertemplate="%{fullData.name}: %{y:,.3~r} ms at job %{x:.0f}<extra></extra>",
-        )
-        chart.add_scatter(
-            x=curve.statistic_at,
-            y=curve.statistic,
-            name=label,
-            legendgroup=name,
-            showlegend=False,
-            mode="lines",
-            line=line,
-            yaxis="y2",
-            hovertemplate="%{fullData.name}: %{y:,.3~r} times the minimum, %{x:.0f} jobs cut<extra></extra>",
-        )
+        look = Look(scheduler_style(name).colour, "dot" if curve.too_short else "solid", "circle")
+        label = f"{name} (too short)" if curve.too_short else name
+        below: dict[str, Any] = {"legendgroup": name, "showlegend": False, "yaxis": "y2"}
+        jct_ms, hover = [1e3 * v for v in curve.jct_s], "%{fullData.name}: %{y:,.3~r} ms at job %{x:.0f}"
+        add_line(chart, label, curve.at, jct_ms, look, hover, legendgroup=name)
+        hover = "%{fullData.name}: %{y:,.3~r} times the minimum, %{x:.0f} jobs cut"
+        add_line(chart, label, curve.statistic_at, curve.statistic, look, hover, **below)
         if curve.statistic and not curve.too_short:
-            chart.add_scatter(
-                x=[curve.cut],
-                y=[1.0],
-                name=label,
-                legendgroup=name,
-                showlegend=False,
-                mode="markers",
-                marker={"color": colour, "size": 9},
-                yaxis="y2",
-                hovertemplate="%{fullData.name}: minimum at %{x:.0f} jobs<extra></extra>",
-            )
+            hover = "%{fullData.name}: minimum at %{x:.0f} jobs"
+            add_points(chart, label, [curve.cut], [1.0], look, hover, 7, **below)
     at = series.jobs
     chart.add_shape(
         type="line", x0=at, x1=at, y0=0, y1=1, yref="paper", line={"color": QUIET, "dash": "dash"}

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from statistics import median
-from typing import Any
 
 import plotly.graph_objects as go
 
 from nona.cost.validation import ValidationRow
-from nona.report.figures import BAD, GOOD, PALETTE, QUIET, colours, figure, scheduler_style, text
+from nona.registry import Look
+from nona.report.figures import (
+    BAD,
+    DASHED,
+    GOOD,
+    PALETTE,
+    PLAIN,
+    QUIET,
+    add_line,
+    add_points,
+    colours,
+    figure,
+    rule,
+    scaled,
+    scheduler_style,
+    text,
+)
 from nona.report.studies.decisions import QUESTIONS, compared, family_of, heat, ratio_words, where
 from nona.report.studies.network_views import by_slowdown
 from nona.report.studies.prediction_map import BANDS, columns_of, error, half_width
@@ -26,7 +40,6 @@ from nona.results.studies import (
     PaperStudy,
     PredictionMap,
     QuestionKey,
-    RatioToBest,
 )
 from nona.tables.formats import share_text
 from nona.units import format_number, format_time
@@ -58,38 +71,32 @@ def ratios_figure(data: DecisionStudy, key: QuestionKey) -> go.Figure:
     for number, family in enumerate(families):
         own = [(rank, c) for rank, c in enumerate(cells, 1) if family_of(data, c.cell) == family]
         if own:
-            chart.add_scatter(
-                x=[rank for rank, _ in own],
-                y=[c.answer.ratio for _, c in own],
-                error_y=_whiskers([c.answer for _, c in own]),
-                name=text(family),
-                mode="markers",
-                marker={"size": 7, "color": colour[family], "symbol": SYMBOLS[number % len(SYMBOLS)]},
+            ratios = [c.answer.ratio for _, c in own]
+            spans = [
+                None if a.low is None or a.high is None else (a.low, a.high)
+                for a in (c.answer for _, c in own)
+            ]
+            add_points(
+                chart,
+                family,
+                [rank for rank, _ in own],
+                ratios,
+                Look(colour[family], "solid", SYMBOLS[number % len(SYMBOLS)]),
+                "%{customdata}",
+                size=6,
+                spans=spans,
+                bar=1,
                 customdata=[
                     f"{text(where(c.cell))}<br>{ratio_words(c.answer)} {c.answer.best}" for _, c in own
                 ],
-                hovertemplate="%{customdata}<extra></extra>",
             )
     chart.update_xaxes(title="cells, sorted by ratio")
     chart.update_yaxes(
         type="log", title=f"mean JCT of {QUESTIONS[key].name} over that of the best rival (log)"
     )
     chart.add_hline(y=1.0, line={"color": QUIET, "width": 1})
-    chart.add_hline(y=QUESTIONS[key].goal, line={"color": QUIET, "dash": "dash", "width": 1})
+    rule(chart, QUESTIONS[key].goal, "")
     return chart
-
-
-def _whiskers(answers: Sequence[RatioToBest]) -> dict[str, Any]:
-    up = [0.0 if a.high is None else a.high - a.ratio for a in answers]
-    down = [0.0 if a.low is None else a.ratio - a.low for a in answers]
-    return {
-        "type": "data",
-        "symmetric": False,
-        "array": up,
-        "arrayminus": down,
-        "thickness": 1,
-        "width": 0,
-    }
 
 
 def heat_figure(data: DecisionStudy, key: QuestionKey) -> go.Figure:
@@ -152,14 +159,7 @@ def network_views_figure(data: NetworkViewsStudy) -> go.Figure:
     for name, row in zip(names, rows, strict=True):
         ends = [on.jct_s.mean for on in (row.idle, row.loaded)]
         if None not in ends:
-            chart.add_scatter(
-                x=[1e3 * e for e in ends if e is not None],
-                y=[name, name],
-                mode="lines",
-                line={"color": QUIET, "width": 2},
-                showlegend=False,
-                hoverinfo="skip",
-            )
+            add_line(chart, "", [1e3 * e for e in ends if e is not None], [name, name], PLAIN)
     background = data.about.background
     _points(chart, names, [r.idle for r in rows], "idle link", GOOD, "circle-open")
     _points(chart, names, [r.loaded for r in rows], f"link {share_text(background)} loaded", BAD, "diamond")
@@ -170,19 +170,12 @@ def network_views_figure(data: NetworkViewsStudy) -> go.Figure:
 
 
 def _points(
-    made: go.Figure, names: list[str], found: list[OnLink], label: str, colour: str, symbol: str
+    made: go.Figure, names: list[str], links: list[OnLink], label: str, colour: str, symbol: str
 ) -> None:
-    means = [(n, on.jct_s.mean, on.jct_s.half_width or 0.0) for n, on in zip(names, found, strict=True)]
-    shown = [(n, 1e3 * mean, 1e3 * half) for n, mean, half in means if mean is not None]
-    made.add_scatter(
-        x=[mean for _, mean, _ in shown],
-        y=[n for n, *_ in shown],
-        error_x={"type": "data", "array": [half for *_, half in shown], "color": colour, "thickness": 1.5},
-        name=label,
-        mode="markers",
-        marker={"color": colour, "symbol": symbol, "size": 10, "line": {"width": 2, "color": colour}},
-        hovertemplate=f"%{{y}}, {label}: %{{x:,.3~r}} ms<extra></extra>",
-    )
+    means = [None if on.jct_s.mean is None else 1e3 * on.jct_s.mean for on in links]
+    spans = [scaled(on.jct_s.ci95, 1e3) for on in links]
+    look, hover = Look(colour, "solid", symbol), f"%{{y}}, {label}: %{{x:,.3~r}} ms"
+    add_points(made, label, means, names, look, hover, across=spans, bar=1.5)
 
 
 def _without_steady_state(made: go.Figure, names: list[str], rows: list[NetworkViewRow]) -> None:
@@ -280,28 +273,12 @@ def growth_figure(data: PaperStudy) -> go.Figure:
     """Ratio of the mean JCT to nona's over the jobs in the run, log-log, and the paper's number."""
     chart = figure(360)
     for row in data.overload.schedulers:
-        style = scheduler_style(row.scheduler)
-        chart.add_scatter(
-            x=[r.jobs for r in row.runs],
-            y=[r.ratio for r in row.runs],
-            name=text(row.scheduler),
-            mode="lines+markers",
-            line={"color": style.colour, "dash": style.dash, "width": 2},
-            marker={"symbol": style.symbol, "size": 8, "color": style.colour},
-            hovertemplate=text(row.scheduler) + ": %{y:,.3~r} × at %{x:,} jobs<extra></extra>",
-        )
+        x, y = [r.jobs for r in row.runs], [r.ratio for r in row.runs]
+        hover = f"{text(row.scheduler)}: %{{y:,.3~r}} × at %{{x:,}} jobs"
+        add_points(chart, row.scheduler, x, y, scheduler_style(row.scheduler), hover, size=8, joined=True)
     chart.update_xaxes(type="log", title="jobs in the run (log)", dtick=1)
     chart.update_yaxes(type="log", title="mean JCT relative to nona (log)", dtick=1)
-    chart.add_hline(y=data.claim, line={"color": QUIET, "dash": "dash", "width": 1})
-    chart.add_annotation(  # on a logarithmic axis a text stands at the logarithm
-        x=0,
-        xref="paper",
-        xanchor="left",
-        y=math.log10(data.claim),
-        yanchor="bottom",
-        text=f"{data.claim:.0f} ×",
-        showarrow=False,
-    )
+    rule(chart, data.claim, f"{data.claim:.0f} ×")
     return chart
 
 
@@ -317,14 +294,7 @@ def validation_figure(rows: Sequence[ValidationRow]) -> go.Figure:
     chart = figure(580)
     times_ms = [1e3 * t for r in rows for t in (r.measured_s, r.predicted_s)]
     ends = [min(times_ms) * 0.8, max(times_ms) * 1.25] if times_ms else [0.1, 10.0]
-    chart.add_scatter(
-        x=ends,
-        y=ends,
-        mode="lines",
-        name="predicted = published",
-        line={"color": QUIET, "dash": "dash", "width": 1.5},
-        hoverinfo="skip",
-    )
+    add_line(chart, "predicted = published", ends, ends, DASHED, width=1.5)
     groups = dict.fromkeys(r.group for r in rows)
     coloured = [g for g in groups if any(r.group == g and r.use != "shown" for r in rows)]
     others = [g for g in groups if g not in coloured]
@@ -380,7 +350,7 @@ def theory_figure(rows: Sequence[ComparedRow]) -> go.Figure:
             hovertemplate="%{text}<extra></extra>",
         )
         chart.data[-1].error_x.color = PALETTE[number]
-    chart.add_vline(x=0, line={"color": QUIET, "width": 1.5, "dash": "dash"})
+    rule(chart, 0.0, "", "x")
     chart.update_xaxes(title="simulated mean over theory − 1, %", ticksuffix=" %")
     chart.update_yaxes(
         tickvals=list(range(len(labels))),

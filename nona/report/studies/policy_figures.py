@@ -11,13 +11,13 @@ from nona.registry import Look
 from nona.report.figures import (
     PALETTE,
     QUIET,
+    add_points,
     figure,
-    interval_line,
     log_axis,
+    scaled,
     scheduler_style,
     spread_wide,
     text,
-    whiskers,
 )
 from nona.report.studies.elastic import link_name, links_of, mean_of, published_of
 from nona.report.studies.serverless_claims import Key, alternative_cells, cost_ratio, default_cells, mean
@@ -105,7 +105,8 @@ def cutoff_figure(data: ServerlessStudy) -> go.Figure:
     chart = figure(320)
     x, y = [1e3 * p.cutoff_s for p in points], [_percent(p.slo_hit_rate) or 0.0 for p in points]
     spans = [_ends(p.slo_hit_rate) for p in points]
-    interval_line(chart, "orion", x, y, spans, style, "cut-off %{x:,.3~r} ms: %{y:.1f} % kept")
+    hover = "orion, cut-off %{x:,.3~r} ms: %{y:.1f} % kept"
+    add_points(chart, "orion", x, y, style, hover, joined=True, spans=spans)
     esg = data.settings[data.cutoff.setting].policies["esg"]
     chart.add_hline(
         y=_percent(esg.slo_hit_rate),
@@ -180,10 +181,14 @@ def training_load_figure(data: TrainingStudy, mode: str) -> go.Figure:
         look = scheduler_style(name.removesuffix(PACKED))
         if name.endswith(PACKED):
             look = replace(look, symbol=f"{look.symbol}-open")
-        loads, spans = [p.per_hour for p in points], [(i.low, i.high) for i in intervals]
-        hover = "%{x:,.3~r} jobs per hour: %{y:,.3~r} h"
-        interval_line(chart, name, loads, [i.mean for i in intervals], spans, look, hover)
-        means += [i.mean for i in intervals]
+        loads, own, spans = (
+            [p.per_hour for p in points],
+            [i.mean for i in intervals],
+            [i.ends for i in intervals],
+        )
+        hover = f"{text(name)}, %{{x:,.3~r}} jobs per hour: %{{y:,.3~r}} h"
+        add_points(chart, name, loads, own, look, hover, joined=True, spans=spans)
+        means += own
     chart.update_xaxes(title="jobs that arrive per hour", rangemode="tozero")
     if spread_wide(means):
         log_axis(chart, means, "mean JCT, h", "y")
@@ -206,11 +211,10 @@ def estimator_figure(data: EstimatorStudy, kind: str = "new") -> go.Figure:
     chart = figure(360)
     points = converged(data, kind)
     for way, look in LOOKS.items():
-        errors = [(p.profiled, e.mean, e.ci95) for p in points if (e := p.errors[way]).mean is not None]
-        means = [mean for _, mean, _ in errors if mean is not None]
-        spans = [span or (mean, mean) for _, mean, span in errors if mean is not None]
-        hover = "%{x:,.3~r} % profiled: error %{y:.3f}"
-        interval_line(chart, WAYS[way], [100 * share for share, *_ in errors], means, spans, look, hover)
+        shares, errors = [100 * p.profiled for p in points], [p.errors[way] for p in points]
+        means, spans = [e.mean for e in errors], [e.ci95 for e in errors]
+        hover = f"{WAYS[way]}, %{{x:,.3~r}} % profiled: error %{{y:.3f}}"
+        add_points(chart, WAYS[way], shares, means, look, hover, joined=True, spans=spans)
     chart.update_xaxes(title="pairs profiled, %", rangemode="tozero")
     chart.update_yaxes(title="mean error of the share kept", rangemode="tozero")
     return chart
@@ -266,25 +270,21 @@ def _line(
 ) -> list[float]:
     intervals = [mean_of(p) for p in points]
     means = [i.mean / HOUR_S for i in intervals]
-    spans = [
-        (m, m) if i.half_width != i.half_width else (i.low / HOUR_S, i.high / HOUR_S)
-        for m, i in zip(means, intervals, strict=True)
-    ]
-    interval_line(made, name, [place(p) for p in points], means, spans, look, "%{x:,.3~r}: %{y:,.3~r} h")
+    spans = [scaled(i.ends, 1 / HOUR_S) for i in intervals]
+    hover = f"{text(name)}, %{{x:,.3~r}}: %{{y:,.3~r}} h"
+    add_points(made, name, [place(p) for p in points], means, look, hover, joined=True, spans=spans)
     return means
 
 
-def _published(made: go.Figure, name: str, known: Sequence[tuple[float, float]], look: Look) -> None:
-    if not known:
+def _published(made: go.Figure, name: str, published: Sequence[tuple[float, float]], look: Look) -> None:
+    if not published:
         return
-    made.add_scatter(
-        x=[x for x, _ in known],
-        y=[y / HOUR_S for _, y in known],
-        name=f"{text(name)}, authors",
-        mode="markers",
-        marker={"color": look.colour, "symbol": "diamond-wide-open", "size": 13, "line": {"width": 2}},
-        hovertemplate=f"{text(name)}, authors' simulator: %{{y:,.3~r}} h<extra></extra>",
+    x, y = [x for x, _ in published], [y / HOUR_S for _, y in published]
+    look, hover = (
+        replace(look, symbol="diamond-wide-open"),
+        f"{text(name)}, authors' simulator: %{{y:,.3~r}} h",
     )
+    add_points(made, f"{name}, authors", x, y, look, hover, size=13)
 
 
 def _hours(made: go.Figure, means: Sequence[float | None]) -> None:
@@ -303,22 +303,13 @@ def link_figure(study: ElasticLinkStudy) -> go.Figure:
         points = [p for p in study.points if link_name(p) == link]
         intervals = [mean_of(p) for p in points]
         means = [i.mean / HOUR_S for i in intervals]
-        half = [0.0 if i.half_width != i.half_width else i.half_width / HOUR_S for i in intervals]
-        colour = PALETTE[k % len(PALETTE)]
-        chart.add_scatter(
-            x=means,
-            y=[text(p.name) for p in points],
-            name=text(link),
-            mode="markers",
-            marker={"color": colour, "symbol": SYMBOLS[k % len(SYMBOLS)], "size": 10},
-            error_x=whiskers(0.0, [0.0, 0.0], colour)
-            | {
-                "array": half,
-                # a logarithmic axis cannot show an interval that reaches 0
-                "arrayminus": [min(h, 0.9 * m) for h, m in zip(half, means, strict=True)],
-            },
-            hovertemplate=f"%{{y}}, {text(link)}: %{{x:,.3~r}} h<extra></extra>",
-        )
+        look = Look(PALETTE[k % len(PALETTE)], "solid", SYMBOLS[k % len(SYMBOLS)])
+        spans = [  # a logarithmic axis cannot show an interval that reaches 0
+            None if i.ends is None else (max(i.low / HOUR_S, 0.1 * m), i.high / HOUR_S)
+            for i, m in zip(intervals, means, strict=True)
+        ]
+        hover = f"%{{y}}, {text(link)}: %{{x:,.3~r}} h"
+        add_points(chart, link, means, [text(p.name) for p in points], look, hover, across=spans)
         all_means += means
     log_axis(chart, all_means, "mean JCT, h")
     chart.update_yaxes(autorange="reversed", categoryorder="array", categoryarray=[text(n) for n in names])

@@ -11,10 +11,12 @@ import plotly.graph_objects as go
 
 from nona.registry import Look
 from nona.report.figures import (
+    DASHED,
     PALETTE,
-    QUIET,
     Before,
     Dot,
+    add_line,
+    add_points,
     figure,
     log_axis,
     rule,
@@ -22,7 +24,6 @@ from nona.report.figures import (
     scheduler_style,
     spread_wide,
     text,
-    whiskers,
 )
 from nona.report.training.findings import (
     HOUR_S,
@@ -48,31 +49,13 @@ def pareto_figure(policies: Mapping[str, PolicyOutcome]) -> go.Figure:
     points = [(n, p, usd, jct / HOUR_S) for n, p, usd, jct in rows if usd is not None and jct is not None]
     front = frontier([(usd, hours) for _, _, usd, hours in points])
     if len(front) > 1:
-        chart.add_scatter(
-            x=[usd for usd, _ in front],
-            y=[hours for _, hours in front],
-            name="no policy is better in both",
-            mode="lines",
-            line={"color": QUIET, "dash": "dash", "width": 1.5},
-            hoverinfo="skip",
-        )
+        usd_of, hours_of = [usd for usd, _ in front], [hours for _, hours in front]
+        add_line(chart, "no policy is better in both", usd_of, hours_of, DASHED, width=1.5)
     for name, p, usd, hours in points:
-        style, ends = scheduler_style(name), scaled(p.jct_s.ci95, 1 / HOUR_S)
-        chart.add_scatter(
-            x=[usd],
-            y=[hours],
-            name=text(name),
-            mode="markers",
-            marker={
-                "color": style.colour,
-                "symbol": style.symbol,
-                "size": 12,
-                "line": {"color": style.colour},
-            },
-            error_y=whiskers(hours, ends or [hours, hours], style.colour),
-            hovertemplate=f"{text(name)}: mean JCT {hours_text(HOUR_S * hours)}, {dollars_text(usd)}"
-            "<extra></extra>",
-        )
+        style = scheduler_style(name)
+        hover = f"{text(name)}: mean JCT {hours_text(HOUR_S * hours)}, {dollars_text(usd)}"
+        spans = [scaled(p.jct_s.ci95, 1 / HOUR_S)]
+        add_points(chart, name, [usd], [hours], style, hover, size=11, spans=spans)
     chart.update_xaxes(title="cost of the measured jobs, US dollars")
     _zero_or_close(chart, [usd for *_, usd, _ in points], "x")
     chart.update_yaxes(title="mean JCT, h", rangemode="tozero")
@@ -132,14 +115,7 @@ def _distributions(
             continue
         style, (x, y) = look(name), steps(ordered)
         ends += [ordered[len(ordered) // 10], ordered[-1]]
-        chart.add_scatter(
-            x=x,
-            y=y,
-            name=text(name),
-            mode="lines",
-            line={"color": style.colour, "dash": style.dash, "width": 2, "shape": "hv"},
-            hovertemplate=f"{text(name)}: %{{y:.1f}} % of the jobs {said}<extra></extra>",
-        )
+        add_line(chart, name, x, y, style, f"{text(name)}: %{{y:.1f}} % of the jobs {said}", steps=True)
     if spread_wide(ends):
         log_axis(chart, ends, axis)
     else:
@@ -299,19 +275,13 @@ def _told(stay: Stay, names: Sequence[str]) -> str:
 def rounds_figure(rounds: Sequence[Round]) -> go.Figure:
     """Jobs that run and jobs that wait, round by round."""
     chart = figure(280)
-    for label, values, colour, dash in (
-        ("running", [r.running for r in rounds], PALETTE[1], "solid"),
-        ("waiting", [r.waiting for r in rounds], PALETTE[2], "dash"),
+    for label, values, look in (
+        ("running", [r.running for r in rounds], Look(PALETTE[1], "solid", "circle")),
+        ("waiting", [r.waiting for r in rounds], Look(PALETTE[2], "dash", "circle")),
     ):
-        chart.add_scatter(
-            x=[r.start_s / HOUR_S for r in rounds],
-            y=values,
-            name=label,
-            mode="lines",
-            line={"color": colour, "dash": dash, "width": 2, "shape": "hv"},
-            customdata=[r.number for r in rounds],
-            hovertemplate=f"round %{{customdata}}: %{{y}} {label}<extra></extra>",
-        )
+        x, hover = [r.start_s / HOUR_S for r in rounds], f"round %{{customdata}}: %{{y}} {label}"
+        numbers = [r.number for r in rounds]
+        add_line(chart, label, x, values, look, hover, steps=True, customdata=numbers)
     chart.update_xaxes(title="hours")
     chart.update_yaxes(title="jobs", rangemode="tozero")
     return chart
@@ -464,15 +434,8 @@ def time_figure(traces: Traces, measure: str, at_s: float | None = None) -> go.F
     unit, values = MEASURES[measure]
     chart = figure(320)
     for name, trace in traces.items():
-        style = elastic_style(name)
-        chart.add_scatter(
-            x=[t / HOUR_S for t in trace.time_s],
-            y=values(trace),
-            name=text(name),
-            mode="lines",
-            line={"color": style.colour, "dash": style.dash, "width": 1.6, "shape": "hv"},
-            hovertemplate=f"{text(name)}: %{{y:,.3~r}} {unit} at %{{x:.2f}} h<extra></extra>",
-        )
+        x, hover = [t / HOUR_S for t in trace.time_s], f"{text(name)}: %{{y:,.3~r}} {unit} at %{{x:.2f}} h"
+        add_line(chart, name, x, values(trace), elastic_style(name), hover, width=1.6, steps=True)
     if at_s is not None:
         rule(chart, at_s / HOUR_S, "", "x")
     chart.update_xaxes(title="hours", rangemode="tozero")
@@ -513,17 +476,19 @@ def job_figure(courses: Mapping[str, ElasticCourse], arrival_s: float, tick_s: f
         top = 0.93 * (1 - row / len(ROWS))
         axis = "y" if not row else f"y{row + 1}"
         for name, course in courses.items():
-            style, (times, shown) = elastic_style(name), _broken(course, values(course), tick_s)
-            chart.add_scatter(
-                x=[None if t is None else (t - arrival_s) / HOUR_S for t in times],
-                y=shown,
+            times, shown = _broken(course, values(course), tick_s)
+            add_line(
+                chart,
+                name,
+                [None if t is None else (t - arrival_s) / HOUR_S for t in times],
+                shown,
+                elastic_style(name),
+                f"{text(name)}: %{{y:,.3~r}} ({title}) after %{{x:.2f}} h",
+                width=1.6,
+                steps=True,
                 yaxis=axis,
-                name=text(name),
                 legendgroup=text(name),
                 showlegend=not row,
-                mode="lines",
-                line={"color": style.colour, "dash": style.dash, "width": 1.6, "shape": "hv"},
-                hovertemplate=f"{text(name)}: %{{y:,.3~r}} ({title}) after %{{x:.2f}} h<extra></extra>",
             )
         look = {
             "domain": [top - 0.19, top],
