@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from nona.report.figures import OVERLOADED_DASH
+from nona.registry import Look
+from nona.report.figures import OVERLOADED_DASH, Dot, scheduler_style
 from nona.report.html.pieces import escape
 from nona.units import format_number
 
@@ -64,7 +65,7 @@ def _scale_over(marks: Sequence[float], begin: float, end: float, log: bool = Fa
     return Scale(marks[0], marks[-1], begin, end, log)
 
 
-WIDTH, LEFT, RIGHT, ROW = 760, 170, 96, 30
+WIDTH, LEFT, RIGHT, ROW = 760, 170, 150, 30
 _DASHES = {
     "solid": "",
     "dash": "9 5",
@@ -73,17 +74,6 @@ _DASHES = {
     "dashdot": "9 4 2 4",
     "longdashdot": "15 4 2 4",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A value (``None``: none to show) with its interval and its ``label``."""
-
-    name: str
-    value: float | None
-    label: str
-    colour: str
-    interval: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,23 +87,26 @@ class Line:
     dash: str = "solid"
 
 
-def span(interval: Sequence[float] | None, scale: float) -> tuple[float, float] | None:
-    """An interval times ``scale``."""
-    return None if interval is None else (scale * interval[0], scale * interval[1])
-
-
-def bars(rows: Sequence[Bar], axis: str, alt: str, most: float | None = None) -> str:
-    """Horizontal bars from 0, each with its 95 % interval as a whisker."""
+def bars(
+    rows: Sequence[Dot],
+    axis: str,
+    alt: str,
+    most: float | None = None,
+    look: Callable[[str], Look] = scheduler_style,
+) -> str:
+    """Horizontal bars from 0 in the colour of their name's look, each with its 95 % interval as a whisker."""
     reach = [max(r.value or 0.0, r.interval[1] if r.interval else 0.0) for r in rows]
     marks = ticks(most if most is not None else max(reach, default=0.0))
     at = _scale_over(marks, LEFT, WIDTH - RIGHT)
     body = []
     for i, row in enumerate(rows):
-        y = 8 + i * ROW
+        y, label = 8 + i * ROW, row.note or row.label if row.value is None else row.label
         body.append(_text_at(LEFT - 8, y + 17, row.name, "end"))
         end = at(row.value) if row.value is not None else LEFT
         if row.value is not None:
-            body.append(_rect(LEFT, y + 4, end - LEFT, ROW - 10, row.colour, f"{row.name}: {row.label}"))
+            body.append(
+                _rect(LEFT, y + 4, end - LEFT, ROW - 10, look(row.name).colour, f"{row.name}: {label}")
+            )
         if row.interval and row.value is not None:
             low, high = at(max(row.interval[0], 0.0)), at(min(row.interval[1], marks[-1]))
             end = max(end, high)
@@ -122,7 +115,7 @@ def bars(rows: Sequence[Bar], axis: str, alt: str, most: float | None = None) ->
                 f'<path class="w" fill="none" stroke-width="1.5" d="M{low:.1f} {middle - 5:.1f}v10m0 -5'
                 f'H{high:.1f}m0 -5v10"/>'
             )
-        body.append(_text_at(end + 8, y + 17, row.label))
+        body.append(_text_at(end + 8, y + 17, label))
     return _framed(body, marks, at, 8 + len(rows) * ROW, axis, alt)
 
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from nona.report.figures import scheduler_style
-from nona.report.html.charts import Bar, bars
+from nona.report.figures import Dot
+from nona.report.html.charts import bars
 from nona.report.html.pieces import chart, facts, paragraph, section, table
 from nona.report.placements.certificate import (
     bound_text,
@@ -80,7 +80,7 @@ def _beside(report: PlacementReport, data: PlacementOutcome) -> Markup:
     for name, other in (("nona", report), ("local", data.local), ("spread", data.spread)):
         jct = None if other is None else mean_of(other)
         label = or_dash(jct, format_time) if jct is not None else "overloaded"
-        rows.append(Bar(name, None if jct is None else 1e3 * jct, label, scheduler_style(name).colour))
+        rows.append(Dot(name, None if jct is None else 1e3 * jct, None, label))
     alt = "Predicted mean completion times of the solved placement, local and spread"
     return chart(
         "Predicted mean completion time compared with local and spread", bars(rows, "mean JCT, ms", alt)

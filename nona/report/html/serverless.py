@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from nona.report.figures import scheduler_style
-from nona.report.html.charts import Bar, bars, span
+from nona.report.html.charts import bars
 from nona.report.html.pieces import bullets, chart, document, paragraph, section, table
 from nona.report.html.simulation import CHECKS, INTERVALS, report_header, scenario_section
+from nona.report.serverless.figures import cost_dots, hit_dots
 from nona.report.serverless.findings import PER, dollars, latency_title, pareto_title
 from nona.report.serverless.text import (
     CALLS,
@@ -19,7 +19,6 @@ from nona.report.text import counted
 from nona.results.serverless import ServerlessReport
 from nona.results.serverless_charts import ServerlessOutcome
 from nona.serverless.provenance import TAGS, Default, provenance
-from nona.tables.formats import share_text
 from nona.tables.table import Column, Table
 
 DEFAULTS = Table[Default](
@@ -68,14 +67,7 @@ def serverless_html(data: ServerlessOutcome) -> str:
 
 
 def _results(report: ServerlessReport) -> Markup:
-    hits, costs = [], []
-    for name, p in report.policies.items():
-        colour, kept, usd = scheduler_style(name).colour, p.slo_hit_rate, p.cost_per_call_usd
-        share = None if kept.mean is None else 100 * kept.mean
-        label = "–" if kept.mean is None else share_text(kept.mean, 1)
-        hits.append(Bar(name, share, label, colour, span(kept.ci95, 100)))
-        cost = None if usd.mean is None else PER * usd.mean
-        costs.append(Bar(name, cost, dollars(usd.mean), colour, span(usd.ci95, PER)))
+    hits, costs = hit_dots(report.policies), cost_dots(report.policies)
     axis, note = f"US dollars per {PER:,} calls", "Whiskers: 95 % confidence interval."
     reasons = [(f"{n}: {p.state_reason}", "bad") for n, p in report.policies.items() if p.state_reason]
     return section(

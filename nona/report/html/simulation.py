@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from nona.report.figures import scheduler_style
-from nona.report.html.charts import Bar, Line, bars, lines, overloaded, span, stacked_bars
+from nona.report.figures import Dot, scheduler_style
+from nona.report.html.charts import Line, bars, lines, overloaded, stacked_bars
 from nona.report.html.pieces import (
     bullets,
     chart,
@@ -35,6 +35,7 @@ from nona.report.simulations.tables import (
     warmup_lines,
     withheld_lines,
 )
+from nona.report.simulations.titles import hit_dots, jct_dots
 from nona.report.times import hardware_notes, model_warnings, off_lines
 from nona.results.document import About, ModelFacts
 from nona.results.placement import PlacementOutcome
@@ -56,7 +57,7 @@ def _results_section(data: SimulationOutcome) -> Markup:
     best = shortest(schedulers)
     title = f"{best} is shortest" if best else "No scheduler has a mean completion time"
     picture = bars(
-        _means(schedulers), "mean JCT, ms", "Mean completion time of each scheduler with its interval"
+        jct_dots(schedulers), "mean JCT, ms", "Mean completion time of each scheduler with its interval"
     )
     return section(
         "Results",
@@ -67,17 +68,6 @@ def _results_section(data: SimulationOutcome) -> Markup:
         bullets(reasons),
         chart(f"Mean completion time: {title}", picture, "Whiskers: 95 % confidence interval."),
     )
-
-
-def _means(found: Schedulers) -> list[Bar]:
-    rows = []
-    for name, s in found.items():
-        colour, mean = scheduler_style(name).colour, s.jct_s.mean
-        if s.overloaded or mean is None:
-            rows.append(Bar(name, None, s.state, colour))
-        else:
-            rows.append(Bar(name, mean * 1e3, format_time(mean), colour, span(s.jct_s.ci95, 1e3)))
-    return rows
 
 
 def _difference_section(data: SimulationOutcome) -> Markup:
@@ -198,17 +188,9 @@ def _slo_section(data: SimulationOutcome) -> Markup:
     schedulers = data.report.schedulers
     if all(s.slo_hit_rate.mean is None for s in schedulers.values()):
         return Markup()
-    rows = [
-        Bar(
-            name,
-            None if s.slo_hit_rate.mean is None else 100 * s.slo_hit_rate.mean,
-            or_dash(s.slo_hit_rate.mean, RATE.show),
-            scheduler_style(name).colour,
-            span(s.slo_hit_rate.ci95, 100),
-        )
-        for name, s in schedulers.items()
-    ]
-    picture = bars(rows, "SLO hits, %", "SLO hit rate of each scheduler with its interval", 100.0)
+    picture = bars(
+        hit_dots(schedulers), "SLO hits, %", "SLO hit rate of each scheduler with its interval", 100.0
+    )
     return section(
         "SLO hits",
         chart("Share of the arrived jobs that were completed within their SLO", picture),
@@ -255,13 +237,14 @@ def _parts_title(found: Schedulers) -> str:
 def _utilisation_section(data: SimulationOutcome) -> Markup:
     """Utilisation of executors and links."""
     schedulers = data.report.schedulers
-    rows = []
-    for name, s in schedulers.items():
-        colour = scheduler_style(name).colour
-        for share, what in ((s.utilization.compute, "executors"), (s.utilization.network, "link")):
-            label = or_dash(share, SHARE.show)
-            rows.append(Bar(f"{name}, {what}", None if share is None else 100 * share, label, colour))
-    picture = bars(rows, "busy, %", "Utilisation of executors and link under each scheduler", 100.0)
+    looks = {f"{n}, {what}": scheduler_style(n) for n in schedulers for what in ("executors", "link")}
+    shares = [v for s in schedulers.values() for v in (s.utilization.compute, s.utilization.network)]
+    rows = [
+        Dot(name, None if share is None else 100 * share, None, or_dash(share, SHARE.show))
+        for name, share in zip(looks, shares, strict=True)
+    ]
+    alt = "Utilisation of executors and link under each scheduler"
+    picture = bars(rows, "busy, %", alt, 100.0, looks.__getitem__)
     return section(
         "Utilisation", chart("Share of the time that resources were busy, background included", picture)
     )

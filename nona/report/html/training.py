@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from nona.report.figures import scheduler_style
-from nona.report.html.charts import Bar, bars, span
+from nona.report.figures import Dot, scaled, scheduler_style
+from nona.report.html.charts import bars
 from nona.report.html.pieces import bullets, chart, document, paragraph, section, table
 from nona.report.html.simulation import CHECKS, INTERVALS, report_header, scenario_section
 from nona.report.text import counted
@@ -115,21 +115,21 @@ def _document(
 def _means(report: TrainingReport | ElasticReport) -> str:
     look = elastic_style if isinstance(report, ElasticReport) else scheduler_style
     shown = [
-        Bar(
+        Dot(
             name,
             None if (mean := p.jct_s.mean) is None else mean / HOUR_S,
+            scaled(p.jct_s.ci95, 1 / HOUR_S),
             hours_text(p.jct_s.mean),
-            look(name).colour,
-            span(p.jct_s.ci95, 1 / HOUR_S),
         )
         for name, p in report.policies.items()
     ]
-    return bars(shown, "mean JCT, h", "Mean job completion time under each policy with its interval")
+    alt = "Mean job completion time under each policy with its interval"
+    return bars(shown, "mean JCT, h", alt, look=look)
 
 
 def _costs(report: TrainingReport) -> Markup:
     costs = {name: p.cost_usd for name, p in report.policies.items()}
     if not any(costs.values()):
         return Markup()
-    shown = [Bar(name, usd, dollars_text(usd), scheduler_style(name).colour) for name, usd in costs.items()]
+    shown = [Dot(name, usd, None, dollars_text(usd)) for name, usd in costs.items()]
     return chart("Cost", bars(shown, "US dollars per run", "Cost of the measured jobs under each policy"))

@@ -388,19 +388,19 @@ def under_ways(found: WaysReport) -> dict[str, PolicyOutcome]:
     return {way: report.policies[found.policy] for way, report in found.reports.items()}
 
 
-def hit_dots(ways: Mapping[str, PolicyOutcome]) -> list[Dot]:
-    """The share of SLOs kept under each way, in per cent."""
-    return [_dot(way, o.slo_hit_rate, 100, rate_text) for way, o in ways.items()]
+def hit_dots(outcomes: Mapping[str, PolicyOutcome]) -> list[Dot]:
+    """The share of SLOs kept under each policy or way of sharing, in per cent."""
+    return [_dot(name, o.slo_hit_rate, 100, rate_text) for name, o in outcomes.items()]
 
 
-def cost_dots(ways: Mapping[str, PolicyOutcome]) -> list[Dot]:
-    """The cost under each way, in dollars for :data:`~nona.report.serverless.findings.PER` calls."""
-    return [_dot(way, o.cost_per_call_usd, PER, cost_text) for way, o in ways.items()]
+def cost_dots(outcomes: Mapping[str, PolicyOutcome]) -> list[Dot]:
+    """The cost under each of them, in dollars for :data:`~nona.report.serverless.findings.PER` calls."""
+    return [_dot(name, o.cost_per_call_usd, PER, cost_text) for name, o in outcomes.items()]
 
 
-def _dot(way: str, value: Estimate, factor: float, told: Callable[[Estimate], str]) -> Dot:
+def _dot(name: str, value: Estimate, factor: float, show: Callable[[Estimate], str]) -> Dot:
     mean = None if value.mean is None else factor * value.mean
-    return Dot(way_title(way), mean, scaled(value.ci95, factor), told(value), "no call completed")
+    return Dot(way_title(name), mean, scaled(value.ci95, factor), show(value), "no call completed")
 
 
 class _Way(NamedTuple):
