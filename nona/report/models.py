@@ -29,6 +29,7 @@ from nona.units import format_bandwidth, format_number, format_time
 def inspection(costed: CostedGraph) -> Inspection:
     """Figures of a model on one device, for ``nona inspect`` and the Models page."""
     graph, costs = costed.graph, costed.costs
+    refused = no_verdict(graph.name, costed.uncounted, costed.with_work)
     return Inspection(
         model=graph.name,
         device=costed.device,
@@ -46,11 +47,12 @@ def inspection(costed: CostedGraph) -> Inspection:
         provenance=provenance_shares(costed),
         given=given_times(costed),
         warnings=(
-            *filter(None, [no_verdict(graph.name, costed.uncounted, costed.with_work)]),
+            *filter(None, [refused]),
             *graph.warnings,
             *costed.warnings,
             *hardware_warnings({graph.name: given_times(costed)}),
         ),
+        by_part=bool(refused),
     )
 
 

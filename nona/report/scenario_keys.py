@@ -8,10 +8,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from nona.report.files import between_marks
 from nona.scenario.values import Part
 from nona.scenario.words import Words, fields_of, parts
-
-BEGIN, END = "<!-- made by nona.report.scenario_keys -->\n", "<!-- until here -->\n"
 
 
 def keys_text() -> str:
@@ -64,8 +63,7 @@ def _meaning(said: Words) -> str:
 
 def main(page: Path) -> None:
     """Renew the section of the page that stands between its marks."""
-    before, _, rest = page.read_text("utf-8").partition(BEGIN)
-    page.write_text(f"{before}{BEGIN}{keys_text()}{END}{rest.partition(END)[2]}", "utf-8")
+    page.write_text(between_marks(page.read_text("utf-8"), keys_text(), "\n"), "utf-8")
 
 
 if __name__ == "__main__":

@@ -61,11 +61,6 @@ def verb(names: Sequence[object], one: str = "is", many: str = "are") -> str:
     return one if len(names) == 1 else many
 
 
-def judged_by_part(report: Inspection) -> bool:
-    """Return whether too little of the model's work is counted for a verdict on it."""
-    return any(warning.startswith("No verdict") for warning in report.warnings)
-
-
 def inspection_text(report: Inspection) -> str:
     """Format the output of ``nona inspect``."""
     shares = ", ".join(f"{share:.0%} {kind}" for kind, share in report.provenance.items())
@@ -83,7 +78,7 @@ def inspection_text(report: Inspection) -> str:
         f"  parallelism {report.parallelism:.3f}: "
         + (
             "of the work that is counted"
-            if judged_by_part(report)
+            if report.by_part
             else f"splitting one query can gain at most {1 - 1 / report.parallelism:.1%} of its time"
         ),
         *(f"  warning: {w}" for w in report.warnings),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pydantic import Field
+
 from nona.results.document import Document, Figure, GivenTimes
 from nona.results.placement import SubgraphEnds
 
@@ -51,7 +53,8 @@ class Inspection(Document):
     ``gmac`` counts the multiply-adds of convolutions and matrix products in 10⁹; ``activation_bytes`` are
     the bytes that operators write, once per tensor; ``total_compute_interval_s`` is where the total lies
     with 90 %, by where its times come from. ``provenance`` is the fraction of the total time by origin;
-    ``given`` names the hardware for which the file states times.
+    ``given`` names the hardware for which the file states times. ``by_part``, not in the JSON: too little of
+    the work is counted for a verdict on the model.
     """
 
     model: str
@@ -70,6 +73,7 @@ class Inspection(Document):
     provenance: Mapping[str, float]
     given: GivenTimes
     warnings: tuple[str, ...]
+    by_part: bool = Field(default=False, exclude=True)
 
 
 class ContractionStep(Document):

@@ -17,7 +17,6 @@ from nona.placement.enumeration import IdleSpan
 from nona.report.figures import time_by_kind_figure
 from nona.report.models import inspection, provenance_text
 from nona.report.placements.figures import servers_of
-from nona.report.text import judged_by_part
 from nona.report.times import given_text, origin_text
 from nona.results.placement import SolvedPlacement
 from nona.sources.lookup import safe_name
@@ -280,7 +279,7 @@ def model_facts(state: AppState, loaded: Loaded) -> None:
     if about := description(state.model):
         st.caption(plain(about))
     draw("parallelism", _parallelism_picture(report.total_compute_s, report.critical_path_s))
-    if not judged_by_part(report):
+    if not report.by_part:
         st.markdown(_gain_statement(report.parallelism))
     tiles(
         [
