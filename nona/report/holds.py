@@ -6,7 +6,7 @@ import math
 from datetime import date
 
 from nona.report.plan import headroom_text, month_text, servers_text
-from nona.report.text import listed
+from nona.report.text import Finding, listed
 from nona.results.document import Estimate
 from nona.results.holds import HeldTarget, HoldsReport
 from nona.tables.formats import mean_text, money, short_share, time_text
@@ -33,11 +33,11 @@ HELD: Table[HeldTarget] = Table(
 _VERDICTS = {"keeps": "Holds.", "misses": "Does not hold.", "open": "Not told apart."}
 
 
-def holds_finding(report: HoldsReport, today: date | None = None) -> tuple[str, str]:
+def holds_finding(report: HoldsReport, today: date | None = None) -> Finding:
     """The verdict with the tightest target, and what the cluster bears beyond, with its price."""
     verdict = _VERDICTS[report.option.verdict]
     beyond = (_borne(report, today), _survived(report), _price(report))
-    return f"{verdict} {_tightest(report)}".strip(), " ".join(text for text in beyond if text)
+    return Finding(f"{verdict} {_tightest(report)}".strip(), " ".join(text for text in beyond if text))
 
 
 def _tightest(report: HoldsReport) -> str:
@@ -112,5 +112,13 @@ def holds_note(report: HoldsReport) -> str:
 
 def holds_text(report: HoldsReport, today: date | None = None) -> str:
     """The answer for terminals."""
-    sentences = [text for text in holds_finding(report, today) if text]
-    return "\n".join([*sentences, "", HELD.of(report.targets).text(), "", holds_note(report)])
+    finding = holds_finding(report, today)
+    return "\n".join(
+        [
+            *filter(None, (finding.lead, finding.beside)),
+            "",
+            HELD.of(report.targets).text(),
+            "",
+            holds_note(report),
+        ]
+    )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from nona.planning.offers import gpu_text
-from nona.report.text import MARKS, counted, listed, verb
+from nona.report.text import MARKS, Finding, counted, listed, verb
 from nona.results.document import Estimate, Interval
 from nona.results.planning import (
     PlanAnswer,
@@ -145,24 +145,22 @@ def _budget(target: PlanTarget, share: Estimate, mean: float) -> Budget:
     return Budget(target, share, (1 - mean) / allowed, interval)
 
 
-def plan_finding(report: PlanReport, today: date | None = None) -> str:
-    """The answer in a sentence or two; with ``today`` the month that uses it up has a name."""
-    return " ".join(filter(None, finding_parts(report, today)))
+def plan_finding(report: PlanReport, today: date | None = None) -> Finding:
+    """State the purchase with its headroom and failures, and the evidence against everything cheaper.
 
-
-def finding_parts(report: PlanReport, today: date | None = None) -> tuple[str, str]:
-    """State the purchase with its headroom and failures, and the evidence against everything cheaper."""
+    With ``today`` the month that uses it up has a name.
+    """
     answer, best = report.answer, report.best
     if answer is None or best is None:
-        return _nothing(report), ""
+        return Finding(_nothing(report), bad=True)
     begin = "Buy" if report.complete else "So far the cheapest that keeps all targets:"
     link = f" on a link of {format_bandwidth(best.link)}" if several_links(report) else ""
     what = f"{servers_text(best.servers)} under {best.scheduler}{link}"
     used = tightest(report.targets, best.shares)
     facts = ["" if used is None else used.text, _borne(report, answer, today), _survived(report)]
     seen = "; ".join(fact for fact in facts if fact)
-    large = f"{begin} {what} at {per_hour(answer.cost_per_hour, report.currency)}{seen and ': '}{seen}."
-    return large, _cheaper(report)
+    price = per_hour(answer.cost_per_hour, report.currency)
+    return Finding(f"{begin} {what} at {price}{seen and ': '}{seen}.", _cheaper(report))
 
 
 def _borne(report: PlanReport, answer: PlanAnswer, today: date | None) -> str:

@@ -327,7 +327,7 @@ BOUNDS = ("load", "idle", "memory")
 
 def plan_text(report: PlanReport, today: date | None = None) -> str:
     """Format the output of ``nona plan``; ``today`` as for :func:`plan_finding`."""
-    lines = [plan_finding(report, today)]
+    lines = [plan_finding(report, today).text]
     if report.answer is not None:
         lines.append(f"Cost: {answer_text(report.answer, report.currency)}.")
     if report.best is not None and (energy := energy_text(report.best)):

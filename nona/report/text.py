@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from nona.report.times import given_text
@@ -32,6 +33,31 @@ MARKS: Mapping[str, str] = {"prediction": "◇ predicted", "simulation": "● si
 
 
 _STEPS = 8  # of a coarsening, that are printed
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a result says: a sentence, the value that it is about where it has one, and what stands beside.
+
+    ``bad``: it is a warning.
+    """
+
+    lead: str
+    beside: str = ""
+    value: str = ""
+    bad: bool = False
+
+    @property
+    def text(self) -> str:
+        """All of it in one paragraph.
+
+        >>> Finding("a is shortest", "± 1 ms", "15 ms").text, Finding("Buy one.", "Two cost more.").text
+        ('a is shortest: 15 ms ± 1 ms.', 'Buy one. Two cost more.')
+        """
+        if not self.value:
+            return " ".join(filter(None, (self.lead, self.beside)))
+        gap = " " if self.beside.startswith("±") else "; " if self.beside else ""
+        return f"{self.lead}: {self.value}{gap}{self.beside}."
 
 
 def counted(count: int, noun: str) -> str:

@@ -21,7 +21,7 @@ _LONGEST = 1000  # characters of a finding
 def facts(plan: PlanOutcome) -> SavedFacts:
     """Scenario, schedulers, models and answer of a plan."""
     about, report = plan.about, plan.report
-    finding = plan_finding(report, day_of(about.made))
+    finding = plan_finding(report, day_of(about.made)).text
     return SavedFacts(
         fingerprint=about.hash,
         version=about.version,

@@ -18,7 +18,7 @@ from nona.report.html.training import training_html
 from nona.report.placements.certificate import bound_text, comparison_finding
 from nona.report.placements.text import early_text, link_finding
 from nona.report.simulations.findings import findings, headline
-from nona.report.training.findings import dollars_text, finding, jct_text, runs_sentence
+from nona.report.training.findings import dollars_text, jct_text, runs_sentence, training_finding
 from nona.results.simulation_charts import SimulationOutcome
 from nona.scenario.file import parse_scenario
 from nona.study.outcome import placement_outcome, simulation_outcome
@@ -161,7 +161,7 @@ def test_findings_name_the_shortest_and_what_is_overloaded(data):
     told = findings(full)
     means = {n: s["jct_s"]["mean"] for n, s in schedulers.items() if n != "spread"}
     assert told[0].text.startswith(min(means, key=lambda n: means[n]))
-    (bad,) = [f.text for f in told if f.kind == "bad"]
+    (bad,) = [f.text for f in told if f.bad]
     assert bad.startswith("Overloaded")
     assert bad.endswith(": spread.")
     text = simulation_html(full)
@@ -237,7 +237,8 @@ def test_the_report_on_training_says_what_the_page_says_escapes_names_and_says_w
     assert text == training_html(told, data.report, ["A note of the command."])
     assert "script" not in {tag for tag, _ in page.tags}
     said = " ".join(page.text)
-    for sentence in (*finding(data.report), "A note.", "A note of the command."):
+    found = training_finding(data.report)
+    for sentence in (found.lead, found.beside, "A note.", "A note of the command."):
         assert sentence in said
     for name, policy in data.report.policies.items():
         (row,) = (r for r in page.rows if r[0] == name and jct_text(policy.jct_s) in r)

@@ -124,7 +124,7 @@ def test_bills_add_up_to_what_a_million_queries_cost(report):
 
 
 def test_the_finding_names_what_to_buy_and_rows_have_every_option_and_one_answer(report):
-    text = plan_finding(report, date(2026, 11, 24))
+    text = plan_finding(report, date(2026, 11, 24)).text
     (servers, *_) = report.best.servers
     assert text.startswith(f"Buy {servers.count} × {servers.gpu}")
     assert "(target 90 %)" in text
@@ -151,13 +151,13 @@ def test_the_finding_names_what_to_buy_and_rows_have_every_option_and_one_answer
 
 
 def test_where_links_differ_answer_options_and_evidence_name_theirs(report):
-    assert "on a link of" not in plan_finding(report)
+    assert "on a link of" not in plan_finding(report).text
     assert all("link" not in row for row in (*tables.options(report).texts(), *tables.chains(report).texts()))
     place = report.answer.option
     options = tuple(but(o, link=1.25e9 if i == place else 12.5e9) for i, o in enumerate(report.options))
     chains = tuple(but(c, link=12.5e9 * i) for i, c in enumerate(report.evidence, start=1))
     several = but(report, options=options, evidence=chains)
-    assert " under least-loaded on a link of 10 Gbit/s at " in plan_finding(several)
+    assert " under least-loaded on a link of 10 Gbit/s at " in plan_finding(several).text
     wanted = ["100 Gbit/s", *("10 Gbit/s" if i == place else "100 Gbit/s" for i in range(len(options)))]
     assert [row["link"] for row in tables.options(several).texts()] == wanted
     assert tables.chains(several).texts()[0]["link"] == "100 Gbit/s"

@@ -35,8 +35,8 @@ def test_the_gain_is_the_ratio_of_the_twins_means_and_without_them_the_shortest_
     turned = {AWARE: POLICIES[AGNOSTIC], AGNOSTIC: POLICIES[AWARE]}
     assert "does not shorten" in findings.gain_sentence(turned)
     assert findings.hero_figure(turned)[0] == "Shortest mean JCT"
-    assert findings.finding(REPORT)[0] == findings.gain_sentence(POLICIES)
-    assert findings.finding(but(REPORT, policies=alone))[0] == findings.best_sentence(alone)
+    assert findings.training_finding(REPORT).lead == findings.gain_sentence(POLICIES)
+    assert findings.training_finding(but(REPORT, policies=alone)).lead == findings.best_sentence(alone)
 
 
 def test_cost_against_jct_has_the_frontier_and_distributions_end_at_all_jobs():
@@ -174,4 +174,6 @@ def test_what_disturbed_teams_and_deadlines_are_told_where_there_are_some():
     dated = {n: but(p, slo_hit_rate=kept[n]) for n, p in POLICIES.items()}
     said = f"{AWARE} keeps the most deadlines, 75 % for $12.0; {AGNOSTIC} keeps the fewest, 50 %."
     assert findings.slo_sentence(dated).replace("\N{NO-BREAK SPACE}", " ") == said
-    assert findings.finding(but(REPORT, policies=dated))[1].endswith(findings.slo_sentence(dated))
+    assert findings.training_finding(but(REPORT, policies=dated)).beside.endswith(
+        findings.slo_sentence(dated)
+    )

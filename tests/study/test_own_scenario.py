@@ -15,7 +15,7 @@ from nona.hardware.executor import executor_class
 from nona.placement.capacity import Loads, default_shares, executor_utilization, least_utilization
 from nona.report.times import runs_as
 from nona.report.training.figures import one_more_finding
-from nona.report.training.findings import finding
+from nona.report.training.findings import training_finding
 from nona.report.workloads import load_text, offered_load
 from nona.results.planning import ServerCount
 from nona.scenario.file import parse_scenario
@@ -200,7 +200,7 @@ def test_gpus_without_measured_rates_run_jobs_at_modelled_ones_and_it_is_said(gp
     assert all((1 if gpu in ("a100-40gb", "h100") else 0.1) < f < 12 for f in faster.values())
     report = simulate_training_scenario(scenario).report
     told = f"Rates on {gpu} are modelled, not measured."
-    assert finding(report)[0].endswith(told)
+    assert training_finding(report).lead.endswith(told)
     assert any(f"Rates on {gpu} are modelled: those on" in note for note in report.setting.notes)
     assert one_more_finding(one_more_gpu(scenario, "max-min-fairness")).endswith(told)
 

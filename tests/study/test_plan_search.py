@@ -110,7 +110,7 @@ def test_everything_cheaper_is_ruled_out_simulated_or_has_fewer_servers_and_the_
     assert chain.missed == chain.kept - 1 or chain.lowest == chain.kept
     below = [o for o in report.options if o.servers[0].count == chain.lowest - 1]
     assert all((o.verdict, o.by) == ("misses", "load") for o in below)
-    text = plan_finding(report)
+    text = plan_finding(report).text
     assert text.startswith(f"Buy {report.best.servers[0].count} × {A} under opportunistic at ")
     assert re.search(r"Every cheaper option (misses:|is ruled out by bounds)", text)
     assert text in plan_text(report)
@@ -194,7 +194,7 @@ def test_an_open_count_is_no_evidence_against_fewer_servers():
     assert opened
     assert counts[min(opened) - 1].verdict == "misses"
     assert report.cheaper_open
-    assert "still open at 95 %" in plan_finding(report)
+    assert "still open at 95 %" in plan_finding(report).text
 
 
 @pytest.mark.parametrize(("rate", "slo_ms"), first(1, [(990.0, 100.0), (4975.0, 60.0)]))
@@ -222,7 +222,7 @@ def test_bounds_never_rule_out_what_keeps():
 def test_what_takes_longer_than_its_target_when_idle_is_out_of_reach():
     report = planned(10.0, 5.0, scv=0.0)
     assert (report.answer, {o.by for o in report.options}) == (None, {"idle"})
-    assert "even without queueing" in plan_finding(report)
+    assert "even without queueing" in plan_finding(report).text
 
 
 def test_a_cluster_costs_what_the_option_costs_that_is_like_it():
@@ -247,7 +247,7 @@ def test_what_must_survive_costs_as_many_servers_more_as_a_failure_takes():
         assert (servers.count, report.complete) == (least_mmc(450.0, 0.01, 0.03, 0.9) + spare, True)
         lost = {f.lost: f.verdict for f in report.failures}
         assert lost == {f"one server of {A}": "keeps", f"one rack of {A}": ("misses", "keeps")[spare - 1]}
-        assert f"; keeps its targets without one server of {A}" in plan_finding(report)
+        assert f"; keeps its targets without one server of {A}" in plan_finding(report).text
         assert "2 × a100-40gb at 4 USD per hour, does not keep the targets under opp" in plan_text(report)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nona.report.training.findings import finding, overlap
+from nona.report.training.findings import overlap, training_finding
 from nona.report.training.tables import changes, policies
 from nona.report.training.traces import elastic_history, elastic_trace
 from nona.results.elastic import ElasticHistory
@@ -98,9 +98,9 @@ def test_every_change_says_what_the_policy_knew(history):
 def test_finding_and_tables_agree_with_the_report(history):
     outcomes = history.report.policies
     best = min(outcomes, key=lambda name: outcomes[name].jct_s.mean)
-    large, small = finding(history.report)
-    assert large.startswith(best)
-    assert small.startswith(f"Under {best}")
+    found = training_finding(history.report)
+    assert found.lead.startswith(best)
+    assert found.beside.startswith(f"Under {best}")
     assert not overlap(outcomes["fifo"].jct_s, outcomes["optimus"].jct_s)
     assert [row["policy"] for row in policies(history.report).texts()] == list(POLICIES)
     assert len(_jobs_frame(history)) == len(POLICIES) * len(history.jobs)

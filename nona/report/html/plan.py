@@ -16,9 +16,9 @@ from nona.report.plan import (
     cliff_finding,
     day_of,
     energy_text,
-    finding_parts,
     floor_note,
     headroom_text,
+    plan_finding,
     present_text,
     servers_text,
     tightest,
@@ -48,9 +48,9 @@ def plan_html(data: PlanOutcome) -> str:
     about, report = data.about, data.report
     size = f"{len(report.options):,} options, {time_text(report.seconds)} on the clock"
     sure = f"{100 * report.confidence:.4g} % for each verdict"
-    large, rest = finding_parts(report, day_of(about.made))
-    others = [text for text in (rest, present_text(report)) if text]
-    findings = [(large, "good" if report.answer else "bad"), *((text, "") for text in others)]
+    finding = plan_finding(report, day_of(about.made))
+    others = [text for text in (finding.beside, present_text(report)) if text]
+    findings = [(finding.lead, "bad" if finding.bad else "good"), *((text, "") for text in others)]
     return document(
         f"{about.name}: plan",
         [

@@ -273,7 +273,7 @@ def simulation_html(data: SimulationOutcome) -> str:
     Equal data give equal bytes; the date is among them.
     """
     about, report = data.about, data.report
-    lines = [(f.text, f.kind) for f in findings(data)]
+    lines = [(f.text, "bad" if f.bad else "") for f in findings(data)]
     told_off = [(f"{line[0].upper()}{line[1:]}.", "") for line in off_lines(data.off)]
     advice = scheduler_advice(report.schedulers, data.differences)
     return document(

@@ -16,9 +16,9 @@ from nona.report.training.findings import (
     HOUR_S,
     cdf_title,
     dollars_text,
-    finding,
     hours_text,
     rho_title,
+    training_finding,
 )
 from nona.report.training.tables import MORE, disturbances, policies, teams
 from nona.report.training.text import setting_text
@@ -86,12 +86,13 @@ def _document(
     """``beside``: what stands among the figures of policies; ``sections`` follow them."""
     elastic, figures = isinstance(report, ElasticReport), policies(report)
     command = "elastic" if elastic else "simulate"
+    finding = training_finding(report)
     titles = [f"{title(report.policies)}." for title in (cdf_title, rho_title)]
     return document(
         f"{about.name}: {kind}",
         [
             report_header(about, "Training", facts),
-            bullets([(line, "") for line in (*finding(report), *titles) if line], "findings"),
+            bullets([(line, "") for line in (finding.lead, finding.beside, *titles) if line], "findings"),
             section(
                 "Policies",
                 table(figures.select(*figures.deciding), "All policies on the same jobs"),

@@ -6,23 +6,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
 
-from nona.report.text import listed, verb
+from nona.report.text import Finding, listed, verb
 from nona.report.times import TIME_UNITS, off_text
 from nona.results.document import Estimate, OffRange
 from nona.results.simulation import Difference, Differences, Resources, Schedulers, SimulationReport
 from nona.results.simulation_charts import LiveRun, SimulationOutcome
 from nona.tables.formats import mean_text, share_text
 from nona.units import format_time
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One sentence; ``kind`` says whether it is a warning."""
-
-    text: str
-    kind: Literal["", "bad"] = ""
 
 
 def findings(outcome: SimulationOutcome) -> list[Finding]:
@@ -65,7 +56,7 @@ def ties_with(best: str, differences: Differences) -> list[str]:
 def _shortest(found: Schedulers, differences: Differences) -> Iterator[Finding]:
     best = shortest(found)
     if best is None:
-        yield Finding("Every scheduler is overloaded: no scheduler has a steady state.", "bad")
+        yield Finding("Every scheduler is overloaded: no scheduler has a steady state.", bad=True)
         return
     mean, others = mean_text(found[best].jct_s, format_time), differences.get(best, {})
     level, equal = level_with(best, differences), ties_with(best, differences)
@@ -98,9 +89,11 @@ def _states(found: Schedulers) -> Iterator[Finding]:
     over = [n for n, s in found.items() if s.overloaded]
     behind = [n for n, s in found.items() if s.state == "backlogged"]
     if over and len(over) < len(found):
-        yield Finding(f"Overloaded, so without a mean: {', '.join(over)}.", "bad")
+        yield Finding(f"Overloaded, so without a mean: {', '.join(over)}.", bad=True)
     if behind:
-        yield Finding(f"Ended with a backlog, possibly without a steady state: {', '.join(behind)}.", "bad")
+        yield Finding(
+            f"Ended with a backlog, possibly without a steady state: {', '.join(behind)}.", bad=True
+        )
 
 
 def _alike(differences: Differences, found: Schedulers) -> Iterator[Finding]:
@@ -145,51 +138,12 @@ def _predictions(found: Schedulers, predicted: Mapping[str, float | None]) -> It
 
 def _checks(report: SimulationReport) -> Iterator[Finding]:
     if report.failed_checks:
-        yield Finding(f"Checks FAILED: {'; '.join(report.failed_checks)}.", "bad")
+        yield Finding(f"Checks FAILED: {'; '.join(report.failed_checks)}.", bad=True)
 
 
 REFERENCE = "local"  # what a scheduler is measured by, where it is there: everything on one server
 
 NO_RANGES: Mapping[str, OffRange] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class Headline:
-    """A finding around one number.
-
-    Attributes
-    ----------
-    best
-        The scheduler whose mean it is; empty where no scheduler has one.
-    value
-        That mean, the page's largest number; empty without one.
-    lead
-        What the number says of that scheduler, or why there is none.
-    sure
-        The interval of the simulation, and the range if task times are off.
-    rest
-        The advantage over another, and who is overloaded or ended with a backlog.
-    """
-
-    best: str
-    value: str
-    lead: str
-    sure: str
-    rest: str
-
-    @property
-    def beside(self) -> str:
-        """The text beside the number."""
-        return "; ".join(t for t in (self.sure, self.rest.removeprefix("; ")) if t)
-
-    @property
-    def text(self) -> str:
-        """All in one sentence."""
-        if not self.value:
-            return self.lead
-        more = f" {self.sure}" if self.sure.startswith("±") else f", {self.sure}" if self.sure else ""
-        rest = self.rest.removeprefix("; ")
-        return f"{self.lead}: {self.value}{more}{f'; {rest}' if rest else ''}."
 
 
 def reference_for(schedulers: Schedulers, best: str) -> str | None:
@@ -203,7 +157,7 @@ def reference_for(schedulers: Schedulers, best: str) -> str | None:
 
 def headline(
     schedulers: Schedulers, differences: Differences, off: Mapping[str, OffRange] = NO_RANGES
-) -> Headline:
+) -> Finding:
     """State the finding: the scheduler with the lowest mean, its precision and lead, the overloaded ones.
 
     ``schedulers`` is that of a simulation's report, ``differences`` baseline → scheduler → paired
@@ -218,7 +172,7 @@ def headline(
             if over
             else "No job was completed: there is no mean completion time."
         )
-        return Headline("", "", reason, "", "")
+        return Finding(reason)
     level = level_with(best, differences)
     alone = sum(s.jct_s.mean is not None for s in schedulers.values()) < 2
     if ties := ties_with(best, differences):
@@ -227,13 +181,12 @@ def headline(
         lead = f"{best} is lowest, without a clear difference from {listed(level)}"
     else:
         lead = f"Mean JCT of {best}" if alone and not over else f"{best} is shortest"
-    return Headline(
-        best,
-        format_time(schedulers[best].jct_s.mean or 0.0),
-        lead,
+    beside = (
         _sure_text(schedulers[best].jct_s, off.get(best)),
-        _against(best, reference_for(schedulers, best), differences) + _trouble(schedulers, over),
+        _against(best, reference_for(schedulers, best), differences),
+        *_trouble(schedulers, over),
     )
+    return Finding(lead, "; ".join(filter(None, beside)), format_time(schedulers[best].jct_s.mean or 0.0))
 
 
 def _sure_text(value: Estimate, off: OffRange | None) -> str:
@@ -267,13 +220,13 @@ def _negated(value: Estimate) -> Estimate:
     return Estimate(mean=None if mean is None else -mean, ci95=None if span is None else (-span[1], -span[0]))
 
 
-def _trouble(schedulers: Schedulers, over: Sequence[str]) -> str:
+def _trouble(schedulers: Schedulers, over: Sequence[str]) -> tuple[str, str]:
     late = [n for n, s in schedulers.items() if s.state == "backlogged"]
-    text = f"; {listed(over)} {verb(over)} overloaded" if over else ""
-    return text + (f"; {listed(late)} ended with a backlog" if late else "")
+    overloaded = f"{listed(over)} {verb(over)} overloaded" if over else ""
+    return overloaded, f"{listed(late)} ended with a backlog" if late else ""
 
 
-def live_headline(live: LiveRun) -> Headline:
+def live_headline(live: LiveRun) -> Finding:
     """The same while the simulation is running: the lowest mean so far.
 
     >>> live_headline(LiveRun()).text
@@ -281,13 +234,13 @@ def live_headline(live: LiveRun) -> Headline:
     """
     means = {n: s.mean_s for n, s in live.series.items()}
     if not means:
-        return Headline("", "", "No job is complete yet.", "", "")
+        return Finding("No job is complete yet.")
     order = sorted(means, key=lambda n: means[n])
     least = format_time(means[order[0]])
     first = [n for n in order if format_time(means[n]) == least]
     rest = ", ".join(f"{n} is at {format_time(means[n])}" for n in order[len(first) :][:2])
     lead = f"So far {listed(first)} {'is shortest' if len(first) == 1 else 'are level'}"
-    return Headline(order[0], least, lead if len(order) > 1 else f"Mean JCT of {order[0]} so far", "", rest)
+    return Finding(lead if len(order) > 1 else f"Mean JCT of {order[0]} so far", rest, least)
 
 
 TARGET = 0.95  # utilisation that the remedies aim at: below 1, with long waits still

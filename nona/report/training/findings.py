@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nona.report.text import counted
+from nona.report.text import Finding, counted
 from nona.results.elastic import ElasticOutcome, ElasticReport
 from nona.results.training import (
     JctSummary,
@@ -129,37 +129,36 @@ def gain_of(policies: Policies) -> Gain | None:
     return Gain(name, name + AGNOSTIC, means[name], means[name + AGNOSTIC])
 
 
-def finding(report: TrainingReport | ElasticReport) -> tuple[str, str]:
-    """State the finding, and the sentence in small letters under it."""
+def training_finding(report: TrainingReport | ElasticReport) -> Finding:
+    """State the best policy or the gain, and beside it the others and how sure it is."""
     if isinstance(report, ElasticReport):
         return _elastic_finding(report.policies)
     policies, modelled = report.policies, report.setting.modelled
     gain, best, kept = gain_sentence(policies), best_sentence(policies), slo_sentence(policies)
     sure, mark = runs_sentence(policies), modelled_sentence(modelled)
     if gain_of(policies):
-        return f"{gain}{mark}", " ".join(filter(None, (best, kept, sure)))
-    return f"{best}{mark}", " ".join(filter(None, (kept or gain, sure)))
+        return Finding(f"{gain}{mark}", " ".join(filter(None, (best, kept, sure))))
+    return Finding(f"{best}{mark}", " ".join(filter(None, (kept or gain, sure))))
 
 
-def _elastic_finding(policies: Mapping[str, ElasticOutcome]) -> tuple[str, str]:
+def _elastic_finding(policies: Mapping[str, ElasticOutcome]) -> Finding:
     names = list(by_mean_jct(policies))
     best = names[0]
     if len(names) == 1:
-        return f"{best} has a mean JCT of {jct_text(policies[best].jct_s)}.", _how(best, policies[best])
+        lead = f"{best} has a mean JCT of {jct_text(policies[best].jct_s)}."
+        return Finding(lead, _how(best, policies[best]))
     second = names[1]
     a, b = policies[best], policies[second]
     shorter = 1 - (a.jct_s.mean or 0.0) / (b.jct_s.mean or 1.0)
     if shorter < LEVEL:
-        large = (
+        lead = (
             f"{best} and {second} are equally fast: mean JCTs of {jct_text(a.jct_s)} and {jct_text(b.jct_s)}."
         )
     else:
-        large = (
-            f"{best} has the shortest mean JCT, {share_text(shorter)} shorter than {second}: {_why(a, b)}."
-        )
+        lead = f"{best} has the shortest mean JCT, {share_text(shorter)} shorter than {second}: {_why(a, b)}."
     if overlap(a.jct_s, b.jct_s):
-        large = f"{large[:-1]}, which more runs may change."
-    return large, f"{_how(best, a)} {_how(second, b)}"
+        lead = f"{lead[:-1]}, which more runs may change."
+    return Finding(lead, f"{_how(best, a)} {_how(second, b)}")
 
 
 def _why(a: ElasticOutcome, b: ElasticOutcome) -> str:

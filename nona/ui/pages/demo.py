@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, fields, replace
 import streamlit as st
 
 from nona.report.placements.certificate import order_finding
-from nona.report.plan import answer_text, day_of, finding_parts
+from nona.report.plan import answer_text, day_of, plan_finding
 from nona.report.serverless.findings import latency_title, own_search_title, pareto_title
 from nona.report.simulations.findings import headline
 from nona.report.simulations.report import SimulatedRun
 from nona.report.studies.serverless_text import title
 from nona.report.sweep_findings import stability_finding
-from nona.report.training.findings import finding, gantt_title, received_title, rho_title
+from nona.report.training.findings import gantt_title, received_title, rho_title, training_finding
 from nona.results.placement import SolvedPlacement
 from nona.results.planning import PlanOutcome
 from nona.results.serverless_charts import ServerlessOutcome
@@ -246,12 +246,12 @@ def _plan(state: AppState, tab: str) -> str:
     outcome = state.held("plan", PlanOutcome)
     if outcome is None or outcome.report.answer is None:
         return ""
-    large, cheaper = finding_parts(outcome.report, day_of(outcome.about.made))
+    finding = plan_finding(outcome.report, day_of(outcome.about.made))
     if tab == "Failures":
         return " ".join(f"Without {f.lost}: {f.verdict}." for f in outcome.report.failures)
     if tab == "Costs":
         return f"{answer_text(outcome.report.answer, outcome.report.currency)}."
-    return cheaper if tab == "Evidence" else large
+    return finding.beside if tab == "Evidence" else finding.lead
 
 
 def _serverless(state: AppState, tab: str) -> str:
@@ -275,7 +275,11 @@ def _training(state: AppState, tab: str) -> str:
         return f"{gantt_title(trace, policy)}."
     if tab == "Allocation":
         return f"{policy}: {received_title(trace.received, outcome.report.policies[policy].received_error)}."
-    return f"{rho_title(outcome.report.policies)}." if tab == "Fairness" else finding(outcome.report)[0]
+    return (
+        f"{rho_title(outcome.report.policies)}."
+        if tab == "Fairness"
+        else training_finding(outcome.report).lead
+    )
 
 
 TOLD: Mapping[str, Told] = {

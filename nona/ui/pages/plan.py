@@ -13,9 +13,9 @@ from nona.report.plan import (
     answer_text,
     cliff_finding,
     day_of,
-    finding_parts,
     floor_note,
     marked,
+    plan_finding,
     present_text,
     servers_text,
     tightest,
@@ -217,10 +217,10 @@ def _finding(found: PlanOutcome) -> None:
     ended_early(found.ended_early_s)
     answer = report.answer
     value = "" if answer is None else money(answer.cost_per_hour, report.currency)
-    large, small = finding_parts(report, day_of(found.about.made))
+    finding = plan_finding(report, day_of(found.about.made))
     with hero("plan-finding", "Cost per hour", value, "Servers and links of the answer, without data moved."):
-        st.subheader(_said(large), anchor=False)
-        st.caption(_said(small))
+        st.subheader(_said(finding.lead), anchor=False)
+        st.caption(_said(finding.beside))
     if answer is not None:
         st.caption(_said(f"{answer_text(answer, report.currency)}. Targets: {_targets(report)}."))
     if now := present_text(report):
@@ -238,7 +238,7 @@ def _choice(report: PlanReport, key: str) -> None:
         return
     hint = "Error budget: late jobs of the tightest target over those that it allows; above 1: missed."
     measure = one_of("Show", MEASURES, "plan-measure", hint)
-    alt = f"Cost per hour of every simulated option against its {measure}. {finding_parts(report)[0]}"
+    alt = f"Cost per hour of every simulated option against its {measure}. {plan_finding(report).lead}"
     picture(options_figure(report, measure, _pinned_in(report)), key=key, alt=alt)
     if measure == "Error budget" and (
         note := floor_note(tightest(report.targets, o.shares) for o in report.options)

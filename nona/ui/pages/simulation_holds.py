@@ -68,10 +68,10 @@ def _answer(state: AppState, data: HoldsOutcome) -> None:
 
 
 def _sentences(data: HoldsOutcome) -> None:
-    large, small = holds_finding(data.report, day_of(data.about.made))
-    st.subheader(_unbroken(large), anchor=False)
-    if small:
-        st.markdown(_unbroken(small))
+    finding = holds_finding(data.report, day_of(data.about.made))
+    st.subheader(_unbroken(finding.lead), anchor=False)
+    if finding.beside:
+        st.markdown(_unbroken(finding.beside))
 
 
 def _unbroken(text: str) -> str:

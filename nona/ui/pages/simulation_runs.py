@@ -10,10 +10,11 @@ import streamlit as st
 from nona.report.figures import scheduler_style
 from nona.report.simulations.comparison import baseline, baseline_headline, changes, pairing
 from nona.report.simulations.figures import dumbbell_figure
-from nona.report.simulations.findings import Headline, headline, live_headline
+from nona.report.simulations.findings import headline, live_headline
 from nona.report.simulations.live import LOWEST_S, PER_OCTAVE, counts_text, live_alts, live_titles, measured
 from nona.report.simulations.scenario_diff import change_text
 from nona.report.simulations.titles import ecdf_title, hits_title, jct_title
+from nona.report.text import Finding
 from nona.results.document import Document
 from nona.results.simulation import Measure
 from nona.results.simulation_charts import LiveLines, LiveRun
@@ -244,7 +245,7 @@ def simulation_live(job: Job) -> None:
     if job.status == "cancelled":
         titles = live_titles(live.series, True)
         charts = chart_data(live, False, titles=titles, note=counts_text(live))
-        _draw(Headline("", "", "Not finished: these are the jobs so far.", "", ""), charts, key="cancelled")
+        _draw(Finding("Not finished: these are the jobs so far."), charts, key="cancelled")
         return
     _draw(live_headline(live), chart_data(live, True, job.fraction, progress_text(job, _counts(live))))
 
@@ -268,21 +269,21 @@ def draw_run(run: Kept) -> None:
     )
 
 
-def _draw(told: Headline, charts: LiveCharts, run: Kept | None = None, key: str = "live") -> None:
-    _hero(told, run, "finding" if key == "live" else f"finding-{key}")
+def _draw(finding: Finding, charts: LiveCharts, run: Kept | None = None, key: str = "live") -> None:
+    _hero(finding, run, "finding" if key == "live" else f"finding-{key}")
     live_charts(f"{key}-charts", charts)
 
 
-def _hero(told: Headline, run: Kept | None, key: str) -> None:
+def _hero(finding: Finding, run: Kept | None, key: str) -> None:
     """The one large number, and beside it what it is, how sure it is, and whose run."""
     hint = (
         "JCT is the response time: from a job's arrival to its completion. Usually off: the 90 % range of "
         "true task times, for those that a cost model made."
     )
-    with hero(key, "Mean JCT", told.value, hint):
-        st.markdown(f"##### {_unbroken(told.lead)}")
-        if told.beside:
-            st.markdown(_unbroken(f"{told.beside}."))
+    with hero(key, "Mean JCT", finding.value, hint):
+        st.markdown(f"##### {_unbroken(finding.lead)}")
+        if finding.beside:
+            st.markdown(_unbroken(f"{finding.beside}."))
         if run is not None:
             st.caption(plain(f"Run {run.title} · version {run.data.about.hash}"))
 

@@ -11,7 +11,7 @@ from nona.registry import Look
 from nona.report.html.training import training_html
 from nona.report.text import counted
 from nona.report.training.figures import jct_figure, rho_figure
-from nona.report.training.findings import Policies, cdf_title, finding, hero_figure, rho_title
+from nona.report.training.findings import Policies, cdf_title, hero_figure, rho_title, training_finding
 from nona.results.elastic import ElasticHistory, ElasticReport
 from nona.results.training import TrainingOutcome, TrainingReport
 from nona.ui.session.state import AppState
@@ -29,10 +29,14 @@ def answer(state: AppState, data: Outcome) -> None:
     """The finding, with its large number."""
     label, value, hint = hero_figure(data.report.policies)
     with hero("training-finding", label, value, hint):
-        large, small = (plain(said).replace(" %", "\N{NO-BREAK SPACE}%") for said in finding(data.report))
-        st.subheader(large, anchor=False)
-        st.caption(small)
+        finding = training_finding(data.report)
+        st.subheader(_unbroken(finding.lead), anchor=False)
+        st.caption(_unbroken(finding.beside))
         st.caption(plain(data.about.stamp))
+
+
+def _unbroken(text: str) -> str:
+    return plain(text).replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def files(data: Outcome, command: str, first_run: tuple[str, str], tables: Sequence[Download]) -> Files:
