@@ -221,12 +221,7 @@ def _texts():
 def test_results_are_typed():
     """Dictionaries of anything stand only where the data are somebody else's: JSON, plotly, two scenarios."""
     allowed = {
-        *(
-            "nona/cli/lists.py",
-            "nona/cli/declared.py",
-            "nona/report/studies/figures.py",
-            "nona/report/figures.py",
-        ),
+        *("nona/cli/lists.py", "nona/cli/declared.py", "nona/report/figures.py"),
         *("nona/report/simulations/scenario_diff.py", "nona/results/document.py"),
         *("nona/results/placement.py", "nona/results/trace.py"),
     }

@@ -6,7 +6,8 @@ import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from functools import partial
+from typing import Literal
 
 import plotly.graph_objects as go
 
@@ -274,15 +275,15 @@ def week_figure(week: PlanWeek) -> go.Figure:
     """Traffic by hour above, servers by hour below: constant for the peak, and as each hour needs."""
     chart = figure(360)
     hours = list(range(len(week.factors)))
-    named: dict[str, Any] = {"steps": True, "customdata": [_hour_text(h) for h in hours]}
+    add_steps = partial(add_line, chart, steps=True, customdata=[_hour_text(h) for h in hours])
     traffic, hover = Look(PALETTE[4], "solid", "circle"), "%{customdata}: %{y:.3g} × the traffic"
-    add_line(chart, "traffic", hours, week.factors, traffic, hover, fill="tozeroy", **named)
+    add_steps("traffic", hours, week.factors, traffic, hover, fill="tozeroy")
     for name, counts, look in (
         ("constant", [max(week.servers)] * len(hours), DASHED),
         ("by hour", week.servers, Look(GOOD, "solid", "circle")),
     ):
         hover = f"%{{customdata}}: %{{y}} servers, {name}"
-        add_line(chart, f"servers of {week.gpu}, {name}", hours, counts, look, hover, yaxis="y2", **named)
+        add_steps(f"servers of {week.gpu}, {name}", hours, counts, look, hover, yaxis="y2")
     ticks = list(range(0, len(hours), HOURS if len(hours) > HOURS else 6))
     chart.update_xaxes(
         tickvals=ticks,

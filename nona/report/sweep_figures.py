@@ -433,8 +433,7 @@ def _add_curve(made: go.Figure, name: str, curve: SweptCurve, view: View, report
     style, factor = scheduler_style(name), axis_scale(report.unit)[0]
     x: list[float] = []
     y: list[float | None] = []
-    up: list[float] = []
-    down: list[float] = []
+    spans: list[tuple[float, float] | None] = []
     shown: list[str] = []
     for p in curve.points:
         value = view.get(p)
@@ -444,14 +443,11 @@ def _add_curve(made: go.Figure, name: str, curve: SweptCurve, view: View, report
         x.append(factor * p.value)
         y.append(None if mean is None else view.place(mean))
         # Beside the swept values lie many more near edges: their bars would hide the curves.
-        above, below = _reach(value, view) if mean is not None and p.value in report.values else (0.0, 0.0)
-        up.append(above)
-        down.append(below)
+        spans.append(_reach(value, view) if mean is not None and p.value in report.values else None)
         backlog = "<br>ended with a backlog" if p.state == "backlogged" else ""
         mean_text = "" if mean is None else view.show(mean)
         where = f"{text(report.label)} {value_text(p.value, report.unit)}"
         shown.append(f"{mean_text}<br>{where}{_span(value, view)}{backlog}")
-    faint = {"array": up, "arrayminus": down, "color": _faint(style.colour), "thickness": 1, "width": 2}
     add_points(
         made,
         _name(name, curve, view, report),
@@ -462,19 +458,18 @@ def _add_curve(made: go.Figure, name: str, curve: SweptCurve, view: View, report
         size=7,
         joined=True,
         legendgroup=name,
-        error_y={"type": "data", "symmetric": False, **faint},
+        spans=spans,
+        bar=1,
         customdata=shown,
     )
 
 
-def _reach(value: Estimate, view: View) -> tuple[float, float]:
-    """Lengths of an error bar upwards and downwards; on a log axis it ends at a tenth of the mean."""
+def _reach(value: Estimate, view: View) -> tuple[float, float] | None:
+    """Both ends of an interval as drawn; on a log axis it ends at a tenth of the mean."""
     if value.ci95 is None or value.mean is None:
-        return 0.0, 0.0
+        return None
     low, high = value.ci95
-    low = max(low, value.mean / 10) if view.log else max(low, 0.0)
-    here = view.place(value.mean)
-    return max(view.place(high) - here, 0.0), max(here - view.place(low), 0.0)
+    return view.place(max(low, value.mean / 10) if view.log else max(low, 0.0)), view.place(high)
 
 
 def _span(value: Estimate, view: View) -> str:
@@ -511,11 +506,6 @@ def _add_formula(made: go.Figure, name: str, curve: SweptCurve, view: View, repo
             showlegend=False,
             customdata=shown,
         )
-
-
-def _faint(colour: str) -> str:
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return f"rgba({red},{green},{blue},.5)"
 
 
 def _add_marks(made: go.Figure, report: SweepReport, view: str) -> None:

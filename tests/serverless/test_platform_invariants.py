@@ -277,7 +277,7 @@ def test_a_policy_s_own_rule_comes_before_the_scenario_s(late):
     assert dropped.any() == (late == "drop")
     kept = summarise(other, [own])
     in_time = own.calls.completion_s - own.calls.arrival_s <= 0.9  # who was dropped was not
-    assert kept.dropped == dropped[own.calls.measured].sum()
+    assert kept.calls.dropped == dropped[own.calls.measured].sum()
     assert kept.slo_hit_rate.mean == pytest.approx(in_time[own.calls.measured].mean())
     age_s = (own.calls.dropped_s - own.calls.arrival_s)[dropped]
     assert (age_s + max(least_left_s(system)) > 0.9).all()

@@ -250,7 +250,7 @@ def test_an_answer_comes_early_and_gets_better_until_it_equals_the_study(lasting
         wanted = simulate(prepare(file.scenario_from_mapping(chosen["scenario"]))).summaries["local"]
         found = told["report"]["schedulers"]["local"]
         assert found["jct_s"]["mean"] == wanted.result.jct_s.mean
-        assert found["jobs"]["completed"] == wanted.completed
+        assert found["jobs"]["completed"] == wanted.result.jobs.completed
 
 
 def test_sessions_share_no_files_through_a_worker(lasting, tmp_path):

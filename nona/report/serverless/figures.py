@@ -208,7 +208,7 @@ def nodes_figure(report: NodesReport) -> go.Figure:
             text(name) + ": %{y:.1f} % kept with %{x} nodes, %{customdata}",
             size=[13 if t == policy.found else 7 for t in tried],
             joined=True,
-            spans=[scaled(t.slo_hit_rate.ci95, 100) for t in tried],
+            spans=[_span(t.slo_hit_rate, t.slo_hit_rate.mean or 0.0, 100, "hits") for t in tried],
             customdata=[per_hour(t.usd_hour, "USD") for t in tried],
         )
     rule(chart, 100 * report.target, "target")

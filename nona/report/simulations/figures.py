@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import plotly.graph_objects as go
 
@@ -304,14 +303,34 @@ def warmup_figure(series: WarmupSeries) -> go.Figure:
     for name, curve in series.schedulers.items():
         look = Look(scheduler_style(name).colour, "dot" if curve.too_short else "solid", "circle")
         label = f"{name} (too short)" if curve.too_short else name
-        below: dict[str, Any] = {"legendgroup": name, "showlegend": False, "yaxis": "y2"}
         jct_ms, hover = [1e3 * v for v in curve.jct_s], "%{fullData.name}: %{y:,.3~r} ms at job %{x:.0f}"
         add_line(chart, label, curve.at, jct_ms, look, hover, legendgroup=name)
         hover = "%{fullData.name}: %{y:,.3~r} times the minimum, %{x:.0f} jobs cut"
-        add_line(chart, label, curve.statistic_at, curve.statistic, look, hover, **below)
+        add_line(
+            chart,
+            label,
+            curve.statistic_at,
+            curve.statistic,
+            look,
+            hover,
+            legendgroup=name,
+            showlegend=False,
+            yaxis="y2",
+        )
         if curve.statistic and not curve.too_short:
             hover = "%{fullData.name}: minimum at %{x:.0f} jobs"
-            add_points(chart, label, [curve.cut], [1.0], look, hover, 7, **below)
+            add_points(
+                chart,
+                label,
+                [curve.cut],
+                [1.0],
+                look,
+                hover,
+                7,
+                legendgroup=name,
+                showlegend=False,
+                yaxis="y2",
+            )
     at = series.jobs
     chart.add_shape(
         type="line", x0=at, x1=at, y0=0, y1=1, yref="paper", line={"color": QUIET, "dash": "dash"}
