@@ -185,7 +185,8 @@ def _add_crosses(made: go.Figure, ends: Sequence[CurveEnd]) -> None:
             replace(scheduler_style(end.name), symbol=UNSTABLE_SYMBOL),
             f"{text(end.name)}: {text(end.label)}",
         )
-        add_points(made, "", [end.x], [end.y], look, hover, legendgroup=end.name)
+        name = f"{end.name}: {end.label}"
+        add_points(made, name, [end.x], [end.y], look, hover, legendgroup=end.name, showlegend=False)
 
 
 def _set_log_range(made: go.Figure) -> None:

@@ -37,9 +37,9 @@ def test_the_verdict_is_that_of_the_plan_and_of_a_simulation_at_the_traffic_wher
     (target,) = report.targets
     assert (target.time_s.mean <= target.target.within_s) == (verdict == "keeps")
     assert target.share.ci95[0] <= share_at(scenario, 1.0) <= target.share.ci95[1] + 1e-9
-    large, small = holds_finding(report)
-    assert large.startswith("Holds." if verdict == "keeps" else "Does not hold.")
-    assert "a month" in small
+    finding = holds_finding(report)
+    assert finding.lead.startswith("Holds." if verdict == "keeps" else "Does not hold.")
+    assert "a month" in finding.beside
     assert HELD.of(report.targets).texts()[0]["verdict"] == ("holds" if verdict == "keeps" else "misses")
     missed = [c.factor for c in report.curve if c.verdict == "misses"]
     if report.headroom and missed:
@@ -54,4 +54,4 @@ def test_a_cluster_without_a_price_is_judged_all_the_same_and_one_server_leaves_
     report = holds(asked(cluster=cluster))
     assert not report.priced
     assert [f.verdict for f in report.failures] == ["misses"]
-    assert "a month" not in holds_finding(report)[1]
+    assert "a month" not in holds_finding(report).beside
