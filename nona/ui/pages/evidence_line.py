@@ -7,7 +7,7 @@ import streamlit as st
 from nona.report.simulations.findings import shortest
 from nona.report.simulations.report import SimulatedRun
 from nona.report.studies.prediction_map import like_cases
-from nona.report.studies.serverless_tables import claim_rows
+from nona.report.studies.serverless_tables import judged_claims
 from nona.report.studies.training import judged
 from nona.results.placement import SolvedPlacement
 from nona.results.serverless_charts import ServerlessOutcome
@@ -53,7 +53,7 @@ def _evidence(state: AppState, result: object) -> tuple[str, str]:
         busy = result.report.schedulers[best].utilization
         return _prediction(state, busy.compute, busy.network), "Prediction"
     if isinstance(result, ServerlessOutcome):
-        agree = [row["order"] == "agrees" for row in claim_rows(stored_result(ServerlessStudy))]
+        agree = [claim.order == "agrees" for claim in judged_claims(stored_result(ServerlessStudy))]
         return f"{sum(agree)} of {len(agree)} claims of the slides hold in this simulation", "The slides"
     if isinstance(result, TrainingOutcome):
         agree = [claim.order == "agrees" for claim in judged(stored_result(TrainingStudy))]
