@@ -278,7 +278,7 @@ def test_the_fewest_servers_are_found_drawn_and_told(open_page):
     assert 0 < drawn[2] < 1  # none missed: at the lower end of the logarithmic axis
     assert spec["layout"]["yaxis"]["type"] == "log"
     # another question, and another cluster: the answer stays, with a word about what it answers
-    app.named(at.selectbox, "SLOs to keep").select("95 %").run()
+    app.named(at.get("button_group"), "SLOs to keep").set_value("95 %").run()
     assert any("question has changed since this search" in w.value for w in at.warning)
     state = app.state_of(at)
     state.apply(sweep_numbers.with_value(state.scenario, "cluster.servers.0.count", 5), "more servers")

@@ -55,7 +55,7 @@ def test_jobs_are_generated_for_the_cluster_or_of_an_uploaded_trace_and_without_
     assert [b for b in at.button if b.key == "run-training"]
     state_of(at).undo()
     assert state_of(at).scenario == before
-    at.file_uploader[0].upload("mine.trace", TRACE).run()
+    named(at.file_uploader, "Or upload a trace").upload("mine.trace", TRACE).run()
     spec = training(at)
     assert (spec.trace, spec.generate, spec.jobs) == ("mine.trace", None, ())
     named(at.get("button_group"), "Jobs from").set_value("generator").run()
@@ -278,7 +278,7 @@ def test_demos_fields_an_upload_and_a_run(open_page):
     assert training(at).elastic.tick == 60
     typed(at, "Tick", "2 min")
     assert training(at).elastic.tick == 120
-    at.file_uploader[0].upload("mine.csv", JOBS.encode()).run()
+    named(at.file_uploader, "Or upload a workload").upload("mine.csv", JOBS.encode()).run()
     elastic = training(at).elastic
     assert (elastic.workload, elastic.load, elastic.profiles) == ("mine.csv", 1.0, None)
     assert silent(at) == []
