@@ -35,7 +35,8 @@ _VERDICTS = {"keeps": "Holds.", "misses": "Does not hold.", "open": "Not told ap
 
 def holds_finding(report: HoldsReport, today: date | None = None) -> Finding:
     """The verdict with the tightest target, and what the cluster bears beyond, with its price."""
-    verdict = _VERDICTS[report.option.verdict]
+    unknown = report.option.verdict == "open" and not report.option.replications
+    verdict = "" if unknown else _VERDICTS[report.option.verdict]
     beyond = (_borne(report, today), _survived(report), _price(report))
     return Finding(f"{verdict} {_tightest(report)}".strip(), " ".join(text for text in beyond if text))
 
