@@ -9,6 +9,7 @@ from nona.ui.pages.simulation_sweep import sweep_panel
 from nona.ui.pages.simulation_what_if import what_if_drawer
 from nona.ui.session.workspace import current
 from nona.ui.shell.first_steps import no_queries
+from nona.ui.widgets.fields import one_of
 
 VIEWS = ("Run", "Sweep")
 
@@ -16,16 +17,12 @@ state = current()
 if no_queries(state, "A simulation"):
     st.stop()
 holds_panel(state)
-view = st.segmented_control(
-    "Ask by",
-    VIEWS,
-    default=VIEWS[0],
-    required=True,
-    label_visibility="collapsed",
-    key="simulation-view",
-    persist_state="session",
-    help="Run: every scheduler on the scenario as it is. Sweep: one number or two, many values.",
-)
+with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+    hint = "Run: every scheduler on the scenario as it is. Sweep: one number or two, many values."
+    view = one_of("Ask by", VIEWS, "simulation-view", hint, label_visibility="collapsed")
+    if view == "Run":
+        hint = "Move sliders on a copy of the scenario, and every scheduler answers at once."
+        st.toggle("What if?", key="what-if-open", persist_state="session", help=hint)
 if view == "Sweep":
     sweep_panel(state)
 else:

@@ -178,7 +178,7 @@ def test_runs_in_a_row_and_a_reload_show_one_run_each(page):
     assert top["y"] < 400, top  # in the upper half of the window
     hidden = page.get_by_role("spinbutton", name="Replications", exact=True)
     assert not hidden.is_visible()  # the settings are one line, which a click opens
-    page.locator(".st-key-simulation-controls-line button").first.click()
+    page.locator(".st-key-simulate-controls-line button").first.click()
     hidden.wait_for()
 
 
@@ -193,11 +193,6 @@ ANSWERED = """old => { const panel = document.querySelector('.st-key-what-if');
   const cells = [...document.querySelectorAll('.st-key-what-if-answer td')].map(c => c.textContent).join('|');
   return panel && /, 8 replications/.test(panel.textContent) && !panel.textContent.includes('Asking')
     && cells && cells !== old }"""
-
-
-def ask_by(page, view):
-    page.get_by_test_id("stButtonGroup").get_by_text(view, exact=True).click()
-    tools.wait_idle(page)
 
 
 def press(page, label, key, times=1):
@@ -216,7 +211,7 @@ def test_the_answer_follows_a_slider_and_the_scenario_stays_until_apply(page):
     tools.open_example(page, "Queries", "slides_example")
     tools.open_page(page, "Simulation")
     tools.enter(page, page.get_by_label("Jobs measured per run", exact=True), "200")
-    ask_by(page, "What if")
+    page.get_by_text("What if?").click()
     page.wait_for_function(ANSWERED, arg="", timeout=tools.RESULT_MS)
     fingerprint = page.get_by_test_id("stSidebar").locator("code").inner_text()
     tools.wait_idle(page)  # the page is drawn once more when the answer is complete

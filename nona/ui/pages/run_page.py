@@ -32,7 +32,7 @@ class Run(Generic[D]):
 
     Attributes
     ----------
-    kind, label
+    kind, label, hint
         Of the job, and of its button.
     of, answer
         The type of its result, and what draws it.
@@ -61,6 +61,7 @@ class Run(Generic[D]):
 
     kind: str
     label: str
+    hint: str = ""
     of: type[D]
     answer: Callable[[AppState, D], object]
     before: str | Callable[[], object] = ""
@@ -185,7 +186,7 @@ def run_area(state: AppState, run: Run[D]) -> D | None:
                 run.answer(state, data)
             elif not isinstance(run.before, str):
                 run.before()
-            elif cancelled is None:
+            elif cancelled is None and run.before:
                 st.caption(run.before)
     return data
 
@@ -204,7 +205,7 @@ def _buttons(state: AppState, run: Run[D]) -> None:
             type="primary",
             icon=":material/play_arrow:",
             disabled=running or bool(problem) or bool(run.refused),
-            help=run.refused or None,
+            help=run.refused or run.hint or None,
             on_click=start,
             args=(state, run.kind, options, run.version_in(state)),
             key=f"run-{run.kind}",

@@ -37,7 +37,7 @@ def holds_panel(state: AppState) -> None:
                 beside=lambda: _choice(names),
                 live=lambda job: _sentences(HoldsOutcome.from_json(job.live)),
                 answer=_answer,
-                before="The cluster as it stands under one scheduler: does every SLO hold, with how much "
+                hint="The cluster as it stands under one scheduler: does every SLO hold, with how much "
                 "more traffic, without which server?",
                 asked=HoldsAsked(scheduler=scheduler),
                 command="plan",

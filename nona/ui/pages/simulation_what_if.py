@@ -188,20 +188,14 @@ AREA = "what-if-answer"
 
 
 def what_if_drawer(state: AppState) -> None:
-    """Sliders on a copy of the scenario, and every scheduler's answer, before and after; folded at first.
+    """Sliders on a copy of the scenario, and every scheduler's answer, before and after, once it is open.
 
     Sliders and answer are a fragment: a change redraws them alone. The scenario changes with *Apply*,
     which the rest of the page has to say.
     """
-    drawer = st.expander(
-        "What if? Move sliders, and every scheduler answers at once",
-        icon=":material/tune:",
-        on_change="rerun",
-        key="what-if-open",
-    )
-    if not drawer.open:
+    if not st.session_state.get("what-if-open"):
         return
-    with drawer, st.container(key="what-if"):
+    with st.container(border=True, key="what-if"):
         if problem := state.problem():
             st.warning(plain(problem), icon=":material/edit_note:")
         st.fragment(_panel)(state, state.revision)

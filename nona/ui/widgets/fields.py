@@ -135,7 +135,7 @@ def share_to_keep(key: str, hint: str) -> float:
     return SHARES[one_of("SLOs to keep", list(SHARES), key, hint, "99 %")]
 
 
-def one_of(label: str, options: Sequence[T], key: str, hint: str, first: T | None = None) -> T:
+def one_of(label: str, options: Sequence[T], key: str, hint: str, first: T | None = None, **more: Any) -> T:
     """The chosen one of a few, side by side; ``key`` is one that is kept, ``first`` the choice at first."""
     chosen = st.segmented_control(
         label,
@@ -145,6 +145,7 @@ def one_of(label: str, options: Sequence[T], key: str, hint: str, first: T | Non
         key=key,
         persist_state="session",
         help=hint,
+        **more,
     )
     return chosen if chosen in options else options[0]
 
