@@ -5,7 +5,7 @@ import streamlit as st
 from nona.ui.models.graph_views import model_bar
 from nona.ui.pages.models import loaded_model, pick_model
 from nona.ui.pages.models_gain import link_words, pick_rule
-from nona.ui.pages.models_times import given_section, measured_times, pick_times
+from nona.ui.pages.models_times import given_section, measured_times, pick_precision, pick_times
 from nona.ui.pages.models_views import (
     graph_download,
     pick_beside,
@@ -45,6 +45,7 @@ else:
     show_both(state, loaded, other, device, view)
 with st.container(horizontal=True, vertical_alignment="center"):
     st.page_link("pages/placement.py", label="Go on to Placement", icon=":material/hub:")
+    pick_precision(state)
     graph_download(loaded)
     equivalent(state, "inspect", state.model, "--device", device, key="inspect", scenario=False)
     words = ("--rule", state.scenario.contraction, *link_words(state))

@@ -1,5 +1,6 @@
 """Small steps that every browser test takes."""
 
+import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -108,17 +109,18 @@ def choose(page, label, option):
 
 
 def open_models(page):
-    """Open the list behind the button that names the model; it takes the focus."""
-    page.get_by_role("button", name="Model: ").click()
-    page.get_by_role("listbox").wait_for()
+    """Unfold the upload of models."""
+    page.get_by_role("button", name="Upload", exact=True).first.click()
+    page.get_by_test_id("stFileUploader").filter(has_text="Upload a model").wait_for()
     wait_idle(page)
 
 
 def pick_model(page, name):
     """Pick a model on page Models."""
-    open_models(page)
-    page.get_by_role("option", name=name, exact=True).click()
-    page.get_by_role("listbox").wait_for(state="detached")
+    box = page.get_by_role("combobox", name="Model").first
+    box.click()
+    box.press_sequentially(f"{name} ")
+    page.get_by_role("option", name=re.compile(f"^{name} ·")).click()
     wait_idle(page)
 
 

@@ -37,7 +37,7 @@ def opened(page, name, data):
 
 def fingerprint(page):
     """The fingerprint in the side bar."""
-    told = page.get_by_test_id("stSidebar").get_by_text("Fingerprint").first.inner_text()
+    told = page.get_by_test_id("stSidebar").get_by_text("Version").first.inner_text()
     return re.search("[0-9a-f]{12}", told).group()
 
 
@@ -50,11 +50,9 @@ def test_broken_files_are_refused_where_they_were_given(page):
     assert ".onnx" in error.inner_text()
     assert page.locator("img[src=x]").count() == 0
     assert page.get_by_test_id("stAlertContentError").count() == 1
-    page.get_by_role("listbox").wait_for()  # the list stands open with the error in it
     box = error.bounding_box()
     assert box["y"] + box["height"] < page.viewport_size["height"], "seen without scrolling"
     page.get_by_text("Parallelism T₁/T∞").first.wait_for()  # the former model stays on the page
-    assert page.get_by_role("option", name="onerror").count() == 0
     page.keyboard.press("Escape")
     opened(page, "plan.pdf", b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj")
     told = page.get_by_test_id("stMain").get_by_test_id("stAlert").first
@@ -72,8 +70,8 @@ def test_broken_files_are_refused_where_they_were_given(page):
 def test_a_bundle_brings_everything_and_yaml_says_what_is_missing(page):
     tools.open_page(page, "Models")
     tools.upload_model(page, "net.json", NET)
+    page.get_by_test_id("stToast").wait_for()
     tools.wait_idle(page)
-    page.get_by_role("button", name="Model: net.json").wait_for()
     page.get_by_role("button", name="Add to the workload").click()
     tools.wait_idle(page)
     tools.open_page(page, "Scenario")

@@ -123,7 +123,7 @@ def open_small(page):
     data = scenario_to_mapping(load_scenario(scenario_path("vision_language_8_servers")))
     data |= {"schedulers": ["local", "spread", "spark-fair"], "simulation": {"jobs": 3000, "replications": 3}}
     page.get_by_test_id("stSidebar").get_by_role("button", name="Open", exact=True).click()
-    field = page.get_by_test_id("stFileUploader").filter(has_text="Scenario (YAML")
+    field = page.get_by_test_id("stFileUploader").filter(has_text="Scenario (YAML").first
     file = {"name": "small.yaml", "mimeType": "text/plain", "buffer": json.dumps(data).encode()}
     field.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(file)
     page.get_by_test_id("stSidebar").get_by_text("Undo").first.wait_for()

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 import pytest
 import requests
-from streamlit import config, net_util
+from streamlit import __version__, config, net_util
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.runtime.app_session import AppSession
@@ -20,7 +20,7 @@ from streamlit.web.server.server_util import is_url_from_allowed_origins
 
 from nona.serving.access import write_password
 from nona.serving.settings import Serving
-from nona.ui.server import application as server_app
+from nona.ui.server import streamlit_private
 from nona.ui.server.guard import GUESSES, PATH, TABS, Guard
 from nona.ui.session.cookie import cookie_name, is_token, new_token
 
@@ -117,7 +117,7 @@ def test_no_look_up_leaves_the_machine(monkeypatch):
     assert not is_url_from_allowed_origins("http://evil.example")
     assert asked  # this is what Streamlit does by itself
     asked.clear()
-    server_app.look_up_nothing()
+    streamlit_private.look_up_nothing()
     assert not is_url_from_allowed_origins("http://evil.example")
     assert not asked
 
@@ -230,7 +230,7 @@ async def request(requested, requests, fragment=""):
     """A session whose runner has these requests, asked for a run; ``requested``: what reached Streamlit."""
     runner = None if requests is None else SimpleNamespace(_requests=requests)
     session = SimpleNamespace(_scriptrunner=runner, _event_loop=asyncio.get_running_loop())
-    server_app._after_the_last(lambda session, state: requested.append(state))(
+    streamlit_private._after_the_last(lambda session, state: requested.append(state))(
         session, ClientState(cached_message_hashes=["held"], fragment_id=fragment)
     )
     return session
@@ -243,11 +243,11 @@ def test_a_request_waits_for_the_messages_of_a_run_that_has_ended_and_others_go_
         requests = ScriptRequests()
         requests.request_stop()  # as a run's thread does when nothing is left to run
         session = await request(requested, requests)
-        await asyncio.sleep(5 * server_app.LOOK_AGAIN_S)
+        await asyncio.sleep(5 * streamlit_private.LOOK_AGAIN_S)
         assert requested == []
         session._scriptrunner = None  # the last message of the run was taken in
         while not requested:
-            await asyncio.sleep(server_app.LOOK_AGAIN_S)
+            await asyncio.sleep(streamlit_private.LOOK_AGAIN_S)
 
     _run(asyncio.wait_for(story(), 60))
     assert [list(state.cached_message_hashes) for state in requested] == [[]]  # the browser may forget it
@@ -282,9 +282,9 @@ def test_a_change_of_page_waits_for_a_value_typed_before_it(shown, messages, ord
     async def story():
         session = SimpleNamespace(page_script_hash=shown, _event_loop=asyncio.get_running_loop())
         for each in messages:
-            server_app._page_after_its_values(handle)(session, each)
+            streamlit_private._page_after_its_values(handle)(session, each)
         while len(handled) < len(messages):
-            await asyncio.sleep(server_app.LATE_VALUE_S / 4)
+            await asyncio.sleep(streamlit_private.LATE_VALUE_S / 4)
 
     _run(asyncio.wait_for(story(), 60))
     assert handled == order
@@ -306,7 +306,7 @@ def client(polls):
 def test_a_press_comes_with_its_own_request_only(monkeypatch, polls, brought):
     requested = []
     monkeypatch.setattr(AppSession, "request_rerun", lambda session, state: requested.append(state))
-    server_app.keep_in_order()
+    streamlit_private.keep_in_order()
     AppSession.request_rerun(SimpleNamespace(_scriptrunner=None), client(polls))
     assert [w.id for state in requested for w in state.widget_states.widgets] == brought
 
@@ -319,7 +319,7 @@ def asked(page, fragment=None):
 def test_a_polling_fragment_leaves_a_page_that_waits_alone(first):
     second = asked("old", "polls") if first.fragment_id is None else asked("new")
     requests = ScriptRequests()
-    ask = server_app._page_of_the_waiting(ScriptRequests._request_rerun_locked)
+    ask = streamlit_private._page_of_the_waiting(ScriptRequests._request_rerun_locked)
     assert [ask(requests, each) for each in (first, second)] == [True, True]
     ready = requests.on_scriptrunner_ready().rerun_data
     assert (ready.page_script_hash, ready.query_string, ready.fragment_id_queue) == ("new", "of=new", [])
@@ -334,7 +334,7 @@ def test_a_fragment_runs_on_the_page_that_is_shown(request_, page):
     ran = []
     shown = SimpleNamespace(page_script_hash="new", query_string="of=new")
     runner = SimpleNamespace(_get_script_run_ctx=lambda: shown)
-    server_app._on_the_present_page(lambda _, data: ran.append(data))(runner, request_)
+    streamlit_private._on_the_present_page(lambda _, data: ran.append(data))(runner, request_)
     assert [(data.page_script_hash, data.query_string) for data in ran] == [(page, f"of={page}")]
 
 
@@ -347,7 +347,15 @@ def test_a_second_call_changes_nothing(monkeypatch):
     ]
     for owner, name in changed:
         monkeypatch.setattr(owner, name, getattr(owner, name))
-    server_app.keep_in_order()
+    streamlit_private.keep_in_order()
     once = [getattr(owner, name) for owner, name in changed]
-    server_app.keep_in_order()
+    streamlit_private.keep_in_order()
     assert [getattr(owner, name) for owner, name in changed] == once
+
+
+def test_the_private_methods_that_are_replaced_are_those_of_this_streamlit():
+    version = ".".join(__version__.split(".")[:2])
+    assert version == streamlit_private.VERSION, (
+        f"Streamlit {version}: nona/ui/server/streamlit_private.py replaces methods of "
+        f"{streamlit_private.VERSION}; drop what this version has mended, then raise VERSION there."
+    )

@@ -310,3 +310,29 @@ def test_scenario_file_round_trip_with_an_uploaded_model(open_page):
     assert state_of(other).scenario == parse_scenario(text)
     assert state_of(other).scenario.labels == ("resnet18", "diamond")
     assert prepare(state_of(other).scenario).models[1].costed[0].total_compute_s == pytest.approx(0.002)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "title"),
+    [
+        ("mine.yaml", b"{cluster: {servers: [{count: 2}]}, workload: [{model: gpt2, rate: 5}]}", "Home"),
+        (
+            "mine.json",
+            b'{"cluster": {"servers": [{"count": 2}]}, "workload": [{"model": "gpt2", "rate": 5}]}',
+            "Home",
+        ),
+        ("net.json", b'{"nodes": [{"id": "a", "compute_ms": 1}], "edges": []}', "Models"),
+        ("calls.csv", b"timestamp\n0\n1\n", "Scenario"),
+    ],
+)
+def test_a_file_dropped_anywhere_is_taken_as_what_it_is(open_page, name, data, title):
+    at = open_page("home")
+    next(f for f in at.file_uploader if str(f.key).startswith("dropped")).upload(name, data).run()
+    state = state_of(at)
+    assert not at.error
+    assert at.title[0].value == title
+    if title == "Home":
+        assert state.scenario.labels == ("gpt2",)
+    else:
+        assert name in state.uploads.names()
+        assert state.model == (name if title == "Models" else "resnet18")

@@ -133,7 +133,7 @@ def test_pages_say_what_a_cleaner_removed(open_page, whole):
         shutil.rmtree(state.uploads.folder.parent)
     else:
         (state.uploads.folder / "tiny.json").unlink()
-    for page in ("models", "contraction", "workload", "cluster", "placement", "simulation"):
+    for page in ("models", "scenario", "placement", "simulation"):
         go(at, page)
         told = next(m.value for m in at.markdown if "temporary folder" in m.value)
         assert "tiny.json" in told

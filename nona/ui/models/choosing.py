@@ -1,4 +1,4 @@
-"""The session's model as it is chosen: what was picked or uploaded last, and is not read yet."""
+"""The session's model as it is chosen: an upload that is not read yet."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ from dataclasses import dataclass, replace
 from nona.errors import NonaError
 from nona.sources.lookup import safe_name
 from nona.ui.session.state import AppState
-from nona.ui.widgets.components import Picked
 
 UPLOAD_ERROR = "upload-error"  # the complaint about a model file
 
 
 @dataclass(frozen=True, slots=True)
 class Choosing:
-    """The last pick that was taken; an upload that is not read yet, and the model before it.
+    """An upload that is not read yet, and the model before it.
 
-    ``replaced`` is what a file of the same name held; ``again`` opens the list once more, for the reason
-    why a file was not taken; ``asks`` is the upload in single precision that is asked about.
+    ``replaced`` is what a file of the same name held; ``again`` unfolds the upload once more, for the reason
+    why a file was not taken; ``asks`` is the upload in single precision that is
+    asked about.
     """
 
-    taken: Picked | None = None
     unread: str = ""
     before: str = ""
     replaced: bytes | None = None

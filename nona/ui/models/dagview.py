@@ -161,8 +161,20 @@ def _cut(ranks: Sequence[Sequence[tuple[int, float]]], begin: int, per: int) -> 
 
 
 # One script, in this order: the parts know each other by their names alone.
-SCRIPTS = ("icons", "scene", "camera", "looks", "room", "player", "finder", "keys", "picture", "view")
-_component = declare("dagview", *SCRIPTS)
+SCRIPTS = [
+    "icons",
+    "scene",
+    "camera",
+    "looks",
+    "room",
+    "player",
+    "finder",
+    "keys",
+    "picture",
+    "minimap",
+    "view",
+]
+_component = declare("dagview", *SCRIPTS, why="no graph of theirs has blocks to open, steps to play, keys")
 SEQUENTIAL = 100  # a tone from here on is a step of the theme's sequential scale
 STEPS = 10
 

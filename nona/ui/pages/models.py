@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import replace
 
 import streamlit as st
 
@@ -13,66 +10,59 @@ from nona.errors import NonaError
 from nona.foreign.files import MOST_MODEL_BYTES
 from nona.graph.model import MissingDimensions
 from nona.graph.registry import READERS
-from nona.hardware.executor import executor_class
 from nona.report.times import runs_as
 from nona.scenario.words import words
 from nona.sources.samples import load_sample, manifest, sample_names, workflows
-from nona.study.models import prepare_model
 from nona.ui.models.choosing import UPLOAD_ERROR, Choosing, take_model
-from nona.ui.models.loading import Loaded, load_graph, load_model, model_names, shelf
+from nona.ui.models.loading import Loaded, load_graph, load_model, model_names
 from nona.ui.session.state import AppState
-from nona.ui.widgets.components import Entry, pick_list, picked
 from nona.ui.widgets.fields import label_text, plain, whole
 
 FIRST = ("googlenet", "resnet18", "bert_base", "llama2_7b", "moe_block", "rag_pipeline", "slides_example")
 DEVICE = "a100-40gb"
+OPEN, FILE = "model-open", "model-file"
 TRANSFORMERS = ("bert_base", "gpt2", "gpt2_decode", "llama2_7b", "vit_b_16")
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
-    """The opened models of the session itself: name → operators and parallelism."""
+def pick_model(state: AppState) -> None:
+    """The choice among all models, which also searches, and the upload of another one."""
+    names = sorted(model_names(state), key=lambda name: (name in sample_names(), _order(name)))
+    if state.model not in names:
+        state.model = names[0]
+    key = f"model-choice-{names.index(state.model)}-{len(names)}"  # in step with what was chosen elsewhere
 
-    figures: Mapping[str, str] = field(default_factory=dict)
+    def choose() -> None:
+        state.choices.complaints.pop(UPLOAD_ERROR, None)
+        state.choices.keep(replace(state.choices.of(Choosing), unread=""))
+        state.model = described[st.session_state[key]]
 
-
-def _note_figures(state: AppState, loaded: Loaded, device: str) -> None:
-    """Keep the figures of the model on the page for the list, where samples have theirs at once."""
-    if state.model in sample_names():
-        return
-    costed, figures = loaded.prepared.costed[0], state.choices.of(Read).figures
-    on = "" if device == DEVICE else f" on {device}"
-    text = f"{len(costed.costs):,} operators, parallelism {costed.parallelism:.2f}{on}"
-    state.choices.keep(Read({**figures, state.model: text}))
-
-
-def entries(state: AppState) -> list[Entry]:
-    """Every model of the session: the person's own first, then the samples, well-known ones first."""
-    own = [n for n in model_names(state) if n not in sample_names()]
-    inside, figures = state.scenario.models, state.choices.of(Read).figures
-    own_entries = [
-        Entry(
-            name=n,
-            family="in the scenario" if n in inside else "your upload",
-            figures=figures.get(n, "not opened yet"),
-            about="",
-        )
-        for n in own
-    ]
-    return own_entries + [_sample(n) for n in sorted(sample_names(), key=_order)]
+    described = {_described(state, name): name for name in names}
+    st.selectbox(
+        "Model",
+        list(described),
+        names.index(state.model),
+        key=key,
+        on_change=choose,
+        width=260,
+        label_visibility="collapsed",
+        help="Your own models first, then the samples; type a part of a name, a family or a size.",
+    )
+    if state.choices.of(Choosing).again:
+        state.choices.keep(replace(state.choices.of(Choosing), again=False))
+        st.session_state[OPEN] = True
+    with st.popover("Upload", icon=":material/upload_file:", on_change="rerun", key=OPEN):
+        _upload(state)
 
 
 def _order(name: str) -> tuple[int, str]:
     return FIRST.index(name) if name in FIRST else len(FIRST), name
 
 
-def _sample(name: str) -> Entry:
-    return Entry(
-        name=name,
-        family=family(name),
-        figures=f"{operators(name):,} operators, {_parallelism(name)}",
-        about=_about(name),
-    )
+def _described(state: AppState, name: str) -> str:
+    """A model with its family, and its operators where they are known without reading it."""
+    if name in sample_names():
+        return f"{name} · {family(name)}, {operators(name):,} operators"
+    return f"{name} · {'in the scenario' if name in state.scenario.models else 'your upload'}"
 
 
 def family(name: str) -> str:
@@ -91,80 +81,6 @@ def family(name: str) -> str:
 def operators(name: str) -> int:
     """Count the operators of a sample; ONNX files need not be read for it."""
     return int(manifest()[name]["operators"]) if name in manifest() else len(load_sample(name).operators)
-
-
-def _about(name: str) -> str:
-    text = str(manifest()[name]["description"] if name in manifest() else workflows()[name]["description"])
-    return text if len(text) <= 110 else text[:109].rsplit(" ", 1)[0] + " …"
-
-
-def parallelism(name: str) -> float:
-    """T₁/T∞ of a sample on the usual device."""
-    return prepare_model(load_sample(name), (executor_class(DEVICE),)).costed[0].parallelism
-
-
-def waiting() -> bool:
-    """Return whether the parallelism of a sample is still being computed."""
-    return any(not _asked(name).done() for name in sample_names())
-
-
-def _asked(name: str) -> Future[float]:
-    return shelf().ask(("parallelism", name), partial(parallelism, name), "samples")
-
-
-def _parallelism(name: str) -> str:
-    future = _asked(name)
-    return (
-        f"parallelism {future.result():.2f}" if future.done() and not future.exception() else "parallelism …"
-    )
-
-
-OPEN, LIST, FILE = "model-open", "model-list", "model-file"
-LONGEST = 30  # letters of a name on the button
-
-
-def pick_model(state: AppState) -> None:
-    """The button with the model's name; behind it a search, all models, and the upload."""
-    _take_pick(state)
-    names = model_names(state)
-    if state.model not in names:
-        state.model = names[0]
-    name = state.model if len(state.model) <= LONGEST else f"{state.model[: LONGEST - 1]}…"
-    popover = st.popover(
-        f"Model: **{plain(name)}**",
-        icon=":material/account_tree:",
-        on_change="rerun",
-        key=OPEN,
-        help="Pick another model, or upload one.",
-    )
-    if popover.open:
-        with popover:
-            pick_list(LIST, "Find a model by name, family or size", entries(state), state.model)
-            _upload(state)
-            st.caption(f"Parallelism: one after the other over the longest chain, on an {DEVICE}.")
-        if waiting():
-            st.fragment(_look_again, run_every=1.0)()
-
-
-def _look_again() -> None:
-    """Draw the page once more when every parallelism is known."""
-    if not waiting():
-        st.rerun()
-
-
-def _take_pick(state: AppState) -> None:
-    """Take what was picked or given up since the last run, before anything is drawn."""
-    choosing = state.choices.of(Choosing)
-    if choosing.again:
-        st.session_state[OPEN] = True
-    pick = picked(LIST)
-    if pick is not None and pick != choosing.taken:
-        state.choices.complaints.pop(UPLOAD_ERROR, None)
-        st.session_state[OPEN] = False
-        if pick.name in model_names(state):
-            state.model = pick.name
-        choosing = replace(choosing, taken=pick, unread="")
-    state.choices.keep(replace(choosing, again=False))
 
 
 def upload_label() -> str:
@@ -205,7 +121,6 @@ def loaded_model(state: AppState, device: str) -> Loaded | None:
         if state.choices.of(Choosing).unread == state.model:
             _read_upload(state)
         loaded = load_model(state, state.model, device, state.scenario.contraction)
-        _note_figures(state, loaded, device)
         if state.choices.of(Choosing).asks == state.model:
             _ask_precision(state)
         return loaded

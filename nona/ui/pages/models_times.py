@@ -30,7 +30,7 @@ class Device:
 
 
 def pick_times(state: AppState) -> tuple[str, DeltaGenerator]:
-    """The button that names the device, and that of :func:`pick_precision`; what is behind the first."""
+    """The button that names the device, and what is behind it."""
     device = _device(state)
     box = st.popover(
         f"Times on: **{plain(device)}**" + (" + measured" if state.scenario.cost.measured else ""),
@@ -39,7 +39,6 @@ def pick_times(state: AppState) -> tuple[str, DeltaGenerator]:
     )
     with box:
         _pick_device(state, device)
-    pick_precision(state)
     return device, box
 
 

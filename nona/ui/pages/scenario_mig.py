@@ -35,7 +35,7 @@ from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import table
 from nona.units import format_size
 
-_component = declare("migview")
+_component = declare("migview", why="no element places parts on a board by mouse and keyboard")
 # Chart colours by compute slices: instances of one size look the same everywhere.
 COLOURS: Mapping[int, int] = {1: 1, 2: 4, 3: 0, 4: 6, 7: 2}
 

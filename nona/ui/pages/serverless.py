@@ -187,7 +187,7 @@ class PlatformDrawing(Document):
 
 MOST_NODES = 96  # that are drawn
 MOST_VGPUS = 56  # of a node, that are drawn
-_component = declare("platform")
+_component = declare("platform", why="a chart is too slow for queues and slices that change twice a second")
 
 
 def platform_data(live: PlatformLive, fraction: float, told: str) -> PlatformDrawing:

@@ -28,7 +28,7 @@ from nona.ui.widgets.components import declare
 from nona.ui.widgets.fields import plain, whole
 from nona.ui.widgets.results import table
 
-_component = declare("searchview")
+_component = declare("searchview", why="no chart steps through a tree by keys and states reasons")
 
 
 def _search_view(key: str, search: SearchSteps) -> None:

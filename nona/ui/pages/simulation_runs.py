@@ -30,7 +30,7 @@ from nona.ui.widgets.results import hero, picture, table
 _PIECES = ("axes", "marks", "panels", "livechart")  # in this order they make one module
 SO_FAR = "Lines over time: the first replication. All else: all measured jobs so far."
 MOST_DRAWN = 8  # schedulers: more lines cannot be told apart, and each costs the browser
-_component = declare("livechart", *_PIECES)
+_component = declare("livechart", *_PIECES, why="plotly redraws four charts too slowly")
 
 
 class LineLook(Document):

@@ -72,7 +72,7 @@ class ClusterDrawing(Document):
 
 MOST_LANES = 24
 SPAN_S = 86_400.0  # of simulated time that is drawn, up to the last instant
-_component = declare("clusterview")
+_component = declare("clusterview", why="a chart is too slow for hundreds of cells that change")
 
 
 def training_drawing(live: TrainingLive, fraction: float, told: str) -> ClusterDrawing:

@@ -158,7 +158,7 @@ def _share(state: AppState, kind: str, page: str, best: str, rate: float | None)
 
 KEY = "surround"
 FILES = {name: page_file(name) for name in PAGES}
-_component = declare(KEY)
+_component = declare(KEY, why="no element sees keys, links, dragged files and focus of a page")
 
 
 def surround(state: AppState, demo: str, press: Callable[[str], None]) -> None:
@@ -173,6 +173,7 @@ def surround(state: AppState, demo: str, press: Callable[[str], None]) -> None:
     def pressed() -> None:
         press(str(_told("key")))
 
+    drop_zone(state)
     with st.container(key="surround-box"):
         _component(
             key=KEY,
@@ -233,8 +234,9 @@ def page_head(state: AppState, name: str) -> None:
     """The page's title, that of the browser's tab, the question that it answers, and the strip."""
     page = PAGES.get(name, HOME)
     st.set_page_config(page_title=f"{page.title} · {PRODUCT}", page_icon=icon_path())
-    st.title(page.title)
-    st.markdown(page.question)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="page-head"):
+        st.title(page.title, width="content")
+        st.markdown(page.question)
     _strip(state)
 
 
@@ -250,7 +252,6 @@ def side_bar(state: AppState) -> None:
     kept_notice(state)
     problem_notice(state)
     missing_notice(state)
-    drop_zone(state)
     if state.toast:
         st.toast(f"{plain(state.toast)} {state.toast_link}".strip(), icon=":material/check:", duration="long")
         state.toast, state.toast_link = "", ""

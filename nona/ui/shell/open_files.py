@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
 from nona.errors import NonaError
 from nona.foreign.files import MOST_MODEL_BYTES
+from nona.graph.registry import READERS
 from nona.report.text import counted
 from nona.simulation.traces import read_trace
 from nona.sources.lookup import safe_name
@@ -21,7 +23,15 @@ from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState
 from nona.ui.shell.run_keeper import store
 
+MODELS = tuple(suffix for reader in READERS.values() for suffix in reader.suffixes)
 ANY = "Scenario (YAML, JSON), bundle (.nona.zip), models, trace (CSV), kept runs"
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The files that the last field held: a field that takes several hands on the former ones again."""
+
+    ids: frozenset[str] = frozenset()
 
 
 def open_popover(state: AppState, key: str, **more: Any) -> None:
@@ -50,7 +60,11 @@ def _field(state: AppState, key: str) -> None:
 def take_files(state: AppState, files: Sequence[Any]) -> None:
     """Take each file as what it is, and go where it is shown; the first that is refused is said."""
     state.choices.keep(Problems())
+    taken = state.choices.of(Taken).ids
+    state.choices.keep(Taken(frozenset(file.file_id for file in files)))
     for file in files:
+        if file.file_id in taken:
+            continue
         name = safe_name(file.name)
         try:
             _take(state, name, file.getvalue())
@@ -65,18 +79,18 @@ def _take(state: AppState, name: str, data: bytes) -> None:
         items = import_items(store(), data)
         state.tell(f"{counted(len(items), 'run')} imported.")
         state.go_to = page_file("runs")
-    elif ending.endswith((".yaml", ".yml", ".zip")) or _is_scenario(name, data):
-        open_file(state, name, data)
-        state.tell(f"{name} was opened: “{state.scenario.name}”.")
     elif ending.endswith(".csv"):
         read_trace(data, name)
         kept = state.uploads.add(name, data)
         state.tell(f"{kept} can be chosen as the arrivals of a model.")
         state.go_to = page_file("scenario")
-    else:
+    elif ending.endswith(MODELS) and not _is_scenario(name, data):
         if not take_model(state, name, data):
             state.choices.keep(Problems(name, (state.choices.complaints[UPLOAD_ERROR],)))
         state.go_to = page_file("models")
+    else:
+        open_file(state, name, data)
+        state.tell(f"{name} was opened: “{state.scenario.name}”.")
 
 
 def _is_scenario(name: str, data: bytes) -> bool:

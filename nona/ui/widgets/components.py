@@ -1,40 +1,38 @@
-"""Components of our own: declared by their folder; drawings, and a list to pick from."""
+"""Components of our own, declared by their folder; drawings."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from nona.results.document import Document
-
 COMPONENTS = Path(__file__).parent.parent / "components"
 _SHARED, _STYLE = (COMPONENTS / f"elements.{kind}" for kind in ("js", "css"))
 
 
-def declare(name: str, *scripts: str, tag: str = "div") -> Any:
+def declare(name: str, *scripts: str, why: str) -> Any:
     """The component of the folder ``name``: ``name.css``, and the scripts, which know each other by name.
 
-    They follow ``elements.js`` and ``elements.css``, in the order given, and make one module; by default
-    there is one, ``name.js``. The component's root is an element of class ``name``.
+    ``why`` says what neither an element of Streamlit nor a chart of plotly does; without a reason there is
+    no component. The scripts follow ``elements.js`` and ``elements.css``, in the order given, and make one
+    module; by default there is one, ``name.js``. The component's root is an element of class ``name``.
     """
     folder = COMPONENTS / name
     files = [_SHARED, *(folder / f"{script}.js" for script in scripts or (name,))]
     return st.components.v2.component(
         f"nona_{name}",
-        html=f'<{tag} class="{name}" data-testid="{name}"></{tag}>',
+        html=f'<div class="{name}" data-testid="{name}"></div>',
         css="\n".join(f.read_text(encoding="utf-8") for f in (_STYLE, folder / f"{name}.css")),
         js="\n".join(file.read_text(encoding="utf-8") for file in files),
     )
 
 
 Node = str | list[Any]
-_drawing_component = declare("drawing")
+_drawing_component = declare("drawing", why="Streamlit strips SVG and classes from HTML")
 COLOURS = 10  # chart colours of the theme, --c0 … --c9
 SHADES = 10  # steps of the theme's sequential scale, --s0 … --s9
 
@@ -87,47 +85,3 @@ def texts(node: Node | Sequence[Any]) -> list[str]:
     ['a ', 'b']
     """
     return [node] if isinstance(node, str) else [t for child in node[2] for t in texts(child)]
-
-
-_component = declare("picklist")
-
-
-class Entry(Document):
-    """An entry: its name, the family it belongs to, its figures, and a line about it."""
-
-    name: str
-    family: str
-    figures: str
-    about: str
-
-
-class PickList(Document):
-    """The data for the browser; ``label`` names the search, ``chosen`` the entry in use."""
-
-    label: str
-    entries: tuple[Entry, ...]
-    chosen: str
-
-
-@dataclass(frozen=True, slots=True)
-class Picked:
-    """A pick by the user, with a number that is new each time."""
-
-    name: str
-    when: int
-
-
-def pick_list(key: str, label: str, entries: Sequence[Entry], chosen: str) -> None:
-    """Draw the list with its search; what is picked in it, the next run finds by :func:`picked`."""
-    data = PickList(label=label, entries=tuple(entries), chosen=chosen)
-    _component(key=key, data=data.to_json(), on_picked_change=lambda: None)
-
-
-def picked(key: str) -> Picked | None:
-    """The last entry that was picked in the list ``key``."""
-    list_state = st.session_state.get(key)
-    pick = list_state.get("picked") if list_state is not None else None
-    if not pick or len(pick) != 2:
-        return None
-    name, when = pick
-    return Picked(str(name), int(when))

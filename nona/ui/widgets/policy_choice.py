@@ -22,7 +22,7 @@ from nona.ui.session.state import AppState
 from nona.ui.widgets.components import declare
 from nona.ui.widgets.fields import field_error, label_text, late, nearest, plain, whole
 
-_component = declare("schedulerpicker")
+_component = declare("schedulerpicker", why="a multiselect has no groups, badges or sources")
 Choose = Callable[[tuple[str, ...]], None]
 
 

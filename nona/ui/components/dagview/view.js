@@ -21,6 +21,7 @@ class View {
       const g = ev.target.closest("g[data-id]");
       this.choose(g ? this.scene.byId.get(g.dataset.id) : null);
     };
+    this.minimap = new Minimap(this);
     this.help = new Help(this.stage);
     this.notice = html("div", "notice", this.stage);
     this.notice.setAttribute("role", "status");
@@ -137,6 +138,7 @@ class View {
     return `${this.data.sig}${this.narrow ? " narrow" : ""}`;
   }
   looked() {
+    this.minimap.follow();
     clearTimeout(this.later.look);
     this.later.look = setTimeout(() => this.keep(), 300);
   }
@@ -148,6 +150,7 @@ class View {
     this.scene.arrange(this.narrow ? this.data.narrow : this.data.wide);
     this.player.go(0, true);
     for (const n of this.scene.nodes) this.scene.put(n);
+    this.minimap.draw();
   }
   // The view has another size: what was in its middle stays there.
   resized() {
