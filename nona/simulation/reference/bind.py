@@ -31,16 +31,6 @@ class Parts:
     board: LoadBoard
     look: Callable[[], View]
 
-    def start(self, job: Job, task: int) -> None:
-        """``task`` will join its executor's queue with the last of its inputs."""
-        self.env.process(self._wait(job, task))
-
-    def _wait(self, job: Job, task: int) -> Process:
-        numbers = [output.numbers[place] for output, place, _ in job.plan.reads[task]]
-        yield self.env.all_of([job.inputs[n] for n in numbers])
-        job.joined_s[task] = self.env.now
-        job.executor[task].join(job, task)
-
 
 class Dispatcher(Protocol):
     """Carries out the decisions of one scheduler."""
@@ -96,7 +86,8 @@ class BindDispatcher:
         job.executor = [*bound]
         for task, executor in enumerate(bound):
             parts.board.promise(executor.number, modelled_s(job, task, executor))
-            parts.start(job, task)
+        for task in job.plan.sources:
+            job.join(task)
 
     def task_ended(self, job: Job, task: int, executor: Executor) -> None:
         self._parts.board.release(executor.number, modelled_s(job, task, executor))
@@ -105,7 +96,7 @@ class BindDispatcher:
             for place, target in enumerate(output.targets):
                 there = job.executor[target].server
                 if there == executor.server:
-                    job.inputs[output.numbers[place]].succeed()
+                    job.arrive(output.numbers[place])
                 else:
                     elsewhere.setdefault(there, []).append(place)
             for there, places in elsewhere.items():

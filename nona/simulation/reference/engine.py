@@ -1,8 +1,8 @@
 """The reference engine: jobs arrive, a scheduler decides, executors and links do the work.
 
-This is SimPy as its manual teaches it: arrivals, executors, background and waiting tasks are processes, an
-input is an event. A page each: :mod:`~.executors`, :mod:`~.links`, :mod:`~.jobs`, :mod:`~.bind` and
-:mod:`~.pick` for the two kinds of decisions, :mod:`~.kernel` for the order of simultaneous events.
+This is SimPy as its manual teaches it: arrivals, executors and background are processes. A page each:
+:mod:`~.executors`, :mod:`~.links`, :mod:`~.jobs`, :mod:`~.bind` and :mod:`~.pick` for the two kinds of
+decisions, :mod:`~.kernel` for the order of simultaneous events.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ class SimPyRun:
     def _make_parts(self, scheduler: Scheduler, prepared: Prepared, workload: Workload) -> None:
         """Executors, links, and who decides."""
         env, system, streams = self.env, self.system, workload.streams
-        board = LoadBoard(system.executors, system.servers)
+        reads = scheduler.reads_queues or scheduler.picks
+        board = LoadBoard(system.executors, system.servers, reads)
         self.executors = make_executors(env, system, streams, self.size.run_on, board, self._task_ended)
         self.link = make_link(env, system, streams)
         look = _viewer(system, scheduler, board, self.link)

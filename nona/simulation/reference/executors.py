@@ -21,7 +21,7 @@ Item = tuple[Job | None, int, float]  # a task of a job; or no job, and the seco
 
 
 class LoadBoard:
-    """Queue lengths and backlogs by executor, as schedulers read them.
+    """Queue lengths and backlogs by executor, kept up to date where the scheduler reads them.
 
     ``queue_length`` (E,) counts the tasks bound to an executor that are not complete, and the background
     that waits or runs there. ``backlog_s`` (E,) adds up their modelled times (of background: the mean), in
@@ -30,7 +30,8 @@ class LoadBoard:
     ``card_bytes_s``: what is promised at the cards of the servers, see :class:`~nona.schedulers.base.View`.
     """
 
-    def __init__(self, executors: int, servers: int) -> None:
+    def __init__(self, executors: int, servers: int, is_read: bool) -> None:
+        self._is_read = is_read
         self.queue_length = np.zeros(executors, dtype=np.int64)
         self.backlog_s = np.zeros(executors)
         self.card_bytes_s = np.zeros(2 * servers)
@@ -47,6 +48,8 @@ class LoadBoard:
         self._change(e, -1, -round(modelled_s / TICK_S))
 
     def _change(self, e: int, tasks: int, ticks: int) -> None:
+        if not self._is_read:
+            return
         before = self.queue_length[e]
         self.queue_length[e] += tasks
         self.free += int(self.queue_length[e] == 0) - int(before == 0)
@@ -115,7 +118,6 @@ class Executor:
         yield self.env.at(self.free_s, content_key(TASK_END, job.number, task))
         self._in_service = None
         self.on_end(job, task, self)
-        yield self.env.calm()  # what was handed on to this executor stands in its queue
 
     def _background(self, items: Iterator[tuple[float, float]]) -> Process:
         for arrival_s, service_s in items:

@@ -39,8 +39,8 @@ class Trace:
 class Job:
     """One query in the system.
 
-    ``inputs[n]`` is the event that input n of the plan is on its reader's server. By task: ``executor``,
-    where it runs; ``joined_s``, when it joined the queue there; ``start_s``, ``end_s``, its run;
+    By task: ``missing`` inputs, which are not on its server yet; ``executor``, where it runs; ``joined_s``,
+    when it joined the queue there; ``start_s``, ``end_s``, its run;
     ``last_message``, the number of the input that a message brought last; ``picked_s``, when it was picked.
     ``left`` tasks are not complete. ``work_s`` and ``sent_bytes`` add up modelled compute and messages. Where
     tasks are picked: ``unfinished`` predecessors of each, ``messages`` by (tensor, server), ``running``
@@ -48,8 +48,8 @@ class Job:
     """
 
     __slots__ = (
-        "arrival_s", "base", "draw", "draws", "end_s", "executor", "inputs", "joined_s", "last_message",
-        "left", "messages", "number", "picked_s", "plan", "query", "running", "sent_bytes", "start_s",
+        "arrival_s", "base", "draw", "draws", "end_s", "env", "executor", "joined_s", "last_message", "left",
+        "messages", "missing", "number", "picked_s", "plan", "query", "running", "sent_bytes", "start_s",
         "trace", "unfinished", "work_s",
     )  # fmt: skip
     base: int
@@ -64,9 +64,9 @@ class Job:
         arrival_s: float,
         draws: list[float] | None,
     ) -> None:
-        self.number, self.query, self.plan = number, query, plan
+        self.env, self.number, self.query, self.plan = env, number, query, plan
         self.arrival_s, self.draws = arrival_s, draws
-        self.inputs = [env.event() for _ in plan.readers]
+        self.missing = plan.inputs.copy()
         self.executor: list[Place] = []
         self.last_message = [0] * plan.tasks
         self.joined_s, self.start_s = [0.0] * plan.tasks, [0.0] * plan.tasks
@@ -78,10 +78,22 @@ class Job:
         self.running = 0
         self.trace: Trace | None = None
 
+    def join(self, task: int) -> None:
+        """``task`` has all its inputs."""
+        self.joined_s[task] = self.env.now
+        self.executor[task].join(self, task)
+
+    def arrive(self, number: int) -> None:
+        """Input ``number`` is on its reader's server; with the last one its reader joins the queue."""
+        task = self.plan.readers[number]
+        self.missing[task] -= 1
+        if not self.missing[task]:
+            self.join(task)
+
     def deliver(self, number: int) -> None:
         """A message has brought input ``number``."""
         self.last_message[self.plan.readers[number]] = number
-        self.inputs[number].succeed()
+        self.arrive(number)
 
 
 JctParts = tuple[float, float, float, float, float]  # in the order of nona.simulation.collected.PARTS

@@ -53,10 +53,6 @@ class Environment(simpy.Environment):
         self._push(time_s, key, event)
         return event
 
-    def calm(self) -> simpy.Event:
-        """An event once all that follows at once has happened."""
-        return self.at(self._now, _AT_ONCE + 1)
-
     def _push(self, time_s: float, key: int, event: simpy.Event) -> None:
         queue: list[Any] = self._queue
         heappush(queue, (time_s, key, next(self._eid), event))

@@ -197,7 +197,7 @@ class FifoLinks:
         elif message.delivered_s > self.env.now:
             self._reach(message, place)
         else:
-            message.job.inputs[message.output.numbers[place]].succeed()
+            message.job.arrive(message.output.numbers[place])
 
     def past_transfer_s(self) -> float:
         while self._due and self._due[0][0] <= self.env.now:
@@ -250,7 +250,7 @@ class SharedLink:
 
     def also(self, message: Message, place: int) -> None:
         if message.is_there:
-            message.job.inputs[message.output.numbers[place]].succeed()
+            message.job.arrive(message.output.numbers[place])
         else:
             message.places.append(place)
 

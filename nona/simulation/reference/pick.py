@@ -203,12 +203,13 @@ class PickDispatcher:
         for output, place, source in job.plan.reads[task]:
             here, copy = job.executor[source].server, (output.tensor, there)
             if here == there:
-                job.inputs[output.numbers[place]].succeed()
+                job.arrive(output.numbers[place])
             elif copy in job.messages:
                 link.also(job.messages[copy], place)
             else:
                 job.messages[copy] = link.send(job, output, (place,), here, there)
-        self._parts.start(job, task)
+        if not job.plan.inputs[task]:
+            job.join(task)
 
     def _plan_wake(self) -> None:
         """Decide again when background that is there now sets an executor free."""
