@@ -113,18 +113,6 @@ SHORT_JOBS = 4000
 HOPELESS = 1.05  # load offered over what can be served, from which on no longer run is tried
 
 
-def _certain_overload(
-    system: System, names: Sequence[str], predicted: Mapping[str, float | None]
-) -> tuple[str, ...]:
-    """The schedulers without a steady state: by their prediction, or whatever they do.
-
-    ``predicted`` is scheduler → predicted mean JCT in seconds, ``None`` or infinite without a steady state.
-    """
-    if least_utilization(system) >= 1:
-        return tuple(names)
-    return tuple(n for n in names if n in predicted and not math.isfinite(predicted[n] or math.nan))
-
-
 _BY_LOAD = (
     "The load offered to a class of executors is at least what it can serve, so there is no steady state; "
     "this run is too short to show it."
@@ -384,11 +372,16 @@ def simulate(
             def take(found: Found, warmup: Warmup, before: Found = before) -> None:
                 on_ended(lambda: result(before | found, warmup))
 
-            certain = _certain_overload(study.system, names, predictions(study, solved))
+            predicted = predictions(study, solved)
             overloaded |= {n for n in names if beyond_capacity(study.system, n, solved)}
+            certain = [n for n in names if n in overloaded or not _is_steady(predicted.get(n, 0.0))]
             warmup, new_runs, precision = _runs(runner, spec, options, certain, take)
             records |= new_runs
     return result(records, warmup)
+
+
+def _is_steady(predicted_s: float | None) -> bool:
+    return predicted_s is not None and math.isfinite(predicted_s)
 
 
 def _turns(study: Study) -> list[list[str]]:
