@@ -135,7 +135,7 @@ def upload_model(page, name, data):
 def open_example(page, family, name):
     """Open a shipped scenario from Home."""
     page.get_by_role("tab", name=family, exact=True).click()
-    page.locator(f".st-key-open-{name} button").click()
+    page.locator(f".st-key-open-{name} button:visible").first.click()
     wait_idle(page)
 
 

@@ -125,7 +125,7 @@ def open_small(page):
     page.get_by_test_id("stSidebar").get_by_role("button", name="Open", exact=True).click()
     field = page.get_by_test_id("stFileUploader").filter(has_text="Scenario (YAML").first
     file = {"name": "small.yaml", "mimeType": "text/plain", "buffer": json.dumps(data).encode()}
-    field.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(file)
+    field.get_by_test_id("stFileUploaderDropzoneInput").last.set_input_files(file)
     page.get_by_test_id("stSidebar").get_by_text("Undo").first.wait_for()
     tools.wait_idle(page)
 
@@ -175,7 +175,7 @@ def test_runs_in_a_row_and_a_reload_show_one_run_each(page):
     assert assert_one_run(shown(page), len(SERVERS)) == said[-1]
     page.locator("[data-testid=stMain]").evaluate("e => e.scrollTo(0, 0)")
     top = page.get_by_test_id("livechart").locator("figure").first.bounding_box()
-    assert top["y"] < 400, top  # in the upper half of the window
+    assert top["y"] < 480, top  # below Does it hold? and the finding, yet seen without scrolling
     hidden = page.get_by_role("spinbutton", name="Replications", exact=True)
     assert not hidden.is_visible()  # the settings are one line, which a click opens
     page.locator(".st-key-simulate-controls-line button").first.click()

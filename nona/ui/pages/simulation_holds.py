@@ -18,7 +18,7 @@ KEY = "holds-scheduler"
 
 def holds_panel(state: AppState) -> None:
     """The question with its scheduler, and its answer."""
-    with st.container(border=True, gap="small", key="holds"):
+    with st.container(gap=None, key="holds"):
         spec = state.scenario.plan
         targeted = spec is not None and spec.targets
         if not targeted and all(row.slo is None for row in state.scenario.workload):
