@@ -46,25 +46,20 @@ from nona.ui.session.state import AppState
 from nona.ui.shell.job_panel import duration
 from nona.ui.tasks.asked import EffortAsked
 from nona.ui.widgets.fields import plain
-from nona.ui.widgets.results import picture, table
+from nona.ui.widgets.results import picture, table, tiles
 
 
 def _validation_tiles(summary: ValidationSummary) -> None:
     """The summary of all counted latencies."""
-    with st.grid(5, min_column_width=125):
-        st.metric(
-            "Published latencies", summary.rows, help="Those that count: no constant was read off them."
-        )
-        st.metric("MAPE", share_text(summary.mape, 1), help="Mean of |predicted − published| / published.")
-        st.metric("Bias", f"{summary.bias:.2f}", help="Mean of published / predicted; above 1: too fast.")
-        st.metric(
-            "Spearman",
-            f"{summary.spearman:.3f}",
-            help="Rank correlation: whether slower things are predicted slower.",
-        )
-        st.metric(
-            "log σ", f"{summary.log_sigma:.2f}", help="Standard deviation of ln(published / predicted)."
-        )
+    tiles(
+        [
+            ("Published latencies", str(summary.rows), "Those that count: no constant was read off them."),
+            ("MAPE", share_text(summary.mape, 1), "Mean of |predicted − published| / published."),
+            ("Bias", f"{summary.bias:.2f}", "Mean of published / predicted; above 1: too fast."),
+            ("Spearman", f"{summary.spearman:.3f}", "Rank correlation: is the slower predicted slower?"),
+            ("log σ", f"{summary.log_sigma:.2f}", "Standard deviation of ln(published / predicted)."),
+        ]
+    )
 
 
 def _validation_finding(summary: ValidationSummary) -> str:
@@ -188,7 +183,7 @@ def _live(job: Job) -> None:
 def _theory_result(data: TheoryResult) -> None:
     """Tiles, what they rest on, the figure, the table."""
     rows = data.rows
-    _tiles(theory_summary(rows))
+    _theory_tiles(theory_summary(rows))
     st.caption(
         f"{data.replications} independent runs each, {plain(data.effort)} ones, {data.level:.1%} "
         f"intervals, on the engine {plain(data.engine)} in {duration(data.seconds)}. At this level "
@@ -202,22 +197,16 @@ def _theory_result(data: TheoryResult) -> None:
     _theory_table(rows, 480)
 
 
-def _tiles(summary: TheorySummary) -> None:
-    tiles = st.columns(4)
-    tiles[0].metric(
-        "Means that agree",
-        f"{summary.agree} of {summary.rows}",
-        help=f"Unclear: the interval meets theory, but half of it is more than {WIDE:.0%} of the mean; use "
-        "longer runs.",
-    )
-    tiles[1].metric("Mean error", f"{summary.mean_error:.1%}", help="Mean of |simulated / theory − 1|.")
-    tiles[2].metric(
-        "Half interval", f"{summary.half_width:.1%}", help="Median over the rows: smaller errors may hide."
-    )
-    tiles[3].metric(
-        "Worst row",
-        f"{summary.worst:.2f} half intervals",
-        help="The largest error in units of its own half interval; above 1 it does not agree.",
+def _theory_tiles(summary: TheorySummary) -> None:
+    unclear = f"Unclear: the interval meets theory, but half of it is more than {WIDE:.0%} of the mean"
+    worst = f"{summary.worst:.2f} half intervals"
+    tiles(
+        [
+            ("Means that agree", f"{summary.agree} of {summary.rows}", f"{unclear}; use longer runs."),
+            ("Mean error", f"{summary.mean_error:.1%}", "Mean of |simulated / theory − 1|."),
+            ("Half interval", f"{summary.half_width:.1%}", "Median of the rows: smaller errors may hide."),
+            ("Worst row", worst, "The largest error in its own half interval; above 1 it does not agree."),
+        ]
     )
 
 

@@ -34,7 +34,7 @@ from nona.ui.pages.scenario_mig import mig_editor
 from nona.ui.pages.workload_facts import row_cost
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
-from nona.ui.widgets.results import picture, table
+from nona.ui.widgets.results import picture, table, tiles
 from nona.units import format_bandwidth, format_count, format_size, format_time
 
 SHARING = ("Whole GPUs", "MIG slices", "MPS clients")
@@ -44,23 +44,21 @@ def capacity_tiles(cluster: Cluster, cost: CostSpec) -> None:
     """Totals of the cluster, compute at the precision that the scenario's models use."""
     total, network = capacity(cluster, cost), cluster.network
     used = " and ".join(dict.fromkeys(precision_of(cost, c.device) for c in cluster.classes.values()))
-    with st.grid(5, min_column_width=130):
-        st.metric("Servers", f"{cluster.servers:,}", help="Sum over all groups.")
-        kinds = len(cluster.classes)
-        st.metric(
-            "Executors",
-            f"{total.executors:,}",
-            help=f"Each runs one task at a time: a GPU, a MIG slice or an MPS client. {kinds} kinds here.",
-        )
-        st.metric("Memory", format_size(total.memory_bytes), help="Device memory of all executors together.")
-        st.metric(
-            f"Compute, {used}",
-            format_count(total.flop_per_s, "FLOP/s"),
-            help="Dense peak of all executors together at the precision that the models use (*Runs as*). "
-            "Kernels reach only part of it.",
-        )
-        name = "Core" if network.several_links else "Link"
-        st.metric(name, format_bandwidth(network.capacity), help="Capacity that all servers share.")
+    kinds = f"{len(cluster.classes)} kinds here"
+    hint = (
+        "Dense peak of all executors at the precision that the models use (*Runs as*); kernels reach part."
+    )
+    flops = format_count(total.flop_per_s, "FLOP/s")
+    name = "Core" if network.several_links else "Link"
+    tiles(
+        [
+            ("Servers", f"{cluster.servers:,}", "Sum over all groups."),
+            ("Executors", f"{total.executors:,}", f"A GPU, a MIG slice or an MPS client each; {kinds}."),
+            ("Memory", format_size(total.memory_bytes), "Device memory of all executors together."),
+            (f"Compute, {used}", flops, hint),
+            (name, format_bandwidth(network.capacity), "Capacity that all servers share."),
+        ]
+    )
 
 
 def weights_of(state: AppState, executor: str) -> dict[str, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import streamlit as st
@@ -25,6 +25,7 @@ from nona.hardware.mig_layouts import (
 from nona.hardware.mig_parted import Parted, read_mig_parted, write_mig_parted
 from nona.report.clusters import instances, laid_instances, layout_name, stranded_text
 from nona.report.models import provenance_text
+from nona.results.document import Document
 from nona.sources.lookup import safe_name
 from nona.ui.pages.scenario_edits import layout_texts
 from nona.ui.pages.workload_facts import row_cost
@@ -62,65 +63,27 @@ def stranded_cells(layout: MigLayout) -> tuple[int, ...]:
     return tuple(c for c, owner in enumerate(layout.memory_map) if owner < 0 and c not in covered)
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """An instance in the picture: its place, its slices, its name, its chart colour, its memory."""
+class BoardView(Document):
+    """One board as the editor draws it; names and places as its script has them.
 
-    start: int
-    memory: int
-    compute: int
-    name: str
-    colour: int
-    size: str
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """A profile that might start at an empty slice; ``why_not`` is empty where it may."""
-
-    name: str
-    about: str
-    why_not: str
-    colour: int
-
-
-@dataclass(frozen=True, slots=True)
-class Empty:
-    """An empty memory slice; ``stranded``: no instance can ever cover it."""
-
-    cell: int
-    stranded: bool
-    options: tuple[Option, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class BoardView:
-    """One board as the editor draws it: its slices, instances, empty slices, and compute slices.
-
-    ``free`` compute slices can still be used, ``lost`` ones cannot.
+    ``instances`` have start, memory slices, compute slices, name, colour and memory; ``empty`` slices their
+    place, whether no instance can ever cover them, and what may start there: name, figures, why not (empty
+    where it may), colour. ``free`` compute slices can still be used, ``lost`` ones cannot.
     """
 
     name: str
     memory: int
     compute: int
-    instances: tuple[Shown, ...]
-    empty: tuple[Empty, ...]
+    instances: tuple[tuple[int, int, int, str, int, str], ...]
+    empty: tuple[tuple[int, bool, tuple[tuple[str, str, str, int], ...]], ...]
     free: int
     lost: int
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the data for the browser; ``sig`` changes when, and only when, the drawing has to."""
-        data: dict[str, Any] = {
-            "name": self.name,
-            "memory": self.memory,
-            "compute": self.compute,
-            "instances": [list(astuple(i)) for i in self.instances],
-            "empty": [[e.cell, e.stranded, [list(astuple(o)) for o in e.options]] for e in self.empty],
-            "free": self.free,
-            "lost": self.lost,
-        }
-        data["sig"] = hashlib.sha256(json.dumps(data).encode()).hexdigest()[:16]
-        return data
+    @property
+    def sent(self) -> dict[str, Any]:
+        """The data for the browser; ``sig`` changes when, and only when, the drawing has to."""
+        data = self.to_json()
+        return {**data, "sig": hashlib.sha256(json.dumps(data).encode()).hexdigest()[:16]}
 
 
 def board_view(layout: MigLayout, name: str) -> BoardView:
@@ -128,29 +91,27 @@ def board_view(layout: MigLayout, name: str) -> BoardView:
     whole, stranded = board(layout.board), stranded_cells(layout)
     used = sum(p.compute_slices for p in layout.profiles)
     lost = layout.stranded_compute if layout.slices else 0
+    placed = zip(layout.slices, layout.profiles, strict=True)
     return BoardView(
         name=name,
         memory=whole.memory_slices,
         compute=whole.compute_slices,
         instances=tuple(
-            Shown(
-                s.start,
-                p.memory_slices,
-                p.compute_slices,
-                p.name,
-                size_colour(p.compute_slices),
-                format_size(p.memory_bytes),
-            )
-            for s, p in zip(layout.slices, layout.profiles, strict=True)
+            (s.start, p.memory_slices, p.compute_slices, p.name, _tone(p), format_size(p.memory_bytes))
+            for s, p in placed
         ),
         empty=tuple(
-            Empty(cell, cell in stranded, tuple(_option(layout, cell, p) for p in _ordered(layout)))
+            (cell, cell in stranded, tuple(_option(layout, cell, p) for p in _ordered(layout)))
             for cell, owner in enumerate(layout.memory_map)
             if owner < 0
         ),
         free=whole.compute_slices - used - lost,
         lost=lost,
     )
+
+
+def _tone(profile: Profile) -> int:
+    return size_colour(profile.compute_slices)
 
 
 def _ordered(layout: MigLayout) -> list[Profile]:
@@ -160,11 +121,10 @@ def _ordered(layout: MigLayout) -> list[Profile]:
     )
 
 
-def _option(layout: MigLayout, cell: int, profile: Profile) -> Option:
+def _option(layout: MigLayout, cell: int, profile: Profile) -> tuple[str, str, str, int]:
     about = f"{profile.compute_slices} of {board(layout.board).compute_slices} compute, "
     about += format_size(profile.memory_bytes)
-    reason = why_not(layout, cell, profile)
-    return Option(profile.name, about, reason, size_colour(profile.compute_slices))
+    return profile.name, about, why_not(layout, cell, profile), _tone(profile)
 
 
 def _edited(layout: MigLayout, wish: object) -> MigLayout:
@@ -193,7 +153,7 @@ def _mig_view(key: str, layout: MigLayout, name: str, on_edit: Callable[[object]
         state = st.session_state.get(key)
         on_edit(state.get("edit") if state is not None else None)
 
-    _component(key=key, data=board_view(layout, name).to_json(), on_edit_change=changed)
+    _component(key=key, data=board_view(layout, name).sent, on_edit_change=changed)
 
 
 EMPTY = "the layout has no instance yet, and a sliced GPU needs one; place one, or share it another way."
