@@ -19,7 +19,7 @@ KEPT = Kind(lambda share: f"{format_number(100 * share, 4)} %")
 
 
 def capacity_report(
-    found: Sequence[DeviceCapacity], best: DeviceCapacity | None, hit: float, group: int, most: int
+    devices: Sequence[DeviceCapacity], best: DeviceCapacity | None, hit: float, group: int, most: int
 ) -> CapacityReport:
     """Build the report of ``nona capacity --json``; ``best``: the cheapest, or with the fewest servers."""
     return CapacityReport(
@@ -28,7 +28,7 @@ def capacity_report(
         most=most,
         best=None if best is None else best.gpu,
         best_scheduler=None if best is None else best.scheduler,
-        devices=tuple(found),
+        devices=tuple(devices),
     )
 
 

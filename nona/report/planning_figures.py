@@ -168,11 +168,11 @@ def _label(name: str) -> str:
     return "<br>".join(text(line, LINE) for line in textwrap.wrap(name, LINE, break_on_hyphens=False))
 
 
-def _part(made: go.Figure, report: PlanReport, found: Sequence[Bill], part: str, colour: str) -> None:
-    amounts = [sum(c.per_hour for c in bill.costs if c.part == part) for bill in found]
+def _part(made: go.Figure, report: PlanReport, chosen: Sequence[Bill], part: str, colour: str) -> None:
+    amounts = [sum(c.per_hour for c in bill.costs if c.part == part) for bill in chosen]
     made.add_bar(
         x=amounts,
-        y=[_label(bill.name) for bill in found],
+        y=[_label(bill.name) for bill in chosen],
         orientation="h",
         name=text(part, 40),
         marker={"color": colour},

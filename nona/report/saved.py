@@ -98,11 +98,11 @@ ITEMS = Table[SavedItem](
 )
 
 
-def list_text(found: SavedList) -> str:
+def list_text(saved: SavedList) -> str:
     """One line per item."""
-    lines = [ITEMS.of(found.items).text()] if found.items else ["Nothing is saved here."]
-    if found.unreadable:
-        lines.append(f"{counted(found.unreadable, 'entry' if found.unreadable == 1 else 'entrie')} damaged.")
+    lines = [ITEMS.of(saved.items).text()] if saved.items else ["Nothing is saved here."]
+    if saved.unreadable:
+        lines.append(f"{counted(saved.unreadable, 'entry' if saved.unreadable == 1 else 'entrie')} damaged.")
     return "\n".join(lines)
 
 
@@ -125,16 +125,16 @@ def item_text(item: SavedItem) -> str:
     return "\n".join(f"{word:<12} {text}" for word, text in lines.items() if text)
 
 
-def comparison_text(found: SavedComparison) -> str:
+def comparison_text(comparison: SavedComparison) -> str:
     """Format the items, the differences of their scenarios, and a table of the answers."""
     lines = []
     for number, (item, changes, note) in enumerate(
-        zip(found.items, found.scenario, found.notes, strict=True), start=1
+        zip(comparison.items, comparison.scenario, comparison.notes, strict=True), start=1
     ):
         lines.append(f"{number}  {item.name} ({item.id[:8]}, {date_text(item)})")
         if number > 1:
             lines += [f"   {changes_text(changes)}", f"   {note}"]
-    lines += ["", answers(found).text()] if found.answers else []
+    lines += ["", answers(comparison).text()] if comparison.answers else []
     lines += ["* the 95 % interval of the change excludes 0; each interval holds separately."]
     return "\n".join(lines)
 
@@ -144,7 +144,7 @@ def changes_text(changes: tuple[str, ...]) -> str:
     return f"Scenario: {', '.join(changes)}" if changes else "Scenario: the same as that of 1"
 
 
-def answers(found: SavedComparison) -> Filled:
+def answers(comparison: SavedComparison) -> Filled:
     """Each measure of each subject: its value in every item, and the changes from the first."""
 
     def value(number: int) -> Column[SavedAnswer]:
@@ -157,15 +157,15 @@ def answers(found: SavedComparison) -> Filled:
 
         return Column(f"{number} − 1", text)
 
-    subject = "scheduler" if found.items[0].kind == "simulation" else "of"
-    numbers = range(1, len(found.items) + 1)
+    subject = "scheduler" if comparison.items[0].kind == "simulation" else "of"
+    numbers = range(1, len(comparison.items) + 1)
     columns: tuple[Column[SavedAnswer], ...] = (
         Column("measure", lambda a: a.measure),
         Column(subject, lambda a: a.subject),
         *map(value, numbers),
         *map(change, numbers[1:]),
     )
-    return Table("", columns).of(found.answers)
+    return Table("", columns).of(comparison.answers)
 
 
 def _signed(value: Estimate, show: Show) -> str:

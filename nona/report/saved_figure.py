@@ -17,18 +17,18 @@ _AXES: dict[Unit, str] = {"s": "ms", "share": "%", "number": ""}
 _ROW, _APART = 56, 0.19
 
 
-def answers_figure(found: SavedComparison) -> go.Figure:
+def answers_figure(comparison: SavedComparison) -> go.Figure:
     """The answers of one measure; items are distinguished by marker and number, not by colour alone.
 
     A value that is not there, as the mean of an overloaded run, has no marker; the table shows a dash.
     """
-    answers = found.answers
+    answers = comparison.answers
     unit = answers[0].unit
     scale = _SCALES[unit]
     values = [v.mean * scale for a in answers for v in a.values if v.mean is not None]
     log = unit == "s" and spread_wide(values)
     chart = figure(110 + _ROW * len(answers), legend=True)
-    for number, item in enumerate(found.items):
+    for number, item in enumerate(comparison.items):
         _add(chart, f"{number + 1} · {text(item.name, 30)}", number, answers, log)
     names = [text(a.subject, 24) for a in answers]
     chart.update_yaxes(

@@ -184,11 +184,11 @@ def headline(report: SweepReport, value: float) -> str:
 
 
 def _compared(
-    found: Mapping[str, SweptPoint], base: str, wanted: Callable[[float, float], bool]
+    points: Mapping[str, SweptPoint], base: str, wanted: Callable[[float, float], bool]
 ) -> dict[str, float]:
     """Name → ratio of those with an interval of the ratio that satisfies ``wanted(low, high)``."""
     ratios = {}
-    for name, p in found.items():
+    for name, p in points.items():
         if name != base and p.ratio.mean is not None:
             low, high = p.ratio.ci95 or (p.ratio.mean, p.ratio.mean)
             if wanted(low, high):
@@ -196,15 +196,15 @@ def _compared(
     return ratios
 
 
-def _faster(found: Mapping[str, SweptPoint], base: str) -> str:
-    ratios = _compared(found, base, lambda low, high: low > 1)
+def _faster(points: Mapping[str, SweptPoint], base: str) -> str:
+    ratios = _compared(points, base, lambda low, high: low > 1)
     names = sorted(ratios, key=lambda n: ratios[n])
     parts = [f"{format_number(ratios[n])} × {'as fast as ' if i == 0 else ''}{n}" for i, n in _few(names)]
     return f"{base} is {listed(parts)}{_more(names)}" if parts else ""
 
 
-def _slower(found: Mapping[str, SweptPoint], base: str) -> str:
-    ratios = _compared(found, base, lambda low, high: high < 1)
+def _slower(points: Mapping[str, SweptPoint], base: str) -> str:
+    ratios = _compared(points, base, lambda low, high: high < 1)
     names = sorted(ratios, key=lambda n: -ratios[n])
     parts = [
         f"{n} {'is ' if i == 0 else ''}{format_number(1 / ratios[n])} ×"
@@ -214,8 +214,8 @@ def _slower(found: Mapping[str, SweptPoint], base: str) -> str:
     return f"{listed(parts)}{_more(names)}" if parts else ""
 
 
-def _alike(found: Mapping[str, SweptPoint], base: str) -> str:
-    names = list(_compared(found, base, lambda low, high: low <= 1 <= high))
+def _alike(points: Mapping[str, SweptPoint], base: str) -> str:
+    names = list(_compared(points, base, lambda low, high: low <= 1 <= high))
     return f"{listed(names)} {verb(names, 'does', 'do')} not differ clearly from it" if names else ""
 
 

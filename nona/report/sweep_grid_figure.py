@@ -52,59 +52,61 @@ def grid_figure(grid: SweepGrid, measure: Measure, scheduler: str = "") -> go.Fi
     return chart
 
 
-def _table(found: Cells, grid: SweepGrid) -> list[list[tuple[float, float]]]:
+def _table(by_values: Cells, grid: SweepGrid) -> list[list[tuple[float, float]]]:
     """The pairs of values, row by row from below."""
     return [[(x, y) for x in grid.rows[0].sweep.values] for y in grid.values]
 
 
-def _hover(found: Cells, grid: SweepGrid) -> list[list[str]]:
+def _hover(by_values: Cells, grid: SweepGrid) -> list[list[str]]:
     first = grid.rows[0].sweep
 
     def told(x: float, y: float) -> str:
-        cell = found.get((x, y))
+        cell = by_values.get((x, y))
         where = f"{text(first.label)} {first_text(first, x)}, {text(grid.label)} {value_text(y, grid.unit)}"
         if cell is None:
             return f"{where}<br>not simulated yet"
         both = f"mean JCT {cell.text('Mean JCT')}<br>SLO hits {cell.text('SLO hits')}"
         return f"{text(cell.scheduler)}<br>{where}<br>{both}"
 
-    return [[told(x, y) for x, y in row] for row in _table(found, grid)]
+    return [[told(x, y) for x, y in row] for row in _table(by_values, grid)]
 
 
-def _words(found: Cells, grid: SweepGrid, measure: Measure, named: bool) -> list[list[str]]:
+def _words(by_values: Cells, grid: SweepGrid, measure: Measure, named: bool) -> list[list[str]]:
     """Return the text of each cell; empty if there are too many cells."""
     few = len(grid.values) * len(grid.rows[0].sweep.values) <= MOST_TEXTS
 
     def told(pair: tuple[float, float]) -> str:
-        cell = found.get(pair)
+        cell = by_values.get(pair)
         if cell is None or not few:
             return ""
         if not cell.point.steady:
             return "unstable"
         return f"{text(cell.scheduler, 14)}<br>{cell.text(measure)}" if named else cell.text(measure)
 
-    return [[told(pair) for pair in row] for row in _table(found, grid)]
+    return [[told(pair) for pair in row] for row in _table(by_values, grid)]
 
 
-def _add_winners(made: go.Figure, found: Cells, grid: SweepGrid, measure: Measure) -> None:
-    names = list(dict.fromkeys(c.scheduler for c in found.values() if c.point.steady))
+def _add_winners(made: go.Figure, by_values: Cells, grid: SweepGrid, measure: Measure) -> None:
+    names = list(dict.fromkeys(c.scheduler for c in by_values.values() if c.point.steady))
     place = {name: i for i, name in enumerate(names)}
     z: list[Row] = [
-        [place[c.scheduler] if (c := found.get(pair)) and c.point.steady else None for pair in row]
-        for row in _table(found, grid)
+        [place[c.scheduler] if (c := by_values.get(pair)) and c.point.steady else None for pair in row]
+        for row in _table(by_values, grid)
     ]
     count = max(len(names), 1)
     scale: list[list[float | str]] = [
         [edge / count, scheduler_style(name).colour] for i, name in enumerate(names) for edge in (i, i + 1)
     ]
-    _add_heat(made, z, scale, (-0.5, count - 0.5), _words(found, grid, measure, True), _hover(found, grid))
+    _add_heat(
+        made, z, scale, (-0.5, count - 0.5), _words(by_values, grid, measure, True), _hover(by_values, grid)
+    )
     for name in names:
         add_points(made, name, [None], [None], replace(scheduler_style(name), symbol="square"))
 
 
-def _add_values(made: go.Figure, found: Cells, grid: SweepGrid, measure: Measure) -> None:
+def _add_values(made: go.Figure, by_values: Cells, grid: SweepGrid, measure: Measure) -> None:
     def value(pair: tuple[float, float]) -> float | None:
-        cell = found.get(pair)
+        cell = by_values.get(pair)
         if cell is None or not cell.point.steady:
             return None
         if measure == "SLO hits":
@@ -112,10 +114,10 @@ def _add_values(made: go.Figure, found: Cells, grid: SweepGrid, measure: Measure
         mean = cell.point.jct_s.mean
         return None if mean is None or mean <= 0 else math.log10(1e3 * mean)
 
-    z = [[value(pair) for pair in row] for row in _table(found, grid)]
+    z = [[value(pair) for pair in row] for row in _table(by_values, grid)]
     numbers = [v for row in z for v in row if v is not None]
     low, high = (min(numbers), max(numbers)) if numbers else (0.0, 1.0)
-    words, hover = _words(found, grid, measure, False), _hover(found, grid)
+    words, hover = _words(by_values, grid, measure, False), _hover(by_values, grid)
     span = (low, high if high > low else low + 1)
     _add_heat(made, z, [[0, PALE], [1, FULL]], span, words, hover)
     bar = {
@@ -152,15 +154,15 @@ def _add_heat(
     )
 
 
-def _add_target(made: go.Figure, found: Cells, grid: SweepGrid) -> None:
+def _add_target(made: go.Figure, by_values: Cells, grid: SweepGrid) -> None:
     """The border between the cells that keep the target and those that miss it.
 
     Dark on light, so that it is seen on every colour; nothing where all cells are on one side.
     """
     target = grid.rows[0].sweep.target
     kept = [
-        [None if (c := found.get(pair)) is None or c.hits is None else c.hits >= target for pair in row]
-        for row in _table(found, grid)
+        [None if (c := by_values.get(pair)) is None or c.hits is None else c.hits >= target for pair in row]
+        for row in _table(by_values, grid)
     ]
     x, y = border(kept)
     if not x:

@@ -37,16 +37,16 @@ class GridCurves:
     seconds: float
 
 
-def grid_report(told: GridCurves) -> SweepGrid:
+def grid_report(curves: GridCurves) -> SweepGrid:
     """Build the report of ``nona sweep --second … --json``."""
     return SweepGrid(
-        key=told.key,
-        label=told.label,
-        unit=told.unit,
-        values=told.values,
-        rows=tuple(GridRow(value=v, sweep=sweep_report(told.rows[v])) for v in sorted(told.rows)),
-        complete=told.fraction >= 1,
-        seconds=told.seconds,
+        key=curves.key,
+        label=curves.label,
+        unit=curves.unit,
+        values=curves.values,
+        rows=tuple(GridRow(value=v, sweep=sweep_report(curves.rows[v])) for v in sorted(curves.rows)),
+        complete=curves.fraction >= 1,
+        seconds=curves.seconds,
     )
 
 

@@ -300,7 +300,7 @@ def off_lines(off: Mapping[str, OffRange]) -> list[str]:
     return [f"mean JCT {USUAL}: {ranges}"] if ranges else []
 
 
-def off_text(found: OffRange) -> str:
+def off_text(off: OffRange) -> str:
     """The range in words, to two digits.
 
     >>> off_text(OffRange(low_s=0.0034, high_s=0.0107))
@@ -308,12 +308,12 @@ def off_text(found: OffRange) -> str:
     >>> off_text(OffRange(low_s=0.0034, high_s=None))
     '3.4 ms to overloaded if times are off as they usually are'
     """
-    return f"{_span(found)} {USUAL}"
+    return f"{_span(off)} {USUAL}"
 
 
-def _span(found: OffRange) -> str:
-    if found.high_s is None:
-        return f"{format_time(found.low_s, 2)} to overloaded"
-    unit_s, unit = next((f, u) for f, u in TIME_UNITS if found.high_s >= f or f == TIME_UNITS[-1][0])
-    low, high = (f"{float(f'{end:.2g}') / unit_s:.4g}" for end in (found.low_s, found.high_s))
+def _span(off: OffRange) -> str:
+    if off.high_s is None:
+        return f"{format_time(off.low_s, 2)} to overloaded"
+    unit_s, unit = next((f, u) for f, u in TIME_UNITS if off.high_s >= f or f == TIME_UNITS[-1][0])
+    low, high = (f"{float(f'{end:.2g}') / unit_s:.4g}" for end in (off.low_s, off.high_s))
     return f"{low} to {high} {unit}"

@@ -233,10 +233,10 @@ def _text_at(x: float, y: float, value: str, anchor: str = "start", kind: str = 
     )
 
 
-def _rect(x: float, y: float, width: float, height: float, colour: str, told: str) -> str:
+def _rect(x: float, y: float, width: float, height: float, colour: str, hover: str) -> str:
     return (
         f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 0.0):.1f}" height="{height:.1f}" rx="2" '
-        f'fill="{escape(colour)}"><title>{escape(told)}</title></rect>'
+        f'fill="{escape(colour)}"><title>{escape(hover)}</title></rect>'
     )
 
 
@@ -256,7 +256,7 @@ class Point:
 
 
 def points(
-    found: Sequence[Point],
+    shown: Sequence[Point],
     axis: str,
     upright: str,
     alt: str,
@@ -266,8 +266,8 @@ def points(
     """Points over an axis from 0 and a logarithmic one, with a horizontal ``rule`` (place, name)."""
     top, left = 8 + ROW, 64
     low = top + 280
-    marks = ticks(max((p.x for p in found), default=1.0), 6)
-    heights = [p.y for p in found if p.y > 0 and math.isfinite(p.y)] + ([rule[0]] if rule else [])
+    marks = ticks(max((p.x for p in shown), default=1.0), 6)
+    heights = [p.y for p in shown if p.y > 0 and math.isfinite(p.y)] + ([rule[0]] if rule else [])
     levels = log_ticks(min(heights, default=0.1), max(heights, default=1.0))
     at, up = _scale_over(marks, left, WIDTH - 40), _scale_over(levels, low, top + 6, log=True)
     body = []
@@ -284,7 +284,7 @@ def points(
             f'<path class="s" stroke-dasharray="6 4" stroke-width="1.5" d="M{left} {y:.1f}H{WIDTH - 24}"/>'
         )
         body.append(_text_at(WIDTH - 26, y - 5, rule[1], "end", "st"))
-    for p in found:
+    for p in shown:
         x, y = at(p.x), up(p.y)
         body.append(_marker(x, y, p.shape, p.colour, p.told))
         if p.label:
@@ -295,7 +295,7 @@ def points(
     return _framed(body, marks, at, low, axis, alt, top)
 
 
-def _marker(x: float, y: float, shape: Shape, colour: str, told: str) -> str:
+def _marker(x: float, y: float, shape: Shape, colour: str, hover: str) -> str:
     r = 5.5
     path = {
         "circle": f"M{x - r:.1f} {y:.1f}a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0 {-2 * r} 0z",
@@ -305,5 +305,5 @@ def _marker(x: float, y: float, shape: Shape, colour: str, told: str) -> str:
     fill = escape(colour) if shape == "circle" else "none"
     return (
         f'<path fill="{fill}" stroke="{escape(colour)}" stroke-width="2" d="{path}">'
-        f"<title>{escape(told)}</title></path>"
+        f"<title>{escape(hover)}</title></path>"
     )

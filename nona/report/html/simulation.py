@@ -224,9 +224,9 @@ def _parts_section(data: SimulationOutcome) -> Markup:
     )
 
 
-def _parts_title(found: Schedulers) -> str:
-    best = shortest(found)
-    parts = {k: v for k, v in found[best].parts_s.by_name().items() if v} if best else {}
+def _parts_title(schedulers: Schedulers) -> str:
+    best = shortest(schedulers)
+    parts = {k: v for k, v in schedulers[best].parts_s.by_name().items() if v} if best else {}
     whole = sum(parts.values())
     if not whole:
         return "No scheduler has a steady state"
@@ -361,12 +361,12 @@ def _error(kind: str, sigma: float) -> str:
     )
 
 
-def scenario_section(told: About, command: str, *arguments: str) -> Markup:
+def scenario_section(about: About, command: str, *arguments: str) -> Markup:
     """The scenario in full, and the command that does the same."""
     files = (
-        f" It refers to files that must be in the same folder: {', '.join(told.files)}. "
+        f" It refers to files that must be in the same folder: {', '.join(about.files)}. "
         "The scenario's bundle (.nona.zip) contains them."
-        if told.files
+        if about.files
         else ""
     )
     line = shlex.join(["nona", *command.split(), "scenario.yaml", *arguments])
@@ -375,5 +375,5 @@ def scenario_section(told: About, command: str, *arguments: str) -> Markup:
         paragraph(f"Save the scenario below as scenario.yaml.{files} Then:"),
         code(line),
         subtitle("scenario.yaml"),
-        code(told.yaml),
+        code(about.yaml),
     )

@@ -435,7 +435,9 @@ def _seen_line(model: Model, j: int, name: str, waits: Sequence[float], total: f
     )
 
 
-def _server_utilization_line(found: _Executors, loads: Sequence[_ServerLoad], several: bool) -> WorkingLine:
+def _server_utilization_line(
+    executors: _Executors, loads: Sequence[_ServerLoad], several: bool
+) -> WorkingLine:
     terms = [
         rf"{tex_rate(r.rate)}\cdot "
         + (rf"{tex_number(r.share)}\cdot " if several else "")
@@ -443,27 +445,27 @@ def _server_utilization_line(found: _Executors, loads: Sequence[_ServerLoad], se
         for r in loads
         if r.share > 0 or not several
     ]
-    sums = rf"{tex_number(found.background)} + \frac{{{tex_sum(terms)}}}{{{found.number}}}"
+    sums = rf"{tex_number(executors.background)} + \frac{{{tex_sum(terms)}}}{{{executors.number}}}"
     return WorkingLine(
-        key=f"utilization:{found.kind}",
-        title=f"Utilisation of an executor, {found.kind}",
+        key=f"utilization:{executors.kind}",
+        title=f"Utilisation of an executor, {executors.kind}",
         formula=rf"\rho_k = \rho_{{bg}} + \frac{{1}}{{n_k}}\sum_j \lambda_j{_share(several)} \sum_v p_v",
-        filled=rf"\rho_k = {sums} = {tex_number(found.utilization)}",
-        value=found.utilization,
+        filled=rf"\rho_k = {sums} = {tex_number(executors.utilization)}",
+        value=executors.utilization,
         unit="",
         table=tuple(r.cells(several) for r in loads),
     )
 
 
-def _wait_line(found: _Executors, several: bool) -> WorkingLine:
-    rho = tex_number(found.utilization)
+def _wait_line(executors: _Executors, several: bool) -> WorkingLine:
+    rho, wait = tex_number(executors.utilization), tex_time(executors.wait_s)
     return WorkingLine(
-        key=f"wait:{found.kind}",
-        title=f"Mean wait at an executor, {found.kind} (Pollaczek–Khinchine)",
+        key=f"wait:{executors.kind}",
+        title=f"Mean wait at an executor, {executors.kind} (Pollaczek–Khinchine)",
         formula=r"W_k = \frac{(\lambda E[S^2])_{bg} + \frac{1}{n_k}\sum_j \lambda_j"
         rf"{_share(several)} \sum_{{visits}} s^2}}{{2(1-\rho_k)}}",
-        filled=rf"W_k = \frac{{{tex_time(found.moment_s)}}}{{2(1 - {rho})}} = {tex_time(found.wait_s)}",
-        value=found.wait_s,
+        filled=rf"W_k = \frac{{{tex_time(executors.moment_s)}}}{{2(1 - {rho})}} = {wait}",
+        value=executors.wait_s,
         unit="s",
     )
 

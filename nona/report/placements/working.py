@@ -148,8 +148,8 @@ def _subgraph(
     )
 
 
-def _objective_line(model: Model, names: Sequence[str], found: Sequence[_Class]) -> WorkingLine:
-    weighted = [(float(w), c.jct_s) for w, c in zip(model.weights, found, strict=True)]
+def _objective_line(model: Model, names: Sequence[str], classes: Sequence[_Class]) -> WorkingLine:
+    weighted = [(float(w), c.jct_s) for w, c in zip(model.weights, classes, strict=True)]
     counted = [(w, t) for w, t in weighted if w > 0]
     objective = sum(w * t for w, t in counted)
     terms = [rf"{tex_number(w)}\cdot {tex_time(t)}" for w, t in counted]
@@ -164,9 +164,9 @@ def _objective_line(model: Model, names: Sequence[str], found: Sequence[_Class])
     )
 
 
-def _gap_line(found: Certificate) -> list[WorkingLine]:
+def _gap_line(certificate: Certificate) -> list[WorkingLine]:
     """The certified gap of the formula's optimum F*, which may differ from a placement judged by samples."""
-    best, bound = found.objective_s, found.lower_bound_s
+    best, bound = certificate.objective_s, certificate.lower_bound_s
     if not math.isfinite(bound):
         return []
     top = rf"{tex_time(best)} - {tex_time(bound)}"
@@ -175,16 +175,16 @@ def _gap_line(found: Certificate) -> list[WorkingLine]:
             key="gap",
             title="Certified gap of the formula's optimum, at its server wait",
             formula=r"\mathrm{gap} = \frac{F^* - F_{bound}}{F^*}",
-            filled=rf"\mathrm{{gap}} = \frac{{{top}}}{{{tex_time(best)}}} = {tex_number(found.gap)}",
-            value=found.gap,
+            filled=rf"\mathrm{{gap}} = \frac{{{top}}}{{{tex_time(best)}}} = {tex_number(certificate.gap)}",
+            value=certificate.gap,
             unit="",
         )
     ]
 
 
-def _price_line(model: Model, found: Sequence[_Class], link: LinkWorking | PathWorking) -> WorkingLine:
+def _price_line(model: Model, classes: Sequence[_Class], link: LinkWorking | PathWorking) -> WorkingLine:
     """Work out the cost to all queries of one more byte on the link, in seconds per byte."""
-    messages = sum(float(w) * c.link_waits for w, c in zip(model.weights, found, strict=True))
+    messages = sum(float(w) * c.link_waits for w, c in zip(model.weights, classes, strict=True))
     if isinstance(link, PathWorking):
         return path_price_line(model, messages, link)
     rho, wait, rate = link.utilization, link.wait, model.system.total_rate

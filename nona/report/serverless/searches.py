@@ -22,16 +22,16 @@ def short(space: ConfigurationSpace, number: int) -> str:
     return f"{c.batch}·{c.vcpus}·{c.vgpus}"
 
 
-def search_data(found: Explanation, space: ConfigurationSpace) -> SearchSteps:
+def search_data(explanation: Explanation, space: ConfigurationSpace) -> SearchSteps:
     """Steps, labels and answer of a search."""
-    t = found.trace
+    t = explanation.trace
     used = {n for s in t.steps for n in s.path} | {n for path in t.paths for n in path}
     for row in [t.start, *(r for s in t.steps for r in (s.deeper, s.beside))]:
         used |= {row.opened} - {-1} if row is not None else set()
     return SearchSteps(
-        functions=tuple(found.functions),
+        functions=tuple(explanation.functions),
         labels={str(n): (short(space, n), space[n].text) for n in sorted(used)},
-        limit_ms=1e3 * found.limit_s,
+        limit_ms=1e3 * explanation.limit_s,
         start=None if t.start is None else _row(t.start),
         steps=tuple(_step(s, k, t.step_count, space) for k, s in enumerate(t.steps, start=1)),
         all=t.step_count,

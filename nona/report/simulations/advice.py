@@ -63,21 +63,21 @@ class Advice:
         return tuple(line for line in (self.why, self.otherwise) if line)
 
 
-def scheduler_advice(found: Schedulers, differences: Differences) -> Advice | None:
+def scheduler_advice(schedulers: Schedulers, differences: Differences) -> Advice | None:
     """The advice on a finished simulation; ``None`` where no scheduler completed a job."""
-    best = shortest(found)
+    best = shortest(schedulers)
     if best is None:
-        return _all_overloaded(found)
-    stable = [n for n, s in found.items() if n != best and s.jct_s.mean is not None]
+        return _all_overloaded(schedulers)
+    stable = [n for n, s in schedulers.items() if n != best and s.jct_s.mean is not None]
     if not stable:
-        return _alone(best, found)
+        return _alone(best, schedulers)
     level = level_with(best, differences)
     if ties := ties_with(best, differences):
-        return Advice(_equal(best, ties, found), _own_tasks(found[best]))
+        return Advice(_equal(best, ties, schedulers), _own_tasks(schedulers[best]))
     if level:
-        return Advice(_level(best, level, found), _to_tell(best, level, differences))
-    other = reference_for(found, best) or stable[0]
-    return Advice(_why(best, other, found), _what_it_takes(best, stable, found))
+        return Advice(_level(best, level, schedulers), _to_tell(best, level, differences))
+    other = reference_for(schedulers, best) or stable[0]
+    return Advice(_why(best, other, schedulers), _what_it_takes(best, stable, schedulers))
 
 
 def views_text(best: str, other: str) -> str:
@@ -115,10 +115,10 @@ def _mean(s: SchedulerResult) -> float:
     return s.jct_s.mean or 0.0
 
 
-def _why(best: str, other: str, found: Schedulers) -> str:
+def _why(best: str, other: str, schedulers: Schedulers) -> str:
     """Name the winner, both schedulers' views, and the part with most of the loser's extra time."""
-    gap = _mean(found[other]) - _mean(found[best])
-    own, theirs = _parts(found[best]), _parts(found[other])
+    gap = _mean(schedulers[other]) - _mean(schedulers[best])
+    own, theirs = _parts(schedulers[best]), _parts(schedulers[other])
     more = {part: theirs[part] - own[part] for part in own}
     most = max(more, key=lambda p: more[p])
     lead = f"{best} wins: {views_text(best, other)}"
@@ -130,38 +130,38 @@ def _why(best: str, other: str, found: Schedulers) -> str:
     return f"{lead}; {longer}, which is {share_text(more[most] / gap)} of the difference."
 
 
-def _what_it_takes(best: str, stable: list[str], found: Schedulers) -> str:
+def _what_it_takes(best: str, stable: list[str], schedulers: Schedulers) -> str:
     """The part without which another would lead, or how far the nearest stays behind without any wait."""
-    own = _parts(found[best])
-    order = sorted(stable, key=lambda n: _mean(found[n]))
+    own = _parts(schedulers[best])
+    order = sorted(stable, key=lambda n: _mean(schedulers[n]))
     for name in order:
-        theirs = _parts(found[name])
+        theirs = _parts(schedulers[name])
         for part, lever in LEVERS.items():
-            lead = (_mean(found[best]) - own[part]) - (_mean(found[name]) - theirs[part])
-            if lead > 1e-9 * _mean(found[best]) and theirs[part] > 0:
+            lead = (_mean(schedulers[best]) - own[part]) - (_mean(schedulers[name]) - theirs[part])
+            if lead > 1e-9 * _mean(schedulers[best]) and theirs[part] > 0:
                 return (
                     f"Without {PART[part]}, which {lever} would shorten, {name} would lead by "
                     f"{format_time(lead)}; all other parts are taken as they are."
                 )
     name = order[0]
-    behind = _mean(found[name]) - _mean(found[best])
+    behind = _mean(schedulers[name]) - _mean(schedulers[best])
     return (
         f"No single remedy lets another win: {name}, the next, is {format_time(behind)} behind, "
         "and would be even if transfers, or waiting for links, servers or its own tasks, took no time."
     )
 
 
-def _level(best: str, level: list[str], found: Schedulers) -> str:
+def _level(best: str, level: list[str], schedulers: Schedulers) -> str:
     return (
         f"No winner: {best} has the lowest mean, but this run cannot tell it from {listed(level)}; "
-        f"{_most_text(found[best], 'its')}."
+        f"{_most_text(schedulers[best], 'its')}."
     )
 
 
-def _equal(best: str, level: list[str], found: Schedulers) -> str:
+def _equal(best: str, level: list[str], schedulers: Schedulers) -> str:
     return (
         f"No winner: {listed([best, *level])} take exactly as long on the same jobs; "
-        f"{_most_text(found[best], 'the')}."
+        f"{_most_text(schedulers[best], 'the')}."
     )
 
 
@@ -203,21 +203,21 @@ def _to_tell(best: str, level: Sequence[str], differences: Differences) -> str:
     )
 
 
-def _alone(best: str, found: Schedulers) -> Advice:
+def _alone(best: str, schedulers: Schedulers) -> Advice:
     """One scheduler with a mean: the others are overloaded, or there are none."""
-    over = [n for n, s in found.items() if s.overloaded]
-    spent = _most_text(found[best], "its jobs'")
+    over = [n for n, s in schedulers.items() if s.overloaded]
+    spent = _most_text(schedulers[best], "its jobs'")
     if not over:
         return Advice(f"{best} ran alone: {spent}.", "Add a scheduler above to compare it with.")
-    first = found[over[0]]
+    first = schedulers[over[0]]
     return Advice(
         f"Only {best} has a steady state: {views_text(best, over[0])}; {spent}.",
         f"For {over[0]} to have a mean, its load must fall: {_load_text(first)}.",
     )
 
 
-def _all_overloaded(found: Schedulers) -> Advice | None:
-    over = {n: s for n, s in found.items() if s.overloaded}
+def _all_overloaded(schedulers: Schedulers) -> Advice | None:
+    over = {n: s for n, s in schedulers.items() if s.overloaded}
     if not over:
         return None
     least = min(over, key=lambda n: _worst(over[n]))

@@ -182,14 +182,14 @@ def _slower(row: Changes) -> bool:
     return row.jct_s.clear and mean is not None and mean > 0
 
 
-def effect_text(found: Schedulers, earlier: Schedulers) -> str:
+def effect_text(schedulers: Schedulers, earlier: Schedulers) -> str:
     """Name the schedulers that became faster or slower: the intervals of their means do not overlap.
 
     Stricter than an interval of the difference: what it names differs, what it does not name may differ too.
     Empty where no scheduler has both means with intervals.
     """
     sides: dict[str, list[str]] = {"clearly faster": [], "clearly slower": [], "not clear": []}
-    for name, now in found.items():
+    for name, now in schedulers.items():
         new = now.jct_s.ci95
         old = earlier[name].jct_s.ci95 if name in earlier else None
         if new is None or old is None:

@@ -29,9 +29,9 @@ def findings(outcome: SimulationOutcome) -> list[Finding]:
     ]
 
 
-def shortest(found: Schedulers) -> str | None:
+def shortest(schedulers: Schedulers) -> str | None:
     """The scheduler with the lowest mean JCT among those that have one; ``None`` if none has."""
-    means = {n: s.jct_s.mean for n, s in found.items() if not s.overloaded and s.jct_s.mean is not None}
+    means = {n: s.jct_s.mean for n, s in schedulers.items() if not s.overloaded and s.jct_s.mean is not None}
     return min(means, key=lambda n: means[n], default=None)
 
 
@@ -53,12 +53,12 @@ def ties_with(best: str, differences: Differences) -> list[str]:
     return equal if set(level_with(best, differences)) <= set(equal) else []
 
 
-def _shortest(found: Schedulers, differences: Differences) -> Iterator[Finding]:
-    best = shortest(found)
+def _shortest(schedulers: Schedulers, differences: Differences) -> Iterator[Finding]:
+    best = shortest(schedulers)
     if best is None:
         yield Finding("Every scheduler is overloaded: no scheduler has a steady state.", bad=True)
         return
-    mean, others = mean_text(found[best].jct_s, format_time), differences.get(best, {})
+    mean, others = mean_text(schedulers[best].jct_s, format_time), differences.get(best, {})
     level, equal = level_with(best, differences), ties_with(best, differences)
     if equal:
         yield Finding(f"{listed([best, *equal])} take equally long on the same jobs, {mean} on average.")
@@ -85,10 +85,10 @@ def _next(name: str, difference: Difference) -> str:
     )
 
 
-def _states(found: Schedulers) -> Iterator[Finding]:
-    over = [n for n, s in found.items() if s.overloaded]
-    behind = [n for n, s in found.items() if s.state == "backlogged"]
-    if over and len(over) < len(found):
+def _states(schedulers: Schedulers) -> Iterator[Finding]:
+    over = [n for n, s in schedulers.items() if s.overloaded]
+    behind = [n for n, s in schedulers.items() if s.state == "backlogged"]
+    if over and len(over) < len(schedulers):
         yield Finding(f"Overloaded, so without a mean: {', '.join(over)}.", bad=True)
     if behind:
         yield Finding(
@@ -96,8 +96,8 @@ def _states(found: Schedulers) -> Iterator[Finding]:
         )
 
 
-def _alike(differences: Differences, found: Schedulers) -> Iterator[Finding]:
-    order = list(found)
+def _alike(differences: Differences, schedulers: Schedulers) -> Iterator[Finding]:
+    order = list(schedulers)
     pairs = [
         f"{baseline} and {name}"
         for baseline, rows in differences.items()
@@ -111,8 +111,8 @@ def _alike(differences: Differences, found: Schedulers) -> Iterator[Finding]:
         )
 
 
-def _hits(found: Schedulers) -> Iterator[Finding]:
-    rates = {n: s.slo_hit_rate.mean for n, s in found.items() if s.slo_hit_rate.mean is not None}
+def _hits(schedulers: Schedulers) -> Iterator[Finding]:
+    rates = {n: s.slo_hit_rate.mean for n, s in schedulers.items() if s.slo_hit_rate.mean is not None}
     if not rates:
         return
     best, worst = max(rates, key=lambda n: rates[n]), min(rates, key=lambda n: rates[n])
@@ -124,13 +124,13 @@ def _hits(found: Schedulers) -> Iterator[Finding]:
         )
 
 
-def _predictions(found: Schedulers, predicted: Mapping[str, float | None]) -> Iterator[Finding]:
+def _predictions(schedulers: Schedulers, predicted: Mapping[str, float | None]) -> Iterator[Finding]:
     for name, value in predicted.items():
-        mean = found[name].jct_s.mean if name in found else None
+        mean = schedulers[name].jct_s.mean if name in schedulers else None
         if value is None or not mean:
             continue
         off = value / mean - 1
-        jct = mean_text(found[name].jct_s, format_time)
+        jct = mean_text(schedulers[name].jct_s, format_time)
         yield Finding(
             f"Queueing theory predicts {format_time(value)} for {name}, {off:+.1%} from the simulated {jct}."
         )

@@ -153,21 +153,21 @@ class LiveSeries:
         }
 
 
-def _told(known: _Scheduler) -> LiveLine:
-    at, means = known.stretches.means()
-    filled = np.flatnonzero(known.counts)
+def _told(running: _Scheduler) -> LiveLine:
+    at, means = running.stretches.means()
+    filled = np.flatnonzero(running.counts)
     low, high = (int(filled[0]), int(filled[-1]) + 1) if len(filled) else (0, 0)
-    compute = np.mean([b.executors.mean() for b in known.busy.values()]) if known.busy else math.nan
-    link = np.mean([b.links.max() for b in known.busy.values()]) if known.busy else math.nan
+    compute = np.mean([b.executors.mean() for b in running.busy.values()]) if running.busy else math.nan
+    link = np.mean([b.links.max() for b in running.busy.values()]) if running.busy else math.nan
     return LiveLine(
         t=_short(at),
         jct_s=_short(means),
         first=low,
-        counts=tuple(known.counts[low:high].tolist()),
-        jobs=known.jobs,
-        mean_s=known.total_s / known.jobs,
-        hit_rate=known.hits / known.with_slo if known.with_slo else None,
-        busy=(round(float(compute), 4), round(float(link), 4)) if known.busy else None,
+        counts=tuple(running.counts[low:high].tolist()),
+        jobs=running.jobs,
+        mean_s=running.total_s / running.jobs,
+        hit_rate=running.hits / running.with_slo if running.with_slo else None,
+        busy=(round(float(compute), 4), round(float(link), 4)) if running.busy else None,
     )
 
 
@@ -234,14 +234,14 @@ def counts_text(live: LiveRun) -> str:
     return f"Measured jobs completed: {counts}."
 
 
-def measured(series: LiveLines, found: Schedulers) -> dict[str, LiveLine]:
+def measured(series: LiveLines, schedulers: Schedulers) -> dict[str, LiveLine]:
     """The lines of a run that has ended, their use of executors and links that of the measured window.
 
     So that charts and tables show one number: while a run goes on, its use counts from its start.
     """
     shown = dict(series)
     for name, line in series.items():
-        used = found[name].utilization if name in found else None
+        used = schedulers[name].utilization if name in schedulers else None
         if line.busy and used is not None and used.compute is not None and used.network is not None:
             shown[name] = line.model_copy(update={"busy": (used.compute, used.network)})
     return shown

@@ -86,22 +86,22 @@ def all_differences(runs: Runs, slo_s: Sequence[float | None]) -> Differences:
     return {baseline: differences(runs, slo_s, baseline) for baseline in runs}
 
 
-def _paired(found: PairedDifference) -> PairedMean:
-    mean = found.difference.estimate
+def _paired(paired: PairedDifference) -> PairedMean:
+    mean = paired.difference.estimate
     return PairedMean(
         mean=mean.mean,
         ci95=mean.ci95,
-        variance_reduction=found.variance_reduction,
-        correlation=found.correlation,
+        variance_reduction=paired.variance_reduction,
+        correlation=paired.correlation,
     )
 
 
-def _verdict(found: PairedDifference) -> Verdict:
-    if math.isnan(found.difference.mean):
+def _verdict(paired: PairedDifference) -> Verdict:
+    if math.isnan(paired.difference.mean):
         return "overloaded"
-    if not found.is_clear:
+    if not paired.is_clear:
         return "not told apart"
-    return "faster" if found.difference.mean < 0 else "slower"
+    return "faster" if paired.difference.mean < 0 else "slower"
 
 
 WIDE = 0.5  # half-width over mean, from which a comparison says little

@@ -127,22 +127,22 @@ def heat_figure(data: DecisionStudy, key: QuestionKey) -> go.Figure:
     return chart
 
 
-def _cell_text(found: list[float]) -> str:
+def _cell_text(ratios: list[float]) -> str:
     """The largest.
 
     >>> _cell_text([0.5, 1.0, 1.2])
     '1.20'
     """
-    return f"{max(found):.2f}" if found else ""
+    return f"{max(ratios):.2f}" if ratios else ""
 
 
-def _hover_text(found: list[float]) -> str:
+def _hover_text(ratios: list[float]) -> str:
     """The same as a sentence.
 
     >>> _hover_text([0.5, 1.0, 1.2])
     'median 1.00, largest 1.20, of 3 cells'
     """
-    return f"median {median(found):.2f}, largest {max(found):.2f}, of {len(found)} cells" if found else ""
+    return f"median {median(ratios):.2f}, largest {max(ratios):.2f}, of {len(ratios)} cells" if ratios else ""
 
 
 ROW_PX, REST_PX = 26, 130

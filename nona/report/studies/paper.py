@@ -109,8 +109,8 @@ def summary(data: PaperStudy) -> Filled:
     return Table("", columns).of(next(iter(data.sweeps.values())).schedulers.keys())
 
 
-def _first(found: StableRatio) -> float:
-    return found.ratio
+def _first(ratio: StableRatio) -> float:
+    return ratio.ratio
 
 
 class _Run(NamedTuple):

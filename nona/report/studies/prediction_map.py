@@ -73,7 +73,7 @@ def like_cases(data: PredictionMap, servers: float, link: float | None, bursty: 
     return sorted(abs(e) for p in like if (e := error(p, "mean_s")) is not None)
 
 
-def columns_of(found: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+def columns_of(cells: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """(placement, load) pairs, each once, by placement, then by load; both in order of appearance.
 
     Plotly draws the rows of an axis with two levels in this order, but does not sort the values with them.
@@ -81,7 +81,7 @@ def columns_of(found: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     >>> columns_of([("a", "1"), ("b", "1"), ("a", "3"), ("b", "2"), ("b", "3")])
     [('a', '1'), ('a', '3'), ('b', '1'), ('b', '3'), ('b', '2')]
     """
-    pairs = list(dict.fromkeys(found))
+    pairs = list(dict.fromkeys(cells))
     placements = list(dict.fromkeys(placement for placement, _ in pairs))
     loads = list(dict.fromkeys(load for name in placements for placement, load in pairs if placement == name))
     return sorted(pairs, key=lambda pair: (placements.index(pair[0]), loads.index(pair[1])))

@@ -42,13 +42,13 @@ def cost_ratio(one: Cell, other: Cell) -> Ratio:
     return paired_ratio(values(one, "costs"), values(other, "costs"))
 
 
-def clear(found: Interval) -> bool:
+def clear(interval: Interval) -> bool:
     """Return whether the interval excludes 0.
 
     >>> clear(Interval(0.1, 0.05, 3)), clear(Interval(0.1, 0.2, 3)), clear(Interval(0.0, 0.0, 3))
     (True, False, False)
     """
-    return bool(found.low > 0 or found.high < 0)
+    return bool(interval.low > 0 or interval.high < 0)
 
 
 def order(cells: Cells, key: Key) -> list[str]:

@@ -106,11 +106,11 @@ def claim_text(data: ServerlessStudy) -> str:
     )
 
 
-def _where(found: Sequence[Gap]) -> str:
+def _where(gaps: Sequence[Gap]) -> str:
     """The range of use; the rows of :func:`leads` have the loads."""
-    if not found:
+    if not gaps:
         return "at none of the loads tried"
-    vgpus_held = [g.vgpus_held for g in found]
+    vgpus_held = [g.vgpus_held for g in gaps]
     ends = share_text(min(vgpus_held)), share_text(max(vgpus_held))
     use = ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
     return f"where it holds {use} of the vGPUs"

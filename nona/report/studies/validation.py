@@ -20,9 +20,9 @@ RATIO = Kind("{:.2f}".format)
 WIDE = 0.25  # an interval whose half is a greater share of its mean proves little
 
 
-def theory_rows(known: KnownSystem) -> list[TheoryRow]:
+def theory_rows(system: KnownSystem) -> list[TheoryRow]:
     """Compare a system with theory: one row per expectation."""
-    return [_theory(known, e) for e in known.expected]
+    return [_theory(system, e) for e in system.expected]
 
 
 def comparison_rows(comparison: Comparison) -> list[ComparedRow]:
@@ -88,14 +88,14 @@ the interval rules out. With hundreds of executors theory is the limit for infin
 """
 
 
-def _theory(known: KnownSystem, expected: Expected) -> TheoryRow:
+def _theory(system: KnownSystem, expected: Expected) -> TheoryRow:
     return TheoryRow(
-        system=known.name,
+        system=system.name,
         jobs=expected.jobs,
-        load=known.load,
+        load=system.load,
         theory_ms=1e3 * expected.low_s,
         to_ms=None if expected.exact else 1e3 * expected.high_s,
-        by=known.theory,
+        by=system.theory,
     )
 
 
