@@ -194,10 +194,6 @@ def _missed(count: ServerCount | None) -> Estimate | str | None:
     )
 
 
-def _missed_of_all(enough: ServerCount | None) -> float | None:
-    return enough.miss_of_all if enough else None
-
-
 CAPACITY = Table[_Asked](
     "",
     (

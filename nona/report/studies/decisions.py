@@ -228,10 +228,6 @@ class _Network(NamedTuple):
         return [abs(e) for e, _ in predicted_cells(self.own)]
 
 
-def _median(values: Sequence[float]) -> float | None:
-    return median(values) if values else None
-
-
 def _answers(question: Question) -> tuple[Column[_Network], ...]:
     name = question.name
     return (
