@@ -6,13 +6,12 @@ the link is idle, and their tensors have to wait once others use a third of it.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from nona import __version__
-from nona.results.document import Estimate, Interval
+from nona.results.document import Estimate
 from nona.results.studies import NetworkViewRow, NetworkViewsAbout, NetworkViewsStudy, OnLink
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
@@ -140,9 +139,7 @@ def _means(result: SimulationResult, name: str) -> list[float]:
 
 def _ratio(a: list[float], b: list[float]) -> Estimate:
     both = min(len(a), len(b))
-    ratio = paired_ratio(a[:both], b[:both])
-    interval: Interval = (ratio.low, ratio.high) if math.isfinite(ratio.low) else None
-    return Estimate(mean=ratio.value, ci95=interval)
+    return paired_ratio(a[:both], b[:both]).estimate
 
 
 def _about(settings: NetworkViewSettings, seconds: float) -> NetworkViewsAbout:

@@ -59,7 +59,7 @@ def pooled(runs: Sequence[D], jcts: Sequence[JctSummary], means: Iterable[str], 
     mean = mean_interval([np.nan if jct.mean is None else jct.mean for jct in jcts])
     jct_s = JctSummary(
         mean=mean.mean,
-        ci95=(mean.low, mean.high) if np.isfinite(mean.half_width) else None,
+        ci95=mean.ends,
         p50=mean_of(jct.p50 for jct in jcts),
         p95=mean_of(jct.p95 for jct in jcts),
         p99=mean_of(jct.p99 for jct in jcts),

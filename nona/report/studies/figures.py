@@ -72,10 +72,7 @@ def ratios_figure(data: DecisionStudy, key: QuestionKey) -> go.Figure:
         own = [(rank, c) for rank, c in enumerate(cells, 1) if family_of(data, c.cell) == family]
         if own:
             ratios = [c.answer.ratio for _, c in own]
-            spans = [
-                None if a.low is None or a.high is None else (a.low, a.high)
-                for a in (c.answer for _, c in own)
-            ]
+            spans = [c.answer.estimate.ci95 for _, c in own]
             add_points(
                 chart,
                 family,
