@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from itertools import groupby
 from typing import Any, Literal
@@ -26,6 +26,18 @@ class Check:
     name: str
     ok: bool
     detail: str
+
+
+def checked(checks: Mapping[str, Iterable[Check]]) -> tuple[dict[str, bool], tuple[str, ...]]:
+    """Say of each check whether it held under every scheduler or policy, in a line each where not."""
+    passed: dict[str, bool] = {}
+    failed: dict[str, None] = {}
+    for name, rows in checks.items():
+        for check in rows:
+            passed[check.name] = passed.get(check.name, True) and check.ok
+            if not check.ok:
+                failed[f"{name}: {check.name}: {check.detail}"] = None
+    return passed, tuple(failed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -28,18 +28,6 @@ class Run(Generic[D, R]):
     outcome: D
     checks: tuple[Check, ...]
     records: R | None
-
-
-def checked(checks: Mapping[str, Iterable[Check]]) -> tuple[dict[str, bool], tuple[str, ...]]:
-    """Say of each check whether it held under every policy, and in a line each where it did not."""
-    passed: dict[str, bool] = {}
-    failed: dict[str, None] = {}
-    for policy, rows in checks.items():
-        for check in rows:
-            passed[check.name] = passed.get(check.name, True) and check.ok
-            if not check.ok:
-                failed[f"{policy}: {check.name}: {check.detail}"] = None
-    return passed, tuple(failed)
 
 
 def jct_of(jct_s: Floats) -> JctSummary:

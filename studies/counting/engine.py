@@ -14,9 +14,10 @@ from nona.errors import ScenarioError, SimulationError
 from nona.options import Options, Setting
 from nona.registry import Registry
 from nona.results.training import CountedJobOutcome, CountedOutcome, CountedReport, CountedSetting
+from nona.simulation.records import checked
 from nona.strategy import Strategy
 from nona.training.attained_service import STARVATION, AttainedQueues, GittinsRank, limits_of
-from nona.training.metrics import checked, jct_of
+from nona.training.metrics import jct_of
 from studies.counting.jobs import (
     SHIPPED,
     CountedJob,

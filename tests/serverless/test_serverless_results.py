@@ -70,7 +70,7 @@ def sent(kind):
     desk = Desk(emit=lambda line: json.dumps(line, allow_nan=False))
     with TemporaryDirectory() as folder:
         outcome = run({"scenario": data | {"simulation": SMALL}, "folder": folder, **options}, desk)
-    return json.loads(json.dumps(outcome, allow_nan=False))
+    return json.loads(json.dumps(outcome.to_json(), allow_nan=False))
 
 
 @pytest.mark.parametrize("kind", TASKS)

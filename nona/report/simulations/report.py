@@ -17,7 +17,7 @@ from nona.results.simulation import (
 )
 from nona.results.simulation_charts import LiveRun, SimulationOutcome
 from nona.scenario.schema import Scenario
-from nona.simulation.records import Records
+from nona.simulation.records import Records, checked
 from nona.simulation.steady_state import Warmup
 from nona.simulation.summary import Precision, SchedulerSummary
 
@@ -33,23 +33,16 @@ def simulation_report(
 ) -> SimulationReport:
     """All schedulers of one simulation; intervals at 95 %.
 
-    ``warmup`` and ``precision`` say how
-    long the runs were and why, where that is known.
+    ``warmup`` and ``precision`` say how long the runs were and why, where that is known.
     """
     engines = sorted({s.engine for s in summaries.values()})
-    checks: dict[str, bool] = {}
-    failures = []
-    for summary in summaries.values():
-        for check in summary.checks:
-            checks[check.name] = checks.get(check.name, True) and check.ok
-            if not check.ok:
-                failures.append(f"{summary.scheduler}: {check.name}: {check.detail}")
+    checks, failed = checked({name: s.checks for name, s in summaries.items()})
     return SimulationReport(
         engine=", ".join(engines),
         seconds=seconds,
         schedulers={name: s.result for name, s in summaries.items()},
         checks=checks,
-        failed_checks=tuple(failures),
+        failed_checks=failed,
         warmup=_warmup(warmup) if warmup else None,
         precision=_precision(precision) if precision else None,
     )

@@ -29,7 +29,7 @@ from nona.serverless.records import ServerlessRecords
 from nona.serverless.replications import run_policies
 from nona.serverless.system import ServerlessSystem, least_nodes
 from nona.simulation.arrivals import effective_rate
-from nona.simulation.records import Check
+from nona.simulation.records import Check, checked
 from nona.simulation.sizes import auto_warmup
 from nona.simulation.steady_state import mser
 from nona.sources.lookup import Sources
@@ -229,13 +229,12 @@ def _setting(
 
 def report_of(result: ServerlessResult) -> ServerlessReport:
     """The report on a result."""
-    checks = [(policy, check) for policy, checks in result.checks.items() for check in checks]
-    passed = {c.name: all(o.ok for _, o in checks if o.name == c.name) for _, c in checks}
+    checks, failed = checked(result.checks)
     return ServerlessReport(
         policies=result.summaries,
         oracle=result.oracle,
-        checks=passed,
-        failed_checks=tuple(f"{policy}: {c.name}: {c.detail}" for policy, c in checks if not c.ok),
+        checks=checks,
+        failed_checks=failed,
         seconds=result.seconds,
         setting=result.setting,
     )

@@ -13,6 +13,7 @@ from nona.options import Options
 from nona.results.elastic import ElasticLink, ElasticOutcome, ElasticReport, ElasticSetting
 from nona.scenario.schema import Scenario
 from nona.scenario.training import ElasticSpec, ProfilesSpec
+from nona.simulation.records import checked
 from nona.sources.lookup import Sources
 from nona.training.elastic.applications import Application
 from nona.training.elastic.engine import OnProgress
@@ -21,7 +22,7 @@ from nona.training.elastic.registry import ELASTIC
 from nona.training.elastic.replications import ElasticRun, Piece, run_pieces
 from nona.training.elastic.system import Cluster, ElasticJob, ElasticSystem, Link
 from nona.training.elastic.workload import SHIPPED, Case, at_load, published, read_workload
-from nona.training.metrics import checked, pooled
+from nona.training.metrics import pooled
 
 SEARCHED_S, LINKED_S, OTHER_S = 35.0, 2.0, 0.7
 """Seconds of 160 jobs on one idle core, at usual ticks: Pollux's whole search, on a link, without both."""

@@ -32,6 +32,7 @@ from nona.results.training import (
 )
 from nona.scenario.schema import Scenario, ServerGroupSpec
 from nona.scenario.training import FailuresSpec, TrainingSpec
+from nona.simulation.records import checked
 from nona.sources.lookup import Sources
 from nona.statistics import mean_interval, paired_difference
 from nona.study.training.preparation import prepare_training, training_part
@@ -44,7 +45,7 @@ from nona.training.checkpoints import (
     wall_per_work,
     young_s,
 )
-from nona.training.metrics import checked, pooled_outcome
+from nona.training.metrics import pooled_outcome
 from nona.training.replications import TrainingRun, run_policies
 from nona.training.rounds import OnProgress, RunOptions, TrainingProgress
 from nona.training.system import TrainingSystem
