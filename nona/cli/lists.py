@@ -9,48 +9,33 @@ from typing import Any
 from nona.cli.declared import Printing
 from nona.results.document import Document
 from nona.results.program import SampleEntry, SchedulerEntry
+from nona.strategy import Strategy
 from nona.tables.table import text_table
-
-
-def _training_policy_entries() -> list[SchedulerEntry]:
-    """The policies as listed by ``nona schedulers``; none of them sees the network."""
-    from nona.allocation.registry import POLICIES
-
-    return [
-        SchedulerEntry(
-            name=p.name,
-            kind="allocate",
-            family="Training policies",
-            network_view="N0",
-            summary=p.summary,
-            source=p.source,
-            adaptation=p.adaptation,
-        )
-        for p in POLICIES.values()
-    ]
 
 
 def schedulers(arguments: Printing) -> None:
     """List the schedulers, and the policies of serverless workflows and of training clusters."""
-    from nona.cli.serverless import policy_rows  # takes a second, which the other lists need not
+    from nona.allocation.registry import POLICIES as TRAINING
     from nona.schedulers.base import FAMILY_TITLES
-    from nona.schedulers.registry import get_scheduler, scheduler_names
+    from nona.schedulers.registry import SCHEDULERS
+    from nona.serverless.policies.registry import POLICIES as SERVERLESS
+
+    def entry(one: Strategy, kind: str, family: str, network_view: str = "N0") -> SchedulerEntry:
+        return SchedulerEntry(
+            name=one.name,
+            kind=kind,
+            family=family,
+            network_view=network_view,
+            summary=one.summary,
+            source=one.source,
+            adaptation=one.adaptation,
+        )
 
     rows = [
-        SchedulerEntry(
-            name=name,
-            kind=s.kind,
-            family=FAMILY_TITLES[s.family],
-            network_view=s.network_view.name,
-            summary=s.summary,
-            source=s.source,
-            adaptation=s.adaptation,
-        )
-        for name in scheduler_names()
-        for s in [get_scheduler(name)]
+        *(entry(s, s.kind, FAMILY_TITLES[s.family], s.network_view.name) for s in SCHEDULERS.values()),
+        *(entry(p, "configure", "Serverless policies") for p in SERVERLESS.values()),
+        *(entry(p, "allocate", "Training policies") for p in TRAINING.values()),
     ]
-    rows += [SchedulerEntry.from_json(row) for row in policy_rows()]
-    rows += _training_policy_entries()
     _list(arguments, "schedulers", rows, ("name", "family", "kind", "network_view", "summary"))
 
 

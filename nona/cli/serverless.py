@@ -23,7 +23,6 @@ from nona.scenario.file import scenario_from_mapping, scenario_to_mapping
 from nona.scenario.schema import Scenario
 from nona.serverless.engine.options import ServerlessProgress
 from nona.serverless.functions import beside_times, network_names
-from nona.serverless.policies.registry import get_policy, policy_names
 from nona.sources.lookup import Sources
 from nona.study.costs import cost_note
 from nona.study.exports import check_places, write_bytes, write_job_table, write_serverless_trace, write_text
@@ -244,22 +243,6 @@ def with_times(scenario: Scenario, times: Iterable[tuple[str, str]]) -> Scenario
         raise NonaError("--times is for a scenario with the key serverless; add 'serverless: {}' to it.")
     functions = {**part.get("functions", {}), **chosen}
     return scenario_from_mapping({**data, "serverless": {**part, "functions": functions}})
-
-
-def policy_rows() -> list[dict[str, str]]:
-    """The configuration policies as listed by ``nona schedulers``; none of them sees the network."""
-    return [
-        {
-            "name": p.name,
-            "kind": "configure",
-            "family": "Serverless policies",
-            "network_view": "N0",
-            "summary": p.summary,
-            "source": p.source,
-            "adaptation": p.adaptation,
-        }
-        for p in map(get_policy, policy_names())
-    ]
 
 
 def _how(arguments: ServerlessOptions) -> How:
