@@ -65,7 +65,7 @@ def _scale_over(marks: Sequence[float], begin: float, end: float, log: bool = Fa
     return Scale(marks[0], marks[-1], begin, end, log)
 
 
-WIDTH, LEFT, RIGHT, ROW = 760, 170, 150, 30
+WIDTH, LEFT, RIGHT, ROW = 760, 170, 190, 30  # on the right a value has its interval beside it
 _DASHES = {
     "solid": "",
     "dash": "9 5",
@@ -115,7 +115,7 @@ def bars(
                 f'<path class="w" fill="none" stroke-width="1.5" d="M{low:.1f} {middle - 5:.1f}v10m0 -5'
                 f'H{high:.1f}m0 -5v10"/>'
             )
-        body.append(_text_at(end + 8, y + 17, label))
+        body.append(_text_at(end + 8, y + 17, label, longest=30))
     return _framed(body, marks, at, 8 + len(rows) * ROW, axis, alt)
 
 

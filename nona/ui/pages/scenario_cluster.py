@@ -45,9 +45,7 @@ def capacity_tiles(cluster: Cluster, cost: CostSpec) -> None:
     total, network = capacity(cluster, cost), cluster.network
     used = " and ".join(dict.fromkeys(precision_of(cost, c.device) for c in cluster.classes.values()))
     kinds = f"{len(cluster.classes)} kinds here"
-    hint = (
-        "Dense peak of all executors at the precision that the models use (*Runs as*); kernels reach part."
-    )
+    hint = "Dense peak of all executors at the precision that the models use (*Runs as*); kernels reach part."
     flops = format_count(total.flop_per_s, "FLOP/s")
     name = "Core" if network.several_links else "Link"
     tiles(
