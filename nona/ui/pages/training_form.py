@@ -146,7 +146,7 @@ PRICES = ("training", "prices")
 
 
 def _gpu_fields(state: AppState) -> None:
-    """Type, servers, GPUs of a server and price of each group; the network is on the page Cluster."""
+    """Type, servers, GPUs of a server and price of each group; the network is on the page Scenario."""
     groups = state.scenario.cluster.servers
     names = [*devices(), *state.scenario.cluster.devices]
     for place, group in enumerate(groups):
