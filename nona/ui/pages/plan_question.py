@@ -9,10 +9,9 @@ import streamlit as st
 from nona.planning.offers import gpu_text
 from nona.planning.prices import growth_text
 from nona.report.text import counted
-from nona.scenario.plan import TargetSpec
 from nona.scenario.words import words
 from nona.schedulers.registry import scheduler_names
-from nona.ui.form import entry_at, entry_field, field
+from nona.ui.form import entry_at, field
 from nona.ui.pages.plan_offers import (
     PART,
     TARGETS,
@@ -24,8 +23,8 @@ from nona.ui.pages.plan_offers import (
 )
 from nona.ui.session.state import AppState
 from nona.ui.shell.first_steps import Demo, demo_cards, demo_error
-from nona.ui.widgets.fields import field_error, plain, upload
-from nona.ui.widgets.folding import listed, shown_at_once
+from nona.ui.widgets.fields import plain, upload
+from nona.ui.widgets.folding import listed
 from nona.ui.widgets.policy_choice import scheduler_picker
 from nona.units import format_time
 
@@ -111,10 +110,6 @@ def _demand_fields(state: AppState) -> None:
         field(state, f"{PART}.growth")
     _survival(state)
     _week(state)
-    with st.expander("Targets of single models", icon=":material/target:"):
-        st.caption("p95 at most 50 ms: 95 % of its jobs are complete within 50 ms. All targets must hold.")
-        for index in shown_at_once(len(state.scenario.labels), "plan-targets-at-once", "Models"):
-            _own_targets(state, state.scenario.labels[index])
 
 
 def _survival(state: AppState) -> None:
@@ -134,7 +129,9 @@ def _models(state: AppState) -> None:
     ]
     more = [f"* and {len(rows) - LISTED:,} more"] if len(rows) > LISTED else []
     st.markdown("\n".join([*words, *more]))
-    st.page_link("pages/scenario.py", label="Change traffic and SLOs", icon=":material/stacked_line_chart:")
+    st.page_link(
+        "pages/scenario.py", label="Change traffic, SLOs and targets", icon=":material/stacked_line_chart:"
+    )
 
 
 def _asked(state: AppState, label: str, slo_s: float | None) -> str:
@@ -143,15 +140,6 @@ def _asked(state: AppState, label: str, slo_s: float | None) -> str:
     if own:
         return plain(f", {', '.join(own)}")
     return f" within {plain(format_time(slo_s))}" if slo_s else ", no SLO"
-
-
-def _own_targets(state: AppState, label: str) -> None:
-    path = (*TARGETS, label)
-    st.markdown(f"**{plain(label)}**")
-    with st.grid(4, min_column_width=110):
-        for key in TargetSpec.model_fields:
-            entry_field(state, path, key)
-    field_error(state, path)
 
 
 def _week(state: AppState) -> None:

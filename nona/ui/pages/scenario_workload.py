@@ -12,11 +12,12 @@ import streamlit as st
 from nona.errors import NonaError
 from nona.report.workloads import Offered, arrival_sample, coverage_text, jobs_for_all, slo_text
 from nona.results.placement import SolvedPlacement
+from nona.scenario.plan import TargetSpec
 from nona.scenario.words import words
 from nona.simulation.arrivals import effective_rate
 from nona.simulation.traces import read_trace, recorded_s
 from nona.system import Arrivals
-from nona.ui.form import field
+from nona.ui.form import entry_field, field
 from nona.ui.models.loading import model_names
 from nona.ui.pages.models_times import ENDING
 from nona.ui.pages.scenario_edits import remove_entry
@@ -371,9 +372,35 @@ def _process(state: AppState, index: int) -> None:
 
 
 def _details(state: AppState, index: int) -> None:
+    _target_fields(state, state.scenario.labels[index])
     place = ("workload", index)
     with st.grid(3, min_column_width=130):
         for name in ("service_scv", "batch"):
             field(state, (*place, name))
         for name in ("cv", "burst_factor", "burst_fraction", "burst_mean"):
             field(state, (*place, "arrivals", name), slider=name == "burst_fraction")
+
+
+def _target_fields(state: AppState, label: str) -> None:
+    """What the row must keep, for *Does it hold?* and the plan alike: part of the scenario's plan."""
+    if state.scenario.plan is None:
+        st.button(
+            "Ask for more than the SLO",
+            icon=":material/target:",
+            key=f"ask-targets-{label}",
+            on_click=_ask_for_targets,
+            args=(state,),
+            help="A share of the jobs within the SLO, or the time within which 50, 95 or 99 % of them are "
+            "complete. Adds the key plan to the scenario.",
+        )
+        return
+    path = ("plan", "targets", label)
+    with st.grid(4, min_column_width=110):
+        for key in TargetSpec.model_fields:
+            entry_field(state, path, key)
+    st.caption("p95 at most 50 ms: 95 % of its jobs are complete within 50 ms. All targets must hold.")
+    field_error(state, path)
+
+
+def _ask_for_targets(state: AppState) -> None:
+    state.edit(("plan",), {})
