@@ -1,6 +1,8 @@
-"""``python -m studies.pages docs/decisions.md docs/serverless.md docs/tour.md``: stored results into pages.
+"""``python -m studies.pages docs/decisions.md docs/serverless.md docs/tour.md docs/validation.md``.
 
-Of the serverless study the tour gets the sentence on use, other pages the figures.
+Writes stored results into pages of the documentation; the one on validation is made anew: every published
+latency is predicted, every known system simulated. Of the serverless study the tour gets the sentence on use,
+other pages the figures.
 """
 
 from __future__ import annotations
@@ -9,11 +11,21 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from nona.cost.validation import validation_markdown, validation_report
 from nona.report.studies.decisions_text import with_results
 from nona.report.studies.serverless_text import with_sentence, with_study
+from nona.report.studies.validation import theory_markdown
 from nona.results.serverless_study import ServerlessStudy
 from nona.results.studies import DecisionStudy
+from nona.simulation.agreement import Effort
+from nona.simulation.known_systems import KNOWN, LOADS, known_result
 from nona.study.shipped import stored_result
+
+
+def validation_page(effort: Effort) -> str:
+    """The page on validation, in Markdown: modelled times first, then the simulator."""
+    comparisons = [known_result(name, load, effort) for name in KNOWN for load in LOADS]
+    return validation_markdown(validation_report()) + "\n" + theory_markdown(comparisons, effort)
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -23,6 +35,8 @@ def main(arguments: Sequence[str]) -> None:
         text = path.read_text("utf-8")
         if path.stem == "decisions":
             text = with_results(text, stored_result(DecisionStudy))
+        elif path.stem == "validation":
+            text = validation_page(Effort(engine="compiled"))
         else:
             text = (with_sentence if path.stem == "tour" else with_study)(
                 text, stored_result(ServerlessStudy)

@@ -24,8 +24,8 @@ from nona.scenario.schema import Scenario
 from nona.serverless.engine.options import ServerlessProgress
 from nona.serverless.functions import beside_times, network_names
 from nona.sources.lookup import Sources
-from nona.study.costs import cost_note
 from nona.study.exports import check_places, write_bytes, write_job_table, write_serverless_trace, write_text
+from nona.study.planning.question import cost_note
 from nona.study.serverless.comparisons import (
     CapacitySize,
     How,

@@ -37,9 +37,9 @@ from nona.scenario.schema import Scenario
 from nona.scenario.training import GenerateSpec
 from nona.scenario.training_question import parse_question
 from nona.sources.lookup import Sources
-from nona.study.costs import cost_note
 from nona.study.exports import check_places, write_text
 from nona.study.outcome import about_scenario
+from nona.study.planning.question import cost_note
 from nona.study.shipped import now_text
 from nona.study.training.allocation import answer
 from nona.study.training.elastic import ElasticRequest, elastic_request, simulate_elastic_jobs

@@ -8,7 +8,7 @@ from datetime import date
 from nona.report.plan import headroom_text, month_text, servers_text
 from nona.report.text import Finding, listed
 from nona.results.document import Estimate
-from nona.results.holds import HeldTarget, HoldsReport
+from nona.results.planning import HeldTarget, HoldsReport
 from nona.tables.formats import mean_text, money, short_share, time_text
 from nona.tables.table import TIME, Column, Kind, Table
 from nona.units import format_number

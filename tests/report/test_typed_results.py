@@ -28,7 +28,6 @@ from nona.report.guide import matching, section_titles, sections
 from nona.report.models import contraction, inspection
 from nona.report.studies.figures import theory_figure
 from nona.report.studies.validation import comparison_rows, theory_markdown, theory_rows, theory_summary
-from nona.report.studies.validation_page import EFFORT, main, validation_page
 from nona.report.sweeps import sweep_report
 from nona.report.times import MeanParts, TimesError, mean_if_off, off_text, times_error
 from nona.results.document import Estimate, ModelFacts, OffRange
@@ -47,6 +46,7 @@ from nona.study.sweep_bench import SweepSettings
 from nona.study.sweep_numbers import number_named
 from nona.study.sweeps import curves
 from nona.ui.tasks.sweeps import request_of, settings_from
+from studies.pages import validation_page
 
 
 def sweep():
@@ -209,7 +209,7 @@ def test_both_ends_are_in_one_unit():
 
 
 DOCS = Path(__file__).parents[2] / "docs" / "validation.md"
-REMEDY = "run: python -m nona.report.studies.validation_page docs/validation.md"
+REMEDY = "run: python -m studies.pages docs/validation.md"
 QUICK = Effort(replications=4, scale=0.1)
 NOTHING = Interval(0.0, 0.0, 1)
 
@@ -251,7 +251,7 @@ def test_theory_alone_has_the_same_columns_and_the_page_is_both_validations(monk
     assert [r.jobs for r in alone] == ["urgent", "usual", "late"]
     for short, long in zip(alone, both, strict=True):
         assert dict(short).items() <= dict(long).items()
-    monkeypatch.setattr("nona.report.studies.validation_page.KNOWN", {"M/D/1": KNOWN["M/D/1"]})
+    monkeypatch.setattr("studies.pages.KNOWN", {"M/D/1": KNOWN["M/D/1"]})
     text = validation_page(QUICK)
     times = validation_markdown(validation_report())
     comparisons = [known_result("M/D/1", load, QUICK) for load in LOADS]
@@ -287,7 +287,7 @@ def test_figure_and_markdown_show_every_row_where_it_belongs():
 
 def test_the_documentation_has_the_times_and_the_means_as_they_are_computed():
     """One system here, on SimPy; all of them below, on the compiled engine."""
-    docs, effort = DOCS.read_text("utf-8"), replace(EFFORT, engine="simpy")
+    docs, effort = DOCS.read_text("utf-8"), Effort(engine="simpy")
     assert docs.startswith(validation_markdown(validation_report())), REMEDY
     text = theory_markdown([known_result("M/D/1", 0.3, effort)], effort)
     (line,) = (line for line in text.splitlines() if line.startswith("| M/D/1"))
@@ -296,11 +296,4 @@ def test_the_documentation_has_the_times_and_the_means_as_they_are_computed():
 
 @pytest.mark.verify
 def test_the_documentation_is_what_the_command_writes():
-    assert DOCS.read_text("utf-8") == validation_page(), REMEDY
-
-
-def test_the_page_is_written(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("nona.report.studies.validation_page.validation_page", lambda: "text\n")
-    main([str(tmp_path / "page.md")])
-    main([])
-    assert (tmp_path / "page.md").read_text("utf-8") == capsys.readouterr().out == "text\n"
+    assert DOCS.read_text("utf-8") == validation_page(Effort(engine="compiled")), REMEDY

@@ -11,8 +11,7 @@ from nona.experiments.workers import ProcessPool
 from nona.planning.offers import Option, Target
 from nona.planning.prices import breaks_after, listed_prices
 from nona.results.document import UNKNOWN, Estimate, Verdict, number
-from nona.results.holds import HeldTarget, HoldsReport
-from nona.results.planning import PlanFailure, PlanTarget
+from nona.results.planning import HeldTarget, HoldsReport, PlanFailure, PlanTarget
 from nona.scenario.plan import PlanSpec
 from nona.scenario.schema import Scenario
 from nona.scenario.values import NamedSpec

@@ -17,9 +17,8 @@ from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.study.outcome import about
 from nona.study.planning.chains import with_count
-from nona.study.planning.losses import losses
 from nona.study.planning.planner import Planner, RunPool
-from nona.study.planning.question import MILLE, question_now, question_of, same_option
+from nona.study.planning.question import MILLE, losses, question_now, question_of, same_option
 from nona.study.planning.trials import Known, Trial, models_of, ruled_out, shares_of
 from nona.study.planning.written import (
     Further,

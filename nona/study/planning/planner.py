@@ -14,8 +14,7 @@ from nona.planning.offers import Option
 from nona.planning.verdict import FIRST, looks_within, replications_at
 from nona.study.cache import StudyCache
 from nona.study.planning.chains import CLOSE, Bounds, Chain, Chains, Prediction
-from nona.study.planning.losses import losses
-from nona.study.planning.question import MILLE, Question
+from nona.study.planning.question import MILLE, Question, losses
 from nona.study.planning.trials import (
     Known,
     OptionRuns,

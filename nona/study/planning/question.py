@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from nona.errors import ScenarioError
+import numpy as np
+
+from nona.errors import NonaError, ScenarioError
 from nona.hardware.device import find_device, user_devices
 from nona.planning.offers import Offer, Option, Target, slicings
 from nona.planning.prices import listed_prices
 from nona.planning.traffic import Profile, is_table, profile_of_trace, read_profile
 from nona.results.planning import PlanOption
-from nona.scenario.plan import OfferSpec, PlanSpec, PricesSpec, TargetSpec
+from nona.scenario.plan import OfferSpec, PlanSpec, PricesSpec, Survival, TargetSpec
 from nona.scenario.schema import Scenario, ServerGroupSpec
 from nona.scenario.values import NamedSpec
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.traces import read_trace
 from nona.sources.lookup import Sources
 from nona.study.sweep_numbers import LOAD, number_named
+from nona.tables.formats import money, per_hour
 
 MILLE = 1000  # a factor on the traffic is a whole number of thousandths
 
@@ -318,3 +321,97 @@ def with_first(scenario: Scenario, scheduler: NamedSpec) -> Scenario:
     """The scenario with a scheduler before its others."""
     others = tuple(s for s in scenario.schedulers if s.name != scheduler.name)
     return scenario.model_copy(update={"schedulers": (scheduler, *others)})
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A failure in words, and the rest of the option after it."""
+
+    text: str
+    rest: Option
+
+
+def losses(question: Question, option: Option, of: Survival) -> tuple[Loss, ...]:
+    """The failures of one server or one rack; of several that differ only in size the largest.
+
+    Servers stand in racks in the order of the offers, as the cluster of an option has them.
+    """
+    if of == "nothing":
+        return ()
+    names = [offer.text for offer in question.offers]
+    if of == "server":
+        taken = [tuple(int(k == j) for j in range(len(names))) for k in option.used]
+        return tuple(Loss(f"one server of {names[t.index(1)]}", _without(option, t)) for t in taken)
+    racks = question.scenario.cluster.network.racks
+    return tuple(
+        Loss(_rack_text(names, t), _without(option, t)) for t in _racks(option, racks.size if racks else 0)
+    )
+
+
+def _racks(option: Option, size: int) -> list[tuple[int, ...]]:
+    """Count the servers of each offer in the racks; without racks that hold no more than another one.
+
+    >>> _racks(Option((3, 6)), 4)  # the third rack has one of the second kind
+    [(0, 4), (3, 1)]
+    """
+    if not size:
+        return []
+    offer = np.repeat(np.arange(len(option.counts)), option.counts)
+    counts = np.zeros((-(-len(offer) // size), len(option.counts)), dtype=np.int64)
+    np.add.at(counts, (np.arange(len(offer)) // size, offer), 1)
+    racks = np.unique(counts, axis=0)
+    within = (racks[:, None] <= racks[None, :]).all(axis=2).sum(axis=1)  # each lies within itself
+    return [tuple(rack) for rack in racks[within == 1].tolist()]
+
+
+def _rack_text(names: list[str], taken: tuple[int, ...]) -> str:
+    """A rack by the servers in it.
+
+    >>> _rack_text(["l4", "t4"], (0, 4)), _rack_text(["l4", "t4"], (1, 3))
+    ('one rack of t4', 'one rack of 1 × l4 + 3 × t4')
+    """
+    kinds = [(n, name) for n, name in zip(taken, names, strict=True) if n]
+    return f"one rack of {kinds[0][1] if len(kinds) == 1 else ' + '.join(f'{n} × {k}' for n, k in kinds)}"
+
+
+def _without(option: Option, taken: tuple[int, ...]) -> Option:
+    counts = tuple(n - t for n, t in zip(option.counts, taken, strict=True))
+    return Option(counts, option.scheduler, option.link)
+
+
+def cluster_cost(scenario: Scenario) -> str:
+    """State the cost of the present cluster per hour; empty where a GPU has no price.
+
+    >>> from nona.scenario.file import parse_scenario
+    >>> text = "{version: 1, cluster: {servers: [{count: 2, gpu: l4}]}, training: {generate: {jobs: 9}}}"
+    >>> cluster_cost(parse_scenario(text))
+    '1.6 USD per hour'
+    """
+    try:
+        price = cluster_price(scenario)
+    except NonaError:
+        return ""
+    return per_hour(price, "USD" if scenario.plan is None else scenario.plan.prices.currency)
+
+
+MONTH_H = 730.0
+
+
+def cost_over(scenario: Scenario, hours: float) -> str:
+    """State the cost of the present cluster for so many hours; a dash where a GPU has no price."""
+    try:
+        price = hours * cluster_price(scenario)
+    except NonaError:
+        return "–"
+    return money(price, "USD" if scenario.plan is None else scenario.plan.prices.currency)
+
+
+def cost_note(scenario: Scenario) -> str:
+    """State the cost in a sentence, and the charges for calls of functions."""
+    cost = cluster_cost(scenario)
+    note = f"The cluster costs {cost} by the prices of its GPUs." if cost else ""
+    if scenario.serverless is None:
+        return note
+    prices = scenario.serverless.prices
+    rates = f"{prices.vcpu_hour:.3g} USD per vCPU-hour and {prices.vgpu_hour:.3g} USD per vGPU-hour"
+    return f"{note} Calls are charged for what their batches hold, {rates}.".strip()

@@ -31,7 +31,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -40,14 +40,14 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from nona.cost.measured import MeasuredTable, read_measured
 from nona.cost.options import CostOptions
-from nona.errors import JobError
+from nona.errors import JobError, NonaError
 from nona.graph.dag import Dag
 from nona.graph.model import ModelGraph
 from nona.graph.node_link import to_node_link
 from nona.hardware.device import devices, user_devices
 from nona.hardware.executor import executor_class
 from nona.scenario.schema import Scenario
-from nona.sources.lookup import Sources, file_names
+from nona.sources.lookup import Sources, file_names, safe_name
 from nona.sources.samples import sample_names
 from nona.study.models import PreparedModel, configuration_counts, given_graph, prepare_model
 from nona.ui.jobs.line import Line
@@ -395,3 +395,37 @@ def _digest(data: bytes) -> str:
 @st.cache_resource(max_entries=16, show_spinner="Reading the measured times")
 def _measured(digest: str, _data: bytes) -> MeasuredTable:
     return read_measured(_data)
+
+
+UPLOAD_ERROR = "upload-error"  # the complaint about a model file
+
+
+@dataclass(frozen=True, slots=True)
+class Choosing:
+    """An upload that is not read yet, and the model before it.
+
+    ``replaced`` is what a file of the same name held; ``again`` unfolds the upload once more, for the reason
+    why a file was not taken; ``asks`` is the upload in single precision that is
+    asked about.
+    """
+
+    unread: str = ""
+    before: str = ""
+    replaced: bytes | None = None
+    again: bool = False
+    asks: str = ""
+
+
+def take_model(state: AppState, name: str, data: bytes) -> bool:
+    """Make an uploaded file the session's model, to be read by page Models; whether there was room."""
+    choosing, name = state.choices.of(Choosing), safe_name(name)
+    state.choices.complaints.pop(UPLOAD_ERROR, None)
+    replaced = state.uploads.sources.read(name) if name in state.uploads.names() else None
+    try:
+        state.uploads.add(name, data)
+    except NonaError as error:
+        state.choices.complaints[UPLOAD_ERROR] = str(error)
+        return False
+    state.choices.keep(replace(choosing, unread=name, before=state.model, replaced=replaced))
+    state.model = name
+    return True

@@ -13,8 +13,15 @@ from nona.graph.registry import READERS
 from nona.report.times import runs_as
 from nona.scenario.words import words
 from nona.sources.samples import load_sample, manifest, sample_names, workflows
-from nona.ui.models.choosing import UPLOAD_ERROR, Choosing, take_model
-from nona.ui.models.loading import Loaded, load_graph, load_model, model_names
+from nona.ui.models.loading import (
+    UPLOAD_ERROR,
+    Choosing,
+    Loaded,
+    load_graph,
+    load_model,
+    model_names,
+    take_model,
+)
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import label_text, plain, whole
 

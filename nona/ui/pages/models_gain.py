@@ -22,7 +22,7 @@ from nona.ui.form import field
 from nona.ui.models.loading import Loaded, fetch
 from nona.ui.pages.run_page import Run, run_area
 from nona.ui.session.state import AppState
-from nona.ui.tasks.asked import CountAsked
+from nona.ui.tasks.desk import CountAsked
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import table, tiles
 from nona.units import (

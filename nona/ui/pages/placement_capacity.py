@@ -22,7 +22,7 @@ from nona.study.sweep_numbers import with_value
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.run_page import Run, ended_early, run_area
 from nona.ui.session.state import AppState
-from nona.ui.tasks.asked import CapacityAsked
+from nona.ui.tasks.desk import CapacityAsked
 from nona.ui.widgets.fields import label_text, plain, share_to_keep
 from nona.ui.widgets.folding import listed
 from nona.ui.widgets.policy_choice import kept_schedulers

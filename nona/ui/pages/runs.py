@@ -11,8 +11,7 @@ import streamlit as st
 
 from nona.errors import NonaError, StoreError
 from nona.foreign.files import MOST_BUNDLE_BYTES
-from nona.report.saved import answers, changes_text, date_text
-from nona.report.saved_figure import answers_figure
+from nona.report.saved import answers, answers_figure, changes_text, date_text
 from nona.report.text import counted
 from nona.results.document import Document
 from nona.results.saved import MOST_NAME, MOST_NOTE, SavedComparison, SavedItem, SavedList

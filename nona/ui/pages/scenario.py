@@ -8,7 +8,7 @@ from nona.errors import NonaError
 from nona.hardware.cluster import Cluster
 from nona.report.clusters import weights_problems
 from nona.report.workloads import Offered
-from nona.study.costs import MONTH_H, cost_note, cost_over
+from nona.study.planning.question import MONTH_H, cost_note, cost_over
 from nona.tables.formats import share_text
 from nona.ui.models.loading import model_names
 from nona.ui.pages.cluster_drawing import cluster_drawing

@@ -76,7 +76,7 @@ from nona.ui.pages.run_page import Run, run_area
 from nona.ui.pages.serverless_results import choose_one
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
-from nona.ui.tasks.asked import NodesAsked, OverAsked, WaysAsked
+from nona.ui.tasks.desk import NodesAsked, OverAsked, WaysAsked
 from nona.ui.widgets.fields import plain, share_to_keep, whole
 from nona.ui.widgets.results import chart, picture, table
 

@@ -15,7 +15,7 @@ from nona.scenario.words import words
 from nona.serverless.functions import MEASURED, function_names, grid, shipped_function
 from nona.serverless.policies.registry import POLICIES
 from nona.serverless.provenance import TAGS, provenance
-from nona.study.costs import cost_note
+from nona.study.planning.question import cost_note
 from nona.study.serverless.preparation import prices_by_gpu
 from nona.ui.form import field, form
 from nona.ui.session.state import AppState

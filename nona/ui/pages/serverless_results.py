@@ -27,8 +27,8 @@ from nona.report.text import counted
 from nona.results.serverless import ServerlessReport
 from nona.results.serverless_charts import LayoutNode, ServerlessOutcome
 from nona.scenario.file import parse_scenario
-from nona.study.costs import cost_note
 from nona.study.exports import CALLS_CSV, CALLS_PARQUET, TRACE
+from nona.study.planning.question import cost_note
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
 from nona.ui.shell.job_panel import duration

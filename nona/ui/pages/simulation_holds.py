@@ -6,10 +6,10 @@ import streamlit as st
 
 from nona.report.holds import HELD, holds_finding, holds_note
 from nona.report.plan import day_of
-from nona.results.holds import HoldsOutcome
+from nona.results.planning import HoldsOutcome
 from nona.ui.pages.run_page import Run, ended_early, run_area
 from nona.ui.session.state import AppState
-from nona.ui.tasks.asked import HoldsAsked
+from nona.ui.tasks.desk import HoldsAsked
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import table
 

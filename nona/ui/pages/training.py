@@ -12,8 +12,7 @@ from nona.ui.jobs.registry import Job
 from nona.ui.pages.run_page import RunPage
 from nona.ui.pages.training_clusterview import cluster_view, training_drawing
 from nona.ui.pages.training_form import controls, summary, trace_upload
-from nona.ui.pages.training_parts import ADVICE, POLL_S, answer, files
-from nona.ui.pages.training_results import TABS
+from nona.ui.pages.training_results import ADVICE, POLL_S, TABS, answer, files
 from nona.ui.session.state import AppState
 from nona.ui.shell.first_steps import Demo, demo_cards, demo_error
 from nona.ui.shell.job_panel import progress_text

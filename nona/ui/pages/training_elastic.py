@@ -20,7 +20,7 @@ from nona.ui.jobs.registry import Job
 from nona.ui.pages.run_page import RunPage, Tab, run_page
 from nona.ui.pages.training_clusterview import cluster_view, elastic_drawing, given_at, moment_drawing
 from nona.ui.pages.training_elastic_form import elastic_controls, summary
-from nona.ui.pages.training_parts import ADVICE, POLL_S, answer, checks, files, jct_chart, rho_chart
+from nona.ui.pages.training_results import ADVICE, POLL_S, answer, checks, files, jct_chart, rho_chart
 from nona.ui.session.state import AppState
 from nona.ui.shell.job_panel import progress_text
 from nona.ui.widgets.downloads import Files, file_stem, frame_files

@@ -13,7 +13,7 @@ from nona.planning.prices import Price, listed_prices
 from nona.report.text import counted
 from nona.report.training.findings import hours_text, jobs_text
 from nona.scenario.words import words
-from nona.study.costs import cost_note
+from nona.study.planning.question import cost_note
 from nona.ui.form import field, form, help_text, switch
 from nona.ui.pages.scenario_edits import REGION_GROUPS, Groups, groups_of, remove_group, replace_groups
 from nona.ui.session.state import AppState

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
+from nona.registry import Look
 from nona.report.figures import dots_figure, scheduler_style
+from nona.report.html.training import training_html
 from nona.report.text import counted
 from nona.report.training.figures import (
     MOST_LANES,
@@ -16,37 +19,47 @@ from nona.report.training.figures import (
     allocation_figure,
     fitting_span,
     gantt_figure,
+    jct_figure,
     one_more_dots,
     one_more_finding,
     pareto_figure,
+    rho_figure,
     round_at,
     rounds_figure,
     thinned,
     window,
 )
 from nona.report.training.findings import (
+    Policies,
     best_sentence,
+    cdf_title,
     gantt_title,
+    hero_figure,
     hours_text,
     received_title,
+    rho_title,
     rounds_title,
+    training_finding,
 )
 from nona.report.training.tables import disturbances, jobs, one_more, policies, priorities, teams
 from nona.report.training.text import setting_text
+from nona.results.elastic import ElasticHistory, ElasticReport
 from nona.results.training import (
     OneMoreReport,
     PolicyTrace,
     Round,
     Stay,
     TrainingOutcome,
+    TrainingReport,
     TrainingSetting,
 )
 from nona.ui.pages.run_page import Run, Tab, run_area
-from nona.ui.pages.training_parts import checks, jct_chart, rho_chart
 from nona.ui.session.state import AppState
-from nona.ui.tasks.asked import OneMoreAsked
+from nona.ui.shell.job_panel import duration
+from nona.ui.tasks.desk import OneMoreAsked
+from nona.ui.widgets.downloads import Download, Files, file_stem, reports
 from nona.ui.widgets.fields import choose_one, plain, whole
-from nona.ui.widgets.results import chart, table
+from nona.ui.widgets.results import chart, hero, table
 from nona.ui.widgets.terms import term
 
 
@@ -306,3 +319,56 @@ TABS: Mapping[str, Tab[TrainingOutcome]] = {
     "Jobs": Tab(_jobs_tab),
     "One more GPU": Tab(always=_one_more_tab),
 }
+
+
+POLL_S = 0.3
+ADVICE = "Fewer jobs, replications or policies take less time."
+Outcome = TrainingOutcome | ElasticHistory
+
+
+def answer(state: AppState, data: Outcome) -> None:
+    """The finding, with its large number."""
+    label, value, hint = hero_figure(data.report.policies)
+    with hero("training-finding", label, value, hint):
+        finding = training_finding(data.report)
+        st.subheader(_unbroken(finding.lead), anchor=False)
+        st.caption(_unbroken(finding.beside))
+        st.caption(plain(data.about.stamp))
+
+
+def _unbroken(text: str) -> str:
+    return plain(text).replace(" %", "\N{NO-BREAK SPACE}%")
+
+
+def files(data: Outcome, command: str, first_run: tuple[str, str], tables: Sequence[Download]) -> Files:
+    """The files of a run; ``first_run``: name and content of the file of each policy's first run."""
+    name, text = first_run
+    whole = Download(
+        f"{name} (JSON)",
+        text,
+        f"{file_stem(data.about.name)}_{name.lower()}.json",
+        lambda: json.dumps(data.to_json()).encode(),
+    )
+    about, report = data.about, data.report
+    page = reports(about, report, lambda: training_html(about, report), command)
+    return {"To read and to share": [*page, whole], "Every job": tables}
+
+
+def jct_chart(policies: Policies, look: Callable[[str], Look], key: str) -> None:
+    """Draw the distribution of JCTs."""
+    alt = "Share of the jobs that are complete within a time, one line for each policy"
+    chart(jct_figure(policies, look), cdf_title(policies), key, alt)
+
+
+def rho_chart(policies: Policies, look: Callable[[str], Look], key: str) -> None:
+    """Draw the share of jobs that are slower than on an equal share of the cluster."""
+    alt = "Share of the jobs with at most a ρ, one line for each policy; dashed at 1: an equal share"
+    chart(rho_figure(policies, look), rho_title(policies), key, alt)
+
+
+def checks(report: TrainingReport | ElasticReport, setting: str, after: str = "") -> None:
+    """Say what was run, and which self-checks failed."""
+    if report.failed_checks:
+        st.error(f"Self-checks failed: {plain('; '.join(report.failed_checks))}.", icon=":material/error:")
+    passed = f"{counted(sum(report.checks.values()), 'self-check')} of the records passed"
+    st.caption(plain(f"{setting} Simulated in {duration(report.seconds)}; {passed}.{after}"))

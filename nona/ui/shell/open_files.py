@@ -17,7 +17,7 @@ from nona.simulation.traces import read_trace
 from nona.sources.lookup import safe_name
 from nona.store.store import SUFFIX as RUNS
 from nona.store.store import import_items
-from nona.ui.models.choosing import UPLOAD_ERROR, take_model
+from nona.ui.models.loading import UPLOAD_ERROR, take_model
 from nona.ui.session.opening import Problems, open_file
 from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState

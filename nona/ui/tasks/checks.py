@@ -29,8 +29,7 @@ from nona.simulation.known_systems import known_systems
 from nona.simulation.run import AUTO, engine_named
 from nona.study.models import PreparedModel, given_graph, prepare_model
 from nona.study.self_checks import SELF_CHECKS, self_checks
-from nona.ui.tasks.asked import CountAsked, EffortAsked
-from nona.ui.tasks.desk import Desk, asked_of, scenario_of, sources_of
+from nona.ui.tasks.desk import CountAsked, Desk, EffortAsked, asked_of, scenario_of, sources_of
 
 
 def check_self(spec: Mapping[str, Any], desk: Desk) -> SelfCheckResult:

@@ -9,9 +9,15 @@ from typing import Any
 from nona.placement.result import Placement
 from nona.report.capacity import capacity_report
 from nona.report.placements.working import working
-from nona.results.holds import HoldsOutcome, HoldsReport
 from nona.results.placement import CongestionCurve, SearchProgress, SolvedPlacement
-from nona.results.planning import CapacityReport, DeviceCapacity, PlanOutcome, PlanReport
+from nona.results.planning import (
+    CapacityReport,
+    DeviceCapacity,
+    HoldsOutcome,
+    HoldsReport,
+    PlanOutcome,
+    PlanReport,
+)
 from nona.study import simulation
 from nona.study.capacity import MOST, cheapest, fewest_servers, unfinished
 from nona.study.link_load import congestion_curve
@@ -22,8 +28,16 @@ from nona.study.planning.plan import PlanProgress, plan, plan_outcome
 from nona.study.preparation import Study
 from nona.study.shipped import now_text
 from nona.study.simulation import Comparison, compare, is_solved
-from nona.ui.tasks.asked import CapacityAsked, HoldsAsked
-from nona.ui.tasks.desk import Desk, PlacingWatch, asked_of, processes, sources_of, study_of
+from nona.ui.tasks.desk import (
+    CapacityAsked,
+    Desk,
+    HoldsAsked,
+    PlacingWatch,
+    asked_of,
+    processes,
+    sources_of,
+    study_of,
+)
 
 READ, COMPARE = 0.1, 0.9  # shares of the work that are done by then, about
 

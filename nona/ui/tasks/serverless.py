@@ -38,8 +38,16 @@ from nona.study.serverless.run import (
 from nona.study.shipped import now_text
 from nona.study.simulation import SimulationProgress
 from nona.tables.formats import percent_text
-from nona.ui.tasks.asked import NodesAsked, OverAsked, WaysAsked
-from nona.ui.tasks.desk import Desk, asked_of, processes, scenario_of, sources_of
+from nona.ui.tasks.desk import (
+    Desk,
+    NodesAsked,
+    OverAsked,
+    WaysAsked,
+    asked_of,
+    processes,
+    scenario_of,
+    sources_of,
+)
 
 MOST_POINTS = 60  # of a policy's curve
 NOTHING = PolicySoFar(curve=(), hits=None, cost_per_call_usd=None, completed=0)

@@ -31,8 +31,7 @@ from nona.training.elastic.replications import replications_of
 from nona.training.elastic.system import Given, size_of
 from nona.training.rounds import TrainingProgress
 from nona.training.system import TrainingCluster
-from nona.ui.tasks.asked import OneMoreAsked
-from nona.ui.tasks.desk import Desk, asked_of, processes, scenario_of, sources_of
+from nona.ui.tasks.desk import Desk, OneMoreAsked, asked_of, processes, scenario_of, sources_of
 
 MOST_POINTS = 120  # of a policy's curve
 MOST_STAYS = 400
