@@ -118,7 +118,7 @@ def cleaned() -> str:
         site.begin(kind)
         for path in site.server.temporary.iterdir():
             shutil.rmtree(path)
-        for page in ("models", "contraction", "cluster", "workload", "placement", "simulation", "validation"):
+        for page in ("models", "scenario", "placement", "simulation", "evidence"):
             site.visitor.open(page)
             require(not site.visitor.exceptions(), f"page {page!r} shows {site.visitor.exceptions()[:1]}")
         site.end(kind)

@@ -60,8 +60,8 @@ def plan(servers: int, jobs: int) -> Plan:
     except PlacementError as error:
         print(f"{servers} servers: {error}")
         return Plan(servers, None, None, None, None, None)
-    result = study.simulate(prepared, placement=placement).summaries["nona"]
-    jct, hits = result.jct.mean, result.hit_rate
+    result = study.simulate(prepared, placement=placement).summaries["nona"].result
+    jct, hits = result.jct_s, result.slo_hit_rate
     steady = result.state == "stable"
     return Plan(
         servers,

@@ -176,19 +176,6 @@ def test_the_focus_stays_with_what_was_pressed(page):
 
 
 @pytest.mark.verify
-def test_the_focus_returns_to_the_button_of_a_list_from_which_was_picked(page):
-    tools.open_page(page, "Models")
-    page.get_by_role("button", name="Model: ").focus()
-    page.keyboard.press("Enter")
-    page.get_by_role("combobox", name="Find a model").wait_for()
-    tools.wait_idle(page)
-    page.keyboard.type("googlenet")
-    page.keyboard.press("Enter")
-    page.get_by_role("button", name="Model: googlenet").wait_for()
-    page.wait_for_function("() => document.activeElement.textContent.includes('Model: googlenet')")
-
-
-@pytest.mark.verify
 def test_a_popover_opens_where_it_fits_and_a_link_can_be_copied(page):
     page.set_viewport_size({"width": 1280, "height": 800})
     for name in ("Share", "Open"):

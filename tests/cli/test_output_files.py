@@ -223,7 +223,7 @@ def test_the_tables_have_a_row_for_each_option_and_the_page_is_one_file_without_
     csv, parquet = pd.read_csv(planned / "p.csv"), pd.read_parquet(planned / "p.parquet")
     assert len(csv) == len(parquet) > 0
     assert (csv["answer"] == "→").sum() == 1
-    assert parquet["cost per hour"].is_monotonic_increasing
+    assert parquet["cost_per_hour"].is_monotonic_increasing
     page = (planned / "p.html").read_text()
     assert page.count("<svg") == 3  # options, traffic, costs
     assert not [word for word in ("<script", "http://", "src=") if word in page]

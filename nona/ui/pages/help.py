@@ -53,7 +53,7 @@ HOW_TO = (
     HowTo("compare two models?", "*Beside another model* draws both, with their figures.", "models"),
     HowTo(
         "set rates and targets?",
-        "Rate and SLO stand at each model, percentiles on *Plan*.",
+        "Rate, SLO and percentiles stand at each model.",
         "scenario",
     ),
     HowTo("slice GPUs?", "*Shared as*: MIG slices, then click the layout.", "scenario"),
