@@ -13,7 +13,7 @@ from nona.tables.formats import mean_text, money, short_share, time_text
 from nona.tables.table import TIME, Column, Kind, Table
 from nona.units import format_number
 
-WORDS = {"keeps": "holds", "misses": "misses", "open": "not told apart"}
+WORDS = {"keeps": "holds", "misses": "misses", "open": "undecided"}
 MONTH_H = 730
 _SHARE = Kind(short_share)
 
@@ -30,7 +30,7 @@ HELD: Table[HeldTarget] = Table(
 )
 
 
-_VERDICTS = {"keeps": "Holds.", "misses": "Does not hold.", "open": "Not told apart."}
+_VERDICTS = {"keeps": "Holds.", "misses": "Does not hold.", "open": "Undecided so far."}
 
 
 def holds_finding(report: HoldsReport, today: date | None = None) -> Finding:
@@ -82,7 +82,10 @@ def _borne(report: HoldsReport, today: date | None) -> str:
         when = "passed already" if report.breaks_at == 0 else month_text(report.breaks_at, today)
         month = f"{when} at {format_number(100 * report.growth)} % a month"
     more = "; ".join(text for text in (month, misses) if text)
-    return f"Until {headroom_text(factor)} the traffic{f' ({more})' if more else ''}."
+    until = {"keeps": "Until", "misses": "It would hold until", "open": "Certain until"}[
+        report.option.verdict
+    ]
+    return f"{until} {headroom_text(factor)} the traffic{f' ({more})' if more else ''}."
 
 
 def _survived(report: HoldsReport) -> str:

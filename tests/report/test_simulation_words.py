@@ -113,6 +113,8 @@ def test_what_changed_is_said_in_words():
     )
     background = {**plain["background"], "network": plain["background"]["network"] | {"utilization": 0.5}}
     assert change_text(before, eight(background=background)) == "link background 20 % → 50 %"
+    planned = eight(plan={"hit": 0.95})
+    assert (change_text(before, planned), change_text(planned, before)) == ("plan added", "plan removed")
     rows = [dict(r) for r in plain["workload"]]
     rows[0]["rate"] = "400/s"
     assert change_text(before, eight(workload=rows)) == "resnet18 rate 300/s → 400/s"

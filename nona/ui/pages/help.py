@@ -79,10 +79,10 @@ HOW_TO = (
     HowTo("compare with how it was before?", "*Pin as baseline*, change something, run again.", "simulation"),
     HowTo("find what to buy?", "Give GPUs at their prices, then *Find the plan*.", "plan"),
     HowTo(
-        "know what a failure leaves?",
-        "*Failures* of a plan: which servers may be lost.",
-        "plan",
-        (("plan-tabs", "Failures"),),
+        "know whether my cluster holds, until when, and if a server dies?",
+        "*Does it hold?*: the tightest target, more traffic, lost servers.",
+        "simulation",
+        (("simulation-view", "Run"),),
     ),
     HowTo("keep, find or share a run?", "Runs keep themselves; *Share* makes a file or a link.", "runs"),
     HowTo("do the same from a shell?", "*Same from the shell*, on every page with a run.", "simulation"),
@@ -109,7 +109,7 @@ def how_to_list(state: AppState, query: str) -> int:
                     f"… {entry.question}",
                     icon=":material/arrow_forward:",
                     type="tertiary",
-                    on_click=_go,
+                    on_click=go_to,
                     args=(state, entry),
                     key=f"how-to-{HOW_TO.index(entry)}",
                     help="Goes there.",
@@ -118,7 +118,7 @@ def how_to_list(state: AppState, query: str) -> int:
     return len(found)
 
 
-def _go(state: AppState, entry: HowTo) -> None:
+def go_to(state: AppState, entry: HowTo) -> None:
     for key, value in entry.choices:
         choose(state, key, value)
     state.go_to = page_file(entry.page)

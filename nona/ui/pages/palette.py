@@ -12,6 +12,7 @@ from nona.report.guide import TERMS
 from nona.ui.models.loading import model_names
 from nona.ui.pages.demo import begin
 from nona.ui.pages.demo_stories import STORIES
+from nona.ui.pages.help import HOW_TO, go_to
 from nona.ui.pages.home import FAMILY_PAGES, examples, open_demo
 from nona.ui.session.opening import new_scenario
 from nona.ui.session.page_list import PAGES, page_file
@@ -37,6 +38,7 @@ def entries(state: AppState) -> dict[str, Callable[[], None]]:
         "Do: undo": state.undo,
         "Do: redo": state.redo,
     }
+    found |= {f"How do I {entry.question}": partial(go_to, state, entry) for entry in HOW_TO}
     found |= {f"Demo: {story.question}": partial(begin, state, n) for n, story in enumerate(STORIES)}
     found |= {f"Model: {name}": partial(_show_model, state, name) for name in model_names(state)}
     for family, names in examples().items():

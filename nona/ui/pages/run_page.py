@@ -183,7 +183,8 @@ def run_area(state: AppState, run: Run[D]) -> D | None:
                 with st.expander("The cancelled run so far") if data is not None else st.container():
                     run.live(cancelled)
             if data is not None:
-                run.answer(state, data)
+                with st.expander("The answer before the change") if _folds(state, run) else st.container():
+                    run.answer(state, data)
             elif not isinstance(run.before, str):
                 run.before()
             elif cancelled is None and run.before:
@@ -273,9 +274,8 @@ def _result(state: AppState, run: Run[D]) -> D | None:
 
     One of this scenario as it was before a change has a warning. While the next one is made there is neither.
     """
-    data, version = state.held(run.kind, run.of), run.version_in(state)
-    stale = state.is_stale(run.kind, version) if run.stale is None else run.stale
-    if data is None or _runs(state, run.kind) or not stale:
+    data = state.held(run.kind, run.of)
+    if data is None or _runs(state, run.kind) or not _is_stale(state, run):
         return data
     result, noun = state.results[run.kind], KINDS.find(run.kind).noun
     changes = changes_since(state, run.kind)
@@ -290,6 +290,15 @@ def _result(state: AppState, run: Run[D]) -> D | None:
         st.markdown(text, width="stretch")
         shown = st.toggle("Show it", key=f"earlier-{run.kind}-{result.job_id}", persist_state="session")
     return data if shown else None
+
+
+def _is_stale(state: AppState, run: Run[D]) -> bool:
+    return state.is_stale(run.kind, run.version_in(state)) if run.stale is None else run.stale
+
+
+def _folds(state: AppState, run: Run[D]) -> bool:
+    """Return whether the answer is of an earlier question, beside a page's own result."""
+    return not isinstance(run, RunPage) and run.shown is None and _is_stale(state, run)
 
 
 def changes_since(state: AppState, kind: str) -> str:

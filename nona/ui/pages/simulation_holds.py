@@ -7,6 +7,7 @@ import streamlit as st
 from nona.report.holds import HELD, holds_finding, holds_note
 from nona.report.plan import day_of
 from nona.results.planning import HoldsOutcome
+from nona.schedulers.registry import get_scheduler
 from nona.ui.pages.run_page import Run, ended_early, run_area
 from nona.ui.session.state import AppState
 from nona.ui.tasks.desk import HoldsAsked
@@ -22,19 +23,19 @@ def holds_panel(state: AppState) -> None:
         spec = state.scenario.plan
         targeted = spec is not None and spec.targets
         if not targeted and all(row.slo is None for row in state.scenario.workload):
-            st.caption("**Does it hold?** No query has an SLO; give one on the Workload page.")
+            st.caption("**Does it hold?** No query has an SLO; give one on page Scenario.")
             return
         names = list(dict.fromkeys(s.name for s in state.scenario.schedulers))
         if st.session_state.get(KEY) not in names:
             st.session_state.pop(KEY, None)
-        scheduler = st.session_state.get(KEY, names[0])
+        scheduler = st.session_state.get(KEY, _usual(names))
         run_area(
             state,
             Run(
                 kind="holds",
                 label="Does it hold?",
                 of=HoldsOutcome,
-                beside=lambda: _choice(names),
+                beside=lambda: _choice(names, scheduler),
                 live=lambda job: _sentences(HoldsOutcome.from_json(job.live)),
                 answer=_answer,
                 hint="The cluster as it stands under one scheduler: does every SLO hold, with how much "
@@ -47,10 +48,16 @@ def holds_panel(state: AppState) -> None:
         )
 
 
-def _choice(names: list[str]) -> None:
+def _usual(names: list[str]) -> str:
+    """The first of them that reads queues: where they can be read, those do better."""
+    return next((name for name in names if get_scheduler(name).reads_queues), names[0])
+
+
+def _choice(names: list[str], scheduler: str) -> None:
     st.selectbox(
         "Under",
         names,
+        names.index(scheduler),
         key=KEY,
         persist_state="session",
         label_visibility="collapsed",
@@ -64,7 +71,10 @@ def _answer(state: AppState, data: HoldsOutcome) -> None:
     _sentences(data)
     alt = "Each target with what the cluster gives, and the verdict"
     table(HELD.of(data.report.targets), "holds-targets", alt, "does_it_hold")
-    st.caption(plain(f"{holds_note(data.report)} Version {data.about.hash}."))
+    other = (
+        "" if data.report.option.verdict == "keeps" else " Another scheduler may keep what this one misses."
+    )
+    st.caption(plain(f"{holds_note(data.report)}{other} Version {data.about.hash}."))
 
 
 def _sentences(data: HoldsOutcome) -> None:
