@@ -68,7 +68,8 @@ def _differences(old: Any, new: Any, path: str) -> Iterator[str]:
         for key in dict.fromkeys([*old, *new]):
             yield from _differences(old.get(key), new.get(key), f"{path}.{key}" if path else str(key))
     elif isinstance(old or new, Mapping):
-        yield f"{_word(path)[0]} {'removed' if new is None else 'added'}"
+        word = _word(path)[0] if "." in path else path
+        yield f"{word} {'removed' if new is None else 'added'}"
     else:
         word, share = _word(path)
         yield f"{word} {_value(old, share)} → {_value(new, share)}"
