@@ -183,6 +183,17 @@ def format_time(seconds: float, digits: int = 3) -> str:
     return _scaled(seconds, ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")), digits)
 
 
+def duration(seconds: float) -> str:
+    """A wall-clock time as text, without false precision.
+
+    >>> duration(0.4), duration(75), duration(4000)
+    ('0.4 s', '75 s', '67 min')
+    """
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
 def format_size(size_bytes: float, digits: int = 3) -> str:
     """Bytes as text, with decimal prefixes.
 

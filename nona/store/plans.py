@@ -14,6 +14,7 @@ from nona.scenario.file import parse_scenario
 from nona.sources.lookup import Sources
 from nona.sources.opening import pack_bundle
 from nona.store.contents import PLAN, Answers, Contents, NewItem
+from nona.units import duration
 
 _LONGEST = 1000  # characters of a finding
 
@@ -21,7 +22,8 @@ _LONGEST = 1000  # characters of a finding
 def facts(plan: PlanOutcome) -> SavedFacts:
     """Scenario, schedulers, models and answer of a plan."""
     about, report = plan.about, plan.report
-    finding = plan_finding(report, day_of(about.made)).text
+    early = "" if plan.ended_early_s is None else f"Cancelled after {duration(plan.ended_early_s)}. "
+    finding = early + plan_finding(report, day_of(about.made)).text
     return SavedFacts(
         fingerprint=about.hash,
         version=about.version,

@@ -8,6 +8,7 @@ from nona.report.saved import scenario_line
 from nona.report.simulations.comparison import HEADINGS, changes, pairing
 from nona.report.simulations.findings import headline
 from nona.report.simulations.report import SimulatedRun
+from nona.report.text import counted, listed
 from nona.results.document import UNKNOWN, Estimate
 from nona.results.saved import MOST_ABOUT, SavedAnswer, SavedFacts, Unit
 from nona.results.simulation import Change, Measure, ReplicationMeans
@@ -15,6 +16,7 @@ from nona.sources.lookup import Sources
 from nona.sources.opening import pack_bundle
 from nona.statistics import mean_interval
 from nona.store.contents import SIMULATION, Answers, Contents, NewItem
+from nona.units import duration
 
 _UNITS: dict[Measure, Unit] = {
     "jct_s": "s",
@@ -34,9 +36,21 @@ def facts(run: SimulatedRun) -> SavedFacts:
         scenario=run.about.name,
         schedulers=tuple(schedulers),
         models=run.scenario.labels,
-        finding=headline(schedulers, run.differences, run.off).text,
+        finding=_early(run) + headline(schedulers, run.differences, run.off).text,
         about=scenario_line(run.scenario)[:MOST_ABOUT],
     )
+
+
+def _early(run: SimulatedRun) -> str:
+    """Say of a cancelled run how far it came; empty for a whole one."""
+    if run.ended_early_s is None:
+        return ""
+    ended = sorted({scheduler.replications for scheduler in run.report.schedulers.values()} or {0})
+    least = "" if len(ended) == 1 else f"{ended[0]} to "
+    wanted = counted(run.scenario.simulation.replications, "replication")
+    none = [s.name for s in run.scenario.schedulers if s.name not in run.report.schedulers]
+    without = f", none of {listed(none)}" if none else ""
+    return f"Cancelled after {duration(run.ended_early_s)}, {least}{ended[-1]} of {wanted}{without}. "
 
 
 def run_item(name: str, note: str, run: SimulatedRun, sources: Sources) -> NewItem:
@@ -78,7 +92,8 @@ def answers(runs: Sequence[SimulatedRun]) -> Answers:
                     clear=tuple(change is not None and change.clear for change in every),
                 )
             )
-    return Answers(tuple(rows), ("", *(pair.text for pair in pairs[1:])))
+    notes = (pair.text(first.means, run.means) for pair, run in zip(pairs[1:], runs[1:], strict=True))
+    return Answers(tuple(rows), ("", *notes))
 
 
 def _value(means: ReplicationMeans | None, measure: Measure, change: Change | None) -> Estimate:

@@ -171,6 +171,30 @@ def test_several_runs_are_compared_with_the_first(store):
             assert change.ci95[0] <= change.mean <= change.ci95[1]
 
 
+def cancelled(run, replications):
+    """The run as it was after so many replications of each scheduler."""
+    means = {
+        n: type(m)(**{k: getattr(m, k)[:replications] for k in type(m).model_fields})
+        for n, m in run.means.items()
+    }
+    rows = {n: s.model_copy(update={"replications": replications}) for n, s in run.report.schedulers.items()}
+    report = run.report.model_copy(update={"schedulers": rows})
+    return run.model_copy(update={"means": means, "report": report, "ended_early_s": 180.0})
+
+
+def test_a_cancelled_run_says_so_and_over_which_replications_it_is_compared(store):
+    whole, early = simulated(2), cancelled(simulated(3), 1)
+    items = store.save(new_item("whole", whole), new_item("early", early))
+    assert [item.facts.finding.startswith("Cancelled") for item in items] == [False, True]
+    assert items[1].facts.finding.startswith("Cancelled after 3 min, 1 of 3 replications. ")
+    found = compare(store, [item.id for item in items])
+    assert "over the first replication, which both have" in found.notes[1]
+    row = next(row for row in found.answers if (row.subject, row.measure) == ("local", "mean JCT"))
+    first = early.means["local"].jct_s[0] - whole.means["local"].jct_s[0]
+    assert row.changes[1].mean == pytest.approx(first)
+    assert row.changes[1].mean != pytest.approx(row.values[1].mean - row.values[0].mean)
+
+
 def test_only_two_to_four_items_of_one_kind_are_compared(store):
     (run,) = store.save(new_item("a", simulated()))
     (odd,) = store.save(probe("b"))

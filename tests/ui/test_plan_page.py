@@ -11,7 +11,7 @@ from nona.results.planning import PlanOutcome
 from nona.scenario.file import scenario_from_mapping
 from nona.sources.lookup import Sources
 from nona.store.database import Database
-from nona.store.store import COMMAND_LINE, Store
+from nona.store.store import COMMAND_LINE, Store, export_items, import_items
 from nona.study.planning.question import opened, question_of
 from nona.tables.formats import money
 from nona.ui.pages.plan import VERDICTS, option_name
@@ -202,7 +202,9 @@ def test_a_saved_plan_is_there_after_other_work(planned, tmp_path, monkeypatch):
     # Drawn when it is unfolded, maybe some runs later: a browser then takes the default.
     assert name.proto.default == name.value == "two offers"
     planned.button(key="save-plan").click().run()
-    (item,) = Store(Database(tmp_path), COMMAND_LINE, master=True).listing().items
+    monkeypatch.setenv("NONA_SHARED_STORE", "1")
+    store = Store(Database(tmp_path), COMMAND_LINE, master=True)
+    (item,) = store.listing().items
     shown = [s.value for s in planned.subheader if s.value.startswith("Buy ")]
     for text in (s.replace("\N{NO-BREAK SPACE}%", " %") for s in shown):
         assert plain(item.facts.finding).startswith(text), "the same words, the month by its name"
@@ -210,13 +212,15 @@ def test_a_saved_plan_is_there_after_other_work(planned, tmp_path, monkeypatch):
     assert item.facts.about == "4 servers, a100-40gb; one, 150/s"
     found = outcome_of(planned)
     before = state_of(planned).scenario
-    state_of(planned).edit(("plan", "hit"), "50%")
-    del state_of(planned).results["plan"]
-    go(planned, "runs").button(key=f"saved-open-{item.id}").click().run()
-    go(planned, PAGE)
-    assert state_of(planned).scenario.plan == before.plan
-    assert outcome_of(planned) == found
-    assert not any("has changed" in w.value for w in planned.warning)
+    (imported,) = import_items(store, export_items(store, [item.id]))
+    for kept in (item, imported):
+        state_of(planned).edit(("plan", "hit"), "50%")
+        del state_of(planned).results["plan"]
+        go(planned, "runs").button(key=f"saved-open-{kept.id}").click().run()
+        go(planned, PAGE)
+        assert state_of(planned).scenario.plan == before.plan
+        assert outcome_of(planned) == found
+        assert not any("has changed" in w.value for w in planned.warning)
 
 
 def test_cancel_keeps_what_is_known(open_page):

@@ -12,7 +12,7 @@ from app_driver import said as said_by
 from nona.store.database import FILE, Database
 from nona.store.store import COMMAND_LINE, Store, export_items, import_items
 from nona.ui.session.workspace import jobs
-from nona.ui.shell import run_keeper
+from nona.ui.shell import run_keeper, scenario_bar
 
 PAGE, RUN = "runs", "simulation"
 
@@ -75,7 +75,7 @@ def test_finished_runs_keep_themselves_until_they_are_saved_or_removed(folder, m
     assert until(lambda: mine.listing().items)
     (item,) = mine.listing().items
     assert (item.by_itself, item.name) == (True, state_of(at).scenario.name)
-    assert "kept by itself" in said(go(at, PAGE))
+    assert "newer runs will take its place" in said(go(at, PAGE))
     press(at, f"saved-keep-{item.id}")
     assert not mine.find(item.id).by_itself
     at.toggle(key=run_keeper.ONLY_SAVED).set_value(True).run()
@@ -102,6 +102,17 @@ def test_a_link_carries_a_small_run_with_its_result(folder):
     assert state_of(other).results["simulate"].data == result
     assert state_of(other).runs.kept[-1].name == "Monday <b>peak</b>"
     assert not state_of(other).is_stale("simulate")
+
+
+def test_a_run_without_a_link_says_which_limit_it_breaks(folder, monkeypatch):
+    at = save(ran(), "Monday")
+    (item,) = master(folder).listing().items
+    monkeypatch.setattr(scenario_bar, "LONGEST", 100)
+    put(go(at, PAGE), f"saved-share-{item.id}", True)
+    assert re.search(r"No link: with its result it has [\d,]{4,} characters; 100 is the most", said(at))
+    assert not at.code
+    monkeypatch.setattr(scenario_bar, "apart", lambda scenario: ("week.csv",))
+    assert "No link: the scenario needs week.csv, which a link cannot carry" in said(at.run())
 
 
 def test_a_run_is_saved_found_changed_and_deleted_with_undo(folder):
@@ -152,19 +163,22 @@ def test_an_item_opens_with_its_result_and_undo_restores_what_was(folder):
     assert state.scenario == other
 
 
-def test_an_imported_item_opens_as_a_scenario_only(folder, tmp_path):
+def test_an_imported_item_opens_with_its_result_as_the_file_states_it(folder):
     at = save(ran(), "Monday")
     mine = master(folder)
     data = export_items(mine, [i.id for i in mine.listing().items])
-    saved_scenario, owner = state_of(at).scenario, _owner(folder)
+    scenario, result, owner = state_of(at).scenario, state_of(at).results["simulate"].data, _owner(folder)
     mine.delete(mine.listing().items[0].id)
     (item,) = import_items(Store(Database(folder), owner), data)
     run(at, seed=99)
-    kept = list(state_of(at).runs.kept)
-    assert "figures as the file states them" in said(go(at, PAGE))
+    assert f" · {result.about.made} · " in said(go(at, PAGE))
+    assert "figures as the file states them" in said(at)
     press(at, f"saved-open-{item.id}")
-    assert state_of(at).scenario == saved_scenario
-    assert state_of(at).runs.kept == kept
+    state = state_of(at)
+    assert (state.scenario, state.results["simulate"].data) == (scenario, result)
+    assert not state.is_stale("simulate")
+    assert "as the file states it: run it again" in said_by(at.toast)
+    assert state.runs.kept[-1].name == "Monday (imported)"
 
 
 def _owner(folder):

@@ -57,12 +57,21 @@ class Pairing:
     paired: bool
     why: str
 
-    @property
-    def text(self) -> str:
-        """The pairing in one sentence."""
-        if self.paired:
-            return "Paired by replication: both runs saw the same jobs."
-        return f"Not paired ({self.why}): Welch's interval for independent runs."
+    def text(self, old: Means, new: Means) -> str:
+        """The pairing in words; where one run has more replications, over which ones the change is."""
+        if not self.paired:
+            return f"Not paired ({self.why}): Welch's interval for independent runs."
+        pairs = {n: (len(old[n].jct_s), len(now.jct_s)) for n, now in new.items() if n in old}
+        text = "Paired by replication: both runs saw the same jobs."
+        if all(before == after for before, after in pairs.values()):
+            return text
+        common = sorted({min(pair) for pair in pairs.values()})
+        least = "" if len(common) == 1 else f"{common[0]} to "
+        first = "replication" if common == [1] else f"{least}{common[-1]} replications"
+        return (
+            f"{text} Changes are over the first {first}, which both have; "
+            "each mean is over all of its run, so that a change is not the difference of the two means."
+        )
 
 
 def pairing(old: Scenario, new: Scenario, warmups: tuple[int | None, int | None]) -> Pairing:

@@ -43,10 +43,10 @@ from nona.ui.pages.evidence_studies import (
 from nona.ui.pages.run_page import Run, run_area
 from nona.ui.pages.serverless_comparisons import slides_tab
 from nona.ui.session.state import AppState
-from nona.ui.shell.job_panel import duration
 from nona.ui.tasks.desk import EffortAsked
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import picture, table, tiles
+from nona.units import duration
 
 
 def _validation_tiles(summary: ValidationSummary) -> None:

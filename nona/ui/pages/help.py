@@ -84,7 +84,11 @@ HOW_TO = (
         "simulation",
         (("simulation-view", "Run"),),
     ),
-    HowTo("keep, find or share a run?", "Runs keep themselves; *Share* makes a file or a link.", "runs"),
+    HowTo(
+        "keep, find or share a run?",
+        "Finished runs are listed there; *Share* makes a file or a link.",
+        "runs",
+    ),
     HowTo("do the same from a shell?", "*Same from the shell*, on every page with a run.", "simulation"),
     HowTo(
         "know how far to trust a number?",

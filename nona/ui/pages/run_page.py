@@ -17,11 +17,12 @@ from nona.ui.pages.evidence_line import evidence_line
 from nona.ui.pages.runs import ToSave, save_popover
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
-from nona.ui.shell.job_panel import beat, current_job, duration, moved_on, progress_text, start
+from nona.ui.shell.job_panel import beat, current_job, moved_on, progress_text, start
 from nona.ui.widgets.downloads import Files, download_menu
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.folding import summary_bar
 from nona.ui.widgets.terms import guide_link
+from nona.units import duration
 
 D = TypeVar("D")
 

@@ -31,7 +31,6 @@ from nona.store.store import (
 )
 from nona.ui.session.opening import with_files
 from nona.ui.session.page_list import page_file
-from nona.ui.session.share import LONGEST
 from nona.ui.session.state import OPENED, AppState
 from nona.ui.shell.run_keeper import ONLY_SAVED, comes_back, kind_of, show_result, store
 from nona.ui.shell.scenario_bar import run_link
@@ -107,8 +106,8 @@ def save_popover(state: AppState, made: ToSave) -> None:
     with st.popover(f"Save this {noun}", icon=":material/bookmark_add:"):
         # Said here: as a hint of the button it would lie over Save, which unfolds where the pointer is.
         st.caption(
-            "Keeps the scenario with its models, and the result, until you delete it; see page Runs. What is "
-            "not saved keeps itself until newer runs need its place."
+            "Keeps the scenario with its models, and the result, until you delete it; see page Runs. A run "
+            "that is not saved stays there until newer runs take its place."
         )
         # A browser draws the field when it is unfolded, and takes its default then, not what was set before.
         hint = "What page Runs lists it as."
@@ -134,8 +133,9 @@ def open_item(state: AppState, item: SavedItem) -> None:
     state.drafts = {}
     state.show_first_model()
     state.go_to = page_file("plan" if item.kind == PLAN else "simulation")
-    if not item.imported and _show(state, item, contents):
-        state.tell(f"“{item.name}” is open, with its result.")
+    if _show(state, item, contents):
+        states = " as the file states it: run it again to check it" if item.imported else ""
+        state.tell(f"“{item.name}” is open, with its result{states}.")
     else:
         state.tell(f"The scenario of “{item.name}” is open; run it to see its result here.")
 
@@ -143,7 +143,8 @@ def open_item(state: AppState, item: SavedItem) -> None:
 def _show(state: AppState, item: SavedItem, contents: Contents) -> bool:
     """Show the result, if this version can read it and it belongs to the scenario; whether it is shown."""
     try:
-        return show_result(state, item.name, contents.answer(), f"saved-{item.id}")
+        name = f"{item.name} (imported)" if item.imported else item.name
+        return show_result(state, name, contents.answer(), f"saved-{item.id}")
     except NonaError:
         return False
 
@@ -176,12 +177,12 @@ def _item_card(state: AppState, item: SavedItem, tick: str) -> None:
             f"{kind[:1].upper()}{kind[1:]} of “{facts.scenario}”"
             + (f": {facts.about}" if facts.about else ""),
             ", ".join(facts.schedulers),
-            date_text(item),
+            facts.made,
             f"version {facts.fingerprint}",
         ]
-        parts += ["imported: figures as the file states them"] if item.imported else []
+        parts += [f"imported {date_text(item)}: figures as the file states them"] if item.imported else []
         parts += [] if item.mine else ["saved by somebody else"]
-        parts += ["kept by itself"] if item.by_itself else []
+        parts += ["not saved: newer runs will take its place"] if item.by_itself else []
         st.caption(plain(" · ".join(parts)))
         if facts.finding:
             st.markdown(plain(facts.finding))
@@ -204,17 +205,17 @@ def _operations(state: AppState, item: SavedItem) -> None:
         st.button(
             "Open",
             icon=":material/open_in_browser:",
-            help="Replaces your scenario with its own; Undo in the side bar restores yours. A run that was "
-            "saved here is shown with its result.",
+            help="Replaces your scenario with its own; Undo in the side bar restores yours. The "
+            "result is shown on its page.",
             on_click=open_item,
             args=(state, item),
             key=f"saved-open-{item.id}",
         )
         if item.mine and item.by_itself:
             st.button(
-                "Keep",
+                "Save",
                 icon=":material/bookmark_add:",
-                help="Lets it stay until you delete it; now newer runs may take its place.",
+                help="It then stays until you delete it.",
                 on_click=_keep,
                 args=(state, item),
                 key=f"saved-keep-{item.id}",
@@ -244,13 +245,17 @@ def _operations(state: AppState, item: SavedItem) -> None:
 
 def _keep(state: AppState, item: SavedItem) -> None:
     if _attempt(state, lambda: store().keep(item.id)):
-        state.tell(f"“{item.name}” stays until you delete it.")
+        state.tell(f"“{item.name}” is saved: it stays until you delete it.")
 
 
 def _share(item: SavedItem) -> None:
     """The item as one file, and as a link where it is small enough and needs no other file."""
     popover = st.popover(
-        "Share", icon=":material/link:", on_change="rerun", key=f"saved-share-{item.id}", help="File or link."
+        "Share",
+        icon=":material/link:",
+        on_change="rerun",
+        key=f"saved-share-{item.id}",
+        help="As a file; as a link too, if it is small and needs no file.",
     )
     if not popover.open:
         return
@@ -267,7 +272,7 @@ def _share(item: SavedItem) -> None:
             key=f"saved-file-{item.id}",
         )
         try:
-            link = run_link(own.contents(item.id), item.name)
+            link, obstacle = run_link(own.contents(item.id), item.name)
         except NonaError as error:
             st.error(plain(str(error)), icon=":material/error:")
             return
@@ -276,7 +281,7 @@ def _share(item: SavedItem) -> None:
                 st.code(link, language=None, wrap_lines=True, height=120)
             st.caption("The scenario with this result, as the link states it.")
         else:
-            st.caption(f"Too large for a link of {LONGEST:,} characters, or it needs a file: send the file.")
+            st.caption(plain(f"No link: {obstacle}. Send the file."))
 
 
 def _edit(state: AppState, item: SavedItem) -> None:
@@ -371,7 +376,7 @@ def _compare_panel(state: AppState) -> bool:
         for number, item in enumerate(comparison.items, start=1):
             with st.container(border=True):
                 st.markdown(f"**{number} · {plain(item.name)}**")
-                st.caption(plain(f"{date_text(item)} · version {item.facts.fingerprint}"))
+                st.caption(plain(f"{item.facts.made} · version {item.facts.fingerprint}"))
                 if number > 1:
                     st.markdown(plain(changes_text(comparison.scenario[number - 1])))
                     st.caption(plain(comparison.notes[number - 1]))
@@ -456,7 +461,7 @@ def _take(state: AppState, key: str) -> None:
 STEP = 20  # items shown at first, and added by each "Show more"
 
 
-ALL, BY_WISH, BY_ITSELF = "All", "Saved", "Kept by themselves"
+ALL, BY_WISH, BY_ITSELF = "All", "Saved", "Not saved"
 
 
 @dataclass(frozen=True, slots=True)
@@ -486,7 +491,7 @@ def _list(state: AppState, every: SavedList) -> None:
     _actions(state, every, ticked)
     if not every.items:
         st.info(
-            "No run yet at this address and port. Run a simulation or find a plan: it keeps itself here; or "
+            "No run yet at this address and port. Run a simulation or find a plan, and it is listed here; or "
             "import a file that somebody exported.",
             icon=":material/bookmarks:",
         )
@@ -524,27 +529,27 @@ def _filters() -> str:
                 required=True,
                 key="runs-shown",
                 persist_state="session",
-                help="Every finished run keeps itself until newer ones need its place; saved ones stay.",
+                help="Every finished run is listed until newer ones take its place; saved ones stay.",
             )
             or ALL
         )
 
 
 def _housekeeping(state: AppState, every: SavedList) -> None:
-    """The switch for runs that keep themselves, and their removal."""
+    """The switch for runs that nobody saved, and their removal."""
     kept = [item for item in every.items if item.by_itself and item.mine]
     with st.popover("Tidy up", icon=":material/cleaning_services:", help="Which runs are kept, and removal."):
         st.caption(
-            f"The last {MOST_BY_ITSELF} finished runs and plans keep themselves, up to "
-            f"{format_size(MOST_BY_ITSELF_BYTES)}; *Keep*, a name or a note make one stay."
+            f"The last {MOST_BY_ITSELF} finished runs and plans are listed without being saved, up to "
+            f"{format_size(MOST_BY_ITSELF_BYTES)}; *Save*, a name or a note make one stay."
         )
         st.toggle(
-            "Keep only what I save",
+            "List only what I save",
             key=ONLY_SAVED,
-            help="Runs then do not keep themselves; those that are kept stay.",
+            help="Later runs are then listed only once they are saved; those in the list stay.",
         )
         st.button(
-            f"Remove the {len(kept)} that kept themselves",
+            f"Remove the {len(kept)} not saved",
             icon=":material/delete_sweep:",
             disabled=not kept,
             help="For good; saved ones stay.",

@@ -31,11 +31,11 @@ from nona.study.exports import CALLS_CSV, CALLS_PARQUET, TRACE
 from nona.study.planning.question import cost_note
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
-from nona.ui.shell.job_panel import duration
 from nona.ui.widgets import fields as choose
 from nona.ui.widgets.downloads import Files, file_stem, kept_files, reports
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import chart, table, tiles
+from nona.units import duration
 
 
 def layouts_tab(state: AppState, data: ServerlessOutcome) -> None:

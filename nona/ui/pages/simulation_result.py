@@ -62,10 +62,9 @@ from nona.ui.pages.run_page import Tab
 from nona.ui.pages.scenario_cluster import busiest_links_panel
 from nona.ui.pages.simulation_runs import baseline_panel, draw_run, runs_bar
 from nona.ui.session.state import AppState, Kept
-from nona.ui.shell.job_panel import duration
 from nona.ui.widgets.fields import choose_one, plain
 from nona.ui.widgets.results import chart, table
-from nona.units import format_time
+from nona.units import duration, format_time
 
 _SENTENCES = {
     "compiled": "The compiled engine answered.",

@@ -343,10 +343,11 @@ def _beside(old: Kept, new: Kept) -> None:
     rows = baseline(by_scheduler, MEASURES[measure])
     table(rows, "baseline-changes", "Baseline, this run and change of every scheduler", "against_baseline")
     single = min(len(m.jct_s) for m in (*old.data.means.values(), *new.data.means.values())) < 2
+    paired = match.text(old.data.means, new.data.means)
     few = " One replication gives no interval: run 2 or more." if single else ""
     st.caption(
         plain(
-            f"{match.text}{few} Baseline: run {old.title}. * the 95 % interval of the change excludes 0; "
+            f"{paired}{few} Baseline: run {old.title}. * the 95 % interval of the change excludes 0; "
             "each interval holds separately."
         )
     )

@@ -55,12 +55,12 @@ from nona.results.training import (
 )
 from nona.ui.pages.run_page import Run, Tab, run_area
 from nona.ui.session.state import AppState
-from nona.ui.shell.job_panel import duration
 from nona.ui.tasks.desk import OneMoreAsked
 from nona.ui.widgets.downloads import Download, Files, file_stem, reports
 from nona.ui.widgets.fields import choose_one, plain, whole
 from nona.ui.widgets.results import chart, hero, table
 from nona.ui.widgets.terms import term
+from nona.units import duration
 
 
 def _policies_tab(state: AppState, data: TrainingOutcome) -> None:

@@ -14,6 +14,7 @@ from nona.ui.jobs.registry import Job
 from nona.ui.session.state import AppState, Result
 from nona.ui.session.workspace import jobs, whose
 from nona.ui.shell.run_keeper import keep_by_itself
+from nona.units import duration
 
 WAITING_S = 1.0  # between two looks at a job that waits
 
@@ -69,17 +70,6 @@ def _ordinal(number: int) -> str:
     """
     teen = number % 100 in (11, 12, 13)
     return f"{number}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
-
-
-def duration(seconds: float) -> str:
-    """A wall-clock time as text, without false precision.
-
-    >>> duration(0.4), duration(75), duration(4000)
-    ('0.4 s', '75 s', '67 min')
-    """
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 _NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})

@@ -11,6 +11,7 @@ import streamlit as st
 
 from nona.errors import NonaError, ScenarioError
 from nona.report.simulations.scenario_diff import change_text
+from nona.report.text import listed
 from nona.results.saved import MOST_NAME
 from nona.scenario.file import dump_scenario, scenario_hash
 from nona.scenario.schema import Scenario
@@ -67,13 +68,15 @@ def address(text: str) -> str:
     return f"{base}?{urlencode({**shown, PARAMETER: text}, doseq=True)}"
 
 
-def run_link(contents: Contents, name: str) -> str:
-    """The address of the app with a kept run; empty where it is too large or its scenario names files."""
+def run_link(contents: Contents, name: str) -> tuple[str, str]:
+    """The address of the app with a kept run, or an empty one and what prevents it."""
     opened, result = contents.opened(), contents.answer()
-    if opened.sources.held or apart(opened.scenario):
-        return ""
+    if files := sorted({*(opened.sources.held or ()), *apart(opened.scenario)}):
+        return "", f"the scenario needs {listed(files)}, which a link cannot carry"
     text = pack(Shared(opened.scenario, {}, (contents.kind, name, result.to_json())))
-    return address(text) if len(text) <= LONGEST else ""
+    if len(text) > LONGEST:
+        return "", f"with its result it has {len(text):,} characters; {LONGEST:,} is the most"
+    return address(text), ""
 
 
 def _choices(state: AppState) -> dict[str, Any]:
