@@ -302,7 +302,7 @@ def test_runs_are_paired_where_they_measured_the_same_jobs(parts, why):
     found = comparison.pairing(changed(), changed(**parts), (0, 0))
     assert found.paired == (not why)
     assert why in found.why
-    assert (f"another {why}" in found.text) == bool(why)
+    assert (f"another {why}" in found.text({}, {})) == bool(why)
 
 
 def test_another_slo_or_warm_up_found_on_pilots():
