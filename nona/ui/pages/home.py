@@ -9,7 +9,7 @@ import streamlit as st
 
 from nona.errors import StoreError
 from nona.report.figures import scheduler_style
-from nona.report.saved import cluster_text, date_text, workload_text
+from nona.report.saved import cluster_text, workload_text
 from nona.results.document import Document, Figure
 from nona.results.saved import SavedItem
 from nona.results.simulation_charts import LINK_LOAD, STORY_SCENARIO, STRATEGIES, Story, StoryLoad
@@ -279,7 +279,7 @@ def recent(state: AppState) -> None:
         for item in list(latest.values())[:MOST_RECENT]:
             with st.container(border=True, height="stretch", gap="xsmall"):
                 st.markdown(f"**{plain(item.facts.scenario)}**")
-                st.caption(plain(f"{item.facts.finding} {date_text(item)}"))
+                st.caption(plain(f"{item.facts.finding} {item.facts.made}"))
                 st.button(
                     "Open",
                     icon=":material/open_in_browser:",
