@@ -223,7 +223,7 @@ def test_results_are_typed():
     allowed = {
         *("nona/cli/lists.py", "nona/cli/declared.py", "nona/report/figures.py"),
         *("nona/report/simulations/scenario_diff.py", "nona/results/document.py"),
-        *("nona/results/placement.py", "nona/results/trace.py"),
+        *("nona/results/placement.py", "nona/results/simulation_charts.py"),
     }
     untyped = re.compile(r"(?:dict|Mapping)\[str, Any\]")
     rooms = [p for room in ("results", "report", "cli") for p in (ROOT / "nona" / room).rglob("*.py")]

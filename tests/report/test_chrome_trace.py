@@ -11,7 +11,7 @@ from filled import changed
 
 from nona import study
 from nona.report.simulations.timeline import chrome_trace, trace_text
-from nona.results.trace import Trace
+from nona.results.simulation_charts import Trace
 
 
 def simulated(name, *schedulers, discipline="fifo"):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nona import __version__
-from nona.results.trace import Trace, TraceAbout, TraceEvent, TraceJobs
+from nona.results.simulation_charts import Trace, TraceAbout, TraceEvent, TraceJobs
 from nona.serverless.metrics import call_cost, hits
 from nona.serverless.records import ServerlessRecords
 from nona.serverless.system import ServerlessSystem

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from nona import __version__
-from nona.results.trace import Trace, TraceAbout, TraceEvent, TraceJobs
+from nona.results.simulation_charts import Trace, TraceAbout, TraceEvent, TraceJobs
 from nona.simulation.records import MessageInterval, Records, TaskInterval, Timeline
 from nona.system import System
 

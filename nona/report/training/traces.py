@@ -11,7 +11,7 @@ from nona.allocation.problem import Floats, Ints
 from nona.report.training.findings import job_label
 from nona.results.document import About
 from nona.results.elastic import ElasticCourse, ElasticHistory, ElasticMove, ElasticReport, ElasticTrace
-from nona.results.trace import Trace, TraceAbout, TraceEvent, TraceJobs
+from nona.results.simulation_charts import Trace, TraceAbout, TraceEvent, TraceJobs
 from nona.results.training import PolicyTrace, PriorityRow, Received, Round, Stay, TrainingOutcome
 from nona.training.elastic.records import ElasticRecords, Points, efficiency_of
 from nona.training.elastic.registry import ELASTIC
