@@ -9,6 +9,10 @@ from nona.sources.samples import load_sample
 
 pytestmark = [pytest.mark.browser, pytest.mark.verify]
 BOX = "e => { const r = e.getBoundingClientRect(); return [r.x, r.y, r.width, r.height] }"
+IN_CANVAS = """e => {
+  const r = e.getBoundingClientRect(), c = e.closest("svg").getBoundingClientRect();
+  return [r.x - c.x, r.y - c.y, r.width, r.height];
+}"""
 
 
 def drawn(page):
@@ -146,18 +150,18 @@ def test_a_graph_is_looked_at_where_one_left_it(page):
         page.keyboard.press("+")
     page.keyboard.press("Shift+ArrowUp")
     page.wait_for_timeout(500)  # the view has moved, and is kept
-    left = node.evaluate(BOX)
+    left = node.evaluate(IN_CANVAS)
     pick_model(page, "resnet18")
     assert covered(page) > 0.6
     pick_model(page, "googlenet")
-    assert node.evaluate(BOX) == pytest.approx(left, abs=2)
+    assert node.evaluate(IN_CANVAS) == pytest.approx(left, abs=2)
     page.reload()
     node.wait_for()
     wait_idle(page)
-    assert node.evaluate(BOX) == pytest.approx(left, abs=2)
+    assert node.evaluate(IN_CANVAS) == pytest.approx(left, abs=2)
     page.get_by_role("button", name="Fit to view").click()
     assert covered(page) > 0.6
-    assert node.evaluate(BOX)[2] < left[2]
+    assert node.evaluate(IN_CANVAS)[2] < left[2]
 
 
 @pytest.mark.parametrize("page", ["dark"], indirect=True)

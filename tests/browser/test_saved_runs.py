@@ -1,5 +1,7 @@
 """Saved runs in a real browser: saved, listed, compared, deleted with undo, carried; kill −9 loses none."""
 
+import re
+
 import browser_tools as tools
 import pytest
 from contrast import texts_of
@@ -68,7 +70,7 @@ def test_runs_are_saved_compared_deleted_and_carried(page, tmp_path):
 
     page.get_by_role("button", name="Import").click()
     page.get_by_test_id("stFileUploaderDropzoneInput").last.set_input_files(file)
-    page.get_by_text("imported: figures as the file states them").first.wait_for()
+    page.get_by_text(re.compile("imported .*: figures as the file states them")).first.wait_for()
     page.keyboard.press("Escape")
     tools.wait_idle(page)
     assert page.get_by_role("checkbox", name="Monday", exact=True).count() == 2
