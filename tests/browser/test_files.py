@@ -79,6 +79,8 @@ def test_a_bundle_brings_everything_and_yaml_says_what_is_missing(page):
     traces = page.get_by_test_id("stExpander").filter(has_text="Arrival traces (CSV)")
     given(page, traces, "quarter.csv", TRACE.encode())
     row = page.locator(".st-key-row-1")
+    row.evaluate("e => e.scrollIntoView({block: 'center'})")  # not behind the bar that stays in sight
+    page.wait_for_timeout(500)
     row.get_by_role("combobox", name="Arrivals").click()
     page.get_by_role("option", name="Trace quarter.csv").click()
     tools.wait_idle(page)
