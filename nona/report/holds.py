@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from datetime import date
 
+from nona.planning.prices import HOURS
 from nona.report.plan import headroom_text, month_text, servers_text
 from nona.report.text import Finding, listed
 from nona.results.document import Estimate
@@ -14,7 +15,6 @@ from nona.tables.table import TIME, Column, Kind, Table
 from nona.units import format_number
 
 WORDS = {"keeps": "holds", "misses": "misses", "open": "undecided"}
-MONTH_H = 730
 _SHARE = Kind(short_share)
 
 HELD: Table[HeldTarget] = Table(
@@ -99,7 +99,7 @@ def _survived(report: HoldsReport) -> str:
 def _price(report: HoldsReport) -> str:
     if not report.priced:
         return ""
-    return f"{money(MONTH_H * report.option.cost_per_hour, report.currency)} a month."
+    return f"{money(HOURS['month'] * report.option.cost_per_hour, report.currency)} a month."
 
 
 def holds_note(report: HoldsReport) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from nona.planning.offers import gpu_text
+from nona.planning.prices import HOURS
 from nona.report.text import MARKS, Finding, counted, listed, verb
 from nona.results.document import Estimate, Interval
 from nona.results.planning import (
@@ -280,8 +281,8 @@ def cliff_finding(report: PlanReport) -> str:
 
 
 def answer_text(answer: PlanAnswer, currency: str) -> str:
-    """Cost of an answer per month (730 h), and of a million queries."""
-    monthly = 730 * answer.cost_per_hour
+    """Cost of an answer per month, and of a million queries."""
+    monthly = HOURS["month"] * answer.cost_per_hour
     amounts = ((monthly, "a month"), (answer.cost_per_million, "per million queries"))
     return ", ".join(f"{money(amount, currency)} {unit}" for amount, unit in amounts)
 

@@ -164,8 +164,7 @@ def scenario_hash(scenario: Scenario, *parts: str) -> str:
 
     Results carry it, so that nobody mistakes an old result for that of an edited scenario.
     """
-    data = scenario.model_dump(mode="json")
-    chosen = {k: data[k] for k in parts} if parts else data
+    chosen = scenario.model_dump(mode="json", include=set(parts) or None)
     return hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest()[:12]
 
 

@@ -243,6 +243,11 @@ class Scheduler(Strategy):
         """True for a scheduler that picks tasks for free executors; all others decide at a job's arrival."""
         return self.kind == "pick"
 
+    @property
+    def sees_loads(self) -> bool:
+        """True where decisions look at queue lengths and backlogs, which are kept up to date only then."""
+        return self.reads_queues or self.picks
+
 
 def as_lists(tables: Any) -> Any:
     """The same named tuple, and named tuples in it, with lists in place of arrays.

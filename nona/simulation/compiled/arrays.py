@@ -209,7 +209,7 @@ def _links(system: System) -> Records:
 
 def _board(system: System, scheduler: Scheduler) -> dict[str, Any]:
     executors = system.executors
-    read = scheduler.reads_queues or scheduler.picks
+    read = scheduler.sees_loads
     cards = scheduler.picks and scheduler.network_view >= NetworkView.N3
     return {
         "queue_length": np.full(executors, 0 if read else -1, dtype=np.int64),
@@ -242,7 +242,7 @@ def _set_clock(s: Arrays, system: System, scheduler: Scheduler, size: RunSize) -
         "tail_most": TAIL_FACTOR * size.tail_jobs,
         "report_every": size.report_every,
         "run_on": size.run_on,
-        "board": scheduler.reads_queues or scheduler.picks,
+        "board": scheduler.sees_loads,
         "watched": level >= NetworkView.N2,
         "picks": scheduler.picks,
         "rounds": scheduler.kind == "allocate",

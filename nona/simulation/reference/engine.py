@@ -63,8 +63,7 @@ class SimPyRun:
     def _make_parts(self, scheduler: Scheduler, prepared: Prepared, workload: Workload) -> None:
         """Executors, links, and who decides."""
         env, system, streams = self.env, self.system, workload.streams
-        reads = scheduler.reads_queues or scheduler.picks
-        board = LoadBoard(system.executors, system.servers, reads)
+        board = LoadBoard(system.executors, system.servers, scheduler.sees_loads)
         self.executors = make_executors(env, system, streams, self.size.run_on, board, self._task_ended)
         self.link = make_link(env, system, streams)
         look = _viewer(system, scheduler, board, self.link)
@@ -213,7 +212,7 @@ def _viewer(system: System, scheduler: Scheduler, board: LoadBoard, link: Link) 
     A scheduler that does not read queues finds −1 as every queue length and ``nan`` as backlog.
     """
     level, hidden = scheduler.network_view, math.nan
-    reads = scheduler.reads_queues or scheduler.picks
+    reads = scheduler.sees_loads
     cards = scheduler.picks and level >= NetworkView.N3
     view = View(
         executor_server=_frozen(system.executor_server),

@@ -394,9 +394,6 @@ def cluster_cost(scenario: Scenario) -> str:
     return per_hour(price, "USD" if scenario.plan is None else scenario.plan.prices.currency)
 
 
-MONTH_H = 730.0
-
-
 def cost_over(scenario: Scenario, hours: float) -> str:
     """State the cost of the present cluster for so many hours; a dash where a GPU has no price."""
     try:

@@ -6,9 +6,10 @@ import streamlit as st
 
 from nona.errors import NonaError
 from nona.hardware.cluster import Cluster
+from nona.planning.prices import HOURS
 from nona.report.clusters import weights_problems
 from nona.report.workloads import Offered
-from nona.study.planning.question import MONTH_H, cost_note, cost_over
+from nona.study.planning.question import cost_note, cost_over
 from nona.tables.formats import share_text
 from nona.ui.models.loading import model_names
 from nona.ui.pages.cluster_drawing import cluster_drawing
@@ -75,7 +76,7 @@ def standing(state: AppState, cluster: Cluster | None, load: Offered | None) -> 
                 ("Cost per hour", cost_over(scenario, 1.0), cost_note(scenario)),
                 (
                     "Cost per month",
-                    cost_over(scenario, MONTH_H),
+                    cost_over(scenario, HOURS["month"]),
                     "Of all servers, day and night; page Plan has the prices.",
                 ),
             ]
