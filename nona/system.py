@@ -19,6 +19,7 @@ from nona.errors import HardwareError
 from nona.topology import Topology
 
 Discipline = Literal["fifo", "processor-sharing"]
+BatchRule = Literal["greedy", "delay", "triton", "static"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +47,45 @@ class Arrivals:
 
 
 @dataclass(frozen=True, eq=False)
+class Batching:
+    """How an executor takes equal tasks of queries of one class in steps, and how long these last.
+
+    Attributes
+    ----------
+    step_s : (B, classes, T)
+        Seconds of a step with 1, …, B members; those of a number that the server pads are of the padded one.
+    rule
+        ``greedy``: what waits, at most B; ``delay``: B, or once the oldest has waited for ``delay_s`` what
+        waits; ``triton``: the same with ``preferred`` sizes, at once where one of them waits; ``static``: B.
+    form_ahead
+        For ``triton``: so many batches may be formed while the executor is busy.
+    """
+
+    step_s: NDArray[np.float64]
+    rule: BatchRule = "greedy"
+    delay_s: float = 0.0
+    preferred: tuple[int, ...] = ()
+    form_ahead: int = 0
+
+    @property
+    def max_batch(self) -> int:
+        """B, the most members of a step."""
+        return len(self.step_s)
+
+    @property
+    def share_s(self) -> NDArray[np.float64]:
+        """(classes, T) Seconds that a task takes of its executor when batches are full: s(B)/B."""
+        share: NDArray[np.float64] = self.step_s[-1] / self.max_batch
+        return share
+
+
+@dataclass(frozen=True, eq=False)
 class QueryClass:
     """One row of the workload: a task graph, its rate (1/s) and its SLO (seconds, or none).
 
     ``weight_bytes`` is what an executor holds to run any of its tasks; classes with an equal
-    ``replica`` share these bytes (``""``: no other class does).
+    ``replica`` share these bytes (``""``: no other class does). With ``batching`` executors take its tasks in
+    batches; then ``batching.step_s[0]`` is ``tasks.compute_s``.
     """
 
     name: str
@@ -62,6 +97,12 @@ class QueryClass:
     service_scv: float = 0.0
     weight_bytes: float = 0.0
     replica: str = ""
+    batching: Batching | None = None
+
+    @property
+    def load_s(self) -> NDArray[np.float64]:
+        """(classes, T) Seconds that a task takes of an executor at the most it can carry."""
+        return self.tasks.compute_s if self.batching is None else self.batching.share_s
 
 
 @dataclass(frozen=True, slots=True)
