@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nona.cost.costed import CostedGraph, OperatorCost, Provenance
 from nona.cost.measured import MeasuredTable
@@ -172,7 +172,13 @@ def cost_graph(
     times, provenance = _times(graph, works, executor, options, stated)
     total = whole_model_s(graph, executor, options, measured)
     if total is not None:
-        _fit_total(times, provenance, stated, total)
+        total_s, inputs = total
+        if inputs != options.inputs:
+            modelled, there = (
+                sum(_modelled_at(graph, works, executor, options, n)) for n in (options.inputs, inputs)
+            )
+            total_s *= modelled / there if there > 0 else 1.0
+        _fit_total(times, provenance, stated, total_s)
     origins = [stated[i].given_on if i in stated else "" for i in range(len(works))]
     costs = tuple(
         _cost(o.id, o.kind, w, t, p, g)
@@ -194,8 +200,8 @@ def _times(
 ) -> tuple[list[float], list[Provenance]]:
     """Seconds of every operator, and where they come from."""
     modelled = _modelled(graph, works, executor, options)
-    sources = {s.source.name: s.source for i, s in stated.items() if s.source and works[i].known}
-    there = {name: _modelled(graph, works, source, options) for name, source in sources.items()}
+    sources = {(s.source.name, s.inputs): s.source for i, s in stated.items() if s.source and works[i].known}
+    there = {at: _modelled_at(graph, works, source, options, at[1]) for at, source in sources.items()}
     calibrated = executor.device.compute_efficiency or executor.device.memory_efficiency
     times = list(modelled)
     provenance: list[Provenance] = ["calibrated" if calibrated else "modelled"] * len(times)
@@ -203,12 +209,27 @@ def _times(
         times[i] = entry.time_s
         provenance[i] = entry.provenance
         if entry.source is not None:
-            base = there[entry.source.name][i] if works[i].known else 0.0
+            base = there[entry.source.name, entry.inputs][i] if works[i].known else 0.0
             if modelled[i] > 0 < base:
                 times[i] *= modelled[i] / base
             else:
                 times[i] *= carried(bound_of(graph.operators[i]), entry.source, executor, options)
+                times[i] *= options.growth(options.inputs) / options.growth(entry.inputs)
     return times, provenance
+
+
+def _modelled_at(
+    graph: ModelGraph,
+    works: Sequence[OperatorWork],
+    executor: ExecutorClass,
+    options: CostOptions,
+    inputs: int,
+) -> list[float]:
+    """Seconds of every operator by the formula with so many inputs; ``works`` are those of ``options``."""
+    if inputs != options.inputs:
+        options = replace(options, batch=inputs, members=1)
+        works, _ = operator_work(graph, options)
+    return _modelled(graph, works, executor, options)
 
 
 def _modelled(
@@ -228,7 +249,7 @@ def _modelled(
             times[root] = turn_s * (1 if operator.turns is None else operator.turns)
         elif kernel.launches:
             peak = options.peak_for(works[root].dtype, graph.operators[root].kind, executor.device)
-            _share(kernel, works, roofline, peak, _outputs(graph, root, options.batch), times)
+            _share(kernel, works, roofline, peak, _outputs(graph, root, options.inputs), times)
     return times
 
 

@@ -1,16 +1,17 @@
 """Measured times: a CSV table that overrides the model.
 
 Columns: ``model, operator, device, ms`` (``task`` may stand for ``operator``); optional ``batch``
-(1 when absent), ``stack`` and ``precision`` (any when absent), ``runs``, ``spread_ms`` and
-``note``. Lines that start with ``#`` tell how the table was taken. ``operator`` ``*`` is the whole
-model: its operators are scaled so that they add up to it. ``model`` ``*`` is any model.
+(inputs that ran together, 1 when absent), ``stack`` and ``precision`` (any when absent), ``runs``,
+``spread_ms`` and ``note``. Lines that start with ``#`` tell how the table was taken. ``operator`` ``*`` is
+the whole model: its operators are scaled so that they add up to it. ``model`` ``*`` is any model.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import get_args
 
 from nona.cost.options import MOST_QUERIES, CostOptions, CostPrecision, stacks
@@ -38,11 +39,12 @@ class MeasuredRow:
 
     def holds_for(self, options: CostOptions) -> bool:
         """Return whether the row was measured under these options."""
-        return (
-            self.batch == options.batch
-            and self.stack in ("", options.stack)
-            and self.precision in ("", options.precision, *_also(options.precision))
-        )
+        return self.batch == options.inputs and self.holds_at_its_batch(options)
+
+    def holds_at_its_batch(self, options: CostOptions) -> bool:
+        """Return whether it was measured under this stack and precision."""
+        precisions = ("", options.precision, *_also(options.precision))
+        return self.stack in ("", options.stack) and self.precision in precisions
 
 
 def _also(precision: CostPrecision) -> tuple[str, ...]:
@@ -66,12 +68,20 @@ class MeasuredTable:
 
     def times(self, model: str, device: str, options: CostOptions) -> dict[str, float]:
         """Operator → seconds on ``device``; rows for the very model win over those for any."""
-        times_s: dict[str, float] = {}
-        for name in (ANY, model):
-            for row in self._by_place.get((name, device), ()):
-                if row.holds_for(options):
-                    times_s[row.operator] = row.time_s
+        rows = self._rows(model, device)
+        return {row.operator: row.time_s for row in rows if row.holds_for(options)}
+
+    def by_batch(self, model: str, device: str, options: CostOptions) -> dict[str, dict[int, float]]:
+        """Operator → inputs that ran together → seconds on ``device``."""
+        times_s: dict[str, dict[int, float]] = {}
+        for row in self._rows(model, device):
+            if row.holds_at_its_batch(options):
+                times_s.setdefault(row.operator, {})[row.batch] = row.time_s
         return times_s
+
+    def _rows(self, model: str, device: str) -> Iterator[MeasuredRow]:
+        """Rows of any model come first, so that those of the very model win."""
+        return chain.from_iterable(self._by_place.get((name, device), ()) for name in (ANY, model))
 
 
 def read_measured(data: bytes | str) -> MeasuredTable:

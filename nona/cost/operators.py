@@ -54,7 +54,7 @@ def _counted(
     for operator in graph.operators:
         site = Site(operator, graph, sizes)
         work, launch, counted = _count(site, options, unknown, shapeless)
-        works.append(OperatorWork(_batched(work, options.batch), launch, _dtype(operator, graph), counted))
+        works.append(OperatorWork(_batched(work, options.inputs), launch, _dtype(operator, graph), counted))
     return tuple(works)
 
 
@@ -82,7 +82,7 @@ def _inside(
 ) -> tuple[Work, Launch, bool]:
     if operator.turns == 0:
         return Work(), "view", True
-    body = heaviest_body(operator, replace(options, batch=1))
+    body = heaviest_body(operator, replace(options, batch=1, members=1))
     unknown.update(body.unknown)
     shapeless.update(body.shapeless)
     counted = operator.turns is not None and all(w.known for w in body.works)

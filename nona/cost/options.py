@@ -118,6 +118,7 @@ def _calibrations() -> Mapping[str, Calibration]:
 CostPrecision = Literal["auto", "model", "fp32", "tf32", "fp16", "fp8", "int8"]
 AS_IN_FILE = ("auto", "model")
 MOST_QUERIES = 4096
+PER_QUERY = 0.45  # as VGG networks were measured: of eleven fits (docs/serverless.md) 0.25 to 0.83
 
 _WIDTH_BYTES: Mapping[str, float] = {"fp32": 4, "tf32": 4, "fp16": 2, "fp8": 1, "int8": 1}
 _FLOAT_BYTES: Mapping[str, float] = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}
@@ -145,7 +146,11 @@ class CostOptions:
         take that width, and products that device's peak. ``fp32`` is IEEE single precision on the
         CUDA cores; ``tf32`` has its width, and the tensor cores' TensorFloat-32 peak.
     batch
-        Queries that run as one: activations, FLOPs and given times scale with it, weights do not.
+        Inputs of a query: activations, FLOPs and given times scale with it, weights do not.
+    members
+        Queries that run as one: as ``batch``, but times given for one query grow by a law.
+    per_query
+        p of that law: ``members`` = b take 1 − p + p·b times as long as one.
 
     Raises
     ------
@@ -156,6 +161,8 @@ class CostOptions:
     stack: str = "tensorrt"
     precision: CostPrecision = "auto"
     batch: int = 1
+    members: int = 1
+    per_query: float = PER_QUERY
 
     def __post_init__(self) -> None:
         if self.stack not in stacks():
@@ -167,6 +174,19 @@ class CostOptions:
         whole = isinstance(self.batch, int) and not isinstance(self.batch, bool)
         if not whole or not 1 <= self.batch <= MOST_QUERIES:
             raise CostError(f"Batch {self.batch!r}: it must be a whole number from 1 to {MOST_QUERIES}.")
+
+    @property
+    def inputs(self) -> int:
+        """Inputs that run as one."""
+        return self.batch * self.members
+
+    def growth(self, inputs: int) -> float:
+        """Time of so many inputs over that of one query, where nothing but the latter is given.
+
+        >>> CostOptions(batch=2, per_query=0.5).growth(8)
+        2.5
+        """
+        return 1.0 + self.per_query * (inputs / self.batch - 1)
 
     def width_scale(self, tensor: Tensor) -> float:
         """Factor on a tensor's bytes under ``precision``.
@@ -214,7 +234,7 @@ def tensor_scale(graph: ModelGraph, options: CostOptions) -> dict[str, float]:
     """
     fixed = graph.parameters | graph.static
     return {
-        name: options.width_scale(tensor) * (1 if name in fixed else options.batch)
+        name: options.width_scale(tensor) * (1 if name in fixed else options.inputs)
         for name, tensor in graph.tensors.items()
     }
 
@@ -234,5 +254,5 @@ def scaled_edges(graph: ModelGraph, options: CostOptions) -> tuple[Edge, ...]:
     """The edges of ``graph`` with their bytes under precision and batch."""
     scale = tensor_scale(graph, options)
     return tuple(
-        replace(e, size_bytes=e.size_bytes * scale.get(e.tensor, options.batch)) for e in graph.edges
+        replace(e, size_bytes=e.size_bytes * scale.get(e.tensor, options.inputs)) for e in graph.edges
     )

@@ -19,6 +19,10 @@ on the whole device; given for the whole device; given for any device (``"*"``);
 slice of the device, or another device; the model. A time for other hardware is carried over by the
 ratio of the modelled times, or, where the operator's work is not known, by what bounds it
 (:mod:`nona.cost.stated`). A time for any device is the same on all hardware.
+
+Where several queries run as one, a measured time holds at its batch, linear between two of them, and is
+carried beyond by the ratio of the modelled times. A given time grows as the file says (``batch_ms``), else
+by a law (:meth:`~nona.cost.options.CostOptions.growth`).
 """
 
 from __future__ import annotations
@@ -141,13 +145,15 @@ def _times(
 class Stated:
     """A stated time; ``source`` is the executor class that it holds for, if it must be carried over.
 
-    ``given_on`` is the name of that class as stated, ``"*"`` for a time of any device.
+    ``given_on`` is the name of that class as stated, ``"*"`` for a time of any device; ``inputs`` is how many
+    ran together there.
     """
 
     time_s: float
     provenance: Provenance
     given_on: str
     source: ExecutorClass | None = None
+    inputs: int = 1
 
 
 def stated_times(
@@ -160,24 +166,22 @@ def stated_times(
 ) -> dict[int, Stated]:
     """Operator (by index) → its stated time, where it has one.
 
-    Given times hold for one query; a batch takes them as many times (no gain is assumed). ``own`` are
-    the user's devices, which a file may name.
+    Given times hold for one input; those of one query are as many times as long (no gain is assumed).
+    ``own`` are the user's devices, which a file may name.
 
     Raises
     ------
     CostError
         When the file gives an operator times for unknown devices only, and its work is unknown.
     """
-    here = measured.times(graph.name, executor.name, options) if measured else {}
-    whole = measured.times(graph.name, executor.device.name, options) if measured else {}
-    if executor.whole:
-        whole = {}
+    here = _measured(measured, graph.name, executor.name, options)
+    whole = {} if executor.whole else _measured(measured, graph.name, executor.device.name, options)
     named = {name: _class(name, own) for o in graph.operators for name in o.compute_s or ()}
     executors = {name: executor_there for name, executor_there in named.items() if executor_there is not None}
     times_by_operator = {}
     for i, operator in enumerate(graph.operators):
-        stated = _stated(operator, executor, here, whole, options.batch)
-        stated = stated or _elsewhere(operator, executor, executors, options.batch)
+        stated = _stated(operator, executor, here, whole, options)
+        stated = stated or _elsewhere(operator, executor, executors, options)
         if stated is not None:
             times_by_operator[i] = stated
         elif operator.compute_s and not works[i].known:
@@ -188,31 +192,88 @@ def stated_times(
     return times_by_operator
 
 
+AtBatch = tuple[float, int]
+"""Seconds, and of how many inputs that ran together."""
+
+
+def _measured(
+    table: MeasuredTable | None, model: str, device: str, options: CostOptions
+) -> dict[str, AtBatch]:
+    """Operator → its measured time at the inputs that run as one, or where several queries do, nearest."""
+    if table is None:
+        return {}
+    if options.members == 1:
+        return {name: (t, options.inputs) for name, t in table.times(model, device, options).items()}
+    points = table.by_batch(model, device, options)
+    return {name: _nearest(times_s, options.inputs) for name, times_s in points.items()}
+
+
+def _nearest(times_s: Mapping[int, float], inputs: int) -> AtBatch:
+    """The time at so many inputs, linear between two measured ones; beyond these the nearest.
+
+    >>> _nearest({1: 2.0, 3: 4.0}, 2), _nearest({1: 2.0, 3: 4.0}, 8)
+    ((3.0, 2), (4.0, 3))
+    """
+    nearest = min(max(inputs, min(times_s)), max(times_s))
+    below, above = max(n for n in times_s if n <= nearest), min(n for n in times_s if n >= nearest)
+    share = (nearest - below) / max(above - below, 1)
+    return times_s[below] + share * (times_s[above] - times_s[below]), nearest
+
+
+def given_growth(operator: Operator, options: CostOptions) -> float:
+    """Time of the inputs that run as one over the given time of one input.
+
+    Linear between the file's times by batch and on with the last slope (0 if that falls), else by the law.
+
+    >>> task = Operator("a", batch_s=((1, 2.0), (8, 3.0)))
+    >>> [given_growth(task, CostOptions(members=b)) for b in (1, 8, 22)]
+    [1.0, 1.5, 2.5]
+    """
+    if not operator.batch_s:
+        return options.batch * options.growth(options.inputs)
+    (before, before_s), (last, last_s) = operator.batch_s[-2:]
+    slope = max(0.0, (last_s - before_s) / (last - before))
+    times_s = dict(operator.batch_s)
+    time_s, nearest = _nearest(times_s, options.inputs)
+    return (time_s + slope * (options.inputs - nearest)) / times_s[1]
+
+
+def by_law(graph: ModelGraph) -> bool:
+    """Return whether the file gives some operator the time of one input alone."""
+    return any(o.compute_s and not o.batch_s for o in graph.operators)
+
+
 def _stated(
     operator: Operator,
     executor: ExecutorClass,
-    here: Mapping[str, float],
-    whole: Mapping[str, float],
-    batch: int,
+    here: Mapping[str, AtBatch],
+    whole: Mapping[str, AtBatch],
+    options: CostOptions,
 ) -> Stated | None:
     """The time stated for this class, for its device, or for any."""
-    given = operator.compute_s or {}
+    given, growth = operator.compute_s or {}, given_growth(operator, options)
     device = executor.device.name
+    as_given: Provenance = "given" if options.members == 1 or operator.batch_s else "modelled"
     if operator.id in here:
-        return Stated(here[operator.id], "measured", executor.name)
+        time_s, inputs = here[operator.id]
+        if inputs == options.inputs:
+            return Stated(time_s, "measured", executor.name)
+        return Stated(time_s, "calibrated", executor.name, executor, inputs)
     if executor.name in given:
-        return Stated(given[executor.name] * batch, "given", executor.name)
+        return Stated(given[executor.name] * growth, as_given, executor.name)
     if operator.id in whole:
-        return Stated(whole[operator.id], "calibrated", device, make_executor_class(executor.device))
+        time_s, inputs = whole[operator.id]
+        return Stated(time_s, "calibrated", device, make_executor_class(executor.device), inputs)
     if device in given:
-        return Stated(given[device] * batch, "modelled", device, make_executor_class(executor.device))
+        there = make_executor_class(executor.device)
+        return Stated(given[device] * growth, "modelled", device, there, options.inputs)
     if ANY_DEVICE in given:
-        return Stated(given[ANY_DEVICE] * batch, "given", ANY_DEVICE)
+        return Stated(given[ANY_DEVICE] * growth, as_given, ANY_DEVICE)
     return None
 
 
 def _elsewhere(
-    operator: Operator, executor: ExecutorClass, known: Mapping[str, ExecutorClass], batch: int
+    operator: Operator, executor: ExecutorClass, known: Mapping[str, ExecutorClass], options: CostOptions
 ) -> Stated | None:
     """The time given for another slice of this device, else for the first other device that is known."""
     given = operator.compute_s or {}
@@ -221,7 +282,9 @@ def _elsewhere(
         return None
     name = min(names, key=lambda n: known[n].device.name != executor.device.name)
     provenance: Provenance = "given" if bound_of(operator) == "host" else "modelled"
-    return Stated(given[name] * batch, provenance, name, known[name])
+    return Stated(
+        given[name] * given_growth(operator, options), provenance, name, known[name], options.inputs
+    )
 
 
 def _class(name: str, own: Mapping[str, Device] | None) -> ExecutorClass | None:
@@ -245,11 +308,9 @@ def unscaled_share(costed: CostedGraph) -> float:
 
 def whole_model_s(
     graph: ModelGraph, executor: ExecutorClass, options: CostOptions, measured: MeasuredTable | None
-) -> float | None:
+) -> AtBatch | None:
     """The measured time of the whole model on this executor class (operator ``*``), if any."""
-    if measured is None:
-        return None
-    return measured.times(graph.name, executor.name, options).get(ANY)
+    return _measured(measured, graph.name, executor.name, options).get(ANY)
 
 
 def measured_warnings(
@@ -266,7 +327,7 @@ def measured_warnings(
         texts = " or batch ".join(", ".join(map(str, condition)) for condition in conditions[:4])
         lines.append(
             f"its rows for {graph.name!r} on {executor.name!r} hold for batch {texts}, not for batch "
-            f"{options.batch}, {options.stack}, {options.precision}; measure these, or change the scenario"
+            f"{options.inputs}, {options.stack}, {options.precision}; measure these, or change the scenario"
         )
     missing = sorted({r.operator for r in used if r.operator != ANY and r.operator not in graph.index})
     if missing:

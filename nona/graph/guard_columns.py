@@ -27,7 +27,7 @@ def to_lines(graph: ModelGraph) -> bytes:
 
     >>> print(to_lines(ModelGraph("one", (Operator("a"),), ())).decode())  # doctest: +ELLIPSIS
     {"graph":{"name":"one",...}}
-    ["operators",[["a","Task",[],[],{},null,null,"",null,[],1]]]
+    ["operators",[["a","Task",[],[],{},null,null,"",null,[],1,[]]]]
     """
     once = {
         "name": graph.name,
@@ -68,7 +68,8 @@ def _operator_row(o: Operator, tensor: Mapping[str, int]) -> tuple[Any, ...]:
     work = None if o.work is None else astuple(o.work)
     inputs, outputs = ([tensor.get(t, t) for t in names] for names in (o.inputs, o.outputs))
     bodies = [to_lines(body).decode() for body in o.bodies]
-    return o.id, o.kind, inputs, outputs, dict(o.attributes), times, work, o.scope, o.bound, bodies, o.turns
+    inside = (o.bound, bodies, o.turns, o.batch_s)
+    return o.id, o.kind, inputs, outputs, dict(o.attributes), times, work, o.scope, *inside
 
 
 def from_lines(data: bytes) -> ModelGraph:
@@ -139,6 +140,7 @@ class _Held:
         bound: Any,
         bodies: Any,
         turns: Any,
+        batches: Any,
     ) -> Operator:
         if bound not in _BOUNDS:
             raise TypeError("no bound")
@@ -154,6 +156,7 @@ class _Held:
             bound,
             tuple(from_lines(body.encode()) for body in bodies),
             None if turns is None else _whole(turns),
+            tuple((_whole(inputs), _number(seconds)) for inputs, seconds in batches),
         )
 
     def _same(self, tensor: Any) -> str:

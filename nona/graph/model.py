@@ -108,8 +108,10 @@ class Operator:
     device) where the file states them; ``work`` gives FLOPs and bytes where the file states those.
     ``bound`` is what its time depends on, where the file states it: the device's arithmetic
     (``compute``), its memory bandwidth (``memory``), or nothing of the device (``host``: a look-up
-    in a database, a step on the CPU). One of ``bodies``, the one with the most work, runs ``turns``
-    times inside the operator; ``None``: the file does not say how often.
+    in a database, a step on the CPU). ``batch_s`` has the seconds of so many inputs that run together, with
+    that of one, where the file states them; on other devices their ratios hold. One of ``bodies``, the
+    one with the most work, runs ``turns`` times inside the operator; ``None``: the file does not say how
+    often.
     """
 
     id: str
@@ -123,6 +125,7 @@ class Operator:
     bound: Bound | None = None
     bodies: tuple[ModelGraph, ...] = ()
     turns: int | None = 1
+    batch_s: tuple[tuple[int, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

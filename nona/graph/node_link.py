@@ -4,9 +4,10 @@ A document is ``{"directed": true, "nodes": [...], "edges": [...], "graph": {...
 
 =========  ==========================================================================================
 nodes      ``id`` (text or whole number); ``kind``; ``compute_ms`` (milliseconds, one number or a map
-           device → number; ``compute_s`` in seconds instead); ``device`` (for which the number holds,
-           in place of the graph's); ``bound`` (``compute``, ``memory`` or ``host``); ``flops``,
-           ``macs``, ``read_bytes``, ``write_bytes``, ``weight_bytes``; ``scope``; ``inputs``,
+           device → number; ``compute_s`` in seconds instead); ``batch_ms`` (map number of inputs that
+           run together → milliseconds, also without ``compute_ms``; ``batch_s``); ``device`` (for which
+           the number holds, in place of the graph's); ``bound`` (``compute``, ``memory`` or ``host``);
+           ``flops``, ``macs``, ``read_bytes``, ``write_bytes``, ``weight_bytes``; ``scope``; ``inputs``,
            ``outputs`` (names of tensors); ``attributes``; ``bodies`` (documents of which one runs inside
            the node) and ``turns`` (how often; null: the file does not say)
 edges      ``source``, ``target``, ``bytes``, ``tensor`` (edges that carry one shared tensor say so with
@@ -241,8 +242,11 @@ def _node_data(operator: Operator, work: Work | None, device: str | None = None)
     if operator.scope:
         data["scope"] = operator.scope
     if operator.compute_s is not None:
-        key, times = _times(operator.compute_s)
+        key, times = _times("compute", operator.compute_s)
         data[key] = times[ANY_DEVICE] if tuple(times) == (ANY_DEVICE,) == (device or ANY_DEVICE,) else times
+    if operator.batch_s:
+        key, times = _times("batch", {str(inputs): seconds for inputs, seconds in operator.batch_s})
+        data[key] = times
     if operator.bound is not None:
         data["bound"] = operator.bound
     if operator.bodies:
@@ -258,12 +262,12 @@ def _node_data(operator: Operator, work: Work | None, device: str | None = None)
     return data
 
 
-def _times(compute_s: Mapping[str, float]) -> tuple[str, dict[str, float]]:
+def _times(key: str, seconds: Mapping[str, float]) -> tuple[str, dict[str, float]]:
     """Times in milliseconds where each comes back exactly, else in seconds."""
-    rounded = {d: float(f"{t * 1e3:.15g}") for d, t in compute_s.items()}
-    if all(rounded[d] / 1e3 == t for d, t in compute_s.items()):
-        return "compute_ms", rounded
-    return "compute_s", dict(compute_s)
+    rounded = {name: float(f"{t * 1e3:.15g}") for name, t in seconds.items()}
+    if all(rounded[name] / 1e3 == t for name, t in seconds.items()):
+        return f"{key}_ms", rounded
+    return f"{key}_s", dict(seconds)
 
 
 MAX_CONTAINERS = 4_000_000

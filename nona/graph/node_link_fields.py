@@ -44,8 +44,8 @@ _WORK = {
     "write_bytes": MAX_SIZE_BYTES,
     "weight_bytes": MAX_SIZE_BYTES,
 }
-_TIMES = frozenset({"compute_ms", "compute_s"})
-_KNOWN = {"id", "kind", "compute_ms", "compute_s", "scope", "inputs", "outputs", "attributes", *_WORK}
+_TIMES = frozenset({"compute_ms", "compute_s", "batch_ms", "batch_s"})
+_KNOWN = {"id", "kind", *_TIMES, "scope", "inputs", "outputs", "attributes", *_WORK}
 _KNOWN |= {"device", "bound", "bodies", "turns"}
 LOOKS = frozenset(
     re.findall(
@@ -82,6 +82,8 @@ def read_node(
     {'v100': 0.002, 't4': 0.005}
     >>> read_node({"id": "a", "compute_ms": 2, "device": "t4"}, 0, {}).compute_s
     {'t4': 0.002}
+    >>> read_node({"id": "a", "batch_ms": {"1": 2, "8": 3}}, 0, {}).batch_s
+    ((1, 0.002), (8, 0.003))
     """
     if not isinstance(node, (dict, Mapping)) or "id" not in node:
         raise GraphError(f"Node number {place}: {quote(node)} has no 'id'; give an object with an id.")
@@ -89,18 +91,20 @@ def read_node(
     if not node.keys() <= _KNOWN:
         for key in node.keys() - _KNOWN:
             count_ignored(key, ignored)
+    times, batch_s = (None, ()) if _TIMES.isdisjoint(node) else _times(node, f"Node {quote(name)}", device)
     return Operator(
         id=name,
         kind=_text(node.get("kind", "Task"), "kind", name),
         inputs=_names(node.get("inputs", ()), "inputs", name),
         outputs=_names(node.get("outputs", ()), "outputs", name),
         attributes=_attributes(node["attributes"], name) if "attributes" in node else {},
-        compute_s=None if _TIMES.isdisjoint(node) else _times(node, f"Node {quote(name)}", device),
+        compute_s=times,
         work=None if _WORK.keys().isdisjoint(node) else _work(node, f"Node {quote(name)}"),
         scope=_text(node.get("scope", ""), "scope", name),
         bound=_bound(node["bound"], name) if "bound" in node else None,
         bodies=tuple(map(read_body, _bodies(node["bodies"], name))) if read_body and "bodies" in node else (),
         turns=_turns(node.get("turns", 1), name),
+        batch_s=batch_s,
     )
 
 
@@ -179,14 +183,71 @@ def _names(value: object, key: str, node: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _times(node: Mapping[str, object], owner: str, device: str | None) -> dict[str, float] | None:
-    key, factor = ("compute_ms", 1e3) if "compute_ms" in node else ("compute_s", 1.0)
+BatchTimes = tuple[tuple[int, float], ...]
+MAX_BATCH = 4096
+_BATCH = re.compile("[1-9][0-9]{0,3}")
+
+
+def _times(
+    node: Mapping[str, object], owner: str, device: str | None
+) -> tuple[dict[str, float] | None, BatchTimes]:
+    """Device → seconds of one input, and seconds by the number of inputs that run together."""
+    key, factor = _time_key(node, "compute", owner)
+    value = node.get(key)
+    by_device = isinstance(value, Mapping)
+    own, batches = device_of(node, owner), _batch_times(node, owner)
+    times = None if value is None else _device_times(value, key, factor, own, owner, device)
+    if not batches:
+        return times, ()
+    if times is None and 1 in batches:
+        times = {own or device or ANY_DEVICE: batches[1]}
+    if times is not None and not by_device:
+        (one_s,) = times.values()
+        if batches.setdefault(1, one_s) != one_s:
+            raise GraphError(
+                f"{owner}: the times of one input by batch, {batches[1]:g} s, and in {key}, {one_s:g} s, "
+                "differ; keep one of them."
+            )
+    if 1 not in batches:
+        raise GraphError(f'{owner}: its times by batch lack that of one input; add "1".')
+    if min(batches.values()) <= 0:
+        raise GraphError(f"{owner}: a time by batch is 0; give times above 0.")
+    return times, tuple(sorted(batches.items())) if len(batches) > 1 else ()
+
+
+def _time_key(node: Mapping[str, object], name: str, owner: str) -> tuple[str, float]:
+    """The key that a node uses for times, and how many of its units a second has."""
+    in_ms, in_s = f"{name}_ms", f"{name}_s"
+    if node.get(in_ms) is not None and node.get(in_s) is not None:
+        raise GraphError(f"{owner}: it has both {in_ms} and {in_s}; keep one of them.")
+    return (in_ms, 1e3) if in_ms in node else (in_s, 1.0)
+
+
+def _batch_times(node: Mapping[str, object], owner: str) -> dict[int, float]:
+    key, factor = _time_key(node, "batch", owner)
     value = node.get(key)
     if value is None:
-        return None
-    if key == "compute_ms" and node.get("compute_s") is not None:
-        raise GraphError(f"{owner}: it has both compute_ms and compute_s; keep one of them.")
-    own = device_of(node, owner)
+        return {}
+    if not isinstance(value, Mapping) or not value:
+        raise GraphError(
+            f'{owner}: {key}={quote(value)} must map inputs that run together to times; write {{"1": 2.03, '
+            '"8": 3.04}.'
+        )
+    times = {}
+    for inputs, time in value.items():
+        label, text = f"{key}[{quote(inputs)}]", str(inputs)
+        if not _BATCH.fullmatch(text) or int(text) > MAX_BATCH:
+            raise GraphError(
+                f"{owner}: {label} must be of a whole number of inputs from 1 to {MAX_BATCH}; correct it."
+            )
+        seconds = number(time, owner, label) if isinstance(time, str) else time
+        times[int(text)] = checked(seconds, owner, label, MAX_TIME_S * factor) / factor
+    return times
+
+
+def _device_times(
+    value: object, key: str, factor: float, own: str | None, owner: str, device: str | None
+) -> dict[str, float]:
     if not isinstance(value, Mapping):
         value = {own or device or ANY_DEVICE: value}
     elif own is not None:
@@ -473,7 +534,7 @@ def with_edge_tensors(
     return filled, tensors
 
 
-NUMBERS = frozenset({"compute_ms", "compute_s", "flops", "macs", "read_bytes", "write_bytes", "weight_bytes"})
+NUMBERS = _TIMES | _WORK.keys()
 NODE_TEXTS = frozenset({"kind", "scope", "device", "bound"})
 NODE_KEYS = NUMBERS | NODE_TEXTS
 EDGE_KEYS = frozenset({"bytes", "tensor"})
@@ -496,14 +557,14 @@ def number(text: str, owner: str, key: str) -> int | float:
 
 
 def node_values(texts: Mapping[str, str], owner: str) -> Document:
-    """The known attributes of a node. ``compute_ms`` may be a JSON map, device → number.
+    """The known attributes of a node. Times may be a JSON map, device → number, or number of inputs → number.
 
     >>> node_values({"compute_ms": '{"v100": 2, "t4": 5}', "kind": "Conv"}, "Node 'a'")
     {'compute_ms': {'v100': 2, 't4': 5}, 'kind': 'Conv'}
     """
     values: Document = {}
     for key, text in texts.items():
-        if key in ("compute_ms", "compute_s") and text.lstrip().startswith("{"):
+        if key in _TIMES and text.lstrip().startswith("{"):
             values[key] = _map(text, owner, key)
         elif key in NUMBERS:
             values[key] = number(text, owner, key)
@@ -534,7 +595,6 @@ def _map(text: str, owner: str, key: str) -> dict[str, int | float]:
     except (ValueError, RecursionError):
         times = None
     if not isinstance(times, dict):
-        raise GraphError(
-            f'{owner}: {key}={quote(text)} is not a map; write {{"v100": 2, "t4": 5}}, device → number.'
-        )
+        example = '"1": 2, "8": 3}, inputs' if key.startswith("batch") else '"v100": 2, "t4": 5}, device'
+        raise GraphError(f"{owner}: {key}={quote(text)} is not a map; write {{{example} → number.")
     return times

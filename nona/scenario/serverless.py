@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field
 from pydantic import model_validator as _model_validator
 from pydantic_core import PydanticCustomError
 
+from nona.cost.options import PER_QUERY
 from nona.errors import ScenarioError
 from nona.gpu_sharing.registry import WAYS
 from nona.registry import Registry
@@ -408,7 +409,11 @@ class ServerlessSpec(Part):
         0.19, "Floor", "The least GPU time with any number of vGPUs, over that at one vGPU and batch 1."
     )
     gpu_constant: float = field(
-        0.55, "Constant", "Part of the GPU time at batch 1 that does not grow with the batch.", ge=0, lt=1
+        1 - PER_QUERY,
+        "Constant",
+        "Part of the GPU time at batch 1 that does not grow with the batch.",
+        ge=0,
+        lt=1,
     )
     gpu_exponent: Exponent = field(
         0.94, "Exponent", "1: twice the vGPUs, half the time; 0: more vGPUs never help."

@@ -25,6 +25,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.cost.options import PER_QUERY
 from nona.errors import CostError, SimulationError
 from nona.gpu_sharing.pool import Configuration
 from nona.hardware.table_file import Row, shipped_table
@@ -230,7 +231,7 @@ class DefaultLaw:
 
     cpu_share: float = 0.2
     floor: float = 0.19
-    constant: float = 0.55
+    constant: float = 1 - PER_QUERY
     exponent: float = EXPONENT
 
 

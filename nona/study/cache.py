@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from nona.placement.result import Placement
@@ -19,7 +19,7 @@ from nona.sources.lookup import Sources
 T = TypeVar("T")
 MODELS, PLACEMENTS = 64, 32
 # What a placement depends on; the seed or the schedulers change none.
-PARTS = ("cluster", "background", "workload", "cost", "contraction", "objective", "models")
+PARTS = ("cluster", "background", "workload", "batching", "cost", "contraction", "objective", "models")
 
 
 class Recent(Generic[T]):
@@ -60,14 +60,23 @@ class StudyCache:
         self.placements = Recent[Placement](placements)
 
 
-def once_per_model(rows: Sequence[WorkloadRow], make: Callable[[WorkloadRow], T]) -> tuple[T, ...]:
-    """Return ``make(row)`` for every row, called once for rows of the same model, symbols and batch."""
+def once_per_model(scenario: Scenario, make: Callable[[WorkloadRow], T]) -> tuple[T, ...]:
+    """Return ``make(row)`` for every row, called once for rows of the same model, symbols and batches."""
     by_key: dict[tuple[object, ...], T] = {}
-    keys = [(row.model, tuple(sorted(row.symbols.items())), row.batch) for row in rows]
+    rows = scenario.workload
+    keys = [
+        (row.model, tuple(sorted(row.symbols.items())), row.batch, batch_key(row, scenario)) for row in rows
+    ]
     for key, row in zip(keys, rows, strict=True):
         if key not in by_key:
             by_key[key] = make(row)
     return tuple(by_key[key] for key in keys)
+
+
+def batch_key(row: WorkloadRow, scenario: Scenario) -> tuple[int, float]:
+    """The batching of a row as far as times depend on it."""
+    spec = scenario.batching_of(row)
+    return (1, 0.0) if spec is None else (spec.largest, spec.per_query)
 
 
 def model_key(row: WorkloadRow, scenario: Scenario, sources: Sources) -> str:
@@ -78,6 +87,7 @@ def model_key(row: WorkloadRow, scenario: Scenario, sources: Sources) -> str:
         _content(row.model, scenario, sources),
         dict(row.symbols),
         row.batch,
+        batch_key(row, scenario),
         [cost.stack, cost.precision, _file(cost.measured, sources), _given(row.model, scenario)],
         scenario.contraction,
         [[g.gpu, g.mig, g.mps] for g in cluster.servers],

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nona.contraction.contracted import ContractedGraph
 from nona.contraction.rules import DEFAULT_RULE, contract
 from nona.contraction.task_graph import TaskGraph
+from nona.cost.batches import activation_bytes, at_every_batch, batch_sizes
 from nona.cost.costed import CostedGraph
 from nona.cost.costing import cost_graph
 from nona.cost.measured import MeasuredTable
@@ -36,7 +38,9 @@ _AS_IN_FILE = CostOptions()
 class PreparedModel:
     """One model on its way through the layers; ``costed`` has one entry per executor class.
 
-    ``weight_bytes`` is what an executor holds to run any of its tasks, at the precision costed.
+    ``weight_bytes`` is what an executor holds to run any of its tasks, at the precision costed, and
+    ``activation_bytes`` what each query needs beside while it runs. ``batch_s`` (B, classes, T) are the
+    seconds of 1, …, B queries that run as one.
     """
 
     graph: ModelGraph
@@ -44,7 +48,9 @@ class PreparedModel:
     contracted: ContractedGraph
     decomposition: Decomposition
     tasks: TaskGraph
-    weight_bytes: float = 0.0
+    weight_bytes: float
+    activation_bytes: float
+    batch_s: NDArray[np.float64]
 
 
 def prepare_model(
@@ -54,20 +60,37 @@ def prepare_model(
     rule: str = DEFAULT_RULE,
     measured: MeasuredTable | None = None,
     own: Mapping[str, Device] | None = None,
+    largest: int = 1,
 ) -> PreparedModel:
     """Cost, contract and decompose one model for the given executor classes.
 
     ``rule`` is one of the contraction rules, or ``cost-aware``: the default rule, whose tasks the
     coarsening then keeps together (:mod:`nona.placement.coarsening`); the tasks are the same. ``own``
-    are the user's devices, for which a file may give times.
+    are the user's devices, for which a file may give times; ``largest`` is the largest batch of queries.
     """
     costed = tuple(cost_graph(graph, c, options, measured, own) for c in classes)
     contracted = contract(replace(graph, edges=scaled_edges(graph, options)), base_rule(rule))
     tasks = TaskGraph.from_contracted(
         contracted, [c.compute_s for c in costed], [cost.weight_bytes for cost in costed[0].costs]
     )
-    weights = resident_bytes(graph, options)
-    return PreparedModel(graph, costed, contracted, decompose(tasks.dag), tasks, weights)
+
+    def step_s(batch: int) -> list[tuple[float, ...]]:
+        several = replace(options, members=batch)
+        times = (cost_graph(graph, c, several, measured, own).compute_s for c in classes)
+        return [contracted.sum_over_tasks(seconds) for seconds in times]
+
+    sizes = batch_sizes(largest, graph.name, options, measured)
+    points = np.array([tasks.compute_s, *map(step_s, sizes[1:])])
+    return PreparedModel(
+        graph,
+        costed,
+        contracted,
+        decompose(tasks.dag),
+        tasks,
+        resident_bytes(graph, options),
+        activation_bytes(costed[0], contracted.graph.edges),
+        at_every_batch(sizes, points),
+    )
 
 
 def configuration_counts(model: PreparedModel) -> list[int]:

@@ -40,6 +40,7 @@ from nona.scenario.schema import Scenario
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.arrivals import effective_rate
 from nona.sources.lookup import file_names, is_file
+from nona.study.batching import batching_warnings
 from nona.study.preparation import Study
 from nona.study.shipped import stored_result
 from nona.study.simulation import Comparison, SimulationResult, compare
@@ -267,11 +268,15 @@ def model_facts(study: Study) -> dict[str, ModelFacts]:
             provenance=provenance_shares(model.costed[0]),
             sigma=_sigmas(model.costed),
             given=given_times(model.costed[0]),
-            warnings=(*model.graph.warnings, *model.costed[0].warnings),
+            warnings=(
+                *model.graph.warnings,
+                *model.costed[0].warnings,
+                *batching_warnings(study.scenario, row, model),
+            ),
             uncounted=model.costed[0].uncounted,
             with_work=model.costed[0].with_work,
         )
-        for name, model in zip(study.scenario.labels, study.models, strict=True)
+        for name, row, model in zip(study.scenario.labels, study.scenario.workload, study.models, strict=True)
     }
 
 

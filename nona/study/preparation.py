@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 import numpy as np
@@ -24,7 +24,8 @@ from nona.simulation.arrivals import effective_rate
 from nona.simulation.traces import Clock, Where, read_trace, row_arrivals
 from nona.sources.lookup import Sources
 from nona.sources.unknown import instead
-from nona.study.cache import StudyCache, model_key, once_per_model, study_key
+from nona.study.batching import batching_of, held_bytes, memory_problem
+from nona.study.cache import StudyCache, batch_key, model_key, once_per_model, study_key
 from nona.study.models import PreparedModel, given_graph, prepare_model
 from nona.system import Arrivals, QueryClass, Stream, System
 from nona.topology import Topology, make_topology
@@ -120,15 +121,18 @@ def prepare(scenario: Scenario, sources: Sources = _NO_SOURCES, cache: StudyCach
         return _prepare_row(row, scenario, sources, cluster, measured)
 
     if cache is None:
-        models, key = once_per_model(scenario.workload, prepared), ""
+        models, key = once_per_model(scenario, prepared), ""
     else:
         kept, key = cache.models, study_key(scenario, sources)
         models = once_per_model(
-            scenario.workload,
+            scenario,
             lambda row: kept.get(model_key(row, scenario, sources), lambda: prepared(row)),
         )
     if measured is not None:
         _check_measured(measured, scenario, models, cluster)
+    rows = zip(scenario.labels, map(scenario.batching_of, scenario.workload), models, strict=True)
+    if problems := [line for row in rows if (line := memory_problem(*row, cluster.classes))]:
+        raise ScenarioError(problems)
     return Study(scenario, cluster, models, _system(scenario, cluster, models, sources), key)
 
 
@@ -214,7 +218,9 @@ def _prepare_row(
     graph = given_graph(sources.model(row.model, row.symbols, scenario.models), row.model, scenario.cost)
     options = _options(scenario, row)
     classes = tuple(cluster.classes.values())
-    return prepare_model(graph, classes, options, scenario.contraction, measured, cluster.devices)
+    largest, per_query = batch_key(row, scenario)
+    options = replace(options, per_query=per_query)
+    return prepare_model(graph, classes, options, scenario.contraction, measured, cluster.devices, largest)
 
 
 def _system(
@@ -224,6 +230,7 @@ def _system(
     compute, network = scenario.background.compute, scenario.background.network
     link = cluster.network
     arrivals = [arrivals_of(scenario, i, sources) for i in range(len(scenario.workload))]
+    batching = [scenario.batching_of(row) for row in scenario.workload]
     return System(
         executor_server=np.array([e.server for e in cluster.executors], dtype=np.int64),
         executor_class=np.array([names.index(e.executor_class) for e in cluster.executors], dtype=np.int64),
@@ -244,11 +251,12 @@ def _system(
                 slo_s=row.slo,
                 arrivals=process,
                 service_scv=row.service_scv,
-                weight_bytes=model.weight_bytes,
+                weight_bytes=held_bytes(spec, model),
                 replica=str(row.model),
+                batching=batching_of(spec, model),
             )
-            for label, row, model, process in zip(
-                scenario.labels, scenario.workload, models, arrivals, strict=True
+            for label, row, spec, model, process in zip(
+                scenario.labels, scenario.workload, batching, models, arrivals, strict=True
             )
         ),
         seed=scenario.seed,

@@ -103,7 +103,7 @@ def prepare_serverless(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Se
     slower = slower_than_a100(find_device(kind, user_devices(scenario.cluster.devices)), options)
     functions = FunctionBook(spec, space, sources.read, gpu.vgpus, slower)
     read = once_per_model(
-        scenario.workload,
+        scenario,
         lambda row: _staged(row, scenario, spec, space, functions, sources, measured),
     )
     processes = [arrivals_of(scenario, i, sources) for i in range(len(scenario.workload))]

@@ -14,9 +14,9 @@ from typing import Any, get_type_hints
 from nona.errors import JobError
 from nona.registry import Registry
 from nona.results.document import Document
+from nona.study.cache import PARTS
 
-_PLACEMENT = ("cluster", "background", "workload", "cost", "contraction", "objective", "models")
-SIMULATION_PARTS = (*_PLACEMENT, "simulation", "schedulers", "seed")
+SIMULATION_PARTS = (*PARTS, "simulation", "schedulers", "seed")
 _SERVERLESS = ("cluster", "workload", "models", "simulation", "seed", "serverless")
 _TRAINING = ("cluster", "workload", "models", "simulation", "seed", "training", "cost")
 _ELASTIC = ("cluster", "simulation", "seed", "training")
@@ -72,11 +72,11 @@ _SCHEDULED = (*_SERVERLESS, "schedulers")
 KINDS: Registry[TaskKind] = Registry(
     "Job",
     (
-        _kind("place", "placement", _PLACEMENT, "planning:place_scenario"),
+        _kind("place", "placement", PARTS, "planning:place_scenario"),
         _kind("capacity", "search for servers", SIMULATION_PARTS, "planning:find_capacity"),
         _kind("plan", "plan", _PLANNED, "planning:plan_purchase"),
         _kind("holds", "check of the cluster", _PLANNED, "planning:does_it_hold"),
-        _kind("congestion", "prediction", _PLACEMENT, "planning:predict_congestion"),
+        _kind("congestion", "prediction", PARTS, "planning:predict_congestion"),
         _kind("simulate", "simulation", SIMULATION_PARTS, "simulation:simulate_scenario"),
         _kind("sweep", "sweep", SIMULATION_PARTS, "sweeps:sweep_scenario"),
         _kind("grid", "sweep of two numbers", SIMULATION_PARTS, "sweeps:sweep_grid"),

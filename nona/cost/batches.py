@@ -1,0 +1,102 @@
+"""Times of batches: what an executor takes for b queries of a model that run as one, by b.
+
+Weights are read once; FLOPs and the bytes of activations are b times those of one query. s(b) is what
+:func:`~nona.cost.costing.cost_graph` says at b = 1, 2, 4, … and at batches that were measured; it is linear
+between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nona.cost.costed import CostedGraph
+from nona.cost.measured import ANY, MeasuredTable
+from nona.cost.options import CostOptions
+from nona.graph.model import Edge
+
+
+def batch_sizes(
+    largest: int, model: str = "", options: CostOptions | None = None, measured: MeasuredTable | None = None
+) -> tuple[int, ...]:
+    """Batches at which times are costed: powers of two, ``largest``, and those of ``model`` in a table.
+
+    >>> batch_sizes(6)
+    (1, 2, 4, 6)
+    """
+    sizes = {1, largest, *(2**k for k in range(largest.bit_length()))}
+    if measured is not None and options is not None:
+        rows = (row.batch for row in measured.rows if row.model in (ANY, model))
+        sizes |= {n // options.batch for n in rows if n % options.batch == 0 and n <= largest * options.batch}
+    return tuple(sorted(sizes))
+
+
+def at_every_batch(sizes: Sequence[int], seconds: ArrayLike) -> NDArray[np.float64]:
+    """(B, …) Seconds of 1, …, B queries, linear between ``sizes``, of which B is the last.
+
+    >>> at_every_batch((1, 2, 4), (1.0, 1.5, 2.5)).tolist()
+    [1.0, 1.5, 2.0, 2.5]
+    """
+    points = np.asarray(seconds, dtype=float)
+    columns = points.reshape(len(sizes), -1).T
+    batches = np.arange(1, sizes[-1] + 1)
+    every = np.array([np.interp(batches, sizes, column) for column in columns]).T
+    return every.reshape(len(batches), *points.shape[1:])
+
+
+def padded(batch_s: NDArray[np.float64], allowed: Sequence[int], largest: int) -> NDArray[np.float64]:
+    """(``largest``, …) Seconds of a batch that is filled up to the next of the ``allowed`` sizes.
+
+    >>> padded(np.array([1.0, 2.0, 3.0, 4.0]), (1, 4), 3).tolist()
+    [1.0, 4.0, 4.0]
+    """
+    sizes = np.sort(allowed)
+    taken = sizes[np.searchsorted(sizes, np.arange(1, largest + 1))]
+    filled: NDArray[np.float64] = batch_s[taken - 1]
+    return filled
+
+
+@dataclass(frozen=True, slots=True)
+class BatchFit:
+    """s(b) ≈ ``fixed_s`` + ``per_query_s`` · b; ``error`` is the largest relative one."""
+
+    fixed_s: float
+    per_query_s: float
+    error: float
+
+
+def fit_batches(sizes: ArrayLike, seconds: ArrayLike) -> BatchFit:
+    """Fit a line to the seconds at ``sizes`` by least squares.
+
+    >>> fit_batches((1, 2, 4), (3.0, 4.0, 6.0))
+    BatchFit(fixed_s=2.0, per_query_s=1.0, error=0.0)
+    """
+    b, s = np.asarray(sizes, dtype=float), np.asarray(seconds, dtype=float)
+    spread = b - b.mean()
+    slope = float(spread @ s / (spread @ spread)) if len(b) > 1 else 0.0
+    fixed = float(s.mean() - slope * b.mean())
+    off = np.abs(fixed + slope * b - s)
+    return BatchFit(fixed, slope, float(np.max(off[s > 0] / s[s > 0], initial=0.0)))
+
+
+def activation_bytes(costed: CostedGraph, edges: Sequence[Edge]) -> float:
+    """The most bytes of activations that are alive at once while the operators run in their order.
+
+    ``edges`` are those of the graph at the precision and batch costed. What an operator reads and writes is
+    alive while it runs.
+    """
+    index = costed.graph.index
+    last: dict[tuple[int, str], tuple[int, float]] = {}
+    for edge in edges:
+        made = index[edge.source], edge.tensor
+        until, size = last.get(made, (0, 0.0))
+        last[made] = max(until, index[edge.target]), max(size, edge.size_bytes)
+    change = np.zeros(len(index) + 1)
+    for (source, _), (until, size) in last.items():
+        change[source] += size
+        change[until + 1] -= size
+    own = [cost.read_bytes + cost.write_bytes for cost in costed.costs]
+    return float(np.maximum(np.cumsum(change)[:-1], own).max())

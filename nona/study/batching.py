@@ -1,0 +1,73 @@
+"""How executors batch the queries of a row: times of steps, memory, what to say of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from nona.cost.batches import padded
+from nona.cost.stated import by_law
+from nona.hardware.executor import ExecutorClass
+from nona.scenario.schema import BatchingSpec, Scenario, WorkloadRow
+from nona.study.models import PreparedModel
+from nona.system import Batching
+from nona.units import format_size, format_time
+
+
+def batching_of(spec: BatchingSpec | None, model: PreparedModel) -> Batching | None:
+    """The batching of a row's queries; ``None`` where they run one at a time."""
+    if spec is None:
+        return None
+    step_s = padded(model.batch_s, spec.allowed or range(1, spec.max_batch + 1), spec.max_batch)
+    if spec.starts != "triton":
+        return Batching(step_s, spec.starts, spec.delay)
+    preferred = tuple(sorted(set(spec.preferred))) or (spec.max_batch,)
+    return Batching(step_s, "triton", spec.delay, preferred, spec.form_ahead)
+
+
+def held_bytes(spec: BatchingSpec | None, model: PreparedModel) -> float:
+    """Bytes that an executor holds for a row: weights, and the activations of its largest batch.
+
+    Without batching activations are not counted.
+    """
+    return model.weight_bytes + (0.0 if spec is None else spec.largest * model.activation_bytes)
+
+
+def memory_problem(
+    label: str, spec: BatchingSpec | None, model: PreparedModel, classes: Mapping[str, ExecutorClass]
+) -> str:
+    """Say that the largest batch fits no executor, and which would; empty where it fits one.
+
+    Classes that cannot hold it beside one that can are left to the placement, as for weights.
+    """
+    name, kind = max(classes.items(), key=lambda item: item[1].memory_bytes)
+    if spec is None or held_bytes(spec, model) <= kind.memory_bytes:
+        return ""
+    room = kind.memory_bytes - model.weight_bytes
+    fits = math.floor(room / model.activation_bytes) if room > 0 else 0
+    remedy = f"lower max_batch to at most {fits:,}" if fits >= 1 else "turn batching off"
+    return (
+        f"batching of {label!r}: its largest batch, {spec.largest:,} queries, needs "
+        f"{format_size(held_bytes(spec, model))} ({format_size(model.weight_bytes)} of weights and "
+        f"{format_size(model.activation_bytes)} of activations for each query), and the largest executor, "
+        f"{name}, has {format_size(kind.memory_bytes)}; {remedy}, or take a larger GPU or slice."
+    )
+
+
+def batching_warnings(scenario: Scenario, row: WorkloadRow, model: PreparedModel) -> tuple[str, ...]:
+    """What a user should know of a row's batching: keys without effect, lateness, times by a law."""
+    spec = scenario.batching_of(row)
+    if spec is None:
+        return ()
+    lines = [f"Batching: {line}." for line in spec.without_effect]
+    if spec.starts in ("delay", "triton") and row.slo is not None and spec.delay > row.slo:
+        lines.append(
+            f"Batching: the delay of {format_time(spec.delay)} is longer than the SLO of "
+            f"{format_time(row.slo)}: no batch that waits its delay can be in time; shorten it."
+        )
+    if by_law(model.graph):
+        lines.append(
+            "Batching: its file gives times of one query; a batch of b is modelled as 1 − p + p·b times as "
+            f"long, p = {100 * spec.per_query:g} % (per_query). Give batch_ms, or measured times."
+        )
+    return tuple(lines)
