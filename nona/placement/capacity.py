@@ -95,7 +95,7 @@ class Loads:
 def loads_of(system: System, allowed: Mask) -> Loads:
     """The loads of ``system``'s queries."""
     counts, stream = system.class_counts, system.background_compute
-    work = np.array([q.rate * q.tasks.compute_s.sum(axis=1) for q in system.queries]).reshape(allowed.shape)
+    work = np.array([q.rate * q.load_s.sum(axis=1) for q in system.queries]).reshape(allowed.shape)
     load = np.divide(work, counts, out=np.zeros(work.shape), where=counts > 0)
     return Loads(load, allowed & (counts > 0), stream.rate * stream.mean)
 
@@ -304,7 +304,7 @@ def executor_utilization(system: System, shares: Floats | None = None) -> tuple[
     rows = system.uniform_shares if shares is None else shares
     work = np.zeros(len(system.class_names))
     for q, row in zip(system.queries, rows, strict=True):
-        work += q.rate * row * q.tasks.compute_s.sum(axis=1)
+        work += q.rate * row * q.load_s.sum(axis=1)
     counts = system.class_counts
     used = np.divide(work, counts, out=np.zeros(len(work)), where=counts > 0)
     return stream.rate * stream.mean, tuple(used.tolist())
@@ -318,7 +318,7 @@ def least_utilization(system: System) -> float:
     """
     counts, stream = system.class_counts, system.background_compute
     present = counts > 0
-    work = np.vstack([q.rate * q.tasks.compute_s.T for q in system.queries])
+    work = np.vstack([q.rate * q.load_s.T for q in system.queries])
     load, background = work[:, present] / counts[present], stream.rate * stream.mean
     if load.shape[1] == 1:  # nothing to share out, and no solver to load
         return float(background + load.sum())

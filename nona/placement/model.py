@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.decomposition import VIRTUAL
+from nona.placement.batch_waits import as_queries_see
 from nona.placement.configurations import Shape, shapes_of, to_labels
 from nona.placement.link_routes import link_of
 from nona.placement.link_waits import Curve, LinkPrice, Role, Traffic, network_price, roles_of
@@ -193,6 +194,7 @@ def build_model(
     system: System, candidates_of: Callable[[Shape, Link], Candidates], shares: Floats | None = None
 ) -> Model:
     """Candidates for every sub-graph; sub-graphs of equal structure and times are done once."""
+    system = as_queries_see(system, shares)
     link = link_of(system, shares)
     by_signature: dict[bytes, Candidates] = {}
     rows = []
@@ -216,7 +218,7 @@ class Known:
     """
 
     def __init__(self, system: System, shares: NDArray[np.float64] | None = None) -> None:
-        self.system, self.shares = system, shares
+        self.system, self.shares = as_queries_see(system, shares), shares
         self._placed: dict[tuple[int, int, int], tuple[SubGraphPlacement, Candidates]] = {}
         self._made: dict[tuple[int, bytes], Candidates] = {}
 

@@ -89,7 +89,7 @@ def as_model(
         tuple(known.candidates(j, k, placed) for k, placed in enumerate(row)) for j, row in enumerate(queries)
     )
     x = [[np.asarray(placed.probabilities, dtype=float) for placed in row] for row in queries]
-    return Model(system, rows, shares), x
+    return Model(known.system, rows, shares), x
 
 
 def prediction_of(model: Model, value: Value) -> Prediction:

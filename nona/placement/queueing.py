@@ -41,6 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.decomposition import VIRTUAL
+from nona.placement.batch_waits import Met, batches, met_at
 from nona.placement.messages import Candidates
 from nona.placement.spans import ends
 from nona.system import Stream, System
@@ -354,7 +355,12 @@ class Servers:
         """(J, K) Seconds of all tasks of a query class on each executor class."""
         if not self.system.queries:
             return np.zeros((0, len(self.system.class_names)))
-        return np.array([q.tasks.compute_s.sum(axis=1) for q in self.system.queries])
+        return np.array([q.load_s.sum(axis=1) for q in self.system.queries])
+
+    @cached_property
+    def met(self) -> Met | None:
+        """What queries meet where executors batch: then it is the same for every placement."""
+        return met_at(self.system, self.shares) if batches(self.system) else None
 
     @cached_property
     def chains(self) -> tuple[tuple[Chain, ...], ...]:
@@ -368,7 +374,11 @@ class Servers:
         )
 
     def waits_s(self, squares: Floats) -> Floats:
-        """(K,) W_k for the mean squared visits ``squares`` (J, K) of one job, s²."""
+        """(K,) W_k for the mean squared visits ``squares`` (J, K) of one job, s²; their mean with batches."""
+        if self.met is not None:
+            total = self.arrivals.sum(axis=0)
+            weights = self.arrivals / np.where(total > 0, total, 1.0)
+            return np.array((weights * self.met.wait_s).sum(axis=0))
         stream = self.system.background_compute
         moments = stream.rate * second_moment(stream) + (self.arrivals * squares).sum(axis=0)
         return np.array(
@@ -386,6 +396,8 @@ class Servers:
 
     def seen_s(self, waits: Floats) -> Floats:
         """Return the mean wait (J,) of a visit by query class, Σ_k s_jk W_k, given the waits (K,)."""
+        if self.met is not None:
+            return np.array((self.shares * self.met.wait_s).sum(axis=1))
         result: Floats = np.where(self.shares > 0, self.shares * np.where(self.shares > 0, waits, 0.0), 0.0)
         return np.asarray(result.sum(axis=1), dtype=float)
 
@@ -403,7 +415,7 @@ class Servers:
         price = (visits @ self.shares) / (2.0 * (1.0 - self.utilization))
         factors = self.arrivals * price
         result = [[(np.zeros(len(p)), 0.0) for p in row] for row in x]
-        for k, row in enumerate(self.chains):
+        for k, row in enumerate(self.chains if self.met is None else ()):
             for j, chain in enumerate(row):
                 factor = float(factors[j, k])
                 if factor > 0:

@@ -27,6 +27,7 @@ import scipy
 from numpy.typing import NDArray
 
 from nona.errors import PlacementError
+from nona.placement.batch_waits import batches
 from nona.placement.capacity import Loads, allowed_classes, default_shares, loads_of, replicas, tidy
 from nona.placement.model import Model, Probabilities
 from nona.placement.prediction import as_model
@@ -213,7 +214,7 @@ def starting_shares(system: System, loads: Loads) -> list[Floats]:
     class busier than a quarter, half, three quarters of the way from the balanced load to 1.
     """
     counts = np.where(loads.allowed, system.class_counts, 0).astype(float)
-    work = np.array([q.tasks.compute_s.sum(axis=1) for q in system.queries])
+    work = np.array([q.load_s.sum(axis=1) for q in system.queries])
     speed = np.where(loads.allowed, 1.0 / np.maximum(work, 1e-300), 0.0)
     peak, balanced = loads.least_peak()
     tried = [_rows(counts), _rows(counts * speed), balanced, _rows(speed == speed.max(axis=1, keepdims=True))]
@@ -265,9 +266,12 @@ def search_shares(system: System, loads: Loads, solve_at: Callable[[Floats], Sol
 
     The first round solves at the first start, optimises the shares from all starts for these
     configurations, and solves again at the best two ends; later rounds go on from the best alone, until
-    a round gains less than a ten-thousandth, four rounds at most. At most six placements are solved.
+    a round gains less than a ten-thousandth, four rounds at most. At most six placements are solved. With
+    batches, whose waits have no gradient, it is the best of the starts.
     """
     starts = starting_shares(system, loads)
+    if batches(system):
+        return min((solve_at(shares) for shares in starts), key=lambda solved: solved.value_s)
     best = solve_at(starts[0])
     for number in range(_SEARCH_ROUNDS):
         objective = SharesObjective.of(system, best.rows, best.shares, best.link_wait)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.placement.batch_waits import batches
 from nona.placement.capacity import allowed_classes, check_feasible, loads_of
 from nona.placement.certificate import CLOSED, bounds_s
 from nona.placement.configurations import ENUMERATED, Shape, server_slots
@@ -31,12 +32,16 @@ from nona.system import System
 from nona.units import format_time
 
 
-def _bound_notes(
-    solution: Solution, wait_s: float, bound: float, everywhere: float, free: bool
-) -> tuple[str, ...]:
-    """State the scope of the bounds; ``free``: the shares of the executor classes could be chosen."""
+def _bound_notes(solution: Solution, wait_s: float, bounds: _Bounds, batched: bool) -> tuple[str, ...]:
+    """State the scope of the bounds."""
+    bound, everywhere = bounds.here_s, bounds.everywhere_s
     notes = []
-    if math.isnan(bound):
+    if batched:
+        notes.append(
+            "No certificate: where executors batch, waits are no convex function of a placement, and the "
+            "formula takes a visit to wait as long as a whole query, whatever is placed where."
+        )
+    elif math.isnan(bound):
         notes.append("No bound: this solver gives none.")
     else:
         notes.append(
@@ -45,7 +50,7 @@ def _bound_notes(
             f"server wait a placement may be better, but no placement is below {format_time(everywhere, 4)}."
             + (
                 " That holds for all shares of the executor classes, the gap for the shares found."
-                if free
+                if bounds.all_shares
                 else ""
             )
         )
@@ -167,6 +172,8 @@ class _Bounds:
 
 def _bounds(task: _Task, model: Model, solution: Solution) -> _Bounds:
     system, allowed = task.system, allowed_classes(task.system)
+    if batches(system):
+        return _Bounds(math.nan, 0.0, False)
     here, everywhere = bounds_s(model, solution, Budget(0.5 * task.time_s))
     all_shares = not math.isnan(here) and is_choice(system, allowed)
     if all_shares:
@@ -177,7 +184,7 @@ def _bounds(task: _Task, model: Model, solution: Solution) -> _Bounds:
 def _placement(task: _Task, model: Model, solution: Solution, bounds: _Bounds, seconds: float) -> Placement:
     """Build the result: configurations, prediction, bounds, and notes on them."""
     prediction, here = prediction_of(model, value_at(model, solution.x)), bounds.here_s
-    notes = _bound_notes(solution, prediction.server_wait_s, here, bounds.everywhere_s, bounds.all_shares)
+    notes = _bound_notes(solution, prediction.server_wait_s, bounds, batches(task.system))
     return Placement(
         queries=placements(model, solution.x),
         prediction=prediction,

@@ -270,7 +270,7 @@ def test_a_job_that_comes_back_at_once_meets_what_came_meanwhile(load):
     assert first.mean() - 1.0 == pytest.approx(wait, rel=0.01)
     assert again.mean() == pytest.approx(load * (wait + 1.0), rel=0.03)
     tracks.close([0])
-    _, stay, _, at, work, waited, returned = visits.joined()
+    _, stay, _, at, work, waited, returned, _ = visits.joined()
     assert len(at) == 2 * jobs
     assert returned.sum() == jobs
     assert (work == 1.0).all()

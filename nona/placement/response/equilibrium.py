@@ -20,12 +20,14 @@ from numpy.typing import NDArray
 
 from nona.decomposition import VIRTUAL
 from nona.errors import PlacementError
-from nona.placement.capacity import check_feasible
+from nona.placement.batch_waits import Met, batches, met_at
+from nona.placement.capacity import check_feasible, executor_utilization
 from nona.placement.model import Known, Model
 from nona.placement.prediction import as_model
 from nona.placement.queueing import fifo_wait_s, second_moment
 from nona.placement.response.resources import Network, Waits, resource_count, roles_of
 from nona.placement.response.sample_paths import Bank, Path, burst_rank, instants, make_path, near
+from nona.placement.response.steps import Coming, Key, Parts, Steps, Visitors, visitors_of
 from nona.placement.response.times import REPLICATES, Response, mixed
 from nona.placement.response.walk import Route, Walk
 from nona.placement.result import SubGraphPlacement
@@ -38,7 +40,10 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """Visits of one query class's N walked jobs: stay, resource, time, work, wait, whether returning."""
+    """Visits of one query class's N walked jobs: stay, resource, time, work, wait, whether returning, mark.
+
+    ``parts`` tells with batches what runs in them; see :class:`~nona.placement.response.resources.Visits`.
+    """
 
     jobs: int
     job: Ints
@@ -48,6 +53,8 @@ class Seen:
     work_s: Floats
     wait_s: Floats
     again: NDArray[np.bool_]
+    mark: Ints
+    parts: Parts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +81,14 @@ def _resources_of(system: System) -> tuple[Resource, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Loads:
-    """The load of every resource, from the visits of all classes."""
+    """The load of every resource, from the visits of all classes.
+
+    ``executors`` (K,) is that of the executors where they batch: it does not follow from how long they work.
+    """
 
     system: System
     seen: tuple[Seen, ...]
+    executors: Floats | None = None
 
     @cached_property
     def resources(self) -> tuple[Resource, ...]:
@@ -113,7 +124,10 @@ class Loads:
     @cached_property
     def rho(self) -> Floats:
         """Utilisation of each resource."""
-        return self._sum(1)
+        rho = self._sum(1)
+        if self.executors is not None:
+            rho[: len(self.executors)] = self.executors
+        return rho
 
     @cached_property
     def visit_s(self) -> Floats:
@@ -158,6 +172,7 @@ class Loads:
 
 _GHOSTS = 0.05  # least share of a stream's jobs that bring nothing: at these the walked jobs start
 EVENTS = 1 << 15  # arrivals of one path
+_VISITS = 1 << 14  # and of the simulation of an executor that batches
 _JOBS = 1 << 17  # of a bursty class, on a path that few of them come to
 
 
@@ -187,7 +202,7 @@ class Paths:
         rates = [float(self.loads.per_unit(j)[r]) * int(h.sum()) for j, h in enumerate(here)]
         stream = resource.background
         total = stream.rate + sum(rates)
-        if total <= 0 or not 0 < rho < 1:
+        if total <= 0 or not 0 < rho < 1 or (r < self.loads.core and self.loads.executors is not None):
             return make_path(np.zeros(0), np.zeros(0), 1.0)
         bursty = [q.rate for q in self.system.queries if q.arrivals.process != "poisson" and q.rate > 0]
         length = min(EVENTS / total, _JOBS / max(bursty, default=1e-300))
@@ -197,12 +212,17 @@ class Paths:
         for j, (query, seen, h) in enumerate(zip(self.system.queries, self.seen, here, strict=True)):
             if query.arrivals.process == "poisson":
                 number = _count(rates[j] * length, rng)
+                if query.batching is not None and number:
+                    time, places = _together(seen, np.flatnonzero(h), number, length, rng)
+                    times.append(time)
+                    works.append(seen.work_s[places])
+                    continue
                 times.append(rng.random(number) * length)
                 works.append(rng.choice(seen.work_s[h], number) if number else np.zeros(0))
                 continue
-            time, work, points[j] = self._bursts(j, h, resource, length, rng)
+            time, places, _, points[j] = self._bursts(j, h, resource, length, rng)
             times.append(time)
-            works.append(work)
+            works.append(seen.work_s[places])
         time, work = np.concatenate(times), np.concatenate(works)
         stretch = float(work.sum()) / rho / length if work.sum() > 0 else 1.0
         points = {j: p * stretch for j, p in points.items()}
@@ -210,8 +230,8 @@ class Paths:
 
     def _bursts(
         self, j: int, here: NDArray[np.bool_], resource: Resource, length: float, rng: np.random.Generator
-    ) -> tuple[Floats, Floats, Floats]:
-        """Visits of a class that is not Poisson, and instants of its jobs that go elsewhere."""
+    ) -> tuple[Floats, Ints, Floats, Floats]:
+        """Visits of a bursty class: instants, which, ranks; and instants of its jobs that go elsewhere."""
         query, seen = self.system.queries[j], self.seen[j]
         first, end, order = _groups(seen, np.flatnonzero(here), resource.core)
         times = instants(query.arrivals, query.rate, length, rng)
@@ -229,7 +249,42 @@ class Paths:
         begin = np.repeat(np.repeat(times[real], stays[real]), count)
         ghosts = np.flatnonzero(~real) if (~real).any() else np.arange(len(times))
         ghosts = ghosts[np.argsort(rank[ghosts])]  # ranks differ
-        return (begin + seen.at_s[at]) % length, seen.work_s[at], times[ghosts]
+        ranks = np.repeat(np.repeat(rank[real], stays[real]), count)
+        return (begin + seen.at_s[at]) % length, at, ranks, times[ghosts]
+
+    def steps(self, met: Met) -> Steps:
+        """What visits meet at executors that batch, in every replicate."""
+        visitors: dict[Key, Visitors] = {}
+        for replicate in range(REPLICATES):
+            rng = RandomStreams(self.seed, replicate).generator("response", "steps")
+            for k in range(self.loads.core):
+                row = replicate * len(self.loads.resources) + k
+                visitors.update(self._visitors(row, k, rng))
+        return Steps(met, len(self.loads.resources), visitors)
+
+    def _visitors(self, row: int, k: int, rng: np.random.Generator) -> dict[Key, Visitors]:
+        """Simulate an executor of class ``k`` with the visits of all classes."""
+        resource = self.loads.resources[k]
+        here = [s.resource == k for s in self.seen]
+        rates = [float(self.loads.per_unit(j)[k]) * int(h.sum()) for j, h in enumerate(here)]
+        total = resource.background.rate + sum(rates)
+        if total <= 0 or not self.loads.rho[k] < 1:
+            return {}
+        length, coming = _VISITS / total, []
+        for j, (query, seen, h) in enumerate(zip(self.system.queries, self.seen, here, strict=True)):
+            if seen.parts is None or not h.any():
+                continue
+            rank = None
+            if query.arrivals.process == "poisson":
+                places = rng.choice(np.flatnonzero(h), _count(rates[j] * length, rng))
+                time = rng.random(len(places)) * length
+            else:
+                time, places, rank, _ = self._bursts(j, h, resource, length, rng)
+            for first in np.unique(seen.mark[places]).tolist():
+                own = seen.mark[places] == first
+                kind = seen.parts.kind(k, first, own.sum() / length)
+                coming.append(Coming(j, first, kind, time[own], None if rank is None else rank[own]))
+        return visitors_of(self.system, row, coming, length, rng)
 
     def _ranked(self, times: Floats) -> Floats:
         """Mostly the same arrivals in every round."""
@@ -265,6 +320,22 @@ def _groups(seen: Seen, places: Ints, core: bool) -> tuple[Ints, Ints, Ints]:
     return starts, np.append(starts[1:], len(order)) if len(starts) else starts, order
 
 
+def _together(
+    seen: Seen, places: Ints, number: int, length: float, rng: np.random.Generator
+) -> tuple[Floats, Ints]:
+    """Instants and visits of about ``number`` jobs at a link that come as those of a whole step at once."""
+    members = np.maximum(seen.mark[places], 1)
+    steps = rng.choice(len(places), _count(number * float((1 / members).mean()), rng), p=_shares(1 / members))
+    return np.repeat(rng.random(len(steps)) * length, members[steps]), np.repeat(
+        places[steps], members[steps]
+    )
+
+
+def _shares(weights: Floats) -> Floats:
+    result: Floats = weights / weights.sum()
+    return result
+
+
 def _count(mean: float, rng: np.random.Generator) -> int:
     return int(mean + rng.random())
 
@@ -289,6 +360,7 @@ _LEAST = 0.2  # of the mean work without returns
 _FEWEST = 64  # jobs of a walk
 _WINDOW = 4.0  # mean completion times on idle resources that a burst is counted over
 _ROUNDS = 5  # of paths made again, where bursts are smoothed by the waits that they cause
+_BATCHED = 2  # and where Poisson arrivals are taken in batches
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,6 +380,11 @@ class Equilibrium:
     ) -> None:
         self.system, self.routes, self.shares, self.seed = system, routes, shares, seed
         self.samples, self.few = samples, max(samples // 2, _FEWEST)
+        self.met: Met | None = None
+        self.executors: Floats | None = None
+        if batches(system):
+            background, used = executor_utilization(system, shares)
+            self.met, self.executors = met_at(system, shares), background + np.array(used)
 
     def _walk(self, waits: Waits, jobs: int) -> tuple[list[Floats], list[Seen]]:
         times, seen = [], []
@@ -315,8 +392,9 @@ class Equilibrium:
             network = Network(self.system, waits, self.shares[route.query], route.query, jobs)
             rng = RandomStreams(self.seed).generator("response", "walk", str(route.query))
             times.append(Walk(route, network, rng).complete())
-            job, stay, row, at, work, wait, again = network.visits.joined()
-            seen.append(Seen(jobs, job, stay, row % network.resources, at, work, wait, again))
+            job, stay, row, at, work, wait, again, mark = network.visits.joined()
+            resource = row % network.resources
+            seen.append(Seen(jobs, job, stay, resource, at, work, wait, again, mark, network.parts))
         return times, seen
 
     def settle(self) -> Settled:
@@ -326,16 +404,19 @@ class Equilibrium:
         """
         resources = resource_count(self.system)
         quiet = Bank([make_path(np.zeros(0), np.zeros(0), 1.0)] * (resources * REPLICATES))
-        alone = Waits(quiet, np.ones(resources * REPLICATES), REPLICATES)
+        steps = None if self.met is None else Steps(self.met, resources)
+        alone = Waits(quiet, np.ones(resources * REPLICATES), REPLICATES, steps=steps)
         times, seen = self._walk(alone, self.few)
         window_s = _WINDOW * float(np.mean(np.concatenate(times)))
-        loads = Loads(self.system, tuple(seen))
-        if all(q.arrivals.process == "poisson" for q in self.system.queries):
+        loads = Loads(self.system, tuple(seen), self.executors)
+        poisson = all(q.arrivals.process == "poisson" for q in self.system.queries)
+        if poisson and self.met is None:
             bank = Paths(loads, window_s, self.seed).bank()
             mean = self._steady(loads, bank)
+            waits = _waits(bank, mean, loads)
         else:
-            loads, bank, mean = self._smoothed(loads, window_s)
-        times, seen = self._walk(_waits(bank, mean, loads), self.samples)
+            loads, waits, mean = self._smoothed(loads, window_s, _BATCHED if poisson else _ROUNDS)
+        times, seen = self._walk(waits, self.samples)
         for t, s in zip(times, seen, strict=True):
             t[s.job[loads.rho[s.resource] >= 1]] = np.inf
         return Settled(times, loads.rho, mean)
@@ -359,8 +440,8 @@ class Equilibrium:
         slope = np.clip(slope, *_STEEPEST)
         return np.maximum((second - slope * mean) / (1.0 - slope), _LEAST * base)
 
-    def _smoothed(self, loads: Loads, window_s: float) -> tuple[Loads, Bank, Floats]:
-        """Paths where some arrivals are not Poisson, made again from the jobs that walked among the last.
+    def _smoothed(self, loads: Loads, window_s: float, rounds: int) -> tuple[Loads, Waits, Floats]:
+        """Paths where arrivals are not Poisson or executors batch, made again from jobs that met the last.
 
         A burst that waits at one resource reaches the next one spread out: each round knows the waits
         of the round before. E V is what the paths show, and what returning visits add.
@@ -368,14 +449,17 @@ class Equilibrium:
         paths = Paths(loads, window_s, self.seed)
         bank = paths.bank()
         mean = _along(bank)
-        for _ in range(_ROUNDS):
-            seen = self._walk(_waits(bank, mean, loads), self.samples)[1]
+        for _ in range(rounds):
+            seen = self._walk(_waits(bank, mean, loads, self._steps(paths)), self.samples)[1]
             extra = loads.returned_s(seen, mean)
-            loads = Loads(self.system, tuple(seen))
+            loads = Loads(self.system, tuple(seen), self.executors)
             paths = Paths(loads, window_s, self.seed, paths.ranks)
             bank = paths.bank()
             mean = np.maximum(_along(bank) + extra, _LEAST * _along(bank))
-        return loads, bank, mean
+        return loads, _waits(bank, mean, loads, self._steps(paths)), mean
+
+    def _steps(self, paths: Paths) -> Steps | None:
+        return None if self.met is None else paths.steps(self.met)
 
 
 def _along(bank: Bank) -> Floats:
@@ -384,11 +468,12 @@ def _along(bank: Bank) -> Floats:
     return mean
 
 
-def _waits(bank: Bank, mean: Floats, loads: Loads) -> Waits:
+def _waits(bank: Bank, mean: Floats, loads: Loads, steps: Steps | None = None) -> Waits:
     """The paths, their work multiplied so that its mean is that of each resource."""
     along = bank.mean_s
     factor = np.where(along > 0, np.tile(mean, REPLICATES) / np.where(along > 0, along, 1.0), 1.0)
-    return Waits(bank, factor, REPLICATES, float(loads.rho[loads.core]), float(loads.visit_s[loads.core]))
+    load, message_s = float(loads.rho[loads.core]), float(loads.visit_s[loads.core])
+    return Waits(bank, factor, REPLICATES, load, message_s, steps)
 
 
 SAMPLES = 1024

@@ -19,23 +19,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.placement.response.sample_paths import Bank, near
+from nona.placement.response.steps import Parts, Steps
 from nona.system import System
 from nona.topology import NONE
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-_FIELDS = ("stay", "row", "base", "own", "idle", "end", "seen", "at", "work", "wait", "again")
+_FIELDS = (
+    *("stay", "row", "base", "own", "idle", "end", "seen", "at", "work", "wait", "again"),
+    *("mark", "members", "ahead"),
+)
 
 
-Columns = tuple[Ints, Ints, Ints, Floats, Floats, Floats, Bools]
+Columns = tuple[Ints, Ints, Ints, Floats, Floats, Floats, Bools, Ints]
 
 
 class Visits:
     """Visits of jobs to resources, as they are added; :meth:`joined` has them in columns.
 
-    Columns: job, stay (one job at one resource), the path's row, when, how much work, its wait, and
-    whether the job was there before.
+    Columns: job, stay (one job at one resource), the path's row, when, how much work, its wait,
+    whether the job was there before, and with batches a mark: at an executor the visit's first task, at a
+    link how many jobs send at once.
     """
 
     def __init__(self) -> None:
@@ -44,18 +49,20 @@ class Visits:
     def add(self, visits: Columns, where: Bools) -> None:
         """Keep the visits ``where`` there is one."""
         if where.any():
-            job, stay, row, at, work, wait, again = visits
+            job, stay, row, at, work, wait, again, mark = visits
             first = job[where], stay[where], row[where]
-            self._added.append((*first, at[where], work[where], wait[where], again[where]))
+            self._added.append((*first, at[where], work[where], wait[where], again[where], mark[where]))
 
     def joined(self) -> Columns:
         """One array for each column."""
         none = np.zeros(0)
         if not self._added:
             whole = none.astype(np.int64)
-            return whole, whole, whole, none, none, none, none.astype(np.bool_)
-        job, stay, row, at, work, wait, again = (np.concatenate(c) for c in zip(*self._added, strict=True))
-        return job, stay, row, at, work, wait, again
+            return whole, whole, whole, none, none, none, none.astype(np.bool_), whole
+        job, stay, row, at, work, wait, again, mark = (
+            np.concatenate(c) for c in zip(*self._added, strict=True)
+        )
+        return job, stay, row, at, work, wait, again, mark
 
 
 class Tracks:
@@ -63,7 +70,9 @@ class Tracks:
 
     ``stay`` numbers them. ``own`` is what is left of the job's own work when the path had been idle for
     ``idle`` seconds, ``end`` when its last task there ended; ``at``, ``work``, ``wait`` and ``again`` are
-    the visit that is going on. ``place`` (servers, N) are the servers, which tell racks apart.
+    the visit that is going on. ``place`` (servers, N) are the servers, which tell racks apart. With batches
+    ``mark`` is that of the visit (:class:`Visits`), ``members`` how many are in the job's step, and ``ahead``
+    how many of them stand before it.
     """
 
     def __init__(
@@ -86,6 +95,8 @@ class Tracks:
         self.end, self.at = np.full(row.shape, -np.inf), np.full(row.shape, -np.inf)
         self.work, self.wait = np.zeros(row.shape), np.zeros(row.shape)
         self.seen, self.again = np.zeros(row.shape, dtype=bool), np.zeros(row.shape, dtype=bool)
+        self.mark, self.ahead = np.zeros(row.shape, dtype=np.int64), np.zeros(row.shape, dtype=np.int64)
+        self.members = np.ones(row.shape, dtype=np.int64)
         self.columns = np.arange(row.shape[1])
 
     def take(self, tracks: Ints, columns: Ints) -> Tracks:
@@ -127,24 +138,55 @@ class Tracks:
         self.end[track] = end
         return end
 
-    def send(self, which: Ints, t: Floats, work: Floats, where: Bools) -> Floats:
-        """The wait of a message of each job ``where`` there is one; those of one instant are one visit."""
+    def board(
+        self, track: int, ready_s: Floats, task: int, met: tuple[Floats, Ints], ahead: Floats
+    ) -> Floats:
+        """A task on an executor that batches: when its step begins; ``members`` tells how many are in it.
+
+        ``met`` are the wait and the members of a new visit, ``ahead`` in 0…1 a job's place among them.
+        """
+        on = ready_s <= self.end[track]
+        t = np.maximum(ready_s, self.end[track])
+        wait = np.where(on, 0.0, met[0])
+        self._visit(track, ~on, t, wait)
+        self.mark[track] = np.where(on, self.mark[track], task)
+        self.members[track] = np.where(on, self.members[track], met[1])
+        self.ahead[track] = np.where(on, self.ahead[track], (ahead * met[1]).astype(np.int64))
+        begin: Floats = t + wait
+        return begin
+
+    def leave(self, track: int, begin_s: Floats, seconds: Floats) -> Floats:
+        """The end of a step that took ``seconds``."""
+        self.work[track] += seconds
+        end: Floats = begin_s + seconds
+        self.end[track] = end
+        return end
+
+    def send(self, which: Ints, t: Floats, work: Floats, where: Bools, sender: Ints | None = None) -> Floats:
+        """The wait of a message of each job ``where`` there is one; those of one instant are one visit.
+
+        ``sender``: the executor's track, where its whole step sends at once.
+        """
         columns = np.flatnonzero(where)
         wait = np.zeros(len(t))
         if len(columns):
-            wait[columns] = self._send((which[columns], columns), t[columns], work[columns])
+            step = None if sender is None else (sender[columns], columns)
+            wait[columns] = self._send((which[columns], columns), t[columns], work[columns], step)
         return wait
 
-    def _send(self, at: tuple[Ints, Ints], t: Floats, work: Floats) -> Floats:
-        wait = self._look_at(at, t)
+    def _send(self, at: tuple[Ints, Ints], t: Floats, work: Floats, step: tuple[Ints, Ints] | None) -> Floats:
+        before = 0.0 if step is None else self.ahead[step] * work
+        wait = self._look_at(at, t) + before
         fresh = (t != self.at[at]) & (work > 0)
         self._tell(at, fresh & (self.work[at] > 0))
         self.again[at] = np.where(fresh, self.seen[at], self.again[at])
+        if step is not None:
+            self.mark[at] = np.where(fresh, self.members[step], self.mark[at])
         self.at[at] = np.where(fresh, t, self.at[at])
         self.wait[at] = np.where(fresh, wait, self.wait[at])
         self.work[at] = np.where(fresh, work, self.work[at] + work)
         self.seen[at] |= work > 0
-        self.own[at] += work
+        self.own[at] += work + before
         return wait
 
     def _look(self, track: int, t: Floats) -> Floats:
@@ -176,8 +218,8 @@ class Tracks:
 
     def _tell(self, at: tuple[Ints, Ints] | int, where: Bools) -> None:
         jobs = self.jobs if isinstance(at, int) else self.jobs[at[1]]
-        visit = (jobs, self.stay[at], self.row[at], self.at[at], self.work[at], self.wait[at], self.again[at])
-        self.visits.add(visit, where)
+        visit = (jobs, self.stay[at], self.row[at], self.at[at], self.work[at], self.wait[at])
+        self.visits.add((*visit, self.again[at], self.mark[at]), where)
 
     def _visit(self, track: int, fresh: Bools, t: Floats, wait: Floats) -> None:
         self._tell(track, fresh & (self.work[track] > 0))
@@ -227,7 +269,7 @@ class Waits:
     """The paths of all resources, the factors of their work, and the core's load.
 
     ``factor`` has an entry for each row. ``load`` and ``message_s``, the core's utilisation and mean work
-    of a visit to it, are what processor sharing goes by.
+    of a visit to it, are what processor sharing goes by. ``steps`` is what executors do where they batch.
     """
 
     bank: Bank
@@ -235,6 +277,7 @@ class Waits:
     replicates: int
     load: float = 0.0
     message_s: float = 0.0
+    steps: Steps | None = None
 
 
 class Network:
@@ -247,6 +290,7 @@ class Network:
         self.system, self.waits, self.query, self.jobs = system, waits, query, jobs
         self.visits, self._stays = Visits(), 0
         self.classes = len(system.class_names)
+        self.parts = Parts(system.queries[query], self.classes) if waits.steps is not None else None
         self.roles = roles_of(system)
         self.resources = self.classes + len(self.roles)
         names = [r.name for r in self.roles]

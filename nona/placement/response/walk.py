@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from nona.placement.messages import Candidates
 from nona.placement.response.resources import Network, Tracks
+from nona.placement.response.steps import step_s
 
 Inputs = Sequence[Sequence[int]]
 
@@ -265,7 +266,9 @@ _WAY = (("out_link", 0), ("up_link", 0), ("core", 0), ("down_link", 1), ("in_lin
 
 class Post(NamedTuple):
     """A message of each job: bytes (below 0: it has none), bytes served by its end if all of its task's
-    messages share the link equally, labels of the servers it goes from and to."""
+    messages share the link equally, labels of the servers it goes from and to.
+
+    With batches the messages of all members of a step are sent at once."""
 
     size: Floats
     shared: Floats
@@ -282,10 +285,13 @@ def carry(network: Network, tracks: Tracks, post: Post, t: Floats, rng: np.rando
         return _over_links(network, tracks, post, t) + system.latency_s
     there, core = post.size >= 0, np.full(len(t), len(tracks.row) - 1)
     work = np.maximum(post.size, 0.0) / system.capacity
-    wait = tracks.send(core, t, work, there)
+    sender = None if network.parts is None else post.source * network.width
+    wait = tracks.send(core, t, work, there, sender)
     if system.discipline == "fifo":
         return t + wait + work + system.latency_s
     alone = np.maximum(post.shared, 0.0) / system.capacity
+    if sender is not None:
+        alone *= tracks.members[sender, np.arange(len(t))]
     return t + shared_s(alone, network.waits.load, network.waits.message_s, rng) + system.latency_s
 
 
@@ -318,6 +324,7 @@ def _over_links(network: Network, tracks: Tracks, post: Post, t: Floats) -> Floa
     columns, through = np.arange(len(t)), t
     topology = network.system.topology
     rack = np.zeros(network.system.servers, dtype=np.int64) if topology is None else topology.rack
+    slowest = min(network.roles[network.sides.get(n, 0)].capacity for n, _ in _WAY)
     apart = rack[tracks.place[post.source, columns]] != rack[tracks.place[post.target, columns]]
     for name, side in _WAY:
         if name != "core" and name not in network.sides:
@@ -329,7 +336,9 @@ def _over_links(network: Network, tracks: Tracks, post: Post, t: Floats) -> Floa
             which = np.full(len(t), len(tracks.row) - 1)
         where: Bools = there if name in ("out_link", "in_link") else there & apart
         work = size / role.capacity
-        begins = t + tracks.send(which, t, work, where)
+        together = network.parts is not None and role.capacity == slowest
+        sender = post.source * network.width if together else None
+        begins = t + tracks.send(which, t, work, where, sender)
         through = np.where(where, np.maximum(through, begins + work), through)
         t = begins
     return through
@@ -355,6 +364,10 @@ class Walk:
 
     def __init__(self, route: Route, network: Network, rng: np.random.Generator) -> None:
         self.route, self.network, self.rng = route, network, rng
+        query = network.system.queries[route.query]
+        self.cuts = query.decomposition.cuts
+        self.interiors = [s.interior for s in query.decomposition.subgraphs]
+        self.step_s = step_s(query)
         self.plans: dict[tuple[int, int], Plan] = {}
 
     def complete(self) -> Floats:
@@ -364,13 +377,13 @@ class Walk:
         home = network.start(self.rng)
         done = np.zeros(network.jobs)
         if route.first:
-            done = home.run(0, done, self._seconds(home, 0, route.cut_s[:, 0]))
+            done = self._run(home, 0, self.cuts[0], done, route.cut_s[:, 0])
         for k, (c, p) in enumerate(zip(route.candidates, route.probabilities, strict=True)):
             after = done.copy()
             for row, columns in _dealt(p, everyone, self.rng):
                 plan = self._plan(c, row)
                 sub = network.subgraph(home, plan.servers, columns, self.rng)
-                after[columns] = self._cross(plan, c, sub, done[columns], route.cut_s[:, k + 1])
+                after[columns] = self._cross(plan, k, sub, done[columns])
                 network.hand_back(home, sub, plan.label[-1], columns)
             done = after
         home.close(list(range(len(home.row))))
@@ -382,33 +395,42 @@ class Walk:
             self.plans[key] = _make_plan(c, row)
         return self.plans[key]
 
-    def _seconds(self, tracks: Tracks, server: int, by_class: Floats) -> Floats:
-        """Seconds of a task on each job's executor: its class's, times a draw."""
-        mean: Floats = by_class[self.network.executor_class(tracks, server)]
+    def _run(self, tracks: Tracks, server: int, task: int, ready: Floats, by_class: Floats) -> Floats:
+        """The end of a task on each job's executor; without batches it takes ``by_class`` (K,)."""
+        network, track = self.network, self.network.executor(server)
+        executor_class = network.executor_class(tracks, server)
+        if network.parts is None or network.waits.steps is None:
+            return tracks.run(track, ready, self._drawn(by_class[executor_class]))
+        within, query = network.within[tracks.jobs], self.route.query
+        met = network.waits.steps.met(query, task, tracks.row[track], within, self.rng)
+        begin = tracks.board(track, ready, task, met, self.rng.random(len(ready)))
+        network.parts.add(executor_class, tracks.mark[track], task)
+        seconds = self.step_s[tracks.members[track] - 1, executor_class, task]
+        return tracks.leave(track, begin, self._drawn(seconds))
+
+    def _drawn(self, mean: Floats) -> Floats:
+        """Seconds of a task, each job's times a draw."""
         if self.route.scv == 0:
             return mean
         return mean * even_draws(self.route.scv, len(mean), self.rng)
 
-    def _cross(self, plan: Plan, c: Candidates, tracks: Tracks, start: Floats, cut: Floats) -> Floats:
-        """From the end of the root to that of the sink."""
+    def _cross(self, plan: Plan, k: int, tracks: Tracks, start: Floats) -> Floats:
+        """From the end of the root of sub-graph ``k`` to that of its sink."""
+        c, interior = self.route.candidates[k], self.interiors[k]
         done: dict[int, Floats] = {0: start}
         arrived: dict[tuple[int, int], Floats] = {}
         for block in plan.blocks:
             for v in block.joins:
                 ready = _ready(plan, v, start, done, arrived)
                 by_class = c.shape.class_s[:, v - 1]
-                label = plan.label[v]
-                done[v] = tracks.run(
-                    self.network.executor(label), ready, self._seconds(tracks, label, by_class)
-                )
+                done[v] = self._run(tracks, plan.label[v], interior[v - 1], ready, by_class)
             self._deliver(plan, tracks, block.sends, done, arrived)
         if not plan.has_sink:
             end: Floats = np.max(np.stack(list(done.values())), axis=0)
             return end
         sink = len(plan.label) - 1
         ready = _ready(plan, sink, start, done, arrived)
-        label = plan.label[sink]
-        return tracks.run(self.network.executor(label), ready, self._seconds(tracks, label, cut))
+        return self._run(tracks, plan.label[sink], self.cuts[k + 1], ready, self.route.cut_s[:, k + 1])
 
     def _deliver(
         self,

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from nona.decomposition import VIRTUAL
 from nona.errors import PlacementError
+from nona.placement.batch_waits import batches
 from nona.placement.configurations import to_labels
 from nona.placement.model import Known
 from nona.placement.queueing import second_moment
@@ -165,7 +166,7 @@ class Judge:
         bounds = []
         for j in self.counted:
             query = self.system.queries[j]
-            chain_s = query.tasks.dag.critical_path(query.tasks.compute_s.min(axis=0).tolist())[0]
+            chain_s = query.tasks.dag.critical_path(_least_s(query).tolist())[0]
             sure = self.objective != "slo" or query.service_scv == 0
             bounds.append(float(self._worth(j, np.array([chain_s]))[0]) if sure else 0.0)
         return bounds
@@ -198,8 +199,8 @@ def conserved_floor_s(system: System, queries: Sequence[Placed] | None = None) -
 
     Notes
     -----
-    It is a theorem for Poisson arrivals and any order of service; where there are several executor classes
-    or arrivals are not Poisson, only the longest chains count.
+    It is a theorem for Poisson arrivals and any order of service; where there are several executor classes,
+    executors batch or arrivals are not Poisson, only the longest chains count.
 
     Examples
     --------
@@ -217,7 +218,7 @@ def conserved_floor_s(system: System, queries: Sequence[Placed] | None = None) -
     rate = np.array([q.rate for q in system.queries])
     if not rate.sum() > 0.0:
         return 0.0
-    times = [q.tasks.compute_s.min(axis=0) for q in system.queries]
+    times = [_least_s(q) for q in system.queries]
     behind = [_behind(q, p) for q, p in zip(system.queries, times, strict=True)]
     longest = np.array([float((p + b).max()) for p, b in zip(times, behind, strict=True)])
     base = float(rate @ longest / rate.sum())
@@ -225,10 +226,19 @@ def conserved_floor_s(system: System, queries: Sequence[Placed] | None = None) -
     work = np.array([p.sum() for p in times])
     stream, number = system.background_compute, system.executors
     spare = 1.0 - stream.rate * stream.mean - float(rate @ work) / number
-    if len(system.class_names) > 1 or not poisson or spare <= 0.0:
+    if len(system.class_names) > 1 or not poisson or spare <= 0.0 or batches(system):
         return base
     more = _conserved(system, queries, times, behind, spare) - float(rate * work @ longest)
     return base + max(float(more), 0.0) / float(rate.sum() * work.max())
+
+
+def _least_s(query: QueryClass) -> Floats:
+    """(T,) Seconds of each task where it is quickest."""
+    batching = query.batching
+    result: Floats = (
+        query.tasks.compute_s.min(axis=0) if batching is None else batching.step_s.min(axis=(0, 1))
+    )
+    return result
 
 
 def _conserved(

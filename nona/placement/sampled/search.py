@@ -38,7 +38,7 @@ SLACK = 0.5  # a move whose score is worse by more than this share is not sample
 CLOSE = 0.005  # of the certified bound: nearer than this nothing is left to gain
 SEARCHED = "search"  # origin of what moves have made of a start
 WRONG = 0.02  # below the bound by more than this: the formula's waits do not hold here
-_BURSTY = 4.0  # times the work of a sample with Poisson arrivals: its paths are made several times
+_BURSTY = 4.0  # times the work of a sample with Poisson arrivals and no batches: its paths are made again
 _FULL = 0.98  # of the link: there samples would show a queue that never ends
 
 Valued = tuple[Queries, Values]
@@ -72,7 +72,7 @@ class Limits:
     def spend(self, system: System, samples: int) -> None:
         """Take one evaluation off: an estimate from the number of tasks, the same on every machine."""
         steps = sum(len(q.tasks) + 4 * len(q.decomposition.subgraphs) for q in system.queries)
-        bursty = any(q.arrivals.process != "poisson" for q in system.queries)
+        bursty = any(q.arrivals.process != "poisson" or q.batching is not None for q in system.queries)
         self.evaluations -= 1
         self.work_s -= (_BURSTY if bursty else 1.0) * (0.05 + steps * (5e-4 + 4e-7 * samples))
 

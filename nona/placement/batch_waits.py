@@ -1,0 +1,188 @@
+"""What queries meet at executors that batch: waits, and the steps that they share with others.
+
+An executor of class k runs work of several kinds, each in steps of its own, and background one by one. Whole
+queries whose tasks run on are one kind each, of rate λ_j s_jk/n_k with steps Σ_v s_v(b). The queue of one
+kind without background is solved (:mod:`~nona.placement.bulk_queue`); several are one executor in a short
+simulation with Poisson arrivals, always with the same random numbers. Parts of a query on several executors
+are more kinds with shorter steps: a visit is taken to wait as a whole query does, for about a round of all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.placement.bulk_queue import bulk_queue
+from nona.random_streams import RandomStreams
+from nona.system import Batching, QueryClass, System
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+_ARRIVALS = 1 << 17  # of a simulation
+_WARM_UP = 1 / 16  # share of it that is left out
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """Equal work at an executor: rate (1/s), seconds (B,) of steps of 1, …, B and their scv, and the rule."""
+
+    rate: float
+    step_s: Floats
+    scv: float = 0.0
+    batching: Batching | None = None
+
+    @property
+    def delay_s(self) -> float:
+        """How long less than a full step waits for others."""
+        if self.batching is None or self.batching.rule == "greedy":
+            return 0.0
+        return math.inf if self.batching.rule == "static" else self.batching.delay_s
+
+    @property
+    def waits_for_full(self) -> bool:
+        """True where no other size is preferred."""
+        return int(self.preferred.sum()) == len(self.step_s)
+
+    @property
+    def preferred(self) -> Ints:
+        """(B,) The largest number up to b that starts without delay, 0 where there is none."""
+        some = self.batching is not None and self.batching.rule == "triton" and self.batching.preferred
+        best = np.zeros(len(self.step_s), dtype=np.int64)
+        for size in sorted(some or (len(best),)):
+            best[size - 1 :] = size
+        return best
+
+
+def take_steps(
+    kinds: Sequence[Kind], time_s: Floats, kind: Ints, rng: np.random.Generator
+) -> tuple[Floats, Ints]:
+    """Simulate one executor, to which work of ``kind`` (n,) comes at ``time_s`` (n,), in any order.
+
+    Returns (n,) seconds until its step begins, ``nan`` where it never does, and how many are in the step.
+    ``form_ahead`` is not in it.
+    """
+    from nona.placement.batch_steps import take_steps as compiled_steps  # it imports Numba
+
+    order = np.argsort(time_s, kind="stable")
+    factor = np.ones(len(order))
+    for k, it in enumerate(kinds):
+        here = kind[order] == k
+        if it.scv > 0:
+            factor[here] = rng.gamma(1.0 / it.scv, it.scv, int(here.sum()))
+    begin_s, members = compiled_steps(
+        time_s[order],
+        kind[order],
+        factor,
+        np.cumsum([0, *(len(it.step_s) for it in kinds)]),
+        np.array([it.delay_s for it in kinds]),
+        np.concatenate([it.step_s for it in kinds]),
+        np.concatenate([it.preferred for it in kinds]),
+    )
+    wait_s, number = np.empty(len(order)), np.empty(len(order), dtype=np.int64)
+    wait_s[order], number[order] = begin_s - time_s[order], members
+    return wait_s, number
+
+
+def background_kinds(system: System) -> tuple[Kind, ...]:
+    """Return the background of an executor, where there is some."""
+    stream = system.background_compute
+    return (Kind(stream.rate, np.array([stream.mean]), stream.scv),) if stream.rate * stream.mean > 0 else ()
+
+
+@dataclass(frozen=True, eq=False)
+class Met:
+    """What queries of each class meet at an executor of each class.
+
+    ``wait_s`` (J, K): mean wait of a visit, 0 where none comes. ``sizes[j]`` (B, K): the probability that it
+    is in a step of 1, …, B.
+    """
+
+    wait_s: Floats
+    sizes: tuple[Floats, ...]
+
+
+def batches(system: System) -> bool:
+    """Return whether executors take queries of some class in batches."""
+    return any(q.batching is not None for q in system.queries)
+
+
+def met_at(system: System, shares: Floats) -> Met:
+    """Return what queries meet under ``shares`` (J, K) of the executor classes, whatever their placement."""
+    return _met(system, tuple(map(tuple, shares.tolist())))
+
+
+@lru_cache(maxsize=64)
+def _met(system: System, shares: tuple[tuple[float, ...], ...]) -> Met:
+    queries, classes = system.queries, len(system.class_names)
+    wait_s = np.zeros((len(queries), classes))
+    sizes = tuple(np.zeros((_steps(q, 0).size, classes)) for q in queries)
+    for k, executors in enumerate(system.class_counts.tolist()):
+        here = [j for j, q in enumerate(queries) if shares[j][k] * q.rate > 0]
+        kinds = [_whole(queries[j], k, queries[j].rate * shares[j][k] / executors) for j in here]
+        for j, (wait, size) in zip(here, _queues(kinds, background_kinds(system)), strict=True):
+            wait_s[j, k], sizes[j][:, k] = wait, size
+    return Met(wait_s, sizes)
+
+
+def _steps(query: QueryClass, k: int) -> Floats:
+    """(B,) Seconds of all tasks of 1, …, B queries on executor class ``k``."""
+    steps = query.tasks.compute_s[None] if query.batching is None else query.batching.step_s
+    result: Floats = steps[:, k].sum(axis=1)
+    return result
+
+
+def _whole(query: QueryClass, k: int, rate: float) -> Kind:
+    """Whole queries, every task of which has a draw of its own."""
+    times = query.load_s[k]
+    spread = float((times**2).sum() / times.sum() ** 2) if times.sum() > 0 else 0.0
+    return Kind(rate, _steps(query, k), query.service_scv * spread, query.batching)
+
+
+def _queues(kinds: Sequence[Kind], background: tuple[Kind, ...]) -> list[tuple[float, Floats]]:
+    """Mean wait of each of ``kinds``, and the probabilities of being in a step of 1, …, B."""
+    everything = (*kinds, *background)
+    rate = sum(it.rate for it in everything)
+    if sum(it.rate * it.step_s[-1] / len(it.step_s) for it in everything) >= 1.0:
+        return [(math.inf, np.eye(len(it.step_s))[-1]) for it in kinds]
+    if len(everything) == 1 and kinds[0].waits_for_full:
+        alone = kinds[0]
+        queue = bulk_queue(alone.rate, tuple(alone.step_s.tolist()), alone.delay_s, alone.scv)
+        return [(queue.wait_s, queue.sizes * np.arange(1, len(queue.sizes) + 1) / queue.batch)]
+    rng = RandomStreams(0).generator("batches")
+    kind = rng.choice(len(everything), _ARRIVALS, p=[it.rate / rate for it in everything])
+    time_s = np.cumsum(rng.exponential(1.0 / rate, _ARRIVALS)) if rate > 0 else np.zeros(_ARRIVALS)
+    wait_s, number = take_steps(everything, time_s, kind, rng)
+    kind[: int(_WARM_UP * _ARRIVALS)] = -1
+    results = []
+    for k, it in enumerate(kinds):
+        here = (kind == k) & (number > 0)
+        sizes = np.bincount(number[here], minlength=len(it.step_s) + 1)[1:] / here.sum()
+        results.append((float(wait_s[here].mean()), sizes))
+    return results
+
+
+def as_queries_see(system: System, shares: Floats | None) -> System:
+    """Return the system with the times of tasks in the steps that queries are in under ``shares`` (J, K).
+
+    Their ``batching`` stays: loads are those of full steps. Without any the system itself is returned.
+    """
+    if not batches(system):
+        return system
+    return _seen(system, tuple(map(tuple, (system.uniform_shares if shares is None else shares).tolist())))
+
+
+@lru_cache(maxsize=64)
+def _seen(system: System, shares: tuple[tuple[float, ...], ...]) -> System:
+    queries = []
+    for q, sizes in zip(system.queries, _met(system, shares).sizes, strict=True):
+        if q.batching is not None:
+            used = np.where(sizes.sum(axis=0) > 0, sizes, np.eye(len(sizes))[:, :1])
+            times = (used[:, :, None] * q.batching.step_s).sum(axis=0)
+            q = replace(q, tasks=replace(q.tasks, compute_s=times))
+        queries.append(q)
+    return replace(system, queries=tuple(queries))
