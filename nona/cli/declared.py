@@ -198,25 +198,31 @@ K = TypeVar("K")
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(argument, option, setting))
+def options(kind: type[K]) -> type[K]:
+    """Declare the fields of a class as options that commands inherit."""
+    inherited = _PARAMETERS.get(kind.__base__ or object, {})
+    own = {key: (vars(kind)[key], kind.__annotations__[key]) for key in vars(kind).get("__annotations__", ())}
+    specs = {key: spec for key, spec in inherited.items() if key not in LAST} | own
+    specs |= {key: inherited[key] for key in LAST if key in inherited}
+    for key in own:
+        delattr(kind, key)
+    values = dataclass(frozen=True, kw_only=True)(kind)
+    _PARAMETERS[values] = specs
+    return values
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(argument, option, setting))
 def command(name: str, summary: str, work: str, *, opens: bool = False) -> Callable[[type[K]], type[K]]:
     """Declare a command whose values are the fields of the class below.
 
     ``work`` is the place of the function that gets them; ``opens``: it gets the scenario, with what the
     settings say, and its files too.
-    The command is found as ``made_by(class)``. Fields of another command's class are inherited.
+    The command is found as ``made_by(class)``. Fields of :func:`options` and of other commands are inherited.
     """
 
     def declared(kind: type[K]) -> type[K]:
-        inherited = _PARAMETERS.get(kind.__base__ or object, {})
-        own = {
-            key: (vars(kind)[key], kind.__annotations__[key]) for key in vars(kind).get("__annotations__", ())
-        }
-        specs = {key: spec for key, spec in inherited.items() if key not in LAST} | own
-        specs |= {key: inherited[key] for key in LAST if key in inherited}
-        for key in own:
-            delattr(kind, key)
-        values = dataclass(frozen=True, kw_only=True)(kind)
-        _PARAMETERS[values] = specs
+        values = options(kind)
+        specs = _PARAMETERS[values]
 
         def run(**given: Any) -> None:
             taken: Any = values(**given)

@@ -81,7 +81,7 @@ def _leave_output() -> None:
 
 COMMANDS = (
     made_by(scenarios.AppOptions),
-    made_by(models.ModelOptions),
+    made_by(models.InspectOptions),
     made_by(models.ContractOptions),
     made_by(scenarios.BundleOptions),
     made_by(scenarios.PlaceOptions),

@@ -5,11 +5,17 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from nona.cli.commands.models import ContractOptions, MeasureOptions, ModelOptions, TrainDecimaOptions
+from nona.cli.commands.models import (
+    ContractOptions,
+    InspectOptions,
+    MeasureOptions,
+    ModelOptions,
+    TrainDecimaOptions,
+)
 from nona.cli.output import ProgressLine, emit
 from nona.cli.parameters import load
 from nona.contraction.rules import DEFAULT_RULE
-from nona.cost.options import CostOptions
+from nona.cost.options import PER_QUERY, CostOptions
 from nona.errors import NonaError
 from nona.hardware.cluster import Network
 from nona.hardware.executor import executor_class
@@ -22,11 +28,19 @@ from nona.sources.lookup import Sources
 from nona.study.models import PreparedModel, configuration_counts, glued_model, prepare_model
 
 
-def inspect(arguments: ModelOptions) -> None:
-    """Figures of one model on one device."""
-    prepared = _prepare_model(arguments)
+def inspect(arguments: InspectOptions) -> None:
+    """Figures of one model on one device, and the times of its batches."""
+    prepared = _prepare_model(arguments, largest=max(arguments.batches, default=1))
     report = inspection(prepared.costed[0])
-    emit(arguments, report, inspection_text)
+    if not arguments.batches:
+        emit(arguments, report, inspection_text)
+        return
+    from nona.report.batches import BATCHES, batched_times, fit_text, law_note
+
+    times = batched_times(prepared.batch_s[:, 0].sum(axis=1), sorted(set(arguments.batches)))
+    note = law_note(prepared.graph, PER_QUERY)
+    texts = inspection_text(report), BATCHES.of(times.batches).text(), fit_text(times), note
+    emit(arguments, report, lambda _: "\n".join(filter(None, texts)), times.to_json())
 
 
 def contract(arguments: ContractOptions) -> None:
@@ -50,12 +64,12 @@ def measure(arguments: MeasureOptions) -> None:
     from nona.study.exports import check_places, write_text
 
     check_places(arguments.output, arguments.export_profile)
-    if bool(arguments.batches) != (arguments.export_profile is not None):
-        raise NonaError("--batches and --export-profile belong together; give both, or --output alone.")
+    if arguments.export_profile is not None and not arguments.batches:
+        raise NonaError("--export-profile needs --batches: the sizes to measure, as 1,2,4,8.")
     path = samples.sample_path(arguments.model) or Path(arguments.model)
     threads, symbols = arguments.threads, dict(arguments.symbol)
     if arguments.output is not None:
-        result = measure_model(path, threads=threads, symbols=symbols)
+        result = measure_model(path, arguments.batches, threads=threads, symbols=symbols)
         print(result, file=sys.stderr)  # before the file
         write_text(arguments.output, result.text)
     if arguments.export_profile is not None:
@@ -63,13 +77,13 @@ def measure(arguments: MeasureOptions) -> None:
         print(text, file=sys.stderr, end="")
         write_text(arguments.export_profile, text)
     elif arguments.output is None:
-        raise NonaError("nona measure writes a file; give --output, or --batches with --export-profile.")
+        raise NonaError("nona measure writes a file; give --output, or --export-profile.")
 
 
-def _prepare_model(arguments: ModelOptions, rule: str = DEFAULT_RULE) -> PreparedModel:
+def _prepare_model(arguments: ModelOptions, rule: str = DEFAULT_RULE, largest: int = 1) -> PreparedModel:
     graph = Sources(Path()).model(arguments.model, dict(arguments.symbol))
     options = CostOptions(arguments.stack, arguments.precision, arguments.batch)
-    return prepare_model(graph, (executor_class(arguments.device),), options, rule)
+    return prepare_model(graph, (executor_class(arguments.device),), options, rule, largest=largest)
 
 
 def train_decima(arguments: TrainDecimaOptions) -> None:

@@ -189,9 +189,12 @@ def _one_of(kind: str, value: str, names: Iterable[str]) -> None:
 
 
 class Sizes(click.ParamType[tuple[int, ...]]):
-    """Whole numbers from 1 on, with commas between them."""
+    """Whole numbers from 1 to ``most``, with commas between them."""
 
     name = "sizes"
+
+    def __init__(self, most: int = 4096) -> None:
+        self.most = most
 
     def convert(
         self, value: str | tuple[int, ...], param: click.Parameter | None, ctx: click.Context | None
@@ -200,9 +203,10 @@ class Sizes(click.ParamType[tuple[int, ...]]):
         if isinstance(value, tuple):
             return value
         words = value.replace(",", " ").split()
-        if not words or not all(w.isascii() and w.isdigit() and 0 < int(w[:9]) == int(w) for w in words):
+        if not words or not all(w.isascii() and w.isdigit() and 0 < int(w[:9]) <= self.most for w in words):
             raise click.UsageError(
-                f"{flag(param)} {value!r} must be whole numbers from 1 on; write them as 1,2,4", ctx
+                f"{flag(param)} {value!r} must be whole numbers from 1 to {self.most}; write them as 1,2,4",
+                ctx,
             )
         return tuple(map(int, words))
 

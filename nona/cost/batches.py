@@ -8,7 +8,6 @@ between them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +16,7 @@ from nona.cost.costed import CostedGraph
 from nona.cost.measured import ANY, MeasuredTable
 from nona.cost.options import CostOptions
 from nona.graph.model import Edge
+from nona.results.models import BatchFit
 
 
 def batch_sizes(
@@ -59,15 +59,6 @@ def padded(batch_s: NDArray[np.float64], allowed: Sequence[int], largest: int) -
     return filled
 
 
-@dataclass(frozen=True, slots=True)
-class BatchFit:
-    """s(b) ≈ ``fixed_s`` + ``per_query_s`` · b; ``error`` is the largest relative one."""
-
-    fixed_s: float
-    per_query_s: float
-    error: float
-
-
 def fit_batches(sizes: ArrayLike, seconds: ArrayLike) -> BatchFit:
     """Fit a line to the seconds at ``sizes`` by least squares.
 
@@ -79,7 +70,8 @@ def fit_batches(sizes: ArrayLike, seconds: ArrayLike) -> BatchFit:
     slope = float(spread @ s / (spread @ spread)) if len(b) > 1 else 0.0
     fixed = float(s.mean() - slope * b.mean())
     off = np.abs(fixed + slope * b - s)
-    return BatchFit(fixed, slope, float(np.max(off[s > 0] / s[s > 0], initial=0.0)))
+    error = float(np.max(off[s > 0] / s[s > 0], initial=0.0))
+    return BatchFit(fixed_s=fixed, per_query_s=slope, error=error)
 
 
 def activation_bytes(costed: CostedGraph, edges: Sequence[Edge]) -> float:

@@ -170,11 +170,6 @@ def profile(
     return node_times(events)
 
 
-def _wall_s(path: Path, inputs: Mapping[str, NDArray[Any]], threads: int, warmup: int, runs: int) -> float:
-    """Median seconds of a whole run with all graph optimisations."""
-    return median(_walls_s(path, inputs, threads, warmup, runs))
-
-
 def _walls_s(
     path: Path, inputs: Mapping[str, NDArray[Any]], threads: int, warmup: int, runs: int
 ) -> list[float]:
@@ -263,28 +258,96 @@ def _processor() -> str:
 
 WARMUP = 3
 RUNS = 12
+MOST_BATCH = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """A model ready to run; ``symbols`` are the sizes of its dimensions, by batch."""
+
+    graph: ModelGraph
+    model: Any
+    filled: int
+    symbols: Mapping[int, Mapping[str, int]]
+    seed: int
+
+    def inputs(self, batch: int) -> dict[str, NDArray[Any]]:
+        """Random inputs for the batch."""
+        return random_inputs(self.model, self.symbols[batch], self.seed)
+
+
+def _loaded(
+    path: Path, batches: Sequence[int], symbols: Mapping[str, int] | None, threads: int, runs: int, seed: int
+) -> _Loaded:
+    """The model with weights and names; without ``batches`` it runs as ``symbols`` say, which is batch 1."""
+    import onnx
+
+    sizes = sorted(set(batches))
+    if threads < 1 or runs < 2 or not all(1 <= size <= MOST_BATCH for size in sizes):
+        raise CostError(
+            f"Measuring batches {', '.join(map(str, sizes)) or 'as they are'} with threads={threads} and "
+            f"runs={runs}: give sizes from 1 to {MOST_BATCH}, at least one thread and two runs."
+        )
+    _onnx_runtime()
+    data = _read(path)
+    if path.suffix.lower() != ".onnx":
+        raise CostError(f"File {path.name!r}: only ONNX models can be measured; give an .onnx file.")
+    model = onnx.load_model(path, load_external_data=False)
+    named = _batch_symbols(model, path) if sizes else frozenset()
+    by_batch = {size: {**(symbols or {}), **dict.fromkeys(named, size)} for size in sizes or (1,)}
+    graph = read_model(data, path.name, symbols=next(iter(by_batch.values())))
+    filled = fill_weights(model, seed)
+    name_nodes(model, graph)
+    return _Loaded(graph, model, filled, by_batch, seed)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return read_model_file(path, f"File {str(path)!r}")
+    except FileNotFoundError as error:
+        raise CostError(f"File {str(path)!r}: {error.strerror or error}; check the path.") from None
+
+
+def _batch_symbols(model: Any, path: Path) -> frozenset[str]:
+    """The names of the first dimensions of a model's inputs."""
+    weights = {t.name for t in model.graph.initializer}
+    shapes = (i.type.tensor_type.shape for i in model.graph.input if i.name not in weights)
+    names = frozenset(shape.dim[0].dim_param for shape in shapes if shape.dim) - {""}
+    if not names:
+        raise CostError(
+            f"File {path.name!r}: the first dimension of its inputs is fixed, so its batch cannot be varied; "
+            "export it with a dynamic batch."
+        )
+    return names
+
+
+def _origin(threads: int) -> str:
+    version = _onnx_runtime().__version__
+    today = datetime.date.today().isoformat()
+    return f"Measured by nona measure on {today}, {_processor()}, {threads} thread(s), onnxruntime {version}"
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
     """The result of a measurement; ``text`` is the table.
 
-    ``operators_s`` are medians of the runs after the warm-up; ``whole_s`` is the median time of
+    By batch: ``operators_s`` are medians of the runs after the warm-up; ``whole_s`` is the median time of
     the whole model with all graph optimisations.
     """
 
     model: str
     device: str
-    operators_s: Mapping[str, float]
+    operators_s: Mapping[int, Mapping[str, float]]
     missing: tuple[str, ...]
-    whole_s: float
+    whole_s: Mapping[int, float]
     text: str
 
     def __str__(self) -> str:
         lines = [
-            f"{self.model} on {self.device}: {len(self.operators_s)} operators, "
-            f"{sum(self.operators_s.values()) * 1e3:.3g} ms in all one by one; "
-            f"{self.whole_s * 1e3:.3g} ms as a whole with all optimisations."
+            f"{self.model} on {self.device}, batch {batch}: {len(times)} operators, "
+            f"{sum(times.values()) * 1e3:.3g} ms in all one by one; "
+            f"{self.whole_s[batch] * 1e3:.3g} ms as a whole with all optimisations."
+            for batch, times in self.operators_s.items()
         ]
         if self.missing:
             lines.append(f"{len(self.missing)} operators have no profile event (first {self.missing[0]!r}).")
@@ -293,7 +356,7 @@ class Measurement:
 
 def measure_model(
     path: Path,
-    output: Path | None = None,
+    batches: Sequence[int] = (),
     *,
     threads: int = 1,
     device: str | None = None,
@@ -302,60 +365,58 @@ def measure_model(
     runs: int = RUNS,
     seed: int = 0,
 ) -> Measurement:
-    """Profile the ONNX model at ``path`` on this machine's CPU; write the table to ``output``.
+    """Profile the ONNX model at ``path`` on this machine's CPU, at each of ``batches``.
 
     Every node is timed by itself (graph optimisation off), ``warmup`` + ``runs`` times; the table
-    holds the medians of the last ``runs``. Weights that the file does not hold are random.
+    holds the medians of the last ``runs``. Weights that the file does not hold are random. The batch is the
+    first dimension of the model's inputs, which must be symbolic; ``symbols`` are sizes of the others.
 
     Raises
     ------
     CostError
-        When ONNX Runtime is missing or refuses the model, or the weights are too large.
+        When ONNX Runtime is missing or refuses the model, the weights are too large, a batch is not from 1 to
+        4096, or that of the model is fixed.
     GraphError
         When the file is not a readable ONNX model.
     """
-    import onnx
-
-    if threads < 1 or warmup < 0 or runs < 2:
-        raise CostError(f"Measuring: threads={threads} and runs={runs} must be at least 1 and 2; give more.")
-    version = _onnx_runtime().__version__
-    graph = _graph(path, symbols)
-    if graph.source_format != "onnx":
-        raise CostError(f"File {path.name!r}: only ONNX models can be measured; give an .onnx file.")
-    model = onnx.load_model(path, load_external_data=False)
-    filled = fill_weights(model, seed)
-    name_nodes(model, graph)
-    inputs = random_inputs(model, symbols or {}, seed)
-    times, whole, definition = _run(model, inputs, threads, warmup, runs)
-    name = device or device_name(threads)
-    by_operator = {o.id: times[o.id][-runs:] for o in graph.operators if o.id in times}
+    loaded = _loaded(path, batches, symbols, threads, runs, seed)
+    with _runnable(loaded) as runnable:
+        profiles = {
+            size: profile(runnable, loaded.inputs(size), runnable.parent, threads, warmup + runs)
+            for size in loaded.symbols
+        }
+        whole_s = {
+            size: median(_walls_s(runnable, loaded.inputs(size), threads, warmup, runs))
+            for size in loaded.symbols
+        }
+        definition = device_definition(*_gauge(runnable.parent, threads))
+    name, graph = device or device_name(threads), loaded.graph
+    times = {
+        size: {o.id: by_node[o.id][-runs:] for o in graph.operators if o.id in by_node}
+        for size, by_node in profiles.items()
+    }
+    wholes = ", ".join(f"{1e3 * seconds:.4g} ms at batch {size}" for size, seconds in whole_s.items())
     notes = [
-        f"Measured by nona measure on {datetime.date.today().isoformat()}, {_processor()}, "
-        f"{threads} thread(s), onnxruntime {version}.",
-        f"Median of {runs} runs after {warmup}; graph optimisation off; {filled} weights random "
+        f"{_origin(threads)}.",
+        f"Median of {runs} runs after {warmup}; graph optimisation off; {loaded.filled} weights random "
         f"(seed {seed}).",
-        f"Whole model with all optimisations: {whole * 1e3:.4g} ms.",
+        f"Whole model with all optimisations: {wholes}.",
         "Device for a scenario's cluster.devices: " + json.dumps({name: definition}),
     ]
-    text = table_text(graph.name, name, by_operator, notes)
-    if output is not None:
-        _write(output, text)
-    missing = tuple(o.id for o in graph.operators if o.id not in times)
-    return Measurement(graph.name, name, {k: median(v) for k, v in by_operator.items()}, missing, whole, text)
+    medians = {size: {k: median(v) for k, v in of.items()} for size, of in times.items()}
+    missing = tuple(o.id for o in graph.operators if any(o.id not in of for of in times.values()))
+    return Measurement(
+        graph.name, name, medians, missing, whole_s, table_text(graph.name, name, times, notes)
+    )
 
 
-def _run(
-    model: Any, inputs: Mapping[str, NDArray[Any]], threads: int, warmup: int, runs: int
-) -> tuple[dict[str, list[float]], float, dict[str, object]]:
-    """Seconds per node and run, seconds of the whole model, and the machine as a device."""
-    with tempfile.TemporaryDirectory() as scratch, refusing(model.graph.name):
-        folder = Path(scratch)
-        runnable = folder / "model.onnx"
-        save_model(model, runnable)
-        times = profile(runnable, inputs, folder, threads, warmup + runs)
-        whole = _wall_s(runnable, inputs, threads, warmup, runs)
-        definition = device_definition(*_gauge(folder, threads))
-    return times, whole, definition
+@contextmanager
+def _runnable(loaded: _Loaded) -> Iterator[Path]:
+    """The model's file in a folder of its own, while it is run."""
+    with tempfile.TemporaryDirectory() as scratch, refusing(loaded.graph.name):
+        path = Path(scratch) / "model.onnx"
+        save_model(loaded.model, path)
+        yield path
 
 
 @contextmanager
@@ -372,43 +433,31 @@ def refusing(model: str) -> Iterator[None]:
 
 
 def table_text(
-    model: str, device: str, times: Mapping[str, Sequence[float]], notes: Sequence[str] = ()
+    model: str, device: str, times: Mapping[int, Mapping[str, Sequence[float]]], notes: Sequence[str] = ()
 ) -> str:
-    """The measured table as CSV: median and interquartile range (ms) of each operator.
+    """The measured table as CSV: median and interquartile range (ms) of each operator at each batch.
 
-    >>> print(table_text("m", "cpu", {"a": [1e-3, 2e-3, 3e-3]}), end="")
-    model,operator,device,ms,runs,spread_ms
-    m,a,cpu,2,3,2
+    >>> print(table_text("m", "cpu", {4: {"a": [1e-3, 2e-3, 3e-3]}}), end="")
+    model,operator,device,batch,ms,runs,spread_ms
+    m,a,cpu,4,2,3,2
     """
+    rows: list[tuple[object, ...]] = []
+    for batch, by_operator in times.items():
+        for operator, seconds in by_operator.items():
+            low, _, high = quantiles(seconds, n=4)
+            spread = f"{(high - low) * 1e3:.4g}"
+            rows.append(
+                (model, operator, device, batch, f"{median(seconds) * 1e3:.6g}", len(seconds), spread)
+            )
+    return _csv(("model", "operator", "device", "batch", "ms", "runs", "spread_ms"), rows, notes)
+
+
+def _csv(header: Sequence[str], rows: Iterable[Sequence[object]], notes: Sequence[str]) -> str:
     out = io.StringIO()
     for note in notes:
         out.write(f"# {note}\n")
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(("model", "operator", "device", "ms", "runs", "spread_ms"))
-    for operator, seconds in times.items():
-        low, _, high = quantiles(seconds, n=4)
-        row = (f"{median(seconds) * 1e3:.6g}", len(seconds), f"{(high - low) * 1e3:.4g}")
-        writer.writerow((model, operator, device, *row))
+    csv.writer(out, lineterminator="\n").writerows((header, *rows))
     return out.getvalue()
-
-
-def _graph(path: Path, symbols: Mapping[str, int] | None) -> ModelGraph:
-    try:
-        data = read_model_file(path, f"File {str(path)!r}")
-    except FileNotFoundError as error:
-        raise CostError(f"File {str(path)!r}: {error.strerror or error}; check the path.") from None
-    return read_model(data, path.name, symbols=symbols)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, "utf-8")
-    except OSError as error:
-        raise CostError(f"File {str(path)!r}: {error.strerror or error}; choose another place.") from None
-
-
-COLUMNS = ("model", "batch", "vcpus", "percentile", "ms")
-MOST_BATCH = 4096
 
 
 def measure_batches(
@@ -423,54 +472,22 @@ def measure_batches(
 ) -> str:
     """The profile of the ONNX model at ``path``: median and 95th percentile (ms) at each batch size.
 
-    The batch is the first dimension of the model's inputs, which must be symbolic; ``symbols`` are sizes of
-    the others.
-
     Raises
     ------
-    CostError
-        When ONNX Runtime is missing or refuses the model, a batch size is not from 1 to 4096, or the batch of
-        the model is fixed.
-    GraphError
-        When the file is not a readable ONNX model.
+    CostError, GraphError
+        As :func:`measure_model`.
     """
-    import onnx
-
-    sizes = sorted(set(batches))
-    if not sizes or not 1 <= sizes[0] <= sizes[-1] <= MOST_BATCH or threads < 1 or runs < 2:
-        raise CostError(
-            f"Measuring batches {', '.join(map(str, sizes)) or 'none'}: give sizes from 1 to {MOST_BATCH}, "
-            "at least one thread and two runs."
-        )
-    version = _onnx_runtime().__version__
-    sizes_by_name = dict(symbols or {})
-    graph = read_model(
-        read_model_file(path, f"File {str(path)!r}"),
-        path.name,
-        symbols={**sizes_by_name, **_batch(path, sizes[0])},
-    )
-    model = onnx.load_model(path, load_external_data=False)
-    filled = fill_weights(model, seed)
-    name_nodes(model, graph)
-    with tempfile.TemporaryDirectory() as scratch, refusing(graph.name):
-        runnable = Path(scratch) / "model.onnx"
-        save_model(model, runnable)
+    loaded = _loaded(path, batches, symbols, threads, runs, seed)
+    with _runnable(loaded) as runnable:
         seconds = {
-            size: _walls_s(
-                runnable,
-                random_inputs(model, {**sizes_by_name, **_batch(path, size)}, seed),
-                threads,
-                warmup,
-                runs,
-            )
-            for size in sizes
+            size: _walls_s(runnable, loaded.inputs(size), threads, warmup, runs) for size in loaded.symbols
         }
     notes = [
-        f"Measured by nona measure on {datetime.date.today().isoformat()}, {_processor()}, "
-        f"{threads} thread(s), onnxruntime {version}; on the CPU, no GPU.",
-        f"Whole model with all graph optimisations; {runs} runs after {warmup}; {filled} weights random.",
+        f"{_origin(threads)}; on the CPU, no GPU.",
+        f"Whole model with all graph optimisations; {runs} runs after {warmup}; {loaded.filled} weights "
+        "random.",
     ]
-    return profile_text(graph.name, threads, seconds, notes)
+    return profile_text(loaded.graph.name, threads, seconds, notes)
 
 
 def profile_text(
@@ -483,31 +500,9 @@ def profile_text(
     m,4,2,50,2
     m,4,2,95,2.9
     """
-    out = io.StringIO()
-    for note in notes:
-        out.write(f"# {note}\n")
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for batch, runs in seconds.items():
-        for percentile, value in ((50, median(runs)), (95, quantiles(runs, n=20, method="inclusive")[-1])):
-            writer.writerow((model, batch, vcpus, percentile, f"{value * 1e3:.6g}"))
-    return out.getvalue()
-
-
-def _batch(path: Path, size: int) -> dict[str, int]:
-    """The symbols of the first dimensions of the model's inputs, at this size."""
-    import onnx
-
-    graph: Any = onnx.load_model(path, load_external_data=False).graph
-    weights = {t.name for t in graph.initializer}
-    first = {
-        i.type.tensor_type.shape.dim[0].dim_param
-        for i in graph.input
-        if i.name not in weights and i.type.tensor_type.shape.dim
-    } - {""}
-    if not first:
-        raise CostError(
-            f"File {path.name!r}: the first dimension of its inputs is fixed, so its batch cannot be varied; "
-            "export it with a dynamic batch."
-        )
-    return dict.fromkeys(first, size)
+    rows = [
+        (model, batch, vcpus, percentile, f"{value * 1e3:.6g}")
+        for batch, runs in seconds.items()
+        for percentile, value in ((50, median(runs)), (95, quantiles(runs, n=20, method="inclusive")[-1]))
+    ]
+    return _csv(("model", "batch", "vcpus", "percentile", "ms"), rows, notes)

@@ -76,6 +76,29 @@ class Inspection(Document):
     by_part: bool = Field(default=False, exclude=True)
 
 
+class BatchFit(Document):
+    """s(b) ≈ ``fixed_s`` + ``per_query_s`` · b by least squares; ``error`` is the largest relative one."""
+
+    fixed_s: float
+    per_query_s: float
+    error: float
+
+
+class BatchTime(Document):
+    """The time of a batch of queries on one executor, and how many an executor serves a second with it."""
+
+    batch: int
+    compute_s: float
+    queries_per_s: Figure
+
+
+class BatchedTimes(Document):
+    """The times of a model's batches and the line through them."""
+
+    batches: tuple[BatchTime, ...]
+    fit: BatchFit
+
+
 class ContractionStep(Document):
     """The two tasks ``merged`` became the task ``into``; ``edge`` joined two of their operators."""
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 
 from nona.cost.batches import padded
-from nona.cost.stated import by_law
 from nona.hardware.executor import ExecutorClass
+from nona.report.batches import law_note
 from nona.scenario.schema import BatchingSpec, Scenario, WorkloadRow
 from nona.study.models import PreparedModel
 from nona.system import Batching
@@ -65,9 +65,4 @@ def batching_warnings(scenario: Scenario, row: WorkloadRow, model: PreparedModel
             f"Batching: the delay of {format_time(spec.delay)} is longer than the SLO of "
             f"{format_time(row.slo)}: no batch that waits its delay can be in time; shorten it."
         )
-    if by_law(model.graph):
-        lines.append(
-            "Batching: its file gives times of one query; a batch of b is modelled as 1 − p + p·b times as "
-            f"long, p = {100 * spec.per_query:g} % (per_query). Give batch_ms, or measured times."
-        )
-    return tuple(lines)
+    return (*lines, *filter(None, [law_note(model.graph, spec.per_query)]))

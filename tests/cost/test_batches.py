@@ -1,11 +1,13 @@
 """Times of batches: the cost layer's, measured and given ones, tasks, memory, and what is refused."""
 
+import json
 from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from nona.cli.main import main
 from nona.contraction.rules import contract
 from nona.cost.batches import activation_bytes, batch_sizes, fit_batches
 from nona.cost.costing import cost_graph
@@ -282,6 +284,22 @@ def test_a_line_through_the_times_and_its_largest_error():
         max(abs(fixed + slope * b - s) / s for b, s in ((1, 2), (2, 3), (4, 5), (8, 12)))
     )
     assert fit_batches([1], [2.0]).error == 0.0
+
+
+def test_inspect_prints_the_times_of_batches_and_the_line_through_them(capsys):
+    assert main(["inspect", "resnet18", "--batches", "4,1,3", "--batch", "2", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    model = prepare_model(load_sample("resnet18"), (A100,), CostOptions(batch=2), largest=4)
+    times = model.batch_s[[0, 2, 3], 0].sum(axis=1)
+    assert [b["batch"] for b in report["batches"]] == [1, 3, 4]
+    assert [b["compute_s"] for b in report["batches"]] == pytest.approx(times)
+    assert [b["queries_per_s"] for b in report["batches"]] == pytest.approx([1, 3, 4] / times)
+    slope, fixed = np.polyfit((1, 3, 4), times, 1)
+    assert (report["fit"]["per_query_s"], report["fit"]["fixed_s"]) == pytest.approx((slope, fixed))
+    assert main(["inspect", "rag_pipeline", "--batches", "1,8"]) == 0
+    text = capsys.readouterr().out
+    assert "8      1.27 s" in text
+    assert "1 − p + p·b times as long, p = 45 %" in text
 
 
 def test_the_tasks_of_a_batch_are_those_of_a_query():

@@ -528,10 +528,11 @@ def test_events_become_times_in_order():
 
 
 def test_a_written_table_is_read_back():
-    times = {"conv, 1": [0.003, 0.001, 0.002], "relu": [4e-6] * 3}
+    times = {b: {"conv, 1": [0.003 * b, 0.001 * b, 0.002 * b], "relu": [4e-6] * 3} for b in (1, 2)}
     found = read_measured(measuring.table_text("m", "cpu", times, ["how, and when"]))
     assert found.notes == ("how, and when",)
-    assert {r.operator: r.time_s for r in found.rows} == {"conv, 1": 0.002, "relu": 4e-6}
+    medians = {(r.batch, r.operator): r.time_s for r in found.rows}
+    assert medians == {(1, "conv, 1"): 0.002, (2, "conv, 1"): 0.004, (1, "relu"): 4e-6, (2, "relu"): 4e-6}
 
 
 def test_a_written_profile_is_read_back():
@@ -563,15 +564,17 @@ def test_measuring_for_real(tmp_path):
     pytest.importorskip("onnxruntime")
     path = tmp_path / "small.onnx"
     path.write_bytes(small_model().SerializeToString())
-    table = tmp_path / "table.csv"
-    result = measuring.measure_model(path, table, symbols={"batch": 2}, runs=3, warmup=1)
+    result = measuring.measure_model(path, (4, 1), runs=3, warmup=1)
     assert result.missing == ()
-    measured = read_measured(table.read_bytes())
-    graph = read_model(path.read_bytes(), "small.onnx", symbols={"batch": 2})
+    measured = read_measured(result.text)
+    graph = read_model(path.read_bytes(), "small.onnx", symbols={"batch": 1})
     definition = json.loads(measured.notes[-1].split(": ", 1)[1])
     executor = make_executor_class(user_devices(definition)[result.device])
-    costed = cost_graph(graph, executor, measured=measured)
-    assert {c.provenance for c in costed.costs} == {"measured"}
-    assert costed.total_compute_s == pytest.approx(sum(result.operators_s.values()), rel=1e-4)
+    for batch in (1, 4):
+        costed = cost_graph(graph, executor, CostOptions(members=batch), measured)
+        assert {c.provenance for c in costed.costs} == {"measured"}
+        assert costed.total_compute_s == pytest.approx(sum(result.operators_s[batch].values()), rel=1e-4)
+    as_it_is = measuring.measure_model(path, symbols={"batch": 2}, runs=3, warmup=1)
+    assert list(as_it_is.operators_s) == [1]
     with pytest.raises(NonaError):
         measuring.measure_model(tmp_path / "missing.onnx")

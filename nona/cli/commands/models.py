@@ -22,6 +22,7 @@ from nona.cli.declared import (
     Command,
     command,
     option,
+    options,
 )
 from nona.cli.parameters import Quantity, Sizes, Whole
 
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
     from nona.cost.options import CostPrecision
 
 
-@command("inspect", "show operators, work, time and parallelism of a model", "nona.cli.models:inspect")
+@options
 class ModelOptions:
-    """``nona inspect``."""
+    """A model, and how it runs."""
 
     model: str = MODEL
     device: str = DEVICE
@@ -40,6 +41,19 @@ class ModelOptions:
     batch: int = BATCH
     symbol: tuple[tuple[str, int], ...] = SYMBOL
     json: bool = JSON
+
+
+@command("inspect", "show operators, work, time and parallelism of a model", "nona.cli.models:inspect")
+class InspectOptions(ModelOptions):
+    """``nona inspect``."""
+
+    batches: tuple[int, ...] = option(
+        "also the times of batches of so many queries, as 1,2,4,8, each with the inputs of --batch",
+        Sizes(1024),
+        default=(),
+        whole=True,
+        metavar="SIZES",
+    )
 
 
 @command("contract", "contract a model into tasks and cut it into sub-graphs", "nona.cli.models:contract")
@@ -86,14 +100,14 @@ class MeasureOptions:
     model: str = MODEL
     output: Path | None = option("write the times of operators to this file", OUTPUT, metavar="CSV")
     batches: tuple[int, ...] = option(
-        "batch sizes at which to time the whole model, as 1,2,4,8; with --export-profile",
+        "sizes of batches at which to time it, as 1,2,4,8",
         Sizes(),
         default=(),
         whole=True,
         metavar="SIZES",
     )
     export_profile: Path | None = option(
-        "write the times of the batches to this file: the profile of a serverless function",
+        "write the times of the whole model by batch to this file: the profile of a serverless function",
         OUTPUT,
         metavar="CSV",
     )

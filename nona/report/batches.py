@@ -1,0 +1,88 @@
+"""Batches of one model: their times, what an executor serves with them, the line through them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from nona.cost.batches import batch_sizes, fit_batches
+from nona.cost.stated import by_law
+from nona.graph.model import ModelGraph
+from nona.registry import Look
+from nona.report.figures import PALETTE, QUIET, add_line, add_points, figure, finished, rule
+from nona.results.models import BatchedTimes, BatchTime
+from nona.tables.table import COUNT, NUMBER, TIME, Column, Table
+from nona.units import format_time
+
+BATCHES = Table[BatchTime](
+    "",
+    (
+        Column("batch", lambda b: b.batch, COUNT),
+        Column("time", lambda b: b.compute_s, TIME),
+        Column("queries/s", lambda b: b.queries_per_s, NUMBER),
+    ),
+)
+
+
+def batched_times(seconds: Sequence[float], sizes: Sequence[int] = ()) -> BatchedTimes:
+    """The times of a model at ``sizes`` (powers of two), of ``seconds`` of 1, …, B queries in a batch."""
+    chosen = sizes or batch_sizes(len(seconds))
+    times = [float(seconds[size - 1]) for size in chosen]
+    return BatchedTimes(
+        batches=tuple(
+            BatchTime(batch=b, compute_s=s, queries_per_s=b / s if s > 0 else None)
+            for b, s in zip(chosen, times, strict=True)
+        ),
+        fit=fit_batches(chosen, times),
+    )
+
+
+def fit_text(times: BatchedTimes) -> str:
+    """The line through the times in words.
+
+    >>> fit_text(batched_times([3e-3, 4e-3, 5e-3, 6e-3]))
+    's(b) ≈ 2 ms + 1 ms · b, at most 0.0 % off'
+    """
+    fit = times.fit
+    sign = "−" if fit.fixed_s < 0 else ""
+    return (
+        f"s(b) ≈ {sign}{format_time(abs(fit.fixed_s))} + {format_time(fit.per_query_s)} · b, "
+        f"at most {100 * fit.error:.1f} % off"
+    )
+
+
+def law_note(graph: ModelGraph, per_query: float) -> str:
+    """Say that batches of a model take times by the law; empty where its file or a model gives them."""
+    if not by_law(graph):
+        return ""
+    return (
+        "Batching: its file gives times of one query; a batch of b is modelled as 1 − p + p·b times as "
+        f"long, p = {100 * per_query:g} % (per_query). Give batch_ms, or measured times."
+    )
+
+
+def batches_figure(times: BatchedTimes, slo_s: float | None) -> go.Figure:
+    """By batch: its time, the line through it, twice the time beside the SLO; queries served a second."""
+    sizes, ms = [b.batch for b in times.batches], [1e3 * b.compute_s for b in times.batches]
+    chart = figure(260)
+    own, bound, served = (Look(PALETTE[k], "solid", "circle") for k in (0, 2, 1))
+    line_ms = 1e3 * (times.fit.fixed_s + times.fit.per_query_s * np.array(sizes))
+    add_line(chart, "fitted line", sizes, line_ms.tolist(), Look(QUIET, "dash", "circle"))
+    hover = "batch %{x}<br>%{y:.4g} ms"
+    add_points(chart, "time s(b)", sizes, ms, own, hover, 7, joined=True)
+    add_points(chart, "longest latency 2·s(b)", sizes, [2 * t for t in ms], bound, hover, 7, joined=True)
+    rates, word = [b.queries_per_s for b in times.batches], "batch %{x}<br>%{y:.4g}/s"
+    add_points(chart, "served b/s(b)", sizes, rates, served, word, 7, joined=True, xaxis="x2", yaxis="y2")
+    axis = chart.layout.xaxis.to_plotly_json() | {"title": "queries in a batch", "tickvals": sizes}
+    chart.update_layout(
+        xaxis=axis | {"domain": [0, 0.46]},
+        xaxis2=axis | {"domain": [0.56, 1], "anchor": "y2"},
+        yaxis={"title": "ms", "rangemode": "tozero"},
+        yaxis2=chart.layout.yaxis.to_plotly_json()
+        | {"title": "queries/s", "rangemode": "tozero", "anchor": "x2"},
+    )
+    if slo_s is not None and 1e3 * slo_s < 4 * ms[-1]:
+        rule(chart, 1e3 * slo_s, "SLO")
+    return finished(chart)
