@@ -86,7 +86,7 @@ class CLoop:
 
 def _graphs(system: System) -> list[Numbers]:
     """The query classes as compressed rows, in the order of the C struct."""
-    plans = [make_plan(q.tasks, system.capacity) for q in system.queries]
+    plans = [make_plan(q, system.capacity) for q in system.queries]
     rows = [outputs for p in plans for outputs in p.outputs]
     edges = [
         [(t, n, o.work_s) for o in row for t, n in zip(o.targets, o.numbers, strict=True)] for row in rows

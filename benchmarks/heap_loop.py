@@ -35,7 +35,7 @@ class HeapLoop:
 
     def __init__(self, system: System, scheduler: Scheduler, prepared: Prepared) -> None:
         self.decisions = Decisions(system, scheduler, prepared)
-        self.plans = [make_plan(q.tasks, system.capacity) for q in system.queries]
+        self.plans = [make_plan(q, system.capacity) for q in system.queries]
         self.workload = Workload(system, 0, prepared.uniforms_per_job)
         self.heap: list[tuple[float, int, int, int, _Job, int]] = []
         self.active = [False] * system.executors

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 
 def number(value: float | None) -> float | None:
@@ -25,6 +25,9 @@ def _finite(value: object) -> object:
 
 Figure = Annotated[float | None, BeforeValidator(_finite)]
 """A number that may be unknown or infinite: both are ``None``."""
+
+Optional = Field(default=None, exclude_if=lambda value: value is None)
+"""Of a field that most results lack: it is left out of the JSON then."""
 
 Interval = tuple[float, float] | None
 """Lower and upper bound of a confidence interval; ``None`` where there is none."""

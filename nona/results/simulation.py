@@ -7,7 +7,7 @@ from typing import Generic, Literal, TypeVar
 
 from pydantic import Field
 
-from nona.results.document import Document, Estimate, Figure, Interval, OffRange
+from nona.results.document import Document, Estimate, Figure, Interval, OffRange, Optional
 
 Verdict = Literal["faster", "slower", "not told apart", "overloaded"]
 
@@ -56,7 +56,7 @@ class HitWindow(Document):
 HitsOverTime = Mapping[str, tuple[HitWindow, ...]]
 """Scheduler → the windows of its first run."""
 
-PartName = Literal["compute", "transfer", "link_wait", "server_wait", "own_wait"]
+PartName = Literal["compute", "transfer", "link_wait", "server_wait", "own_wait", "fill_wait"]
 State = Literal["stable", "backlogged", "overloaded"]
 """The steady state of a scheduler; ``backlogged``: there is one, but many jobs wait at the end."""
 
@@ -93,7 +93,8 @@ class Jct(Estimate):
 class Parts(Document):
     """Mean parts of the JCT, seconds; they add up to its mean.
 
-    ``own_wait``: waits for executors while they run other tasks of the same job; ``server_wait``: the others.
+    ``own_wait``: waits for executors while they run other tasks of the same job; ``fill_wait``: while they
+    stand idle until the batch may start (where executors batch); ``server_wait``: the others.
     """
 
     compute: Figure
@@ -101,6 +102,7 @@ class Parts(Document):
     link_wait: Figure
     server_wait: Figure
     own_wait: Figure = None
+    fill_wait: Figure = Optional
 
     def by_name(self) -> dict[PartName, float | None]:
         """The parts under their names."""
@@ -110,7 +112,19 @@ class Parts(Document):
             "link_wait": self.link_wait,
             "server_wait": self.server_wait,
             "own_wait": self.own_wait,
+            "fill_wait": self.fill_wait,
         }
+
+
+class Batches(Document):
+    """Steps of executors that batch: members of a step, on average and by size as shares of all steps.
+
+    ``fill_wait_s`` is the mean time of a job that it waits for a batch to fill while the executor is idle.
+    """
+
+    mean_size: Figure
+    sizes: Mapping[int, float]
+    fill_wait_s: Figure
 
 
 class ModelResult(Document):
@@ -125,6 +139,7 @@ class ModelResult(Document):
     percentiles: Mapping[str, Percentile]
     slo_s: Figure
     slo_hit_rate: Figure
+    batches: Batches | None = Optional
 
     @property
     def jct(self) -> Estimate:
@@ -167,6 +182,7 @@ class SchedulerResult(Document):
     state_reason: str
     replications: int
     decisions: Literal["machine code", "python"]
+    batches: Batches | None = Optional
 
     @property
     def overloaded(self) -> bool:

@@ -112,14 +112,15 @@ class QuantileSketch:
 
 
 # What a job completion time consists of, in the order of every array of parts.
-# Waits at servers are split: while the executor runs another task of the same job, and all others.
-PARTS = ("compute", "transfer", "link_wait", "server_wait", "own_wait")
+# Waits at servers are split: while the executor runs another task of the same job, while it stands idle until
+# the batch is large or old enough, and all others.
+PARTS = ("compute", "transfer", "link_wait", "server_wait", "own_wait", "fill_wait")
 ROUNDING = 1e-7  # relative: what a completion time may be off, as a difference of two late instants
 
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """Sums by query class, each of length Q (parts: Q × 5), over the measured jobs.
+    """Sums by query class, each of length Q (parts: Q × 6), over the measured jobs.
 
     ``arrived`` and ``completed`` count jobs; ``hits`` those within their SLO (0 without one);
     ``total_s`` and ``squares_s2`` are Σ JCT and Σ JCT² of the completed ones, ``parts_s`` the sums
@@ -203,7 +204,7 @@ def tally_of(
     ----------
     query, jct_s : (n,)
         Class and completion time of each; ``nan`` where it is not complete.
-    parts_s : (n, 5)
+    parts_s : (n, 6)
         Parts of the completion times.
     slo_s
         Of each class, or none.
@@ -292,7 +293,7 @@ class Collected:
         Number of the first measured job, how many are measured; every how manyth is recorded.
     query, arrival_s, completion_s : (M,)
         The recorded jobs, in order of arrival; ``nan`` where unfinished.
-    parts_s : (M, 5)
+    parts_s : (M, 6)
         Their parts, in the order of :data:`~nona.simulation.collected.PARTS`; ``nan`` where unfinished.
     tally
         Sums over all measured jobs.
@@ -406,7 +407,7 @@ class Collector:
                 self._window[k] = float(arrival_s[number - first_number])
 
     def completions(self, number: Whole, completion_s: Real, parts_s: Real) -> None:
-        """Jobs are complete, each after its arrival was handed over; ``parts_s`` is (n, 5).
+        """Jobs are complete, each after its arrival was handed over; ``parts_s`` is (n, 6).
 
         Raises
         ------

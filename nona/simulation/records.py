@@ -42,7 +42,10 @@ def checked(checks: Mapping[str, Iterable[Check]]) -> tuple[dict[str, bool], tup
 
 @dataclass(frozen=True, slots=True)
 class TaskInterval:
-    """One run of a task. ``ready_s``: last input arrived, the task joined the executor's queue."""
+    """One run of a task. ``ready_s``: last input arrived, the task joined the executor's queue.
+
+    Where executors batch, it ran in step number ``step`` of its executor, one of ``members``.
+    """
 
     job: int
     query: int
@@ -51,6 +54,8 @@ class TaskInterval:
     ready_s: float
     start_s: float
     end_s: float
+    step: int = 0
+    members: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +93,7 @@ class Records:
         Measured jobs; every how manyth is recorded one by one (1: all of them).
     query, arrival_s, completion_s : (M,)
         Of the recorded jobs in order of arrival; ``completion_s`` is ``nan`` where unfinished.
-    parts_s : (M, 5)
+    parts_s : (M, 6)
         What their completion times consist of, in the order of
         :data:`~nona.simulation.collected.PARTS`; ``nan`` where unfinished.
     tally
@@ -116,6 +121,9 @@ class Records:
         Load offered to the executors and to the most loaded link, over what they can serve.
     mean_open
         Mean number of jobs in the system over the window: ∫N dt / its length.
+    batch_sizes : (Q, B+1)
+        Steps of executors by the query class of the first member, a measured job, and by the number of
+        members; ``None`` where executors take one task at a time.
     """
 
     scheduler: str
@@ -145,6 +153,7 @@ class Records:
     seconds: float
     offered: tuple[float, float] = (math.nan, math.nan)
     mean_open: float = math.nan
+    batch_sizes: NDArray[np.int64] | None = None
 
     @property
     def completion_time_s(self) -> NDArray[np.float64]:
@@ -189,7 +198,7 @@ class RawRun:
     completed jobs of each query class: their number, modelled compute seconds on the executors they
     used, and message bytes. ``link_*`` are (L,). ``crossed_bytes`` (classes, L + 1): message bytes
     requested by all jobs of a class that cross each link, and in the last column all of them;
-    ``None`` where all cross the one link.
+    ``None`` where all cross the one link. ``batch_sizes``: as in :class:`Records`.
     """
 
     collected: Collected
@@ -209,6 +218,7 @@ class RawRun:
     traced_messages: tuple[MessageInterval, ...]
     crossed_bytes: NDArray[np.float64] | None = None
     decisions: Decisions = "python"
+    batch_sizes: NDArray[np.int64] | None = None
 
 
 Seconds = NDArray[np.float64]

@@ -198,6 +198,7 @@ def _records(system: System, name: str, options: RunOptions, raw: RawRun, second
         seconds=seconds,
         offered=(executors, float(links.max())),
         mean_open=raw.jobs_area_s / length if length > 0 else math.nan,
+        batch_sizes=raw.batch_sizes,
     )
 
 

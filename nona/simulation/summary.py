@@ -20,7 +20,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from nona.errors import SimulationError
 from nona.results.document import UNKNOWN
-from nona.results.simulation import Jct, JobCounts, ModelResult, Parts, Percentile, Resources, SchedulerResult
+from nona.results.simulation import (
+    Batches,
+    Jct,
+    JobCounts,
+    ModelResult,
+    Parts,
+    Percentile,
+    Resources,
+    SchedulerResult,
+)
 from nona.simulation.collected import PARTS, Tally, in_time
 from nona.simulation.records import Check, Records, State
 from nona.statistics import (
@@ -76,6 +85,23 @@ class Measured:
         if not totals:
             return (float("nan"),) * len(PARTS)
         return tuple(np.mean([parts / jobs for parts, jobs in totals], axis=0).tolist())
+
+    def batches(self) -> Batches | None:
+        """Sizes of the batches that executors ran; ``None`` where they take one task at a time."""
+        if self.runs[0].batch_sizes is None:
+            return None
+        chosen = slice(None) if self.query is None else slice(self.query, self.query + 1)
+        counts = np.sum(
+            [r.batch_sizes[chosen].sum(axis=0) for r in self.runs if r.batch_sizes is not None], axis=0
+        )
+        total = int(counts.sum())
+        if not total:
+            return None
+        return Batches(
+            mean_size=float(counts @ np.arange(len(counts))) / total,
+            sizes={size: int(n) / total for size, n in enumerate(counts.tolist()) if n},
+            fill_wait_s=self.mean_parts_s()[PARTS.index("fill_wait")],
+        )
 
     def _counted(self) -> list[tuple[Records, int]]:
         """The runs with completed jobs, and how many."""
@@ -233,6 +259,7 @@ def summarize(
         state_reason=worst.state_reason,
         replications=len(records),
         decisions="python" if any(r.decisions == "python" for r in records) else "machine code",
+        batches=all_jobs.batches(),
     )
     return SchedulerSummary(first.scheduler, first.engine, result, _merged_checks(records))
 
@@ -340,8 +367,12 @@ def _jct(measured: Measured, worst: Records) -> Jct:
 
 
 def _parts(measured: Measured, worst: Records) -> Parts:
-    steady = worst.state != "overloaded"
-    return Parts(**dict(zip(PARTS, measured.mean_parts_s(), strict=True))) if steady else NO_PARTS
+    if worst.state == "overloaded":
+        return NO_PARTS
+    parts: dict[str, float | None] = dict(zip(PARTS, measured.mean_parts_s(), strict=True))
+    if worst.batch_sizes is None:
+        parts["fill_wait"] = None
+    return Parts(**parts)
 
 
 def _model(measured: Measured, worst: Records, slo_s: float | None) -> ModelResult:
@@ -356,6 +387,7 @@ def _model(measured: Measured, worst: Records, slo_s: float | None) -> ModelResu
         percentiles=jct.percentiles,
         slo_s=slo_s,
         slo_hit_rate=None if slo_s is None else measured.hit_rate().mean,
+        batches=measured.batches(),
     )
 
 

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.contraction.task_graph import TaskGraph
 from nona.errors import SimulationError
 from nona.random_streams import RandomStreams
 from nona.simulation.arrivals import CHUNK, arrival_chunks
@@ -90,7 +89,8 @@ class Output:
 class QueryPlan:
     """Tables of one query class.
 
-    ``times[c][t]``: modelled seconds of task t on executor class c. ``inputs[t]``: tensors that t
+    ``times[c][t]``: modelled seconds of task t on executor class c, ``loads[c][t]`` those that it takes of an
+    executor whose batches are full. ``inputs[t]``: tensors that t
     reads, ``predecessors[t]`` the number of tasks that make them, ``successors[t]`` the tasks that
     read from t. ``reads[t]`` holds, for each input, the output that it is, t's place in it,
     and the task that makes it; ``makers[t]`` those tasks alone. ``numbered`` holds the output and
@@ -99,6 +99,7 @@ class QueryPlan:
 
     tasks: int
     times: list[list[float]]
+    loads: list[list[float]]
     sources: tuple[int, ...]
     inputs: list[int]
     predecessors: list[int]
@@ -110,8 +111,9 @@ class QueryPlan:
     readers: list[int]
 
 
-def make_plan(graph: TaskGraph, capacity: float) -> QueryPlan:
-    """Tables of ``graph`` on a link of ``capacity`` (bytes/s)."""
+def make_plan(query: QueryClass, capacity: float) -> QueryPlan:
+    """Tables of ``query`` on a link of ``capacity`` (bytes/s)."""
+    graph = query.tasks
     n = len(graph)
     inputs = sorted(
         set(
@@ -147,6 +149,7 @@ def make_plan(graph: TaskGraph, capacity: float) -> QueryPlan:
     return QueryPlan(
         tasks=n,
         times=graph.compute_s.tolist(),
+        loads=query.load_s.tolist(),
         sources=tuple(t for t in range(n) if not reads[t]),
         inputs=[len(r) for r in reads],
         predecessors=[len(p) for p in graph.dag.predecessors],

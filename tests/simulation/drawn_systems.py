@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 from simulation_cases import make_system, query, task_graph
 
-from nona.system import Arrivals, Stream
+from nona.system import Arrivals, Batching, Stream
 from nona.topology import NONE, Topology
 
 
@@ -81,3 +81,35 @@ def topologies(draw, servers, core, grid):
 def linked(draw, grid):
     system = draw(systems(grid, "fifo"))
     return replace(system, topology=draw(topologies(system.servers, system.capacity, grid)))
+
+
+@st.composite
+def batching(draw, grid, times_s):
+    """Any rule for tasks that alone take ``times_s`` (classes, T)."""
+    most = draw(st.integers(1, 5))
+    more = st.integers(0, 1).map(float) if grid else st.floats(0.0, 0.5)
+    steps = np.cumsum(
+        [times_s, *([[draw(more) for _ in row] for row in times_s] for _ in range(most - 1))], axis=0
+    )
+    delays = st.integers(0, 3).map(float) if grid else st.floats(0.0, 2.0)
+    return Batching(
+        steps,
+        draw(st.sampled_from(["greedy", "delay", "triton", "static"])),
+        draw(delays),
+        tuple(sorted(draw(st.sets(st.integers(1, most), max_size=2)))),
+        draw(st.integers(0, 2)),
+    )
+
+
+@st.composite
+def batched(draw, drawn, grid):
+    """A drawn system of which some executors' tasks run in batches; rows of one model may share them."""
+    system = draw(drawn)
+    queries = [
+        replace(q, batching=draw(batching(grid, q.tasks.compute_s))) if draw(st.booleans()) else q
+        for q in system.queries
+    ]
+    if draw(st.booleans()):
+        twin = replace(queries[0], name="twin", replica="model")
+        queries = [replace(queries[0], replica="model"), twin, *queries[1:]]
+    return replace(system, queries=tuple(queries))

@@ -60,7 +60,7 @@ def _one(system, tasks, messages, arrival_s, picked):
             transfer += min(alone, here.ready_s - since)
             link += max(0.0, here.ready_s - since - alone)
         if source is None:
-            return [compute, transfer, link, wait - own, own]
+            return [compute, transfer, link, wait - own, own, 0.0]
         task = source
 
 
@@ -157,7 +157,9 @@ def test_one_queue_splits_into_service_and_wait():
     assert mean["server_wait"] == pytest.approx(0.5, rel=0.1)
 
 
-@pytest.mark.parametrize(("sources", "parts"), [((2, 1), [3.0, 0, 0, 0, 0]), ((1, 2), [2.0, 0, 0, 0, 1.0])])
+@pytest.mark.parametrize(
+    ("sources", "parts"), [((2, 1), [3.0, 0, 0, 0, 0, 0]), ((1, 2), [2.0, 0, 0, 0, 1.0, 0])]
+)
 def test_of_inputs_made_here_at_one_instant_the_first_is_the_cause(sources, parts):
     """Task 1 ends at 2 s after waiting for task 0 on its executor, task 2 without waiting."""
     graph = task_graph([1.0, 1.0, 2.0, 1.0], [(s, [3], 1.0) for s in sources])

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import simulation_cases as cases
-from drawn_systems import linked, systems
+from drawn_systems import batched, linked, systems
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from sizes import examples, sized
@@ -107,8 +107,16 @@ PYTHON = {
     "drawn, in Python": lambda system: cases.first_fit(drawn=True),
     "capped, in Python": lambda system: cases.newest_capped(1),
 }
-FIFO = [systems(grid, "fifo") for grid in (False, True)] + [linked(grid) for grid in (False, True)]
-SHARED = [systems(grid, "processor-sharing") for grid in (False, True)]
+DRAWN = {
+    (kind, grid): draw
+    for grid in (False, True)
+    for kind, draw in (
+        ("fifo", systems(grid, "fifo")),
+        ("linked", linked(grid)),
+        ("shared", systems(grid, "processor-sharing")),
+    )
+}
+BATCHED = [batched(draw, grid) for (_, grid), draw in DRAWN.items()]
 
 
 def busy(rate=3.0, **changes):
@@ -148,7 +156,7 @@ def test_one_system_with_all_features(name, discipline):
 
 @pytest.mark.parametrize("name", [*COMPILED, *PYTHON])
 @examples(60)
-@given(st.one_of(*FIFO, *SHARED), st.booleans())
+@given(st.one_of(*DRAWN.values(), *BATCHED), st.booleans())
 def test_random_systems(name, system, run_on):
     alone = system.topology is not None and len(set(system.executor_server.tolist())) == 1
     assume(name != "expert" or not alone)  # its prediction takes it that parts can go to another server

@@ -33,6 +33,7 @@ PART: Mapping[PartName, str] = {
     "link_wait": "waiting for links",
     "server_wait": "waiting for servers",
     "own_wait": "waiting for its own tasks",
+    "fill_wait": "waiting for batches to fill",
 }
 LONGER: Mapping[PartName, str] = {
     "compute": "computing takes {} longer per job",
@@ -40,12 +41,14 @@ LONGER: Mapping[PartName, str] = {
     "link_wait": "a job waits {} longer for links",
     "server_wait": "a job waits {} longer for servers",
     "own_wait": "a job waits {} longer for its own tasks on the same executor",
+    "fill_wait": "a job waits {} longer for batches to fill",
 }
 LEVERS: Mapping[PartName, str] = {
     "link_wait": "a faster link or less background traffic",
     "server_wait": "more servers or lower rates",
     "transfer": "a faster link",
     "own_wait": "splitting jobs over more executors",
+    "fill_wait": "a shorter delay or smaller batches",
 }
 NOTICED = 0.1  # share of a mean JCT
 

@@ -139,7 +139,7 @@ def _percent(value: float | None) -> float | None:
     return None if value is None else 100 * value
 
 
-COLOURS = (PALETTE[0], PALETTE[1], PALETTE[2], PALETTE[7], PALETTE[4])
+COLOURS = (PALETTE[0], PALETTE[1], PALETTE[2], PALETTE[7], PALETTE[4], PALETTE[5])
 LABELS = tuple((key, label, colour) for (key, label), colour in zip(PARTS.items(), COLOURS, strict=True))
 
 
@@ -153,6 +153,8 @@ def parts_figure(schedulers: Schedulers, model: str = "all") -> go.Figure:
     names = [text(n) + (" (overloaded)" if s.overloaded else "") for n, s in schedulers.items()]
     for key, label, colour in LABELS:
         values = [parts[key] for parts in of]
+        if key == "fill_wait" and not any(values):
+            continue
         chart.add_bar(
             y=names,
             x=[None if v is None else v * 1e3 for v in values],

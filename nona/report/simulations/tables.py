@@ -63,6 +63,7 @@ PARTS: Mapping[PartName, str] = {
     "link_wait": "wait at links",
     "server_wait": "wait at servers",
     "own_wait": "wait for own tasks",
+    "fill_wait": "wait for the batch to fill",
 }
 PERCENTILES = ("p50", "p95", "p99")
 
@@ -74,7 +75,7 @@ def _percentile(name: str) -> Column[_Row]:
 
 
 def _part(name: PartName) -> Column[_Row]:
-    return Column(PARTS[name], lambda r: r.parts.by_name()[name], TIME, name)
+    return Column(PARTS[name], lambda r: r.parts.by_name()[name], TIME, name, optional=name == "fill_wait")
 
 
 def _jobs(heading: str, read: Callable[[JobCounts], int]) -> Column[_Row]:

@@ -21,6 +21,7 @@ WORDS: Mapping[PartName, str] = {
     "link_wait": "waiting for links",
     "server_wait": "waiting for servers",
     "own_wait": "waiting for its own tasks",
+    "fill_wait": "waiting for batches to fill",
 }
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nona.random_streams import RandomStreams
 from nona.schedulers.base import NetworkView, Scheduler
+from nona.simulation.batching import StepRule, batch_keys, no_batch_sizes, step_rule, step_times
 from nona.simulation.compiled.core import FlatTables
 from nona.simulation.compiled.memory import (
     CLOCK,
@@ -21,6 +22,7 @@ from nona.simulation.compiled.memory import (
     OUTPUT,
     PLAN,
     QUERY,
+    QUEUE,
     READ,
     USE,
     Arrays,
@@ -50,15 +52,23 @@ class Plans(NamedTuple):
     successors: Ints
     times: Floats
     ticks: Ints
+    loads: Floats
+    steps: Floats
+    preferred: Ints
 
 
 def _flatten(system: System) -> Plans:
     """The plans of all query classes of ``system``."""
-    plans = [make_plan(q.tasks, system.capacity) for q in system.queries]
+    plans = [make_plan(q, system.capacity) for q in system.queries]
+    rules = [step_rule(q) for q in system.queries]
     rows = _Rows()
-    for plan in plans:
-        rows.add(plan)
-    times = np.concatenate([np.array(p.times, dtype=np.float64) for p in plans], axis=1)
+    for plan, rule, keys in zip(plans, rules, batch_keys(system), strict=True):
+        rows.add(plan, rule, keys)
+    times, loads = (
+        np.concatenate([np.array(of, dtype=np.float64) for of in parts], axis=1)
+        for parts in ([p.times for p in plans], [p.loads for p in plans])
+    )
+    most = max(rule.most for rule in rules)
     return Plans(
         queries=_records(QUERY, rows.queries),
         plan=_records(PLAN, rows.plan),
@@ -68,8 +78,19 @@ def _flatten(system: System) -> Plans:
         sources=np.array(rows.sources, dtype=np.int64),
         successors=np.array(rows.successors, dtype=np.int64),
         times=np.ascontiguousarray(times),
-        ticks=np.array([[_ticks_of(t) for t in row] for row in times.tolist()], dtype=np.int64),
+        ticks=np.array([[_ticks_of(t) for t in row] for row in loads.tolist()], dtype=np.int64),
+        loads=np.ascontiguousarray(loads),
+        steps=_steps(system, most),
+        preferred=np.array(
+            [[*rule.preferred, *[0] * (most + 1 - len(rule.preferred))] for rule in rules], dtype=np.int64
+        ),
     )
+
+
+def _steps(system: System, most: int) -> Floats:
+    """(executor classes × tasks, B) Seconds of a step by members; beyond a class's own B none is used."""
+    padded = [np.pad(step_times(q), ((0, most - step_rule(q).most), (0, 0), (0, 0))) for q in system.queries]
+    return np.ascontiguousarray(np.concatenate(padded, axis=2).reshape(most, -1).T)
 
 
 def _ticks_of(seconds: float) -> int:
@@ -81,7 +102,7 @@ class _Rows:
     """The columns of :class:`Plans` while they grow."""
 
     def __init__(self) -> None:
-        self.queries: list[tuple[int, ...]] = []
+        self.queries: list[tuple[float, ...]] = []
         self.plan: list[tuple[int, ...]] = []
         self.outputs: list[tuple[float, ...]] = []
         self.uses: list[tuple[int, int]] = []
@@ -89,11 +110,11 @@ class _Rows:
         self.sources: list[int] = []
         self.successors: list[int] = []
 
-    def add(self, plan: QueryPlan) -> None:
+    def add(self, plan: QueryPlan, rule: StepRule, keys: Sequence[int]) -> None:
         """Append one query class."""
-        self.queries.append(
-            (len(self.plan), plan.tasks, sum(plan.inputs), len(self.sources), len(plan.sources))
-        )
+        sources = len(self.sources), len(plan.sources)
+        steps = rule.most, rule.ahead, rule.largest, rule.delay_s
+        self.queries.append((len(self.plan), plan.tasks, sum(plan.inputs), *sources, *steps))
         self.sources += plan.sources
         first: dict[int, tuple[int, int]] = {}  # tensor → its output, its first use
         ranges = []
@@ -121,6 +142,7 @@ class _Rows:
                     len(self.reads),
                     successor,
                     len(self.successors),
+                    keys[t],
                 )
             )
 
@@ -147,6 +169,7 @@ def make_arrays(system: System, scheduler: Scheduler, flat: FlatTables | None, s
         **{name: np.zeros(n) for name, n in (("shown", 5), ("partials", PARTIALS))},
         **_recorded(executors, links, queries),
         **plans._asdict(),
+        **_queues(system, plans),
         **_network(system.topology, servers),
         "clock": np.zeros(1, dtype=CLOCK),
         "executors": _executors(system),
@@ -158,7 +181,7 @@ def make_arrays(system: System, scheduler: Scheduler, flat: FlatTables | None, s
         "marks": np.append(size.marks(), -1),
         "traced": np.append(size.traced(), -1),
         "free_slots": np.full(queries, -1, dtype=np.int64),
-        "completions": np.zeros(COMPLETIONS, dtype=COMPLETION),
+        "completions": np.zeros(COMPLETIONS + plans.steps.shape[1], dtype=COMPLETION),
         "tables_i": flat.ints if flat else np.zeros(0, dtype=np.int64),
         "tables_f": flat.floats if flat else np.zeros(0),
         **_board(system, scheduler),
@@ -169,6 +192,18 @@ def make_arrays(system: System, scheduler: Scheduler, flat: FlatTables | None, s
     arrays.clock["most_tasks"] = len(arrays.out)
     arrays.clock["compiled"] = flat is not None
     return arrays._replace(**with_room(arrays))
+
+
+def _queues(system: System, plans: Plans) -> dict[str, Any]:
+    """What executors that batch need."""
+    sizes = no_batch_sizes(system)
+    if sizes is None:
+        return {}
+    queues = np.zeros((system.executors, len(plans.plan)), dtype=QUEUE)
+    queues["head"] = queues["tail"] = -1
+    queues["limit"] = [step_rule(q).most for q in system.queries for _ in q.tasks.task_ids]
+    due_s = np.full(system.executors, math.inf)
+    return {"queues": queues.ravel(), "due_s": due_s, "batch_sizes": sizes}
 
 
 def _recorded(executors: int, links: int, queries: int) -> dict[str, Any]:
@@ -194,7 +229,7 @@ def _network(topology: Topology | None, servers: int) -> dict[str, Any]:
 def _executors(system: System) -> Records:
     rows = np.zeros(system.executors, dtype=EXECUTOR)
     rows["server"], rows["kind"] = system.executor_server, system.executor_class
-    for name in ("task", "head", "tail"):
+    for name in ("task", "head", "tail", "last"):
         rows[name] = -1
     rows["next_s"] = math.inf
     return rows
@@ -250,6 +285,8 @@ def _set_clock(s: Arrays, system: System, scheduler: Scheduler, size: RunSize) -
         "paths": system.topology is not None,
         "network_view": int(level),
         "has_background": system.background_compute.rate > 0,
+        "batching": len(s.queues) > 0,
+        "keys": len(s.plan),
         "mean_ticks": _ticks_of(system.background_compute.mean),
         "free_message": -1,
         "unmeasured": size.jobs,
@@ -260,6 +297,7 @@ def _set_clock(s: Arrays, system: System, scheduler: Scheduler, size: RunSize) -
         "horizon_s": math.inf,
         "wake_s": math.inf,
         "link_end_s": math.inf,
+        "due_s": math.inf,
     }
     for name, value in values.items():
         s.clock[name] = value
@@ -281,7 +319,7 @@ def with_room(s: Arrays) -> dict[str, Any]:
     }
     grown = {name: _grown(getattr(s, name), *need) for name, need in room.items()}
     places, messages = len(grown["tasks"]), len(grown["messages"])
-    grown["events"] = _longer(s.events, int(c["executors"]) + places + messages + 1)
+    grown["events"] = _longer(s.events, 2 * int(c["executors"]) + places + messages + 1)
     if places > len(s.line):  # turned so that the ring begins at 0, and goes on into the new rows
         grown["line"] = _longer(np.roll(s.line, -int(c["line_first"])), places)
         s.clock["line_first"], s.clock["room_line"] = 0, places

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nona.schedulers.base import Prepared, Ready, Scheduler, View
-from nona.simulation.collected import Busy, Collected, Collector, OnProgress, busy_shares
+from nona.simulation.collected import PARTS, Busy, Collected, Collector, OnProgress, busy_shares
 from nona.simulation.compiled import memory as layout
 from nona.simulation.compiled.arrays import JOBS_AT_ONCE, Background, Feed, make_arrays, with_room
 from nona.simulation.compiled.core import (
@@ -127,6 +127,7 @@ def _raw_run(s: Arrays, state: State, core: Core, collected: Collected) -> RawRu
         traced_messages=_messages(s.message_traces[: c["message_traces"]], end),
         decisions="machine code" if c["compiled"] else "python",
         crossed_bytes=np.column_stack([s.crossed_bytes, s.requested_bytes]) if c["paths"] else None,
+        batch_sizes=s.batch_sizes if c["batching"] else None,
     )
 
 
@@ -152,7 +153,7 @@ def _busy_and_work(s: Arrays, state: State, core: Core, end: float) -> tuple[_Bo
 
 
 def _tasks(rows: Records, end: float) -> tuple[TaskInterval, ...]:
-    done: Any = rows[rows["end_s"] <= end].tolist()
+    done: Any = rows[rows["end_s"] <= end][[f.name for f in fields(TaskInterval)]].tolist()
     return tuple(sorted((TaskInterval(*row) for row in done), key=lambda i: (i.job, i.start_s, i.task)))
 
 
@@ -330,4 +331,4 @@ class CompiledRun:
         raise bad_pick(self.scheduler.name, int(s.out[0]), int(c["ready"]), int(s.out[1]))
 
 
-_PARTS = ("compute_s", "transfer_s", "link_wait_s", "server_wait_s", "own_wait_s")
+_PARTS = tuple(f"{part}_s" for part in PARTS)

@@ -21,7 +21,7 @@ DONE, REPORT, DRAIN, JOBS, BACKGROUND, PICK_ROWS, ROOM, DECIDE, BAD_BIND, BAD_PI
 NEXT_EVENT, ADMIT, PICK = range(3)
 
 STARTED = -1  # in ``missing``
-COMPLETIONS = 20_000  # rows of completed jobs between two hand-overs
+COMPLETIONS = 20_000  # rows of completed jobs between two hand-overs, and those of one batch
 
 
 def _record(**fields: str) -> np.dtype[Any]:
@@ -34,11 +34,13 @@ def _record(**fields: str) -> np.dtype[Any]:
 
 #: An executor, its counters as in the readable engine. ``head`` and ``tail`` delimit its queue of
 #: tasks. Of its background items ``absorbed`` have arrived, ``served`` have begun, ``ended`` were
-#: taken off the load board, and ``dropped`` are not in the arrays any more.
+#: taken off the load board, and ``dropped`` are not in the arrays any more. Where executors batch, ``head``
+#: is the first of the queues with tasks, ``last`` the first member of the batch that ended last, if that may
+#: run on, ``steps`` counts the batches, and ``idle_s`` adds up the time between services.
 EXECUTOR = _record(
-    h="server kind active task head tail",
-    i="absorbed served ended dropped",
-    f="free_s since_s closed_s work_s next_s",
+    h="server kind active task head tail last",
+    i="absorbed served ended dropped steps",
+    f="free_s since_s closed_s work_s next_s idle_s",
 )
 #: A link; ``at`` is the place of its next background item.
 LINK = _record(i="at", f="capacity free_s since_s closed_s work_s reserved_s next_s next_work_s")
@@ -52,14 +54,20 @@ JOB = _record(
 )
 #: A task in the system. ``plan`` is its place in the plan; ``before`` the number of background items
 #: that stand before it in its executor's queue; ``latest_s`` the latest known arrival of an input, and
-#: the instant at which it joined the queue, once it has.
+#: the instant at which it joined the queue, once it has. Where executors batch, ``order`` numbers the
+#: joinings, ``queue_next`` chains the equal tasks of an executor, then the ``members`` of a batch, and
+#: ``fill_s`` is for how long the executor stood idle while the task waited (before it starts: as it joined).
 TASK = _record(
     h=(
         "slot plan missing latest_number executor unfinished before placed "
-        "queue_next queue_previous wait_next wait_previous"
+        "queue_next queue_previous wait_next wait_previous members"
     ),
-    f="latest_s draw start_s end_s picked_s",
+    i="order",
+    f="latest_s draw start_s end_s picked_s fill_s",
 )
+#: The tasks of one key that wait at one executor, and of them those in the first and the second batch that
+#: formed ahead; ``full`` adds 1 and 2 for one that does not grow. ``limit``: the most members.
+QUEUE = _record(h="head tail waiting first second full next previous limit")
 #: A tensor on its way to a server, where the engine has to remember it. ``use`` is its first input,
 #: ``stage`` how far it is on its path; ``next`` chains the job's messages, or the free ones.
 MESSAGE = _record(
@@ -69,13 +77,17 @@ MESSAGE = _record(
 #: An entry of an event list: what is earlier, then what has the lower content key, comes first.
 EVENT = _record(f="time_s", i="key item")
 #: A job that is complete; the rest are the parts of its completion time.
-COMPLETION = _record(i="number", f="completion_s compute_s transfer_s link_wait_s server_wait_s own_wait_s")
-TASK_TRACE = _record(i="job query task executor", f="ready_s start_s end_s")
+COMPLETION = _record(
+    i="number", f="completion_s compute_s transfer_s link_wait_s server_wait_s own_wait_s fill_wait_s"
+)
+TASK_TRACE = _record(i="job query task executor step members", f="ready_s start_s end_s")
 MESSAGE_TRACE = _record(i="job query tensor source destination", f="request_s start_s end_s delivered_s")
 #: What a query class is: tasks from ``base`` on, ``tasks`` of them, with ``inputs`` inputs.
-QUERY = _record(i="base tasks inputs first_source sources")
-#: A task of the plan: half-open ranges in ``outputs``, ``reads`` and ``successors``.
-PLAN = _record(i="inputs predecessors output output_end read read_end successor successor_end")
+#: Its rule of batches as in :class:`~nona.simulation.batching.StepRule`.
+QUERY = _record(i="base tasks inputs first_source sources most ahead largest", f="delay_s")
+#: A task of the plan: half-open ranges in ``outputs``, ``reads`` and ``successors``; equal tasks have one
+#: ``key``.
+PLAN = _record(i="inputs predecessors output output_end read read_end successor successor_end key")
 #: A tensor that a task makes: ``use`` … ``use_end`` are the inputs that it is.
 OUTPUT = _record(i="tensor use use_end", f="size_bytes work_s")
 #: An input: the task (within its query) that reads it, its number among the query's inputs.
@@ -97,12 +109,12 @@ CLOCK = _record(
         "promised_messages completions "
         "task_traces task_traces_promised message_traces message_traces_promised ready due "
         "open_jobs unmeasured free background_freed saved_open_jobs stamp serial delivered "
-        "background"
+        "background batching keys joined decider"
     ),
     f=(
         "hand_over_s latency_s capacity tail_s now_s horizon_s wanted_s wake_s "
         "area_s area_since_s area_before_s window_area_s last_arrival_s "
-        "link_end_s virtual_s link_last_s requested_s reserved_s transfer_s"
+        "due_s link_end_s virtual_s link_last_s requested_s reserved_s transfer_s"
     ),
 )
 
@@ -151,6 +163,11 @@ class Arrays(NamedTuple):
     successors: Ints
     times: FloatTable
     ticks: IntTable
+    loads: FloatTable  # (executor classes, tasks of all plans), as ``ticks`` in seconds
+    steps: FloatTable  # (executor classes × tasks of all plans, B) by members of a batch
+    preferred: IntTable  # (Q, B+1), see :class:`~nona.simulation.batching.StepRule`
+    queues: Annotated[Records, QUEUE]  # (E × keys)
+    due_s: Floats  # (E,) when an executor that batches decides next
     executor_server: Ints
     executor_class: Ints
     out_link: Ints  # (S,), as the next four
@@ -204,6 +221,7 @@ class Arrays(NamedTuple):
     class_completed: Ints
     class_work_s: Floats
     class_bytes: Floats
+    batch_sizes: IntTable  # (Q, B+1)
     crossed_bytes: FloatTable  # (Q, L)
     requested_bytes: Floats  # (Q,)
     # what rounds are given, see :class:`~nona.simulation.rounds.FlowTotals`; without rounds they have no rows

@@ -45,9 +45,9 @@ class Dispatcher(Protocol):
         """The event has been dealt with; decide what is left to decide."""
 
 
-def modelled_s(job: Job, task: int, executor: Executor) -> float:
-    """Modelled seconds of a task of ``job`` on ``executor``: without its draw."""
-    return job.plan.times[executor.kind][task]
+def load_s(job: Job, task: int, executor: Executor) -> float:
+    """Modelled seconds that a task of ``job`` takes of ``executor``: without its draw."""
+    return job.plan.loads[executor.kind][task]
 
 
 def bad_binding(scheduler: str, query: int, places: Sequence[int], executors: int) -> SimulationError:
@@ -85,12 +85,12 @@ class BindDispatcher:
         bound = [parts.executors[e] for e in places]
         job.executor = [*bound]
         for task, executor in enumerate(bound):
-            parts.board.promise(executor.number, modelled_s(job, task, executor))
+            parts.board.promise(executor.number, load_s(job, task, executor))
         for task in job.plan.sources:
             job.join(task)
 
     def task_ended(self, job: Job, task: int, executor: Executor) -> None:
-        self._parts.board.release(executor.number, modelled_s(job, task, executor))
+        self._parts.board.release(executor.number, load_s(job, task, executor))
         for output in job.plan.outputs[task]:
             elsewhere: dict[int, list[int]] = {}
             for place, target in enumerate(output.targets):
@@ -122,8 +122,8 @@ class RoundCalls:
     def completed(self, job: Job, executor: Executor) -> None:
         """``job`` is complete; all its tasks ran on ``executor``."""
         service_s = 0.0
-        for start_s, end_s in zip(job.start_s, job.end_s, strict=True):
-            service_s += end_s - start_s
+        for start_s, end_s, members in zip(job.start_s, job.end_s, job.members, strict=True):
+            service_s += (end_s - start_s) / members
         self._totals.completed[job.query, executor.kind] += 1
         self._totals.service_s[job.query, executor.kind] += service_s
         self._totals.response_s[job.query] += self._parts.env.now - job.arrival_s

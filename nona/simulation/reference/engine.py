@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.schedulers.base import NetworkView, Prepared, Scheduler, View
+from nona.simulation.batching import no_batch_sizes
 from nona.simulation.collected import PARTS, Collector, Progress, busy_shares
 from nona.simulation.records import RawRun
+from nona.simulation.reference.batches import make_executors
 from nona.simulation.reference.bind import BindDispatcher, Dispatcher, Parts, RoundCalls
-from nona.simulation.reference.executors import Executor, LoadBoard, busy_and_work, make_executors
+from nona.simulation.reference.executors import Executor, LoadBoard, busy_and_work
 from nona.simulation.reference.jobs import NO_PARTS, Job, Trace, parts_of_bound, parts_of_picked
 from nona.simulation.reference.kernel import ARRIVAL, Environment, Process, content_key
 from nona.simulation.reference.links import Link, make_link
@@ -58,13 +60,16 @@ class SimPyRun:
         classes = len(system.queries)
         self.class_completed = np.zeros(classes, dtype=np.int64)
         self.class_work_s, self.class_bytes = np.zeros(classes), np.zeros(classes)
+        self.batch_sizes = no_batch_sizes(system)
         self.finished = False
 
     def _make_parts(self, scheduler: Scheduler, prepared: Prepared, workload: Workload) -> None:
         """Executors, links, and who decides."""
         env, system, streams = self.env, self.system, workload.streams
         board = LoadBoard(system.executors, system.servers, scheduler.sees_loads)
-        self.executors = make_executors(env, system, streams, self.size.run_on, board, self._task_ended)
+        self.executors = make_executors(
+            env, system, streams, self.size.run_on, board, self._task_ended, self._step_started
+        )
         self.link = make_link(env, system, streams)
         look = _viewer(system, scheduler, board, self.link)
         parts = Parts(env, system, scheduler, prepared, self.executors, self.link, board, look)
@@ -87,7 +92,7 @@ class SimPyRun:
         return self._raw()
 
     def _arrivals(self, workload: Workload, lists: bool) -> Process:
-        plans = [make_plan(q.tasks, self.system.capacity) for q in self.system.queries]
+        plans = [make_plan(q, self.system.capacity) for q in self.system.queries]
         tasks = [plan.tasks for plan in plans]
         rows = (row for chunk in workload.chunks() for row in chunk.rows(tasks, lists))
         for number, (arrival_s, query, draws, uniforms) in enumerate(rows):
@@ -137,13 +142,19 @@ class SimPyRun:
         now = self.env.now
         return busy_and_work(self.executors, now)[0], self.link.busy_and_work(now)[0]
 
-    def _task_ended(self, job: Job, task: int, executor: Executor) -> None:
-        self.dispatcher.task_ended(job, task, executor)
-        job.left -= 1
-        if not job.left:
-            if self.rounds is not None:
-                self.rounds.completed(job, executor)
-            self._complete(job, task)
+    def _step_started(self, first: Job, members: int) -> None:
+        if self.batch_sizes is not None and self.size.first <= first.number <= self.size.last:
+            self.batch_sizes[first.query, members] += 1
+
+    def _task_ended(self, jobs: list[Job], task: int, executor: Executor) -> None:
+        for job in jobs:
+            self.dispatcher.task_ended(job, task, executor)
+        for job in jobs:
+            job.left -= 1
+            if not job.left:
+                if self.rounds is not None:
+                    self.rounds.completed(job, executor)
+                self._complete(job, task)
         if not self.finished:
             self.dispatcher.settled(self.open_jobs)
 
@@ -203,6 +214,7 @@ class SimPyRun:
                 sorted(messages, key=lambda m: (m.job, m.start_s, m.tensor, m.destination))
             ),
             crossed_bytes=self.link.crossed_bytes(),
+            batch_sizes=self.batch_sizes,
         )
 
 

@@ -1,4 +1,7 @@
-"""Executors, each a process that runs one task at a time, and the load that schedulers see."""
+"""Executors, each a process that runs one task at a time, and the load that schedulers see.
+
+Those that take several tasks in a step are in :mod:`~nona.simulation.reference.batches`.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,15 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.random_streams import RandomStreams
 from nona.simulation.records import TaskInterval
 from nona.simulation.reference.jobs import Job
 from nona.simulation.reference.kernel import BACKGROUND, TASK_END, Environment, Process, content_key
-from nona.simulation.workload import background_items
 from nona.system import System
 
 TICK_S = 1e-12
 
 Item = tuple[Job | None, int, float]  # a task of a job; or no job, and the seconds of background
+OnEnd = Callable[[list[Job], int, "Executor"], None]  # jobs of the step, task
 
 
 class LoadBoard:
@@ -61,9 +63,12 @@ class Executor:
     """One executor, and the process that serves its queue.
 
     ``free_s``: when what it has started ends; ``since_s``: start of the busy period; ``closed_s``: length of
-    the busy periods before it; ``work_s``: sum of the services started. ``on_end(job, task, executor)`` hears
-    that a task is complete, before the next one is chosen.
+    the busy periods before it; ``work_s``: sum of the services started; ``idle_s``: of the time between them.
+    ``on_end(jobs, task, executor)`` hears that a task is complete, of one job or of all in a batch, before
+    the next one is chosen. ``expected``: where tasks are picked, so many of them are one batch.
     """
+
+    expected = 0
 
     def __init__(
         self,
@@ -73,15 +78,15 @@ class Executor:
         background: Iterator[tuple[float, float]],
         run_on: bool,
         board: LoadBoard,
-        on_end: Callable[[Job, int, Executor], None],
+        on_end: OnEnd,
     ) -> None:
         self.env, self.number, self.run_on, self.board, self.on_end = env, number, run_on, board, on_end
         self.server, self.kind = int(system.executor_server[number]), int(system.executor_class[number])
-        self.free_s = self.since_s = self.closed_s = self.work_s = 0.0
+        self.free_s = self.since_s = self.closed_s = self.work_s = self.idle_s = 0.0
         self._queue: list[Item] = []
         self._in_service: Item | None = None
         self._joined = env.event()
-        self._mean_s = system.background_compute.mean
+        self._background_mean_s = system.background_compute.mean
         env.process(self._serve())
         env.process(self._background(background))
 
@@ -117,19 +122,19 @@ class Executor:
             job.trace.tasks.append(TaskInterval(job.number, job.query, task, self.number, *times))
         yield self.env.at(self.free_s, content_key(TASK_END, job.number, task))
         self._in_service = None
-        self.on_end(job, task, self)
+        self.on_end([job], task, self)
 
     def _background(self, items: Iterator[tuple[float, float]]) -> Process:
         for arrival_s, service_s in items:
             yield self.env.at(arrival_s, content_key(BACKGROUND, self.number))
-            self.board.promise(self.number, self._mean_s)
+            self.board.promise(self.number, self._background_mean_s)
             self.board.freed.discard(self.number)
             self.join(None, service_s=service_s)
 
     def _run_background(self, service_s: float) -> Process:
         yield self.env.at(self._hold(service_s), content_key(BACKGROUND, self.number, 1))
         self._in_service = None
-        self.board.release(self.number, self._mean_s)
+        self.board.release(self.number, self._background_mean_s)
         if not self.board.queue_length[self.number]:
             self.board.freed.add(self.number)
 
@@ -137,6 +142,7 @@ class Executor:
         """Begin a service now; return its end."""
         now = self.env.now
         if now > self.free_s:
+            self.idle_s += now - self.free_s
             self.closed_s += self.free_s - self.since_s
             self.since_s = now
         self.free_s = now + service_s
@@ -160,29 +166,6 @@ class Executor:
     def work_until(self, now: float) -> float:
         """Seconds of service done by ``now``: started services less what is left of them."""
         return self.work_s - max(0.0, self.free_s - now)
-
-
-def make_executors(
-    env: Environment,
-    system: System,
-    streams: RandomStreams,
-    run_on: bool,
-    board: LoadBoard,
-    on_end: Callable[[Job, int, Executor], None],
-) -> list[Executor]:
-    """The executors by number, each with its background."""
-    return [
-        Executor(
-            env,
-            e,
-            system,
-            background_items(system.background_compute, streams, "executor", str(e)),
-            run_on,
-            board,
-            on_end,
-        )
-        for e in range(system.executors)
-    ]
 
 
 def busy_and_work(executors: list[Executor], now: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -4,8 +4,9 @@ The parts go from the task that completes the job back to its arrival, along the
 task waited for last decides when it ran, so these stretches follow on one another without a gap, and add up
 to the completion time. Of the seconds for which a message was on its way, those that it would have taken on
 idle links are transfer, the others waiting. Of the seconds that a task waits for its executor, those in
-which that runs another task of the same job are waits for own tasks: more servers do not shorten them. A
-task that waits for its pick waits for the executor that it then gets.
+which that runs another task of the same job are waits for own tasks: more servers do not shorten them;
+those in which it stands idle are waits for the batch to fill. A task that waits for its pick waits for the
+executor that it then gets.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ class Job:
     """One query in the system.
 
     By task: ``missing`` inputs, which are not on its server yet; ``executor``, where it runs; ``joined_s``,
-    when it joined the queue there; ``start_s``, ``end_s``, its run;
+    when it joined the queue there; ``start_s``, ``end_s``, its run, in a batch of ``members``; ``fill_s``,
+    for how long the executor stood idle while it waited (before it starts: when it joined);
     ``last_message``, the number of the input that a message brought last; ``picked_s``, when it was picked.
     ``left`` tasks are not complete. ``work_s`` and ``sent_bytes`` add up modelled compute and messages. Where
     tasks are picked: ``unfinished`` predecessors of each, ``messages`` by (tensor, server), ``running``
@@ -48,9 +50,9 @@ class Job:
     """
 
     __slots__ = (
-        "arrival_s", "base", "draw", "draws", "end_s", "env", "executor", "joined_s", "last_message", "left",
-        "messages", "missing", "number", "picked_s", "plan", "query", "running", "sent_bytes", "start_s",
-        "trace", "unfinished", "work_s",
+        "arrival_s", "base", "draw", "draws", "end_s", "env", "executor", "fill_s", "joined_s",
+        "last_message", "left", "members", "messages", "missing", "number", "picked_s", "plan", "query",
+        "running", "sent_bytes", "start_s", "trace", "unfinished", "work_s",
     )  # fmt: skip
     base: int
     draw: float
@@ -71,6 +73,7 @@ class Job:
         self.last_message = [0] * plan.tasks
         self.joined_s, self.start_s = [0.0] * plan.tasks, [0.0] * plan.tasks
         self.end_s, self.picked_s = [0.0] * plan.tasks, [0.0] * plan.tasks
+        self.members, self.fill_s = [1] * plan.tasks, [0.0] * plan.tasks
         self.left = plan.tasks
         self.work_s = self.sent_bytes = 0.0
         self.unfinished = plan.predecessors.copy()
@@ -96,8 +99,8 @@ class Job:
         self.arrive(number)
 
 
-JctParts = tuple[float, float, float, float, float]  # in the order of nona.simulation.collected.PARTS
-NO_PARTS: JctParts = (0.0, 0.0, 0.0, 0.0, 0.0)
+JctParts = tuple[float, float, float, float, float, float]  # in the order of nona.simulation.collected.PARTS
+NO_PARTS: JctParts = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 IsolatedS = Callable[[Output, int, int], float]  # of a message between two servers
 
 
@@ -109,16 +112,18 @@ def parts_of_bound(job: Job, task: int, isolated_s: IsolatedS) -> JctParts:
     input delivered last.
     """
     start_s, end_s, joined_s, places = job.start_s, job.end_s, job.joined_s, job.executor
-    compute = transfer = link_wait = server_wait = own_wait = 0.0
+    compute = transfer = link_wait = server_wait = own_wait = fill_wait = 0.0
     while True:
         start, joined = start_s[task], joined_s[task]
         compute += end_s[task] - start
         own = _own_s(job, task, joined, start)
+        fill = min(job.fill_s[task], start - joined - own)
         own_wait += own
-        server_wait += start - joined - own
+        fill_wait += fill
+        server_wait += start - joined - own - fill
         sources = job.plan.makers[task]
         if not sources:
-            return compute, transfer, link_wait, server_wait, own_wait
+            return compute, transfer, link_wait, server_wait, own_wait, fill_wait
         here = places[task].server
         for source in sources:
             if end_s[source] == joined and places[source].server == here:
@@ -139,13 +144,15 @@ def parts_of_picked(job: Job, task: int, isolated_s: IsolatedS) -> JctParts:
     waits for its pick, as for an executor, and then for the input delivered last.
     """
     places, plan = job.executor, job.plan
-    compute = transfer = link_wait = server_wait = own_wait = 0.0
+    compute = transfer = link_wait = server_wait = own_wait = fill_wait = 0.0
     while True:
         start, joined, picked = job.start_s[task], job.joined_s[task], job.picked_s[task]
         compute += job.end_s[task] - start
         own = _own_s(job, task, joined, start)
+        fill = min(job.fill_s[task], start - joined - own)
         own_wait += own
-        server_wait += start - joined - own
+        fill_wait += fill
+        server_wait += start - joined - own - fill
         gap = joined - picked
         if gap > 0:
             output, source = plan.numbered[job.last_message[task]]
@@ -160,7 +167,7 @@ def parts_of_picked(job: Job, task: int, isolated_s: IsolatedS) -> JctParts:
         own_wait += own
         server_wait += picked - since - own
         if before < 0:
-            return compute, transfer, link_wait, server_wait, own_wait
+            return compute, transfer, link_wait, server_wait, own_wait, fill_wait
         task = before
 
 

@@ -16,7 +16,9 @@ import simpy
 from nona.simulation.workload import MAX_TASKS
 
 # What happens first at one instant.
-BACKGROUND, ROUND, LINK_BACKGROUND, LINK_END, HOP, DELIVERY, HANDED, TASK_END, WAKE, ARRIVAL = range(-2, 8)
+BACKGROUND, ROUND, LINK_BACKGROUND, LINK_END, HOP, DELIVERY, HANDED, TASK_END, WAKE, ARRIVAL, STEP = range(
+    -3, 8
+)
 JOB_SHIFT = MAX_TASKS.bit_length() - 1
 KIND_SHIFT = 60
 _AT_ONCE = -4 << KIND_SHIFT

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from nona.errors import SimulationError
 from nona.random_streams import RandomStreams
 from nona.schedulers.base import NetworkView, Ready, card_rate
-from nona.simulation.reference.bind import Parts, modelled_s
+from nona.simulation.batching import batch_keys, step_rule
+from nona.simulation.reference.bind import Parts, load_s
 from nona.simulation.reference.executors import Executor
 from nona.simulation.reference.jobs import Job
 from nona.simulation.reference.kernel import HANDED, WAKE, content_key
@@ -65,10 +66,18 @@ class ReadyList:
         """These tasks have become ready together; ``home`` is where their last predecessor ran."""
         self._entries += [_Entry(job, task, now, home, tasks[0], len(tasks)) for task in tasks]
 
-    def remove(self, place: int) -> tuple[Job, int]:
-        """Take out entry ``place``: its job and task."""
-        entry = self._entries.pop(place)
-        return entry.job, entry.task
+    def remove(self, place: int, keys: list[list[int]], most: int) -> list[tuple[Job, int]]:
+        """Take out entry ``place`` and then, from the first on, equal tasks (by ``keys``) up to ``most``."""
+        first = self._entries.pop(place)
+        key = keys[first.job.query][first.task]
+        equal = [e for e in self._entries if most > 1 and keys[e.job.query][e.task] == key][: most - 1]
+        for entry in equal:
+            self._entries.remove(entry)
+        return [(e.job, e.task) for e in (first, *equal)]
+
+    def query(self, place: int) -> int:
+        """The query class of entry ``place``."""
+        return self._entries[place].job.query
 
     def table(self, open_jobs: int) -> Ready:
         """The list as arrays."""
@@ -117,7 +126,8 @@ class PickDispatcher:
 
     A task is picked when all its predecessors are complete; only then is it known where its
     inputs must go. The executor is promised to it while they travel: it takes no other task, but
-    its background goes on.
+    its background goes on. Where executors batch, one is given as many equal tasks as are ready, up to the
+    largest batch, and starts when the inputs of all are there.
     """
 
     def __init__(self, parts: Parts, streams: RandomStreams) -> None:
@@ -127,6 +137,8 @@ class PickDispatcher:
         blocks = uniform_blocks(streams, parts.prepared.uniforms_per_job)
         self._rows = (row for rows in blocks for row in rows)
         self._row = next(self._rows)
+        self._keys = batch_keys(parts.system)
+        self._most = [step_rule(q).most for q in parts.system.queries]
         self._out = np.zeros(2, dtype=np.int64)
         self._wake_s, self._open_jobs = math.inf, 0
 
@@ -137,7 +149,7 @@ class PickDispatcher:
         self._ready.append(job, list(job.plan.sources), self._parts.env.now, -1)
 
     def task_ended(self, job: Job, task: int, executor: Executor) -> None:
-        self._board.release(executor.number, modelled_s(job, task, executor))
+        self._board.release(executor.number, load_s(job, task, executor))
         if self._promises_cards:
             self._promise_cards(job, task, executor, -1.0)
         self._ready.places[job.base + task] = -2 - executor.number
@@ -171,11 +183,18 @@ class PickDispatcher:
             self._board.queue_length[number] != 0
         ):
             raise bad_pick(parts.scheduler.name, place, len(self._ready), number)
-        job, task = self._ready.remove(place)
-        executor = job.executor[task] = parts.executors[number]
+        members = self._ready.remove(place, self._keys, self._most[self._ready.query(place)])
+        executor = parts.executors[number]
+        executor.expected = len(members)
+        for job, task in members:
+            self._hand_over(job, task, executor)
+
+    def _hand_over(self, job: Job, task: int, executor: Executor) -> None:
+        parts, number = self._parts, executor.number
+        job.executor[task] = executor
         self._ready.places[job.base + task] = number
         job.running += 1
-        self._board.promise(number, modelled_s(job, task, executor))
+        self._board.promise(number, load_s(job, task, executor))
         if self._promises_cards:
             self._promise_cards(job, task, executor, 1.0)
         late_s = parts.prepared.hand_over_s
@@ -188,7 +207,7 @@ class PickDispatcher:
     def _promise_cards(self, job: Job, task: int, executor: Executor, sign: float) -> None:
         """Add (1) or take off (−1) the rates of the task's inputs from other servers."""
         rates, there = self._board.card_bytes_s, executor.server
-        seconds = modelled_s(job, task, executor)
+        seconds = job.plan.times[executor.kind][task]
         for output, _, source in job.plan.reads[task]:
             here = job.executor[source].server
             if here != there:

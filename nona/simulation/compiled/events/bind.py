@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from nona.simulation.compiled.events.executors import here, join, promise, release
+from nona.simulation.compiled.events.executors import here, join
 from nona.simulation.compiled.events.links import send_on_path, send_once, send_shared
+from nona.simulation.compiled.events.loads import promise, release
 from nona.simulation.compiled.events.messages import Transfer
 from nona.simulation.compiled.memory import (
     State,

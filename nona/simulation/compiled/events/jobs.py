@@ -5,9 +5,8 @@ A job's time is walked back from the task that completes it, along the chain of 
 
 from __future__ import annotations
 
-from nona.simulation.compiled.events.executors import absorb as absorb_background
-from nona.simulation.compiled.events.executors import busy_until, work_until
 from nona.simulation.compiled.events.links import absorb, past_transfer_s, path_link
+from nona.simulation.compiled.events.loads import bring_up, busy_until, work_until
 from nona.simulation.compiled.events.messages import free_messages
 from nona.simulation.compiled.memory import (
     Floats,
@@ -20,7 +19,6 @@ from nona.simulation.compiled.memory import (
     completions_at,
     executor_class_of,
     executor_server_of,
-    executors_at,
     feed_draw_of,
     feed_draws_of,
     feed_query_of,
@@ -70,8 +68,7 @@ def absorb_all(s: State, now: float) -> None:
     """Let all background up to ``now`` join, so that parts no longer needed can be dropped."""
     c = clock_at(s, 0)
     for e in range(c.executors):
-        if executors_at(s, e).next_s <= now:
-            absorb_background(s, e, now)
+        bring_up(s, e, now)
     if not c.shared:
         for k in range(c.links):
             absorb(s, k, now)
@@ -162,8 +159,9 @@ def _add_message(s: State, row: int, place: int, gap: float) -> None:
     out.link_wait_s += gap - transfer
 
 
-def _add_wait(s: State, row: int, place: int, begin_s: float, end_s: float) -> None:
-    """Divide a wait of the task at ``place``: while its executor runs others of its job, and the rest."""
+def _add_wait(s: State, row: int, place: int, begin_s: float, end_s: float, idle_s: float) -> None:
+    """Divide a wait of the task at ``place``: while its executor runs others of its job, while that stands
+    idle (for ``idle_s``), and the rest."""
     own = 0.0
     if end_s > begin_s:
         task = tasks_at(s, place)
@@ -175,8 +173,10 @@ def _add_wait(s: State, row: int, place: int, begin_s: float, end_s: float) -> N
                     own += shared
     own = min(own, end_s - begin_s)
     out = completions_at(s, row)
+    fill = min(idle_s, end_s - begin_s - own)
     out.own_wait_s += own
-    out.server_wait_s += end_s - begin_s - own
+    out.fill_wait_s += fill
+    out.server_wait_s += end_s - begin_s - own - fill
 
 
 def _no_parts(s: State, row: int) -> None:
@@ -187,6 +187,7 @@ def _no_parts(s: State, row: int) -> None:
     out.link_wait_s = 0.0
     out.server_wait_s = 0.0
     out.own_wait_s = 0.0
+    out.fill_wait_s = 0.0
 
 
 def _add_parts(s: State, row: int, place: int) -> None:
@@ -197,7 +198,7 @@ def _add_parts(s: State, row: int, place: int) -> None:
     while place >= 0:
         task = tasks_at(s, place)
         out.compute_s += task.end_s - task.start_s
-        _add_wait(s, row, place, task.latest_s, task.start_s)
+        _add_wait(s, row, place, task.latest_s, task.start_s, task.fill_s)
         if picks:
             place = _before_pick(s, row, place)
         elif plan_at(s, task.plan).inputs == 0:
@@ -218,7 +219,7 @@ def _before_pick(s: State, row: int, place: int) -> int:
         _add_message(s, row, place, gap)
     before = _last_predecessor(s, place)
     since = jobs_at(s, task.slot).arrival_s if before < 0 else tasks_at(s, before).end_s
-    _add_wait(s, row, place, since, task.picked_s)
+    _add_wait(s, row, place, since, task.picked_s, 0.0)
     return before
 
 
@@ -362,7 +363,7 @@ def _note_flow(s: State, slot: int, place: int, now: float) -> None:
     service_s = 0.0
     for t in range(queries_at(s, job.query).tasks):
         task = tasks_at(s, job.base + t)
-        service_s += task.end_s - task.start_s
+        service_s += (task.end_s - task.start_s) / task.members
     flow_completed_of(s)[job.query, k] += 1
     flow_service_s_of(s)[job.query, k] += service_s
     flow_response_s_of(s)[job.query] += now - job.arrival_s

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from nona.schedulers.base import Ready, View
+from nona.simulation.compiled.events.batches import decide, step_ended
 from nona.simulation.compiled.events.bind import bind_tasks, hand_on
-from nona.simulation.compiled.events.executors import join, proceed, settle
+from nona.simulation.compiled.events.executors import join, proceed
 from nona.simulation.compiled.events.jobs import admit, complete, has_room, too_long
 from nona.simulation.compiled.events.links import (
     absorb,
@@ -19,6 +20,7 @@ from nona.simulation.compiled.events.links import (
     past_transfer_s,
     pending_s,
 )
+from nona.simulation.compiled.events.loads import settle
 from nona.simulation.compiled.events.pick import (
     begin_picking,
     bind_pick,
@@ -259,7 +261,7 @@ def advance(s: State, bind: Decide, pick: Decide) -> int:
     while True:
         if c.feed_at == c.feed_jobs:
             return JOBS
-        if c.completions == COMPLETIONS:
+        if c.completions >= COMPLETIONS:
             return DRAIN
         code = _next_event(s, bind, pick)
         if code != NEXT_EVENT:
@@ -281,10 +283,16 @@ def _next_event(s: State, bind: Decide, pick: Decide) -> int:
         now = min(now, links_at(s, 0).next_s, c.link_end_s)
     if c.wake_s < now:
         now = c.wake_s
+    decides = c.due_s < now
+    if decides:
+        now = c.due_s
     if now >= c.horizon_s:
         c.wanted_s = now
         return BACKGROUND
     c.now_s = now
+    if decides:
+        decide(s, now)
+        return NEXT_EVENT
     if c.shared and (links_at(s, 0).next_s == now or c.link_end_s == now):
         if links_at(s, 0).next_s == now:
             if c.flows >= c.room_flows - c.room_messages:
@@ -341,6 +349,8 @@ def _end_task(s: State, pick: Decide, e: int, now: float) -> int:
     """The task on executor ``e`` is complete."""
     c = clock_at(s, 0)
     place = executors_at(s, e).task
+    if c.batching:
+        return _end_batch(s, pick, e, now)
     slot = tasks_at(s, place).slot
     if c.picks:
         offer_successors(s, place, e, now)
@@ -349,6 +359,36 @@ def _end_task(s: State, pick: Decide, e: int, now: float) -> int:
     proceed(s, e, slot, now)
     jobs_at(s, slot).left -= 1
     if jobs_at(s, slot).left == 0 and complete(s, slot, place, now):
+        return DONE
+    if c.picks and begin_picking(s, c.open_jobs, now):
+        return _pick_all(s, pick)
+    return NEXT_EVENT
+
+
+def _end_batch(s: State, pick: Decide, e: int, now: float) -> int:
+    """The batch on executor ``e`` is complete."""
+    c = clock_at(s, 0)
+    first = int(executors_at(s, e).task)
+    place = first
+    while place >= 0:
+        if c.picks:
+            offer_successors(s, place, e, now)
+        else:
+            hand_on(s, place, e, now)
+        place = int(tasks_at(s, place).queue_next)
+    goes_on = True
+    done = False
+    place = first
+    while place >= 0:
+        slot = tasks_at(s, place).slot
+        jobs_at(s, slot).left -= 1
+        if jobs_at(s, slot).left == 0:
+            goes_on = False
+            if complete(s, slot, place, now):
+                done = True
+        place = int(tasks_at(s, place).queue_next)
+    step_ended(s, e, goes_on, now)
+    if done:
         return DONE
     if c.picks and begin_picking(s, c.open_jobs, now):
         return _pick_all(s, pick)

@@ -5,17 +5,11 @@ from __future__ import annotations
 import math
 
 from nona.schedulers.base import card_rate
+from nona.simulation.compiled.events.batches import expect
 from nona.simulation.compiled.events.bind import send
-from nona.simulation.compiled.events.executors import (
-    here,
-    join,
-    later,
-    next_freed_s,
-    promise,
-    release,
-    settle,
-)
+from nona.simulation.compiled.events.executors import here, join, later
 from nona.simulation.compiled.events.links import send_once
+from nona.simulation.compiled.events.loads import next_freed_s, promise, release, settle
 from nona.simulation.compiled.events.messages import Transfer, find_message, new_message
 from nona.simulation.compiled.memory import (
     State,
@@ -181,14 +175,38 @@ def is_allowed(s: State) -> bool:
 
 
 def bind_pick(s: State, now: float) -> None:
-    """Give the picked task its executor, which gets it at once or after the hand-over."""
+    """Give the picked task its executor; one that batches gets those equal to it which are ready, too."""
     c = clock_at(s, 0)
-    slot = ready_slot_of(s)[out_of(s)[0]]
-    local = ready_task_of(s)[out_of(s)[0]]
+    n = out_of(s)[0]
     e = out_of(s)[1]
-    remove(s, out_of(s)[0])
+    query = queries_at(s, ready_query_of(s)[n])
+    key = plan_at(s, query.base + ready_task_of(s)[n]).key
+    most = query.most
+    place = _give(s, n, e, now)
+    if most == 1:
+        if c.batching:
+            expect(s, place, 1)
+        return
+    members = 1
+    i = 0
+    while i < c.ready and members < most:
+        if plan_at(s, queries_at(s, ready_query_of(s)[i]).base + ready_task_of(s)[i]).key == key:
+            members += 1
+            expect(s, place, members)
+            _give(s, i, e, now)
+        else:
+            i += 1
+    expect(s, place, members)
+
+
+def _give(s: State, n: int, e: int, now: float) -> int:
+    """Entry ``n`` of the list goes to executor ``e``, at once or after the hand-over; return its place."""
+    c = clock_at(s, 0)
+    slot = ready_slot_of(s)[n]
+    local = ready_task_of(s)[n]
+    remove(s, n)
     job = jobs_at(s, slot)
-    place = job.base + local
+    place = int(job.base + local)
     task = tasks_at(s, place)
     task.executor = e
     places_of(s)[place] = e
@@ -202,6 +220,7 @@ def bind_pick(s: State, now: float) -> None:
         c.events += 1
     else:
         take_over(s, place, now)
+    return place
 
 
 def _promise_cards(s: State, place: int, sign: float) -> None:

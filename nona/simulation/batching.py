@@ -1,0 +1,117 @@
+"""Steps of executors that batch: which tasks are equal, when a step starts, and with how many of them.
+
+The rules are one: a batch starts as soon as it has its largest size or a preferred one, or its oldest
+member has waited for the delay. ``greedy`` is a delay of 0, ``static`` one without end; ``delay`` prefers
+the largest size alone, and ``triton`` what its preferred sizes say. Triton also lets batches form ahead
+while the executor is busy: these grow until they start.
+
+Source of the rules: the dynamic batcher of the Triton inference server (``dynamic_batch_scheduler.cc``,
+commit 73aad7c), read.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.system import QueryClass, System
+
+
+@dataclass(frozen=True, slots=True)
+class StepRule:
+    """The rule of one query class.
+
+    ``largest`` is the largest preferred size, and ``preferred[n]`` the largest of those up to n; without
+    preferred sizes it is 0 and empty: then only ``most`` is preferred.
+    """
+
+    most: int = 1
+    delay_s: float = 0.0
+    ahead: int = 0
+    largest: int = 0
+    preferred: tuple[int, ...] = ()
+
+
+def step_rule(query: QueryClass) -> StepRule:
+    """The rule of ``query``; without batching steps of one task, at once."""
+    of = query.batching
+    if of is None:
+        return StepRule()
+    delay_s = {"greedy": 0.0, "static": math.inf}.get(of.rule, of.delay_s)
+    if of.rule != "triton" or not of.preferred:
+        return StepRule(of.max_batch, delay_s, of.form_ahead if of.rule == "triton" else 0)
+    sizes = sorted(set(of.preferred))
+    preferred = tuple(max((p for p in sizes if p <= n), default=0) for n in range(of.max_batch + 1))
+    return StepRule(of.max_batch, delay_s, of.form_ahead, sizes[-1], preferred)
+
+
+def batch_keys(system: System) -> list[list[int]]:
+    """By query class a number for each task; tasks that may be in one batch have the same.
+
+    Rows of one model whose tasks take equally long are served together.
+    """
+    keys: list[list[int]] = []
+    first = 0
+    for j, query in enumerate(system.queries):
+        alike = next((i for i in range(j) if _alike(system.queries[i], query)), None)
+        keys.append(list(range(first, first + len(query.tasks))) if alike is None else keys[alike])
+        first += len(query.tasks)
+    return keys
+
+
+def _alike(one: QueryClass, other: QueryClass) -> bool:
+    a, b = one.batching, other.batching
+    return (
+        a is not None
+        and b is not None
+        and one.replica == other.replica != ""
+        and step_rule(one) == step_rule(other)
+        and np.array_equal(a.step_s, b.step_s)
+        and np.array_equal(one.tasks.edge_source, other.tasks.edge_source)
+        and np.array_equal(one.tasks.edge_target, other.tasks.edge_target)
+    )
+
+
+def step_times(query: QueryClass) -> NDArray[np.float64]:
+    """(B, classes, T) Seconds of a step with 1, …, B members."""
+    return query.tasks.compute_s[None] if query.batching is None else query.batching.step_s
+
+
+def no_batch_sizes(system: System) -> NDArray[np.int64] | None:
+    """(Q, B+1) Zeros, to count steps by class of the first member and size; ``None`` without batching."""
+    if all(q.batching is None for q in system.queries):
+        return None
+    return np.zeros((len(system.queries), max(step_rule(q).most for q in system.queries) + 1), dtype=np.int64)
+
+
+def members_taken(
+    waiting: int, formed: int, most: int, late: bool, at_once: bool, preferred: int, largest: int
+) -> tuple[int, bool]:
+    """How many of ``waiting`` tasks an open batch of ``formed`` takes (0 formed: a new one), and whether it
+    is full then; 0: it waits.
+
+    Parameters
+    ----------
+    late
+        The oldest of them has waited for the delay.
+    at_once
+        There is no delay.
+    preferred
+        The largest preferred size that the batch would reach; 0 for none.
+
+    >>> members_taken(3, 0, 8, False, False, 0, 8), members_taken(3, 0, 8, True, False, 0, 8)
+    ((0, False), (3, False))
+    >>> members_taken(7, 0, 8, False, False, 6, 6), members_taken(5, 0, 8, False, False, 4, 6)
+    ((6, True), (4, False))
+    """
+    fits = min(waiting, most - formed)
+    if preferred > formed and not late:
+        return preferred - formed, at_once or preferred >= largest
+    if waiting > fits or formed + fits >= largest:
+        return fits, True
+    if late or at_once or (formed > 0 and preferred != formed):
+        return fits, False
+    return 0, False
