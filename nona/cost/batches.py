@@ -7,31 +7,50 @@ between them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nona.cost.costed import CostedGraph
+from nona.cost.costing import cost_graph
 from nona.cost.measured import ANY, MeasuredTable
 from nona.cost.options import CostOptions
-from nona.graph.model import Edge
+from nona.graph.model import Edge, ModelGraph
+from nona.hardware.device import Device
+from nona.hardware.executor import ExecutorClass
 from nona.results.models import BatchFit
 
 
-def batch_sizes(
-    largest: int, model: str = "", options: CostOptions | None = None, measured: MeasuredTable | None = None
-) -> tuple[int, ...]:
-    """Batches at which times are costed: powers of two, ``largest``, and those of ``model`` in a table.
+def batch_sizes(largest: int) -> tuple[int, ...]:
+    """Powers of two up to ``largest``, and that.
 
     >>> batch_sizes(6)
     (1, 2, 4, 6)
     """
-    sizes = {1, largest, *(2**k for k in range(largest.bit_length()))}
-    if measured is not None and options is not None:
-        rows = (row.batch for row in measured.rows if row.model in (ANY, model))
-        sizes |= {n // options.batch for n in rows if n % options.batch == 0 and n <= largest * options.batch}
-    return tuple(sorted(sizes))
+    return tuple(sorted({largest, *(2**k for k in range(largest.bit_length()))}))
+
+
+def cost_batches(
+    graph: ModelGraph,
+    executor: ExecutorClass,
+    options: CostOptions,
+    largest: int,
+    measured: MeasuredTable | None = None,
+    own: Mapping[str, Device] | None = None,
+) -> dict[int, CostedGraph]:
+    """Cost batches of 1 to ``largest`` queries at :func:`batch_sizes` and at those of the model in the table.
+
+    The arguments are those of :func:`~nona.cost.costing.cost_graph`, which says what they are and raises.
+    """
+    rows = measured.rows if measured is not None and largest > 1 else ()
+    several = {row.batch / options.batch for row in rows if row.model in (ANY, graph.name)}
+    sizes = {*batch_sizes(largest), *(int(n) for n in several if n.is_integer() and n <= largest)}
+    return {
+        size: cost_graph(graph, executor, replace(options, members=size), measured, own)
+        for size in sorted(sizes)
+    }
 
 
 def at_every_batch(sizes: Sequence[int], seconds: ArrayLike) -> NDArray[np.float64]:
@@ -48,12 +67,12 @@ def at_every_batch(sizes: Sequence[int], seconds: ArrayLike) -> NDArray[np.float
 
 
 def padded(batch_s: NDArray[np.float64], allowed: Sequence[int], largest: int) -> NDArray[np.float64]:
-    """(``largest``, …) Seconds of a batch that is filled up to the next of the ``allowed`` sizes.
+    """(``largest``, …) Seconds of a batch that is filled up to the next of the ``allowed`` sizes; none: all.
 
     >>> padded(np.array([1.0, 2.0, 3.0, 4.0]), (1, 4), 3).tolist()
     [1.0, 4.0, 4.0]
     """
-    sizes = np.sort(allowed)
+    sizes = np.sort(allowed or range(1, largest + 1))
     taken = sizes[np.searchsorted(sizes, np.arange(1, largest + 1))]
     filled: NDArray[np.float64] = batch_s[taken - 1]
     return filled
@@ -62,7 +81,7 @@ def padded(batch_s: NDArray[np.float64], allowed: Sequence[int], largest: int) -
 def fit_batches(sizes: ArrayLike, seconds: ArrayLike) -> BatchFit:
     """Fit a line to the seconds at ``sizes`` by least squares.
 
-    >>> fit_batches((1, 2, 4), (3.0, 4.0, 6.0))
+    >>> fit_batches((1, 2, 3), (3.0, 4.0, 5.0))
     BatchFit(fixed_s=2.0, per_query_s=1.0, error=0.0)
     """
     b, s = np.asarray(sizes, dtype=float), np.asarray(seconds, dtype=float)

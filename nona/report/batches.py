@@ -14,7 +14,7 @@ from nona.registry import Look
 from nona.report.figures import PALETTE, QUIET, add_line, add_points, figure, finished, rule
 from nona.results.models import BatchedTimes, BatchTime
 from nona.tables.table import COUNT, NUMBER, TIME, Column, Table
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 BATCHES = Table[BatchTime](
     "",
@@ -27,7 +27,7 @@ BATCHES = Table[BatchTime](
 
 
 def batched_times(seconds: Sequence[float], sizes: Sequence[int] = ()) -> BatchedTimes:
-    """The times of a model at ``sizes`` (powers of two), of ``seconds`` of 1, …, B queries in a batch."""
+    """The times of batches of ``sizes`` (powers of two), given ``seconds`` of those of 1, …, B queries."""
     chosen = sizes or batch_sizes(len(seconds))
     times = [float(seconds[size - 1]) for size in chosen]
     return BatchedTimes(
@@ -36,6 +36,22 @@ def batched_times(seconds: Sequence[float], sizes: Sequence[int] = ()) -> Batche
             for b, s in zip(chosen, times, strict=True)
         ),
         fit=fit_batches(chosen, times),
+    )
+
+
+def gain_text(times: BatchedTimes) -> str:
+    """The finding: what the largest batch takes and serves, over a query alone.
+
+    >>> gain_text(batched_times([2e-3, 2.5e-3, 3e-3, 4e-3]))
+    'A batch of 4 takes 2 times as long as one query and serves 2 times as many'
+    """
+    one, largest = times.batches[0], times.batches[-1]
+    if not one.compute_s:
+        return "Its queries take no time"
+    longer = largest.compute_s / one.compute_s
+    return (
+        f"A batch of {largest.batch:,} takes {format_number(longer)} times as long as one query and serves "
+        f"{format_number(largest.batch / longer)} times as many"
     )
 
 
@@ -64,7 +80,7 @@ def law_note(graph: ModelGraph, per_query: float) -> str:
 
 
 def batches_figure(times: BatchedTimes, slo_s: float | None) -> go.Figure:
-    """By batch: its time, the line through it, twice the time beside the SLO; queries served a second."""
+    """By batch: its time, the line through it, the bound of latency where the next batch serves all."""
     sizes, ms = [b.batch for b in times.batches], [1e3 * b.compute_s for b in times.batches]
     chart = figure(260)
     own, bound, served = (Look(PALETTE[k], "solid", "circle") for k in (0, 2, 1))
@@ -72,7 +88,7 @@ def batches_figure(times: BatchedTimes, slo_s: float | None) -> go.Figure:
     add_line(chart, "fitted line", sizes, line_ms.tolist(), Look(QUIET, "dash", "circle"))
     hover = "batch %{x}<br>%{y:.4g} ms"
     add_points(chart, "time s(b)", sizes, ms, own, hover, 7, joined=True)
-    add_points(chart, "longest latency 2·s(b)", sizes, [2 * t for t in ms], bound, hover, 7, joined=True)
+    add_points(chart, "latency bound 2·s(b)", sizes, [2 * t for t in ms], bound, hover, 7, joined=True)
     rates, word = [b.queries_per_s for b in times.batches], "batch %{x}<br>%{y:.4g}/s"
     add_points(chart, "served b/s(b)", sizes, rates, served, word, 7, joined=True, xaxis="x2", yaxis="y2")
     axis = chart.layout.xaxis.to_plotly_json() | {"title": "queries in a batch", "tickvals": sizes}

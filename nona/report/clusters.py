@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from nona.report.times import precision_of
 from nona.results.program import DeviceEntry
 from nona.results.simulation_charts import ResourceLoad
 from nona.scenario.schema import CostSpec
-from nona.tables.table import COUNT, SHARE, SIZE, WHOLE_SHARE, Column, Filled, Table
+from nona.tables.table import BANDWIDTH, COUNT, SHARE, SIZE, WHOLE_SHARE, Column, Filled, Kind, Table
 from nona.units import format_bandwidth, format_count, format_size, format_time
 
 
@@ -36,6 +37,28 @@ def device_row(device: Device) -> DeviceEntry:
         sms=device.sms,
         sources={key: _source(fact) for key, fact in device.facts.items()},
     )
+
+
+_FLOPS = Kind(partial(format_count, unit="FLOP/s"), "_flop_per_s")
+
+DEVICES = Table[Device](
+    "",
+    (
+        Column("device", lambda d: d.name, decides=True),
+        Column("fp32", lambda d: d.peak("fp32"), _FLOPS, decides=True),
+        Column("fp16", lambda d: d.peak("fp16"), _FLOPS, decides=True),
+        Column("memory", lambda d: d.memory_bytes, SIZE, decides=True),
+        Column("bandwidth", lambda d: d.bandwidth, Kind(lambda b: f"{format_size(b)}/s"), decides=True),
+        Column("to a peer", lambda d: d.peer_bandwidth or None, BANDWIDTH, decides=True),
+        Column("MIG", lambda d: "yes" if d.mig else "no", decides=True),
+        Column("recollected, not checked", lambda d: ", ".join(_recollected(d))),
+        Column("sources", lambda d: "; ".join(sorted({f.source for f in d.facts.values()}))),
+    ),
+)
+
+
+def _recollected(device: Device) -> list[str]:
+    return sorted(key for key, fact in device.facts.items() if fact.checked == "recollected")
 
 
 def _source(fact: Fact) -> str:

@@ -199,15 +199,16 @@ class BatchingSpec(Part):
     rule: BatchRule | None = field(
         None,
         "Rule",
-        "When an idle executor starts a batch. Preferred sizes are Triton's.",
+        "When an idle executor starts a batch: with what waits (greedy), full or once its oldest member "
+        "has waited for the delay, also at preferred sizes (as Triton), or full only.",
         choices={
-            None: "by age where a delay is given, else at once",
-            "greedy": "at once, with what waits",
-            "delay": "when it is full, or its oldest member has waited for the delay",
-            "triton": "the same, or when its size is a preferred one",
-            "static": "when it is full",
+            None: "automatic",
+            "greedy": "greedy",
+            "delay": "full or delayed",
+            "triton": "full, delayed or preferred",
+            "static": "full",
         },
-        none="by age where a delay is given, else at once",
+        none="delay where one is given, else greedy",
     )
     delay: Seconds = field(
         0.0,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Protocol
 
 from nona.cost.batches import padded
+from nona.graph.model import ModelGraph
 from nona.hardware.executor import ExecutorClass
 from nona.report.batches import law_note
-from nona.scenario.schema import BatchingSpec, Scenario, WorkloadRow
+from nona.scenario.schema import BatchingSpec
 from nona.study.models import PreparedModel
 from nona.system import Batching
 from nona.units import format_size, format_time
@@ -18,14 +20,23 @@ def batching_of(spec: BatchingSpec | None, model: PreparedModel) -> Batching | N
     """The batching of a row's queries; ``None`` where they run one at a time."""
     if spec is None:
         return None
-    step_s = padded(model.batch_s, spec.allowed or range(1, spec.max_batch + 1), spec.max_batch)
+    step_s = padded(model.batch_s, spec.allowed, spec.max_batch)
     if spec.starts != "triton":
         return Batching(step_s, spec.starts, spec.delay)
     preferred = tuple(sorted(set(spec.preferred))) or (spec.max_batch,)
     return Batching(step_s, "triton", spec.delay, preferred, spec.form_ahead)
 
 
-def held_bytes(spec: BatchingSpec | None, model: PreparedModel) -> float:
+class Holding(Protocol):
+    """What has weights, and activations of each query while it runs."""
+
+    @property
+    def weight_bytes(self) -> float: ...
+    @property
+    def activation_bytes(self) -> float: ...
+
+
+def held_bytes(spec: BatchingSpec | None, model: Holding) -> float:
     """Bytes that an executor holds for a row: weights, and the activations of its largest batch.
 
     Without batching activations are not counted.
@@ -34,7 +45,7 @@ def held_bytes(spec: BatchingSpec | None, model: PreparedModel) -> float:
 
 
 def memory_problem(
-    label: str, spec: BatchingSpec | None, model: PreparedModel, classes: Mapping[str, ExecutorClass]
+    label: str, spec: BatchingSpec | None, model: Holding, classes: Mapping[str, ExecutorClass]
 ) -> str:
     """Say that the largest batch fits no executor, and which would; empty where it fits one.
 
@@ -54,15 +65,14 @@ def memory_problem(
     )
 
 
-def batching_warnings(scenario: Scenario, row: WorkloadRow, model: PreparedModel) -> tuple[str, ...]:
+def batching_warnings(spec: BatchingSpec | None, slo_s: float | None, graph: ModelGraph) -> tuple[str, ...]:
     """What a user should know of a row's batching: keys without effect, lateness, times by a law."""
-    spec = scenario.batching_of(row)
     if spec is None:
         return ()
     lines = [f"Batching: {line}." for line in spec.without_effect]
-    if spec.starts in ("delay", "triton") and row.slo is not None and spec.delay > row.slo:
+    if spec.starts in ("delay", "triton") and slo_s is not None and spec.delay > slo_s:
         lines.append(
             f"Batching: the delay of {format_time(spec.delay)} is longer than the SLO of "
-            f"{format_time(row.slo)}: no batch that waits its delay can be in time; shorten it."
+            f"{format_time(slo_s)}: no batch that waits its delay can be in time; shorten it."
         )
-    return (*lines, *filter(None, [law_note(model.graph, spec.per_query)]))
+    return (*lines, *filter(None, [law_note(graph, spec.per_query)]))

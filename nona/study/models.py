@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from nona.contraction.contracted import ContractedGraph
 from nona.contraction.rules import DEFAULT_RULE, contract
 from nona.contraction.task_graph import TaskGraph
-from nona.cost.batches import activation_bytes, at_every_batch, batch_sizes
+from nona.cost.batches import activation_bytes, at_every_batch, cost_batches
 from nona.cost.costed import CostedGraph
-from nona.cost.costing import cost_graph
 from nona.cost.measured import MeasuredTable
 from nona.cost.options import CostOptions, resident_bytes, scaled_edges
 from nona.cost.stated import with_given
@@ -68,19 +67,14 @@ def prepare_model(
     coarsening then keeps together (:mod:`nona.placement.coarsening`); the tasks are the same. ``own``
     are the user's devices, for which a file may give times; ``largest`` is the largest batch of queries.
     """
-    costed = tuple(cost_graph(graph, c, options, measured, own) for c in classes)
+    batches = [cost_batches(graph, c, options, largest, measured, own) for c in classes]
+    costed = tuple(of[1] for of in batches)
     contracted = contract(replace(graph, edges=scaled_edges(graph, options)), base_rule(rule))
     tasks = TaskGraph.from_contracted(
         contracted, [c.compute_s for c in costed], [cost.weight_bytes for cost in costed[0].costs]
     )
-
-    def step_s(batch: int) -> list[tuple[float, ...]]:
-        several = replace(options, members=batch)
-        times = (cost_graph(graph, c, several, measured, own).compute_s for c in classes)
-        return [contracted.sum_over_tasks(seconds) for seconds in times]
-
-    sizes = batch_sizes(largest, graph.name, options, measured)
-    points = np.array([tasks.compute_s, *map(step_s, sizes[1:])])
+    sizes = tuple(batches[0])
+    step_s = np.array([[contracted.sum_over_tasks(of[size].compute_s) for of in batches] for size in sizes])
     return PreparedModel(
         graph,
         costed,
@@ -89,7 +83,7 @@ def prepare_model(
         tasks,
         resident_bytes(graph, options),
         activation_bytes(costed[0], contracted.graph.edges),
-        at_every_batch(sizes, points),
+        at_every_batch(sizes, step_s),
     )
 
 

@@ -271,7 +271,7 @@ def model_facts(study: Study) -> dict[str, ModelFacts]:
             warnings=(
                 *model.graph.warnings,
                 *model.costed[0].warnings,
-                *batching_warnings(study.scenario, row, model),
+                *batching_warnings(study.scenario.batching_of(row), row.slo, model.graph),
             ),
             uncounted=model.costed[0].uncounted,
             with_work=model.costed[0].with_work,

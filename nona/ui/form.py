@@ -200,8 +200,8 @@ def _written(shown: Any, said: Words) -> str:
 def _sizes(text: str) -> list[int] | str:
     """The sizes, sorted, each once; the text itself where it is no list of whole numbers.
 
-    >>> _sizes("4, 1 2,2"), _sizes("1, two")
-    ([1, 2, 4], '1, two')
+    >>> _sizes("4, 1 2,2"), _sizes("1, two"), _sizes("")
+    ([1, 2, 4], '1, two', [])
     """
     listed = text.replace(",", " ").split()
-    return sorted({int(one) for one in listed}) if listed and all(map(str.isdigit, listed)) else text
+    return sorted({int(one) for one in listed}) if all(map(str.isdigit, listed)) else text

@@ -9,7 +9,7 @@ import pytest
 
 from nona.cli.main import main
 from nona.contraction.rules import contract
-from nona.cost.batches import activation_bytes, batch_sizes, fit_batches
+from nona.cost.batches import activation_bytes, batch_sizes, cost_batches, fit_batches
 from nona.cost.costing import cost_graph
 from nona.cost.measured import read_measured
 from nona.cost.options import PER_QUERY, CostOptions
@@ -79,7 +79,8 @@ def test_measured_batches_win_are_linear_between_and_are_carried_beyond_by_the_m
     def first_s(batch, table=measured):
         return cost_graph(graph, A100, CostOptions(members=batch), table).costs[0].compute_s
 
-    assert batch_sizes(8, "resnet18", CostOptions(), measured) == (1, 2, 4, 6, 8)
+    assert list(cost_batches(graph, A100, CostOptions(), 8, measured)) == [1, 2, 4, 6, 8]
+    assert list(cost_batches(graph, A100, CostOptions(batch=3), 8, measured)) == [1, 2, 4, 8]
     assert [first_s(b) for b in (1, 2, 4, 6)] == pytest.approx([5e-3, 5.8e-3, 7.4e-3, 9e-3], rel=1e-12)
     assert first_s(8) == pytest.approx(9e-3 * first_s(8, None) / first_s(6, None), rel=1e-12)
     costed = cost_graph(graph, A100, CostOptions(members=8), measured)

@@ -6,6 +6,7 @@ import pytest
 from app_driver import edit, metrics, named, said, state_of
 
 from nona.placement.capacity import executor_utilization
+from nona.report.batches import batched_times, fit_text, gain_text
 from nona.scenario.schema import ArrivalsSpec
 from nona.study.preparation import prepare
 from nona.tables.formats import share_text
@@ -43,6 +44,30 @@ def test_load_and_shares_are_those_of_the_prepared_system(open_page):
     told = " ".join(words(at))
     assert f"{(1 - background) / max(queries):.3g} times the rate saturates them" in told
     assert any("depends on the placement" in t for t in words(at))
+
+
+def test_a_row_is_batched_as_it_says_or_as_all_rows_and_its_fold_shows_the_times(open_page):
+    at = open_page("scenario")
+    state = state_of(at)
+    row = {"model": "resnet18", "rate": "300/s"}
+    own = {"max_batch": 6, "allowed": [1, 4, 8], "rule": "static", "delay": "1 ms"}
+    state.replace_list(("workload",), [row, {**row, "batching": own}])
+    edit(at, ("batching",), {"max_batch": 4})
+    prepared = prepare(state.scenario)
+    load = offered(state)
+    assert load.even == pytest.approx(max(executor_utilization(prepared.system)[1]))
+    for index, query in enumerate(prepared.system.queries):
+        times = batched_times(query.batching.step_s[:, 0].sum(axis=1))
+        assert f"On a100-40gb: {fit_text(times)}." in said(at.caption)
+        assert gain_text(times) in said(at.markdown)
+    assert "As for all rows" in said(at.caption)
+    assert "a delay does not count under the rule static" in said(at.warning)
+    named(at.text_input, "Allowed sizes").set_value("2, 4").run()
+    assert "allowed [2, 4] must have 1" in said(at.error)
+    named(at.text_input, "Allowed sizes").set_value("").run()
+    named(at.number_input, "Largest batch").set_value(1).run()
+    assert state.scenario.batching_of(state.scenario.workload[1]) is None
+    assert said(at.caption).count("s(b) ≈") == 1
 
 
 def test_an_slo_that_cannot_be_met_and_overload_are_told_plainly(open_page):

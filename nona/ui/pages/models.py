@@ -23,7 +23,7 @@ from nona.ui.models.loading import (
     take_model,
 )
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import label_text, plain, whole
+from nona.ui.widgets.fields import acting, label_text, plain, whole
 
 FIRST = ("googlenet", "resnet18", "bert_base", "llama2_7b", "moe_block", "rag_pipeline", "slides_example")
 DEVICE = "a100-40gb"
@@ -38,18 +38,17 @@ def pick_model(state: AppState) -> None:
         state.model = names[0]
     key = f"model-choice-{names.index(state.model)}-{len(names)}"  # in step with what was chosen elsewhere
 
-    def choose() -> None:
+    def choose(text: str) -> None:
         state.choices.complaints.pop(UPLOAD_ERROR, None)
         state.choices.keep(replace(state.choices.of(Choosing), unread=""))
-        state.model = described[st.session_state[key]]
+        state.model = described[text]
 
     described = {_described(state, name): name for name in names}
     st.selectbox(
         "Model",
         list(described),
         names.index(state.model),
-        key=key,
-        on_change=choose,
+        **acting(key, choose),
         width=260,
         label_visibility="collapsed",
         help="Your own models first, then the samples; type a part of a name, a family or a size.",
@@ -163,10 +162,8 @@ def _ask_precision(state: AppState) -> None:
     path, key = ("cost", "precision"), f"precision-of-upload-{state.revision}"
     names = words(path).choices
 
-    def choose() -> None:
-        if st.session_state[key] is not None:
-            text = st.session_state[key]
-            state.edit(path, next(value for value, name in names.items() if name == text))
+    def choose(text: str) -> None:
+        state.edit(path, next(value for value, name in names.items() if name == text))
 
     def done() -> None:
         state.choices.keep(replace(state.choices.of(Choosing), asks=""))
@@ -177,7 +174,7 @@ def _ask_precision(state: AppState) -> None:
             "models of the scenario run that way. Another choice:"
         )
         now = names[state.scenario.cost.precision]
-        st.segmented_control(words(path).title, names.values(), default=now, key=key, on_change=choose)
+        st.segmented_control(words(path).title, names.values(), default=now, **acting(key, choose))
         st.button("Done", icon=":material/check:", key="precision-is-right", on_click=done)
 
 

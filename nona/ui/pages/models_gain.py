@@ -23,7 +23,7 @@ from nona.ui.models.loading import Loaded, fetch
 from nona.ui.pages.run_page import Run, run_area
 from nona.ui.session.state import AppState
 from nona.ui.tasks.desk import CountAsked
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import acting, plain
 from nona.ui.widgets.results import table, tiles
 from nona.units import (
     format_bandwidth,
@@ -230,15 +230,11 @@ def stays_together(state: AppState, loaded: Loaded) -> None:
 
 
 def _pick_share(state: AppState) -> None:
-    def choose() -> None:
-        state.choices.keep(Lost(st.session_state[_KEY]))
-
     st.select_slider(
         "May be lost",
         tuple(SHARES),
         state.choices.of(Lost).share,
-        key=_KEY,
-        on_change=choose,
+        **acting(_KEY, lambda share: state.choices.keep(Lost(share))),
         help="Share of each sub-graph's time on one server; a higher share keeps more short tasks together.",
     )
 

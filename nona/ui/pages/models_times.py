@@ -19,7 +19,7 @@ from nona.scenario.schema import GivenSpec
 from nona.ui.form import field
 from nona.ui.models.loading import device_names, load_graph, load_measured
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import label_text, plain, stored_name, upload
+from nona.ui.widgets.fields import acting, label_text, plain, stored_name, upload
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +63,11 @@ def _device(state: AppState) -> str:
 
 def _pick_device(state: AppState, shown: str) -> None:
     names = device_names(state.scenario)
-
-    def choose() -> None:
-        state.choices.keep(Device(st.session_state["device"]))
-
     st.selectbox(
         "Times on device",
         names,
         names.index(shown),
-        key="device",
-        on_change=choose,
+        **acting("device", lambda name: state.choices.keep(Device(name))),
         help="The GPU for the times on this page; the cluster's GPUs are set on page Scenario.",
     )
 
@@ -130,27 +125,23 @@ def _given_device(state: AppState, spec: GivenSpec, stated: str | None) -> None:
     names = dict.fromkeys([spec.device or "", stated or "", *device_names(state.scenario)])
     options = {f"As in the file: {_name(stated)}": None, "Any device alike": "any"}
     options |= {n: n for n in names if n not in ("", "any", SEVERAL)}
-    key = f"given-device-{state.revision}-{state.model}"
-
-    def choose() -> None:
-        _edit(state, options[st.session_state[key]], spec.factors)
-
     st.selectbox(
         "The times hold on",
         list(options),
         list(options.values()).index(spec.device),
-        key=key,
-        on_change=choose,
+        **acting(
+            f"given-device-{state.revision}-{state.model}",
+            lambda name: _edit(state, options[name], spec.factors),
+        ),
         help="Where the file gives a task times for several devices, they are kept.",
     )
 
 
 def _factor(state: AppState, device: str, spec: GivenSpec, held: str) -> None:
-    key = f"given-factor-{state.revision}-{state.model}-{device}"
     factor = spec.factors.get(device)
 
-    def choose() -> None:
-        text = str(st.session_state[key] or "").strip()
+    def choose(typed: str) -> None:
+        text = typed.strip()
         others: dict[str, object] = {k: v for k, v in spec.factors.items() if k != device}
         _edit(state, spec.device, others | ({device: text} if text else {}))
 
@@ -158,8 +149,7 @@ def _factor(state: AppState, device: str, spec: GivenSpec, held: str) -> None:
         f"Time on {label_text(device)} over that on {label_text(held)}",
         "" if factor is None else f"{factor:g}",
         placeholder="modelled",
-        key=key,
-        on_change=choose,
+        **acting(f"given-factor-{state.revision}-{state.model}-{device}", choose),
         help="A ratio that you know; it replaces the modelled one. Empty: modelled.",
     )
     if draft := state.drafts.get(PATH):

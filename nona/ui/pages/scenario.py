@@ -13,6 +13,7 @@ from nona.study.planning.question import cost_note, cost_over
 from nona.tables.formats import share_text
 from nona.ui.models.loading import model_names
 from nona.ui.pages.cluster_drawing import cluster_drawing
+from nona.ui.pages.scenario_batching import batching_of_all_rows
 from nona.ui.pages.scenario_cluster import (
     background_editor,
     capacity_tiles,
@@ -175,6 +176,8 @@ def more(state: AppState, cluster: Cluster | None) -> None:
     if cluster is not None:
         with st.expander("Memory: which weights fit where", icon=":material/memory:"):
             memory_table(state, cluster)
+    with st.expander("Batching of all rows", icon=":material/stacks:"):
+        batching_of_all_rows(state)
     own = state.scenario.cluster.devices
     with st.expander(
         f"Devices of your own: {len(own)}" if own else "Devices of your own",

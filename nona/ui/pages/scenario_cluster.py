@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 
-import pandas as pd
 import streamlit as st
 
 from nona.errors import NonaError
 from nona.hardware.cluster import Cluster
 from nona.hardware.device import Device, Precision, devices, links, user_devices
-from nona.report.clusters import capacity, memory, weights_problems
+from nona.report.clusters import DEVICES, capacity, memory, weights_problems
 from nona.report.simulations.series import STAGES, link_stages, links_figure, stages_figure
 from nona.report.times import hardware_notes, hardware_warnings, precision_of
 from nona.results.document import GivenTimes
@@ -33,7 +33,7 @@ from nona.ui.pages.scenario_edits import (
 from nona.ui.pages.scenario_mig import mig_editor
 from nona.ui.pages.workload_facts import row_cost
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import acting, plain
 from nona.ui.widgets.results import picture, table, tiles
 from nona.units import format_bandwidth, format_count, format_size, format_time
 
@@ -135,18 +135,12 @@ def _remove(state: AppState, index: int) -> None:
 
 
 def _sharing(state: AppState, index: int, sharing: str, board: str | None) -> None:
-    key = f"sharing-{state.revision}-{index}"
     options = [s for s in SHARING if board or s != SHARING[1] or sharing == s]
-
-    def choose() -> None:
-        set_sharing(state, index, st.session_state[key])
-
     st.selectbox(
         "Shared as",
         options,
         options.index(sharing),
-        key=key,
-        on_change=choose,
+        **acting(f"sharing-{state.revision}-{index}", partial(set_sharing, state, index)),
         help="Whole: one task at a time per GPU. MIG: hardware slices. MPS: clients with equal parts.",
     )
 
@@ -193,18 +187,11 @@ def path_editor(state: AppState, cluster: Cluster | None) -> None:
     st.subheader("Links on the path")
     network = state.scenario.cluster.network
     now = LINK_SETS[0 if network.nic is None else 1 if network.racks is None else 2]
-    key = f"links-{state.revision}"
-
-    def choose() -> None:
-        if st.session_state[key]:
-            set_links(state, st.session_state[key])
-
     st.segmented_control(
         "Links",
         LINK_SETS,
         default=now,
-        key=key,
-        on_change=choose,
+        **acting(f"links-{state.revision}", partial(set_links, state)),
         required=True,
         help="Which links a message crosses besides the core; each has its own queue.",
     )
@@ -248,9 +235,6 @@ FIELDS = {
     "memory": "Device memory, which must hold the weights.",
     "bandwidth": "Bandwidth of the device memory: limits kernels that move much data and compute little.",
 }
-DECIDING = 7  # columns of the table of devices that are figures
-
-
 BASE_PEAKS: tuple[Precision, ...] = ("fp32", "fp16")
 
 
@@ -279,34 +263,11 @@ def device_list(state: AppState) -> None:
 
 def device_table(state: AppState) -> None:
     """All devices: figures, and whether they were checked or recollected."""
-    frame = _device_frame(state)
-    alt = "All known devices with their figures and sources"
-    table(frame, "devices", alt, deciding=list(frame.columns)[:DECIDING])
-
-
-def _device_frame(state: AppState) -> pd.DataFrame:
-    """One row per device."""
-    rows = []
-    try:
+    own: dict[str, Device] = {}
+    with suppress(NonaError):
         own = user_devices(state.scenario.cluster.devices)
-    except NonaError:
-        own = {}
-    for d in {**devices(), **own}.values():
-        doubts = sorted(k for k, f in d.facts.items() if f.checked == "recollected")
-        rows.append(
-            {
-                "device": d.name,
-                "fp32": format_count(d.peak("fp32"), "FLOP/s"),
-                "fp16": format_count(d.peak("fp16"), "FLOP/s"),
-                "memory": format_size(d.memory_bytes),
-                "bandwidth": f"{format_size(d.bandwidth)}/s",
-                "to a peer": format_bandwidth(d.peer_bandwidth) if d.peer_bandwidth else "–",
-                "MIG": "yes" if d.mig else "no",
-                "recollected, not checked": ", ".join(doubts) or "–",
-                "sources": "; ".join(sorted({f.source for f in d.facts.values()})),
-            }
-        )
-    return pd.DataFrame(rows)
+    rows = DEVICES.of([*{**devices(), **own}.values()])
+    table(rows, "devices", "All known devices with their figures and sources")
 
 
 def device_form(state: AppState) -> None:

@@ -32,7 +32,7 @@ from nona.ui.pages.workload_facts import row_cost
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState, Draft
 from nona.ui.widgets.components import declare
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import acting, plain
 from nona.ui.widgets.results import table
 from nona.units import format_size
 
@@ -260,17 +260,12 @@ def _preset(state: AppState, group: int, board: str) -> None:
     shown = str(state.shown(_mig_path(group)) or "")
     presets.setdefault(layout_name(shown), shown)
     key = _preset_key(state, group)
-
-    def choose() -> None:
-        state.edit(_mig_path(group), presets[st.session_state[key]])
-
     if st.session_state.get(key) not in presets:
         st.session_state[key] = layout_name(shown)
     st.selectbox(
         "MIG layout of each GPU",
         list(presets),
-        key=key,
-        on_change=choose,
+        **acting(key, lambda name: state.edit(_mig_path(group), presets[name])),
         help="A full layout to start from: no further standard instance fits. Change it below by mouse or "
         "keyboard.",
     )
@@ -335,17 +330,12 @@ def _file(state: AppState, group: int, board: str, layout: MigLayout) -> None:
                 on_click="ignore",
                 key=f"parted-{group}",
             )
-        key = f"parted-file-{state.revision}-{group}"
-
-        def take() -> None:
-            upload = st.session_state[key]
-            if upload is not None:
-                take_parted(state, group, board, upload.getvalue())
-
         st.file_uploader(
             "Open a mig-parted file",
-            key=key,
-            on_change=take,
+            **acting(
+                f"parted-file-{state.revision}-{group}",
+                lambda file: take_parted(state, group, board, file.getvalue()),
+            ),
             max_upload_size=1,
             help="Uses the first layout that this board can hold; its instances are placed here, as the "
             "file has no places.",
@@ -357,13 +347,10 @@ def _taken(state: AppState, group: int, board: str) -> None:
     parted = _taken_parted(state, group, board)
     if parted is None:
         return
-    key = f"parted-choice-{state.revision}-{group}"
-
-    def choose() -> None:
-        _set_layout(state, group, parted.layouts[st.session_state[key]])
-
-    st.selectbox(
-        "Layouts in the file", list(parted.layouts), key=key, on_change=choose, help="Uses this layout."
+    take = acting(
+        f"parted-choice-{state.revision}-{group}",
+        lambda name: _set_layout(state, group, parted.layouts[name]),
     )
+    st.selectbox("Layouts in the file", list(parted.layouts), help="Uses this layout.", **take)
     if parted.left_out:
         st.caption(f"Left out because this board cannot hold them: {plain(', '.join(parted.left_out))}.")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -20,6 +21,7 @@ from nona.system import Arrivals
 from nona.ui.form import entry_field, field
 from nona.ui.models.loading import model_names
 from nona.ui.pages.models_times import ENDING
+from nona.ui.pages.scenario_batching import batching_fold
 from nona.ui.pages.scenario_edits import remove_entry
 from nona.ui.pages.workload_facts import (
     DRAWN,
@@ -38,7 +40,7 @@ from nona.ui.pages.workload_facts import (
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import draw, el
-from nona.ui.widgets.fields import field_error, plain
+from nona.ui.widgets.fields import acting, field_error, plain, upload
 from nona.units import format_number, format_time, quantity_text
 
 WHOLE, SHARE, COLUMN = "all its arrivals", "a share of them", "those with a value"
@@ -87,17 +89,13 @@ def _part(state: AppState, index: int, columns: dict[str, tuple[str, ...]]) -> N
     spec = state.scenario.workload[index].arrivals
     options = [WHOLE, SHARE, *([COLUMN] if columns or spec.column else [])]
     shown = COLUMN if spec.column else SHARE if spec.share else WHOLE
-    key = f"trace-part-{state.revision}-{index}"
-
-    def choose() -> None:
-        _take_part(state, index, st.session_state[key], columns)
-
     st.selectbox(
         "This row takes",
         options,
         options.index(shown),
-        key=key,
-        on_change=choose,
+        **acting(
+            f"trace-part-{state.revision}-{index}", lambda part: _take_part(state, index, part, columns)
+        ),
         help="Several rows can divide one trace: by shares, or by the values of a column.",
     )
 
@@ -160,14 +158,6 @@ def _set_jobs(state: AppState, jobs: int) -> None:
     state.revision += 1
 
 
-@dataclass(frozen=True, slots=True)
-class TraceNote:
-    """The outcome of the last upload."""
-
-    taken: bool
-    text: str
-
-
 def _traces(state: AppState) -> tuple[str, ...]:
     """Names of the uploaded CSV files that are no tables of measured times."""
     names = (n for n in state.uploads.names() if n.lower().endswith(".csv"))
@@ -180,16 +170,8 @@ def trace_upload(state: AppState) -> None:
         "Time stamps (a column of instants, or the Azure LLM inference format), or counts per minute (the "
         "Azure Functions format). It stays in this session; the bundle of the scenario contains it."
     )
-    st.file_uploader(
-        "Trace file",
-        key="trace-file",
-        on_change=_take,
-        args=(state,),
-        max_upload_size=64,
-        help="Once read, it is among the arrivals of every row.",
-    )
-    if note := state.choices.find(TraceNote):
-        (st.success if note.taken else st.error)(plain(note.text))
+    hint = "Once read, it is among the arrivals of every row."
+    upload(state, "Trace file", "trace-file", "trace", partial(_take, state), hint)
     for name in _traces(state):
         _preview(state, name)
 
@@ -220,21 +202,10 @@ def _trace_text(times: Sequence[float]) -> str:
     return f"{len(times):,} arrivals over {format_time(span)}{rate}{gap}"
 
 
-def _take(state: AppState) -> None:
-    upload = st.session_state["trace-file"]
-    if upload is None:
-        return
-    try:
-        data = upload.getvalue()
-        times = read_trace(data, upload.name)
-        name = upload.name if upload.name.lower().endswith(".csv") else f"{upload.name}.csv"
-        kept = state.uploads.add(name, data)
-        state.choices.keep(
-            TraceNote(True, f"{kept}: {len(times):,} arrivals over {format_number(times[-1], 4)} s.")
-        )
-        state.tell(f"{kept} can be chosen as the arrivals of a row of", "scenario", "the mix")
-    except NonaError as error:
-        state.choices.keep(TraceNote(False, str(error)))
+def _take(state: AppState, name: str, data: bytes) -> None:
+    read_trace(data, name)
+    kept = state.uploads.add(name if name.lower().endswith(".csv") else f"{name}.csv", data)
+    state.tell(f"{kept} can be chosen as the arrivals of a row of", "scenario", "the mix")
 
 
 OF_A_TRACE = ("trace", "scale_to_rate", "speed", "start", "length", "share", "column", "value")
@@ -305,6 +276,7 @@ def row_editor(state: AppState, index: int, load: Offered | None, share: float) 
         _pictures(state, index, load, share)
         with st.expander(f"More on {plain(state.scenario.labels[index])}"):
             _details(state, index)
+        batching_fold(state, index)
 
 
 def _row_line(state: AppState, index: int) -> str:

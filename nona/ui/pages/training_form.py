@@ -17,7 +17,7 @@ from nona.study.planning.question import cost_note
 from nona.ui.form import field, form, help_text, switch
 from nona.ui.pages.scenario_edits import REGION_GROUPS, Groups, groups_of, remove_group, replace_groups
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import field_error, label_text, late, plain, upload
+from nona.ui.widgets.fields import acting, field_error, label_text, late, plain, upload
 from nona.ui.widgets.folding import listed
 from nona.ui.widgets.policy_choice import option_popover, pick_entries, policy_entries
 from nona.ui.widgets.results import table
@@ -39,20 +39,16 @@ def _job_fields(state: AppState) -> None:
     """Draw the choice of the source of jobs, and the fields of that source."""
     shown = _source_of(state)
     names = [k for k in SOURCES if k != "jobs" or shown == "jobs"]
-    key = f"training-source-{state.revision}-{shown}"
-
-    def commit() -> None:
-        name = next((k for k in SOURCES if SOURCES[k] == st.session_state[key]), shown)
-        _use(state, name)
-
     st.segmented_control(
         "Jobs from",
         [SOURCES[n] for n in names],
         default=SOURCES[shown],
         required=True,
-        key=key,
         help="The generator draws jobs as Gavel's does; a trace is a file of yours. Undo brings a list back.",
-        on_change=commit,
+        **acting(
+            f"training-source-{state.revision}-{shown}",
+            lambda title: _use(state, next((k for k in SOURCES if SOURCES[k] == title), shown)),
+        ),
     )
     {"generate": _generator, "trace": _trace, "jobs": _listed}[shown](state)
 
@@ -95,15 +91,15 @@ def _generator(state: AppState) -> None:
 def _measured(state: AppState) -> None:
     """First and last job that metrics count, in one text field."""
     path = (PART, "generate", "measured")
-    key, now, said = f"training-measured-{state.revision}", state.value(path), words(path)
+    now, said = state.value(path), words(path)
 
-    def commit() -> None:
-        typed = str(st.session_state[key] or "").replace(",", " ").replace("to", " ").split()
+    def commit(text: str) -> None:
+        typed = text.replace(",", " ").replace("to", " ").split()
         value: Any = [int(w) for w in typed] if all(w.isdigit() for w in typed) else typed
         state.edit(path, value or None)
 
-    shown = "" if now is None else f"{now[0]} to {now[1]}"
-    st.text_input(said.title, shown, key=key, placeholder=said.none, on_change=commit, help=help_text(said))
+    shown, changed = "" if now is None else f"{now[0]} to {now[1]}", f"training-measured-{state.revision}"
+    st.text_input(said.title, shown, placeholder=said.none, help=help_text(said), **acting(changed, commit))
     field_error(state, path)
 
 

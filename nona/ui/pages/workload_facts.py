@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
+from typing import TypeVar
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from nona.cost.costing import cost_graph
-from nona.cost.measured import MeasuredTable
-from nona.cost.options import CostOptions, resident_bytes
+from nona.cost.batches import activation_bytes, at_every_batch, cost_batches, padded
+from nona.cost.costed import CostedGraph
+from nona.cost.options import CostOptions, resident_bytes, scaled_edges
 from nona.cost.stated import with_given
 from nona.errors import NonaError
 from nona.graph.model import ModelGraph
@@ -36,10 +37,12 @@ from nona.report.workloads import (
     regularity,
 )
 from nona.results.document import GivenTimes
-from nona.scenario.schema import GivenSpec, Scenario
+from nona.scenario.schema import BatchingSpec, GivenSpec
 from nona.simulation.arrivals import effective_rate
 from nona.simulation.traces import BY_HEADER, Clock, ReadTrace, Where, read_trace, row_arrivals, trace_columns
 from nona.sources.lookup import Sources
+from nona.study.batching import held_bytes
+from nona.study.cache import batch_key
 from nona.system import Arrivals
 from nona.ui.models.loading import load_graph, load_measured
 from nona.ui.session.state import AppState
@@ -47,13 +50,16 @@ from nona.ui.widgets.components import Node, colour, el
 from nona.ui.widgets.fields import plain
 from nona.units import format_number, format_time
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class RowCost:
     """One query on one kind of executor.
 
     ``total_s``: all its operators one after the other; ``critical_s``: the longest chain, which no
-    placement goes below; ``weight_bytes``: its weights, once; ``provenance``: share of the time by
+    placement goes below; ``weight_bytes``: its weights, once; ``activation_bytes``: what it needs beside;
+    ``batch_s`` (B,): seconds of 1, …, B queries that run as one; ``provenance``: share of the time by
     where it comes from; ``given``: the hardware for which its file states times; ``uncounted`` of
     ``with_work`` operators have neither known work nor a time.
     """
@@ -61,6 +67,8 @@ class RowCost:
     total_s: float
     critical_s: float
     weight_bytes: float
+    activation_bytes: float
+    batch_s: NDArray[np.float64]
     provenance: Mapping[str, float]
     given: GivenTimes
     uncounted: int = 0
@@ -82,33 +90,33 @@ def row_cost(state: AppState, index: int, executor: str) -> RowCost:
     """
     row, cost = state.scenario.workload[index], state.scenario.cost
     graph, spec = load_graph(state, row.model, row.symbols), cost.given.get(row.model, GivenSpec())
-    options = CostOptions(cost.stack, cost.precision, row.batch)
-    own = json.dumps(state.scenario.cluster.devices, sort_keys=True)
+    largest, per_query = batch_key(row, state.scenario)
+    options = CostOptions(cost.stack, cost.precision, row.batch, per_query=per_query)
+    own, given = json.dumps(state.scenario.cluster.devices, sort_keys=True), spec.model_dump_json()
     digest, measured = load_measured(state) or ("", None)
-    given = spec.model_dump_json()
-    return _cost(id(graph), executor, own, options, digest, given, graph, measured)[0]
+
+    def make() -> tuple[RowCost, ModelGraph]:
+        """The cost; with it the graph, so that no other one can have its ``id`` while this is kept."""
+        devices = user_devices(json.loads(own))
+        timed, kind = with_given(graph, spec.device, spec.factors), executor_class(executor, devices)
+        return _cost(timed, cost_batches(timed, kind, options, largest, measured, devices), options), graph
+
+    return _kept(("cost", id(graph), executor, own, options, largest, digest, given), make)[0]
 
 
-@st.cache_resource(max_entries=256, show_spinner="Costing the models")
-def _cost(
-    key: int,
-    executor: str,
-    own: str,
-    options: CostOptions,
-    digest: str,
-    told: str,
-    _graph: ModelGraph,
-    _measured: MeasuredTable | None,
-) -> tuple[RowCost, ModelGraph]:
-    """The cost; with it the graph, so that no other one can have its ``id`` while this is kept."""
-    devices = user_devices(json.loads(own))
-    spec = GivenSpec.model_validate_json(told)
-    graph = with_given(_graph, spec.device, spec.factors)
-    costed = cost_graph(graph, executor_class(executor, devices), options, _measured, devices)
-    weights, shares = resident_bytes(_graph, options), provenance_shares(costed)
-    spans = costed.total_compute_s, costed.critical_path_s
-    counts = costed.uncounted, costed.with_work
-    return RowCost(*spans, weights, shares, given_times(costed), *counts), _graph
+def _cost(graph: ModelGraph, batches: Mapping[int, CostedGraph], options: CostOptions) -> RowCost:
+    costed = batches[1]
+    return RowCost(
+        costed.total_compute_s,
+        costed.critical_path_s,
+        resident_bytes(graph, options),
+        activation_bytes(costed, scaled_edges(graph, options)),
+        at_every_batch(tuple(batches), [c.total_compute_s for c in batches.values()]),
+        provenance_shares(costed),
+        given_times(costed),
+        costed.uncounted,
+        costed.with_work,
+    )
 
 
 ANSWERING = frozenset({"scenario", "placement", "simulation", "plan"})
@@ -135,7 +143,8 @@ def fastest(state: AppState, index: int) -> RowCost:
 
 def arrivals_of(state: AppState, index: int) -> Arrivals:
     """The arrivals of row ``index`` with its trace read; raises :class:`NonaError` if that cannot be."""
-    return _arrivals(_key(state, index), index, state.scenario, _reader(state))
+    key = "arrivals", index, _key(state, index)
+    return _kept(key, lambda: row_arrivals(state.scenario, index, _reader(state)))
 
 
 def rate_of(state: AppState, index: int) -> float:
@@ -159,7 +168,8 @@ def trace_of(state: AppState, name: str) -> NDArray[np.float64]:
 
 def columns_of(state: AppState, name: str) -> dict[str, tuple[str, ...]]:
     """Columns by which an uploaded trace can be divided, with their values."""
-    return _columns(_mark(state, name), name, state.uploads.sources)
+    key, sources = ("columns", name, _mark(state, name)), state.uploads.sources
+    return _kept(key, lambda: trace_columns(sources.read(name), PurePath(name).name))
 
 
 def _reader(state: AppState) -> ReadTrace:
@@ -182,9 +192,10 @@ def _trace(mark: str, name: str, where: Where | None, clock: Clock, _sources: So
     return read_trace(_sources.read(name), PurePath(name).name, where, clock)
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _columns(mark: str, name: str, _sources: Sources) -> dict[str, tuple[str, ...]]:
-    return trace_columns(_sources.read(name), PurePath(name).name)
+@st.cache_resource(max_entries=512, show_spinner=False)
+def _kept(key: Hashable, _make: Callable[[], T]) -> T:
+    """What was made for a key, which names all that it depends on."""
+    return _make()
 
 
 def _key(state: AppState, index: int) -> str:
@@ -196,21 +207,12 @@ def _key(state: AppState, index: int) -> str:
     return json.dumps([content, [r.arrivals.model_dump(mode="json") for r in shares], rows[index].label])
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _arrivals(key: str, index: int, _scenario: Scenario, _read: ReadTrace) -> Arrivals:
-    return row_arrivals(_scenario, index, _read)
-
-
 def sample_of(state: AppState, index: int) -> ArrivalSample:
     """The arrivals of row ``index`` as the first run simulates them; raises :class:`NonaError`."""
     row, arrivals = state.scenario.workload[index], arrivals_of(state, index)
-    key = f"{index} {_key(state, index)}"
-    return _sample(key, row.rate, state.scenario.seed, state.scenario.labels[index], arrivals)
-
-
-@st.cache_resource(max_entries=256, show_spinner=False)
-def _sample(key: str, rate: float, seed: int, name: str, _arrivals: Arrivals) -> ArrivalSample:
-    return arrival_sample(_arrivals, rate, seed, name)
+    drawn = row.rate, state.scenario.seed, state.scenario.labels[index]
+    key = ("sample", index, _key(state, index), *drawn)
+    return _kept(key, lambda: arrival_sample(arrivals, *drawn))
 
 
 def offered(state: AppState) -> Offered | None:
@@ -228,11 +230,23 @@ def offered(state: AppState) -> Offered | None:
         return None  # each row says what is wrong with it
     counts = Counter(e.executor_class for e in cluster.executors)
     room = np.array([kind.memory_bytes for kind in cluster.classes.values()])
-    fits = np.array([[c.weight_bytes for c in row] for row in costs]) <= room
+    batching = [scenario.batching_of(row) for row in scenario.workload]
+    pairs = list(zip(batching, costs, strict=True))
+    fits = np.array([[held_bytes(spec, c) for c in row] for spec, row in pairs]) <= room
     if not fits.any(axis=1).all():
         return None
-    seconds = np.array([[c.total_s for c in row] for row in costs])
+    seconds = np.array([[share_of(spec, c) for c in row] for spec, row in pairs])
     return offered_load(rates, seconds, {name: counts[name] for name in cluster.classes}, fits, background)
+
+
+def share_of(spec: BatchingSpec | None, cost: RowCost) -> float:
+    """Seconds that a query takes of an executor whose batches are full."""
+    return cost.total_s if spec is None else float(filled(spec, cost)[-1]) / spec.max_batch
+
+
+def filled(spec: BatchingSpec, cost: RowCost) -> NDArray[np.float64]:
+    """(B,) Seconds of a row's batches."""
+    return padded(cost.batch_s, spec.allowed, spec.max_batch)
 
 
 WIDTH, HEIGHT = 240, 54

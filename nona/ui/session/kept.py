@@ -22,6 +22,7 @@ CHOICES = (
     "all-columns-*",
     "another-model",
     "baseline-measure",
+    "batches-on-*",
     "capacity-group",
     "capacity-hit",
     "capacity-schedulers",

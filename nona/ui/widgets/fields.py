@@ -127,6 +127,16 @@ def whole(
     return low if entered is None else nearest(entered)
 
 
+def acting(key: str, act: Callable[[Any], object]) -> dict[str, Any]:
+    """The key of a widget, and the callback that gives the value chosen there, if any, to ``act``."""
+
+    def changed() -> None:
+        if (value := st.session_state[key]) is not None:
+            act(value)
+
+    return {"key": key, "on_change": changed}
+
+
 SHARES = {"90 %": 0.9, "95 %": 0.95, "98 %": 0.98, "99 %": 0.99, "99.5 %": 0.995, "99.9 %": 0.999}
 
 

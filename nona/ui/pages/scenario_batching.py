@@ -1,0 +1,68 @@
+"""Batches of queries on the Scenario page: their fields, and what they do to the times of a row."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from nona.errors import NonaError
+from nona.hardware.cluster import Cluster
+from nona.report.batches import batched_times, batches_figure, fit_text, gain_text
+from nona.scenario.schema import BatchingSpec
+from nona.study.batching import batching_warnings, memory_problem
+from nona.ui.form import form, switch
+from nona.ui.models.loading import load_graph
+from nona.ui.pages.workload_facts import filled, row_cost
+from nona.ui.session.state import AppState
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.results import chart
+
+FIELDS = " ".join(BatchingSpec.model_fields)
+MULTIPLY = "A batch of b queries runs b times the inputs that each query brings (*Batch*), all together."
+
+
+def batching_fold(state: AppState, index: int) -> None:
+    """The batching of a row of the workload: its fields, or what all rows have, and the times of batches."""
+    scenario = state.scenario
+    spec = scenario.batching_of(scenario.workload[index])
+    now = f"at most {spec.max_batch:,} queries" if spec else "off"
+    with st.expander(f"Batching of {plain(scenario.labels[index])}: {now}"):
+        if switch(
+            state, f"workload.{index}.batching", {}, "To turn it off for this row alone, allow 1 query."
+        ):
+            form(state, f"workload.{index}.batching", FIELDS, 4)
+        elif spec:
+            st.caption("As for all rows, see *More*.")
+        if spec:
+            _consequences(state, index, spec)
+
+
+def batching_of_all_rows(state: AppState) -> None:
+    """The batching of the rows that have none of their own."""
+    if switch(state, "batching", {}):
+        form(state, "batching", FIELDS, 4)
+
+
+def _consequences(state: AppState, index: int, spec: BatchingSpec) -> None:
+    scenario, label = state.scenario, state.scenario.labels[index]
+    row = scenario.workload[index]
+    st.caption(MULTIPLY)
+    try:
+        classes = Cluster.from_spec(scenario.cluster).classes
+        names = list(classes)
+        executor = names[0]
+        if names[1:]:
+            executor = st.selectbox("Times on", names, key=f"batches-on-{index}", width=260)
+        cost = row_cost(state, index, executor)
+        problem = memory_problem(label, spec, cost, classes)
+        warnings = batching_warnings(spec, row.slo, load_graph(state, row.model, row.symbols))
+    except NonaError:
+        return  # the row says what is wrong with it
+    if problem:
+        st.error(plain(problem), icon=":material/memory:")
+    for line in warnings:
+        st.warning(plain(line.removeprefix("Batching: ")), icon=":material/info:")
+    times = batched_times(filled(spec, cost).tolist())
+    chart(
+        batches_figure(times, row.slo), gain_text(times), f"batches-{index}", "Time and throughput by batch"
+    )
+    st.caption(plain(f"On {executor}: {fit_text(times)}."))
