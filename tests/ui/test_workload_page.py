@@ -56,7 +56,7 @@ def test_a_row_is_batched_as_it_says_or_as_all_rows_and_its_fold_shows_the_times
     prepared = prepare(state.scenario)
     load = offered(state)
     assert load.even == pytest.approx(max(executor_utilization(prepared.system)[1]))
-    for index, query in enumerate(prepared.system.queries):
+    for query in prepared.system.queries:
         times = batched_times(query.batching.step_s[:, 0].sum(axis=1))
         assert f"On a100-40gb: {fit_text(times)}." in said(at.caption)
         assert gain_text(times) in said(at.markdown)
