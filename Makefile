@@ -20,7 +20,7 @@ $(PACKAGES): pyproject.toml constraints.txt
 $(STAMP): $(PACKAGES)
 	$(BIN)/python -m nona.simulation.compiled
 	$(BIN)/python -m nona.serverless.policies.esg
-	$(BIN)/python -m nona.serverless.engine.compiled
+	$(BIN)/python -m nona.serverless.engine
 	@touch $(STAMP)
 
 app: install

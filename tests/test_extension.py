@@ -17,7 +17,7 @@ from streamlit.testing.v1 import AppTest
 from nona.cli.main import main
 from nona.contraction.rules import RULES, Rule, rule_choices
 from nona.errors import NonaError
-from nona.gpu_sharing.pool import Ledger, Way
+from nona.gpu_sharing.pool import Gpu, Part, Way
 from nona.gpu_sharing.registry import WAYS
 from nona.graph.readers import reader_for
 from nona.graph.registry import READERS, Reader
@@ -111,37 +111,28 @@ SMALLEST = Policy(
 
 
 # A way of sharing: one batch on a GPU at a time.
-class OneAtATime(Ledger):
-    """A GPU that nobody holds takes a batch of any size."""
+class OneAtATime(Gpu):
+    """A GPU that nobody holds takes a batch of any size; a state is how many vGPUs are held."""
+
+    empty = 0
 
     def __init__(self, invoker, settings):
-        super().__init__(invoker, invoker.gpus * invoker.vgpus)
-        self._whole = invoker.vgpus
-        self._free = [True] * invoker.gpus
-        self._used: dict[int, int] = {}
+        self.whole = self.vgpus = invoker.vgpus
 
-    @property
-    def stranded(self):
-        """Free vGPUs beside a batch; all of them where no vCPU is free."""
-        if not self.free_vcpus:
-            return self.free_vgpus
-        return sum(self._whole - used for used in self._used.values())
+    def part(self, state, vgpus):
+        return None if state or vgpus > self.whole else Part(vgpus, vgpus)
 
-    def _gpu_for(self, vgpus):
-        return self._free.index(True) if True in self._free and vgpus <= self._whole else -1
+    def without(self, state, key):
+        return 0
 
-    def _hand_out(self, gpu, configuration):
-        self._free[gpu] = False
-        self._used[gpu] = configuration.vgpus
-        return self._book(gpu, configuration.vcpus, configuration.vgpus)
+    def free(self, state):
+        return self.whole - state
 
-    def _why_no_gpu(self, vgpus):
+    def stranded(self, state):
+        return self.free(state) if state else 0
+
+    def why_not(self, states, vgpus):
         return "every GPU has a batch"
-
-    def release(self, lease, now_s):
-        self._strike(lease)
-        self._free[lease.gpu] = True
-        del self._used[lease.gpu]
 
 
 ALONE = Way("alone", "one at a time", "a batch has the GPU to itself", OneAtATime, PINK)

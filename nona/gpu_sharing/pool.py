@@ -1,11 +1,11 @@
-"""Interface of all ways of sharing GPUs: configurations, pools, leases, rooms."""
+"""Interface of all ways of sharing GPUs: configurations, states of a GPU, leases."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from nona.errors import SimulationError
 from nona.hardware.mig import MigLayout
@@ -67,172 +67,200 @@ class Lease:
     profile: str = ""
 
 
-class Pool(Protocol):
-    """The vCPUs and GPUs of one invoker. Times given to one pool never decrease."""
+State = TypeVar("State", bound=Hashable)
 
-    @property
-    def vgpus(self) -> int:
-        """vGPUs that may be held at once, all GPUs together; free + held is always this many."""
 
-    @property
-    def free_vcpus(self) -> int:
-        """vCPUs that no batch holds."""
+class Part(NamedTuple, Generic[State]):
+    """A part of a GPU that one batch can get.
 
-    @property
-    def free_vgpus(self) -> int:
-        """vGPUs that no batch holds, all GPUs together (under MPS, of those that may be allocated)."""
+    ``after``: the GPU's state with it; ``vgpus``, ``slots``, ``setup_s``, ``profile``: as of :class:`Lease`,
+    ``slots`` −1 for the lowest that are free; ``rank``: of several GPUs that with the lowest rank gives,
+    then the first; ``key``: a number up to 63 by which the part is given back.
+    """
 
-    @property
-    def stranded(self) -> int:
-        """vGPUs that are free but that no batch could get now.
+    after: State
+    vgpus: int
+    slots: int = 0
+    setup_s: float = 0.0
+    profile: str = ""
+    rank: int = 0
+    key: int = 0
 
-        Without a free vCPU these are all free ones. Otherwise, per GPU: the free ones less the most that
-        further leases, of any sizes and placed at will beside what is held, could hold together.
+
+class Gpu(ABC, Generic[State]):
+    """The rules of a way of sharing for one GPU, which goes from state to state as parts come and go.
+
+    Attributes
+    ----------
+    vgpus
+        That may be held at once; free + held is always this many.
+    whole
+        vGPUs of the GPU itself.
+    empty
+        The state in which nothing is held.
+    couples
+        True where batches on one GPU slow each other down.
+    """
+
+    couples = False
+    whole: int
+    vgpus: int
+    empty: State
+
+    @abstractmethod
+    def part(self, state: State, vgpus: int) -> Part[State] | None:
+        """The part for a batch that asks for so many vGPUs, ``None`` where there is no room."""
+
+    @abstractmethod
+    def without(self, state: State, key: int) -> State:
+        """The state after the part of ``key`` was given back."""
+
+    @abstractmethod
+    def free(self, state: State) -> int:
+        """vGPUs that no batch holds (under MPS, of those that may be allocated)."""
+
+    @abstractmethod
+    def stranded(self, state: State) -> int:
+        """The free ones less the most that further parts, of any sizes and placed at will, could hold."""
+
+    @abstractmethod
+    def why_not(self, states: Sequence[State], vgpus: int) -> str:
+        """Name what is short where none of the GPUs in these states has room, in one clause."""
+
+    def speed(self, vgpus: int, active: int) -> float:
+        """GPU-seconds of its own that a part of ``vgpus`` does in a second.
+
+        ``active``: vGPUs of all parts that compute on the GPU, this one's among them.
         """
-
-    @property
-    def couples(self) -> bool:
-        """True where batches on one GPU slow each other down, so that :meth:`speed` must be asked."""
-
-    def fits(self, configuration: Configuration) -> bool:
-        """Return whether :meth:`take` would succeed now."""
-
-    def why_not(self, configuration: Configuration) -> str:
-        """Name the reason why :meth:`take` would fail now, in one clause; empty if it would not."""
-
-    def ready(self, configuration: Configuration) -> bool:
-        """Return whether :meth:`take` would succeed now without any set-up."""
-
-    def take(self, configuration: Configuration, now_s: float) -> Lease | None:
-        """Resources for one batch, or ``None`` when there is no room."""
-
-    def release(self, lease: Lease, now_s: float) -> None:
-        """Give a lease back; one that is not held raises :class:`~nona.errors.SimulationError`."""
-
-    def speed(self, lease: Lease, active: tuple[Lease, ...]) -> float:
-        """GPU-seconds of its own that a lease does in a second while ``active`` compute on its GPU.
-
-        ``active`` holds the lease itself.
-        """
+        return 1.0
 
     def may_hold(self, configuration: Configuration) -> tuple[int, ...]:
         """vGPUs that a lease for it may have: its own, or those of the fixed slices that are large enough."""
+        return (configuration.vgpus,)
 
     def timed_as(self, configuration: Configuration) -> Configuration:
         """The configuration whose GPU time is that of this one alone on the GPU; mostly the same."""
+        return configuration
 
     def crowded(self, configuration: Configuration) -> float:
         """Factor on a batch's GPU time when all that may be handed out of its GPU computes; at least 1."""
+        return 1.0
 
-    def gpu_factor(self, configuration: Configuration) -> float:
+    @property
+    def gpu_factor(self) -> float:
         """Factor on the modelled GPU time of :meth:`timed_as`, which is that of a MIG slice; mostly 1.
 
         :mod:`nona.serverless.sharing` applies both.
         """
+        return 1.0
 
 
-class Ledger(ABC):
-    """The base of all pools: counts, leases by number, and the usual answers.
+class Pool:
+    """The vCPUs and GPUs of one invoker, and the leases on them.
 
-    A pool without coupling runs every lease at speed 1, and times a configuration as itself. What a pool
-    adds: which GPU takes so many vGPUs (:meth:`_gpu_for`, −1: none), what it hands out there
-    (:meth:`_hand_out`), and why no GPU takes them (:meth:`_why_no_gpu`).
+    The engine keeps the same in arrays; this one is for a few batches, and judges the engine.
+
+    Examples
+    --------
+    >>> from nona.gpu_sharing.counter import CountedGpu
+    >>> pool = Pool(Invoker(vcpus=4, gpus=1, vgpus=7), CountedGpu(7))
+    >>> lease = pool.take(Configuration(1, 2, 5))
+    >>> bin(lease.slots), pool.free_vcpus, pool.free_vgpus
+    ('0b11111', 2, 2)
+    >>> pool.why_not(Configuration(1, 1, 3))
+    'vGPUs short: 2 free on one GPU, 3 needed'
     """
 
-    couples = False
-
-    def __init__(self, invoker: Invoker, vgpus: int) -> None:
-        self.vcpus = invoker.vcpus
-        self.vgpus = vgpus
-        self.free_vcpus = invoker.vcpus
-        self.free_vgpus = vgpus
-        self._held: dict[int, Lease] = {}
-        self._leases = 0
+    def __init__(self, invoker: Invoker, gpu: Gpu[Any]) -> None:
+        self.gpu, self.free_vcpus = gpu, invoker.vcpus
+        self.vgpus = self.free_vgpus = gpu.vgpus * invoker.gpus
+        self.states = [gpu.empty] * invoker.gpus
+        self._slots = [(1 << gpu.whole) - 1] * invoker.gpus
+        self._leases: dict[Lease, int] = {}  # with the keys of their parts
+        self._given = 0
 
     @property
-    def held(self) -> tuple[Lease, ...]:
-        """The leases that are held, oldest first."""
-        return tuple(self._held.values())
+    def stranded(self) -> int:
+        """vGPUs that are free but that no batch could get now; without a free vCPU, all free ones."""
+        return sum(map(self.gpu.stranded, self.states)) if self.free_vcpus else self.free_vgpus
 
     def fits(self, configuration: Configuration) -> bool:
-        """Return whether the vCPUs are free, and a GPU takes the vGPUs."""
-        return configuration.vcpus <= self.free_vcpus and self._gpu_for(configuration.vgpus) >= 0
+        """Return whether :meth:`take` would succeed now."""
+        return self._choose(configuration) is not None
 
     def ready(self, configuration: Configuration) -> bool:
-        """Return whether the configuration fits; set-up is never needed."""
-        return self.fits(configuration)
+        """Return whether :meth:`take` would succeed now without any set-up."""
+        chosen = self._choose(configuration)
+        return chosen is not None and chosen[1].setup_s == 0
 
     def why_not(self, configuration: Configuration) -> str:
-        """Name the resource that is short, vCPUs first; empty where the configuration fits."""
-        if configuration.vcpus > self.free_vcpus:
-            return few_vcpus(self.free_vcpus, configuration.vcpus)
-        if self._gpu_for(configuration.vgpus) >= 0:
+        """Name the reason why :meth:`take` would fail now, in one clause; empty if it would not."""
+        if self.fits(configuration):
             return ""
-        return self._why_no_gpu(configuration.vgpus)
+        return why_no_room(self.gpu, self.free_vcpus, self.states, configuration)
 
-    def take(self, configuration: Configuration, now_s: float) -> Lease | None:
-        """A lease on the GPU that takes it, or ``None``."""
-        if configuration.vcpus > self.free_vcpus:
+    def take(self, configuration: Configuration) -> Lease | None:
+        """Resources for one batch, or ``None`` where there is no room."""
+        chosen = self._choose(configuration)
+        if chosen is None:
             return None
-        gpu = self._gpu_for(configuration.vgpus)
-        return None if gpu < 0 else self._hand_out(gpu, configuration)
-
-    @abstractmethod
-    def _gpu_for(self, vgpus: int) -> int:
-        """The GPU that takes so many vGPUs; −1: none."""
-
-    @abstractmethod
-    def _hand_out(self, gpu: int, configuration: Configuration) -> Lease:
-        """A lease on ``gpu``, which :meth:`_gpu_for` has named."""
-
-    @abstractmethod
-    def _why_no_gpu(self, vgpus: int) -> str:
-        """Name the resource of the GPUs that is short."""
-
-    def speed(self, lease: Lease, active: tuple[Lease, ...]) -> float:
-        """1: no other batch slows it down."""
-        return 1.0
-
-    def may_hold(self, configuration: Configuration) -> tuple[int, ...]:
-        """Return the vGPUs of the configuration: leases are never larger."""
-        return (configuration.vgpus,)
-
-    def timed_as(self, configuration: Configuration) -> Configuration:
-        """The configuration itself."""
-        return configuration
-
-    def crowded(self, configuration: Configuration) -> float:
-        """1: no other batch slows it down."""
-        return 1.0
-
-    def gpu_factor(self, configuration: Configuration) -> float:
-        """1: the modelled time is that of a slice."""
-        return 1.0
-
-    def _book(
-        self, gpu: int, vcpus: int, vgpus: int, slots: int = 0, setup_s: float = 0.0, profile: str = ""
-    ) -> Lease:
-        lease = Lease(self._leases, gpu, vcpus, vgpus, slots, setup_s, profile)
-        self._leases += 1
-        self._held[lease.number] = lease
-        self.free_vcpus -= vcpus
-        self.free_vgpus -= vgpus
+        gpu, part = chosen
+        slots = part.slots if part.slots >= 0 else lowest_bits(self._slots[gpu], part.vgpus)
+        self._slots[gpu] &= ~slots
+        self.states[gpu] = part.after
+        self.free_vcpus -= configuration.vcpus
+        self.free_vgpus -= part.vgpus
+        lease = Lease(self._given, gpu, configuration.vcpus, part.vgpus, slots, part.setup_s, part.profile)
+        self._leases[lease] = part.key
+        self._given += 1
         return lease
 
-    def _strike(self, lease: Lease) -> None:
-        if self._held.get(lease.number) != lease:
+    def release(self, lease: Lease) -> None:
+        """Give a lease back; one that is not held raises :class:`~nona.errors.SimulationError`."""
+        if lease not in self._leases:
             raise SimulationError(
                 f"Lease {lease.number}: the invoker does not hold it; release each lease once, where it "
                 "was taken."
             )
-        del self._held[lease.number]
+        self.states[lease.gpu] = self.gpu.without(self.states[lease.gpu], self._leases.pop(lease))
+        self._slots[lease.gpu] |= lease.slots
         self.free_vcpus += lease.vcpus
         self.free_vgpus += lease.vgpus
 
+    def _choose(self, configuration: Configuration) -> tuple[int, Part[Any]] | None:
+        """The GPU that gives a part, and the part."""
+        if configuration.vcpus > self.free_vcpus:
+            return None
+        parts = [(n, self.gpu.part(state, configuration.vgpus)) for n, state in enumerate(self.states)]
+        return min(((n, p) for n, p in parts if p), key=lambda own: (own[1].rank, own[0]), default=None)
 
-def few_vcpus(free: int, needed: int) -> str:
-    """In words, that vCPUs are short."""
-    return f"vCPUs short: {free} free, {needed} needed"
+
+def why_no_room(
+    gpu: Gpu[State], free_vcpus: int, states: Sequence[State], configuration: Configuration
+) -> str:
+    """Name what an invoker lacks for a configuration that it has no room for, vCPUs first."""
+    if configuration.vcpus > free_vcpus:
+        return f"vCPUs short: {free_vcpus} free, {configuration.vcpus} needed"
+    return gpu.why_not(states, configuration.vgpus)
+
+
+def few_vgpus(most: int, vgpus: int) -> str:
+    """In words, that vGPUs are short."""
+    return f"vGPUs short: {most} free on one GPU, {vgpus} needed"
+
+
+def lowest_bits(mask: int, count: int) -> int:
+    """The ``count`` lowest bits that are set in ``mask``.
+
+    >>> bin(lowest_bits(0b1101100, 3))
+    '0b101100'
+    """
+    bits = 0
+    for _ in range(count):
+        low = mask & -mask
+        bits |= low
+        mask ^= low
+    return bits
 
 
 class Settings(Protocol):
@@ -270,7 +298,7 @@ class Way:
     title, about
         Name for people, and a description in one clause.
     make
-        ``(invoker, settings) -> Pool``: an empty pool of one invoker; raises
+        ``(invoker, settings) -> Gpu``: the rules for a GPU of an invoker; raises
         :class:`~nona.errors.SimulationError` when its GPUs cannot be shared that way.
     look
         On charts; without one it gets a spare look.
@@ -289,7 +317,7 @@ class Way:
     name: str
     title: str
     about: str
-    make: Callable[[Invoker, Settings], Pool]
+    make: Callable[[Invoker, Settings], Gpu[Any]]
     look: Look | None = None
     asks: tuple[str, ...] = ()
     sliced: bool = False

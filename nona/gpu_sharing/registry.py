@@ -23,7 +23,7 @@ def make_pool(invoker: Invoker, settings: Settings) -> Pool:
         When its GPUs cannot be shared that way.
 
     >>> from nona.scenario.serverless import SharingSpec
-    >>> make_pool(Invoker(), SharingSpec(mode="mps")).couples
+    >>> make_pool(Invoker(), SharingSpec(mode="mps")).gpu.couples
     True
     """
-    return WAYS.find(settings.mode).make(invoker, settings)
+    return Pool(invoker, WAYS.find(settings.mode).make(invoker, settings))

@@ -11,8 +11,6 @@ that destroys fewest idle instances; then the lowest. With ``fixed`` nothing is 
 smallest idle instance of at least k serves.
 
 Source of the placements: NVIDIA MIG user guide, see :mod:`nona.hardware.mig`; the choice is ours.
-
-Rules and choice of places: :mod:`nona.gpu_sharing.slices`.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from nona.errors import SimulationError
-from nona.gpu_sharing.pool import Configuration, Invoker, Lease, Ledger, Way
+from nona.gpu_sharing.pool import Configuration, Gpu, Invoker, Part, Way, few_vgpus
 from nona.hardware.mig import Board, MigLayout, Profile, Slice, board
 from nona.registry import Look
 
@@ -220,7 +218,7 @@ def _with(instances: Instances, old: Instance, new: Instance) -> Instances:
     return tuple(new if i == old else i for i in instances)
 
 
-class SlicePool(Ledger):
+class SlicedGpu(Gpu[Instances]):
     """A batch holds one MIG instance.
 
     With several GPUs, one on which nothing has to be made comes first, then the one with fewest free
@@ -238,14 +236,13 @@ class SlicePool(Ledger):
 
     Examples
     --------
-    >>> pool = SlicePool(Invoker(), reconfiguration_s=2.0)
-    >>> lease = pool.take(Configuration(1, 1, 3), 0.0)
-    >>> lease.profile, bin(lease.slots), lease.setup_s
+    >>> gpu = SlicedGpu(Invoker(), reconfiguration_s=2.0)
+    >>> part = gpu.part(gpu.empty, 3)
+    >>> part.profile, bin(part.slots), part.setup_s
     ('3g.20gb', '0b11110000', 2.0)
-    >>> pool.release(lease, 5.0)
-    >>> pool.take(Configuration(1, 1, 3), 5.0).setup_s
+    >>> gpu.part(gpu.without(part.after, part.key), 3).setup_s
     0.0
-    >>> pool.why_not(Configuration(1, 1, 5))
+    >>> gpu.why_not([gpu.empty], 5)
     'no slice has 5 vGPUs on this board'
     """
 
@@ -258,75 +255,63 @@ class SlicePool(Ledger):
         layout = invoker.layout
         if fixed and (layout is None or not layout.slices):
             raise SimulationError("Invoker: mig-fixed needs the slices of its GPUs; give the server's mig.")
-        self._states: BoardStates = board_states(invoker.board, fixed)
+        self._states = board_states(invoker.board, fixed)
+        self._layout = layout
         self._reconfiguration_s = reconfiguration_s
-        first = self._states.at(idle_instances(layout) if layout else ())
-        self._now: list[BoardState] = [first] * invoker.gpus
-        self._out_of_reach = first.stranded * invoker.gpus
-        super().__init__(invoker, self._states.board.compute_slices * invoker.gpus)
+        self.empty = idle_instances(layout) if layout else ()
+        self.whole = self.vgpus = self._states.board.compute_slices
 
-    @property
-    def stranded(self) -> int:
-        """Count the stranded vGPUs as the protocol does; with fixed slices, those outside every instance."""
-        return self._out_of_reach if self.free_vcpus else self.free_vgpus
-
-    @property
-    def layouts(self) -> tuple[MigLayout, ...]:
-        """The instances on each GPU as they are now."""
-        return tuple(self._states.layout(state.instances) for state in self._now)
-
-    def may_hold(self, configuration: Configuration) -> tuple[int, ...]:
-        """Its own size; with fixed slices, the sizes among them that serve it, in order."""
-        if not self._states.fixed:
-            return super().may_hold(configuration)
-        sizes = {i.compute_slices for layout in self.layouts[:1] for i in layout.profiles}
-        return tuple(sorted(size for size in sizes if size >= configuration.vgpus))
-
-    def ready(self, configuration: Configuration) -> bool:
-        """Return whether the vCPUs are free, and an idle instance serves the configuration."""
-        if configuration.vcpus > self.free_vcpus:
-            return False
-        steps = (state.steps.get(configuration.vgpus) for state in self._now)
-        return any(step is not None and not (step.made and self._reconfiguration_s) for step in steps)
-
-    def _hand_out(self, gpu: int, configuration: Configuration) -> Lease:
+    def part(self, state: Instances, vgpus: int) -> Part[Instances] | None:
         """An idle instance of the size, else a new one."""
-        step = self._now[gpu].steps[configuration.vgpus]
-        self._move(gpu, self._states.at(step.after))
+        now = self._states.at(state)
+        step = now.steps.get(vgpus)
+        if step is None:
+            return None
         setup_s = self._reconfiguration_s if step.made else 0.0
-        return self._book(gpu, configuration.vcpus, step.vgpus, step.slots, setup_s, step.profile)
+        start = (step.slots & -step.slots).bit_length() - 1
+        rank = now.free + (self.whole + 1) * step.made
+        return Part(step.after, step.vgpus, step.slots, setup_s, step.profile, rank, start)
 
-    def _why_no_gpu(self, vgpus: int) -> str:
+    def without(self, state: Instances, key: int) -> Instances:
+        """The instance that starts at ``key`` stays, idle."""
+        return next(
+            after
+            for slots, after in self._states.at(state).after_release.items()
+            if slots & -slots == 1 << key
+        )
+
+    def free(self, state: Instances) -> int:
+        """Compute slices that nobody holds."""
+        return self._states.at(state).free
+
+    def stranded(self, state: Instances) -> int:
+        """As the base says; with fixed slices, those outside every instance."""
+        return self._states.at(state).stranded
+
+    def why_not(self, states: Sequence[Instances], vgpus: int) -> str:
+        """Name what the board, the counts or the places lack."""
         if not self._states.has(vgpus):
             return f"no slice has {vgpus} vGPUs on this board"
-        most = max((state.free for state in self._now), default=0)
+        most = max(map(self.free, states), default=0)
         if vgpus > most:
-            return f"vGPUs short: {most} free on one GPU, {vgpus} needed"
+            return few_vgpus(most, vgpus)
         if self._states.fixed:
             return f"no idle slice of at least {vgpus} vGPUs"
         return f"no legal place for a slice of {vgpus} vGPUs next to those in use"
 
-    def release(self, lease: Lease, now_s: float) -> None:
-        """Give a lease back; its instance stays, idle."""
-        self._strike(lease)
-        self._move(lease.gpu, self._states.at(self._now[lease.gpu].after_release[lease.slots]))
-
-    def _gpu_for(self, vgpus: int) -> int:
-        if len(self._now) == 1:
-            return 0 if vgpus in self._now[0].steps else -1
-        able = [(s.steps[vgpus].made, s.free, n) for n, s in enumerate(self._now) if vgpus in s.steps]
-        return min(able)[2] if able else -1
-
-    def _move(self, gpu: int, state: BoardState) -> None:
-        self._out_of_reach += state.stranded - self._now[gpu].stranded
-        self._now[gpu] = state
+    def may_hold(self, configuration: Configuration) -> tuple[int, ...]:
+        """Its own size; with fixed slices, the sizes among them that serve it, in order."""
+        if not self._states.fixed or self._layout is None:
+            return super().may_hold(configuration)
+        sizes = {profile.compute_slices for profile in self._layout.profiles}
+        return tuple(sorted(size for size in sizes if size >= configuration.vgpus))
 
 
 GEOMETRY = Way(
     name="mig-geometry",
     title="MIG, placed",
     about="slices at legal places, created on demand",
-    make=lambda invoker, settings: SlicePool(invoker, settings.reconfiguration),
+    make=lambda invoker, settings: SlicedGpu(invoker, settings.reconfiguration),
     look=Look("#0f9b8e", "solid", "square"),
     asks=("reconfiguration",),
     sliced=True,
@@ -336,7 +321,7 @@ FIXED = Way(
     name="mig-fixed",
     title="MIG, fixed",
     about="only the slices of page Scenario",
-    make=lambda invoker, settings: SlicePool(invoker, fixed=True),
+    make=lambda invoker, settings: SlicedGpu(invoker, fixed=True),
     look=Look("#2b8fd6", "dash", "square-open"),
     sliced=True,
     fixed_layout=True,

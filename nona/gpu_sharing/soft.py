@@ -2,60 +2,61 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from nona.gpu_sharing.pool import Configuration, Invoker, Lease, Ledger, Settings, Way
+from nona.gpu_sharing.pool import Configuration, Gpu, Invoker, Part, Settings, Way, few_vgpus
 from nona.hardware.mig import board
 from nona.registry import Look
 
 
-class SoftPool(Ledger):
+class SoftGpu(Gpu[tuple[int, int]]):
     """Of each GPU ``oversubscription`` · vGPUs, rounded down, may be held, by at most ``clients`` batches.
 
     A batch goes to the GPU of which least is held, then with fewest clients, then to the first. None gets
-    more than one GPU.
+    more than one GPU. A state is (vGPUs held, batches).
     """
 
     couples = True
+    empty = (0, 0)
 
     def __init__(self, invoker: Invoker, settings: Settings) -> None:
-        self._whole = invoker.vgpus
-        self._most = int(settings.oversubscription * invoker.vgpus + 1e-9)
+        self.whole = invoker.vgpus
+        self.vgpus = int(settings.oversubscription * invoker.vgpus + 1e-9)
         self._clients = settings.clients
-        self._used = [0] * invoker.gpus
-        self._batches = [0] * invoker.gpus
         self._factor = _whole_gpu_factor(invoker)
-        super().__init__(invoker, self._most * invoker.gpus)
 
-    @property
-    def stranded(self) -> int:
-        """All free vGPUs where no vCPU is free, else those of GPUs that have all the clients they may."""
-        if not self.free_vcpus:
-            return self.free_vgpus
-        full = (u for u, n in zip(self._used, self._batches, strict=True) if n >= self._clients)
-        return sum(self._most - u for u in full)
-
-    def _hand_out(self, gpu: int, configuration: Configuration) -> Lease:
+    def part(self, state: tuple[int, int], vgpus: int) -> Part[tuple[int, int]] | None:
         """A place beside the others."""
-        self._used[gpu] += configuration.vgpus
-        self._batches[gpu] += 1
-        return self._book(gpu, configuration.vcpus, configuration.vgpus)
+        used, batches = state
+        if vgpus > min(self.whole, self.vgpus - used) or batches >= self._clients:
+            return None
+        rank = used * (self._clients + 1) + batches
+        return Part((used + vgpus, batches + 1), vgpus, rank=rank, key=vgpus)
 
-    def _why_no_gpu(self, vgpus: int) -> str:
-        if vgpus > self._whole:
-            return f"vGPUs short: a GPU has {self._whole}, {vgpus} needed"
-        most = max((self._most - u for u in self._used), default=0)
+    def without(self, state: tuple[int, int], key: int) -> tuple[int, int]:
+        """A client less."""
+        return state[0] - key, state[1] - 1
+
+    def free(self, state: tuple[int, int]) -> int:
+        """vGPUs that may yet be allocated."""
+        return self.vgpus - state[0]
+
+    def stranded(self, state: tuple[int, int]) -> int:
+        """The free ones where the GPU has all the clients it may."""
+        return self.free(state) if state[1] >= self._clients else 0
+
+    def why_not(self, states: Sequence[tuple[int, int]], vgpus: int) -> str:
+        """Name the size, the vGPUs or the clients."""
+        if vgpus > self.whole:
+            return f"vGPUs short: a GPU has {self.whole}, {vgpus} needed"
+        most = max(map(self.free, states), default=0)
         if vgpus > most:
-            return f"vGPUs short: {most} free on one GPU, {vgpus} needed"
+            return few_vgpus(most, vgpus)
         return f"clients: a GPU with room already has the most, {self._clients}"
 
-    def release(self, lease: Lease, now_s: float) -> None:
-        """Give a lease back."""
-        self._strike(lease)
-        self._used[lease.gpu] -= lease.vgpus
-        self._batches[lease.gpu] -= 1
-
-    def gpu_factor(self, configuration: Configuration) -> float:
+    @property
+    def gpu_factor(self) -> float:
         """SMs of the whole-board MIG slice / SMs of the GPU, at most 1: MIG mode's loss, not incurred.
 
         On an A100 98/108. Modelled: that a cap of k/7 of all SMs runs as much faster than a slice of k as
@@ -63,17 +64,8 @@ class SoftPool(Ledger):
         """
         return self._factor
 
-    def _gpu_for(self, vgpus: int) -> int:
-        best, least = -1, (self._most - vgpus + 1, 0)
-        if vgpus > self._whole:
-            return best
-        for gpu, load in enumerate(zip(self._used, self._batches, strict=True)):
-            if load < least and load[1] < self._clients:
-                best, least = gpu, load
-        return best
 
-
-class MpsPool(SoftPool):
+class MpsGpu(SoftGpu):
     """Clients of MPS, each capped to k of the GPU's parts (an active thread percentage).
 
     Let u be a lease's part of the GPU and Σu the sum over those that compute. Each runs at
@@ -89,9 +81,8 @@ class MpsPool(SoftPool):
     Examples
     --------
     >>> from nona.scenario.serverless import SharingSpec
-    >>> pool = MpsPool(Invoker(), SharingSpec(mode="mps", oversubscription=2.0))
-    >>> both = tuple(pool.take(Configuration(1, 1, 7), 0.0) for _ in range(2))
-    >>> pool.speed(both[0], both), pool.speed(both[0], both[:1]), pool.free_vgpus
+    >>> gpu = MpsGpu(Invoker(), SharingSpec(mode="mps", oversubscription=2.0))
+    >>> gpu.speed(7, 14), gpu.speed(7, 7), gpu.free((14, 2))
     (0.5, 1.0, 0)
     """
 
@@ -101,19 +92,16 @@ class MpsPool(SoftPool):
 
     def crowded(self, configuration: Configuration) -> float:
         """max(1, interference · Σu) with all that may be held; 1 where nothing fits beside it."""
-        if self._most <= configuration.vgpus:
+        if self.vgpus <= configuration.vgpus:
             return 1.0
-        return max(1.0, self._interference * self._most / self._whole)
+        return max(1.0, self._interference * self.vgpus / self.whole)
 
-    def speed(self, lease: Lease, active: tuple[Lease, ...]) -> float:
+    def speed(self, vgpus: int, active: int) -> float:
         """min(1, 1 / (interference · Σu))."""
-        if len(active) < 2:
-            return 1.0
-        demand = self._interference * sum(a.vgpus for a in active)
-        return min(1.0, self._whole / demand)
+        return 1.0 if active == vgpus else min(1.0, self.whole / (self._interference * active))
 
 
-class TimeSlicingPool(SoftPool):
+class TimeSlicedGpu(SoftGpu):
     """Batches take turns on the whole GPU, each with the weight of its vGPUs.
 
     A batch's GPU time is that of its jobs with all vGPUs (``timed_as``), of which it does
@@ -125,23 +113,22 @@ class TimeSlicingPool(SoftPool):
     Examples
     --------
     >>> from nona.scenario.serverless import SharingSpec
-    >>> pool = TimeSlicingPool(Invoker(), SharingSpec(mode="time-slicing"))
-    >>> a, b = (pool.take(Configuration(1, 1, g), 0.0) for g in (1, 3))
-    >>> pool.speed(a, (a, b)), pool.speed(b, (a, b)), pool.timed_as(Configuration(2, 1, 1)).vgpus
+    >>> gpu = TimeSlicedGpu(Invoker(), SharingSpec(mode="time-slicing"))
+    >>> gpu.speed(1, 4), gpu.speed(3, 4), gpu.timed_as(Configuration(2, 1, 1)).vgpus
     (0.25, 0.75, 7)
     """
 
     def crowded(self, configuration: Configuration) -> float:
         """Σ weights / weight with all that may be held."""
-        return max(1.0, self._most / configuration.vgpus)
+        return max(1.0, self.vgpus / configuration.vgpus)
 
-    def speed(self, lease: Lease, active: tuple[Lease, ...]) -> float:
+    def speed(self, vgpus: int, active: int) -> float:
         """Weight / Σ weights."""
-        return lease.vgpus / sum(a.vgpus for a in active)
+        return vgpus / active
 
     def timed_as(self, configuration: Configuration) -> Configuration:
         """The same jobs and vCPUs with all vGPUs of a GPU."""
-        return replace(configuration, vgpus=self._whole)
+        return replace(configuration, vgpus=self.whole)
 
 
 def _whole_gpu_factor(invoker: Invoker) -> float:
@@ -154,7 +141,7 @@ MPS = Way(
     name="mps",
     title="MPS",
     about="caps on threads; those that compute slow each other down where their caps exceed the GPU",
-    make=MpsPool,
+    make=MpsGpu,
     look=Look("#cf7a10", "solid", "diamond"),
     asks=("oversubscription", "interference"),
     oversubscribes=True,
@@ -163,7 +150,7 @@ TIME_SLICING = Way(
     name="time-slicing",
     title="time slicing",
     about="turns on the whole GPU",
-    make=TimeSlicingPool,
+    make=TimeSlicedGpu,
     look=Look("#e0559a", "longdash", "triangle-up"),
     oversubscribes=True,
 )

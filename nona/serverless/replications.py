@@ -72,6 +72,10 @@ def run_policies(
     check_runs("policy", [policy.name for policy, _ in policies], replications, workers)
     sent = tuple((policy, dict(options)) for policy, options in policies)
     work = ServerlessWork(system, sent, run, on_progress is not None)
+    if workers > 1:
+        from nona.serverless.engine.preparation import make_ready  # Numba takes a while to import
+
+        make_ready()  # else each process would compile
     keys = [(p, run.replication + r) for r in range(replications) for p in range(len(policies))]
     records = run_work(work, keys, _Merged(keys, on_progress), workers)
     return {p.name: tuple(records[k] for k in keys if k[0] == i) for i, (p, _) in enumerate(policies)}

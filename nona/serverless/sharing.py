@@ -27,19 +27,19 @@ def holdable(system: ServerlessSystem) -> NDArray[np.bool_]:
 def gpu_seconds(system: ServerlessSystem, pool: Pool) -> NDArray[np.float64]:
     """(F, C) Seconds on the GPU of each function in each configuration, alone on a GPU of this pool.
 
-    gpu_factor(c) · gpu(timed_as(c)), on as many vGPUs as c asks for. Where a function has a table without
+    gpu_factor · gpu(timed_as(c)), on as many vGPUs as c asks for. Where a function has a table without
     the row of ``timed_as(c)``, that of the same jobs and vCPUs with the most vGPUs up to those stands in.
     """
     every = system.space.configurations
     seconds = system.gpu_s.copy()
     for number, own in enumerate(every):
-        timed = pool.timed_as(own)
+        timed = pool.gpu.timed_as(own)
         if timed != own:
             seconds[:, number] = [
                 _timed(function, own, timed, float(seconds[f, number]))
                 for f, function in enumerate(system.functions)
             ]
-    scaled: NDArray[np.float64] = seconds * np.array([pool.gpu_factor(c) for c in every])
+    scaled: NDArray[np.float64] = seconds * pool.gpu.gpu_factor
     return scaled
 
 
@@ -49,7 +49,7 @@ def crowded_seconds(system: ServerlessSystem) -> NDArray[np.float64]:
     What a careful profile shows: without coupling it is the time alone.
     """
     pools = kinds_of_pool(system)
-    factors = [np.array([pool.crowded(c) for c in system.space.configurations]) for pool in pools]
+    factors = [np.array([pool.gpu.crowded(c) for c in system.space.configurations]) for pool in pools]
     slowest = [gpu_seconds(system, pool) * factor for pool, factor in zip(pools, factors, strict=True)]
     return np.asarray(np.max(slowest, axis=0), dtype=np.float64)
 
@@ -68,7 +68,7 @@ def least_gpu_seconds(system: ServerlessSystem, pool: Pool) -> NDArray[np.float6
     """
     seconds = gpu_seconds(system, pool)
     for c, own in enumerate(system.space.configurations):
-        for vgpus in pool.may_hold(own):
+        for vgpus in pool.gpu.may_hold(own):
             if vgpus > own.vgpus:
                 on_it = [larger_slice_s(system, f, c, vgpus) for f in range(len(system.functions))]
                 seconds[:, c] = np.minimum(seconds[:, c], on_it)

@@ -82,7 +82,7 @@ class StandingPlatform(ReferencePlatform):
     def end_if_free(self, instance):
         if instance.told_to_stop and self.free(instance):
             instance.ended_s = self.now
-            self.pools[instance.invoker].release(instance.lease, self.now)
+            self.pools[instance.invoker].release(instance.lease)
             self.containers.give_back(
                 instance.invoker, instance.queue.function, self.now, instance.configuration
             )
@@ -97,7 +97,7 @@ class StandingPlatform(ReferencePlatform):
         if found is None:
             return None
         configuration, invoker = found
-        lease = self.pools[invoker].take(self.system.space[configuration], self.now)
+        lease = self.pools[invoker].take(self.system.space[configuration])
         cold = self.containers.take(invoker, queue.function, self.now)
         cold_s = self.system.functions[queue.function].cold_start_s if cold else 0.0
         ready = self.now + lease.setup_s + cold_s

@@ -380,7 +380,7 @@ class ReferencePlatform:
         configuration = self.system.space[number]
         taken, queue.jobs = queue.jobs[: configuration.batch], queue.jobs[configuration.batch :]
         jobs = [call for _, _, call in taken]
-        lease = self.pools[invoker].take(configuration, self.now)
+        lease = self.pools[invoker].take(configuration)
         cold = self.containers.take(invoker, queue.function, self.now)
         transfer_s, local_s, local, messages = self.transfer(queue, jobs, invoker)
         cold_s = self.system.functions[queue.function].cold_start_s if cold else 0.0
@@ -423,7 +423,7 @@ class ReferencePlatform:
         gpu_s = float(gpu_seconds(self.system, pool)[function, timed])
         if (held := batch.lease.vgpus) > self.system.space[timed].vgpus:  # a fixed slice
             gpu_s = larger_slice_s(self.system, function, timed, held)
-        if pool.couples:
+        if pool.gpu.couples:
             batch.gpu_left = gpu_s * noise
             self.push(started + cpu_s * noise, GPU_PHASE, self.content(batch), batch)
         else:
@@ -489,10 +489,10 @@ class ReferencePlatform:
     def predict(self, key):
         """New speeds and ends for all that compute on a GPU; ends predicted before no longer count."""
         active = self.on_gpu[key]
-        leases = tuple(b.lease for b in active)
+        vgpus = sum(b.lease.vgpus for b in active)
         for batch in active:
             self.tokens += 1
-            speed = self.pools[batch.invoker].speed(batch.lease, leases)
+            speed = self.pools[batch.invoker].gpu.speed(batch.lease.vgpus, vgpus)
             batch.values |= {"since": self.now, "speed": speed, "token": self.tokens}
             end = self.now + max(batch.gpu_left, 0.0) / speed
             self.push(end, BATCH_END, self.content(batch), batch, self.tokens)
@@ -517,6 +517,6 @@ class ReferencePlatform:
                     self.join(call, stage)
 
     def give_back(self, batch):
-        self.pools[batch.invoker].release(batch.lease, self.now)
+        self.pools[batch.invoker].release(batch.lease)
         self.containers.give_back(batch.invoker, batch.queue.function, self.now, batch.configuration)
         self.due |= {q.place for q in self.queues if q.rechecking}

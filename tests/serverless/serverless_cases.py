@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from nona.gpu_sharing.pool import Invoker
 from nona.graph.dag import Dag
 from nona.scenario.serverless import ContainersSpec, TransferSpec
+from nona.serverless.engine.arrays import make_run
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.functions import CpuLaw, Function, GpuLaw, LawTimes, TableTimes, default_times, grid
@@ -72,6 +73,13 @@ SMALLEST = told(lambda ask: Plan((0,)))
 def run(system, calls, policy=SMALLEST, warmup=0, **others):
     """A run without warm-up unless told."""
     return simulate_serverless(system, policy, {}, RunOptions(calls=calls, warmup=warmup, **others))
+
+
+def interpreted(system):
+    """A run before its first event, for the loop's functions as plain Python: records by attribute."""
+    state = make_run(system, RunOptions(calls=100, warmup=0), False, None).state
+    rows = {n: a.view(np.recarray) for n, a in state._asdict().items() if a.dtype.names}
+    return state._replace(**rows)
 
 
 def assert_equal(one, other, but=("seconds",), where="records"):

@@ -13,7 +13,6 @@ from sizes import examples
 from nona.errors import SimulationError
 from nona.gpu_sharing.pool import Configuration, Invoker
 from nona.scenario.serverless import DispatchSpec, PricesSpec, SharingSpec
-from nona.serverless.dispatch import candidates as candidate_invokers
 from nona.serverless.dispatch import home_and_step, home_invoker, name_hash, steps, walk
 from nona.serverless.functions import grid
 from nona.serverless.policies.base import Ask
@@ -265,24 +264,3 @@ def test_the_hash_is_the_sum_of_units_times_powers_of_31(name):
     values = [units[i] * 256 + units[i + 1] for i in range(0, len(units), 2)]
     total = sum(value * 31 ** (len(values) - 1 - i) for i, value in enumerate(values)) % 2**32
     assert name_hash(name) == min(total, 2**32 - total)
-
-
-@given(data=st.data(), n=st.integers(1, 9))
-def test_candidates_name_each_invoker_once_by_the_first_rule_that_has_it(data, n):
-    rules = data.draw(st.lists(st.sampled_from(RULES), max_size=5, unique=True))
-    route = data.draw(st.permutations(range(n)))
-    predecessor = data.draw(st.integers(-1, n - 1))
-    warm = sorted(data.draw(st.sets(st.integers(0, n - 1))))
-    vcpus, vgpus = (data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)) for _ in range(2))
-    by_rule = {
-        "home": route[:1],
-        "predecessor": [i for i in [predecessor] if i >= 0],
-        "warm": warm,
-        "walk": route,
-        "most-free": [i for *_, i in sorted((-vgpus[i], -vcpus[i], i) for i in range(n))],
-    }
-    naive = {}
-    for rule in rules:
-        for invoker in by_rule[rule]:
-            naive.setdefault(invoker, rule)
-    assert list(candidate_invokers(rules, route, predecessor, warm, vcpus, vgpus)) == list(naive.items())

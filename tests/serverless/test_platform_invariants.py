@@ -22,7 +22,8 @@ from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to
 from nona.scenario.serverless import LATE, ContainersSpec, DispatchSpec
 from nona.serverless.checks import run_checks
 from nona.serverless.dispatch import home_invoker
-from nona.serverless.engine.invokers import NO_MEMORY, least_left_s
+from nona.serverless.engine.answers import NO_MEMORY
+from nona.serverless.engine.arrays import least_left_s
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.held import container_time

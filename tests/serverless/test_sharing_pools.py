@@ -62,13 +62,13 @@ def _state(pool):
 def test_leases_never_overlap_and_amounts_are_conserved(spec, gpus, requests):
     pool = make_pool(Invoker(vcpus=12, gpus=gpus, layout=POOL_LAYOUT), spec)
     empty, held = _state(pool), list[Lease]()
-    for now, (give_back, which, vcpus, vgpus) in enumerate(requests):
+    for give_back, which, vcpus, vgpus in requests:
         if give_back and held:
-            pool.release(held.pop(which % len(held)), now)
+            pool.release(held.pop(which % len(held)))
         else:
             wanted = Configuration(1, vcpus, vgpus)
             fits, why, before = pool.fits(wanted), pool.why_not(wanted), _state(pool)
-            lease = pool.take(wanted, now)
+            lease = pool.take(wanted)
             assert (lease is not None) == fits == (not why)
             if lease is None:
                 assert _state(pool) == before
@@ -82,19 +82,19 @@ def test_leases_never_overlap_and_amounts_are_conserved(spec, gpus, requests):
         some = any(pool.fits(Configuration(1, 1, g)) for g in range(1, 8))
         assert some == (pool.stranded < pool.free_vgpus), "without a free vCPU all free vGPUs are stranded"
     for lease in held:
-        pool.release(lease, 99)
+        pool.release(lease)
     assert _state(pool) == empty
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda s: s.mode)
 def test_a_lease_is_given_back_once_and_where_it_was_taken(spec):
     pool, other = (make_pool(Invoker(layout=POOL_LAYOUT), spec) for _ in range(2))
-    lease = pool.take(Configuration(1, 1, 1), 0.0)
+    lease = pool.take(Configuration(1, 1, 1))
     with pytest.raises(SimulationError, match="does not hold it"):
-        other.release(lease, 1.0)
-    pool.release(lease, 1.0)
+        other.release(lease)
+    pool.release(lease)
     with pytest.raises(SimulationError, match="does not hold it"):
-        pool.release(lease, 2.0)
+        pool.release(lease)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_refusal_names_what_is_short(spec, layout, taken, asked, reason):
     board = parse_layout(layout, "a100-40gb") if layout else None
     pool = make_pool(Invoker(layout=board), SharingSpec(**spec))
     for vcpus, vgpus in taken:
-        assert pool.take(Configuration(1, vcpus, vgpus), 0.0)
+        assert pool.take(Configuration(1, vcpus, vgpus))
     assert pool.why_not(Configuration(1, *asked)) == reason
 
 
@@ -129,14 +129,14 @@ def test_slices_need_a_board_and_fixed_ones_a_layout(mode):
 
 def test_a_slice_is_made_once_then_used_again_and_a_second_gpu_comes_before_an_idle_slice_is_destroyed():
     pool = make_pool(Invoker(), SharingSpec(mode="mig-geometry", reconfiguration=3.0))
-    first = pool.take(Configuration(1, 1, 2), 0.0)
-    pool.release(first, 4.0)
-    again, beside = (pool.take(Configuration(1, 1, 2), 5.0) for _ in range(2))
+    first = pool.take(Configuration(1, 1, 2))
+    pool.release(first)
+    again, beside = (pool.take(Configuration(1, 1, 2)) for _ in range(2))
     assert (first.setup_s, again.setup_s, beside.setup_s) == (3.0, 0.0, 3.0)
     assert again.slots == first.slots
     layout = parse_layout("4g.20gb, 3g.20gb", "a100-40gb")
     pool = make_pool(Invoker(gpus=2, layout=layout), SharingSpec(mode="mig-geometry"))
-    found = [pool.take(Configuration(1, 1, 4), 0.0) for _ in range(2)]
+    found = [pool.take(Configuration(1, 1, 4)) for _ in range(2)]
     assert [(f.gpu, f.setup_s) for f in found] == [(0, 0.0), (1, 0.0)]
 
 
@@ -148,13 +148,13 @@ def _clients(mode, sizes, interference):
         {"mode": mode, "oversubscription": 48, "interference": interference, "clients": 48}
     )
     pool = make_pool(Invoker(), spec)
-    return pool, tuple(pool.take(Configuration(1, 1, size), 0.0) for size in sizes)
+    return pool, tuple(pool.take(Configuration(1, 1, size)) for size in sizes)
 
 
 @given(sizes=CLIENTS, interference=st.floats(1, 4))
 def test_mps_slows_nobody_until_caps_exceed_the_gpu_and_then_all_alike(sizes, interference):
     pool, leases = _clients("mps", sizes, interference)
-    speeds = {pool.speed(lease, leases) for lease in leases}
+    speeds = {pool.gpu.speed(lease.vgpus, sum(sizes)) for lease in leases}
     assert len(speeds) == 1
     speed = speeds.pop()
     demand = sum(sizes) / 7
@@ -168,7 +168,7 @@ def test_mps_slows_nobody_until_caps_exceed_the_gpu_and_then_all_alike(sizes, in
 @given(sizes=CLIENTS)
 def test_turns_keep_the_gpu_busy_and_go_by_weight(sizes):
     pool, leases = _clients("time-slicing", sizes, 1.0)
-    speeds = [pool.speed(lease, leases) for lease in leases]
+    speeds = [pool.gpu.speed(lease.vgpus, sum(sizes)) for lease in leases]
     assert sum(speeds) == pytest.approx(1)
     assert [s / speeds[0] for s in speeds] == pytest.approx([size / sizes[0] for size in sizes])
 
@@ -197,10 +197,10 @@ def test_times_are_those_of_the_whole_gpu_in_turns_and_of_all_its_sms_without_mi
 def test_nobody_is_slower_than_on_a_crowded_gpu(spec, sizes):
     pool = make_pool(Invoker(vcpus=100, layout=POOL_LAYOUT), spec)
     asked = [Configuration(1, 1, g) for g in sizes]
-    held = [(c, lease) for c in asked if (lease := pool.take(c, 0.0))]
-    active = tuple(lease for _, lease in held)
+    held = [(c, lease) for c in asked if (lease := pool.take(c))]
+    active = sum(lease.vgpus for _, lease in held)
     for asked, lease in held:
-        assert pool.speed(lease, active) * pool.crowded(asked) >= 1 - 1e-12
+        assert pool.gpu.speed(lease.vgpus, active) * pool.gpu.crowded(asked) >= 1 - 1e-12
 
 
 def test_a_full_gpu_runs_as_slowly_as_profiles_say():
@@ -208,9 +208,10 @@ def test_a_full_gpu_runs_as_slowly_as_profiles_say():
     for spec in (loud, SharingSpec(mode="time-slicing")):
         pool, one = make_pool(Invoker(vcpus=100), spec), Configuration(1, 1, 1)
         held = []
-        while (lease := pool.take(one, 0.0)) is not None:
+        while (lease := pool.take(one)) is not None:
             held.append(lease)
-        assert pool.speed(held[0], tuple(held)) * pool.crowded(one) == pytest.approx(1)
+        active = sum(lease.vgpus for lease in held)
+        assert pool.gpu.speed(1, active) * pool.gpu.crowded(one) == pytest.approx(1)
 
 
 A100 = "a100-40gb"
@@ -389,7 +390,7 @@ def test_a_larger_fixed_slice_is_used_and_paid_for_whole():
 def test_least_times_are_those_of_the_largest_slice_that_may_be_held():
     system, _ = run("mig-fixed")
     pool = make_pool(system.invokers[0], system.sharing)
-    assert pool.may_hold(Configuration(1, 1, 2)) == (2, 3)
+    assert pool.gpu.may_hold(Configuration(1, 1, 2)) == (2, 3)
     least, own = least_gpu_seconds(system, pool), gpu_seconds(system, pool)
     for c, configuration in enumerate(system.space.configurations):
         for f in range(len(system.functions)):

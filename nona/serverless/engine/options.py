@@ -10,7 +10,6 @@ from nona.errors import SimulationError
 from nona.serverless.records import Snapshot
 from nona.simulation.sizes import auto_warmup
 
-AUTO, COMPILED, PLAIN = ENGINES = ("auto", "compiled", "plain")
 REPORTS = 200  # of progress, in a run
 TAIL_SLOS = 20  # so many times the largest SLO may pass after the last measured call
 
@@ -31,10 +30,6 @@ class RunOptions:
         Of so many batches, the first of the window, it is kept how they came to their invokers.
     snapshot_s
         Seconds between snapshots that are kept, ``None`` for none.
-    engine
-        ``plain``, the one to read; ``compiled``, the quick one, where it can simulate the system (vGPUs that
-        are counted, late calls that are kept); ``auto``, that one where its machine code lies ready, too.
-        Records are equal.
     """
 
     calls: int = 20_000
@@ -42,7 +37,6 @@ class RunOptions:
     replication: int = 0
     stories: int = 0
     snapshot_s: float | None = None
-    engine: str = AUTO
 
     def __post_init__(self) -> None:
         lowest = {"calls": 1, "warmup": 0, "replication": 0, "stories": 0}
@@ -53,11 +47,6 @@ class RunOptions:
         if self.snapshot_s is not None and not 0 < self.snapshot_s < math.inf:
             raise SimulationError(
                 f"Run: snapshot_s={self.snapshot_s} must be above 0; give seconds, or None for no snapshots."
-            )
-
-        if self.engine not in ENGINES:
-            raise SimulationError(
-                f"Run: engine {self.engine!r} is not known; choose one of {', '.join(ENGINES)}."
             )
 
     @property

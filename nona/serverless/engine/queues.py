@@ -1,190 +1,195 @@
-"""The state of every call, and the queue of each function of an application."""
+"""Coming events in a heap, and the AFW queues: who joins, leaves, is the oldest, or is dropped as late.
+
+Numbers of calls are in order of arrival, so the oldest call of a queue has the least number. The candidates
+for it are, of the calls still here, those that no later one undercuts.
+"""
 
 from __future__ import annotations
 
 import math
-from collections import deque
-from collections.abc import Collection
 
-import numpy as np
-from numpy.typing import NDArray
-
-from nona.serverless.engine.invokers import Tables
-from nona.serverless.engine.options import RunOptions
-from nona.serverless.records import Calls
-from nona.serverless.system import calls, noise_factors
+from nona.serverless.engine.layout import RECENT, State
 
 
-class CallBook:
-    """Calls by number, in order of arrival; what each stage of a call has is at ``call · width + stage``.
+def push(s: State, time_s: float, key: int) -> None:
+    """An event is to come."""
+    c = s.clock[0]
+    i = c.coming
+    c.coming = i + 1
+    if c.coming + c.headroom > len(s.event_s):
+        c.grow = 1
+    while i > 0:
+        up = (i - 1) >> 1
+        if s.event_s[up] < time_s or (s.event_s[up] == time_s and s.event_key[up] < key):
+            break
+        s.event_s[i], s.event_key[i] = s.event_s[up], s.event_key[up]
+        i = up
+    s.event_s[i], s.event_key[i] = time_s, key
 
-    Attributes
-    ----------
-    waiting
-        Predecessors of a stage that have not ended.
-    left
-        Stages of a call that have not ended.
-    carried
-        The plan that a call carries, or ``None``.
-    dropped_s
-        When calls were dropped.
-    batch
-        The batch that serves a stage, −1 for none.
-    arrived, completed, hits, open_measured
-        Counts, kept up to date.
+
+def drop_first(s: State) -> None:
+    """The first event has happened."""
+    c = s.clock[0]
+    n = c.coming - 1
+    c.coming = n
+    time_s, key = s.event_s[n], s.event_key[n]
+    i = 0
+    while True:
+        k = 2 * i + 1
+        if k >= n:
+            break
+        if k + 1 < n and _is_before(s, k + 1, s.event_s[k], s.event_key[k]):
+            k += 1
+        if not _is_before(s, k, time_s, key):
+            break
+        s.event_s[i], s.event_key[i] = s.event_s[k], s.event_key[k]
+        i = k
+    s.event_s[i], s.event_key[i] = time_s, key
+
+
+def _is_before(s: State, i: int, time_s: float, key: int) -> bool:
+    """Return whether the i-th entry comes before an event."""
+    return bool(s.event_s[i] < time_s or (s.event_s[i] == time_s and s.event_key[i] < key))
+
+
+def join(s: State, queue: int, call: int) -> None:
+    """A call joins a queue; of those that join at one instant the one with the least number is first."""
+    c, q = s.clock[0], s.queues[queue]
+    account_queue(s, queue)
+    s.log_s[q.log + q.joins] = c.now_s
+    q.joins += 1
+    place, tail = call * c.width + q.stage, q.tail
+    s.joined_s[place] = c.now_s
+    q.length += 1
+    if q.length == 1:
+        q.head, q.tail, q.least_head, q.least_tail = place, place, -1, -1
+        _add_least(s, queue, place)
+    elif tail > place and s.joined_s[tail] == c.now_s:
+        _squeeze_in(s, queue, place)
+    else:
+        s.next[tail] = place
+        q.tail = place
+        _add_least(s, queue, place)
+
+
+def _squeeze_in(s: State, queue: int, place: int) -> None:
+    """Put a place before those of this instant that are larger; then find the candidates again."""
+    now_s, q = s.clock[0].now_s, s.queues[queue]
+    before, at = -1, q.head
+    while s.joined_s[at] != now_s or at < place:
+        before, at = at, s.next[at]
+    s.next[place] = at
+    if before < 0:
+        q.head = place
+    else:
+        s.next[before] = place
+    q.least_head, q.least_tail, at = -1, -1, q.head
+    for _ in range(q.length):
+        _add_least(s, queue, at)
+        at = s.next[at]
+
+
+def _add_least(s: State, queue: int, place: int) -> None:
+    """Add a call to the candidates for the oldest."""
+    q = s.queues[queue]
+    while q.least_tail > place:
+        q.least_tail = s.least_before[q.least_tail]
+    s.least_before[place] = q.least_tail
+    if q.least_tail < 0:
+        q.least_head = place
+    else:
+        s.least_next[q.least_tail] = place
+    q.least_tail = place
+
+
+def leave(s: State, queue: int, count: int) -> None:
+    """The first ``count`` calls leave; their places stay linked."""
+    q = s.queues[queue]
+    account_queue(s, queue)
+    for _ in range(count):
+        place = q.head
+        if q.least_head == place:
+            if q.least_tail == place:
+                q.least_head, q.least_tail = -1, -1
+            else:
+                q.least_head = s.least_next[place]
+                s.least_before[q.least_head] = -1
+        q.head = s.next[place]
+    q.length -= count
+
+
+def drop_late(s: State, queue: int) -> None:
+    """Calls of a queue that cannot be in time any more leave all queues of their application."""
+    c, q = s.clock[0], s.queues[queue]
+    if slack_s(s, queue) >= q.least_left_s:
+        return
+    place = q.head
+    for _ in range(q.length):
+        call = place // c.width
+        if q.slo_s - (c.now_s - s.arrival_s[call]) < q.least_left_s:
+            s.dropped_s[call] = c.now_s
+            if c.first <= call < c.end:
+                c.open_measured -= 1
+        place = s.next[place]
+    for stage in range(c.width):
+        other = s.queue_at[q.application, stage]
+        if other >= 0 and s.queues[other].length > 0:
+            _without_dropped(s, other)
+
+
+def _without_dropped(s: State, queue: int) -> None:
+    """Calls that were dropped leave; an emptied queue starts anew."""
+    c, q = s.clock[0], s.queues[queue]
+    account_queue(s, queue)
+    at, last, kept = q.head, -1, 0
+    q.least_head, q.least_tail = -1, -1
+    for _ in range(q.length):
+        after = s.next[at]
+        if math.isnan(s.dropped_s[at // c.width]):
+            if last < 0:
+                q.head = at
+            else:
+                s.next[last] = at
+            _add_least(s, queue, at)
+            last = at
+            kept += 1
+        at = after
+    q.tail, q.length = last, kept
+    if kept == 0:
+        q.failed, q.missed, q.wait = 0, 0, 0
+
+
+def account_queue(s: State, queue: int) -> None:
+    """Add the time since the last change to the area, as far as it lies in the window."""
+    c, q = s.clock[0], s.queues[queue]
+    begin, until = max(q.last_s, c.start_s), min(c.now_s, c.end_s)
+    if until > begin:
+        q.area += q.length * (until - begin)
+    q.last_s = c.now_s
+
+
+def slack_s(s: State, queue: int) -> float:
+    """The SLO less the age of the oldest call."""
+    c, q = s.clock[0], s.queues[queue]
+    return float(q.slo_s - (c.now_s - s.arrival_s[q.least_head // c.width]))
+
+
+def recent_rate(s: State, queue: int) -> float:
+    """Jobs per second lately: those that followed the first of the last 64, per time since it."""
+    q, now_s = s.queues[queue], s.clock[0].now_s
+    recent = min(q.joins, RECENT)
+    if recent < 2:
+        return 0.0
+    since_s = s.log_s[q.log + q.joins - recent]
+    return float((recent - 1) / (now_s - since_s)) if now_s > since_s else 0.0
+
+
+def window_rate(s: State, queue: int) -> float:
+    """Jobs per second over a window that reaches back ``window_s`` seconds, or to the start.
+
+    Formula: jobs that joined in (now − w, now] / w with w = min(window, max(now, a look's time)).
     """
-
-    def __init__(self, tables: Tables, options: RunOptions) -> None:
-        system = tables.system
-        arrival_s, application = calls(system, options.most, options.replication)
-        self.width = width = tables.widest
-        self.arrival_s: list[float] = arrival_s.tolist()
-        self.application: list[int] = application.tolist()
-        self.noise: list[float] = noise_factors(system, application, options.replication).ravel().tolist()
-        before = np.zeros((len(system.applications), width), dtype=np.int64)
-        for queue, stages in enumerate(tables.before):
-            before[tables.application[queue], tables.stage[queue]] = len(stages)
-        self.waiting: list[int] = before[application].ravel().tolist()
-        stages_of = np.array([app.stages for app in system.applications])
-        self.left: list[int] = stages_of[application].tolist()
-        n = len(self.arrival_s)
-        self.carried: list[tuple[int, ...] | None] = [None] * n
-        self.batch = [-1] * (n * width)
-        self.completion_s = [math.nan] * n
-        self.dropped_s: dict[int, float] = {}
-        self.slo_s = [tables.slo_s[a] for a in self.application]
-        self.first, self.end = options.first, options.first + options.calls
-        self.start_s, self.end_s = self.arrival_s[self.first], self.arrival_s[self.end - 1]
-        self.arrived = self.completed = self.hits = 0
-        self.open_measured = options.calls
-
-    def complete(self, call: int, now_s: float) -> None:
-        """The last stage of a call has ended."""
-        self.completion_s[call] = now_s
-        self.completed += 1
-        if now_s - self.arrival_s[call] <= self.slo_s[call]:
-            self.hits += 1
-        if self.first <= call < self.end:
-            self.open_measured -= 1
-
-    def drop(self, call: int, now_s: float) -> None:
-        """A call leaves unserved."""
-        self.dropped_s[call] = now_s
-        if self.first <= call < self.end:
-            self.open_measured -= 1
-
-    def records(self) -> Calls:
-        """The calls that have arrived."""
-        n = self.arrived
-        dropped_s = np.full(n, np.nan)
-        dropped_s[list(self.dropped_s)] = list(self.dropped_s.values())
-        measured = np.zeros(n, dtype=bool)
-        measured[self.first : self.end] = True
-        batch: NDArray[np.int64] = np.array(self.batch, dtype=np.int64).reshape(-1, self.width)[:n]
-        return Calls(
-            application=np.array(self.application[:n], dtype=np.int64),
-            arrival_s=np.array(self.arrival_s[:n]),
-            completion_s=np.array(self.completion_s[:n]),
-            measured=measured,
-            batch=batch,
-            dropped_s=dropped_s,
-        )
-
-
-RECENT = 64  # jobs over which the rate of a queue is taken
-
-
-class AfwQueue:
-    """Calls by (time of joining, number); knows the oldest *call* in it and its own ∫ jobs dt.
-
-    Numbers of calls are in order of arrival, so the oldest call has the least number. ``_least`` holds
-    the candidates for it: of the calls still here, those that no later one undercuts.
-    """
-
-    __slots__ = ("_last_s", "_least", "_recent", "_window", "area", "calls", "joined_s")
-
-    def __init__(self, start_s: float, end_s: float) -> None:
-        self.calls: deque[int] = deque()
-        self.joined_s: deque[float] = deque()
-        self._least: deque[int] = deque()
-        self._recent: deque[float] = deque(maxlen=RECENT)
-        self._window = (start_s, end_s)
-        self._last_s = 0.0
-        self.area = 0.0
-
-    def __len__(self) -> int:
-        return len(self.calls)
-
-    @property
-    def oldest(self) -> int:
-        """The call in it that arrived first."""
-        return self._least[0]
-
-    def push(self, call: int, now_s: float) -> None:
-        """A call joins; of those that join at one instant the one with the least number is first."""
-        self.account(now_s)
-        self._recent.append(now_s)
-        self.joined_s.append(now_s)
-        calls = self.calls
-        if calls and calls[-1] > call and self.joined_s[-2] == now_s:
-            self._squeeze_in(call, now_s)
-            return
-        calls.append(call)
-        least = self._least
-        while least and least[-1] > call:
-            least.pop()
-        least.append(call)
-
-    def _squeeze_in(self, call: int, now_s: float) -> None:
-        others = list(self.calls)
-        place = len(others)
-        while place and others[place - 1] > call and self.joined_s[place - 1] == now_s:
-            place -= 1
-        others.insert(place, call)
-        self.calls = deque(others)
-        self._rank()
-
-    def take(self, count: int, now_s: float) -> tuple[list[int], float]:
-        """Take the first ``count`` calls; return them, and the time at which the first had joined."""
-        self.account(now_s)
-        joined_s = self.joined_s[0]
-        taken = []
-        for _ in range(count):
-            call = self.calls.popleft()
-            self.joined_s.popleft()
-            if self._least[0] == call:
-                self._least.popleft()
-            taken.append(call)
-        return taken, joined_s
-
-    def remove(self, gone: Collection[int], now_s: float) -> None:
-        """The calls in ``gone`` leave; others may be named too."""
-        self.account(now_s)
-        kept = [(c, s) for c, s in zip(self.calls, self.joined_s, strict=True) if c not in gone]
-        self.calls = deque(c for c, _ in kept)
-        self.joined_s = deque(s for _, s in kept)
-        self._rank()
-
-    def _rank(self) -> None:
-        """Find the candidates for the oldest call."""
-        self._least.clear()
-        for call in self.calls:
-            while self._least and self._least[-1] > call:
-                self._least.pop()
-            self._least.append(call)
-
-    def account(self, now_s: float) -> None:
-        """Add the time since the last change to the area, as far as it lies in the window."""
-        start, end = self._window
-        begin = self._last_s if self._last_s > start else start
-        until = now_s if now_s < end else end
-        if until > begin:
-            self.area += len(self.calls) * (until - begin)
-        self._last_s = now_s
-
-    def rate(self, now_s: float) -> float:
-        """Jobs per second lately: those that followed the first of the last 64, per time since it."""
-        recent = self._recent
-        if len(recent) < 2 or now_s <= recent[0]:
-            return 0.0
-        return (len(recent) - 1) / (now_s - recent[0])
+    c, q = s.clock[0], s.queues[queue]
+    while q.window_at < q.joins and s.log_s[q.log + q.window_at] <= c.now_s - c.window_s:
+        q.window_at += 1
+    return float((q.joins - q.window_at) / min(c.window_s, max(c.now_s, min(c.every_s, c.window_s))))

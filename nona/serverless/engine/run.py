@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import time
-from heapq import heappop, heappush
+from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.errors import SimulationError
 from nona.options import Options
-from nona.serverless.containers import containers_of
-from nona.serverless.engine.compiled.machine import is_compiled
-from nona.serverless.engine.events import ARRIVAL, CONTAINERS, END, GPU_PHASE, HOP, Event, Running, links_of
-from nona.serverless.engine.execution import Collector, Execution, Parts
-from nona.serverless.engine.instances import Standing, controller_of, scaler_of
-from nona.serverless.engine.invokers import Choice, Invokers, Tables
-from nona.serverless.engine.options import REPORTS, TAIL_SLOS, OnProgress, RunOptions, ServerlessProgress
-from nona.serverless.engine.queues import AfwQueue, CallBook
-from nona.serverless.policies.base import Planner, Policy
-from nona.serverless.records import ServerlessRecords, Snapshot, WindowSums
+from nona.serverless.engine import layout
+from nona.serverless.engine.answers import Answers
+from nona.serverless.engine.arrays import make_run, with_room
+from nona.serverless.engine.layout import Floats, State
+from nona.serverless.engine.options import REPORTS, OnProgress, RunOptions, ServerlessProgress
+from nona.serverless.policies.base import Planner, Policy, Scales
+from nona.serverless.records import (
+    Batches,
+    Calls,
+    ContainerLives,
+    Instances,
+    LinkTransfers,
+    ServerlessRecords,
+    Snapshot,
+    WindowSums,
+)
 from nona.serverless.system import ServerlessSystem
 
 DEFAULT = RunOptions()
@@ -41,182 +47,179 @@ def simulate_serverless(
     Raises
     ------
     SimulationError
-        For options that the policy does not know, arrivals that no process has, or a policy that places
-        a batch where there is no room.
+        For options that the policy does not know, arrivals that no process has, a policy that places
+        a batch where there is no room, or one that ranks what has no time.
     """
     begin = time.perf_counter()
     planner = policy.prepare(system, options)
-    system = policy.under(system, options)
-    if scaler_of(planner) is None and is_compiled(system, run):
-        from nona.serverless.engine.compiled.engine import CompiledRun  # Numba takes a while to import
-
-        return CompiledRun(system, planner, policy, run, on_progress).records(begin)
-    simulation = _Simulation(system, planner, policy.name, run, on_progress)
-    stopped_s = simulation.loop()
-    return simulation.records(stopped_s, time.perf_counter() - begin)
+    return _Simulation(policy.under(system, options), policy, planner, run, on_progress).records(begin)
 
 
 class _Simulation:
-    """The parts of one run, and its loop."""
+    """One run: calls the loop, gives it room, and writes down its records."""
 
     def __init__(
         self,
         system: ServerlessSystem,
+        policy: Policy,
         planner: Planner,
-        policy: str,
         run: RunOptions,
         on_progress: OnProgress | None,
     ) -> None:
-        self.policy, self.run, self.on_progress = policy, run, on_progress
-        self.tables = tables = Tables(system)
-        self.book = book = CallBook(tables, run)
-        window = book.start_s, book.end_s
-        self.heap: list[Event] = []
-        self.queues = [AfwQueue(*window) for _ in range(tables.queues)]
-        self.invokers = Invokers(tables, *window)
-        self.collector = Collector(*window, run.stories)
-        parts = Parts(
-            tables=tables,
-            book=book,
-            queues=self.queues,
-            invokers=self.invokers,
-            collector=self.collector,
-            heap=self.heap,
-            links=links_of(tables, run.replication, self.heap),
+        self._system, self._policy, self._run, self._on_progress = system, policy.name, run, on_progress
+        scaler = planner.scaler if isinstance(planner, Scales) else None
+        places = planner.place is not None
+        self._state, gpus, background = make_run(system, run, policy.by_length and not places, scaler)
+        tell = {layout.SNAPSHOTS: self._keep_snapshots, layout.PROGRESS: self._report}
+        self._answers = Answers(system, planner, scaler, self._state, gpus, background, tell)
+        clock = self._state.clock
+        clock["places"] = places
+        clock["report_every"] = max(1, (run.first + run.calls) // REPORTS) if on_progress else 0
+        self._snapshots: list[Snapshot] = []
+        self._error: BaseException | None = None
+
+    def records(self, begin: float) -> ServerlessRecords:
+        """Run to the end; ``begin``: when that was asked for, by the clock of ``time.perf_counter``."""
+        from nona.serverless.engine.machine import callback, loop_for, signatures  # Numba takes a while
+
+        kinds, advance = signatures(), loop_for(self._state)
+        answer = callback(self._guarded(self._answers.plan), kinds.answer)
+        ask = callback(self._guarded(self._answers.other), kinds.ask)
+        while (code := advance(self._state, answer, ask)) == layout.ROOM:
+            self._state = self._answers.state = self._answers.gpus.arrays = with_room(self._state)
+        if self._error is not None:
+            raise self._error
+        if code == layout.NO_TIME:
+            raise self._no_time()
+        return self._collected(begin)
+
+    def _guarded(self, function: Callable[..., int]) -> Callable[..., int]:
+        """The function, which halts the loop in place of raising."""
+
+        def guarded(*arguments: float) -> int:
+            try:
+                return function(*arguments)
+            except BaseException as error:  # also that a user interrupts: machine code cannot raise it
+                self._error = error
+                self._state.clock["halted"] = layout.STOPPED
+                return layout.STOP
+
+        return guarded
+
+    def _report(self) -> None:
+        """Report how far the run has come."""
+        if self._on_progress is not None:
+            c = self._state.clock[0]
+            fraction = min(1.0, int(c["arrived"]) / int(c["end"]))
+            snapshot = self._snapshot(float(c["now_s"]))
+            self._on_progress(ServerlessProgress(self._policy, self._run.replication, fraction, snapshot))
+
+    def _no_time(self) -> SimulationError:
+        c, system = self._state.clock[0], self._system
+        return SimulationError(
+            f"Policy: it chose {system.space[int(c['bad_configuration'])].text} for function "
+            f"{system.functions[int(c['bad_function'])].name!r}, which has no time for it; let it rank only "
+            "what the system has a time for."
         )
-        containers = containers_of(system)
-        self.execution = Execution(parts, containers)
-        choice = Choice(tables, self.invokers, containers)
-        self.controller = controller_of(planner, parts, choice, self.execution)
-        self.snapshots: list[Snapshot] = []
-        self._report_every = max(1, (run.first + run.calls) // REPORTS)
-        self._next_snapshot_s = run.snapshot_s
 
-    def loop(self) -> float:
-        """Run to the end; the instant at which it stopped."""
-        heap, book, controller = self.heap, self.book, self.controller
-        stop_s = book.end_s + TAIL_SLOS * max(self.tables.slo_s)
-        heappush(heap, self._arrival(0))
-        now_s = 0.0
-        while heap and book.open_measured:
-            now_s = heap[0][0]
-            if now_s > stop_s:
-                now_s = stop_s
-                break
-            if self._next_snapshot_s is not None and now_s > self._next_snapshot_s:
-                self._keep_snapshots(now_s)
-            while heap and heap[0][0] == now_s:
-                self._happen(heappop(heap), now_s)
-            controller.serve(now_s)
-        for queue in self.queues:
-            queue.account(now_s)
-        self.invokers.account(now_s)
-        return now_s
-
-    def _happen(self, event: Event, now_s: float) -> None:
-        kind, application, stage, number = event[1:5]
-        if kind == END:
-            batch = self.execution.end(number, event[5], now_s)
-            if batch is not None:
-                self._ended(batch, now_s)
-        elif kind == ARRIVAL:
-            self._arrive(number, application, now_s)
-        elif kind == GPU_PHASE:
-            self.execution.gpu_phase(number, now_s)
-        elif kind == CONTAINERS:
-            if self.execution.containers_due(application, stage, now_s):
-                self.controller.released()
-        elif kind == HOP:
-            self.execution.hop(number, event[5], now_s)
-        else:
-            self.controller.happen(kind, self.tables.queue_at[application][stage], number, now_s)
-
-    def _arrival(self, call: int) -> Event:
-        book = self.book
-        return book.arrival_s[call], ARRIVAL, book.application[call], 0, call, 0
-
-    def _arrive(self, call: int, application: int, now_s: float) -> None:
-        book = self.book
-        book.arrived = call + 1
-        for queue in self.tables.entries[application]:
-            self.queues[queue].push(call, now_s)
-            self.controller.joined(queue)
-        if call + 1 < len(book.arrival_s):
-            heappush(self.heap, self._arrival(call + 1))
-        if self.on_progress is not None and (call + 1) % self._report_every == 0:
-            fraction = min(1.0, (call + 1) / book.end)
-            self.on_progress(
-                ServerlessProgress(self.policy, self.run.replication, fraction, self._snapshot(now_s))
-            )
-
-    def _ended(self, batch: Running, now_s: float) -> None:
-        """Its jobs go on to their next stages; a call that has none left is complete."""
-        book, tables = self.book, self.tables
-        width, waiting, left = book.width, book.waiting, book.left
-        after = tables.after[batch.queue]
-        for call in batch.calls:
-            left[call] -= 1
-            if not left[call]:
-                book.complete(call, now_s)
-            if call in book.dropped_s:
-                continue
-            for queue in after:
-                place = call * width + tables.stage[queue]
-                waiting[place] -= 1
-                if not waiting[place]:
-                    self.queues[queue].push(call, now_s)
-                    self.controller.joined(queue)
-        self.controller.ended(batch, now_s)
-
-    def _keep_snapshots(self, now_s: float) -> None:
+    def _keep_snapshots(self) -> None:
         """Keep every snapshot that fell due since the last event: nothing has changed since then."""
-        every = self.run.snapshot_s
-        while every is not None and self._next_snapshot_s is not None and self._next_snapshot_s < now_s:
-            self.snapshots.append(self._snapshot(self._next_snapshot_s))
-            self._next_snapshot_s = (len(self.snapshots) + 1) * every
+        every, clock = self._run.snapshot_s or np.inf, self._state.clock
+        while clock["next_snapshot_s"][0] < clock["now_s"][0]:
+            self._snapshots.append(self._snapshot(float(clock["next_snapshot_s"][0])))
+            clock["next_snapshot_s"] = (len(self._snapshots) + 1) * every
 
     def _snapshot(self, now_s: float) -> Snapshot:
-        invokers, book = self.invokers, self.book
+        s, c = self._state, self._state.clock[0]
         return Snapshot(
             time_s=now_s,
-            queues=tuple(map(len, self.queues)),
-            free_vcpus=tuple(invokers.free_vcpus),
-            free_vgpus=tuple(invokers.free_vgpus),
-            stranded=tuple(invokers.stranded),
-            completed=book.completed,
-            hits=book.hits,
+            queues=tuple(s.queues["length"].tolist()),
+            free_vcpus=tuple(s.invokers["free_vcpus"].tolist()),
+            free_vgpus=tuple(s.invokers["free_vgpus"].tolist()),
+            stranded=tuple(s.invokers["stranded"].tolist()),
+            completed=int(c["completed"]),
+            hits=int(c["hits"]),
         )
 
-    def records(self, stopped_s: float, seconds: float) -> ServerlessRecords:
-        """Return the records of the run."""
-        book, invokers, of = self.book, self.invokers, self.collector
+    def _collected(self, begin: float) -> ServerlessRecords:
+        s, c, system = self._state, self._state.clock[0], self._system
+        tracked = system.memory is not None or system.idle_cost > 0
+        sums = {name: c[name].item() for name in WindowSums.__dataclass_fields__ if name != "queue_area"}
         return ServerlessRecords(
-            policy=self.policy,
-            replication=self.run.replication,
-            calls=book.records(),
-            batches=of.batches(),
-            sums=WindowSums(
-                start_s=book.start_s,
-                end_s=book.end_s,
-                queue_area=_array([queue.area for queue in self.queues]),
-                vcpu_area=invokers.vcpu_area,
-                vgpu_area=invokers.vgpu_area,
-                stranded_area=invokers.stranded_area,
-                cold_starts=of.cold_starts,
-                prewarms=of.prewarms,
-                rechecks=of.rechecks,
-                misses=of.misses,
-                planned=of.planned,
-            ),
-            stopped_s=stopped_s,
-            seconds=seconds,
-            stories=tuple(of.stories),
-            snapshots=tuple(self.snapshots),
-            instances=self.controller.records() if isinstance(self.controller, Standing) else None,
-            transfers=self.execution.link_records(stopped_s),
-            containers=self.execution.lives(stopped_s),
+            policy=self._policy,
+            replication=self._run.replication,
+            calls=_calls(s),
+            batches=_batches(s),
+            sums=WindowSums(queue_area=np.ascontiguousarray(s.queues["area"]), **sums),
+            stopped_s=float(c["now_s"]),
+            seconds=time.perf_counter() - begin,
+            stories=tuple(self._answers.stories),
+            snapshots=tuple(self._snapshots),
+            instances=_instances(s, tracked) if c["stands"] else None,
+            transfers=_transfers(s, system.network.topology.link_names) if system.network else None,
+            containers=_lives(s) if tracked else None,
         )
 
 
-def _array(values: list[float]) -> NDArray[np.float64]:
-    return np.array(values, dtype=np.float64)
+def _calls(s: State) -> Calls:
+    n, c = int(s.clock["arrived"][0]), s.clock[0]
+    measured = np.zeros(n, dtype=bool)
+    measured[int(c["first"]) : int(c["end"])] = True
+    return Calls(
+        application=s.application[:n].copy(),
+        arrival_s=s.arrival_s[:n].copy(),
+        completion_s=s.completion_s[:n].copy(),
+        measured=measured,
+        batch=s.served.reshape(-1, int(c["width"]))[:n].copy(),
+        dropped_s=s.dropped_s[:n].copy(),
+    )
+
+
+def _batches(s: State) -> Batches:
+    rows = s.batches[: int(s.clock["batches"][0])]
+    columns = {name: np.ascontiguousarray(rows[name]) for name in Batches.__dataclass_fields__}
+    return Batches(**columns | {name: columns[name].astype(bool) for name in ("cold", "missed", "forced")})
+
+
+def _instances(s: State, tracked: bool) -> Instances:
+    rows = s.instances[: int(s.clock["instances"][0])]
+    names = ("invoker", "gpu", "configuration", "slots", "started_s", "ready_s", "ended_s")
+    return Instances(
+        application=s.queues["application"][rows["queue"]],
+        stage=s.queues["stage"][rows["queue"]],
+        cold=rows["cold"].astype(bool),
+        forced=rows["forced"].astype(bool),
+        container=rows["container"].copy() if tracked else np.full(len(rows), -1, dtype=np.int64),
+        of_batch=s.batches["instance"][: int(s.clock["batches"][0])].copy(),
+        **{name: np.ascontiguousarray(rows[name]) for name in names},
+    )
+
+
+def _transfers(s: State, names: tuple[str, ...]) -> LinkTransfers:
+    rows, now_s = s.batches[: int(s.clock["batches"][0])], float(s.clock["now_s"][0])
+    links = s.links
+    return LinkTransfers(
+        links=names,
+        busy_s=links["closed_s"] + np.minimum(links["free_s"], now_s) - links["since_s"],
+        work_s=links["work_s"] - np.maximum(0.0, links["free_s"] - now_s),
+        alone_s=rows["alone_s"].copy(),
+        known=rows["messages"] == 0,
+    )
+
+
+def _lives(s: State) -> ContainerLives:
+    c = s.clock[0]
+    lives, spells = s.lives[: int(c["lives"])], s.spells[: int(c["spells"])]
+    born_s: Floats = np.minimum(lives["born_s"], float(c["now_s"]))
+    return ContainerLives(
+        invoker=lives["invoker"].copy(),
+        function=lives["function"].copy(),
+        born_s=born_s,
+        gone_s=lives["gone_s"].copy(),
+        evicted=lives["evicted"].astype(bool),
+        of_batch=s.batches["container"][: int(c["batches"])].copy(),
+        idle=spells["container"].copy(),
+        idle_from_s=spells["from_s"].copy(),
+        idle_until_s=spells["until_s"].copy(),
+        idle_configuration=spells["configuration"].copy(),
+    )

@@ -7,6 +7,7 @@ from typing import Any
 
 from nona.errors import NonaError
 from nona.report.text import plain
+from nona.serverless.engine.preparation import prepare_in_background
 from nona.simulation.compiled.preparation import warm
 from nona.simulation.run import AUTO, Cancelled, engine_named
 from nona.study.cache import StudyCache
@@ -40,6 +41,7 @@ class Server:
         """Load the compiled engine if its machine code is there; have a process compile it if not."""
         if not self.loaded and engine_named(AUTO) == "compiled":
             warm()
+            prepare_in_background()
             self.loaded = True
 
     def serve(self, spec: Mapping[str, Any], used_bytes: Callable[[], int]) -> bool:

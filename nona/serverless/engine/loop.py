@@ -1,0 +1,162 @@
+"""The loop: events happen and queues are examined, instant by instant."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from nona.serverless.engine.batches import absorb, end_batch, hop
+from nona.serverless.engine.containers import containers_due
+from nona.serverless.engine.control import (
+    decided,
+    examine,
+    has_joined,
+    make_others_pending,
+    make_pending,
+    next_queue,
+)
+from nona.serverless.engine.gpus import account_resources, enter_gpu
+from nona.serverless.engine.layout import (
+    APPLICATION_BIT,
+    ARRIVAL,
+    CONTAINERS,
+    DECISION,
+    DONE,
+    END,
+    GPU_PHASE,
+    HOP,
+    KIND_BIT,
+    MOST_APPLICATIONS,
+    MOST_STAGES,
+    PROGRESS,
+    READY,
+    ROOM,
+    SCALE,
+    SNAPSHOTS,
+    STAGE_BIT,
+    State,
+    key_of,
+)
+from nona.serverless.engine.queues import account_queue, drop_first, join, push
+from nona.serverless.engine.standing import becomes_idle, examine_standing, scale_all
+
+Asked = Callable[..., int]
+
+
+def advance(s: State, answer: Asked, ask: Asked) -> int:
+    """Run until it is done, is halted, or needs room; return which.
+
+    ``answer(queue, length, carried, forced, slack, waited, rate)`` gives a row, ``ask`` anything else.
+    """
+    c = s.clock[0]
+    while c.halted == 0:
+        if c.grow:
+            return ROOM
+        if c.happening and c.coming > 0 and s.event_s[0] == c.now_s:
+            _happen(s, ask)
+            continue
+        c.happening = 0
+        if c.pending > 0 and not (c.blocking and c.searches > 0 and not c.stands):
+            queue = next_queue(s)
+            if c.stands:
+                examine_standing(s, queue, ask)
+            else:
+                examine(s, queue, answer, ask)
+        elif c.coming == 0 or c.open_measured == 0:
+            break
+        elif s.event_s[0] > c.stop_s:
+            c.now_s = c.stop_s
+            break
+        else:
+            c.now_s, c.happening = s.event_s[0], 1
+            if c.now_s > c.next_snapshot_s:
+                ask(SNAPSHOTS, 0, 0, 0)
+    for queue in range(c.queues):
+        account_queue(s, queue)
+    account_resources(s)
+    for link in range(c.links):
+        absorb(s, link, ask)
+    return int(c.halted) if c.halted else DONE
+
+
+def _happen(s: State, ask: Asked) -> None:
+    """The first event happens."""
+    key = s.event_key[0]
+    drop_first(s)
+    kind, number = key >> KIND_BIT, key & ((1 << STAGE_BIT) - 1)
+    application, stage = (key >> APPLICATION_BIT) % MOST_APPLICATIONS, (key >> STAGE_BIT) % MOST_STAGES
+    if kind == END:
+        if end_batch(s, number, ask):
+            _go_on(s, number, ask)
+    elif kind == ARRIVAL:
+        _arrive(s, number, ask)
+    elif kind == GPU_PHASE:
+        enter_gpu(s, number)
+    elif kind == CONTAINERS:
+        if containers_due(s, application, stage):
+            make_others_pending(s)
+    elif kind == DECISION:
+        decided(s, s.queue_at[application, stage], ask)
+    elif kind == HOP:
+        hop(s, number, ask)
+    elif kind == READY:
+        becomes_idle(s, number, ask)
+    elif kind == SCALE:
+        scale_all(s, number, ask)
+    else:
+        _wait_over(s, s.queue_at[application, stage], number)
+
+
+def _wait_over(s: State, queue: int, number: int) -> None:
+    """A wait has run out; it may have ended before."""
+    q = s.queues[queue]
+    if q.wait == number:
+        q.wait = 0
+        make_pending(s, queue)
+
+
+def _arrive(s: State, call: int, ask: Asked) -> None:
+    """A call joins its entry queues, and the next one is to come."""
+    c, application = s.clock[0], s.application[call]
+    c.arrived = call + 1
+    for at in range(s.entries[application], s.entries[application + 1]):
+        join(s, s.entry[at], call)
+        has_joined(s, s.entry[at])
+    if call + 1 < c.calls:
+        push(s, s.arrival_s[call + 1], key_of(ARRIVAL, s.application[call + 1], 0, call + 1))
+    if c.report_every > 0 and (call + 1) % c.report_every == 0:
+        ask(PROGRESS, 0, 0, 0)
+
+
+def _go_on(s: State, number: int, ask: Asked) -> None:
+    """A batch has ended: its jobs go on to their next stages; a call that has none left is complete."""
+    c, batch = s.clock[0], s.batches[number]
+    q, place = s.queues[batch.queue], batch.place
+    for _ in range(batch.jobs):
+        call = place // c.width
+        s.left[call] -= 1
+        if s.left[call] == 0:
+            _complete(s, call)
+        for at in range(q.after, q.after + q.afters if math.isnan(s.dropped_s[call]) else q.after):
+            queue = s.after[at]
+            later = call * c.width + s.queues[queue].stage
+            s.waiting[later] -= 1
+            if s.waiting[later] == 0:
+                join(s, queue, call)
+                has_joined(s, queue)
+        place = s.next[place]
+    if batch.instance >= 0:
+        becomes_idle(s, batch.instance, ask)
+    else:
+        make_others_pending(s)
+
+
+def _complete(s: State, call: int) -> None:
+    """The last stage of a call has ended."""
+    c = s.clock[0]
+    s.completion_s[call] = c.now_s
+    c.completed += 1
+    if c.now_s - s.arrival_s[call] <= s.queues[s.queue_at[s.application[call], 0]].slo_s:
+        c.hits += 1
+    if c.first <= call < c.end:
+        c.open_measured -= 1
