@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,10 @@ from nona.decomposition import Decomposition
 from nona.errors import HardwareError
 from nona.topology import Topology
 
+if TYPE_CHECKING:
+    from nona.scenario.schema import BatchRule
+
 Discipline = Literal["fifo", "processor-sharing"]
-BatchRule = Literal["greedy", "delay", "triton", "static"]
 
 
 @dataclass(frozen=True, slots=True)

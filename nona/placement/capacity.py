@@ -252,7 +252,9 @@ def _too_large(system: System, models: Sequence[Replica], m: int) -> PlacementEr
     room = np.where(system.class_counts > 0, np.asarray(system.class_memory_bytes, dtype=float), 0.0)
     k = int(np.argmax(room))
     need, have = models[m].size_bytes, f"{format_size(float(room[k]))} ({system.class_names[k]})"
-    what = f"Model {models[m].name!r}: its weights, {format_size(need)},"
+    batched = any(system.queries[j].batching for j in models[m].queries)
+    held = "its weights and the activations of its largest batch" if batched else "its weights"
+    what = f"Model {models[m].name!r}: {held}, {format_size(need)},"
     if need > room[k]:
         rule = f"must fit one executor, and the largest has {have}"
     else:

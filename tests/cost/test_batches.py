@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from nona.cli.main import main
-from nona.contraction.rules import contract
 from nona.cost.batches import activation_bytes, batch_sizes, cost_batches, fit_batches
 from nona.cost.costing import cost_graph
 from nona.cost.measured import read_measured
 from nona.cost.options import PER_QUERY, CostOptions
-from nona.errors import GraphError, NonaError
+from nona.errors import NonaError
 from nona.graph.guard_columns import from_lines, to_lines
 from nona.graph.model import Edge, ModelGraph, Operator
 from nona.graph.node_link import from_node_link, to_node_link
@@ -137,32 +136,6 @@ def test_times_by_batch_survive_the_ways_out_of_a_file_and_are_carried_by_their_
     ]
 
 
-@pytest.mark.parametrize(
-    ("node", "why"),
-    [
-        ({"batch_ms": {"8": 3}}, 'lack that of one input; add "1"'),
-        ({"batch_ms": {"8": 3}, "compute_ms": {"t4": 2}}, 'lack that of one input; add "1"'),
-        (
-            {"batch_ms": {"1": 3, "2": 4}, "compute_ms": 2},
-            "0.003 s, and in compute_ms, 0.002 s, differ; keep one",
-        ),
-        ({"batch_ms": {"1": 0, "2": 4}}, "is 0; give times above 0"),
-        ({"batch_ms": {"1": 1, "2": -4}}, "batch_ms['2']=-4 must be between 0 and"),
-        ({"batch_ms": {"1": 1, "0": 4}}, "batch_ms['0'] must be of a whole number of inputs from 1 to 4096"),
-        ({"batch_ms": {"1": 1, "1.5": 4}}, "batch_ms['1.5'] must be of a whole number"),
-        ({"batch_ms": {"1": "fast"}}, "batch_ms['1']='fast' is not a number"),
-        ({"batch_ms": [1, 2]}, "batch_ms=[1, 2] must map inputs"),
-        ({"batch_ms": {}}, "batch_ms={} must map inputs"),
-        ({"batch_ms": {"1": 1}, "batch_s": {"1": 1}}, "it has both batch_ms and batch_s; keep one"),
-    ],
-)
-def test_bad_times_by_batch_are_one_line(node, why):
-    with pytest.raises(GraphError) as caught:
-        from_node_link({"nodes": [{"id": "a", **node}], "edges": []})
-    assert why in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
 def test_one_for_all_rows_a_row_of_its_own_and_off():
     assert study().system.queries[0].batching is None
     assert study(top="batching: {max_batch: 4}").system.queries[0].batching.max_batch == 4
@@ -201,36 +174,6 @@ def test_the_rule_follows_the_delay_and_tritons_keys_are_tritons(
 def test_allowed_sizes_fill_batches_up():
     plain, filled = steps_s("{max_batch: 12}"), steps_s("{max_batch: 6, allowed: [12, 1, 4]}")
     assert (filled == plain[[0, 3, 3, 3, 11, 11]]).all()
-
-
-@pytest.mark.parametrize(
-    ("batching", "why"),
-    [
-        ("{max_batch: 0}", "batching.max_batch (Largest batch): 0 must be at least 1; raise it"),
-        ("{max_batch: -1}", "-1 must be at least 1; raise it"),
-        ("{max_batch: 1.5}", "1.5 must be a whole number; round it"),
-        ("{max_batch: 1000000000}", "1,000,000,000 must be at most 1,024; lower it"),
-        (
-            "{preferred: [4, 16]}",
-            "preferred [4, 16] has sizes above max_batch 8, which no batch has; leave them out",
-        ),
-        ("{allowed: [2, 8]}", "allowed [2, 8] must have 1, for a query alone; add it"),
-        (
-            "{allowed: [1, 4]}",
-            "allowed [1, 4] must reach max_batch 8, or larger batches have no time; add 8, or lower",
-        ),
-        ("{delay: -1 ms}", "'-1 ms' must be at least 0; raise it"),
-        ("{rule: soon}", "'soon' must be 'greedy', 'delay', 'triton' or 'static'; choose one"),
-        ("{form_ahead: 3}", "3 must be at most 2; lower it"),
-        ("{per_query: 120 %}", "must be at most 1 (100 %); lower it"),
-    ],
-)
-def test_bad_batching_is_one_line(batching, why):
-    with pytest.raises(NonaError) as caught:
-        study(batching)
-    assert str(caught.value).startswith("workload[0].batching")
-    assert why in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -301,9 +244,3 @@ def test_inspect_prints_the_times_of_batches_and_the_line_through_them(capsys):
     text = capsys.readouterr().out
     assert "8      1.27 s" in text
     assert "1 − p + p·b times as long, p = 45 %" in text
-
-
-def test_the_tasks_of_a_batch_are_those_of_a_query():
-    """Contraction does not depend on the batch, so that the tasks of queries in a batch are the same."""
-    graph = load_sample("googlenet")
-    assert contract(graph).tasks == prepare_model(graph, (A100,), largest=8).contracted.tasks

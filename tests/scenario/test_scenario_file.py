@@ -96,6 +96,9 @@ def test_quantity_text_is_exact(value, dimension):
     assert parse_quantity(quantity_text(value, dimension), dimension) == value
 
 
+BATCHING = "workload[0].batching"
+
+
 def row(**more):
     return {"workload": [ROW | more]}
 
@@ -121,6 +124,18 @@ def network(**more):
         ({"background": {"network": {"utilization": 1}}}, "background.network.utilization", "less than 1"),
         ({"cluster": {"servers": [{"count": 0}]}}, "cluster.servers[0].count", "at least 1"),
         (row(arrivals={"process": "trace"}), "workload[0].arrivals", "go together"),
+        (row(batching={"max_batch": 0}), f"{BATCHING}.max_batch", "0 must be at least 1; raise it"),
+        (row(batching={"max_batch": -1}), f"{BATCHING}.max_batch", "-1 must be at least 1; raise it"),
+        (row(batching={"max_batch": 1.5}), f"{BATCHING}.max_batch", "1.5 must be a whole number; round it"),
+        (row(batching={"max_batch": 10**9}), f"{BATCHING}.max_batch", "must be at most 1,024; lower it"),
+        (row(batching={"delay": "-1 ms"}), f"{BATCHING}.delay", "'-1 ms' must be at least 0; raise it"),
+        (row(batching={"rule": "soon"}), f"{BATCHING}.rule", "'triton' or 'static'; choose one"),
+        (row(batching={"form_ahead": 3}), f"{BATCHING}.form_ahead", "3 must be at most 2; lower it"),
+        (row(batching={"per_query": "120 %"}), f"{BATCHING}.per_query", "at most 1 (100 %); lower it"),
+        (row(batching={"preferred": [4, 16]}), BATCHING, "which no batch has; leave them out, or raise"),
+        (row(batching={"allowed": [2, 8]}), BATCHING, "must have 1, for a query alone; add it"),
+        (row(batching={"allowed": [1, 4]}), BATCHING, "must reach max_batch 8, or larger batches have no"),
+        ({"batching": 7}, "batching", "7 is not allowed"),
         (network(nic="10 apples"), "cluster.network.nic", "'10 apples' is not a bandwidth"),
         (network(nic=0), "cluster.network.nic", "0 must be greater than 0"),
         (network(racks={"size": 2, "uplink": 1e9}), "cluster.network", "racks without nic"),

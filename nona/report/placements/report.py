@@ -37,7 +37,7 @@ def memory_report(system: System, placement: Placement, names: Sequence[str]) ->
 
     An executor holds the weights of every model whose share of its class is positive, whole, as any
     part may come to it. ``replicas`` counts the executors that hold a model; rows of the workload
-    with one model share them. Activations and workspace are not counted.
+    with one model share them. Activations count for batches only, workspace never.
     """
     shares = system.uniform_shares if placement.class_shares is None else placement.class_shares
     models, counts = replicas(system), system.class_counts

@@ -17,6 +17,7 @@ from nona.report.times import hardware_notes, hardware_warnings, precision_of
 from nona.results.document import GivenTimes
 from nona.results.simulation_charts import LinkLoad
 from nona.scenario.schema import CostSpec
+from nona.study.batching import held_bytes
 from nona.ui.form import field
 from nona.ui.models.loading import device_names
 from nona.ui.pages.scenario_edits import (
@@ -60,11 +61,12 @@ def capacity_tiles(cluster: Cluster, cost: CostSpec) -> None:
 
 
 def weights_of(state: AppState, executor: str) -> dict[str, float]:
-    """Bytes of the weights of each model of the mix on one kind of executor."""
+    """Bytes that each model of the mix holds on one kind of executor: weights, and of batches activations."""
     weights: dict[str, float] = {}
     for index, row in enumerate(state.scenario.workload):
         with suppress(NonaError):  # the model's card says what is wrong with it
-            weights[row.model] = row_cost(state, index, executor).weight_bytes
+            held = held_bytes(state.scenario.batching_of(row), row_cost(state, index, executor))
+            weights[row.model] = max(weights.get(row.model, 0.0), held)
     return weights
 
 
@@ -72,8 +74,8 @@ def memory_table(state: AppState, cluster: Cluster) -> None:
     """Executor memory against the weights of the mix."""
     st.caption(
         "Weights at the precision of the cost model, each parameter once; an executor holds all weights of "
-        "every model that may run on it. Activations and workspace are not counted. The placement decides "
-        "which models an executor actually holds."
+        "every model that may run on it. Activations count where queries are batched only, workspace never. "
+        "The placement decides which models an executor actually holds."
     )
     rows = memory(weights_of(state, next(iter(cluster.classes))), cluster)
     table(rows, "memory", "Memory and weights by executor class")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -30,7 +31,7 @@ from nona.ui.session.state import AppState, Draft, Kept
 from nona.ui.session.workspace import jobs
 from nona.ui.shell.job_panel import current_job
 from nona.ui.widgets.downloads import Files, file_stem, frame_files, kept_files, reports
-from nona.ui.widgets.fields import label_text, plain
+from nona.ui.widgets.fields import acting, label_text, plain
 from nona.ui.widgets.folding import listed
 from nona.ui.widgets.policy_choice import pick_entries
 
@@ -174,17 +175,11 @@ def _expert_table(state: AppState) -> None:
 
 def _row(state: AppState, row: int, label: str, mode: str) -> None:
     options = MODES if mode in MODES else (*MODES, mode)
-    key = f"expert-{state.revision}-{label}"
-
-    def choose() -> None:
-        _set_mode(state, label, st.session_state[key])
-
     st.selectbox(
         label_text(label),
         options,
         options.index(mode),
-        key=key,
-        on_change=choose,
+        **acting(f"expert-{state.revision}-{label}", partial(_set_mode, state, label)),
         help="Where expert puts this model's tasks, the same in every query.",
     )
     if mode not in MODES:

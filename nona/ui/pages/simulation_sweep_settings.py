@@ -26,7 +26,7 @@ from nona.ui.jobs.kinds import SIMULATION_PARTS
 from nona.ui.pages.workload_facts import offered
 from nona.ui.session.state import AppState
 from nona.ui.tasks.sweeps import grid_request_of, grid_settings_from, request_of, settings_from
-from nona.ui.widgets.fields import whole
+from nona.ui.widgets.fields import acting, whole
 from nona.ui.widgets.policy_choice import scheduler_picker
 from nona.units import format_number, quantity_text
 
@@ -299,11 +299,6 @@ def _end_fields(state: AppState, of: Range, which: str) -> None:
 
 
 def _target(state: AppState, form: Form) -> None:
-    key = f"sweep-target-{state.revision}"
-
-    def choose() -> None:
-        change(state, target=round(st.session_state[key] / 100, 6))
-
     st.number_input(
         "SLO target, %",
         50.0,
@@ -311,8 +306,7 @@ def _target(state: AppState, form: Form) -> None:
         100 * form.target,
         0.1,
         format="%.6g",
-        key=key,
-        on_change=choose,
+        **acting(f"sweep-target-{state.revision}", lambda share: change(state, target=round(share / 100, 6))),
         help="Share of the SLOs to keep: the charts draw it, the findings say up to where it is kept.",
     )
 
