@@ -28,6 +28,7 @@ from nona.study.planning.question import MILLE, cluster_price, question_of
 from nona.study.planning.trials import Trial
 from nona.study.planning.written import Written, report_of
 from nona.study.serverless.preparation import prices_by_gpu
+from nona.study.sweep_numbers import with_values
 from tests.cli.calling import answer, refusal, text
 
 A, B = "a100-40gb", "l4"
@@ -217,6 +218,12 @@ def test_bounds_never_rule_out_what_keeps():
     assert bounds.load(Option((2, 1))) == pytest.approx(1.0)  # 100/s and 100/s and 50/s
     assert bounds.excluded(Option((2, 1))) is not None
     assert bounds.excluded(Option((2, 2))) is None
+    batching = {"max_batch": 4, "per_query": 0.2}
+    batched = with_values(scenario(250.0, 60.0, part, {A: 10.0, B: 20.0}), {"batching": batching})
+    full_ms = 10.0 * (1 + 0.2 * 3)  # of four queries
+    assert Bounds(question_of(batched, Sources())).load(Option((2, 0))) == pytest.approx(
+        250 * full_ms / 4000 / 2
+    )
 
 
 def test_what_takes_longer_than_its_target_when_idle_is_out_of_reach():

@@ -71,8 +71,8 @@ class Bounds:
         """(offers, classes) Executors of each class on a server of each offer."""
         np.add.at(self.executors, (self.system.executor_server, self.system.executor_class), 1)
         self.rates: Floats = np.array([q.rate for q in self.system.queries])
-        self.work: Floats = np.array([q.tasks.compute_s.sum(axis=1) for q in self.system.queries])
-        """(models, classes) Seconds of all tasks of a job."""
+        self.work: Floats = np.array([q.load_s.sum(axis=1) for q in self.system.queries])
+        """(models, classes) Seconds that all tasks of a job take of executors."""
         self.chain: Floats = np.array(
             [
                 [q.tasks.dag.critical_path(q.tasks.compute_s[c].tolist())[0] for c in range(classes)]
@@ -97,8 +97,7 @@ class Bounds:
 
     def _load(self, counts: NDArray[np.int64], used: NDArray[np.int64], weights: Floats) -> float:
         done = sum(
-            q.rate * float((weights[:, None] * q.tasks.compute_s[used]).min(axis=0).sum())
-            for q in self.system.queries
+            q.rate * float((weights[:, None] * q.load_s[used]).min(axis=0).sum()) for q in self.system.queries
         )
         return self.background + done / float(weights @ counts[used])
 
@@ -135,8 +134,9 @@ class Bounds:
         most = float(np.asarray(room)[list(used)].max()) * (1 + 1e-12)
         for name, query in zip(self.question.scenario.labels, self.system.queries, strict=True):
             if query.weight_bytes > most:
-                weights = format_size(query.weight_bytes)
-                return Excluded("memory", f"{name} has {weights} of weights, an executor {format_size(most)}")
+                held = "weights" if query.batching is None else "weights and activations of its largest batch"
+                size = format_size(query.weight_bytes)
+                return Excluded("memory", f"{name} has {size} of {held}, an executor {format_size(most)}")
         return None
 
 
