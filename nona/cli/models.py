@@ -20,8 +20,10 @@ from nona.errors import NonaError
 from nona.hardware.cluster import Network
 from nona.hardware.executor import executor_class
 from nona.placement.messages import Link
+from nona.report.batches import BATCHES, batched_times, fit_text
 from nona.report.models import coarsening_report, contraction, inspection
 from nona.report.text import contraction_text, inspection_text
+from nona.report.times import law_note
 from nona.results.models import FullContraction
 from nona.sources import samples
 from nona.sources.lookup import Sources
@@ -35,8 +37,6 @@ def inspect(arguments: InspectOptions) -> None:
     if not arguments.batches:
         emit(arguments, report, inspection_text)
         return
-    from nona.report.batches import BATCHES, batched_times, fit_text, law_note
-
     times = batched_times(prepared.batch_s[:, 0].sum(axis=1), sorted(set(arguments.batches)))
     note = law_note(prepared.graph, PER_QUERY)
     texts = inspection_text(report), BATCHES.of(times.batches).text(), fit_text(times), note

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import numpy as np
-import plotly.graph_objects as go
+from typing import TYPE_CHECKING
 
 from nona.cost.batches import batch_sizes, fit_batches
-from nona.cost.stated import by_law
-from nona.graph.model import ModelGraph
 from nona.registry import Look
-from nona.report.figures import PALETTE, QUIET, add_line, add_points, figure, finished, rule
 from nona.results.models import BatchedTimes, BatchTime
 from nona.tables.table import COUNT, NUMBER, TIME, Column, Table
 from nona.units import format_number, format_time
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 BATCHES = Table[BatchTime](
     "",
@@ -69,23 +67,15 @@ def fit_text(times: BatchedTimes) -> str:
     )
 
 
-def law_note(graph: ModelGraph, per_query: float) -> str:
-    """Say that batches of a model take times by the law; empty where its file or a model gives them."""
-    if not by_law(graph):
-        return ""
-    return (
-        "Batching: its file gives times of one query; a batch of b is modelled as 1 − p + p·b times as "
-        f"long, p = {100 * per_query:g} % (per_query). Give batch_ms, or measured times."
-    )
-
-
 def batches_figure(times: BatchedTimes, slo_s: float | None) -> go.Figure:
     """By batch: its time, the line through it, the bound of latency where the next batch serves all."""
+    from nona.report.figures import PALETTE, QUIET, add_line, add_points, figure, finished, rule
+
     sizes, ms = [b.batch for b in times.batches], [1e3 * b.compute_s for b in times.batches]
     chart = figure(260)
     own, bound, served = (Look(PALETTE[k], "solid", "circle") for k in (0, 2, 1))
-    line_ms = 1e3 * (times.fit.fixed_s + times.fit.per_query_s * np.array(sizes))
-    add_line(chart, "fitted line", sizes, line_ms.tolist(), Look(QUIET, "dash", "circle"))
+    line_ms = [1e3 * (times.fit.fixed_s + times.fit.per_query_s * b) for b in sizes]
+    add_line(chart, "fitted line", sizes, line_ms, Look(QUIET, "dash", "circle"))
     hover = "batch %{x}<br>%{y:.4g} ms"
     add_points(chart, "time s(b)", sizes, ms, own, hover, 7, joined=True)
     add_points(chart, "latency bound 2·s(b)", sizes, [2 * t for t in ms], bound, hover, 7, joined=True)

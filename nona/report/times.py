@@ -14,9 +14,9 @@ from statistics import NormalDist
 
 from nona.cost.costed import CostedGraph, OperatorCost
 from nona.cost.options import CostOptions, stacks
-from nona.cost.stated import unscaled_share
+from nona.cost.stated import by_law, unscaled_share
 from nona.errors import HardwareError
-from nona.graph.model import ANY_DEVICE
+from nona.graph.model import ANY_DEVICE, ModelGraph
 from nona.hardware.device import Device, Precision, find_device, user_devices
 from nona.results.document import GivenTimes, ModelFacts, OffRange
 from nona.results.simulation import Schedulers
@@ -132,6 +132,16 @@ measured times (cost.measured), or a time per operator (compute_ms in node-link 
         f"No verdict: {uncounted:,} of {with_work:,} operators of {name!r} have no known work; give numbers "
         "for its dimensions (symbols), measured times (cost.measured), or a time per operator (compute_ms in "
         "node-link JSON)."
+    )
+
+
+def law_note(graph: ModelGraph, per_query: float) -> str:
+    """Say that batches of a model take times by the law; empty where its file or a model gives them."""
+    if not by_law(graph):
+        return ""
+    return (
+        "Batching: its file gives times of one query; a batch of b is modelled as 1 − p + p·b times as "
+        f"long, p = {100 * per_query:g} % (per_query). Give batch_ms, or measured times."
     )
 
 

@@ -9,7 +9,7 @@ from typing import Protocol
 from nona.cost.batches import padded
 from nona.graph.model import ModelGraph
 from nona.hardware.executor import ExecutorClass
-from nona.report.batches import law_note
+from nona.report.times import law_note
 from nona.scenario.schema import BatchingSpec
 from nona.study.models import PreparedModel
 from nona.system import Batching
