@@ -28,7 +28,7 @@ from nona.serverless.policies.esg.search import GroupSearch
 from nona.serverless.system import ServerlessSystem
 
 NAME = "esg-wait"
-AT_ONCE = 32  # slacks that are searched with in one call
+AT_ONCE = 8  # slacks that are searched with in one call
 SHORTEST_S = 1e-3  # a shorter wait would be over before the search for it
 
 
@@ -67,14 +67,13 @@ class EsgWaitPlanner(EsgPlanner):
 
     def plan(self, ask: Ask) -> Plan:
         """Wait for the batch that is cheapest per job, or ESG's answer."""
-        now = super().plan(ask)
         if ask.rate <= 0 or ask.length >= self._sizes[-1]:
-            return now
+            return super().plan(ask)
         of, wait = self._paths_of(ask), self._wait
         path = self._path(ask, of[self.batch_limit(ask.length)], ask.slack_s)
         if not path.feasible:
-            return now
-        least, chosen, looked = path.cost_usd * (1 - wait.gain), 0, now.steps
+            return super().plan(ask)
+        least, chosen, looked = path.cost_usd * (1 - wait.gain), 0, 0
         for batch in self._sizes[bisect_right(self._sizes, ask.length) :]:
             slack_s = ask.slack_s - wait.patience * (batch - ask.length) / ask.rate - wait.reserve_s
             if slack_s <= 0:
@@ -85,6 +84,8 @@ class EsgWaitPlanner(EsgPlanner):
                 least, chosen = fuller.cost_usd, batch
         if chosen and (wait_s := self._wait_s(ask, chosen)) >= SHORTEST_S:
             return Plan((), wait_s=wait_s, wait_for=chosen)
+        now = super().plan(ask)
+        looked += now.steps
         search_s = self.options.base_s + looked * self.options.step_s
         return Plan(now.ranked, search_s, looked, now.carry, now.missed)
 
