@@ -1,30 +1,22 @@
-"""The measurements that ship, and the law of GPU times fitted to measured points.
+"""The measurements that ship, and the laws of GPU times that are fitted to them.
 
 Source: Lee et al., *ParvaGPU: Efficient Spatial GPU Sharing for Large-Scale DNN Inference in Cloud
 Environments*, SC 2024, the artifact's ``prof_data``: one process alone on a MIG instance of an A100-80GB,
 batches of 1 to 32. Their latencies are rounded to a millisecond; batch / throughput is not.
 
-The error of a law t̂ on N points is the mean of |t̂ᵢ / tᵢ - 1|. It is neither convex nor smooth, so the search
-has a fixed set of starts: least squares of log(t̂ᵢ / tᵢ), which is smooth, then the simplex method on
-the error itself, begun again where it stopped until it gains nothing. No start is random: equal points give
-equal laws. Constants and exponent are at least 0.
-
-Sources: Nelder and Mead, *A simplex method for function minimization*, The Computer Journal 7 (1965); least
-squares by Levenberg-Marquardt (Moré 1978), both as SciPy has them.
+The laws are in ``data/networks.csv``; ``python -m studies.serverless_fits FILE`` fits them again.
 """
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from nona.errors import CostError
 from nona.hardware.table_file import shipped_table
-from nona.serverless.functions import GpuLaw
+from nona.serverless.functions import NETWORKS, GpuLaw, network_law
 
 TABLE = ("nona.serverless", "data/measured.csv")
 SOURCE = "ParvaGPU (Lee et al., SC 2024), A100-80GB, one process alone"
@@ -80,122 +72,65 @@ def measured_points(name: str) -> Points:
     return Points(batch, vgpus, batch / rate)
 
 
-LEAST_POINTS = 5
-_FLOORS, _CONSTANTS, _EXPONENTS = (0.6, 1.05), (0.1, 1.0), (0.4, 0.9)
-_POLISHED = 3  # of the starts, the best by least squares
-_GAIN = 1e-7
-_MOST_ROUNDS = 20
-
-Parameters = NDArray[np.float64]
-"""log floor, log constant, log per query, exponent."""
-
-
-def fit_law(points: Points) -> GpuLaw:
-    """The law with the least mean relative error on ``points``.
-
-    Raises
-    ------
-    CostError
-        For fewer than five points, one batch size only, or one number of vGPUs only.
-
-    Examples
-    --------
-    >>> law = GpuLaw(0.004, floor_s=0.01, constant_s=0.002, exponent=0.9)
-    >>> batch, vgpus = (np.array(x, float) for x in zip(*[(b, g) for b in (1, 2, 4, 8) for g in (1, 2, 4)]))
-    >>> exact = Points(batch, vgpus, law_seconds(law, batch, vgpus))
-    >>> mean_error(fit_law(exact), exact) < 1e-4
-    True
-    """
-    if len(points) < LEAST_POINTS or not (points.seconds > 0).all():
-        raise CostError(
-            f"Fitting a law: {len(points)} measured times are given; it takes {LEAST_POINTS} above 0."
-        )
-    for values, name in ((points.batch, "batch size"), (points.vgpus, "number of vGPUs")):
-        if len(np.unique(values)) < 2:
-            raise CostError(f"Fitting a law: all times are of one {name}; measure at least two.")
-    ranked = sorted((_squares(points, start) for start in _starts(points)), key=lambda p: _error(p, points))
-    best = min((_polished(points, p) for p in ranked[:_POLISHED]), key=lambda p: _error(p, points))
-    floor, constant, per_query = np.exp(best[:3]).tolist()
-    return GpuLaw(per_query, floor, constant_s=constant, exponent=float(best[3]))
-
-
-def mean_error(law: GpuLaw, points: Points) -> float:
-    """Mean of |t̂ / t - 1| over the points."""
-    return float(np.mean(relative_errors(law, points)))
-
-
 def relative_errors(law: GpuLaw, points: Points) -> NDArray[np.float64]:
     """(N,) |t̂ / t - 1|."""
     return np.asarray(np.abs(law_seconds(law, points.batch, points.vgpus) / points.seconds - 1))
 
 
-def errors_left_out(points: Points, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(N,) |t̂ / t - 1| of each point, by the law fitted to the points that have another of ``values``."""
-    errors = np.empty(len(points))
-    for value in np.unique(values):
-        law = fit_law(points.only(values != value))
-        errors[values == value] = relative_errors(law, points.only(values == value))
-    return errors
-
-
 def law_seconds(law: GpuLaw, batch: NDArray[np.float64], vgpus: NDArray[np.float64]) -> NDArray[np.float64]:
     """The law's seconds, elementwise."""
-    return _seconds(
-        np.array(
-            [*np.log([max(v, 1e-300) for v in (law.floor_s, law.constant_s, law.per_query_s)]), law.exponent]
-        ),
-        batch,
-        np.log(vgpus),
-    )
+    scaled_s = (law.constant_s + law.per_query_s * batch) * vgpus**-law.exponent
+    return np.asarray(np.maximum(law.floor_s, scaled_s))
 
 
-def _seconds(
-    p: Parameters, batch: NDArray[np.float64], log_vgpus: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    floor, constant, per_query = np.exp(p[:3])
-    law_s: NDArray[np.float64] = np.maximum(floor, (constant + per_query * batch) * np.exp(-p[3] * log_vgpus))
-    return law_s
+COLUMNS = (
+    "network",
+    "floor_ms",
+    "constant_ms",
+    "per_query_ms",
+    "exponent",
+    "points",
+    "error",
+    "error_slices_out",
+    "error_slices_between",
+    "error_batches_out",
+    "error_batches_between",
+)
 
 
-def _error(p: Parameters, points: Points) -> float:
-    return float(np.abs(_seconds(p, points.batch, np.log(points.vgpus)) / points.seconds - 1).mean())
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A law fitted to a network's measurements.
+
+    ``error`` is the mean of |t̂ / t - 1| over its ``points``. ``error_slices_out`` is that of points whose
+    number of vGPUs the fit did not see, over all numbers in turn; ``error_slices_between`` is that of those
+    numbers only which lie between others. The same for sizes of the batch.
+    """
+
+    network: str
+    law: GpuLaw
+    points: int
+    error: float
+    error_slices_out: float
+    error_slices_between: float
+    error_batches_out: float
+    error_batches_between: float
 
 
-def _starts(points: Points) -> list[Parameters]:
-    """Floors around the shortest time, constants as shares of the time per query, two exponents."""
-    starts = []
-    for floor, constant, exponent in itertools.product(_FLOORS, _CONSTANTS, _EXPONENTS):
-        per_query = float(np.median(points.seconds * points.vgpus**exponent / points.batch))
-        logs = np.log([floor * points.seconds.min(), constant * per_query, per_query])
-        starts.append(np.array([*logs, exponent]))
-    return starts
+def shipped_fits() -> tuple[Fit, ...]:
+    """The fits that ship, in the order of the measurements.
 
-
-def _squares(points: Points, start: Parameters) -> Parameters:
-    log_vgpus, log_s = np.log(points.vgpus), np.log(points.seconds)
-
-    def residuals(p: Parameters) -> NDArray[np.float64]:
-        return np.log(_seconds(p, points.batch, log_vgpus)) - log_s
-
-    bounds = ([*(start[:3] - 12), 0.0], [*(start[:3] + 12), 2.0])
-    fitted: Parameters = scipy.optimize.least_squares(residuals, start, bounds=bounds).x
-    return fitted
-
-
-def _polished(points: Points, start: Parameters) -> Parameters:
-    log_vgpus = np.log(points.vgpus)
-
-    def error(p: Parameters) -> float:
-        if not 0 <= p[3] <= 2 or np.abs(p[:3]).max() > 60:
-            return np.inf
-        return float(np.abs(_seconds(p, points.batch, log_vgpus) / points.seconds - 1).mean())
-
-    best, least = start, error(start)
-    for _ in range(_MOST_ROUNDS):
-        polished = scipy.optimize.minimize(
-            error, best, method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-10}
+    >>> fit = shipped_fits()[0]
+    >>> fit.network, fit.points, round(fit.error, 3)
+    ('vgg16', 30, 0.027)
+    """
+    return tuple(
+        Fit(
+            row["network"],
+            network_law(row["network"]),
+            int(row["points"]),
+            float(row["error"]),
+            *(float(row[column]) for column in COLUMNS[7:]),
         )
-        gained, (best, least) = least - polished.fun, (polished.x, float(polished.fun))
-        if gained < _GAIN:
-            break
-    return best
+        for row in shipped_table(*NETWORKS)
+    )

@@ -12,7 +12,6 @@ from nona.errors import CostError, NonaError
 from nona.gpu_sharing.pool import Configuration
 from nona.scenario.schema import Scenario
 from nona.scenario.serverless import ServerlessSpec
-from nona.serverless.fits import shipped_fits
 from nona.serverless.functions import (
     DefaultLaw,
     GpuLaw,
@@ -22,18 +21,17 @@ from nona.serverless.functions import (
 )
 from nona.serverless.measurements import (
     Points,
-    errors_left_out,
-    fit_law,
     law_seconds,
-    mean_error,
     measured_names,
     measured_points,
+    shipped_fits,
 )
 from nona.serverless.profiles import ProfileRow, between, profile_times, read_profile, rows_of
 from nona.sources.lookup import Sources
 from nona.sources.opening import pack_bundle, read_bundle
 from nona.sources.unknown import unknown_names
 from nona.study.serverless.preparation import prepare_serverless
+from studies.serverless_fits import errors_left_out, fit_law, mean_error
 
 #: Mean relative errors in per cent that the fits must not exceed, where the issue states them.
 STATED = {"vgg16": 2.7, "vgg19": 2.7, "resnet50": 2.95, "bert": 6.8}

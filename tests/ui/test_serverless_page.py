@@ -15,8 +15,8 @@ from nona.results.serverless_charts import PlatformLive
 from nona.results.serverless_study import ServerlessStudy
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
-from nona.serverless.fits import shipped_fits
 from nona.serverless.functions import network_law
+from nona.serverless.measurements import shipped_fits
 from nona.serverless.policies import base, registry
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.provenance import TAGS, provenance

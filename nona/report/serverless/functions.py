@@ -10,9 +10,8 @@ import plotly.graph_objects as go
 
 from nona.registry import Look
 from nona.report.figures import PALETTE, add_line, add_points, figure
-from nona.serverless.fits import Fit
 from nona.serverless.functions import GpuLaw
-from nona.serverless.measurements import Points, law_seconds, relative_errors
+from nona.serverless.measurements import Fit, Points, law_seconds, relative_errors
 from nona.tables.table import COUNT, SHARE, TIME, Column, Kind, Table
 from nona.units import format_number
 
@@ -37,7 +36,7 @@ FITS = Table[Fit](
 def fit_title(fit: Fit) -> str:
     """State the errors of one network's law as the title of its figure.
 
-    >>> from nona.serverless.fits import shipped_fits
+    >>> from nona.serverless.measurements import shipped_fits
     >>> fit_title(shipped_fits()[0])
     'vgg16: the law is off by 2.7 % on average, by 4.5 % on slices that the fit did not see'
     """
@@ -50,7 +49,7 @@ def fit_title(fit: Fit) -> str:
 def fits_finding(fits: Sequence[Fit]) -> str:
     """The error of all networks, and of the worst.
 
-    >>> from nona.serverless.fits import shipped_fits
+    >>> from nona.serverless.measurements import shipped_fits
     >>> fits_finding(shipped_fits())
     'Over 11 networks the law is off by 3.1 % on average, at most 6.8 % (bert).'
     """

@@ -1,10 +1,4 @@
-"""FaST-GShare: shares of time by shares of SMs, packed as rectangles.
-
-A rectangle is free if nothing placed overlaps it, and maximal if no free rectangle contains it. Sides are
-whole numbers of units.
-
-Source: Gu et al., FaST-GShare, ICPP 2023 (node selection), after Jylänki, A Thousand Ways to Pack the Bin,
-2010 (MAXRECTS, best-area fit).
+"""FaST-GShare: the most throughput per resource within a static share of the SLO, on GPUs in use.
 
 With T(p) = b / t jobs a second of configuration p and Δ = R − Σ T::
 
@@ -21,7 +15,9 @@ vCPUs, so resources are counted by what they cost::
 
     efficiency = (b / t) / (dollars per second)
 
-GPUs are rectangles of time by SMs; a batch goes where it fills a maximal free rectangle best.
+Its GPUs are rectangles of time by SMs, and a batch goes where it fills a maximal free rectangle best
+(MAXRECTS, best-area fit: Jylänki, A Thousand Ways to Pack the Bin, 2010). Leases here hold their slices all
+the time and may be moved together, so that what is free of a GPU is one strip of the whole time.
 
 Source: Gu et al., FaST-GShare, ICPP 2023; the published autoscaler's code.
 """
@@ -29,12 +25,11 @@ Source: Gu et al., FaST-GShare, ICPP 2023; the published autoscaler's code.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.errors import SimulationError
 from nona.gpu_sharing.pool import Invoker
 from nona.options import Setting
 from nona.registry import Look
@@ -67,127 +62,6 @@ def _ranking(
     cost = profiled(system)[1][function]
     kept = [n for n in usable(system, function) if time_s[n] <= slo_s]
     return tuple(sorted(kept, key=lambda n: (cost[n], time_s[n], n)))
-
-
-class Rectangle(NamedTuple):
-    """Lower left corner and sides."""
-
-    x: int
-    y: int
-    width: int
-    height: int
-
-    @property
-    def area(self) -> int:
-        """Width · height."""
-        return self.width * self.height
-
-    def holds(self, other: Rectangle) -> bool:
-        """Return whether ``other`` lies inside."""
-        return (
-            self.x <= other.x
-            and self.y <= other.y
-            and other.x + other.width <= self.x + self.width
-            and other.y + other.height <= self.y + self.height
-        )
-
-    def without(self, other: Rectangle) -> tuple[Rectangle, ...]:
-        """Return the maximal rectangles of the rest of this one beside ``other``; itself if apart."""
-        x, y, w, h = self
-        right, top = other.x + other.width, other.y + other.height
-        if other.x >= x + w or right <= x or other.y >= y + h or top <= y:
-            return (self,)
-        pieces = (
-            Rectangle(x, y, other.x - x, h),
-            Rectangle(right, y, x + w - right, h),
-            Rectangle(x, y, w, other.y - y),
-            Rectangle(x, top, w, y + h - top),
-        )
-        return tuple(p for p in pieces if p.width > 0 and p.height > 0)
-
-
-class FreeRectangles:
-    """One GPU of ``width`` units of time by ``height`` units of SMs.
-
-    Examples
-    --------
-    >>> gpu = FreeRectangles(100, 7)
-    >>> pod = gpu.place(50, 4)
-    >>> pod, gpu.free
-    (Rectangle(x=0, y=0, width=50, height=4), (Rectangle(x=0, y=4, width=100, height=3), \
-Rectangle(x=50, y=0, width=50, height=7)))
-    >>> gpu.release(pod); gpu.free
-    (Rectangle(x=0, y=0, width=100, height=7),)
-    """
-
-    def __init__(self, width: int, height: int) -> None:
-        if min(width, height) < 1:
-            raise SimulationError(f"Rectangles: {width} by {height} holds nothing; give sides of at least 1.")
-        self._whole = Rectangle(0, 0, width, height)
-        self._used: list[Rectangle] = []
-        self.free: tuple[Rectangle, ...] = (self._whole,)
-
-    @property
-    def used(self) -> tuple[Rectangle, ...]:
-        """The placed rectangles, in order of placing."""
-        return tuple(self._used)
-
-    @property
-    def free_area(self) -> int:
-        """Units that nothing is placed on."""
-        return self._whole.area - sum(r.area for r in self._used)
-
-    def best(self, width: int, height: int) -> Rectangle | None:
-        """The free rectangle that a pod of these sides fills best: the least area left, then lower left."""
-        fitting = [r for r in self.free if r.width >= width and r.height >= height]
-        return min(fitting, key=lambda r: (r.area, r), default=None)
-
-    def place(self, width: int, height: int) -> Rectangle | None:
-        """Put a pod into the lower left corner of its best free rectangle; ``None`` when none holds it."""
-        if min(width, height) < 1:
-            raise SimulationError(f"Rectangles: a pod of {width} by {height} is empty; give sides above 0.")
-        room = self.best(width, height)
-        if room is None:
-            return None
-        pod = Rectangle(room.x, room.y, width, height)
-        self._used.append(pod)
-        self.free = _maximal([piece for r in self.free for piece in r.without(pod)])
-        return pod
-
-    def release(self, pod: Rectangle) -> None:
-        """Take a pod away and find the free rectangles again.
-
-        Raises
-        ------
-        SimulationError
-            When it is not placed here.
-        """
-        if pod not in self._used:
-            raise SimulationError(f"Rectangles: {tuple(pod)} is not placed here; release what place() gave.")
-        self._used.remove(pod)
-        free: tuple[Rectangle, ...] = (self._whole,)
-        for other in self._used:
-            free = _maximal([piece for r in free for piece in r.without(other)])
-        self.free = free
-
-
-def _maximal(pieces: Sequence[Rectangle]) -> tuple[Rectangle, ...]:
-    """Those that no other one holds, each once, in order."""
-    distinct = sorted(set(pieces))
-    return tuple(r for r in distinct if not any(o != r and o.holds(r) for o in distinct))
-
-
-def best_fit(gpus: Sequence[FreeRectangles], width: int, height: int) -> int | None:
-    """The GPU for a pod: one in use before an empty one, then the best-filled rectangle, then the first.
-
-    >>> gpus = [FreeRectangles(100, 7), FreeRectangles(100, 7)]
-    >>> _ = gpus[1].place(100, 3)
-    >>> best_fit(gpus, 100, 4), best_fit(gpus, 100, 5), best_fit(gpus, 100, 8)
-    (1, 0, None)
-    """
-    rooms = ((i, gpu.used, gpu.best(width, height)) for i, gpu in enumerate(gpus))
-    fitting = [(not used, room.area, i) for i, used, room in rooms if room is not None]
-    return min(fitting)[2] if fitting else None
 
 
 TOLERANCE = 0.2  # of the capacity: smaller differences change nothing
@@ -261,7 +135,6 @@ class FastGshareScaler:
 
 NO_ROOM = 1 << 60  # later than any invoker
 WHOLE_TIME = 100  # per cent: a lease has its slices all the time
-SHORTEST_S = 1e-3  # between two looks at the instances
 
 
 class FastGsharePlanner:
@@ -272,7 +145,7 @@ class FastGsharePlanner:
         self._shares = [static_shares(system, app) for app in system.applications]
         self._profiles = [profile_s(system, app) for app in system.applications]
         self._most = int(system.space.batch.max())
-        self._known: dict[tuple[int, int, int], Plan] = {}
+        self._plans: dict[tuple[int, int, int], Plan] = {}
         self._vgpus = [int(g) for g in system.space.vgpus]
         pools = zip(dict.fromkeys(system.invokers), kinds_of_pool(system), strict=True)
         self._most_free = {node: pool.vgpus for node, pool in pools}
@@ -284,9 +157,9 @@ class FastGsharePlanner:
     def plan(self, ask: Ask) -> Plan:
         """The most efficient configurations that keep the stage's share and that the queue fills."""
         key = (ask.application, ask.stage, min(ask.length, self._most))
-        plan = self._known.get(key)
+        plan = self._plans.get(key)
         if plan is None:
-            plan = self._known[key] = self._look(ask)
+            plan = self._plans[key] = self._look(ask)
         return plan
 
     def _look(self, ask: Ask) -> Plan:
@@ -334,22 +207,11 @@ class FastGsharePlanner:
         most = self._most_free[node] + 1
         lateness = []
         for free in range(most):
-            area = self._area(min(free, node.vgpus), node.vgpus, wanted)
+            strip = min(free, node.vgpus)
             unused = free == node.gpus * node.vgpus
-            late = (unused * (WHOLE_TIME * node.vgpus + 1) + (area or 0)) * most + free
-            lateness.append(NO_ROOM if area is None else late)
+            late = (unused * (WHOLE_TIME * node.vgpus + 1) + WHOLE_TIME * strip) * most + free
+            lateness.append(late if strip >= wanted else NO_ROOM)
         return lateness
-
-    def _area(self, free: int, vgpus: int, wanted: int) -> int | None:
-        """Area of the free rectangle that takes a batch of ``wanted`` vGPUs, ``free`` of a GPU being free.
-
-        Leases hold their slices all the time and may be moved together, so what is in use is one strip.
-        """
-        gpu = FreeRectangles(WHOLE_TIME, vgpus)
-        if free < vgpus:
-            gpu.place(WHOLE_TIME, vgpus - free)
-        room = gpu.best(WHOLE_TIME, wanted)
-        return None if room is None else room.area
 
 
 def _build(system: ServerlessSystem, options: Mapping[str, Any]) -> FastGsharePlanner:

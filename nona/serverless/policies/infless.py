@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,27 +48,7 @@ from nona.serverless.policies.choices import RANKED, profile_s, static_shares, t
 from nona.serverless.system import ServerlessSystem
 
 
-@dataclass(frozen=True, slots=True)
-class InflessOptions:
-    """The options of INFless, described at :data:`POLICY`."""
-
-    wait: bool
-    batch_vcpus: bool
-    gpu_share: float
-    vcpu_weight: float
-    gpu_weight: float
-    search_s: float
-
-
-class Window(NamedTuple):
-    """Jobs per second between which an instance is used well, and how long it waits for a full batch."""
-
-    least: float
-    most: float
-    timeout_s: float
-
-
-def window(batch: int, time_s: float, slo_s: float) -> Window:
+def window(batch: int, time_s: float, slo_s: float) -> Service:
     """The load window of an instance.
 
     Formula: most = b/t; least = b/(SLO − t) and time-out = SLO − t for b > 1; a single job needs no load
@@ -80,8 +59,8 @@ def window(batch: int, time_s: float, slo_s: float) -> Window:
     (69, 43, 0.185)
     """
     if batch == 1:
-        return Window(0.0, 1 / time_s, 0.0)
-    return Window(batch / (slo_s - time_s), batch / time_s, slo_s - time_s)
+        return Service(0.0, 1 / time_s, 0.0)
+    return Service(batch / (slo_s - time_s), batch / time_s, slo_s - time_s)
 
 
 class Group(NamedTuple):
@@ -148,6 +127,21 @@ def candidates(
     return tuple(groups)
 
 
+def stage_candidates(
+    system: ServerlessSystem, allowed: NDArray[np.bool_]
+) -> tuple[tuple[tuple[Group, ...], ...], ...]:
+    """The candidates of every stage of every application."""
+    return tuple(
+        tuple(
+            candidates(system, f, time_s, slo_s, allowed)
+            for f, time_s, slo_s in zip(
+                app.function, profile_s(system, app), static_shares(system, app), strict=True
+            )
+        )
+        for app in system.applications
+    )
+
+
 ALPHA = 0.8
 
 
@@ -167,13 +161,7 @@ class InflessScaler:
         self._batch = [c.batch for c in system.space.configurations]
         self._shares = [static_shares(system, app) for app in system.applications]
         self._profiles = [profile_s(system, app) for app in system.applications]
-        self._groups = [
-            [
-                candidates(system, f, time_s, slo_s, allowed)
-                for f, time_s, slo_s in zip(app.function, profile, shares, strict=True)
-            ]
-            for app, profile, shares in zip(system.applications, self._profiles, self._shares, strict=True)
-        ]
+        self._groups = stage_candidates(system, allowed)
 
     def service(self, application: int, stage: int, configuration: int) -> Service:
         """rMin, rMax and the time-out; one that cannot keep the share needs no load and does not wait."""
@@ -182,7 +170,7 @@ class InflessScaler:
         if time_s >= slo_s:
             return Service(0.0, batch / time_s, 0.0)
         bounds = window(batch, time_s, slo_s)
-        return Service(bounds.least, bounds.most, bounds.timeout_s if self._wait else 0.0)
+        return bounds if self._wait else bounds._replace(timeout_s=0.0)
 
     def _services(self, fleet: Fleet) -> list[Service]:
         return [self.service(fleet.application, fleet.stage, c) for c in fleet.standing]
@@ -216,7 +204,6 @@ class InflessScaler:
 SMALLEST_LEFT = 1e-9  # of an invoker's capacity: none is left over where a batch fills it
 SMALLEST_WEIGHT = 1e-6
 SOONEST_S = 1e-9  # a shorter wait has run out
-SHORTEST_S = 1e-3  # between two looks at the instances
 
 
 Wishes = tuple[tuple[float, int], ...]  # (−CRE, column of the row)
@@ -241,26 +228,23 @@ class _Row(NamedTuple):
 class InflessPlanner:
     """INFless for one system."""
 
-    def __init__(self, system: ServerlessSystem, chosen: InflessOptions) -> None:
-        self._system, self._wait, self._search_s = system, chosen.wait, chosen.search_s
-        allowed = listed(system, chosen.batch_vcpus, chosen.gpu_share)
+    def __init__(self, system: ServerlessSystem, options: Mapping[str, Any]) -> None:
+        self._system, self._wait, self._search_s = system, options["wait"], options["search_s"]
         self._slices = looks_for_slices(system)
         self.place: Place | None = self._best_place
         self.scaler: Scaler | None = None
-        self._groups: list[list[tuple[Group, ...]]] = []
-        self._thresholds: list[list[NDArray[np.float64]]] = []
         self._profiles = [profile_s(system, app) for app in system.applications]
-        for app, profile in zip(system.applications, self._profiles, strict=True):
-            stages = zip(app.function, profile, static_shares(system, app), strict=True)
-            groups = [candidates(system, f, time_s, slo_s, allowed) for f, time_s, slo_s in stages]
-            self._groups.append(groups)
-            self._thresholds.append([np.unique([x for g in gs for x in g.least]) for gs in groups])
+        self._groups = stage_candidates(system, listed(system, options["batch_vcpus"], options["gpu_share"]))
+        self._thresholds = [
+            [np.unique([x for group in stage for x in group.least]) for stage in groups]
+            for groups in self._groups
+        ]
         self._most = int(system.space.batch.max())
-        self._known: dict[tuple[int, int, int, int], tuple[Plan, int, float]] = {}
-        self._vcpu_weight = chosen.vcpu_weight
+        self._plans: dict[tuple[int, int, int, int], tuple[Plan, int, float]] = {}
+        self._vcpu_weight = options["vcpu_weight"]
         kinds = list(dict.fromkeys(system.invokers))
         self._kind = [kinds.index(node) for node in system.invokers]
-        self._vgpu_weight = np.array([chosen.gpu_weight / node.vgpus for node in kinds])
+        self._vgpu_weight = np.array([options["gpu_weight"] / node.vgpus for node in kinds])
         vcpus = np.array([node.vcpus for node in kinds])
         vgpus = np.array([node.gpus * node.vgpus for node in kinds])
         self._capacity = self._vcpu_weight * vcpus + self._vgpu_weight * vgpus
@@ -270,9 +254,9 @@ class InflessPlanner:
         """Candidates for the queue, the largest batch first; none while a larger one may still fill."""
         level = int(self._thresholds[ask.application][ask.stage].searchsorted(ask.rate, side="right"))
         key = (ask.application, ask.stage, min(ask.length, self._most), level)
-        entry = self._known.get(key)
+        entry = self._plans.get(key)
         if entry is None:
-            entry = self._known[key] = self._look(ask)
+            entry = self._plans[key] = self._look(ask)
         plan, target, timeout_s = entry
         left_s = timeout_s - ask.waited_s
         if self._wait and ask.length < target and left_s > SOONEST_S:
@@ -364,12 +348,11 @@ class InflessPlanner:
 
 
 def _build(system: ServerlessSystem, options: Mapping[str, Any]) -> InflessPlanner:
-    chosen = InflessOptions(**{f.name: options[f.name] for f in fields(InflessOptions)})
-    planner = InflessPlanner(system, chosen)
+    planner = InflessPlanner(system, options)
     if options["standing"]:
-        allowed = listed(system, chosen.batch_vcpus, chosen.gpu_share)
+        allowed = listed(system, options["batch_vcpus"], options["gpu_share"])
         every_s, window_s = options["scale_s"], options["window_s"]
-        planner.scaler = InflessScaler(system, allowed, chosen.wait, every_s, window_s)
+        planner.scaler = InflessScaler(system, allowed, options["wait"], every_s, window_s)
     return planner
 
 

@@ -13,9 +13,8 @@ from nona.errors import NonaError
 from nona.report.serverless.functions import FITS, fit_figure, fit_title, fits_finding
 from nona.results.serverless_charts import ServerlessOutcome
 from nona.scenario.file import scenario_hash
-from nona.serverless.fits import shipped_fits
 from nona.serverless.functions import beside_times, network_names
-from nona.serverless.measurements import SOURCE, measured_points
+from nona.serverless.measurements import SOURCE, measured_points, shipped_fits
 from nona.serverless.profiles import read_profile, rows_of
 from nona.serverless.system import ServerlessSystem
 from nona.study.serverless.preparation import prepare_serverless
