@@ -20,9 +20,8 @@ from nona.errors import NonaError
 from nona.hardware.cluster import Network
 from nona.hardware.executor import executor_class
 from nona.placement.messages import Link
-from nona.report.batches import BATCHES, batched_times, fit_text
-from nona.report.models import coarsening_report, contraction, inspection
-from nona.report.text import contraction_text, inspection_text
+from nona.report.models import batched_times, coarsening_report, contraction, inspection
+from nona.report.text import BATCHES, contraction_text, fit_text, inspection_text
 from nona.report.times import law_note
 from nona.results.models import FullContraction
 from nona.sources import samples

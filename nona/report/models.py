@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from nona.contraction.contracted import ContractedGraph, summarize_contraction
+from nona.cost.batches import batch_sizes, fit_batches
 from nona.cost.costed import CostedGraph, total_interval
 from nona.decomposition import VIRTUAL, Decomposition
 from nona.placement.coarsening import CONDITION, NAME, with_glue
@@ -13,6 +14,8 @@ from nona.placement.glue import Coarsening
 from nona.placement.messages import Link
 from nona.report.times import given_times, hardware_warnings, no_verdict
 from nona.results.models import (
+    BatchedTimes,
+    BatchTime,
     CoarseningReport,
     ContractionReport,
     ContractionStep,
@@ -53,6 +56,19 @@ def inspection(costed: CostedGraph) -> Inspection:
             *hardware_warnings({graph.name: given_times(costed)}),
         ),
         by_part=bool(refused),
+    )
+
+
+def batched_times(seconds: Sequence[float], sizes: Sequence[int] = ()) -> BatchedTimes:
+    """The times of batches of ``sizes`` (powers of two), given ``seconds`` of those of 1, …, B queries."""
+    chosen = sizes or batch_sizes(len(seconds))
+    times = [float(seconds[size - 1]) for size in chosen]
+    return BatchedTimes(
+        batches=tuple(
+            BatchTime(batch=b, compute_s=s, queries_per_s=b / s if s > 0 else None)
+            for b, s in zip(chosen, times, strict=True)
+        ),
+        fit=fit_batches(chosen, times),
     )
 
 

@@ -8,8 +8,15 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from nona.report.times import given_text
-from nona.results.models import CountedSubgraph, FullContraction, GluedSubgraph, Inspection
-from nona.tables.table import COUNT, Column, Table
+from nona.results.models import (
+    BatchedTimes,
+    BatchTime,
+    CountedSubgraph,
+    FullContraction,
+    GluedSubgraph,
+    Inspection,
+)
+from nona.tables.table import COUNT, NUMBER, TIME, Column, Table
 from nona.units import format_count, format_number, format_size, format_time
 
 
@@ -110,6 +117,31 @@ def inspection_text(report: Inspection) -> str:
         *(f"  warning: {w}" for w in report.warnings),
     ]
     return "\n".join(lines)
+
+
+BATCHES = Table[BatchTime](
+    "",
+    (
+        Column("batch", lambda b: b.batch, COUNT),
+        Column("time", lambda b: b.compute_s, TIME),
+        Column("queries/s", lambda b: b.queries_per_s, NUMBER),
+    ),
+)
+
+
+def fit_text(times: BatchedTimes) -> str:
+    """The line through the times in words.
+
+    >>> from nona.report.models import batched_times
+    >>> fit_text(batched_times([3e-3, 4e-3, 5e-3, 6e-3]))
+    's(b) ≈ 2 ms + 1 ms · b, at most 0.0 % off'
+    """
+    fit = times.fit
+    sign = "−" if fit.fixed_s < 0 else ""
+    return (
+        f"s(b) ≈ {sign}{format_time(abs(fit.fixed_s))} + {format_time(fit.per_query_s)} · b, "
+        f"at most {100 * fit.error:.1f} % off"
+    )
 
 
 class _Subgraph(NamedTuple):

@@ -6,7 +6,9 @@ import pytest
 from app_driver import edit, metrics, named, said, state_of
 
 from nona.placement.capacity import executor_utilization
-from nona.report.batches import batched_times, fit_text, gain_text
+from nona.report.batches import gain_text
+from nona.report.models import batched_times
+from nona.report.text import fit_text
 from nona.scenario.schema import ArrivalsSpec
 from nona.study.preparation import prepare
 from nona.tables.formats import share_text

@@ -6,7 +6,9 @@ import streamlit as st
 
 from nona.errors import NonaError
 from nona.hardware.cluster import Cluster
-from nona.report.batches import batched_times, batches_figure, fit_text, gain_text
+from nona.report.batches import gain_text, served_figure, times_figure
+from nona.report.models import batched_times
+from nona.report.text import fit_text
 from nona.scenario.schema import BatchingSpec
 from nona.study.batching import batching_warnings, memory_problem
 from nona.ui.form import form, switch
@@ -14,7 +16,7 @@ from nona.ui.models.loading import load_graph
 from nona.ui.pages.workload_facts import filled, row_cost
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
-from nona.ui.widgets.results import chart
+from nona.ui.widgets.results import picture
 
 FIELDS = " ".join(BatchingSpec.model_fields)
 MULTIPLY = "A batch of b queries runs b times the inputs that each query brings (*Batch*), all together."
@@ -62,7 +64,8 @@ def _consequences(state: AppState, index: int, spec: BatchingSpec) -> None:
     for line in warnings:
         st.warning(plain(line.removeprefix("Batching: ")), icon=":material/info:")
     times = batched_times(filled(spec, cost).tolist())
-    chart(
-        batches_figure(times, row.slo), gain_text(times), f"batches-{index}", "Time and throughput by batch"
-    )
+    st.markdown(f"**{plain(gain_text(times))}**")
+    with st.grid(2, min_column_width=260):
+        picture(times_figure(times, row.slo), f"batch-times-{index}", "Time and latency bound by batch")
+        picture(served_figure(times), f"batch-served-{index}", "Queries served a second by batch")
     st.caption(plain(f"On {executor}: {fit_text(times)}."))
