@@ -51,7 +51,7 @@ class NetworkView(IntEnum):
     N4 = 4  # the live link queue
 
 
-NO_CARDS = np.zeros(0)
+NO_CARDS, NO_COUNTS = np.zeros(0), np.zeros(0, dtype=np.int64)
 MOST_CARD_RATE = 2.0**40  # bytes/s, above every card; sums of thousands of whole numbers below it are exact
 
 
@@ -69,11 +69,14 @@ def card_rate(size_bytes: float, compute_s: float) -> float:
 class View(NamedTuple):
     """The state of the cluster at one decision. Fields above the declared level are ``nan``.
 
-    ``queue_length`` (E,) counts the tasks waiting, running or promised at each executor,
-    background included; ``backlog_s`` (E,) is the modelled work in them, in seconds. Schedulers that
-    do not declare that they read queues find −1 and ``nan`` there. ``card_bytes_s`` (2S,) holds the rates
-    promised at each server's network card, in at s and out at S + s: those of :func:`card_rate` of all
-    tensors that tasks read from other servers, from when they are picked until they are complete.
+    ``queue_length`` (E,) counts the tasks waiting, running or promised at each executor, background included;
+    ``backlog_s`` (E,) is the modelled work in them, in seconds. Schedulers that do not declare that they read
+    queues find −1 and ``nan`` there. ``card_bytes_s`` (2S,) holds the rates promised at each server's network
+    card, in at s and out at S + s: those of :func:`card_rate` of all tensors that tasks read from other
+    servers, from when they are picked until they are complete. Where executors batch, a task in ``backlog_s``
+    counts with its share of a full batch, s(B)/B: busy time tells nothing of load then. ``bound`` (Q·E,)
+    counts the tasks of query class q bound to executor e that are not complete, at q·E + e, for a scheduler
+    that declares that it reads them.
     """
 
     executor_server: NDArray[np.int64]
@@ -86,6 +89,7 @@ class View(NamedTuple):
     link_promised_s: float  # N3: seconds from now until the link has served what is promised
     link_queue_bytes: float  # N4: bytes waiting or in service at the link, background included
     card_bytes_s: NDArray[np.float64] = NO_CARDS  # N3, for ``pick``: see above
+    bound: NDArray[np.int64] = NO_COUNTS
 
 
 class Ready(NamedTuple):
@@ -150,6 +154,20 @@ class Allotment(NamedTuple):
 Allocate = Callable[[Round, Any], Allotment]
 
 
+class BatchLimits(NamedTuple):
+    """(Q, E) The most members of a batch of each query class on each executor, at most the row's own.
+
+    With ``adapts`` these are where they begin: after a batch whose oldest query is within its SLO a limit
+    grows by 1, after another it falls to :data:`DECREASE` of it.
+    """
+
+    most: NDArray[np.int64]
+    adapts: bool = False
+
+
+DECREASE = 0.9
+
+
 class Prepared(NamedTuple):
     """Tables of a scheduler for one system: a named tuple of arrays, numbers and such tuples, and the draws
     it needs.
@@ -159,7 +177,8 @@ class Prepared(NamedTuple):
     task reaches its executor so many seconds after it is picked; its inputs are requested then, and until
     then the executor is promised to it and idle. A scheduler of kind ``allocate`` is asked for sets by
     ``allocate`` every ``round_s`` seconds, first at ``round_s``. Its ``tables`` have the field ``work_s`` of
-    :class:`~nona.schedulers.least_loaded.ExecutorWorks`, which the engine rewrites at a round.
+    :class:`~nona.schedulers.least_loaded.ExecutorWorks`, which the engine rewrites at a round. ``batches``
+    limits the batches of executors.
     """
 
     tables: Any
@@ -167,6 +186,7 @@ class Prepared(NamedTuple):
     hand_over_s: float = 0.0
     round_s: float = 0.0
     allocate: Allocate | None = None
+    batches: BatchLimits | None = None
 
 
 # bind(now, query, view, tables, uniforms, out): write the executor of each task into out[:T].
@@ -202,6 +222,8 @@ class Scheduler(Strategy):
         ``needs_placement``; ``options`` has the value of every setting.
     reads_queues
         True if it reads ``queue_length`` or ``backlog_s`` (``pick`` always does).
+    reads_bound
+        True if it reads ``bound``, for ``bind``.
     rehearsals
         Ways of deciding of which studies take the one that is quickest in short simulations, where the
         scenario's entry does not settle it.
@@ -223,6 +245,7 @@ class Scheduler(Strategy):
     build: Callable[[System, Placement | None, Mapping[str, Any]], Prepared]
     needs_placement: bool = False
     reads_queues: bool = False
+    reads_bound: bool = False
     takes_lists: bool = False
     rehearsals: tuple[Rehearsal, ...] = ()
     cautions: Callable[[System], tuple[str, ...]] | None = None
@@ -253,7 +276,7 @@ def as_lists(tables: Any) -> Any:
     """The same named tuple, and named tuples in it, with lists in place of arrays.
 
     >>> as_lists(Prepared(np.array([1, 2]), 3))
-    Prepared(tables=[1, 2], uniforms_per_job=3, hand_over_s=0.0, round_s=0.0, allocate=None)
+    Prepared(tables=[1, 2], uniforms_per_job=3, hand_over_s=0.0, round_s=0.0, allocate=None, batches=None)
     """
     return tables._make(_as_list(f) for f in tables)
 

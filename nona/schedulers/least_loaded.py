@@ -72,7 +72,7 @@ def works_of(system: System) -> Works:
         When a model fits no executor.
     """
     allowed = allowed_classes(system)
-    work_s = np.array([q.tasks.compute_s.sum(axis=1) for q in system.queries])
+    work_s = np.array([q.load_s.sum(axis=1) for q in system.queries])
     tasks = np.array([len(q.tasks) for q in system.queries], dtype=np.int64)
     return Works(tasks, np.where(allowed, work_s, math.inf).ravel(), work_s.shape[1])
 
@@ -106,9 +106,10 @@ SCHEDULER = Scheduler(
         "Performance Modeling and Design of Computer Systems, Cambridge 2013, chapter 24"
     ),
     adaptation=(
-        "Work is modelled seconds, waiting, running or promised; background counts with its mean, a running "
-        "task in full. The job's own time on each executor is added: a slow executor must be emptier. "
-        "Of equals one with the fewest tasks, drawn. Executors that cannot hold the model are left out."
+        "Work is modelled seconds, waiting, running or promised (where executors batch, a query's share of a "
+        "full batch); background counts with its mean, a running task in full. The job's own time on each "
+        "executor is added: a slow executor must be emptier. Of equals one with the fewest tasks, drawn. "
+        "Executors that cannot hold the model are left out."
     ),
     decide=decide,
     build=_build,

@@ -122,9 +122,7 @@ def _expected_of(system: System, others: Sequence[int]) -> Expected:
     ``others``: how many executors beside the first a query of each class may take.
     """
     rate = np.array([q.rate for q in system.queries])
-    work_s = np.array(
-        [q.tasks.compute_s.sum(axis=1) @ system.class_weights for q in system.queries], dtype=float
-    )
+    work_s = np.array([q.load_s.sum(axis=1) @ system.class_weights for q in system.queries], dtype=float)
     compute, network = system.background_compute, system.background_network
     load = compute.rate * compute.mean
     link_load = network.rate * network.mean / system.capacity

@@ -12,7 +12,7 @@ commit 73aad7c), read.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +24,13 @@ from nona.system import QueryClass, System
 class StepRule:
     """The rule of one query class.
 
-    ``largest`` is the largest preferred size, and ``preferred[n]`` the largest of those up to n; without
-    preferred sizes it is 0 and empty: then only ``most`` is preferred.
+    ``slo_s`` is the query's, ``inf`` without one. ``largest`` is the largest preferred size, and
+    ``preferred[n]`` the largest of those up to n; without preferred sizes it is 0 and empty: then only
+    ``most`` is preferred.
     """
 
     most: int = 1
+    slo_s: float = math.inf
     delay_s: float = 0.0
     ahead: int = 0
     largest: int = 0
@@ -38,14 +40,15 @@ class StepRule:
 def step_rule(query: QueryClass) -> StepRule:
     """The rule of ``query``; without batching steps of one task, at once."""
     of = query.batching
+    slo_s = query.slo_s or math.inf
     if of is None:
-        return StepRule()
+        return StepRule(1, slo_s)
     delay_s = {"greedy": 0.0, "static": math.inf}.get(of.rule, of.delay_s)
     if of.rule != "triton" or not of.preferred:
-        return StepRule(of.max_batch, delay_s, of.form_ahead if of.rule == "triton" else 0)
+        return StepRule(of.max_batch, slo_s, delay_s, of.form_ahead if of.rule == "triton" else 0)
     sizes = sorted(set(of.preferred))
     preferred = tuple(max((p for p in sizes if p <= n), default=0) for n in range(of.max_batch + 1))
-    return StepRule(of.max_batch, delay_s, of.form_ahead, sizes[-1], preferred)
+    return StepRule(of.max_batch, slo_s, delay_s, of.form_ahead, sizes[-1], preferred)
 
 
 def batch_keys(system: System) -> list[list[int]]:
@@ -68,7 +71,7 @@ def _alike(one: QueryClass, other: QueryClass) -> bool:
         a is not None
         and b is not None
         and one.replica == other.replica != ""
-        and step_rule(one) == step_rule(other)
+        and replace(step_rule(one), slo_s=0.0) == replace(step_rule(other), slo_s=0.0)
         and np.array_equal(a.step_s, b.step_s)
         and np.array_equal(one.tasks.edge_source, other.tasks.edge_source)
         and np.array_equal(one.tasks.edge_target, other.tasks.edge_target)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.random_streams import RandomStreams
-from nona.schedulers.base import NetworkView, Scheduler
+from nona.schedulers.base import BatchLimits, NetworkView, Scheduler
 from nona.simulation.batching import StepRule, batch_keys, no_batch_sizes, step_rule, step_times
 from nona.simulation.compiled.core import FlatTables
 from nona.simulation.compiled.memory import (
@@ -113,7 +113,7 @@ class _Rows:
     def add(self, plan: QueryPlan, rule: StepRule, keys: Sequence[int]) -> None:
         """Append one query class."""
         sources = len(self.sources), len(plan.sources)
-        steps = rule.most, rule.ahead, rule.largest, rule.delay_s
+        steps = rule.most, rule.ahead, rule.largest, rule.delay_s, rule.slo_s
         self.queries.append((len(self.plan), plan.tasks, sum(plan.inputs), *sources, *steps))
         self.sources += plan.sources
         first: dict[int, tuple[int, int]] = {}  # tensor → its output, its first use
@@ -158,7 +158,13 @@ JOBS, ROWS = (
 PARTIALS = 64  # more than any sum of doubles can have without overlap
 
 
-def make_arrays(system: System, scheduler: Scheduler, flat: FlatTables | None, size: RunSize) -> Arrays:
+def make_arrays(
+    system: System,
+    scheduler: Scheduler,
+    flat: FlatTables | None,
+    size: RunSize,
+    limits: BatchLimits | None,
+) -> Arrays:
     """The state before the first event."""
     plans = _flatten(system)
     servers = system.servers
@@ -169,7 +175,7 @@ def make_arrays(system: System, scheduler: Scheduler, flat: FlatTables | None, s
         **{name: np.zeros(n) for name, n in (("shown", 5), ("partials", PARTIALS))},
         **_recorded(executors, links, queries),
         **plans._asdict(),
-        **_queues(system, plans),
+        **_queues(system, plans, limits),
         **_network(system.topology, servers),
         "clock": np.zeros(1, dtype=CLOCK),
         "executors": _executors(system),
@@ -191,10 +197,11 @@ def make_arrays(system: System, scheduler: Scheduler, flat: FlatTables | None, s
     _set_clock(arrays, system, scheduler, size)
     arrays.clock["most_tasks"] = len(arrays.out)
     arrays.clock["compiled"] = flat is not None
+    arrays.clock["adapts"] = limits is not None and limits.adapts
     return arrays._replace(**with_room(arrays))
 
 
-def _queues(system: System, plans: Plans) -> dict[str, Any]:
+def _queues(system: System, plans: Plans, limits: BatchLimits | None) -> dict[str, Any]:
     """What executors that batch need."""
     sizes = no_batch_sizes(system)
     if sizes is None:
@@ -202,6 +209,10 @@ def _queues(system: System, plans: Plans) -> dict[str, Any]:
     queues = np.zeros((system.executors, len(plans.plan)), dtype=QUEUE)
     queues["head"] = queues["tail"] = -1
     queues["limit"] = [step_rule(q).most for q in system.queries for _ in q.tasks.task_ids]
+    if limits:
+        tasks = [len(q.tasks) for q in system.queries]
+        queues["limit"] = np.minimum(queues["limit"], np.repeat(limits.most, tasks, axis=0).T)
+    queues["level"] = queues["limit"]
     due_s = np.full(system.executors, math.inf)
     return {"queues": queues.ravel(), "due_s": due_s, "batch_sizes": sizes}
 
@@ -248,6 +259,7 @@ def _board(system: System, scheduler: Scheduler) -> dict[str, Any]:
     cards = scheduler.picks and scheduler.network_view >= NetworkView.N3
     return {
         "queue_length": np.full(executors, 0 if read else -1, dtype=np.int64),
+        "bound": np.zeros(len(system.queries) * executors if scheduler.reads_bound else 0, dtype=np.int64),
         "card_bytes_s": np.full(2 * system.servers, 0.0 if cards else math.nan),
         "backlog_s": np.full(executors, 0.0 if read else math.nan),
         "ticks_ahead": np.zeros(executors, dtype=np.int64),
@@ -278,6 +290,8 @@ def _set_clock(s: Arrays, system: System, scheduler: Scheduler, size: RunSize) -
         "report_every": size.report_every,
         "run_on": size.run_on,
         "board": scheduler.sees_loads,
+        "counts": scheduler.reads_bound,
+        "classes": len(system.queries),
         "watched": level >= NetworkView.N2,
         "picks": scheduler.picks,
         "rounds": scheduler.kind == "allocate",

@@ -50,7 +50,7 @@ LINK = _record(i="at", f="capacity free_s since_s closed_s work_s reserved_s nex
 JOB = _record(
     h="query left running traced wait_head wait_tail message next",
     i="number base",
-    f="arrival_s work_s sent_bytes draw",
+    f="arrival_s sent_bytes draw",
 )
 #: A task in the system. ``plan`` is its place in the plan; ``before`` the number of background items
 #: that stand before it in its executor's queue; ``latest_s`` the latest known arrival of an input, and
@@ -66,8 +66,9 @@ TASK = _record(
     f="latest_s draw start_s end_s picked_s fill_s",
 )
 #: The tasks of one key that wait at one executor, and of them those in the first and the second batch that
-#: formed ahead; ``full`` adds 1 and 2 for one that does not grow. ``limit``: the most members.
-QUEUE = _record(h="head tail waiting first second full next previous limit")
+#: formed ahead; ``full`` adds 1 and 2 for one that does not grow. ``limit``: the most members; ``level``:
+#: before it is rounded, where it adapts.
+QUEUE = _record(h="head tail waiting first second full next previous limit", f="level")
 #: A tensor on its way to a server, where the engine has to remember it. ``use`` is its first input,
 #: ``stage`` how far it is on its path; ``next`` chains the job's messages, or the free ones.
 MESSAGE = _record(
@@ -84,7 +85,7 @@ TASK_TRACE = _record(i="job query task executor step members", f="ready_s start_
 MESSAGE_TRACE = _record(i="job query tensor source destination", f="request_s start_s end_s delivered_s")
 #: What a query class is: tasks from ``base`` on, ``tasks`` of them, with ``inputs`` inputs.
 #: Its rule of batches as in :class:`~nona.simulation.batching.StepRule`.
-QUERY = _record(i="base tasks inputs first_source sources most ahead largest", f="delay_s")
+QUERY = _record(i="base tasks inputs first_source sources most ahead largest", f="delay_s slo_s")
 #: A task of the plan: half-open ranges in ``outputs``, ``reads`` and ``successors``; equal tasks have one
 #: ``key``.
 PLAN = _record(i="inputs predecessors output output_end read read_end successor successor_end key")
@@ -109,7 +110,7 @@ CLOCK = _record(
         "promised_messages completions "
         "task_traces task_traces_promised message_traces message_traces_promised ready due "
         "open_jobs unmeasured free background_freed saved_open_jobs stamp serial delivered "
-        "background batching keys joined decider"
+        "background batching keys joined decider adapts counts classes"
     ),
     f=(
         "hand_over_s latency_s capacity tail_s now_s horizon_s wanted_s wake_s "
@@ -209,6 +210,7 @@ class Arrays(NamedTuple):
     ready_base: Ints
     places: Ints  # a number for each of ``tasks``, see :class:`~nona.schedulers.base.Ready`
     card_bytes_s: Floats  # (2S,)
+    bound: Ints  # (Q·E,)
     shown: Floats
     out: Ints
     # what is recorded

@@ -15,6 +15,7 @@ from typing import Any
 import simpy
 
 from nona.random_streams import RandomStreams
+from nona.schedulers.base import DECREASE, BatchLimits
 from nona.simulation.batching import StepRule, batch_keys, members_taken, step_rule, step_times
 from nona.simulation.records import TaskInterval
 from nona.simulation.reference.executors import Executor, Item, LoadBoard, OnEnd
@@ -66,8 +67,14 @@ class BatchingExecutor(Executor):
         on_end: OnEnd,
         steps: Steps,
         on_step: OnStep,
+        limits: BatchLimits | None,
     ) -> None:
         self.steps, self.on_step = steps, on_step
+        self._limits: dict[int, float] = {}  # by key, where they are not the rows' own
+        self._adapts = limits is not None and limits.adapts
+        for q, keys in enumerate(steps.keys if limits else ()):
+            most = min(int(limits.most[q, number]), steps.rules[q].most) if limits else 0
+            self._limits |= dict.fromkeys((key for key in keys if key not in self._limits), float(most))
         self.started = 0
         self._formed: dict[int, list[_Formed]] = {}  # by key
         super().__init__(env, number, system, background, run_on, board, on_end)
@@ -158,7 +165,9 @@ class BatchingExecutor(Executor):
         formed = self._formed.get(key, [])
         if len(formed) == 2 and not formed[0].full:
             together = formed[0].members + formed[1].members
-            if together <= rule.most and self._is_late(rule, self._waiting(key)[formed[0].members]):
+            if together <= self._most(rule, (job, task, 0.0)) and self._is_late(
+                rule, self._waiting(key)[formed[0].members]
+            ):
                 formed[:] = [_Formed(together, True)]
 
     def _form(self, job: Job, task: int) -> None:
@@ -181,10 +190,16 @@ class BatchingExecutor(Executor):
 
     def _taken(self, rule: StepRule, waiting: list[Item], formed: int) -> tuple[int, bool]:
         """What an open batch of ``formed`` takes of these equal tasks, and whether it is full then."""
-        reach = min(formed + len(waiting), rule.most)
-        preferred = rule.preferred[reach] if rule.largest else rule.most * (reach == rule.most)
-        late, largest = self._is_late(rule, waiting[0]), rule.largest or rule.most
-        return members_taken(len(waiting), formed, rule.most, late, rule.delay_s == 0, preferred, largest)
+        most = self._most(rule, waiting[0])
+        reach = min(formed + len(waiting), most)
+        preferred = rule.preferred[reach] if rule.largest else most * (reach == most)
+        late, largest = self._is_late(rule, waiting[0]), rule.largest or most
+        return members_taken(len(waiting), formed, most, late, rule.delay_s == 0, preferred, largest)
+
+    def _most(self, rule: StepRule, item: Item) -> int:
+        """The most members of a batch with the task of ``item``."""
+        job, task, _ = item
+        return int(self._limits.get(self._key_of(job, task), rule.most)) if job else rule.most
 
     def _is_late(self, rule: StepRule, item: Item) -> bool:
         job, task, _ = item
@@ -216,7 +231,6 @@ class BatchingExecutor(Executor):
         idle_s, end_s = self._idle_s(), self._hold(service_s)
         self.started += 1
         for job in jobs:
-            job.work_s += job.plan.loads[self.kind][task]
             job.start_s[task], job.end_s[task], job.members[task] = now, end_s, members
             job.fill_s[task] = max(0.0, idle_s - job.fill_s[task])
             if job.trace is not None:
@@ -225,8 +239,16 @@ class BatchingExecutor(Executor):
                 job.trace.tasks.append(TaskInterval(job.number, job.query, task, self.number, *times, *step))
         yield self.env.at(end_s, content_key(TASK_END, first.number, task))
         self._in_service = None
+        if self._adapts:
+            self._adapt(first, self._key_of(first, task))
         self.on_end(jobs, task, self)
         return jobs
+
+    def _adapt(self, oldest: Job, key: int) -> None:
+        """Additive increase while the oldest member is in time, multiplicative decrease when it is not."""
+        rule, limit = self.steps.rules[oldest.query], self._limits[key]
+        in_time = self.env.now - oldest.arrival_s <= rule.slo_s
+        self._limits[key] = min(limit + 1.0, float(rule.most)) if in_time else max(limit * DECREASE, 1.0)
 
     def _idle_s(self) -> float:
         """Seconds up to now in which nothing ran here."""
@@ -241,6 +263,7 @@ def make_executors(
     board: LoadBoard,
     on_end: OnEnd,
     on_step: OnStep,
+    limits: BatchLimits | None,
 ) -> list[Executor]:
     """The executors by number, each with its background; they batch where some query class does."""
     compute = system.background_compute
@@ -249,5 +272,5 @@ def make_executors(
     executors = []
     for e in range(system.executors):
         parts = env, e, system, background_items(compute, streams, "executor", str(e)), run_on, board, on_end
-        executors.append(BatchingExecutor(*parts, steps, on_step) if steps else Executor(*parts))
+        executors.append(BatchingExecutor(*parts, steps, on_step, limits) if steps else Executor(*parts))
     return executors

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.schedulers.base import NetworkView, Prepared, Scheduler, View
+from nona.schedulers.base import NO_COUNTS, NetworkView, Prepared, Scheduler, View
 from nona.simulation.batching import no_batch_sizes
 from nona.simulation.collected import PARTS, Collector, Progress, busy_shares
 from nona.simulation.records import RawRun
@@ -66,9 +66,16 @@ class SimPyRun:
     def _make_parts(self, scheduler: Scheduler, prepared: Prepared, workload: Workload) -> None:
         """Executors, links, and who decides."""
         env, system, streams = self.env, self.system, workload.streams
-        board = LoadBoard(system.executors, system.servers, scheduler.sees_loads)
+        board = LoadBoard(system.executors, system.servers, len(system.queries), scheduler.sees_loads)
         self.executors = make_executors(
-            env, system, streams, self.size.run_on, board, self._task_ended, self._step_started
+            env,
+            system,
+            streams,
+            self.size.run_on,
+            board,
+            self._task_ended,
+            self._step_started,
+            prepared.batches,
         )
         self.link = make_link(env, system, streams)
         look = _viewer(system, scheduler, board, self.link)
@@ -162,7 +169,7 @@ class SimPyRun:
         """``task`` was the job's last."""
         self._count(-1)
         self.class_completed[job.query] += 1
-        self.class_work_s[job.query] += job.work_s
+        self.class_work_s[job.query] += job.load_s()
         self.class_bytes[job.query] += job.sent_bytes
         self.done_number.append(job.number)
         self.done_s.append(self.env.now)
@@ -237,6 +244,7 @@ def _viewer(system: System, scheduler: Scheduler, board: LoadBoard, link: Link) 
         link_promised_s=hidden,
         link_queue_bytes=hidden,
         card_bytes_s=board.card_bytes_s if cards else _frozen(np.full(2 * system.servers, hidden)),
+        bound=board.bound if scheduler.reads_bound else NO_COUNTS,
     )
 
     def look() -> View:

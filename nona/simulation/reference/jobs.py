@@ -24,6 +24,7 @@ class Place(Protocol):
     """An executor as its jobs know it."""
 
     server: int
+    kind: int  # executor class
 
     def join(self, job: Job, task: int) -> None:
         """Put a task whose inputs are there into the queue."""
@@ -44,7 +45,7 @@ class Job:
     when it joined the queue there; ``start_s``, ``end_s``, its run, in a batch of ``members``; ``fill_s``,
     for how long the executor stood idle while it waited (before it starts: when it joined);
     ``last_message``, the number of the input that a message brought last; ``picked_s``, when it was picked.
-    ``left`` tasks are not complete. ``work_s`` and ``sent_bytes`` add up modelled compute and messages. Where
+    ``left`` tasks are not complete. ``sent_bytes`` adds up messages. Where
     tasks are picked: ``unfinished`` predecessors of each, ``messages`` by (tensor, server), ``running``
     executors held, the job's ``draw``, and where its tasks begin in the list of places (``base``).
     """
@@ -52,7 +53,7 @@ class Job:
     __slots__ = (
         "arrival_s", "base", "draw", "draws", "end_s", "env", "executor", "fill_s", "joined_s",
         "last_message", "left", "members", "messages", "missing", "number", "picked_s", "plan", "query",
-        "running", "sent_bytes", "start_s", "trace", "unfinished", "work_s",
+        "running", "sent_bytes", "start_s", "trace", "unfinished",
     )  # fmt: skip
     base: int
     draw: float
@@ -75,7 +76,7 @@ class Job:
         self.end_s, self.picked_s = [0.0] * plan.tasks, [0.0] * plan.tasks
         self.members, self.fill_s = [1] * plan.tasks, [0.0] * plan.tasks
         self.left = plan.tasks
-        self.work_s = self.sent_bytes = 0.0
+        self.sent_bytes = 0.0
         self.unfinished = plan.predecessors.copy()
         self.messages: dict[tuple[int, int], Any] = {}
         self.running = 0
@@ -92,6 +93,13 @@ class Job:
         self.missing[task] -= 1
         if not self.missing[task]:
             self.join(task)
+
+    def load_s(self) -> float:
+        """Modelled seconds that its tasks take of their executors: without draws."""
+        total = 0.0
+        for task, place in enumerate(self.executor):
+            total += self.plan.loads[place.kind][task]
+        return total
 
     def deliver(self, number: int) -> None:
         """A message has brought input ``number``."""

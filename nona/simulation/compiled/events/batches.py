@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from nona.schedulers.base import DECREASE
 from nona.simulation.batching import members_taken
 from nona.simulation.compiled.events.loads import absorb, bring_up, catch_up, run_background
 from nona.simulation.compiled.memory import (
@@ -20,7 +21,6 @@ from nona.simulation.compiled.memory import (
     events_of,
     executors_at,
     jobs_at,
-    loads_of,
     plan_at,
     preferred_of,
     push,
@@ -375,7 +375,6 @@ def _start(s: State, first: int, members: int, now: float) -> None:
     while place >= 0:
         task = tasks_at(s, place)
         job = jobs_at(s, task.slot)
-        job.work_s += loads_of(s)[x.kind, task.plan]
         task.missing = STARTED
         task.members = members
         task.fill_s = max(0.0, idle_s - task.fill_s)
@@ -394,6 +393,18 @@ def _start(s: State, first: int, members: int, now: float) -> None:
             row.step = x.steps
             row.members = members
         place = task.queue_next
+
+
+def adapt(s: State, first: int, now: float) -> None:
+    """Additive increase while the oldest member is in time, multiplicative decrease when it is not."""
+    job = jobs_at(s, tasks_at(s, first).slot)
+    rule = queries_at(s, job.query)
+    queue = queues_at(s, _queue_of(s, first))
+    if now - job.arrival_s <= rule.slo_s:
+        queue.level = min(queue.level + 1.0, float(rule.most))
+    else:
+        queue.level = max(queue.level * DECREASE, 1.0)
+    queue.limit = int(queue.level)
 
 
 def step_ended(s: State, e: int, goes_on: bool, now: float) -> None:

@@ -8,6 +8,7 @@ from nona.simulation.compiled.events.loads import promise, release
 from nona.simulation.compiled.events.messages import Transfer
 from nona.simulation.compiled.memory import (
     State,
+    bound_of,
     clock_at,
     executor_class_of,
     executor_server_of,
@@ -38,6 +39,8 @@ def bind_tasks(s: State, slot: int) -> bool:
         task.placed = 1
         if c.board:
             promise(s, task.executor, ticks_of(s)[executor_class_of(s)[task.executor], task.plan])
+        if c.counts:
+            bound_of(s)[job.query * c.executors + task.executor] += 1
     query = queries_at(s, job.query)
     now = job.arrival_s
     for i in range(query.first_source, query.first_source + query.sources):
@@ -52,6 +55,8 @@ def hand_on(s: State, place: int, e: int, now: float) -> None:
     plan = plan_at(s, task.plan)
     if c.board:
         release(s, e, ticks_of(s)[executor_class_of(s)[e], task.plan])
+    if c.counts:
+        bound_of(s)[jobs_at(s, task.slot).query * c.executors + e] -= 1
     base = jobs_at(s, task.slot).base
     server = executor_server_of(s)[e]
     for o in range(plan.output, plan.output_end):

@@ -90,7 +90,6 @@ def start(s: State, place: int, begin: float) -> None:
     job = jobs_at(s, task.slot)
     x = executors_at(s, task.executor)
     service = times_of(s)[x.kind, task.plan]
-    job.work_s += service
     service *= task.draw
     if begin > x.free_s:
         x.closed_s += x.free_s - x.since_s

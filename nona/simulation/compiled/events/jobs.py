@@ -19,6 +19,7 @@ from nona.simulation.compiled.memory import (
     completions_at,
     executor_class_of,
     executor_server_of,
+    executors_at,
     feed_draw_of,
     feed_draws_of,
     feed_query_of,
@@ -32,6 +33,7 @@ from nona.simulation.compiled.memory import (
     jobs_at,
     link_busy_s_of,
     links_at,
+    loads_of,
     marks_of,
     open_at_of,
     outputs_at,
@@ -278,7 +280,6 @@ def admit(s: State) -> int:
     job.draw = 0.0
     if c.picks and c.uniforms:
         job.draw = feed_uniforms_of(s)[c.feed_at, 0]
-    job.work_s = 0.0
     job.sent_bytes = 0.0
     c.promised_messages += queries_at(s, q).inputs
     if job.traced:
@@ -344,7 +345,7 @@ def complete(s: State, slot: int, place: int, now: float) -> bool:
     if c.rounds:
         _note_flow(s, slot, place, now)
     class_completed_of(s)[job.query] += 1
-    class_work_s_of(s)[job.query] += job.work_s
+    class_work_s_of(s)[job.query] += _load_s(s, slot)
     class_bytes_of(s)[job.query] += job.sent_bytes
     c.promised_messages -= queries_at(s, job.query).inputs
     free_messages(s, slot)
@@ -354,6 +355,16 @@ def complete(s: State, slot: int, place: int, now: float) -> bool:
         c.unmeasured -= 1
         return bool(c.unmeasured == 0)
     return False
+
+
+def _load_s(s: State, slot: int) -> float:
+    """Modelled seconds that the tasks of a job took of their executors: without draws."""
+    job = jobs_at(s, slot)
+    total = 0.0
+    for place in range(job.base, job.base + queries_at(s, job.query).tasks):
+        task = tasks_at(s, place)
+        total += loads_of(s)[executors_at(s, task.executor).kind, task.plan]
+    return total
 
 
 def _note_flow(s: State, slot: int, place: int, now: float) -> None:
