@@ -74,6 +74,15 @@ class Batching:
         """B, the most members of a step."""
         return len(self.step_s)
 
+    def takes_alike(self, other: Batching | None) -> bool:
+        """Return whether equal tasks under the other rule may be in one step with those under this one."""
+        return (
+            other is not None
+            and (self.rule, self.delay_s, self.preferred, self.form_ahead)
+            == (other.rule, other.delay_s, other.preferred, other.form_ahead)
+            and np.array_equal(self.step_s, other.step_s)
+        )
+
     @property
     def share_s(self) -> NDArray[np.float64]:
         """(classes, T) Seconds that a task takes of its executor when batches are full: s(B)/B."""
@@ -100,6 +109,11 @@ class QueryClass:
     weight_bytes: float = 0.0
     replica: str = ""
     batching: Batching | None = None
+
+    @property
+    def step_s(self) -> NDArray[np.float64]:
+        """(B, classes, T) Seconds of a step with 1, …, B members; B = 1 without batching."""
+        return self.tasks.compute_s[None] if self.batching is None else self.batching.step_s
 
     @property
     def load_s(self) -> NDArray[np.float64]:
@@ -258,6 +272,23 @@ class System:
         """(classes,) Fraction of the executors in each class: where a uniform draw lands."""
         weights: NDArray[np.float64] = self.class_counts / self.class_counts.sum()
         return weights
+
+    @cached_property
+    def batched_with(self) -> tuple[int, ...]:
+        """For each query class the first one with which it shares steps: rows of one model, taken alike."""
+        queries, firsts = self.queries, []
+        for j, q in enumerate(queries):
+            alike = (
+                i
+                for i, other in enumerate(queries[:j])
+                if q.batching is not None
+                and q.replica == other.replica != ""
+                and q.batching.takes_alike(other.batching)
+                and np.array_equal(q.tasks.edge_source, other.tasks.edge_source)
+                and np.array_equal(q.tasks.edge_target, other.tasks.edge_target)
+            )
+            firsts.append(next(alike, j))
+        return tuple(firsts)
 
     @property
     def total_rate(self) -> float:

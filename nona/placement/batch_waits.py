@@ -123,16 +123,20 @@ def _met(system: System, shares: tuple[tuple[float, ...], ...]) -> Met:
     sizes = tuple(np.zeros((_steps(q, 0).size, classes)) for q in queries)
     for k, executors in enumerate(system.class_counts.tolist()):
         here = [j for j, q in enumerate(queries) if shares[j][k] * q.rate > 0]
-        kinds = [_whole(queries[j], k, queries[j].rate * shares[j][k] / executors) for j in here]
-        for j, (wait, size) in zip(here, _queues(kinds, background_kinds(system)), strict=True):
-            wait_s[j, k], sizes[j][:, k] = wait, size
+        firsts = sorted({system.batched_with[j] for j in here})
+        rates = dict.fromkeys(firsts, 0.0)
+        for j in here:
+            rates[system.batched_with[j]] += queries[j].rate * shares[j][k] / executors
+        kinds = [_whole(queries[first], k, rate) for first, rate in rates.items()]
+        met = dict(zip(firsts, _queues(kinds, background_kinds(system)), strict=True))
+        for j in here:
+            wait_s[j, k], sizes[j][:, k] = met[system.batched_with[j]]
     return Met(wait_s, sizes)
 
 
 def _steps(query: QueryClass, k: int) -> Floats:
     """(B,) Seconds of all tasks of 1, …, B queries on executor class ``k``."""
-    steps = query.tasks.compute_s[None] if query.batching is None else query.batching.step_s
-    result: Floats = steps[:, k].sum(axis=1)
+    result: Floats = query.step_s[:, k].sum(axis=1)
     return result
 
 

@@ -54,6 +54,7 @@ FILES = {
     "PredictionMap": "prediction_map",
     "PaperStudy": "paper",
     "NetworkViewsStudy": "network_views",
+    "SplitStudy": "split_or_batch",
     "ServerlessStudy": "serverless",
     "EstimatorStudy": "estimator",
     "TrainingStudy": "training",

@@ -149,6 +149,18 @@ def test_one_at_a_time_is_the_queue_without_batches():
     assert predict_response(own, placed, samples=4096).mix.mean_s == pytest.approx(expected, rel=0.04)
 
 
+def test_rows_of_one_model_that_are_taken_alike_share_steps():
+    half = replace(batched(DIAMOND, 8, 0.3, 0.3), replica="one")
+    together, apart = (system_of([half, replace(half, replica=name)]) for name in ("one", "other"))
+    whole = system_of([replace(half, rate=2 * half.rate)])
+    assert (together.batched_with, apart.batched_with) == ((0, 0), (0, 1))
+    times = [predict(system, local_placement(system).queries).jct_s for system in (whole, together, apart)]
+    assert times[1] == pytest.approx(times[0])
+    assert times[2] > 1.1 * times[0]  # a step of either is in the other's way
+    walked = [predict_response(s, local_placement(s).queries, samples=4096) for s in (whole, together)]
+    assert walked[1].mix.mean_s == pytest.approx(walked[0].mix.mean_s, rel=0.04)
+
+
 def test_a_placement_with_batches_has_no_certificate_and_says_so():
     system = system_of([batched(DIAMOND, 8, 0.3, 4 * 0.5)], executors=4)
     formula = solve(system)

@@ -22,7 +22,7 @@ from nona.study.outcome import untested
 from nona.study.shipped import stored_result
 from nona.study.sweep_numbers import with_value
 from nona.study.sweeps import sweep
-from nona.system import Arrivals, Stream
+from nona.system import Arrivals, Batching, Stream
 from studies import prediction_map as study_map
 from tests.cli.calling import answer
 from tests.report.filled import filled
@@ -138,7 +138,17 @@ def test_outside_the_tested_region_one_line_says_why():
     system = study_map.map_system("rag_pipeline")
     mmpp = replace(system, queries=(replace(system.queries[0], arrivals=Arrivals("mmpp")),))
     shared = replace(system, discipline="processor-sharing")
+    one = system.queries[0]
+    steps = Batching(one.tasks.compute_s[None])
+    batched, ahead = (
+        replace(system, queries=(replace(one, batching=rule),))
+        for rule in (steps, replace(steps, rule="triton", form_ahead=1))
+    )
     for of, servers, link, said in (
+        (batched, 0.31, 0.3, "None"),
+        (batched, 0.31, 0.35, "split and executors batch"),
+        (batched, 0.31, 0.7, "with batches tested up to 60 %"),
+        (ahead, 0.31, 0.3, "form ahead"),
         (system, 0.31, 0.35, "None"),
         (system, 0.7, 0.3, "None"),  # nothing beside the background
         (system, 0.95, 0.35, "executors busy 95 %"),

@@ -23,6 +23,7 @@ STUDIES = {
     "elastic-link": "elastic_link",
     "network-views": "network_views",
     "prediction": "prediction_map",
+    "split-or-batch": "split_or_batch",
 }
 COMPACT = ("decisions", "network-views", "prediction", "paper")
 

@@ -79,6 +79,17 @@ STUDIES = (
         engine="auto",
     ),
     Study(
+        "split-or-batch",
+        "two models on two GPUs: what is left of the gain from splitting them once executors batch",
+        _STUDY + "split_or_batch:SplitSettings",
+        _STUDY + "split_or_batch:split_study",
+        _RESULTS + "studies:SplitStudy",
+        _TEXT + "split_or_batch:split_text",
+        rows=_TEXT + "split_or_batch:cases",
+        engine="auto",
+        parallel=False,
+    ),
+    Study(
         "serverless",
         "ESG and four other policies in the slides' three settings, and what the result depends on",
         _STUDY + "serverless:StudySettings",

@@ -283,7 +283,8 @@ class Paths:
             for first in np.unique(seen.mark[places]).tolist():
                 own = seen.mark[places] == first
                 kind = seen.parts.kind(k, first, own.sum() / length)
-                coming.append(Coming(j, first, kind, time[own], None if rank is None else rank[own]))
+                ranks = None if rank is None else rank[own]
+                coming.append(Coming(j, self.system.batched_with[j], first, kind, time[own], ranks))
         return visitors_of(self.system, row, coming, length, rng)
 
     def _ranked(self, times: Floats) -> Floats:

@@ -23,11 +23,6 @@ Key = tuple[int, int, int]  # row of the bank, query class, first task
 _WARM_UP = 1 / 16
 
 
-def step_s(query: QueryClass) -> Floats:
-    """(B, K, T) Seconds of steps with 1, …, B members; B = 1 without batches."""
-    return query.tasks.compute_s[None] if query.batching is None else query.batching.step_s
-
-
 @dataclass(frozen=True, eq=False)
 class Visitors:
     """Visits of one kind that were simulated: waits in seconds, and members of their steps.
@@ -89,7 +84,7 @@ class Parts:
     def kind(self, k: int, first: int, rate: float) -> Kind:
         """Return the kind of these visits: of ``rate``, with mean steps; every task has a draw of its own."""
         often = self.runs[k, first] / self.runs[k, first, first]
-        times = step_s(self._query)[:, k] * often
+        times = self._query.step_s[:, k] * often
         full = times[-1]
         spread = float((full**2).sum() / full.sum() ** 2) if full.sum() > 0 else 0.0
         return Kind(rate, times.sum(axis=1), self._query.service_scv * spread, self._query.batching)
@@ -97,9 +92,13 @@ class Parts:
 
 @dataclass(frozen=True, eq=False)
 class Coming:
-    """Arrivals of one kind at one executor, in seconds; ``rank`` within bursts where they come in such."""
+    """Arrivals of one class's visits at one executor, in seconds; ``rank`` within bursts where there are any.
+
+    ``with_query``: the class with which it shares steps.
+    """
 
     query: int
+    with_query: int
     first: int
     kind: Kind
     time_s: Floats
@@ -111,18 +110,21 @@ def visitors_of(
 ) -> dict[Key, Visitors]:
     """Simulate one executor over ``length_s``; what comes early is left out of the result."""
     background = [
-        Coming(-1, -1, it, rng.random(int(it.rate * length_s)) * length_s, None)
+        Coming(-1, -1, -1, it, rng.random(int(it.rate * length_s)) * length_s, None)
         for it in background_kinds(system)
     ]
     everything = [*coming, *background]
     time_s = np.concatenate([it.time_s for it in everything])
-    kind = np.repeat(np.arange(len(everything)), [len(it.time_s) for it in everything])
-    wait_s, members = take_steps([it.kind for it in everything], time_s, kind, rng)
+    number = [len(it.time_s) for it in everything]
+    kinds = {(it.with_query, it.first): it.kind for it in everything}
+    together = [list(kinds).index((it.with_query, it.first)) for it in everything]
+    wait_s, members = take_steps(list(kinds.values()), time_s, np.repeat(together, number), rng)
+    came = np.repeat(np.arange(len(everything)), number)
     kept = (time_s >= _WARM_UP * length_s) & (members > 0)
     result = {}
     for k, it in enumerate(coming):
-        here = kept & (kind == k)
-        order = np.argsort(wait_s[here] if it.rank is None else it.rank[here[kind == k]], kind="stable")
+        here = kept & (came == k)
+        order = np.argsort(wait_s[here] if it.rank is None else it.rank[here[came == k]], kind="stable")
         if len(order):
             at = wait_s[here][order], members[here][order]
             result[row, it.query, it.first] = Visitors(*at, it.rank is not None)

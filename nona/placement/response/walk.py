@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from nona.placement.messages import Candidates
 from nona.placement.response.resources import Network, Tracks
-from nona.placement.response.steps import step_s
 
 Inputs = Sequence[Sequence[int]]
 
@@ -367,7 +366,7 @@ class Walk:
         query = network.system.queries[route.query]
         self.cuts = query.decomposition.cuts
         self.interiors = [s.interior for s in query.decomposition.subgraphs]
-        self.step_s = step_s(query)
+        self.step_s = query.step_s
         self.plans: dict[tuple[int, int], Plan] = {}
 
     def complete(self) -> Floats:

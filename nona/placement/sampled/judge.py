@@ -234,10 +234,7 @@ def conserved_floor_s(system: System, queries: Sequence[Placed] | None = None) -
 
 def _least_s(query: QueryClass) -> Floats:
     """(T,) Seconds of each task where it is quickest."""
-    batching = query.batching
-    result: Floats = (
-        query.tasks.compute_s.min(axis=0) if batching is None else batching.step_s.min(axis=(0, 1))
-    )
+    result: Floats = query.step_s.min(axis=(0, 1))
     return result
 
 

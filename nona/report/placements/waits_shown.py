@@ -318,13 +318,17 @@ def path_price_line(model: Model, messages: float, path: PathWorking) -> Working
 
 @dataclass(frozen=True, slots=True)
 class _ServerLoad:
-    """Load of one row of the workload on one kind of executor: share drawn, seconds and squares."""
+    """Load of one row of the workload on one kind of executor: share drawn, seconds and squares.
+
+    With batches the seconds are those of full steps, and the wait of a visit is given in place of squares.
+    """
 
     model: str
     rate: float
     share: float
     compute_s: float
     squares_s2: float
+    wait_s: float | None = None
 
     def cells(self, several: bool) -> Cells:
         """The row of a table; with one kind of executor every share is 1 and not shown."""
@@ -333,7 +337,7 @@ class _ServerLoad:
             "rate 1/s": self.rate,
             **({"share": self.share} if several else {}),
             "compute s per query": self.compute_s,
-            "squared visits s²": self.squares_s2,
+            **({"squared visits s²": self.squares_s2} if self.wait_s is None else {"wait s": self.wait_s}),
         }
 
 
@@ -356,7 +360,8 @@ def server_lines(
 
     Where executors are drawn uniformly every visit waits the same, and the last line says how long.
     """
-    stream, lines, waits = model.system.background_compute, [], []
+    stream, lines, waits = model.system.background_compute, [], list[float]()
+    batched = model.servers.met is not None
     several = len(model.system.class_names) > 1
     for k, kind in enumerate(model.system.class_names):
         loads = _server_loads(model, x, names, k)
@@ -365,10 +370,20 @@ def server_lines(
         rho = background + sum(r.rate * r.share * r.compute_s for r in loads) / executors
         moment = stream.rate * second_moment(stream)
         moment += sum(r.rate * r.share * r.squares_s2 for r in loads) / executors
-        waits.append(moment / (2 * (1 - rho)) if rho < 1 else math.inf)
+        if batched:
+            waits.append(float(model.class_wait_s(x)[k]))
+        else:
+            waits.append(moment / (2 * (1 - rho)) if rho < 1 else math.inf)
         of_kind = _Executors(kind, executors, background, rho, moment, waits[-1])
-        lines += [_server_utilization_line(of_kind, loads, several), _wait_line(of_kind, several)]
-    seen = [sum(float(s) * w for s, w in zip(row, waits, strict=True) if s > 0) for row in model.shares]
+        lines.append(_server_utilization_line(of_kind, loads, several, batched))
+        lines.append(_batch_wait_line(of_kind, loads, several) if batched else _wait_line(of_kind, several))
+    seen = (
+        model.server_wait_s(x).tolist()
+        if batched
+        else [sum(float(s) * w for s, w in zip(row, waits, strict=True) if s > 0) for row in model.shares]
+    )
+    if batched:
+        return lines, seen
     if model.class_shares is None:
         return [*lines, _uniform_line(model, waits, seen[0])], seen
     return [*lines, *(_seen_line(model, j, name, waits, seen[j]) for j, name in enumerate(names))], seen
@@ -397,8 +412,9 @@ def _server_loads(model: Model, x: Probabilities, names: Sequence[str], k: int) 
             names[j],
             q.rate,
             float(model.shares[j, k]),
-            float(q.tasks.compute_s[k].sum()),
+            float(q.load_s[k].sum()),
             model.chains[k][j].squares(x[j]),
+            None if model.servers.met is None else float(model.servers.met.wait_s[j, k]),
         )
         for j, q in enumerate(model.system.queries)
     ]
@@ -436,8 +452,9 @@ def _seen_line(model: Model, j: int, name: str, waits: Sequence[float], total: f
 
 
 def _server_utilization_line(
-    executors: _Executors, loads: Sequence[_ServerLoad], several: bool
+    executors: _Executors, loads: Sequence[_ServerLoad], several: bool, batched: bool
 ) -> WorkingLine:
+    seconds = r"\sum_v s_v(B)/B" if batched else r"\sum_v p_v"
     terms = [
         rf"{tex_rate(r.rate)}\cdot "
         + (rf"{tex_number(r.share)}\cdot " if several else "")
@@ -449,7 +466,7 @@ def _server_utilization_line(
     return WorkingLine(
         key=f"utilization:{executors.kind}",
         title=f"Utilisation of an executor, {executors.kind}",
-        formula=rf"\rho_k = \rho_{{bg}} + \frac{{1}}{{n_k}}\sum_j \lambda_j{_share(several)} \sum_v p_v",
+        formula=rf"\rho_k = \rho_{{bg}} + \frac{{1}}{{n_k}}\sum_j \lambda_j{_share(several)} {seconds}",
         filled=rf"\rho_k = {sums} = {tex_number(executors.utilization)}",
         value=executors.utilization,
         unit="",
@@ -465,6 +482,22 @@ def _wait_line(executors: _Executors, several: bool) -> WorkingLine:
         formula=r"W_k = \frac{(\lambda E[S^2])_{bg} + \frac{1}{n_k}\sum_j \lambda_j"
         rf"{_share(several)} \sum_{{visits}} s^2}}{{2(1-\rho_k)}}",
         filled=rf"W_k = \frac{{{tex_time(executors.moment_s)}}}{{2(1 - {rho})}} = {wait}",
+        value=executors.wait_s,
+        unit="s",
+    )
+
+
+def _batch_wait_line(executors: _Executors, loads: Sequence[_ServerLoad], several: bool) -> WorkingLine:
+    """The mean of the queries' waits; each is that of the queue of its steps beside those of the others."""
+    terms = [(r.rate * r.share, r.wait_s) for r in loads if r.wait_s is not None and r.rate * r.share > 0]
+    top = tex_sum([rf"{tex_rate(rate)}\cdot {tex_time(wait)}" for rate, wait in terms])
+    bottom = tex_sum([tex_rate(rate) for rate, _ in terms])
+    each = rf"\sum_j \lambda_j{_share(several)}"
+    return WorkingLine(
+        key=f"wait:{executors.kind}",
+        title=f"Mean wait for a step at an executor, {executors.kind} (queues of batches)",
+        formula=rf"W_k = \frac{{{each} W_{{jk}}}}{{{each}}}",
+        filled=rf"W_k = \frac{{{top}}}{{{bottom}}} = {tex_time(executors.wait_s)}",
         value=executors.wait_s,
         unit="s",
     )

@@ -69,7 +69,7 @@ def working(system: System, placement: Placement, names: Sequence[str]) -> Worki
     server, visits_s = server_lines(model, x, names)
     used = link.wait if math.isfinite(link.wait) else OVERLOADED_WAIT_S
     classes = [_class(model, x, j, _Waits(used, link.wait, visits_s[j])) for j in range(len(names))]
-    if model.class_shares is not None:
+    if model.class_shares is not None or model.servers.met is not None:
         server.append(visit_line([float(w) for w in model.weights], [c.visits for c in classes], visits_s))
     overall = [
         _objective_line(model, names, classes),

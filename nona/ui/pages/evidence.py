@@ -38,6 +38,7 @@ from nona.ui.pages.evidence_studies import (
     network_views_section,
     paper_section,
     prediction_section,
+    split_section,
     training_section,
 )
 from nona.ui.pages.run_page import Run, run_area
@@ -323,6 +324,16 @@ def _network_views(state: AppState) -> None:
     network_views_section()
 
 
+def _split(state: AppState) -> None:
+    st.subheader("Split or batch?")
+    st.markdown(
+        "Two models, two GPUs, one of which holds either model. AlpaServe (OSDI 2023) shows that both models "
+        "cut in two stages over both GPUs wait half as long as with a GPU each. Here are its formulas, and "
+        "the same question for executors that take queries in batches."
+    )
+    split_section()
+
+
 def _training(state: AppState) -> None:
     st.subheader("Training policies, compared with Gavel's paper")
     training_section()
@@ -348,6 +359,7 @@ TABS: Mapping[str, Callable[[AppState], None]] = {
     "The paper": _paper,
     "The slides": _slides,
     "Network views": _network_views,
+    "Split or batch": _split,
     "Training": _training,
     "Sources": _sources,
 }

@@ -64,6 +64,12 @@ from nona.report.studies.prediction_map import (
     summary,
     title,
 )
+from nona.report.studies.split_or_batch import cases as split_cases
+from nona.report.studies.split_or_batch import findings as split_findings
+from nona.report.studies.split_or_batch import provenance as split_provenance
+from nona.report.studies.split_or_batch import split_figure
+from nona.report.studies.split_or_batch import theory as split_theory
+from nona.report.studies.split_or_batch import title as split_title
 from nona.report.studies.training import (
     CLAIMED,
     ESTIMATES,
@@ -87,6 +93,7 @@ from nona.results.studies import (
     NetworkViewsStudy,
     PaperStudy,
     PredictionMap,
+    SplitStudy,
     TrainingStudy,
 )
 from nona.results.sweeps import SweepReport
@@ -229,6 +236,24 @@ def remarks_table() -> None:
         said = rows.select("system", "the slides say", "the remark is", SOURCE)
         table(said, "network-sources", "The slides' remarks, and what the systems' sources say")
         st.caption("Recollected: from memory of the paper.")
+
+
+def split_section() -> None:
+    """The shipped cases: the chart with its finding, the findings, and the table beside the theory."""
+    data = stored_result(SplitStudy)
+    finding = split_title(data)
+    st.markdown(f"**{plain(finding)}.**")
+    picture(
+        split_figure(data),
+        key="split-or-batch",
+        alt=f"Mean JCT of four arrangements of two models on two GPUs, case by case. {finding}",
+    )
+    for line in split_findings(data):
+        st.markdown(f"- {plain(line)}")
+    table(split_cases(data), "split-cases", "Mean JCT of each arrangement in every case")
+    st.markdown("**Without batches, by theory**")
+    table(split_theory(data), "split-theory", "What splitting gains and may cost without batches")
+    st.caption(plain(split_provenance(data)))
 
 
 SCHEDULERS_KEY = "paper-schedulers"

@@ -1,0 +1,150 @@
+"""The study "split or batch": its tables, its finding in sentences, its chart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import plotly.graph_objects as go
+
+from nona.registry import Look
+from nona.report.figures import add_points, figure, scaled
+from nona.report.text import listed
+from nona.results.document import Estimate
+from nona.results.studies import BreakEven, SplitCase, SplitStudy
+from nona.tables.formats import share_text
+from nona.tables.table import TIME, Column, Filled, Kind, Table
+from nona.units import format_number, format_time
+
+_DIGITS = Kind("{:.4f}".format, bare=True)
+NO_STEADY_STATE = "no steady state"
+Arrangement = Callable[[SplitCase], Estimate]
+# Name, what is read of a case, and its look on the chart.
+ARRANGEMENTS: tuple[tuple[str, Arrangement, Look], ...] = (
+    ("dedicated", lambda c: c.dedicated, Look("#5c6bc0", "solid", "circle")),
+    ("pipeline", lambda c: c.pipeline, Look("#14a394", "solid", "diamond")),
+    ("pipeline +10 %", lambda c: c.slower, Look("#9ccc65", "solid", "diamond-open")),
+    ("replicated", lambda c: c.replicated, Look("#e0a81e", "solid", "square")),
+)
+
+
+def _shown(read: Arrangement) -> Callable[[SplitCase], Estimate | str]:
+    return lambda case: NO_STEADY_STATE if read(case).mean is None else read(case)
+
+
+CASES = Table[SplitCase](
+    "",
+    (
+        Column("B", lambda c: c.batch, key="max_batch", help="The most members of a step."),
+        Column("CV", lambda c: c.cv, help="Coefficient of variation of the gaps between arrivals."),
+        Column("rates, 1/s", lambda c: " + ".join(f"{rate:g}" for rate in c.rates), key="rates"),
+        *(Column(name, _shown(read), TIME, interval=True) for name, read, _ in ARRANGEMENTS),
+        Column("best", lambda c: _best(c)),
+    ),
+)
+THEORY = Table[BreakEven](
+    "",
+    (
+        Column("λD", lambda r: r.load, key="load", help="Load of both models together, of 2."),
+        Column("dedicated / pipeline", lambda r: r.gain, _DIGITS, "gain", help="Mean times, no overhead."),
+        Column(
+            "overhead α", lambda r: r.overhead, _DIGITS, help="All stages this much longer: equally quick."
+        ),
+        Column("uneven β", lambda r: r.uneven, _DIGITS, help="The slowest stage takes β/2: equally quick."),
+    ),
+)
+
+
+def cases(data: SplitStudy) -> Filled:
+    """Every case with its mean times."""
+    return CASES.of(data.cases)
+
+
+def theory(data: SplitStudy) -> Filled:
+    """What splitting gains without batches, and how much it may cost."""
+    return THEORY.of(data.theory)
+
+
+def _best(case: SplitCase) -> str:
+    means = [(read(case).mean, name) for name, read, _ in ARRANGEMENTS if "+" not in name]
+    return min((mean, name) for mean, name in means if mean is not None)[1]
+
+
+def _name(case: SplitCase) -> str:
+    rates = " + ".join(f"{rate / 1000:g}" for rate in case.rates)
+    return f"B {case.batch}, CV {case.cv:g}, {rates}/ms"
+
+
+def _even(data: SplitStudy, cv: float) -> Iterator[tuple[SplitCase, float]]:
+    """Cases of equal rates, and how much quicker the pipeline is than dedicated GPUs (below 0: slower)."""
+    for case in data.cases:
+        dedicated, pipeline = case.dedicated.mean, case.pipeline.mean
+        if case.cv == cv and case.rates[0] == case.rates[1] and dedicated and pipeline:
+            yield case, 1.0 - pipeline / dedicated
+
+
+def title(data: SplitStudy) -> str:
+    """The main finding in one sentence."""
+    alone = max(gain for case, gain in _even(data, 1.0) if case.batch == 1)
+    batched = max(gain for case, gain in _even(data, 1.0) if case.batch > 1)
+    return (
+        f"Splitting two models over two GPUs makes them {share_text(alone)} quicker one query at a time, and "
+        f"{'no quicker' if batched < 0.005 else f'{share_text(batched)} quicker at most'} in batches"
+    )
+
+
+def findings(data: SplitStudy) -> list[str]:
+    """What batches change, in sentences with their numbers."""
+    bursts = [f"{share_text(gain)} with steps of {case.batch}" for case, gain in _even(data, 3.0) if gain > 0]
+    skewed = [c for c in data.cases if c.rates[0] != c.rates[1] and c.dedicated.mean is None]
+    broken = [
+        f"{format_time(c.replicated.mean)} against {format_time(c.dedicated.mean)} (steps of {c.batch})"
+        for c in data.cases
+        if c.batch > 1 and c.cv == 1.0 and c.dedicated.mean and c.replicated.mean
+        if c.replicated.mean > c.dedicated.mean
+    ]
+    most = max(row.overhead for row in data.theory)
+    lines = [
+        f"Without batches and with Poisson arrivals {share_text(most - 1, 1)} of overhead is the most that "
+        "splitting is ever worth.",
+        "Batches absorb what statistical multiplexing offered: a busy GPU takes more at a time.",
+    ]
+    if bursts:
+        lines.append(f"Bursts still favour the pipeline (gaps with CV 3): by {listed(bursts)}.")
+    if skewed:
+        lines.append("So does skew: where one GPU cannot carry its model, only sharing has a steady state.")
+    if broken:
+        lines.append(
+            f"A stream spread over replicas by the shorter queue breaks its batches: {listed(broken)}."
+        )
+    return lines
+
+
+def provenance(data: SplitStudy) -> str:
+    """The provenance of the numbers in one line."""
+    a = data.about
+    return (
+        f"{a.command}: version {a.version}, {a.made}, seed {a.seed}, {a.replications} runs of {a.jobs:,} "
+        f"queries for each case and arrangement, {a.seconds:.0f} s. A step with b members takes "
+        f"{format_number(1e3 * a.fixed_s)} + {format_number(1e3 * a.each_s)}·b ms; stages take half of it, "
+        "messages no time. After AlpaServe (OSDI 2023), which has no batches."
+    )
+
+
+def split_text(data: SplitStudy) -> str:
+    """Format the output of ``nona study split-or-batch``."""
+    lines = [f"{title(data)}.", "", *(f"- {line}" for line in findings(data))]
+    return "\n".join([*lines, "", cases(data).text(), "", theory(data).text(), "", provenance(data)])
+
+
+def split_figure(data: SplitStudy) -> go.Figure:
+    """Mean times of every case, a row each, with intervals; milliseconds. Without steady state: no point."""
+    names = [_name(case) for case in data.cases]
+    chart = figure(120 + 40 * len(names))
+    for name, read, look in ARRANGEMENTS:
+        estimates = [read(case) for case in data.cases]
+        means = [None if e.mean is None else 1e3 * e.mean for e in estimates]
+        spans = [scaled(e.ci95, 1e3) for e in estimates]
+        add_points(chart, name, means, names, look, f"%{{y}}, {name}: %{{x:.3~r}} ms", across=spans, bar=1.5)
+    chart.update_yaxes(categoryorder="array", categoryarray=names[::-1], automargin=True)
+    chart.update_xaxes(title="mean JCT, ms", rangemode="tozero")
+    return chart
