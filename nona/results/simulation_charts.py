@@ -46,7 +46,10 @@ class ResourceLoad(Document):
 
 
 class GanttBar(Document):
-    """A task on its executor or a message on the link; times from the first request, seconds."""
+    """A task on its executor or a message on the link; times from the first request, seconds.
+
+    A task is number ``place``, from 0, of the ``members`` of its batch.
+    """
 
     row: str
     job: int
@@ -55,6 +58,8 @@ class GanttBar(Document):
     start_s: float
     end_s: float
     wait_s: float
+    members: int = 1
+    place: int = 0
 
 
 class PilotCurve(Document):

@@ -363,16 +363,18 @@ LANE = 26
 def gantt_figure(rows: Sequence[GanttBar]) -> go.Figure:
     """Task and message intervals of the first measured jobs, one colour per job, time in milliseconds.
 
-    Messages are hatched. Where jobs are so rare that on one time axis they would be mere ticks, each
-    has lanes and a time axis of its own, from its start.
+    Messages are hatched. Where executors batch, a batch is a stack of its members, as high as it has members.
+    Where jobs are so rare that on one time axis they would be mere ticks, each has lanes and a time axis of
+    its own, from its start.
     """
     apart = are_rare(rows)
     shown = (_by_own_start(rows) if apart else list(rows))[:MOST_BARS]
     lanes = list(dict.fromkeys(r.row for r in shown)) if apart else sorted({r.row for r in shown}, key=_lane)
     jobs = list(dict.fromkeys(r.job for r in shown))
     chart = figure(96 + LANE * len(lanes), legend=len(jobs) > 1 and not apart)
+    most = max((r.members for r in shown), default=1)
     for number, job in enumerate(jobs):
-        _add(chart, [r for r in shown if r.job == job], number)
+        _add(chart, [r for r in shown if r.job == job], number, most)
     chart.update_layout(
         barmode="overlay", bargap=0.25, dragmode="pan", uniformtext={"minsize": 9, "mode": "hide"}
     )
@@ -395,8 +397,8 @@ def gantt_title(rows: Sequence[GanttBar]) -> str:
     return f"Over {which}, tasks and messages together spend {share:.0f} % of their time waiting"
 
 
-def _add(made: go.Figure, own: Sequence[GanttBar], number: int) -> None:
-    """The bars of one job: tasks plain, messages hatched."""
+def _add(made: go.Figure, own: Sequence[GanttBar], number: int, most: int) -> None:
+    """The bars of one job: tasks plain, messages hatched; ``most`` members of a batch fill a lane."""
     colour = PALETTE[number % len(PALETTE)]
     for hatch, part in (
         ("", [r for r in own if not _is_message(r)]),
@@ -409,6 +411,7 @@ def _add(made: go.Figure, own: Sequence[GanttBar], number: int) -> None:
             x=[(r.end_s - r.start_s) * 1e3 for r in part],
             base=[r.start_s * 1e3 for r in part],
             orientation="h",
+            **_stacked(part, most),
             name=f"job {number + 1}",
             legendgroup=str(number),
             showlegend=not hatch,
@@ -428,6 +431,20 @@ def _add(made: go.Figure, own: Sequence[GanttBar], number: int) -> None:
                 f"waited %{{customdata[2]:,.3~r}} ms<extra>job {number + 1}</extra>"
             ),
         )
+
+
+def _stacked(part: Sequence[GanttBar], most: int) -> dict[str, list[float]]:
+    """Where in its lane each bar lies; plotly's own way without batches."""
+    if most == 1:
+        return {}
+    height = [_LANE if _is_message(r) else _LANE / most for r in part]
+    return {
+        "width": height,
+        "offset": [-_LANE / 2 + r.place * h for r, h in zip(part, height, strict=True)],
+    }
+
+
+_LANE = 0.8  # of the height between two lanes
 
 
 def _is_message(row: GanttBar) -> bool:

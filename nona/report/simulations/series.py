@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -315,7 +316,8 @@ def _gantt(record: Records, system: System) -> tuple[GanttBar, ...]:
     if timeline is None:
         return ()
     begin = min(t.ready_s for t in timeline.tasks)
-    tasks = (
+    seen = Counter[tuple[int, int]]()
+    tasks = [
         GanttBar(
             row=_place(system, t.executor),
             job=t.job,
@@ -324,9 +326,11 @@ def _gantt(record: Records, system: System) -> tuple[GanttBar, ...]:
             start_s=t.start_s - begin,
             end_s=t.end_s - begin,
             wait_s=t.start_s - t.ready_s,
+            members=t.members,
+            place=_counted(seen, t),
         )
         for t in timeline.tasks
-    )
+    ]
     messages = (
         GanttBar(
             row="link",
@@ -340,6 +344,14 @@ def _gantt(record: Records, system: System) -> tuple[GanttBar, ...]:
         for m in timeline.messages
     )
     return (*tasks, *messages)
+
+
+def _counted(seen: Counter[tuple[int, int]], task: TaskInterval) -> int:
+    """The task's place in its batch; of one that is alone 0."""
+    if task.members == 1:
+        return 0
+    seen[task.executor, task.step] += 1
+    return seen[task.executor, task.step] - 1
 
 
 LINK = "link"

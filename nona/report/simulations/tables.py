@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from nona.report.simulations.batches import LOAD_AND_BUSY, batch_rows
 from nona.report.simulations.report import python_decisions
 from nona.report.times import off_lines
 from nona.results.document import Estimate
@@ -184,6 +185,8 @@ def simulation_text(report: SimulationReport) -> str:
     lines += withheld_lines(report.schedulers)
     lines += _decision_lines(report)
     lines += ["", parts_text(report.schedulers)]
+    if (batches := batch_rows(report.schedulers)).values:
+        lines += ["", batches.text(), LOAD_AND_BUSY]
     lines += [*warmup_lines(report.warmup), *precision_lines(report.precision)]
     return "\n".join(lines)
 

@@ -9,6 +9,13 @@ import streamlit as st
 from nona.report.figures import dots_figure
 from nona.report.models import provenance_text
 from nona.report.simulations.advice import scheduler_advice
+from nona.report.simulations.batches import (
+    LOAD_AND_BUSY,
+    batch_rows,
+    batches_of,
+    sizes_figure,
+    sizes_title,
+)
 from nona.report.simulations.figures import (
     MOST_JOBS,
     are_rare,
@@ -252,6 +259,8 @@ def _parts(state: AppState, data: SimulatedRun) -> None:
         "runs other tasks of the same job; only splitting shortens the latter. The prediction on *Placement* "
         "counts the tasks of one job on one executor, one after the other, as computing."
     )
+    if batches_of(schedulers, model):
+        _batches(schedulers, model)
     figure = utilisation_figure(schedulers)
     chart(figure, utilisation_title(schedulers), "utilisation", "Utilisation of executors and busiest link")
     one = _scheduler(list(data.load))
@@ -259,6 +268,13 @@ def _parts(state: AppState, data: SimulatedRun) -> None:
     alt = f"Utilisation of every executor under {one}"
     chart(executor_figure(load), executors_title(load.executors), "executors", alt)
     busiest_links_panel(load.links)
+
+
+def _batches(schedulers: Schedulers, model: str) -> None:
+    alt = "Shares of the batches by their number of queries, for each scheduler"
+    chart(sizes_figure(schedulers, model), sizes_title(schedulers, model), "batch-sizes", alt)
+    table(batch_rows(schedulers), "batches", "Batches of each scheduler and model", "batches")
+    st.caption(LOAD_AND_BUSY)
 
 
 def _cluster(state: AppState, data: SimulatedRun) -> None:
@@ -284,7 +300,10 @@ def _first_jobs(state: AppState, data: SimulatedRun) -> None:
     alt = "Tasks on executors and hatched messages on the link, one colour per job"
     chart(gantt_figure(rows), gantt_title(rows), "gantt", alt)
     rare = f" Jobs are rare: the first {MOST_JOBS} are drawn, each from its own start."
-    st.caption(f"Hatched: messages. Drag to move; the tool bar zooms.{rare if are_rare(rows) else ''}")
+    stacks = " A batch is a stack of its members." if any(r.members > 1 for r in rows) else ""
+    st.caption(
+        f"Hatched: messages.{stacks} Drag to move; the tool bar zooms.{rare if are_rare(rows) else ''}"
+    )
 
 
 def _scheduler(names: list[str]) -> str:
