@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks.machine import look, verdict
 from nona.scenario.file import load_scenario
 from nona.serverless.policies.esg.policy import BASE_S, POLICY
-from nona.serverless.policies.esg.search import Found, GroupSearch, compile_searches
+from nona.serverless.policies.esg.search import GroupSearch, SearchResult, compile_searches
 from nona.sources.samples import scenario_path
 from nona.study.serverless.preparation import prepare_serverless
 
@@ -46,14 +46,14 @@ def groups() -> list[Group]:
     ]
 
 
-def timed(search: GroupSearch, limit_s: float, variant: str) -> tuple[float, Found]:
+def timed(search: GroupSearch, limit_s: float, variant: str) -> tuple[float, SearchResult]:
     """Processor seconds of one search, and what it found."""
     begin = time.thread_time_ns()
     found = search.search(limit_s, K, variant)
     return (time.thread_time_ns() - begin) / 1e9, found
 
 
-def line(name: str, spent_s: Sequence[float], found: Sequence[Found]) -> str:
+def line(name: str, spent_s: Sequence[float], found: Sequence[SearchResult]) -> str:
     """One row of the table."""
     looked, opened = [f.looked for f in found], [f.opened for f in found]
     p50, p99 = np.quantile(spent_s, [0.5, 0.99])

@@ -39,7 +39,7 @@ from nona.serverless.system import ServerlessSystem
 from nona.sources.samples import scenario_path
 from nona.study.serverless.comparisons import ways_for
 from nona.study.serverless.preparation import prepare_serverless
-from nona.study.serverless.run import told_oracle, with_sharing
+from nona.study.serverless.run import oracle_outcome, with_sharing
 from nona.study.serverless.tasks import Done, Task, TaskPool, cell, cutoff_point, run_tasks, shared_outcome
 from nona.study.settings import check_least, choice, command_line
 from nona.study.shipped import now_text, rounded
@@ -263,7 +263,7 @@ def _setting(chosen: StudySettings, scenario: Scenario, done: Mapping[str, Done]
     return StudySetting(
         scenario=scenario.name,
         policies={p: d.summary for p, d in done.items()},
-        oracle=told_oracle(system, RunOptions(calls=chosen.calls), chosen.replications),
+        oracle=oracle_outcome(system, RunOptions(calls=chosen.calls), chosen.replications),
         cells={p: cell(d, slo_s) for p, d in done.items()},
     )
 

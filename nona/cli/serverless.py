@@ -125,11 +125,11 @@ def run_over(arguments: Printing, asked: Asked, scenario: Scenario, sources: Sou
     check_places(asked.csv)
     line = ProgressLine(quiet=arguments.json)
 
-    def told(progress: OverProgress) -> None:
+    def show(progress: OverProgress) -> None:
         line.tell(progress.text, progress.fraction)
 
     settings = _settings(asked, scenario)
-    report = policies_over(scenario, settings, sources, workers=asked.workers, on_progress=told)
+    report = policies_over(scenario, settings, sources, workers=asked.workers, on_progress=show)
     line.end()
     emit(arguments, report, over_text)
     if asked.csv:
@@ -257,10 +257,10 @@ def _how(arguments: ServerlessOptions) -> How:
 def _run(arguments: ServerlessOptions, scenario: Scenario, sources: Sources) -> ServerlessResult:
     line = ProgressLine(quiet=arguments.json)
 
-    def told(progress: ServerlessProgress) -> None:
+    def show(progress: ServerlessProgress) -> None:
         line.tell(progress.policy, progress.fraction)
 
-    listener = told if line.shown else None
+    listener = show if line.shown else None
     return simulate_serverless_scenario(scenario, sources, on_progress=listener, **_how(arguments))
 
 
@@ -282,10 +282,10 @@ def _schedulers(arguments: ServerlessOptions, scenario: Scenario, sources: Sourc
 def _compare(arguments: ServerlessOptions, scenario: Scenario, sources: Sources, modes: list[str]) -> None:
     line = ProgressLine(quiet=arguments.json)
 
-    def told(mode: str, fraction: float, progress: ServerlessProgress) -> None:
+    def show(mode: str, fraction: float, progress: ServerlessProgress) -> None:
         line.tell(f"{mode}, {progress.policy}", fraction)
 
-    listener = told if line.shown else None
+    listener = show if line.shown else None
     results = compare_sharing(scenario, sources, modes, on_progress=listener, **_how(arguments))
     reports = {mode: report_of(result) for mode, result in results.items()}
     emit(arguments, SharingReport(sharing=reports), sharing_text)

@@ -98,14 +98,19 @@ class PolicySoFar(Document):
     completed: int
 
 
-class PlatformState(Document):
-    """The platform at one instant: jobs per queue; free vCPUs, free and stranded vGPUs per invoker."""
+class Snapshot(Document):
+    """The platform at one instant: jobs per AFW queue; free vCPUs, free and stranded vGPUs per invoker.
+
+    ``completed``: calls so far, of which ``hits`` within their SLO.
+    """
 
     time_s: float
     queues: tuple[int, ...]
     free_vcpus: tuple[int, ...]
     free_vgpus: tuple[int, ...]
     stranded: tuple[int, ...]
+    completed: int
+    hits: int
 
 
 class PlatformLive(Document):
@@ -120,7 +125,7 @@ class PlatformLive(Document):
     order: tuple[str, ...]
     policies: Mapping[str, PolicySoFar]
     focus: str
-    snapshot: PlatformState | None
+    snapshot: Snapshot | None
 
 
 class CutRow(Document):

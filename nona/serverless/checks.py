@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.gpu_sharing.registry import WAYS
-from nona.serverless.held import check_memory, held_vgpus, leases, pieces_of
+from nona.serverless.occupation import check_memory, held_vgpus, leases, pieces_of
 from nona.serverless.records import (
     ContainerLives,
     Instances,
+    LinkTransfers,
     ServerlessRecords,
-    check_transfers,
     ended_or_stopped,
     gone_s,
     most_at_once,
@@ -48,7 +48,7 @@ def run_checks(system: ServerlessSystem, records: ServerlessRecords) -> tuple[Ch
         _in_turn(system, records, joined_s),
         _batches(system, records),
         *(() if records.instances is None else (_instances(records, records.instances),)),
-        *(() if shared is None else (check_transfers(shared, records.batches.transfer_s),)),
+        *(() if shared is None else (_transfers(shared, records.batches.transfer_s),)),
         *(() if lives is None else (_containers(records, lives),)),
         *(() if lives is None or system.memory is None else (check_memory(system.memory, records, lives),)),
     )
@@ -236,6 +236,17 @@ def _containers(records: ServerlessRecords, lives: ContainerLives) -> Check:
     parts_s = float(sum((p.until_s - p.from_s).sum() for p in pieces))
     ok = wrong == 0 and _close(life_s, parts_s)
     return Check("containers", ok, f"{len(lives.born_s)} containers lived {life_s:.6g} s, {wrong} with a gap")
+
+
+def _transfers(used: LinkTransfers, transfer_s: Floats) -> Check:
+    """Links work whenever they have work, and no transfer is faster than alone."""
+    idle_s = np.abs(used.busy_s - used.work_s)
+    early_s = np.nan_to_num(used.alone_s - transfer_s)
+    ok = bool((idle_s <= 1e-9 * (1 + used.busy_s)).all() and (early_s <= 1e-9).all())
+    busiest = int(used.busy_s.argmax())
+    return Check(
+        "links", ok, f"{used.links[busiest]} busy for {used.busy_s[busiest]:.6g} s, none idle with work"
+    )
 
 
 def checks_of(system: ServerlessSystem, runs: Sequence[ServerlessRecords]) -> tuple[Check, ...]:

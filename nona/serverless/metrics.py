@@ -33,7 +33,7 @@ from nona.results.serverless import (
     TransferOutcome,
     Utilization,
 )
-from nona.serverless.held import (
+from nona.serverless.occupation import (
     ContainerTime,
     MemoryUse,
     StandingMeasures,
@@ -45,7 +45,7 @@ from nona.serverless.held import (
     stood,
     summarise_standing,
 )
-from nona.serverless.records import ServerlessRecords, summarise_transfers
+from nona.serverless.records import ServerlessRecords
 from nona.serverless.system import HOUR_S, ServerlessSystem
 from nona.simulation.sizes import MARKS
 from nona.simulation.steady_state import BACKLOG, MATERIAL, SIGNIFICANT, UNUSUAL
@@ -172,7 +172,7 @@ def measure(system: ServerlessSystem, records: ServerlessRecords) -> RunMeasures
     waiting = None if lives is None else container_time(system, records, lives)
     memory = None if lives is None or not system.memory else memory_use(system.memory, records, lives)
     everything = _calls(records, cost, hit, calls.measured)
-    inside = (of.dispatched_s >= sums.start_s) & (of.dispatched_s <= sums.end_s)
+    inside = _inside(records)
     batches, length_s = int(inside.sum()), sums.end_s - sums.start_s
     entry = np.array([[s in app.entries for s in range(_widest(system))] for app in system.applications])
     inner = inside & ~entry[of.application, of.stage]
@@ -353,11 +353,27 @@ def _transfers(records: Sequence[ServerlessRecords]) -> TransferOutcome | None:
     used = [r.transfers for r in records if r.transfers is not None]
     if not used:
         return None
-    inside = [
-        (r.batches.dispatched_s >= r.sums.start_s) & (r.batches.dispatched_s <= r.sums.end_s) for r in records
-    ]
-    until_s = np.array([r.stopped_s for r in records])
-    return summarise_transfers(used, [r.batches.transfer_s for r in records], inside, until_s)
+    means, waits = [], []
+    for run, of in zip(used, records, strict=True):
+        seconds = of.batches.transfer_s
+        which = _inside(of) & run.complete & ~np.isnan(run.alone_s)
+        means.append(float(seconds[which].mean()) if which.any() else np.nan)
+        waits.append(float((seconds - run.alone_s)[which].mean()) if which.any() else np.nan)
+    shares = np.mean([run.busy_s / of.stopped_s for run, of in zip(used, records, strict=True)], axis=0)
+    busiest = int(shares.argmax())
+    return TransferOutcome(
+        mean_s=mean_interval(means).estimate,
+        wait_s=mean_interval(waits).estimate,
+        core_utilization=float(shares[0]),
+        busiest_link=used[0].links[busiest],
+        busiest_utilization=float(shares[busiest]),
+    )
+
+
+def _inside(records: ServerlessRecords) -> Bools:
+    """Return, by batch (m,), whether it was dispatched in the window."""
+    at_s, sums = records.batches.dispatched_s, records.sums
+    return np.asarray((at_s >= sums.start_s) & (at_s <= sums.end_s))
 
 
 def _spread(values: Sequence[tuple[float, ...]]) -> Spread:

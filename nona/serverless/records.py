@@ -7,16 +7,13 @@ warm-up. Batches are numbered in the order in which they were dispatched. Times 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.results.serverless import TransferOutcome
-from nona.simulation.records import Check
-from nona.statistics import mean_interval
+from nona.results.serverless_charts import Snapshot
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -123,16 +120,6 @@ class ContainerPieces:
     until_s: Floats
 
 
-def idle_pieces(lives: ContainerLives, stopped_s: float) -> ContainerPieces:
-    """All waits."""
-    return ContainerPieces(lives.idle, lives.idle_from_s, ended_or_stopped(lives.idle_until_s, stopped_s))
-
-
-def busy_pieces(container: Ints, from_s: Floats, ended_s: Floats, stopped_s: float) -> ContainerPieces:
-    """Return the pieces of all batches, or of all instances that stood."""
-    return ContainerPieces(container, from_s, ended_or_stopped(ended_s, stopped_s))
-
-
 def starting_pieces(lives: ContainerLives, busy: ContainerPieces, stopped_s: float) -> ContainerPieces:
     """From birth to the first of ``busy``, or the first wait; those of no length are left out."""
     first_s = np.full(len(lives.born_s), stopped_s)
@@ -178,7 +165,7 @@ class LinkTransfers:
     alone_s
         (m,) Seconds that a batch's transfer takes when nothing else is on its way; ``nan`` where nothing
         came over the network.
-    known
+    complete
         (m,) Whether the end of the transfer was known when the run stopped. Of another batch the times are
         those of a transfer that is alone.
     """
@@ -187,42 +174,7 @@ class LinkTransfers:
     busy_s: Floats
     work_s: Floats
     alone_s: Floats
-    known: Bools
-
-
-def summarise_transfers(
-    used: Sequence[LinkTransfers], transfer_s: Sequence[Floats], inside: Sequence[Bools], until_s: Floats
-) -> TransferOutcome:
-    """The transfers of a policy's replications, of batches of the window that fetched over the network.
-
-    ``transfer_s``, ``inside``: of each run's batches, the seconds, and whether they lie in the window;
-    ``until_s`` (R,): when each run stopped.
-    """
-    means, waits = [], []
-    for run, seconds, window in zip(used, transfer_s, inside, strict=True):
-        which = window & run.known & ~np.isnan(run.alone_s)
-        means.append(float(seconds[which].mean()) if which.any() else np.nan)
-        waits.append(float((seconds - run.alone_s)[which].mean()) if which.any() else np.nan)
-    shares = np.mean([run.busy_s / end for run, end in zip(used, until_s.tolist(), strict=True)], axis=0)
-    busiest = int(shares.argmax())
-    return TransferOutcome(
-        mean_s=mean_interval(means).estimate,
-        wait_s=mean_interval(waits).estimate,
-        core_utilization=float(shares[0]),
-        busiest_link=used[0].links[busiest],
-        busiest_utilization=float(shares[busiest]),
-    )
-
-
-def check_transfers(used: LinkTransfers, transfer_s: Floats) -> Check:
-    """Links work whenever they have work, and no transfer is faster than alone."""
-    idle_s = np.abs(used.busy_s - used.work_s)
-    early_s = np.nan_to_num(used.alone_s - transfer_s)
-    ok = bool((idle_s <= 1e-9 * (1 + used.busy_s)).all() and (early_s <= 1e-9).all())
-    busiest = int(used.busy_s.argmax())
-    return Check(
-        "links", ok, f"{used.links[busiest]} busy for {used.busy_s[busiest]:.6g} s, none idle with work"
-    )
+    complete: Bools
 
 
 @dataclass(frozen=True, eq=False)
@@ -341,19 +293,6 @@ class DispatchStory:
     ranked: tuple[int, ...]
     refusals: tuple[Refusal, ...]
     rule: str
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """The platform at one instant: jobs per AFW queue, free vCPUs, free and stranded vGPUs per invoker."""
-
-    time_s: float
-    queues: tuple[int, ...]
-    free_vcpus: tuple[int, ...]
-    free_vgpus: tuple[int, ...]
-    stranded: tuple[int, ...]
-    completed: int
-    hits: int
 
 
 @dataclass(frozen=True, eq=False)

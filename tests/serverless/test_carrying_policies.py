@@ -107,8 +107,8 @@ def test_the_percentile_of_a_chain_is_that_of_simulated_calls():
 def test_the_search_is_charged_once_a_call_and_the_plan_carried():
     planner = POLICY.prepare(workflow_system([0.3, 0.3], [(0, 1)], slo_s=0.5), {"step_s": 0.002})
     first = planner.plan(Ask(0, 0, 1, 0.5))
-    assert first.carry == planner.found[0].state
-    assert first.search_s == pytest.approx(0.002 * planner.found[0].steps)
+    assert first.carry == planner.sized[0].state
+    assert first.search_s == pytest.approx(0.002 * planner.sized[0].steps)
     assert first.search_s > 0
     later = planner.plan(Ask(0, 1, 1, 0.1, carried=first.carry))
     assert (later.search_s, later.ranked[0], later.missed) == (0.0, first.carry[1], False)

@@ -26,8 +26,8 @@ from nona.serverless.engine.answers import NO_MEMORY
 from nona.serverless.engine.arrays import least_left_s
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
-from nona.serverless.held import container_time
 from nona.serverless.metrics import summarise
+from nona.serverless.occupation import container_time
 from nona.serverless.policies.registry import get_policy, policy_names
 from nona.serverless.system import HOUR_S, NodeMemory
 from nona.sources.samples import sample_root, scenario_path

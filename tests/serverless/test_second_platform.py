@@ -16,7 +16,7 @@ from nona.options import Setting
 from nona.serverless.checks import run_checks
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
-from nona.serverless.held import container_time
+from nona.serverless.occupation import container_time
 from nona.serverless.policies.base import Policy, Service
 from nona.serverless.policies.registry import get_policy
 from nona.simulation.run import Cancelled

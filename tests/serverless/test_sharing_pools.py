@@ -22,8 +22,8 @@ from nona.scenario.serverless import SharingSpec
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.functions import CpuLaw, Function, GpuLaw, LawTimes, TableTimes, grid
-from nona.serverless.held import held_vgpus
 from nona.serverless.metrics import batch_cost
+from nona.serverless.occupation import held_vgpus
 from nona.serverless.policies.base import Plan, Policy
 from nona.serverless.sharing import gpu_seconds, larger_slice_s, least_gpu_seconds
 from nona.sources.samples import scenario_path

@@ -19,8 +19,8 @@ from nona.serverless.checks import run_checks
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.functions import grid
-from nona.serverless.held import leases
 from nona.serverless.metrics import summarise
+from nona.serverless.occupation import leases
 from nona.serverless.policies.base import Fleet
 from nona.serverless.policies.choices import profile_s, static_shares
 from nona.serverless.policies.registry import get_policy

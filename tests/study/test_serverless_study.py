@@ -108,7 +108,7 @@ def test_claims_hold_where_they_are_true_and_fail_where_they_are_not():
     for claim in serverless_claims.CLAIMS:
         assert claim.order(like_the_slides) is True, claim.name
         assert claim.size(like_the_slides) in (True, None), claim.name
-        assert claim.told(like_the_slides)
+        assert claim.finding(like_the_slides)
     failed = {c.name for c in serverless_claims.CLAIMS if c.order(unlike) is False or c.size(unlike) is False}
     assert len(failed) >= 3
     reversed_times = dict(zip(SETTINGS, [like_the_slides[name] for name in SETTINGS[::-1]], strict=True))

@@ -148,8 +148,8 @@ def test_the_platform_is_told_while_it_runs():
     watch = PlatformWatch(system, ["fixed", "esg"])
     run = RunOptions(calls=40, warmup=10)
     simulate_serverless(system, registry.get_policy("fixed"), {}, run, watch.take)
-    told = PlatformLive.from_json(json.loads(json.dumps(watch.told().to_json())))
-    assert told == watch.told()
+    told = PlatformLive.from_json(json.loads(json.dumps(watch.live().to_json())))
+    assert told == watch.live()
     data = platform_data(told, 0.5, "half")
     first, second = data.policies
     assert first.name == told.focus == "fixed"

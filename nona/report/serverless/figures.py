@@ -70,7 +70,7 @@ def pareto_figure(outcomes: Mapping[str, Outcome], oracle: Oracle | None) -> go.
     return chart
 
 
-def _frame(made: go.Figure, outcomes: Mapping[str, Outcome], curve: Sequence[tuple[float, float]]) -> None:
+def _frame(chart: go.Figure, outcomes: Mapping[str, Outcome], curve: Sequence[tuple[float, float]]) -> None:
     """Axes from 0, or from a larger value if all policies are close together."""
     points = [
         (hits, o.cost_per_call_usd.mean)
@@ -80,23 +80,23 @@ def _frame(made: go.Figure, outcomes: Mapping[str, Outcome], curve: Sequence[tup
     costs = [PER * cost for _, cost in points if cost]
     least = min((100 * hits for hits, _ in points), default=0.0)
     low = max(0.0, 10 * (least // 10 - 1))
-    made.update_yaxes(range=[low, 100 + 0.03 * (100 - low)])
+    chart.update_yaxes(range=[low, 100 + 0.03 * (100 - low)])
     costs += [PER * usd for share, usd in curve if share >= low / 100]
     if costs and min(costs) > 0.5 * max(costs):
         room = 0.12 * (max(costs) - min(costs)) + 0.02 * max(costs)
-        made.update_xaxes(range=[min(costs) - room, max(costs) + room])
+        chart.update_xaxes(range=[min(costs) - room, max(costs) + room])
     else:
-        made.update_xaxes(rangemode="tozero")
+        chart.update_xaxes(rangemode="tozero")
 
 
-def _pareto_point(made: go.Figure, name: str, outcome: Outcome) -> None:
+def _pareto_point(chart: go.Figure, name: str, outcome: Outcome) -> None:
     style, hits, cost = scheduler_style(name), outcome.slo_hit_rate, outcome.cost_per_call_usd
     if hits.mean is None or cost.mean is None:
         return
     x, y = PER * cost.mean, 100 * hits.mean
     over = " (overloaded)" if outcome.state == "overloaded" else ""
     add_points(
-        made,
+        chart,
         name + over,
         [x],
         [y],
@@ -132,7 +132,7 @@ def latency_figure(policies: Mapping[str, PolicyOutcome], application: str | Non
 
 
 def _boxes(
-    made: go.Figure, name: str, labels: Sequence[str], rows: Sequence[Spread], per: Sequence[float]
+    chart: go.Figure, name: str, labels: Sequence[str], rows: Sequence[Spread], per: Sequence[float]
 ) -> None:
     style = scheduler_style(name)
 
@@ -140,7 +140,7 @@ def _boxes(
         values = [(of(r), factor) for r, factor in zip(rows, per, strict=True)]
         return [None if v is None else v * factor for v, factor in values]
 
-    made.add_box(
+    chart.add_box(
         x=[text(label, 40) for label in labels],
         q1=drawn(lambda r: r.p25),
         median=drawn(lambda r: r.p50),
@@ -175,17 +175,17 @@ def _positive(searches: Mapping[str, Spread]) -> list[float]:
     return [1e3 * v for v in values if v is not None and v > 0]
 
 
-def _search_row(made: go.Figure, label: str, row: Spread, mean_s: float) -> None:
+def _search_row(chart: go.Figure, label: str, row: Spread, mean_s: float) -> None:
     style = scheduler_style(label.split(",")[0].split(" ")[0])
     shown = text(label)
     points = (("median", row.p50), ("95th percentile", row.p95), ("99th percentile", row.p99))
     marks = [(what, 1e3 * v) for what, v in points if v is not None and v > 0]
     x, words = [v for _, v in marks], [what for what, _ in marks]
     look, hover = Look(style.colour, "solid", "line-ns-open"), shown + ", %{customdata}: %{x:,.3~r} ms"
-    add_points(made, "", x, [shown] * len(x), look, hover, size=12, joined=True, customdata=words)
+    add_points(chart, "", x, [shown] * len(x), look, hover, size=12, joined=True, customdata=words)
     if mean_s > 0:
         look = replace(look, symbol="triangle-up")
-        add_points(made, "", [1e3 * mean_s], [shown], look, shown + ", mean: %{x:,.3~r} ms", size=10)
+        add_points(chart, "", [1e3 * mean_s], [shown], look, shown + ", mean: %{x:,.3~r} ms", size=10)
 
 
 def nodes_figure(report: NodesReport) -> go.Figure:
@@ -316,7 +316,7 @@ def layouts_figure(
     return chart
 
 
-def _batches(made: go.Figure, own: Sequence[Placed], name: str, colour: str) -> None:
+def _batches(chart: go.Figure, own: Sequence[Placed], name: str, colour: str) -> None:
     """The batches of one application: time before compute hatched, compute plain."""
     spans = (
         ([(r, r.from_s, r.computes_s) for r in own], "/"),
@@ -324,7 +324,7 @@ def _batches(made: go.Figure, own: Sequence[Placed], name: str, colour: str) -> 
     )
     for rows, hatch in spans:
         part = [(r, begin, end) for r, begin, end in rows if end > begin]
-        made.add_bar(
+        chart.add_bar(
             y=[(r.low + r.high) / 2 for r, _, _ in part],
             x=[end - begin for _, begin, end in part],
             base=[begin for _, begin, _ in part],
@@ -357,8 +357,8 @@ def _told(row: Placed) -> list[str | int | float]:
     return [text(b.stage), text(b.configuration), jobs, row.to_s, "cold start" if b.cold else "warm"]
 
 
-def _stranded(made: go.Figure, spans: Sequence[tuple[float, float, int]]) -> None:
-    made.add_bar(
+def _stranded(chart: go.Figure, spans: Sequence[tuple[float, float, int]]) -> None:
+    chart.add_bar(
         y=[cell + 0.5 for _, _, cell in spans],
         x=[end - begin for begin, end, _ in spans],
         base=[begin for begin, _, _ in spans],
@@ -383,9 +383,9 @@ def way_title(name: str) -> str:
     return WAYS[name].title if name in WAYS else name
 
 
-def under_ways(found: WaysReport) -> dict[str, PolicyOutcome]:
+def under_ways(compared: WaysReport) -> dict[str, PolicyOutcome]:
     """Map each way to the outcome of the compared policy under it."""
-    return {way: report.policies[found.policy] for way, report in found.reports.items()}
+    return {way: report.policies[compared.policy] for way, report in compared.reports.items()}
 
 
 def hit_dots(outcomes: Mapping[str, PolicyOutcome]) -> list[Dot]:

@@ -11,8 +11,8 @@ import numpy as np
 from nona.hardware.mig import board
 from nona.report.text import counted
 from nona.results.serverless_charts import LayoutBatch, RefusalRow, StoryRow
-from nona.serverless.held import leases, slot_runs
-from nona.serverless.records import DispatchStory, Instances, ServerlessRecords
+from nona.serverless.occupation import leases, slot_runs
+from nona.serverless.records import Batches, DispatchStory, Instances, ServerlessRecords
 from nona.serverless.system import ServerlessSystem
 from nona.tables.formats import time_text
 from nona.units import format_number
@@ -33,7 +33,10 @@ def _idle_rows(records: ServerlessRecords, system: ServerlessSystem) -> tuple[La
         for begin, end in _gaps(records, standing, n, float(until_s[n]))
         if end > max(begin, start_s)
     )
-    return tuple(_row(standing, system, n, begin - start_s, end - start_s) for n, begin, end in spans)
+    return tuple(
+        _row(standing, system, n, (begin - start_s, end - start_s, end - start_s), 0)
+        for n, begin, end in spans
+    )
 
 
 def _gaps(
@@ -48,22 +51,26 @@ def _gaps(
     yield at_s, until_s
 
 
-def _row(standing: Instances, system: ServerlessSystem, n: int, from_s: float, to_s: float) -> LayoutBatch:
-    application = system.applications[int(standing.application[n])]
-    configuration = system.space[int(standing.configuration[n])]
+def _row(
+    of: Batches | Instances, system: ServerlessSystem, k: int, times_s: tuple[float, float, float], jobs: int
+) -> LayoutBatch:
+    """The k-th batch or idle instance; ``times_s``: from when, from when it computes, until when."""
+    application = system.applications[int(of.application[k])]
+    configuration = system.space[int(of.configuration[k])]
+    from_s, computes_s, to_s = times_s
     return LayoutBatch(
-        invoker=int(standing.invoker[n]),
-        gpu=int(standing.gpu[n]),
+        invoker=int(of.invoker[k]),
+        gpu=int(of.gpu[k]),
         from_s=from_s,
-        computes_s=to_s,
+        computes_s=computes_s,
         to_s=to_s,
-        slots=int(standing.slots[n]),
+        slots=int(of.slots[k]),
         vgpus=configuration.vgpus,
         application=application.name,
-        stage=application.stage_names[int(standing.stage[n])],
+        stage=application.stage_names[int(of.stage[k])],
         configuration=configuration.text,
-        jobs=0,
-        cold=bool(standing.cold[n]),
+        jobs=jobs,
+        cold=bool(of.cold[k]),
     )
 
 
@@ -92,26 +99,11 @@ def layout_rows(
     b, start_s = records.batches, records.sums.start_s
     ended_s = np.where(np.isfinite(b.ended_s), b.ended_s, records.stopped_s)
     inside = np.flatnonzero(ended_s > start_s)[:most]
-    rows = []
-    for k in inside.tolist():
-        application = system.applications[int(b.application[k])]
-        configuration = system.space[int(b.configuration[k])]
-        rows.append(
-            LayoutBatch(
-                invoker=int(b.invoker[k]),
-                gpu=int(b.gpu[k]),
-                from_s=float(b.dispatched_s[k]) - start_s,
-                computes_s=float(b.started_s[k]) - start_s,
-                to_s=float(ended_s[k]) - start_s,
-                slots=int(b.slots[k]),
-                vgpus=configuration.vgpus,
-                application=application.name,
-                stage=application.stage_names[int(b.stage[k])],
-                configuration=configuration.text,
-                jobs=int(b.jobs[k]),
-                cold=bool(b.cold[k]),
-            )
-        )
+    times_s = [t - start_s for t in (b.dispatched_s, b.started_s, ended_s)]
+    rows = [
+        _row(b, system, k, (float(times_s[0][k]), float(times_s[1][k]), float(times_s[2][k])), int(b.jobs[k]))
+        for k in inside.tolist()
+    ]
     rows += _idle_rows(records, system)
     return tuple(sorted(rows, key=lambda r: r.from_s)[:most])
 

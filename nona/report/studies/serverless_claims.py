@@ -90,7 +90,7 @@ STRICT, RELAXED = "strict_light", "relaxed_heavy"
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim of the slides, ``stated``; ``order`` and ``size`` judge it; ``told`` states the finding.
+    """A claim of the slides, ``stated``; ``order`` and ``size`` judge it; ``finding`` states what came out.
 
     ``None`` is no verdict: the cells lack what it takes, or the slides give no number.
     """
@@ -99,7 +99,7 @@ class Claim:
     stated: str
     order: Callable[[SettingCells], Verdict]
     size: Callable[[SettingCells], Verdict]
-    told: Callable[[SettingCells], str]
+    finding: Callable[[SettingCells], str]
 
 
 def _gaps(cells: SettingCells, others: Sequence[str]) -> list[tuple[float, float]]:
@@ -124,7 +124,7 @@ def _more_hits(name: str, others: tuple[str, str], low: float, high: float) -> C
     def size(cells: SettingCells) -> Verdict:
         return any(low <= gap <= high for both in _gaps(cells, others) for gap in both)
 
-    def told(cells: SettingCells) -> str:
+    def finding(cells: SettingCells) -> str:
         points, relative = zip(*_gaps(cells, others), strict=True)
         return (
             f"{min(points):+.1f} to {max(points):+.1f} percentage points ({min(relative):+.1f} % to "
@@ -132,7 +132,7 @@ def _more_hits(name: str, others: tuple[str, str], low: float, high: float) -> C
         )
 
     stated = f"ESG keeps {low:.0f} % to {high:.0f} % more SLOs than {others[0]} and {others[1]}"
-    return Claim(name, stated, order, size, told)
+    return Claim(name, stated, order, size, finding)
 
 
 def missed(cells: SettingCells, policy: str) -> dict[str, float]:
@@ -156,7 +156,7 @@ def _misses(policy: str, grows: bool) -> Claim:
         misses = missed(cells, policy)
         return all(abs(misses[n] - stated[n]) <= NEAR for n in misses if n in stated) if misses else None
 
-    def told(cells: SettingCells) -> str:
+    def finding(cells: SettingCells) -> str:
         return ", ".join(f"{share:.1f} % ({name})" for name, share in missed(cells, policy).items()) or "–"
 
     numbers = ", ".join(f"{share:g} %" for share in stated.values())
@@ -166,7 +166,7 @@ def _misses(policy: str, grows: bool) -> Claim:
         f"{policy}'s configuration misses {change} from strict-light to relaxed-heavy: {numbers}",
         order,
         size,
-        told,
+        finding,
     )
 
 
@@ -187,7 +187,7 @@ def _ratios(cells: SettingCells) -> list[tuple[float, str, str]]:
     ]
 
 
-def _costs_told(cells: SettingCells) -> str:
+def _costs_finding(cells: SettingCells) -> str:
     ratios = _ratios(cells)
     return (
         f"others cost {min(ratios)[0]:.2f} ({min(ratios)[1]}, {min(ratios)[2]}) to {max(ratios)[0]:.2f} "
@@ -199,7 +199,7 @@ def _dearest(cells: SettingCells) -> dict[str, str]:
     return {name: max(row, key=lambda p: mean(row[p], "costs")) for name, row in cells.items()}
 
 
-def _dearest_told(cells: SettingCells) -> str:
+def _dearest_finding(cells: SettingCells) -> str:
     return "the most expensive: " + ", ".join(f"{p} ({name})" for name, p in _dearest(cells).items())
 
 
@@ -212,7 +212,7 @@ def _just_below(cells: SettingCells) -> Verdict:
     return all(JUST_BELOW[0] <= f <= JUST_BELOW[1] for f in fills) if fills else None
 
 
-def _just_below_told(cells: SettingCells) -> str:
+def _just_below_finding(cells: SettingCells) -> str:
     fills = _fills(cells)
     return f"median latencies are {min(fills):.2f} to {max(fills):.2f} of the SLO" if fills else "–"
 
@@ -226,7 +226,7 @@ def _slower(cells: SettingCells) -> Verdict:
     return None if theirs is None or ours is None else theirs > (1 + SLOWER) * ours
 
 
-def _slower_told(cells: SettingCells) -> str:
+def _slower_finding(cells: SettingCells) -> str:
     theirs, ours = _mean_fill(cells, "fast-gshare"), _mean_fill(cells, "esg")
     if theirs is None or ours is None:
         return "–"
@@ -238,7 +238,7 @@ def _searches(cells: SettingCells) -> dict[str, float]:
     return {name: s for name, s in times_s.items() if s is not None}
 
 
-def _searches_told(cells: SettingCells) -> str:
+def _searches_finding(cells: SettingCells) -> str:
     return ", ".join(f"{format_time(s)} ({n})" for n, s in _searches(cells).items()) or "–"
 
 
@@ -261,42 +261,42 @@ CLAIMS: tuple[Claim, ...] = (
         "ESG costs as much as the others or less",
         lambda cells: all(r >= 1 - SIMILAR for r, *_ in _ratios(cells)),
         _no_size,
-        _costs_told,
+        _costs_finding,
     ),
     Claim(
         "INFless uses most",
         "INFless uses the most resources",
         lambda cells: set(_dearest(cells).values()) == {"infless"},
         _no_size,
-        _dearest_told,
+        _dearest_finding,
     ),
     Claim(
         "ESG just below the SLO",
         "in relaxed-heavy ESG's latencies are just below the SLO",
         _just_below,
         _no_size,
-        _just_below_told,
+        _just_below_finding,
     ),
     Claim(
         "FaST-GShare slower",
         "in relaxed-heavy FaST-GShare leads to slower jobs than ESG",
         _slower,
         _no_size,
-        _slower_told,
+        _slower_finding,
     ),
     Claim(
         "search below 10 ms",
         "ESG searches for less than 10 ms on average",
         lambda cells: all(s < SEARCH_S for s in _searches(cells).values()),
         _no_size,
-        _searches_told,
+        _searches_finding,
     ),
     Claim(
         "search longer when relaxed",
         "ESG searches longer with a relaxed SLO than with a strict one",
         _search_grows,
         _no_size,
-        _searches_told,
+        _searches_finding,
     ),
     _misses("orion", grows=True),
     _misses("aquatope", grows=False),

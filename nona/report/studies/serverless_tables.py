@@ -95,7 +95,7 @@ class JudgedClaim(NamedTuple):
     """A claim of the slides, the finding, the verdicts on order and size, and what changes them."""
 
     slides: str
-    found: str
+    finding: str
     order: str
     size: str
     changed_by: str
@@ -105,7 +105,7 @@ CLAIMED = Table[JudgedClaim](
     "",
     (
         Column("slides", lambda c: c.slides),
-        Column("found", lambda c: c.found),
+        Column("found", lambda c: c.finding),
         Column("order", lambda c: c.order),
         Column("size", lambda c: c.size),
         Column("changed by", lambda c: c.changed_by),
@@ -124,7 +124,7 @@ def judged_claims(data: ServerlessStudy) -> list[JudgedClaim]:
         rows.append(
             JudgedClaim(
                 slides=claim.stated,
-                found=claim.told(cells),
+                finding=claim.finding(cells),
                 order=_verdict(claim.order(cells)),
                 size=_verdict(claim.size(cells)),
                 changed_by="; ".join(f"{what} with {', '.join(names)}" for what, names in moved.items())

@@ -385,7 +385,7 @@ def _claim_lines(data: ServerlessStudy) -> Iterator[str]:
     for claim in judged_claims(data):
         size = "" if claim.size == "–" else f"; size: {claim.size}"
         yield f"- {claim.slides}"
-        yield f"    found: {claim.found}; order: {claim.order}{size}"
+        yield f"    found: {claim.finding}; order: {claim.order}{size}"
         yield f"    changed by: {claim.changed_by}"
 
 

@@ -35,7 +35,7 @@ def start_batch(s: State, queue: int, configuration: int, invoker: int, instance
     number = c.batches
     batch, row = s.batches[number], s.rows[q.row]
     if instance < 0:
-        batch.gpu, batch.slots, batch.held, batch.key, batch.setup_s = take_resources(
+        batch.gpu, batch.slots, batch.vgpus, batch.key, batch.setup_s = take_resources(
             s, invoker, configuration, ask
         )
     batch.jobs = min(s.configurations[configuration].batch, q.length)
@@ -46,7 +46,7 @@ def start_batch(s: State, queue: int, configuration: int, invoker: int, instance
         batch.cold, batch.container = take_container(s, invoker, q.function, configuration)
     else:
         own = s.instances[instance]
-        batch.gpu, batch.slots, batch.held, batch.container = own.gpu, own.slots, own.held, own.container
+        batch.gpu, batch.slots, batch.vgpus, batch.container = own.gpu, own.slots, own.vgpus, own.container
         batch.cold, batch.setup_s = 0, 0.0
         batch.timed = s.by_jobs[q.function, configuration, batch.jobs - 1]
     batch.application, batch.stage, batch.queue, batch.function = q.application, q.stage, queue, q.function
@@ -75,7 +75,7 @@ def _compute(s: State, number: int) -> None:
     c, batch = s.clock[0], s.batches[number]
     kind, noise = s.invokers[batch.invoker].kind, s.noise[batch.place]
     cpu_s = s.cpu_s[batch.function, batch.timed]
-    gpu_s = s.gpu_s[kind, batch.function, batch.timed, batch.held]
+    gpu_s = s.gpu_s[kind, batch.function, batch.timed, batch.vgpus]
     if not cpu_s + gpu_s < math.inf:
         c.bad_configuration, c.bad_function, c.halted = batch.timed, batch.function, NO_TIME
         return
@@ -98,7 +98,7 @@ def end_batch(s: State, number: int, ask: Asked) -> bool:
         leave_gpu(s, number)
     if batch.instance < 0:
         give_back_resources(
-            s, batch.invoker, batch.gpu, batch.slots, batch.held, batch.key, batch.configuration, ask
+            s, batch.invoker, batch.gpu, batch.slots, batch.vgpus, batch.key, batch.configuration, ask
         )
         give_back_container(s, batch.container)
     return True

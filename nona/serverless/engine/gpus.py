@@ -168,7 +168,7 @@ def _change(s: State, invoker: int, gpu: int, state: int, vcpus: int, vgpus: int
     c, own = s.clock[0], s.invokers[invoker]
     account_resources(s)
     s.gpus[gpu].state = state
-    if not s.gpu_states[state].known:
+    if not s.gpu_states[state].worked_out:
         ask(STATE, state, 0, 0)
     own.free_vcpus += vcpus
     own.free_vgpus += vgpus
@@ -240,11 +240,11 @@ def _set_speeds(s: State, gpu: int) -> None:
     """Where a batch has another speed now, its end moves."""
     c, vgpus = s.clock[0], 0
     for at in range(gpu * c.crowd, gpu * c.crowd + s.gpus[gpu].active):
-        vgpus += s.batches[s.active[at]].held
+        vgpus += s.batches[s.active[at]].vgpus
     for at in range(gpu * c.crowd, gpu * c.crowd + s.gpus[gpu].active):
         number = s.active[at]
         batch = s.batches[number]
-        speed = s.speeds[s.invokers[batch.invoker].kind, batch.held, vgpus]
+        speed = s.speeds[s.invokers[batch.invoker].kind, batch.vgpus, vgpus]
         if speed == batch.speed and batch.moved:
             continue  # its end stands
         batch.speed, batch.moved = speed, 1

@@ -87,8 +87,8 @@ QUEUE = _record(
 INVOKER = _record(i="kind gpus free_vcpus free_vgpus stranded fits ready memory asked")
 #: A GPU: the number of its state, the bits of its free slots, how many batches compute on it.
 GPU = _record(i="state mask active")
-#: A state of a GPU, once it is ``known``.
-GPU_STATE = _record(i="known free stranded fits ready")
+#: A state of a GPU, once it is ``worked_out``.
+GPU_STATE = _record(i="worked_out free stranded fits ready")
 #: What a batch gets of a GPU in a state, by vGPUs; ``after`` −1: no room.
 PART = _record(i="after rank vgpus slots key", f="setup_s")
 #: The containers of a function on an invoker: rings of the idle and of the starting ones.
@@ -102,7 +102,7 @@ SPELL = _record(i="container configuration", f="from_s until_s")
 BATCH = _record(
     i=(
         "application stage invoker gpu configuration jobs slots cold missed forced local steps "
-        "queue function place held key instance container timed moved messages"
+        "queue function place vgpus key instance container timed moved messages"
     ),
     f=(
         "queued_s decided_s dispatched_s started_s ended_s search_s setup_s transfer_s "
@@ -111,7 +111,7 @@ BATCH = _record(
 )
 #: An instance that stands for a queue; ``next``: the queue's next one; ``busy``: not ready, or with a batch.
 INSTANCE = _record(
-    i="queue invoker gpu configuration slots held key cold forced busy stopping container next",
+    i="queue invoker gpu configuration slots vgpus key cold forced busy stopping container next",
     f="started_s ready_s ended_s timeout_s",
 )
 #: Bytes on their way over ``path``, of which ``steps`` links are joined; the last ends at ``end_s``.

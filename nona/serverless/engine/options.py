@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from nona.errors import SimulationError
-from nona.serverless.records import Snapshot
+from nona.results.serverless_charts import Snapshot
 from nona.simulation.sizes import auto_warmup
 
 REPORTS = 200  # of progress, in a run

@@ -9,6 +9,7 @@ import numpy as np
 
 from nona.errors import SimulationError
 from nona.options import Options
+from nona.results.serverless_charts import Snapshot
 from nona.serverless.engine import layout
 from nona.serverless.engine.answers import Answers
 from nona.serverless.engine.arrays import make_run, with_room
@@ -22,7 +23,6 @@ from nona.serverless.records import (
     Instances,
     LinkTransfers,
     ServerlessRecords,
-    Snapshot,
     WindowSums,
 )
 from nona.serverless.system import ServerlessSystem
@@ -203,7 +203,7 @@ def _transfers(s: State, names: tuple[str, ...]) -> LinkTransfers:
         busy_s=links["closed_s"] + np.minimum(links["free_s"], now_s) - links["since_s"],
         work_s=links["work_s"] - np.maximum(0.0, links["free_s"] - now_s),
         alone_s=rows["alone_s"].copy(),
-        known=rows["messages"] == 0,
+        complete=rows["messages"] == 0,
     )
 
 

@@ -78,7 +78,7 @@ def _start(s: State, queue: int, row: int, forced: bool, ask: Asked) -> int:
     if math.isnan(s.service_most[queue, configuration]):
         ask(SERVICE, queue, configuration, 0)
     own.queue, own.configuration, own.invoker, own.forced = queue, configuration, invoker, forced
-    own.gpu, own.slots, own.held, own.key, setup_s = take_resources(s, invoker, configuration, ask)
+    own.gpu, own.slots, own.vgpus, own.key, setup_s = take_resources(s, invoker, configuration, ask)
     own.cold, own.container = take_container(s, invoker, q.function, configuration)
     own.timeout_s = s.service_timeout_s[queue, configuration]
     own.started_s, own.ended_s = c.now_s, math.nan
@@ -122,7 +122,7 @@ def _stop(s: State, number: int, ask: Asked) -> None:
     if q.last_instance == number:
         q.last_instance = before
     own.ended_s = s.clock[0].now_s
-    give_back_resources(s, own.invoker, own.gpu, own.slots, own.held, own.key, own.configuration, ask)
+    give_back_resources(s, own.invoker, own.gpu, own.slots, own.vgpus, own.key, own.configuration, ask)
     give_back_container(s, own.container)
     make_others_pending(s)
 

@@ -160,9 +160,6 @@ class Scales(Protocol):
     scaler: Scaler | None
 
 
-Prepare = Callable[[ServerlessSystem, Options], Planner]
-
-
 _LATE = Setting(
     None,
     f"What becomes of late calls: {', '.join(LATE)}; none: as the scenario's dispatch says.",

@@ -29,7 +29,7 @@ from nona.serverless.system import Application, ServerlessSystem
 State = tuple[int, ...]
 
 
-class Found(NamedTuple):
+class Sized(NamedTuple):
     """A plan: configurations, one per stage; its latency's percentile; US dollars a call; neighbours seen."""
 
     state: State
@@ -110,7 +110,7 @@ def steps_up(system: ServerlessSystem, function: int) -> dict[int, tuple[int, ..
     return {n: tuple(m for d in range(3) if (m := above(row, d)) is not None) for n, row in rows.items()}
 
 
-def search(system: ServerlessSystem, model: Model, limits: Limits) -> Found:
+def search(system: ServerlessSystem, model: Model, limits: Limits) -> Sized:
     """Best first from every stage at the smallest configuration.
 
     The state with the best priority is taken up: if it keeps the SLO it is the plan, else every neighbour
@@ -133,7 +133,7 @@ class _Search:
         self._steps = 0
         self._best = self._evaluate(start)
 
-    def run(self) -> Found:
+    def run(self) -> Sized:
         """Take up states until one keeps the SLO, none is left, or a limit is reached."""
         for _ in range(self._limits.rounds):
             if not self._heap:
@@ -141,11 +141,11 @@ class _Search:
             first, second, state = heappop(self._heap)
             cost, latency_s = (first, second) if self._by_cost else (second, first)
             if latency_s <= self._slo_s:
-                return Found(state, latency_s, cost, self._steps)
+                return Sized(state, latency_s, cost, self._steps)
             if not self._expand(state):
                 break
         state = self._best[-1]
-        return Found(state, self._model.latency_s(state), self._model.cost(state), self._steps)
+        return Sized(state, self._model.latency_s(state), self._model.cost(state), self._steps)
 
     def _expand(self, state: State) -> bool:
         """Evaluate the neighbours not seen before; return whether there was time for all of them."""
@@ -180,15 +180,15 @@ class OrionPlanner:
     place: Place | None = None
 
     def __init__(self, system: ServerlessSystem, aim: float, limits: Limits) -> None:
-        self.found: tuple[Found, ...] = tuple(
+        self.sized: tuple[Sized, ...] = tuple(
             search(system, Model(system, app, aim), limits) for app in system.applications
         )
-        self._search_s = [min(f.steps * limits.step_s, limits.cutoff_s) for f in self.found]
+        self._search_s = [min(f.steps * limits.step_s, limits.cutoff_s) for f in self.sized]
         self._carried = CarriedPlans(system)
 
     def plan(self, ask: Ask) -> Plan:
         """Answer by the carried plan, else by the application's, for which the search is charged."""
-        planned = self.found[ask.application]
+        planned = self.sized[ask.application]
         state = planned.state if ask.carried is None else ask.carried
         return self._carried.answer(ask, state, self._search_s[ask.application], planned.steps)
 

@@ -105,7 +105,7 @@ def compare_sharing(
     chosen = tuple(modes) or ways_for()
     for done, mode in enumerate(chosen):
 
-        def told(progress: ServerlessProgress, done: int = done, mode: str = mode) -> None:
+        def report(progress: ServerlessProgress, done: int = done, mode: str = mode) -> None:
             if on_progress is not None:
                 on_progress(mode, (done + progress.fraction) / len(chosen), progress)
 
@@ -115,7 +115,7 @@ def compare_sharing(
             changed,
             sources,
             system=replace(base, sharing=sharing),
-            on_progress=told if on_progress else None,
+            on_progress=report if on_progress else None,
             **how,
         )
     return results

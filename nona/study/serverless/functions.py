@@ -71,7 +71,7 @@ class FunctionBook:
             for name, own in spec.functions.items()
         }
         self._given: list[Function] = []  # under the names that they came with
-        self._made: list[Function] = []
+        self._functions: list[Function] = []
 
     def note(self, gpu: str) -> str | None:
         """State that times of shipped functions are carried over to ``gpu``; ``None`` if none are."""
@@ -84,11 +84,11 @@ class FunctionBook:
         )
 
     @property
-    def made(self) -> tuple[Function, ...]:
+    def functions(self) -> tuple[Function, ...]:
         """All functions so far; their names differ."""
-        return tuple(self._made)
+        return tuple(self._functions)
 
-    def known(self, stage: Operator) -> bool:
+    def has_time(self, stage: Operator) -> bool:
         """Return whether the stage's function can be found."""
         return self._find(stage) is not None
 
@@ -112,12 +112,12 @@ class FunctionBook:
         """Number of ``function``; another one of its name takes the graph's name in addition."""
         if function in self._given:
             return self._given.index(function)
-        taken = {f.name for f in self._made}
+        taken = {f.name for f in self._functions}
         names = (f"{function.name} ({graph}{f' {n}' if n > 1 else ''})" for n in count(1))
         unique = function.name if function.name not in taken else next(n for n in names if n not in taken)
         self._given.append(function)
-        self._made.append(replace(function, name=unique))
-        return len(self._made) - 1
+        self._functions.append(replace(function, name=unique))
+        return len(self._functions) - 1
 
     def _find(self, stage: Operator, carried_time: bool = False) -> Function | None:
         spec, name, time_s = self._spec, str(stage.attributes.get("function", stage.id)), _time_s(stage)

@@ -222,9 +222,9 @@ Points = dict[float, OverPoint]
 Search = Generator[Look, Seen, None]
 
 
-def point_search(settings: OverSettings, policy: str, value: float, found: Points) -> Search:
+def point_search(settings: OverSettings, policy: str, value: float, points: Points) -> Search:
     """Look at one value until the verdict stands; the point goes into ``found``."""
-    if value in found:
+    if value in points:
         return
     looks = looks_of(_judging(settings.target), settings.most, settings.first)
     wanted = next(looks)
@@ -233,35 +233,35 @@ def point_search(settings: OverSettings, policy: str, value: float, found: Point
         try:
             wanted = looks.send(seen)
         except StopIteration as end:
-            found[value] = _point_of(value, end.value)
+            points[value] = _point_of(value, end.value)
             return
 
 
-def knee_search(settings: OverSettings, policy: str, found: Points) -> Search:
+def knee_search(settings: OverSettings, policy: str, points: Points) -> Search:
     """Extend the values if wanted, and bisect to every knee, from the points in ``found`` on.
 
     First to the last value that is found kept, then from there to the nearest that is found missed: an
     open verdict is neither, so the knee's bracket holds it.
     """
     if settings.extend:
-        yield from _outwards(settings, policy, found)
-    for low, high in turns(_flags(found)):
-        kept, other = (low, high) if found[low].verdict == "keeps" else (high, low)
-        kept, _ = yield from _bisect(settings, policy, found, kept, other, "keeps")
-        beyond = [v for v in _ordered(found, kept, other) if found[v].verdict == "misses"]
+        yield from _outwards(settings, policy, points)
+    for low, high in turns(_flags(points)):
+        kept, other = (low, high) if points[low].verdict == "keeps" else (high, low)
+        kept, _ = yield from _bisect(settings, policy, points, kept, other, "keeps")
+        beyond = [v for v in _ordered(points, kept, other) if points[v].verdict == "misses"]
         if beyond:
-            yield from _bisect(settings, policy, found, beyond[0], kept, "misses")
+            yield from _bisect(settings, policy, points, beyond[0], kept, "misses")
 
 
-def _outwards(settings: OverSettings, policy: str, found: Points) -> Search:
-    while found[max(found)].verdict != "misses" and 2 * max(found) <= MOST_LOAD:
-        yield from point_search(settings, policy, 2 * max(found), found)
-    while all(p.verdict != "keeps" for p in found.values()) and min(found) / 2 >= LEAST_LOAD:
-        yield from point_search(settings, policy, min(found) / 2, found)
+def _outwards(settings: OverSettings, policy: str, points: Points) -> Search:
+    while points[max(points)].verdict != "misses" and 2 * max(points) <= MOST_LOAD:
+        yield from point_search(settings, policy, 2 * max(points), points)
+    while all(p.verdict != "keeps" for p in points.values()) and min(points) / 2 >= LEAST_LOAD:
+        yield from point_search(settings, policy, min(points) / 2, points)
 
 
 def _bisect(
-    settings: OverSettings, policy: str, found: Points, low: float, high: float, verdict: str
+    settings: OverSettings, policy: str, points: Points, low: float, high: float, verdict: str
 ) -> Generator[Look, Seen, tuple[float, float]]:
     """Bisect towards the edge of the values with ``verdict``, which ``low`` has and ``high`` has not."""
     down = low > high
@@ -269,8 +269,8 @@ def _bisect(
     search = edge(first, last, settings.number.unit, settings.span, settings.close)
     value = next(search, None)
     while value is not None:
-        yield from point_search(settings, policy, value, found)
-        like_low = found[value].verdict == verdict
+        yield from point_search(settings, policy, value, points)
+        like_low = points[value].verdict == verdict
         try:
             value = search.send(like_low != down)
         except StopIteration as end:
@@ -279,14 +279,14 @@ def _bisect(
     return (last, first) if down else (first, last)
 
 
-def _flags(found: Points) -> list[tuple[float, bool]]:
-    return [(value, found[value].verdict == "keeps") for value in sorted(found)]
+def _flags(points: Points) -> list[tuple[float, bool]]:
+    return [(value, points[value].verdict == "keeps") for value in sorted(points)]
 
 
-def _ordered(found: Points, start: float, end: float) -> list[float]:
+def _ordered(points: Points, start: float, end: float) -> list[float]:
     """The values from ``start`` on towards ``end`` and beyond, nearest first."""
     up = end > start
-    return sorted((v for v in found if (v > start if up else v < start)), reverse=not up)
+    return sorted((v for v in points if (v > start if up else v < start)), reverse=not up)
 
 
 def knees_of(points: Points) -> tuple[Knee, ...]:
@@ -469,7 +469,7 @@ class _Batches:
 
 
 def _report(
-    scenario: Scenario, settings: OverSettings, found: dict[str, Points], seconds: float
+    scenario: Scenario, settings: OverSettings, points: dict[str, Points], seconds: float
 ) -> OverReport:
     number = settings.number
     return OverReport(
@@ -481,7 +481,7 @@ def _report(
         target=settings.target,
         policies={
             policy: PolicyOver(points=tuple(points[v] for v in sorted(points)), knees=knees_of(points))
-            for policy, points in found.items()
+            for policy, points in points.items()
         },
         setting=OverSetting(
             name=scenario.name, seed=scenario.seed, calls=settings.calls, replications=settings.most

@@ -107,7 +107,7 @@ def prepare_serverless(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Se
         lambda row: _staged(row, scenario, spec, space, functions, sources, measured),
     )
     processes = [arrivals_of(scenario, i, sources) for i in range(len(scenario.workload))]
-    all_functions = functions.made
+    all_functions = functions.functions
     return ServerlessSystem(
         space=space,
         functions=all_functions,
@@ -170,7 +170,7 @@ def _staged(
     cost, own = scenario.cost, user_devices(scenario.cluster.devices)
     graph = given_graph(sources.model(row.model, row.symbols, scenario.models), row.model, cost)
     device = find_device(scenario.cluster.servers[0].gpu, own)
-    if not is_network(graph) or any(functions.known(op) for op in graph.operators):
+    if not is_network(graph) or any(functions.has_time(op) for op in graph.operators):
         other = [bool(set(op.compute_s or {}) - {ANY_DEVICE}) for op in graph.operators]
         if (smallest := slice_of(device, 1)) is not None:
             graph = on_one_vgpu(graph, smallest, CostOptions(cost.stack, cost.precision), own)

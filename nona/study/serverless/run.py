@@ -197,7 +197,7 @@ def simulate_serverless_scenario(
         system=system,
         summaries={name: summarise(system, runs) for name, runs in records.items()},
         records=records,
-        oracle=told_oracle(system, run, count) if oracle else None,
+        oracle=oracle_outcome(system, run, count) if oracle else None,
         checks={name: checks_of(system, runs) for name, runs in records.items()},
         seconds=time.perf_counter() - begin,
         setting=_setting(scenario, system, run, count, chosen),
@@ -240,7 +240,7 @@ def report_of(result: ServerlessResult) -> ServerlessReport:
     )
 
 
-def told_oracle(system: ServerlessSystem, run: RunOptions | None = None, replications: int = 1) -> Oracle:
+def oracle_outcome(system: ServerlessSystem, run: RunOptions | None = None, replications: int = 1) -> Oracle:
     """The least that the calls of ``run`` can cost; without it calls at large."""
     bound = bound_of(system, run, replications)
     shares = [bound.most_hits * k / CURVE for k in range(CURVE + 1)]
@@ -285,14 +285,14 @@ def with_sharing(scenario: Scenario, mode: str) -> Scenario:
     return with_value(scenario, "serverless.sharing.mode", mode)
 
 
-def serverless_outcome(scenario: Scenario, result: ServerlessResult, made: str) -> ServerlessOutcome:
+def serverless_outcome(scenario: Scenario, result: ServerlessResult, date: str) -> ServerlessOutcome:
     """All displayed data of a run; ``made`` is the date as text.
 
     Calls and replications in its provenance are those that were run, which options may have set.
     """
     first = {name: runs[0] for name, runs in result.records.items()}
     system, setting = result.system, result.setting
-    about = about_scenario(scenario, scenario, made)
+    about = about_scenario(scenario, scenario, date)
     size = {"jobs": setting.calls, "replications": setting.replications}
     return ServerlessOutcome(
         about=about.model_copy(update=size),

@@ -11,7 +11,7 @@ from nona.hardware.device import find_device, user_devices
 from nona.report.figures import PALETTE, scheduler_style
 from nona.report.serverless.findings import keeps_most, pareto_title
 from nona.results.document import Document, Figure
-from nona.results.serverless_charts import PlatformLive, PlatformState, PolicySoFar, ServerlessOutcome
+from nona.results.serverless_charts import PlatformLive, PolicySoFar, ServerlessOutcome, Snapshot
 from nona.scenario.file import scenario_from_mapping, scenario_hash, scenario_to_mapping
 from nona.simulation.sizes import auto_warmup
 from nona.study.serverless.preparation import prepare_serverless
@@ -222,7 +222,7 @@ def _policy(name: str, row: PolicySoFar) -> PolicyRow:
 
 
 def _queues(
-    applications: Sequence[tuple[str, tuple[str, ...]]], snapshot: PlatformState | None
+    applications: Sequence[tuple[str, tuple[str, ...]]], snapshot: Snapshot | None
 ) -> tuple[QueueRow, ...]:
     jobs = snapshot.queues if snapshot else ()
     rows, at = [], 0
@@ -234,7 +234,7 @@ def _queues(
     return tuple(rows)
 
 
-def _nodes(nodes: Sequence[tuple[int, int]], snapshot: PlatformState | None) -> tuple[NodeRow, ...]:
+def _nodes(nodes: Sequence[tuple[int, int]], snapshot: Snapshot | None) -> tuple[NodeRow, ...]:
     rows = []
     for k, (vcpus, vgpus) in enumerate(nodes[:MOST_NODES]):
         free_cpu = snapshot.free_vcpus[k] if snapshot else vcpus

@@ -143,22 +143,23 @@ def _ask(system: ServerlessSystem) -> Ask:
     return Ask(application, stage, length, app.slo_s * left / 100)
 
 
-def _why(system: ServerlessSystem, ask: Ask, found: Explanation) -> None:
-    first = system.space[found.ranked[0]].text
+def _why(system: ServerlessSystem, ask: Ask, explanation: Explanation) -> None:
+    first = system.space[explanation.ranked[0]].text
     st.subheader(f"Why {plain(first)}?", anchor=False)
-    st.markdown("\n".join(f"* {plain(line)}" for line in found.lines))
+    st.markdown("\n".join(f"* {plain(line)}" for line in explanation.lines))
 
 
-def _best(system: ServerlessSystem, found: Explanation) -> None:
+def _best(system: ServerlessSystem, explanation: Explanation) -> None:
     rows = [
         {
             "rank": k,
-            **{f"{name}": system.space[n].text for name, n in zip(found.functions, path, strict=True)},
+            **{f"{name}": system.space[n].text for name, n in zip(explanation.functions, path, strict=True)},
             "time, ms": round(1e3 * time, 3),
             f"$ per {PER:,} calls": round(PER * cost, 5),
         }
         for k, (path, cost, time) in enumerate(
-            zip(found.trace.paths, found.trace.cost_usd, found.trace.time_s, strict=True), start=1
+            zip(explanation.trace.paths, explanation.trace.cost_usd, explanation.trace.time_s, strict=True),
+            start=1,
         )
     ]
     if rows:

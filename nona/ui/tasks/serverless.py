@@ -14,10 +14,9 @@ from nona.results.serverless import (
     TriedNodes,
     WaysReport,
 )
-from nona.results.serverless_charts import PlatformLive, PlatformState, PolicySoFar, ServerlessOutcome
+from nona.results.serverless_charts import PlatformLive, PolicySoFar, ServerlessOutcome, Snapshot
 from nona.results.serverless_study import OverReport
 from nona.serverless.engine.options import ServerlessProgress
-from nona.serverless.records import Snapshot
 from nona.serverless.system import HOUR_S, ServerlessSystem
 from nona.study.exports import write_serverless
 from nona.study.serverless.comparisons import (
@@ -69,7 +68,7 @@ class PlatformWatch:
         self._at_s: dict[str, float] = dict.fromkeys(policies, 0.0)
         self._done: dict[str, float] = dict.fromkeys(policies, 0.0)
         self._focus = ""
-        self._shown: PlatformState | None = None
+        self._shown: Snapshot | None = None
         self._applications = tuple((a.name, tuple(a.stage_names)) for a in system.applications)
         self._nodes = tuple((node.vcpus, node.gpus * node.vgpus) for node in system.invokers)
 
@@ -81,7 +80,7 @@ class PlatformWatch:
         self._done[name] = progress.run_fraction
         self._add(name, now, progress.run_fraction)
         if not self._focus or self._done[self._focus] >= 0.99 or self._focus == name:
-            self._focus, self._shown = name, _state(now)
+            self._focus, self._shown = name, now
 
     def _add(self, name: str, now: Snapshot, fraction: float) -> None:
         held_vcpus, held_vgpus = self._vcpus - sum(now.free_vcpus), self._vgpus - sum(now.free_vgpus)
@@ -98,7 +97,7 @@ class PlatformWatch:
                 completed=now.completed,
             )
 
-    def told(self) -> PlatformLive:
+    def live(self) -> PlatformLive:
         """All that is known so far."""
         return PlatformLive(
             applications=self._applications,
@@ -108,16 +107,6 @@ class PlatformWatch:
             focus=self._focus,
             snapshot=self._shown,
         )
-
-
-def _state(now: Snapshot) -> PlatformState:
-    return PlatformState(
-        time_s=now.time_s,
-        queues=now.queues,
-        free_vcpus=now.free_vcpus,
-        free_vgpus=now.free_vgpus,
-        stranded=now.stranded,
-    )
 
 
 STORIES = 40  # batches of each policy whose way to their invoker is kept
@@ -132,9 +121,9 @@ def run_serverless(spec: Mapping[str, Any], desk: Desk) -> ServerlessOutcome:
     system = prepare_serverless(scenario, sources)
     watch = PlatformWatch(system, [p.name for p, _ in chosen_policies(scenario)])
 
-    def told(progress: ServerlessProgress) -> None:
+    def report(progress: ServerlessProgress) -> None:
         watch.take(progress)
-        desk.tell(progress.fraction, f"{progress.policy}, replication {progress.replication + 1}", watch.told)
+        desk.tell(progress.fraction, f"{progress.policy}, replication {progress.replication + 1}", watch.live)
 
     size = scenario.simulation
     result = simulate_serverless_scenario(
@@ -143,7 +132,7 @@ def run_serverless(spec: Mapping[str, Any], desk: Desk) -> ServerlessOutcome:
         system=system,
         workers=processes(len(chosen_policies(scenario)) * size.jobs * size.replications, FEW_CALLS),
         stories=STORIES,
-        on_progress=told,
+        on_progress=report,
     )
     outcome = serverless_outcome(scenario, result, now_text())
     folder = Path(spec["folder"])
@@ -177,7 +166,7 @@ def find_nodes(spec: Mapping[str, Any], desk: Desk) -> NodesReport:
     by_policy: dict[str, NodesFor] = {}
     size = CapacitySize(calls=asked.calls, most=asked.most)
 
-    def told(tried: TriedNodes) -> None:
+    def report(tried: TriedNodes) -> None:
         nonlocal steps
         steps += 1
         share = (len(by_policy) + 1 - 0.85**steps) / len(names)
@@ -194,7 +183,7 @@ def find_nodes(spec: Mapping[str, Any], desk: Desk) -> NodesReport:
             sources,
             size=size,
             workers=processes(size.calls * size.first, FEW_CALLS),
-            on_tried=told,
+            on_tried=report,
         )
     ran = NodesSetting(calls=size.calls, seed=scenario.seed, name=scenario.name)
     return NodesReport(target=asked.target, most=size.most, policies=by_policy, setting=ran)
@@ -212,20 +201,20 @@ def run_over(spec: Mapping[str, Any], desk: Desk) -> OverReport:
         extend=asked.extend,
     )
 
-    def told(progress: OverProgress) -> None:
+    def report(progress: OverProgress) -> None:
         desk.tell(progress.fraction, progress.text, lambda: progress.report, every_s=LIVE_EVERY_S)
 
     desk.emit({"fraction": 0.0, "text": "Reading the workflows"})
     work = asked.calls * settings.first * len(asked.values) * len(asked.policies)
-    return policies_over(scenario, settings, sources, workers=processes(work, FEW_CALLS), on_progress=told)
+    return policies_over(scenario, settings, sources, workers=processes(work, FEW_CALLS), on_progress=report)
 
 
 def run_schedulers(spec: Mapping[str, Any], desk: Desk) -> SchedulersReport:
     """The scenario's DAG schedulers on the same workflows."""
     scenario, sources = scenario_of(spec), sources_of(spec)
 
-    def told(progress: SimulationProgress) -> None:
+    def report(progress: SimulationProgress) -> None:
         desk.tell(progress.fraction, f"{progress.scheduler}, each stage a task")
 
     desk.emit({"fraction": 0.0, "text": "Making a task of every function"})
-    return simulate_dag_schedulers(scenario, sources, on_progress=told)
+    return simulate_dag_schedulers(scenario, sources, on_progress=report)

@@ -94,7 +94,7 @@ class _Search:
         self.fast_usd, self.fast_code = tables.fast_usd.tolist(), tables.fast_code.tolist()
         self.choices = tables.choices.tolist()
         self.heap: list[tuple[float, float, int, int, int]] = []
-        self.known: list[tuple[float, float, int]] = []
+        self.completions: list[tuple[float, float, int]] = []
         self.answered: set[int] = set()
         self.looked = self.opened = self.time_cuts = self.cost_cuts = 0
 
@@ -128,34 +128,34 @@ class _Search:
             tuple(time for _, time, _ in paths),
         )
 
-    def _step(self, found: list[tuple[float, float, int]]) -> Step:
+    def _step(self, answers: list[tuple[float, float, int]]) -> Step:
         low_usd, low_s, code, i, rank = heappop(self.heap)
-        before = list(self.known)
+        before = list(self.completions)
         cost, time = low_usd - self.least_usd[i + 1], low_s - self.least_s[i + 1]
         deeper, best = None, 0
         if i == len(self.choices) - 1:
-            found.append((cost, time, code))
+            answers.append((cost, time, code))
             self.answered.add(code // self.unit[0])
-            best = len(found)
+            best = len(answers)
         else:
             deeper = self._open(i + 1, 0, cost, time, code)
         shorter = code - (self.number[i][rank] + 1) * self.unit[i]
         beside = self._open(i, rank + 1, cost - self.cost[i][rank], time - self.time[i][rank], shorter)
         path = self.t.path(code)[: i + 1]
-        return Step(path, low_s, low_usd, best, deeper, beside, self._bound_usd(), self.known != before)
+        return Step(path, low_s, low_usd, best, deeper, beside, self._bound_usd(), self.completions != before)
 
     def _bound_usd(self) -> float:
-        return self.known[-1][0] if len(self.known) == self.k else float("inf")
+        return self.completions[-1][0] if len(self.completions) == self.k else float("inf")
 
     def _note(self, completion: tuple[float, float, int]) -> None:
         """Enter a completion into the k best known, of which no two begin alike."""
         unit = self.unit[0]
-        alike = [c for c in self.known if c[2] // unit == completion[2] // unit]
+        alike = [c for c in self.completions if c[2] // unit == completion[2] // unit]
         if alike and alike[0] <= completion:
             return
-        self.known = [c for c in self.known if c not in alike]
-        insort(self.known, completion)
-        del self.known[self.k :]
+        self.completions = [c for c in self.completions if c not in alike]
+        insort(self.completions, completion)
+        del self.completions[self.k :]
 
     def _open(self, i: int, rank: int, cost: float, time: float, code: int) -> Row:
         """Put the first extension at ``rank`` or behind that no blade cuts on the heap."""
@@ -172,7 +172,7 @@ class _Search:
             paid = cost + self.cost[i][rank]
             longer = code + (self.number[i][rank] + 1) * self.unit[i]
             low = (paid + self.least_usd[i + 1], low_s, longer)
-            if len(self.known) == self.k and self.known[-1] < low:
+            if len(self.completions) == self.k and self.completions[-1] < low:
                 cost_cuts = self.choices[i] - rank
                 break
             fastest_usd = paid + self.fast_usd[i + 1]
@@ -244,7 +244,7 @@ def explain(planner: EsgPlanner, ask: Ask, most_steps: int = MOST_STEPS) -> Expl
     limit_s = planner.limit_s(ask, slack_s)
     group, options = planner.group(ask.application, stages, batch), planner.options
     tables = group.searched(options.search, options.k)
-    answer = planner.found(ask.application, stages, batch, limit_s)
+    answer = planner.cheapest(ask.application, stages, batch, limit_s)
     steps = trace(tables, limit_s, options.k, most_steps)
     kept, all_of = (tuple(t.choices.tolist()) for t in (tables, group.tables))
     every = prod(all_of)

@@ -42,7 +42,7 @@ from nona.serverless.policies.base import (
     Policy,
 )
 from nona.serverless.policies.choices import CarriedPlans, profile_s, profiled
-from nona.serverless.policies.esg.search import DEFAULT, VARIANTS, Found, GroupSearch, Scratch
+from nona.serverless.policies.esg.search import DEFAULT, VARIANTS, GroupSearch, Scratch, SearchResult
 from nona.serverless.sharing import holdable
 from nona.serverless.system import ServerlessSystem
 
@@ -315,7 +315,7 @@ class EsgPlanner:
         """Seconds that the rest of the stage's group gets of ``slack_s``."""
         return slack_s * self._share[ask.application][ask.stage]
 
-    def found(self, application: int, stages: tuple[int, ...], batch: int, limit_s: float) -> Found:
+    def cheapest(self, application: int, stages: tuple[int, ...], batch: int, limit_s: float) -> SearchResult:
         """Search, with the answer for the case that no path is in time."""
         group, options = self.group(application, stages, batch), self.options
         answer = group.search(limit_s, options.k, options.search)
@@ -349,7 +349,7 @@ class EsgPlanner:
         return self.shares[ask.application].group[ask.stage]
 
     def _plan(self, ask: Ask, batch: int, slack_s: float) -> Plan:
-        answer = self.found(ask.application, self.stages(ask), batch, self.limit_s(ask, slack_s))
+        answer = self.cheapest(ask.application, self.stages(ask), batch, self.limit_s(ask, slack_s))
         looked, carry = answer.looked, None
         if self._carried is not None:
             carry, more = self._whole(ask, batch, slack_s, answer)
@@ -358,7 +358,7 @@ class EsgPlanner:
         search_s = self.options.base_s + looked * self.options.step_s
         return Plan(ranked, search_s, looked, carry)
 
-    def _whole(self, ask: Ask, batch: int, slack_s: float, own: Found) -> tuple[tuple[int, ...], int]:
+    def _whole(self, ask: Ask, batch: int, slack_s: float, own: SearchResult) -> tuple[tuple[int, ...], int]:
         """Configurations for all stages, planned now, and the paths looked at for the other groups."""
         shares = self.shares[ask.application]
         plan, looked = [self.system.space.smallest] * len(shares.group), 0
@@ -368,7 +368,7 @@ class EsgPlanner:
             if head not in inner and stages != self.stages(ask):
                 share = float(shares.scaled[list(stages)].sum() / shares.rest[ask.stage])
                 limit_s = slack_s * min(1.0, share)
-                answer = self.found(ask.application, stages, later, limit_s)
+                answer = self.cheapest(ask.application, stages, later, limit_s)
                 looked += answer.looked
                 for stage, chosen in zip(stages, answer.paths[0], strict=True):
                     plan[stage] = chosen

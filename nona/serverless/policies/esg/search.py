@@ -44,7 +44,7 @@ MOST_ROOM = 1 << 24  # open paths; more than any search of three functions with 
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """Paths of a search, best first.
 
     Attributes
@@ -130,13 +130,13 @@ class GroupSearch:
     Examples
     --------
     >>> time, cost = np.array([[4.0, 2.0], [3.0, 1.0]]), np.array([[1.0, 3.0], [1.0, 2.0]])
-    >>> found = GroupSearch(time, cost).search(limit_s=5.0, k=2)
-    >>> found.paths, found.cost_usd, found.time_s
+    >>> result = GroupSearch(time, cost).search(limit_s=5.0, k=2)
+    >>> result.paths, result.cost_usd, result.time_s
     (((0, 1), (1, 0)), (3.0, 4.0), (5.0, 5.0))
     >>> GroupSearch(time, cost).search(limit_s=9.0, k=2).paths  # (0, 0), (0, 1), (1, 0), (1, 1) by cost
     ((0, 0), (1, 0))
     >>> GroupSearch(time, cost).search(limit_s=2.0)
-    Found(paths=((1, 1),), cost_usd=(5.0,), time_s=(3.0,), looked=0, opened=0, feasible=False)
+    SearchResult(paths=((1, 1),), cost_usd=(5.0,), time_s=(3.0,), looked=0, opened=0, feasible=False)
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class GroupSearch:
         self._thin: dict[int, Tables] = {}
         self._scratch = scratch or Scratch()
 
-    def search(self, limit_s: float, k: int = 5, variant: str = DEFAULT) -> Found:
+    def search(self, limit_s: float, k: int = 5, variant: str = DEFAULT) -> SearchResult:
         """The ``k`` cheapest paths of at most ``limit_s`` seconds that begin differently; or fewer.
 
         Raises
@@ -179,7 +179,7 @@ class GroupSearch:
             return self._fastest(looked, opened)
         rows = best.sums[:count].tolist()
         codes = best.codes[:count].tolist()
-        return Found(
+        return SearchResult(
             tuple(tables.path(code) for code in codes),
             tuple(row[0] for row in rows),
             tuple(row[1] for row in rows),
@@ -201,7 +201,7 @@ class GroupSearch:
         tables, scratch = self.searched(variant, 1), self._scratch
         limits, blades = np.array(limits_s, dtype=np.float64) + tables.grace_s, variant != "best-first"
         costs, looked = np.zeros(len(limits)), np.zeros(len(limits), dtype=np.int64)
-        lists = scratch.list("known", 1), scratch.list("best", 1)
+        lists = scratch.list("completions", 1), scratch.list("best", 1)
         while least_costs(tables, limits, blades, scratch.heap(), lists, costs, looked) < len(limits):
             scratch.grow()
         return list(zip(costs.tolist(), looked.tolist(), strict=True))
@@ -209,7 +209,7 @@ class GroupSearch:
     def _run(self, tables: Tables, limit_s: float, variant: str, best: Paths) -> tuple[int, int, int]:
         from nona.serverless.policies.esg import searches  # numba takes a while to import
 
-        scratch, completions = self._scratch, self._scratch.list("known", len(best.codes))
+        scratch, completions = self._scratch, self._scratch.list("completions", len(best.codes))
         if variant == "exhaustive":
             n = len(tables.choices)
             trail = searches.Trail(room_for(n + 1), np.zeros(n, dtype=np.int64))
@@ -230,11 +230,11 @@ class GroupSearch:
             self._thin[k] = make_tables(time_s, job_cost, kept, self.tables.grace_s)
         return self._thin[k]
 
-    def _fastest(self, looked: int, opened: int) -> Found:
+    def _fastest(self, looked: int, opened: int) -> SearchResult:
         t = self.tables
         path = t.path(int(t.fast_code[0]))
         cost, time = float(t.fast_usd[0]), float(t.least_s[0])
-        return Found((path,), (cost,), (time,), int(looked), int(opened), False)
+        return SearchResult((path,), (cost,), (time,), int(looked), int(opened), False)
 
 
 def compile_searches() -> None:

@@ -43,30 +43,30 @@ def comes_before(path: Path, other: Path) -> bool:
 
 
 @compiled
-def begins_alike(best: Paths, known: int, code: int, unit: int) -> int:
+def begins_alike(best: Paths, completions: int, code: int, unit: int) -> int:
     """Find, among the ``known`` best, the path with the same first configuration; −1 if there is none."""
     codes, first = best.codes, code // unit
-    for at in range(known):
+    for at in range(completions):
         if codes[at] // unit == first:
             return at
     return -1
 
 
 @compiled
-def note(best: Paths, known: int, path: Path, unit: int) -> int:
+def note(best: Paths, completions: int, path: Path, unit: int) -> int:
     """Enter a path into the best, of which ``known`` are filled; return the new number.
 
     Of paths with the same first configuration only the best stays.
     """
     sums, codes = best.sums, best.codes
     k = len(codes)
-    if known == k and not comes_before(path, Path(sums[k - 1, 0], sums[k - 1, 1], codes[k - 1])):
-        return known
-    at, many = begins_alike(best, known, path.code, unit), known
+    if completions == k and not comes_before(path, Path(sums[k - 1, 0], sums[k - 1, 1], codes[k - 1])):
+        return completions
+    at, many = begins_alike(best, completions, path.code, unit), completions
     if at < 0:
-        at, many = min(known, k - 1), min(known + 1, k)
+        at, many = min(completions, k - 1), min(completions + 1, k)
     elif not comes_before(path, Path(sums[at, 0], sums[at, 1], codes[at])):
-        return known
+        return completions
     while at > 0 and comes_before(path, Path(sums[at - 1, 0], sums[at - 1, 1], codes[at - 1])):
         sums[at, 0], sums[at, 1], codes[at] = sums[at - 1, 0], sums[at - 1, 1], codes[at - 1]
         at -= 1
@@ -130,7 +130,9 @@ class Counts(NamedTuple):
 
 
 @compiled
-def best_first(f: Tables, limits: Limits, heap: Heap, known: Paths, best: Paths) -> tuple[int, int, int]:
+def best_first(
+    f: Tables, limits: Limits, heap: Heap, completions: Paths, best: Paths
+) -> tuple[int, int, int]:
     """(paths found, looked at, opened), the paths in ``best``; −1 found when the heap is too small.
 
     Looked at are all extensions of opened paths that are tested; opened those that no blade cuts.
@@ -140,9 +142,9 @@ def best_first(f: Tables, limits: Limits, heap: Heap, known: Paths, best: Paths)
     if limits.blades:
         if f.least_s[0] > limits.limit_s:
             return 0, 0, 0
-        have = note(known, 0, Path(f.fast_usd[0], f.least_s[0], f.fast_code[0]), f.unit[0])
+        have = note(completions, 0, Path(f.fast_usd[0], f.least_s[0], f.fast_code[0]), f.unit[0])
     root = Path(0.0, 0.0, 0 * f.fast_code[0])  # its code has the type of all codes
-    counts = _open(f, limits, heap, known, (0, 0, root), Counts(0, have, 0))
+    counts = _open(f, limits, heap, completions, (0, 0, root), Counts(0, have, 0))
     opened, last = counts.size, len(f.choices) - 1
     while counts.size > 0 and complete < len(best.codes):
         if counts.size + 2 > len(heap.places):
@@ -156,14 +158,14 @@ def best_first(f: Tables, limits: Limits, heap: Heap, known: Paths, best: Paths)
         opened -= counts.size
         path = Path(low.cost - f.least_usd[i + 1], low.time - f.least_s[i + 1], low.code)
         if i < last:
-            counts = _open(f, limits, heap, known, (i + 1, 0, path), counts)
+            counts = _open(f, limits, heap, completions, (i + 1, 0, path), counts)
         elif path.time <= limits.limit_s:
             best.sums[complete, 0], best.sums[complete, 1] = path.cost, path.time
             best.codes[complete] = path.code
             complete += 1
         code = path.code - (f.number[i, rank] + 1) * f.unit[i]
         before = Path(path.cost - f.cost[i, rank], path.time - f.time[i, rank], code)
-        counts = _open(f, limits, heap, known, (i, rank + 1, before), counts)
+        counts = _open(f, limits, heap, completions, (i, rank + 1, before), counts)
         opened += counts.size
     return complete, counts.looked, opened
 
@@ -193,7 +195,7 @@ def least_costs(
 
 @compiled
 def _open(
-    f: Tables, limits: Limits, heap: Heap, known: Paths, start: tuple[int, int, Path], counts: Counts
+    f: Tables, limits: Limits, heap: Heap, completions: Paths, start: tuple[int, int, Path], counts: Counts
 ) -> Counts:
     """Put the first extension that no blade cuts on the heap.
 
@@ -201,7 +203,7 @@ def _open(
     """
     i, rank, path = start
     size, have, looked = counts
-    worst = len(known.codes) - 1
+    worst = len(completions.codes) - 1
     while rank < f.choices[i]:
         looked += 1
         low_s = path.time + f.time[i, rank] + f.least_s[i + 1]
@@ -213,11 +215,11 @@ def _open(
         low = Path(paid + f.least_usd[i + 1], low_s, code)
         if limits.blades:
             if have > worst:
-                bound = Path(known.sums[worst, 0], known.sums[worst, 1], known.codes[worst])
+                bound = Path(completions.sums[worst, 0], completions.sums[worst, 1], completions.codes[worst])
                 if comes_before(bound, low):
                     break
             done = Path(paid + f.fast_usd[i + 1], low_s, code + f.fast_code[i + 1])
-            have = note(known, have, done, f.unit[0])
+            have = note(completions, have, done, f.unit[0])
         size = push(heap, size, low, (i << DEPTH_BITS) + rank)
         break
     return Counts(size, have, looked)
@@ -233,7 +235,7 @@ class StageCounts(NamedTuple):
 
 @compiled
 def stage_by_stage(
-    f: Tables, limit_s: float, lists: tuple[Paths, Paths], known: Paths, best: Paths
+    f: Tables, limit_s: float, lists: tuple[Paths, Paths], completions: Paths, best: Paths
 ) -> tuple[int, int, int]:
     """(paths found, looked at, opened), the paths in ``best``; −1 found when the lists are too small.
 
@@ -249,7 +251,7 @@ def stage_by_stage(
             if counts.kept + f.choices[i] > len(new.codes):
                 return -1, counts.looked, opened
             path = Path(old.sums[p, 0], old.sums[p, 1], old.codes[p])
-            counts = _extend(f, (i, limit_s, path), new, known, counts)
+            counts = _extend(f, (i, limit_s, path), new, completions, counts)
         have, many, looked = counts.have, counts.kept, counts.looked
         opened += many
         old, new = new, old
@@ -261,12 +263,12 @@ def stage_by_stage(
 
 @compiled
 def _extend(
-    f: Tables, start: tuple[int, float, Path], new: Paths, known: Paths, counts: StageCounts
+    f: Tables, start: tuple[int, float, Path], new: Paths, completions: Paths, counts: StageCounts
 ) -> StageCounts:
     """One partial path by every configuration of a function; ``start``: the function, the limit, the path."""
     i, limit_s, path = start
     have, kept, looked = counts
-    worst = len(known.codes) - 1
+    worst = len(completions.codes) - 1
     for rank in range(f.choices[i]):
         looked += 1
         taken = path.time + f.time[i, rank]
@@ -276,11 +278,11 @@ def _extend(
         paid = path.cost + f.cost[i, rank]
         code = path.code + (f.number[i, rank] + 1) * f.unit[i]
         if have > worst:
-            bound = Path(known.sums[worst, 0], known.sums[worst, 1], known.codes[worst])
+            bound = Path(completions.sums[worst, 0], completions.sums[worst, 1], completions.codes[worst])
             if comes_before(bound, Path(paid + f.least_usd[i + 1], low_s, code)):
                 break
         done = Path(paid + f.fast_usd[i + 1], low_s, code + f.fast_code[i + 1])
-        have = note(known, have, done, f.unit[0])
+        have = note(completions, have, done, f.unit[0])
         new.sums[kept, 0], new.sums[kept, 1], new.codes[kept] = paid, taken, code
         kept += 1
     return StageCounts(have, kept, looked)

@@ -54,7 +54,7 @@ class _Paths(NamedTuple):
 
     group: GroupSearch
     enough_s: float
-    known: dict[float, _Path]
+    by_slack: dict[float, _Path]
 
 
 class EsgWaitPlanner(EsgPlanner):
@@ -107,16 +107,16 @@ class EsgWaitPlanner(EsgPlanner):
     def _path(self, ask: Ask, paths: _Paths, slack_s: float) -> _Path:
         """The cheapest path with so much slack."""
         slack_s = self.on_grid_s(min(max(0.0, slack_s), paths.enough_s))
-        path = paths.known.get(slack_s)
+        path = paths.by_slack.get(slack_s)
         if path is None:
             self._look_around(ask, paths, slack_s)
-            path = paths.known[slack_s]
+            path = paths.by_slack[slack_s]
         return path
 
     def _look_around(self, ask: Ask, paths: _Paths, slack_s: float) -> None:
         """Search with this slack, and with those near to it on the grid: one call for all is quicker."""
-        if len(paths.known) >= MEMO:
-            paths.known.clear()
+        if len(paths.by_slack) >= MEMO:
+            paths.by_slack.clear()
         step, slacks = self.options.slack_resolution, [slack_s]
         if step > 0:
             level = round(slack_s / step)
@@ -124,7 +124,7 @@ class EsgWaitPlanner(EsgPlanner):
             slacks = [step * n for n in range(first, first + AT_ONCE)]
         costs = paths.group.least_costs([self.limit_s(ask, s) for s in slacks], self.options.search)
         for near_s, (cost_usd, looked) in zip(slacks, costs, strict=True):
-            paths.known[near_s] = _Path(cost_usd >= 0, cost_usd, looked)
+            paths.by_slack[near_s] = _Path(cost_usd >= 0, cost_usd, looked)
 
 
 def _build(system: ServerlessSystem, options: Mapping[str, Any]) -> EsgWaitPlanner:

@@ -5,22 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nona.gpu_sharing.registry import WAYS
 from nona.results.serverless import StandingOutcome
 from nona.serverless.records import (
+    Batches,
     ContainerLives,
     ContainerPieces,
+    Floats,
     Ints,
     ServerlessRecords,
-    busy_pieces,
     ended_or_stopped,
     gone_s,
-    idle_pieces,
     most_at_once,
     overlap_s,
     starting_pieces,
@@ -32,23 +30,19 @@ from nona.statistics import mean_interval
 MOST_SLOTS = 63
 
 
-class Held(Protocol):
-    """Leases: (m,) numbers of invokers and configurations, and bits of slots."""
+@dataclass(frozen=True, eq=False)
+class Leases:
+    """The k leases: place and period; one that lasts still ends with the run."""
 
-    @property
-    def invoker(self) -> NDArray[np.int64]:
-        """Numbers of the invokers."""
-
-    @property
-    def configuration(self) -> NDArray[np.int64]:
-        """Numbers of the configurations that were asked for."""
-
-    @property
-    def slots(self) -> NDArray[np.int64]:
-        """The occupied slots of each GPU, as bits."""
+    invoker: Ints
+    gpu: Ints
+    configuration: Ints
+    slots: Ints
+    from_s: Floats
+    to_s: Floats
 
 
-def held_vgpus(system: ServerlessSystem, batches: Held) -> NDArray[np.int64]:
+def held_vgpus(system: ServerlessSystem, batches: Leases | Batches) -> Ints:
     """Return the vGPUs (m,) of each batch: those of its configuration, or all of its fixed slice."""
     vgpus = system.space.vgpus[batches.configuration]
     if not WAYS.find(system.sharing.mode).fixed_layout:
@@ -59,7 +53,7 @@ def held_vgpus(system: ServerlessSystem, batches: Held) -> NDArray[np.int64]:
             for piece, profile in zip(node.layout.slices, node.layout.profiles, strict=True):
                 sizes[number, piece.start] = profile.compute_slices
     starts = np.log2(np.maximum(batches.slots & -batches.slots, 1)).astype(np.int64)
-    slice_vgpus: NDArray[np.int64] = sizes[batches.invoker, starts]
+    slice_vgpus: Ints = sizes[batches.invoker, starts]
     return slice_vgpus
 
 
@@ -82,22 +76,6 @@ def _runs(slots: int) -> Iterator[tuple[int, int]]:
         at += length
 
 
-Floats = NDArray[np.float64]
-LeasesInts = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class Leases:
-    """The k leases: place and period; one that lasts still ends with the run."""
-
-    invoker: LeasesInts
-    gpu: LeasesInts
-    configuration: LeasesInts
-    slots: LeasesInts
-    from_s: Floats
-    to_s: Floats
-
-
 def leases(records: ServerlessRecords) -> Leases:
     """Every lease of a run once. Batches either all run on instances or have leases of their own."""
     of, standing = records.batches, records.instances
@@ -109,12 +87,11 @@ def leases(records: ServerlessRecords) -> Leases:
     return Leases(of.invoker, of.gpu, of.configuration, of.slots, of.dispatched_s, to_s)
 
 
-def hourly_usd(system: ServerlessSystem, held: Leases) -> Floats:
+def hourly_usd(system: ServerlessSystem, of: Leases) -> Floats:
     """(k,) US dollars an hour of each lease: the price of its vCPUs and of the vGPUs that it holds."""
     prices = system.prices
     hourly: Floats = (
-        system.space.vcpus[held.configuration] * prices.vcpu_hour
-        + held_vgpus(system, held) * prices.vgpu_hour
+        system.space.vcpus[of.configuration] * prices.vcpu_hour + held_vgpus(system, of) * prices.vgpu_hour
     )
     return hourly
 
@@ -210,12 +187,11 @@ def pieces_of(
     records: ServerlessRecords, lives: ContainerLives
 ) -> tuple[ContainerPieces, ContainerPieces, ContainerPieces]:
     """Starts ahead of a batch, batches (or instances that stood), and waits."""
-    of, standing, stopped_s = records.batches, records.instances, records.stopped_s
-    if standing is None:
-        busy = busy_pieces(lives.of_batch, of.dispatched_s, of.ended_s, stopped_s)
-    else:
-        busy = busy_pieces(standing.container, standing.started_s, standing.ended_s, stopped_s)
-    return starting_pieces(lives, busy, stopped_s), busy, idle_pieces(lives, stopped_s)
+    use, stopped_s = leases(records), records.stopped_s
+    container = lives.of_batch if records.instances is None else records.instances.container
+    busy = ContainerPieces(container, use.from_s, use.to_s)
+    idle = ContainerPieces(lives.idle, lives.idle_from_s, ended_or_stopped(lives.idle_until_s, stopped_s))
+    return starting_pieces(lives, busy, stopped_s), busy, idle
 
 
 def container_time(
