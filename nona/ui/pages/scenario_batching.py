@@ -62,7 +62,7 @@ def _consequences(state: AppState, index: int, spec: BatchingSpec) -> None:
     if problem:
         st.error(plain(problem), icon=":material/memory:")
     for line in warnings:
-        st.warning(plain(line.removeprefix("Batching: ")), icon=":material/info:")
+        st.warning(plain(line), icon=":material/info:")
     times = batched_times(filled(spec, cost).tolist())
     st.markdown(f"**{plain(gain_text(times))}**")
     with st.grid(2, min_column_width=260):

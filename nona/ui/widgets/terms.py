@@ -14,7 +14,7 @@ TERM_PARAMETER = "term"
 ON_PAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "Home": ("query", "task", "link", "JCT"),
-        "Scenario": ("query", "SLO", "SCV", "executor", "MIG", "MPS", "link", "utilisation"),
+        "Scenario": ("query", "SLO", "SCV", "batching", "executor", "MIG", "MPS", "link", "utilisation"),
         "Models": ("operator", "task", "contraction", "cut task", "sub-graph", "parallelism", "provenance"),
         "Placement": ("configuration", "sub-graph", "local", "spread", "response", "gap"),
         "Simulation": (
