@@ -156,7 +156,7 @@ def plan_finding(report: PlanReport, today: date | None = None) -> Finding:
         return Finding(_nothing(report), bad=True)
     begin = "Buy" if report.complete else "So far the cheapest that keeps all targets:"
     link = f" on a link of {format_bandwidth(best.link)}" if several_links(report) else ""
-    what = f"{servers_text(best.servers)} under {best.scheduler}{link}"
+    what = f"{servers_text(best.servers)} under {best.way}{link}"
     used = tightest(report.targets, best.shares)
     facts = ["" if used is None else used.text, _borne(report, answer, today), _survived(report)]
     seen = "; ".join(fact for fact in facts if fact)
@@ -194,10 +194,10 @@ def present_text(report: PlanReport) -> str:
     begin = f"The present cluster, {servers_text(now.servers)} at {price},"
     if now.by == "prediction":
         likely = "keep" if (now.predicted or 0) >= 1 else "miss"
-        return f"{begin} is {MARKS['prediction']} to {likely} the targets under {now.scheduler}."
+        return f"{begin} is {MARKS['prediction']} to {likely} the targets under {now.way}."
     if now.verdict == "keeps":
-        return f"{begin} keeps all targets under {now.scheduler}."
-    why = f"under {now.scheduler}: {why_text(now)}."
+        return f"{begin} keeps all targets under {now.way}."
+    why = f"under {now.way}: {why_text(now)}."
     if now.verdict == "open":
         return f"{begin} is still open {why}"
     several = len({o.scheduler for o in report.options}) > 1
@@ -243,7 +243,7 @@ def _predicted(report: PlanReport) -> str:
     if likely is None:
         return "Nothing is simulated yet; no option is predicted to keep all targets."
     price = per_hour(likely.cost_per_hour, report.currency)
-    what = f"{servers_text(likely.servers)} under {likely.scheduler} at {price}"
+    what = f"{servers_text(likely.servers)} under {likely.way} at {price}"
     return f"Nothing is simulated yet; {MARKS['prediction']} as the cheapest that keeps all targets: {what}."
 
 

@@ -62,7 +62,7 @@ def bills(report: PlanReport, pinned: Sequence[int] = ()) -> list[Bill]:
 def _name(option: PlanOption, links: bool) -> str:
     """Name the servers and the scheduler; with the link if there are several."""
     link = f", {option.link * 8e-9:.4g} Gbit/s" if links else ""
-    return f"{servers_text(option.servers)}, {option.scheduler}{link}"
+    return f"{servers_text(option.servers)}, {option.way}{link}"
 
 
 def _parts_of(report: PlanReport, option: PlanOption) -> tuple[PlanCost, ...]:
@@ -276,7 +276,7 @@ OPTIONS = Table[_Option](
         ),
         Column("verdict", lambda r: r.option.verdict, decides=True, width=62),
         Column("servers", lambda r: servers_text(r.option.servers), decides=True, width=300),
-        Column("scheduler", lambda r: r.option.scheduler, decides=True, width=98),
+        Column("scheduler", lambda r: r.option.way, decides=True, width=98),
         Column("link", lambda r: r.option.link, BANDWIDTH),
         Column(
             "budget used",

@@ -100,7 +100,7 @@ def _options(
     option = shown[0][1]
     add_points(
         made,
-        f"{option.scheduler}, {option.verdict}",
+        f"{option.way}, {option.verdict}",
         [o.cost_per_hour for _, o in shown],
         [_value(report, o, measure) for _, o in shown],
         replace(scheduler_style(option.scheduler), symbol=SYMBOLS[option.verdict]),
@@ -114,7 +114,7 @@ def _options(
 def _hover(report: PlanReport, option: PlanOption) -> str:
     budget = tightest(report.targets, option.shares)
     lines = [
-        f"{servers_text(option.servers)}, {option.scheduler}",
+        f"{servers_text(option.servers)}, {option.way}",
         f"{per_hour(option.cost_per_hour, report.currency)}: {option.verdict}",
         *([budget.text, budget.used_text] if budget else []),
     ]

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from nona.results.document import About, Document, Estimate, Figure, Verdict
+from nona.results.document import About, Document, Estimate, Figure, Optional, Verdict
 
 Method = Literal["prediction", "simulation"]
 
@@ -128,7 +128,9 @@ class PlanOption(Document):
     rests on, ``reason`` in words. ``predicted`` is the least predicted share of hits over what its target
     asks for: above 1 all targets are predicted to hold. ``headroom`` is the largest factor on the traffic
     that was seen to keep all targets. ``needed``: replications that an open verdict would take if shares
-    stayed as they are. Energy is that of the GPUs,
+    stayed as they are. ``batch`` and ``delay_s``: the largest batch and its delay, where they are on
+    offer, and ``batches`` in words.
+    Energy is that of the GPUs,
     known where their watts, idle and busy, are.
     """
 
@@ -150,6 +152,14 @@ class PlanOption(Document):
     energy_kwh_per_million: Figure = None
     co2_kg_per_million: Figure = None
     needed: int | None = None
+    batch: int | None = Optional
+    delay_s: Figure = Optional
+    batches: str | None = Optional
+
+    @property
+    def way(self) -> str:
+        """The scheduler, with the batches where several are on offer."""
+        return f"{self.scheduler}{f' with {self.batches}' if self.batches else ''}"
 
 
 class PlanCost(Document):

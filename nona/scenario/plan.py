@@ -21,6 +21,7 @@ from nona.scenario.values import (
     field,
     named,
 )
+from nona.units import format_time
 
 
 def _read(parse: Callable[[object], float]) -> BeforeValidator:
@@ -65,6 +66,27 @@ def _link_entry(value: object) -> object:
         return value
     capacity, priced, price = value.partition("=")
     return {"capacity": capacity.strip()} | _after(priced, "price", price)
+
+
+def _batch_entry(value: object) -> object:
+    """Batches as a file may write them: ``SIZE[:DELAY]``, or their keys.
+
+    >>> _batch_entry("8:2 ms"), _batch_entry(4)
+    ({'size': '8', 'delay': '2 ms'}, {'size': 4})
+    """
+    if isinstance(value, int):
+        return {"size": value}
+    if not isinstance(value, str):
+        return value
+    size, delayed, delay = value.partition(":")
+    return {"size": size.strip()} | _after(delayed, "delay", delay)
+
+
+def _batch_entries(value: object) -> object:
+    """The entries of ``1,4,8`` each by itself."""
+    if not isinstance(value, list | tuple):
+        return value
+    return [part for each in value for part in (each.split(",") if isinstance(each, str) else [each])]
 
 
 def _after(sign: str, key: str, text: str) -> dict[str, str]:
@@ -112,6 +134,27 @@ class LinkOfferSpec(Part):
 
     capacity: Bandwidth = field(..., "Capacity", "Of the shared core, e.g. 25 Gbit/s.")
     price: PerHour = field(0.0, "Price", "Per hour, or e.g. 400/month.")
+
+
+class BatchOfferSpec(Part):
+    """Batches that executors may take, in place of those of the workload's rows."""
+
+    size: int = field(..., "Largest batch", "Queries in a batch, at most; 1: one at a time.", ge=1, le=1024)
+    delay: Seconds | None = field(
+        None, "Longest delay", "How long the first of a batch waits.", none="that of the row"
+    )
+
+    @property
+    def text(self) -> str:
+        """The batches for people.
+
+        >>> BatchOfferSpec(size=4).text, BatchOfferSpec(size=1).text
+        ('batches of 4', 'no batches')
+        """
+        if self.size == 1:
+            return "no batches"
+        delay = "" if self.delay is None else f" after at most {format_time(self.delay)}"
+        return f"batches of {self.size}{delay}"
 
 
 class WattsSpec(Part):
@@ -186,6 +229,15 @@ class PlanSpec(Part):
         "Links",
         "Capacities of the shared core on offer, e.g. 25 Gbit/s or 100 Gbit/s=400/month. Without any: that "
         "of the cluster.",
+        max_length=10,
+    )
+    batches: Annotated[
+        tuple[Annotated[BatchOfferSpec, BeforeValidator(_batch_entry)], ...], BeforeValidator(_batch_entries)
+    ] = field(
+        (),
+        "Batches",
+        "Largest batches to choose from, of all rows, e.g. 1, 4 or 8:2 ms with a delay. Without any: as the "
+        "rows say.",
         max_length=10,
     )
     prices: PricesSpec = field(PricesSpec(), "Prices, power and CO₂", "What an option costs and draws.")

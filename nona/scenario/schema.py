@@ -581,6 +581,18 @@ class Scenario(Part):
         spec = row.batching or self.batching
         return None if spec is None or spec.max_batch == 1 else spec
 
+    def with_batches(self, size: int, delay: float | None) -> Self:
+        """The scenario with all rows in batches of at most ``size``, and with this delay if there is one."""
+        rows = []
+        for row in self.workload:
+            spec = row.batching or self.batching or BatchingSpec()
+            sizes = tuple(b for b in spec.preferred if b <= size)
+            allowed = spec.allowed if max(spec.allowed, default=0) >= size else ()
+            changes: dict[str, object] = {"max_batch": size, "preferred": sizes, "allowed": allowed}
+            changes |= {} if delay is None else {"delay": delay}
+            rows.append(row.model_copy(update={"batching": spec.model_copy(update=changes)}))
+        return self.model_copy(update={"workload": tuple(rows)})
+
     @property
     def labels(self) -> tuple[str, ...]:
         """A name for each row of the workload; a repeated one gets ``#2``, ``#3`` …"""

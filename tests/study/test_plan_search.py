@@ -24,7 +24,7 @@ from nona.sources.lookup import Sources
 from nona.study.planning.chains import Bounds
 from nona.study.planning.plan import plan
 from nona.study.planning.planner import Planner
-from nona.study.planning.question import MILLE, cluster_price, question_of
+from nona.study.planning.question import MILLE, cluster_price, opened, question_of
 from nona.study.planning.trials import Trial
 from nona.study.planning.written import Written, report_of
 from nona.study.serverless.preparation import prices_by_gpu
@@ -185,6 +185,24 @@ def test_a_mixed_cluster_is_found_where_it_is_cheapest_or_one_offer_has_too_few_
     few = planned(400.0, 60.0, offers=[{"gpu": g, "price": 1, "most": 3} for g in (A, B)])
     assert {s.gpu for s in few.best.servers} == {A, B}, "neither has enough servers"
     assert sum(s.count for s in few.best.servers) == least_mmc(400.0, 0.01, 0.06, 0.9)
+
+
+def test_batches_on_offer_are_worth_servers():
+    """A batch of 4 takes 16 ms where four queries take 40: so many fewer servers, and the answer says so."""
+    part = {"offers": [f"{A}=2"], "schedulers": ["least-loaded"], "batches": [1, "4:2 ms"]}
+    asked = scenario(900.0, 100.0, part, scv=0.0)
+    node = {"id": "a", "batch_ms": {"1": 10, "4": 16}}
+    models = {"one": {"directed": True, "nodes": [node], "edges": []}}
+    asked = scenario_from_mapping(json.loads(asked.model_dump_json()) | {"models": models})
+    report = plan(asked)
+    assert report.best is not None
+    assert report.best.way == "least-loaded with batches of 4 after at most 2 ms"
+    fewest = 900 * 0.016 / 4  # servers that full batches keep busy
+    assert fewest < report.best.servers[0].count <= fewest + 2
+    alone = [o for o in report.options if o.batch == 1]
+    assert all(o.verdict == "misses" for o in alone if o.servers[0].count < 900 * 0.010)
+    (row,) = opened(asked, report.best).workload
+    assert (row.batching.max_batch, row.batching.delay) == (4, 0.002)
 
 
 def test_an_open_count_is_no_evidence_against_fewer_servers():

@@ -113,6 +113,7 @@ class PlanOptions:
     offer: tuple[str, ...] = setting("plan.offers", known.OFFER, metavar="GPU[:MIG][=PRICE]")
     scheduler: tuple[str, ...] = setting("plan.schedulers", known.SCHEDULER, metavar="S")
     link: tuple[str, ...] = setting("plan.links", metavar="CAPACITY[=PRICE]")
+    batch: tuple[str, ...] = setting("plan.batches", metavar="SIZE[:DELAY]")
     survive: str | None = setting("plan.survive", known.SURVIVED, metavar="FAILURE")
     growth: str | None = setting("plan.growth", metavar="SHARE/TIME")
     profile: Path | None = option("CSV with the traffic by hour of the week", FILE, metavar="FILE")

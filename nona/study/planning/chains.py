@@ -38,12 +38,13 @@ from numpy.typing import NDArray
 
 from nona.planning.offers import Option
 from nona.results.planning import By
+from nona.scenario.plan import BatchOfferSpec
 from nona.simulation.collected import ROUNDING
 from nona.simulation.theory import erlang_c
 from nona.study.cache import StudyCache
 from nona.study.planning.question import MILLE, Question
 from nona.study.preparation import check_counted, prepare
-from nona.system import System
+from nona.system import QueryClass, System
 from nona.units import format_number, format_size, format_time
 
 Floats = NDArray[np.float64]
@@ -62,17 +63,23 @@ class Bounds:
 
     def __init__(self, question: Question, cache: StudyCache | None = None) -> None:
         self.question = question
-        one = Option((1,) * len(question.offers))
-        study = prepare(question.scenario_of(one), question.sources, cache)
-        check_counted(study)
-        self.system: System = study.system
+        self._systems: dict[BatchOfferSpec | None, System] = {}
+        for number, way in enumerate(question.ways):
+            if way.batches not in self._systems:
+                one = Option((1,) * len(question.offers), number)
+                study = prepare(question.scenario_of(one), question.sources, cache)
+                check_counted(study)
+                self._systems[way.batches] = study.system
+        self.system: System = next(iter(self._systems.values()))
         classes = len(self.system.class_names)
         self.executors = np.zeros((len(question.offers), classes), dtype=np.int64)
         """(offers, classes) Executors of each class on a server of each offer."""
         np.add.at(self.executors, (self.system.executor_server, self.system.executor_class), 1)
         self.rates: Floats = np.array([q.rate for q in self.system.queries])
-        self.work: Floats = np.array([q.load_s.sum(axis=1) for q in self.system.queries])
-        """(models, classes) Seconds that all tasks of a job take of executors."""
+        self._work = {
+            batches: np.array([q.load_s.sum(axis=1) for q in system.queries])
+            for batches, system in self._systems.items()
+        }
         self.chain: Floats = np.array(
             [
                 [q.tasks.dag.critical_path(q.tasks.compute_s[c].tolist())[0] for c in range(classes)]
@@ -83,6 +90,14 @@ class Bounds:
         stream = self.system.background_compute
         self.background = stream.rate * stream.mean
 
+    def system_of(self, option: Option) -> System:
+        """One server of every offer, with the batches of an option."""
+        return self._systems[self.question.ways[option.scheduler].batches]
+
+    def work(self, option: Option) -> Floats:
+        """(models, classes) Seconds that all tasks of a job take of executors, in full batches."""
+        return self._work[self.question.ways[option.scheduler].batches]
+
     def classes(self, option: Option) -> NDArray[np.int64]:
         """(classes,) Executors of each class that an option has."""
         counts: NDArray[np.int64] = np.array(option.counts) @ self.executors
@@ -92,19 +107,24 @@ class Bounds:
         """The least utilisation that any scheduler can reach; from 1 on there is no steady state."""
         counts = self.classes(option)
         used = np.flatnonzero(counts)
-        speed = 1 / (self.rates @ self.work)[used]
-        return max(self._load(counts, used, w) for w in (np.ones(len(used)), speed))
+        speed = 1 / (self.rates @ self.work(option))[used]
+        queries = self.system_of(option).queries
+        return max(self._load(queries, counts, used, w) for w in (np.ones(len(used)), speed))
 
-    def _load(self, counts: NDArray[np.int64], used: NDArray[np.int64], weights: Floats) -> float:
-        done = sum(
-            q.rate * float((weights[:, None] * q.load_s[used]).min(axis=0).sum()) for q in self.system.queries
-        )
+    def _load(
+        self,
+        queries: Sequence[QueryClass],
+        counts: NDArray[np.int64],
+        used: NDArray[np.int64],
+        weights: Floats,
+    ) -> float:
+        done = sum(q.rate * float((weights[:, None] * q.load_s[used]).min(axis=0).sum()) for q in queries)
         return self.background + done / float(weights @ counts[used])
 
     def excluded(self, option: Option, load: int = MILLE) -> Excluded | None:
         """Find why an option misses at ``load`` thousandths of the traffic; ``None`` if it may keep."""
         used = np.flatnonzero(self.classes(option)).tolist()
-        excluded = self._memory(used) or self._idle(used)
+        excluded = self._memory(self.system_of(option), used) or self._idle(used)
         if excluded is not None:
             return excluded
         least = self.background + (self.load(option) - self.background) * load / MILLE
@@ -127,12 +147,12 @@ class Bounds:
                 )
         return None
 
-    def _memory(self, used: Sequence[int]) -> Excluded | None:
-        room = self.system.class_memory_bytes
+    def _memory(self, system: System, used: Sequence[int]) -> Excluded | None:
+        room = system.class_memory_bytes
         if room is None:
             return None
         most = float(np.asarray(room)[list(used)].max()) * (1 + 1e-12)
-        for name, query in zip(self.question.scenario.labels, self.system.queries, strict=True):
+        for name, query in zip(self.question.scenario.labels, system.queries, strict=True):
             if query.weight_bytes > most:
                 held = "weights" if query.batching is None else "weights and activations of its largest batch"
                 size = format_size(query.weight_bytes)
@@ -162,11 +182,12 @@ class Prediction:
 
     def shares(self, option: Option, load: int = MILLE) -> tuple[float, ...]:
         """The predicted share of each target; 0 without a steady state."""
-        bounds, name = self.bounds, self.question.schedulers[option.scheduler].name
+        bounds, name = self.bounds, self.question.ways[option.scheduler].scheduler.name
         counts = bounds.classes(option)
         used = np.flatnonzero(counts)
         rates = bounds.rates * load / MILLE
-        mean_s = (rates @ bounds.work)[used] / rates.sum()  # of a job, by class
+        work = bounds.work(option)
+        mean_s = (rates @ work)[used] / rates.sum()  # of a job, by class
         speed = counts[used] / mean_s
         part = speed / speed.sum()  # of the jobs, by class
         executors = float(counts[used].sum())
@@ -174,8 +195,8 @@ class Prediction:
         rho = bounds.background + busy
         if rho >= 1:
             return (0.0,) * len(self.question.targets)
-        own = bounds.work if name in WHOLE else bounds.chain
-        whole_s, moment = self._moments(rates, used, part, executors)
+        own = work if name in WHOLE else bounds.chain
+        whole_s, moment = self._moments(work[:, used], rates, part, executors)
         lines = 1 if name in DRAWN else int(executors)
         waits = erlang_c(lines, lines * rho) if lines <= MOST_ERLANG else 0.0
         decay = 2 * lines * (1 - rho) * whole_s / moment
@@ -188,13 +209,12 @@ class Prediction:
 
     def _moments(
         self,
+        work: Floats,
         rates: NDArray[np.float64],
-        used: NDArray[np.int64],
         part: NDArray[np.float64],
         executors: float,
     ) -> tuple[float, float]:
         """Return the first and second moment of an executor's services: queries, and background."""
-        work = self.bounds.work[:, used]
         mine = float(rates.sum())
         other = self.background_rate * executors
         first = float(rates @ work @ part) + other * self._background_mean()
@@ -272,7 +292,7 @@ class Chains:
         chains = [
             self.chain(Option(nothing, s, link), k)
             for k in range(len(question.offers))
-            for s in range(len(question.schedulers))
+            for s in range(len(question.ways))
             for link in range(len(question.links))
         ]
         return sorted(chains, key=lambda c: (c.cost, c.base, c.offer))
@@ -295,7 +315,7 @@ class Chains:
         ranked = sorted(range(len(question.offers)), key=lambda k: (-speed[k], k))
         for i, fast in enumerate(ranked):
             for slow in ranked[i + 1 :]:
-                for s in range(len(question.schedulers)):
+                for s in range(len(question.ways)):
                     for link in range(len(question.links)):
                         none = Option((0,) * len(question.offers), s, link)
                         for count in _steps(question.offers[slow].most, most_cost):
@@ -341,7 +361,8 @@ class Chains:
     def _speeds(self) -> list[float]:
         """Jobs per second of the mix on the quickest executor of each offer."""
         bounds = self.bounds
-        seconds = bounds.rates @ bounds.work / bounds.rates.sum()
+        first = Option((0,) * len(self.question.offers))
+        seconds = bounds.rates @ bounds.work(first) / bounds.rates.sum()
         return [float((1 / seconds)[bounds.executors[k] > 0].max()) for k in range(len(self.question.offers))]
 
 

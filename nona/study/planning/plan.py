@@ -221,7 +221,7 @@ class Present:
         question, counts = question_now(planner.question, asked)
         self.planner = Planner(question, planner.pool, planner.check)
         self._whole = planner
-        options = [Option(counts, s) for s in range(len(question.schedulers))]
+        options = [Option(counts, s) for s in range(len(question.ways))]
         self._options = sorted(options, key=lambda o: -self.planner.prediction.margin(o))
         """One for each scheduler, those with the best prediction first."""
 

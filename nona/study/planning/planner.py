@@ -257,7 +257,7 @@ class Planner:
         counts = enumerate(trial.option.counts)
         servers = " + ".join(f"{n} × {self.question.offers[k].text}" for k, n in counts if n)
         load = "" if trial.load == MILLE else f", {trial.load / MILLE:g} × the traffic"
-        return f"{servers}, {self.question.schedulers[trial.option.scheduler].name}{load}"
+        return f"{servers}, {self.question.ways[trial.option.scheduler].text}{load}"
 
     def all_known(self) -> Iterator[tuple[Option, Known]]:
         """The options of which something is known with the traffic as it is, the cheapest first.

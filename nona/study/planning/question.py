@@ -13,7 +13,7 @@ from nona.planning.offers import Offer, Option, Target, slicings
 from nona.planning.prices import listed_prices
 from nona.planning.traffic import Profile, is_table, profile_of_trace, read_profile
 from nona.results.planning import PlanOption
-from nona.scenario.plan import OfferSpec, PlanSpec, PricesSpec, Survival, TargetSpec
+from nona.scenario.plan import BatchOfferSpec, OfferSpec, PlanSpec, PricesSpec, Survival, TargetSpec
 from nona.scenario.schema import Scenario, ServerGroupSpec
 from nona.scenario.values import NamedSpec
 from nona.schedulers.registry import get_scheduler
@@ -33,11 +33,24 @@ class Link:
     price: float
 
 
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A scheduler, and the batches that executors take under it; ``None``: as the workload's rows say."""
+
+    scheduler: NamedSpec
+    batches: BatchOfferSpec | None = None
+
+    @property
+    def text(self) -> str:
+        """The way for people."""
+        return f"{self.scheduler.name}{'' if self.batches is None else f' with {self.batches.text}'}"
+
+
 @dataclass(frozen=True, eq=False)
 class Question:
     """All that a plan depends on; ``targets`` all hold at once.
 
-    ``scenario`` has the traffic of the profile's peak.
+    ``scenario`` has the traffic of the profile's peak. The scheduler of an option is one of ``ways``.
     """
 
     scenario: Scenario
@@ -45,7 +58,7 @@ class Question:
     spec: PlanSpec
     targets: tuple[Target, ...]
     offers: tuple[Offer, ...]
-    schedulers: tuple[NamedSpec, ...]
+    ways: tuple[Way, ...]
     links: tuple[Link, ...]
     profile: Profile | None = None
 
@@ -77,14 +90,19 @@ class Question:
         )
         now = self.scenario.cluster
         network = now.network.model_copy(update={"capacity": self.links[option.link].capacity})
-        changed = self.scenario.model_copy(
+        way = self.ways[option.scheduler]
+        changed = _batched(self.scenario, way.batches).model_copy(
             update={
                 "cluster": now.model_copy(update={"servers": groups, "network": network}),
-                "schedulers": (self.schedulers[option.scheduler],),
+                "schedulers": (way.scheduler,),
                 "plan": None,
             }
         )
         return changed if load == MILLE else number_named(changed, LOAD).set(changed, load / MILLE)
+
+
+def _batched(scenario: Scenario, batches: BatchOfferSpec | None) -> Scenario:
+    return scenario if batches is None else scenario.with_batches(batches.size, batches.delay)
 
 
 def question_of(scenario: Scenario, sources: Sources) -> Question:
@@ -111,7 +129,7 @@ def question_of(scenario: Scenario, sources: Sources) -> Question:
         spec=spec,
         targets=_targets(scenario, spec),
         offers=_offers(scenario, spec),
-        schedulers=tuple(spec.schedulers),
+        ways=tuple(Way(s, b) for s in spec.schedulers for b in spec.batches or (None,)),
         links=links or (Link(scenario.cluster.network.capacity, 0.0),),
         profile=profile,
     )
@@ -127,6 +145,7 @@ def _check_names(scenario: Scenario, spec: PlanSpec) -> None:
     for key, names in (
         ("schedulers", [s.name for s in spec.schedulers]),
         ("links", [f"{link.capacity * 8e-9:.10g} Gbit/s" for link in spec.links]),
+        ("batches", [batches.text for batches in spec.batches]),
     ):
         twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
         if twice is not None:
@@ -285,7 +304,8 @@ def question_now(question: Question, asked: Scenario) -> tuple[Question, tuple[i
     servers = servers_now(asked)
     capacity = asked.cluster.network.capacity
     link = next((k for k in question.links if k.capacity == capacity), Link(capacity, 0.0))
-    return replace(question, offers=tuple(servers), links=(link,)), tuple(servers.values())
+    ways = tuple(Way(w.scheduler) for w in question.ways if w.batches == question.ways[0].batches)
+    return replace(question, offers=tuple(servers), ways=ways, links=(link,)), tuple(servers.values())
 
 
 def same_option(question: Question, now: Question, option: Option) -> Option | None:
@@ -296,9 +316,10 @@ def same_option(question: Question, now: Question, option: Option) -> Option | N
         if place is None:
             return None
         counts[place] = count
-    if now.links[0] not in question.links:
+    way = now.ways[option.scheduler]
+    if now.links[0] not in question.links or way not in question.ways:
         return None
-    return Option(tuple(counts), option.scheduler, question.links.index(now.links[0]))
+    return Option(tuple(counts), question.ways.index(way), question.links.index(now.links[0]))
 
 
 def opened(scenario: Scenario, option: PlanOption) -> Scenario:
@@ -314,7 +335,8 @@ def opened(scenario: Scenario, option: PlanOption) -> Scenario:
     cluster = scenario.cluster.model_copy(update={"servers": groups, "network": network})
     asked = scenario.plan.schedulers if scenario.plan else ()
     own = next((s for s in asked if s.name == option.scheduler), NamedSpec(name=option.scheduler))
-    return with_first(scenario.model_copy(update={"cluster": cluster}), own)
+    batched = scenario if option.batch is None else scenario.with_batches(option.batch, option.delay_s)
+    return with_first(batched.model_copy(update={"cluster": cluster}), own)
 
 
 def with_first(scenario: Scenario, scheduler: NamedSpec) -> Scenario:

@@ -209,7 +209,7 @@ class OptionRuns:
 def _numbering_of(question: Question) -> Numbering:
     """The numbering of a question's trials."""
     most = max(o.most for o in question.offers)
-    return Numbering(len(question.offers), len(question.schedulers), most)
+    return Numbering(len(question.offers), len(question.ways), most)
 
 
 def _seen_of(question: Question, study: Study, records: Records) -> Seen:

@@ -139,7 +139,7 @@ def _work(bounds: Bounds, models: Sequence[str]) -> dict[str, dict[str, float]]:
     kinds = bounds.system.class_names
     return {
         model: dict(zip(kinds, seconds.tolist(), strict=True))
-        for model, seconds in zip(models, bounds.work, strict=True)
+        for model, seconds in zip(models, bounds.work(Option(())), strict=True)
     }
 
 
@@ -158,12 +158,16 @@ def _cheaper_open(options: Sequence[PlanOption], answer: PlanAnswer | None) -> t
 def option_row(planner: Planner, option: Option, known: Known) -> PlanOption:
     """An option as the report has it, without its headroom."""
     question = planner.question
+    way = question.ways[option.scheduler]
     rate = queries_per_s(planner.bounds)
     energy = _kwh_per_million(watts(question, option, known.utilization), rate)
     carbon = question.spec.prices.co2_kg_per_kwh
     return PlanOption(
         servers=servers_of(question, option),
-        scheduler=question.schedulers[option.scheduler].name,
+        scheduler=way.scheduler.name,
+        batch=None if way.batches is None else way.batches.size,
+        delay_s=None if way.batches is None else way.batches.delay,
+        batches=None if way.batches is None else way.batches.text,
         link=question.links[option.link].capacity,
         verdict=known.verdict,
         cost_per_hour=question.cost(option),
@@ -243,7 +247,7 @@ def _chain(planner: Planner, chain: Chain, found: int | None) -> PlanChain:
     return PlanChain(
         gpu=offer.gpu,
         mig=offer.mig,
-        scheduler=question.schedulers[chain.base.scheduler].name,
+        scheduler=question.ways[chain.base.scheduler].text,
         link=question.links[chain.base.link].capacity,
         others=servers_of(question, chain.base),
         lowest=chain.low + 1,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -76,6 +77,7 @@ def _put(state: AppState, path: PlacePath, value: Any) -> None:
 
 
 LINKS: PlacePath = (PART, "links")
+BATCHES: PlacePath = (PART, "batches")
 WHOLE, EVERY = "whole", "every layout"
 
 
@@ -172,29 +174,54 @@ def _otherwise(price: float | None) -> str:
 def link_fields(state: AppState) -> None:
     """Links on offer; without any, the one of the cluster."""
     spec = state.scenario.plan
-    links = spec.links if spec else ()
     with st.expander("Links", icon=":material/lan:"):
         st.caption("Capacities of the shared core. Without a row here the cluster's link stays as it is.")
-        for index in range(len(links)):
-            with st.grid(3, min_column_width=110, vertical_alignment="bottom") as grid:
-                field(state, (*LINKS, index, "capacity"))
-                field(state, (*LINKS, index, "price"))
-                with grid.cell():
-                    st.button(
-                        "Remove",
-                        icon=":material/delete:",
-                        key=f"plan-remove-link-{state.revision}-{index}",
-                        on_click=remove_entry,
-                        args=(state, LINKS, index),
-                    )
-        st.button(
-            "Add a link",
-            icon=":material/add:",
-            key="plan-add-link",
-            on_click=add_entry,
-            args=(state, LINKS, {"capacity": state.value(("cluster", "network", "capacity"))}),
-            help="Another capacity that could be had.",
-        )
+        capacity = state.value(("cluster", "network", "capacity"))
+        hint = "Another capacity that could be had."
+        count = len(spec.links) if spec else 0
+        _rows(state, LINKS, count, ("capacity", "price"), "link", {"capacity": capacity}, hint)
+
+
+def batch_fields(state: AppState) -> None:
+    """Batches on offer; without any, those of the workload's rows."""
+    spec = state.scenario.plan
+    with st.expander("Batches", icon=":material/stacks:"):
+        st.caption("Largest batches of all models. Without a row here models batch as the scenario says.")
+        hint = "Another largest batch to try; 1: one query at a time."
+        count = len(spec.batches) if spec else 0
+        _rows(state, BATCHES, count, ("size", "delay"), "batch", {"size": 4}, hint)
+
+
+def _rows(
+    state: AppState,
+    path: PlacePath,
+    count: int,
+    keys: Sequence[str],
+    noun: str,
+    new: Mapping[str, object],
+    hint: str,
+) -> None:
+    """A row of fields for each entry, with a button to remove it, and one to add another."""
+    for index in range(count):
+        with st.grid(len(keys) + 1, min_column_width=110, vertical_alignment="bottom") as grid:
+            for key in keys:
+                field(state, (*path, index, key))
+            with grid.cell():
+                st.button(
+                    "Remove",
+                    icon=":material/delete:",
+                    key=f"plan-remove-{noun}-{state.revision}-{index}",
+                    on_click=remove_entry,
+                    args=(state, path, index),
+                )
+    st.button(
+        f"Add a {noun}",
+        icon=":material/add:",
+        key=f"plan-add-{noun}",
+        on_click=add_entry,
+        args=(state, path, new),
+        help=hint,
+    )
 
 
 PRICES = (PART, "prices")

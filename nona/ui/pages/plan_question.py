@@ -15,6 +15,7 @@ from nona.ui.form import entry_at, field
 from nona.ui.pages.plan_offers import (
     PART,
     TARGETS,
+    batch_fields,
     begin_plan,
     end_plan,
     link_fields,
@@ -170,6 +171,7 @@ def controls(state: AppState) -> None:
         offer_fields(state)
         _schedulers(state)
         link_fields(state)
+        batch_fields(state)
     with st.expander("Prices, power and CO₂", icon=":material/payments:"):
         money_fields(state)
     with st.expander("How the plan is searched", icon=":material/search:"):
@@ -195,6 +197,7 @@ def summary(state: AppState) -> list[str]:
         listed(names) if names else "servers of the cluster",
         listed([s.name for s in spec.schedulers]),
         counted(len(spec.links), "link") if spec.links else "",
+        listed([b.text for b in spec.batches]) if spec.batches else "",
         f"{100 * spec.confidence:.6g} % confidence",
     ]
 
