@@ -16,7 +16,9 @@ from nona.results.serverless import (
 )
 from nona.results.serverless_charts import PlatformLive, PolicySoFar, ServerlessOutcome, Snapshot
 from nona.results.serverless_study import OverReport
+from nona.serverless.engine.machine import is_ready
 from nona.serverless.engine.options import ServerlessProgress
+from nona.serverless.engine.preparation import make_ready
 from nona.serverless.system import HOUR_S, ServerlessSystem
 from nona.study.exports import write_serverless
 from nona.study.serverless.comparisons import (
@@ -114,10 +116,18 @@ LIVE_EVERY_S = 1.0  # of curves
 FEW_CALLS = 6000  # in all runs: below, processes of their own cost more than they save
 
 
+def _begin(desk: Desk) -> None:
+    """Compile the engine where that was never done on this machine, and say so."""
+    if not is_ready():
+        desk.emit({"fraction": 0.0, "text": "Compiling the engine for this machine, once: about a minute"})
+        make_ready()
+    desk.emit({"fraction": 0.0, "text": "Reading the workflows"})
+
+
 def run_serverless(spec: Mapping[str, Any], desk: Desk) -> ServerlessOutcome:
     """Run every policy."""
     scenario, sources = scenario_of(spec), sources_of(spec)
-    desk.emit({"fraction": 0.0, "text": "Reading the workflows"})
+    _begin(desk)
     system = prepare_serverless(scenario, sources)
     watch = PlatformWatch(system, [p.name for p, _ in chosen_policies(scenario)])
 
@@ -144,6 +154,7 @@ def run_serverless(spec: Mapping[str, Any], desk: Desk) -> ServerlessOutcome:
 def compare_ways(spec: Mapping[str, Any], desk: Desk) -> WaysReport:
     """One policy under every way of sharing."""
     scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, WaysAsked)
+    _begin(desk)
     results = compare_sharing(
         scenario,
         sources,
@@ -165,6 +176,7 @@ def find_nodes(spec: Mapping[str, Any], desk: Desk) -> NodesReport:
     names, steps = asked.policies, 0
     by_policy: dict[str, NodesFor] = {}
     size = CapacitySize(calls=asked.calls, most=asked.most)
+    _begin(desk)
 
     def report(tried: TriedNodes) -> None:
         nonlocal steps
@@ -204,7 +216,7 @@ def run_over(spec: Mapping[str, Any], desk: Desk) -> OverReport:
     def report(progress: OverProgress) -> None:
         desk.tell(progress.fraction, progress.text, lambda: progress.report, every_s=LIVE_EVERY_S)
 
-    desk.emit({"fraction": 0.0, "text": "Reading the workflows"})
+    _begin(desk)
     work = asked.calls * settings.first * len(asked.values) * len(asked.policies)
     return policies_over(scenario, settings, sources, workers=processes(work, FEW_CALLS), on_progress=report)
 
