@@ -19,7 +19,7 @@ from nona.errors import HardwareError
 from nona.topology import Topology
 
 if TYPE_CHECKING:
-    from nona.scenario.schema import BatchRule
+    from nona.scenario.batching import BatchRule
 
 Discipline = Literal["fifo", "processor-sharing"]
 

@@ -10,7 +10,7 @@ from nona.cost.batches import padded
 from nona.graph.model import ModelGraph
 from nona.hardware.executor import ExecutorClass
 from nona.report.times import law_note
-from nona.scenario.schema import BatchingSpec
+from nona.scenario.batching import BatchingSpec
 from nona.study.models import PreparedModel
 from nona.system import Batching
 from nona.units import format_size, format_time

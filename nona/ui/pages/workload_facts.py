@@ -37,7 +37,8 @@ from nona.report.workloads import (
     regularity,
 )
 from nona.results.document import GivenTimes
-from nona.scenario.schema import BatchingSpec, GivenSpec
+from nona.scenario.batching import BatchingSpec
+from nona.scenario.schema import GivenSpec
 from nona.simulation.arrivals import effective_rate
 from nona.simulation.traces import BY_HEADER, Clock, ReadTrace, Where, read_trace, row_arrivals, trace_columns
 from nona.sources.lookup import Sources
