@@ -60,7 +60,7 @@ def _done_s(e: int, query: int, view: View, tables: BatchWorks) -> float:
 
 def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
     allowed = allowed_classes(system)
-    batches = [q.batching.step_s if q.batching else q.tasks.compute_s[None] for q in system.queries]
+    batches = [q.step_s for q in system.queries]
     width = max(len(steps) for steps in batches)
     added_s = np.full((len(batches), len(system.class_names), width), math.inf)
     for q, steps in enumerate(batches):

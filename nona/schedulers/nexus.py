@@ -142,8 +142,7 @@ def _build(system: System, placement: Placement | None, options: Mapping[str, An
     allowed = allowed_classes(system)
     times_s = []
     for q, row in zip(system.queries, allowed, strict=True):
-        steps = q.batching.step_s if q.batching else q.tasks.compute_s[None]
-        times_s.append(np.where(row, steps.sum(axis=2), math.inf))
+        times_s.append(np.where(row, q.step_s.sum(axis=2), math.inf))
     slo_s = np.array(
         [q.slo_s or WITHOUT_SLO * float(t[0].min()) for q, t in zip(system.queries, times_s, strict=True)]
     )

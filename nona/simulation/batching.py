@@ -12,7 +12,7 @@ commit 73aad7c), read.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,35 +52,13 @@ def step_rule(query: QueryClass) -> StepRule:
 
 
 def batch_keys(system: System) -> list[list[int]]:
-    """By query class a number for each task; tasks that may be in one batch have the same.
-
-    Rows of one model whose tasks take equally long are served together.
-    """
+    """By query class a number for each task; tasks that may be in one batch have the same."""
     keys: list[list[int]] = []
     first = 0
-    for j, query in enumerate(system.queries):
-        alike = next((i for i in range(j) if _alike(system.queries[i], query)), None)
-        keys.append(list(range(first, first + len(query.tasks))) if alike is None else keys[alike])
+    for query, alike in zip(system.queries, system.batched_with, strict=True):
+        keys.append(list(range(first, first + len(query.tasks))) if alike == len(keys) else keys[alike])
         first += len(query.tasks)
     return keys
-
-
-def _alike(one: QueryClass, other: QueryClass) -> bool:
-    a, b = one.batching, other.batching
-    return (
-        a is not None
-        and b is not None
-        and one.replica == other.replica != ""
-        and replace(step_rule(one), slo_s=0.0) == replace(step_rule(other), slo_s=0.0)
-        and np.array_equal(a.step_s, b.step_s)
-        and np.array_equal(one.tasks.edge_source, other.tasks.edge_source)
-        and np.array_equal(one.tasks.edge_target, other.tasks.edge_target)
-    )
-
-
-def step_times(query: QueryClass) -> NDArray[np.float64]:
-    """(B, classes, T) Seconds of a step with 1, …, B members."""
-    return query.tasks.compute_s[None] if query.batching is None else query.batching.step_s
 
 
 def no_batch_sizes(system: System) -> NDArray[np.int64] | None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nona.random_streams import RandomStreams
 from nona.schedulers.base import BatchLimits, NetworkView, Scheduler
-from nona.simulation.batching import StepRule, batch_keys, no_batch_sizes, step_rule, step_times
+from nona.simulation.batching import StepRule, batch_keys, no_batch_sizes, step_rule
 from nona.simulation.compiled.core import FlatTables
 from nona.simulation.compiled.memory import (
     CLOCK,
@@ -89,7 +89,7 @@ def _flatten(system: System) -> Plans:
 
 def _steps(system: System, most: int) -> Floats:
     """(executor classes × tasks, B) Seconds of a step by members; beyond a class's own B none is used."""
-    padded = [np.pad(step_times(q), ((0, most - step_rule(q).most), (0, 0), (0, 0))) for q in system.queries]
+    padded = [np.pad(q.step_s, ((0, most - step_rule(q).most), (0, 0), (0, 0))) for q in system.queries]
     return np.ascontiguousarray(np.concatenate(padded, axis=2).reshape(most, -1).T)
 
 

@@ -16,7 +16,7 @@ import simpy
 
 from nona.random_streams import RandomStreams
 from nona.schedulers.base import DECREASE, BatchLimits
-from nona.simulation.batching import StepRule, batch_keys, members_taken, step_rule, step_times
+from nona.simulation.batching import StepRule, batch_keys, members_taken, step_rule
 from nona.simulation.records import TaskInterval
 from nona.simulation.reference.executors import Executor, Item, LoadBoard, OnEnd
 from nona.simulation.reference.jobs import Job
@@ -46,7 +46,7 @@ class Steps:
 
 def _steps_of(system: System) -> Steps:
     queries = system.queries
-    times = [step_times(q).tolist() for q in queries]
+    times = [q.step_s.tolist() for q in queries]
     return Steps([step_rule(q) for q in queries], batch_keys(system), times)
 
 
