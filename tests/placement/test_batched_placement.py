@@ -11,12 +11,15 @@ from sizes import first, sized
 
 from nona.errors import PlacementError
 from nona.placement.batch_waits import Kind, take_steps
-from nona.placement.fixed import local_placement
+from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.prediction import predict
 from nona.placement.response.equilibrium import predict_response
 from nona.placement.sampled.judge import bounded
 from nona.placement.sampled.search import choose_placement
 from nona.placement.solve import solve
+from nona.schedulers.registry import get_scheduler
+from nona.schedulers.sampling_tables import build_tables
+from nona.simulation.run import RunOptions, simulate_run
 from nona.system import Batching, Stream, System
 
 DIAMOND = [2.0, 10.0, 8.0, 2.0], [(0, 1, 1.0), (0, 2, 1.0), (1, 3, 1.0), (2, 3, 1.0)]  # seconds, bytes
@@ -147,6 +150,20 @@ def test_one_at_a_time_is_the_queue_without_batches():
     expected = predict(system_of([plain]), placed).jct_s
     assert predict(own, placed).jct_s == pytest.approx(expected, rel=1e-6)
     assert predict_response(own, placed, samples=4096).mix.mean_s == pytest.approx(expected, rel=0.04)
+
+
+@pytest.mark.parametrize("load", [0.3, pytest.param(0.7, marks=pytest.mark.verify)])
+def test_split_queries_take_as_long_as_predicted(load):
+    """Every task on a server of its own, by the engine: 15 % of the mean, 20 % of the 95th percentile."""
+    system = system_of([batched(DIAMOND, 8, 0.3, 8 * load)], 8)
+    placed = spread_placement(system).queries
+    options = RunOptions(jobs=sized(3000, 20_000), engine="simpy")
+    times = simulate_run(
+        system, get_scheduler("nona"), build_tables(system, placed), options
+    ).completion_time_s
+    response = predict_response(system, placed, samples=2048).mix
+    assert response.mean_s == pytest.approx(times.mean(), rel=0.15)
+    assert response.quantile_s(0.95) == pytest.approx(np.quantile(times, 0.95), rel=0.2)
 
 
 def test_rows_of_one_model_that_are_taken_alike_share_steps():
