@@ -85,6 +85,10 @@ def placement_link(cluster: Cluster) -> Link:
     )
 
 
+class BatchMemoryError(ScenarioError):
+    """The largest batch of a row fits no executor."""
+
+
 _NO_SOURCES = Sources()
 
 
@@ -110,7 +114,7 @@ def prepare(scenario: Scenario, sources: Sources = _NO_SOURCES, cache: StudyCach
     Raises
     ------
     NonaError
-        For a missing or bad model, an impossible MIG layout, an unknown device: one line.
+        For a missing or bad model, an impossible MIG layout, an unknown device, a batch that fits nowhere.
     """
     check_has_queries(scenario)
     sources.check(scenario)
@@ -132,7 +136,7 @@ def prepare(scenario: Scenario, sources: Sources = _NO_SOURCES, cache: StudyCach
         _check_measured(measured, scenario, models, cluster)
     rows = zip(scenario.labels, map(scenario.batching_of, scenario.workload), models, strict=True)
     if problems := [line for row in rows if (line := memory_problem(*row, cluster.classes))]:
-        raise ScenarioError(problems)
+        raise BatchMemoryError(problems)
     return Study(scenario, cluster, models, _system(scenario, cluster, models, sources), key)
 
 

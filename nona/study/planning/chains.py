@@ -43,7 +43,7 @@ from nona.simulation.collected import ROUNDING
 from nona.simulation.theory import erlang_c
 from nona.study.cache import StudyCache
 from nona.study.planning.question import MILLE, Question
-from nona.study.preparation import check_counted, prepare
+from nona.study.preparation import BatchMemoryError, check_counted, prepare
 from nona.system import QueryClass, System
 from nona.units import format_number, format_size, format_time
 
@@ -64,13 +64,20 @@ class Bounds:
     def __init__(self, question: Question, cache: StudyCache | None = None) -> None:
         self.question = question
         self._systems: dict[BatchOfferSpec | None, System] = {}
+        self._too_large: dict[BatchOfferSpec | None, str] = {}
         for number, way in enumerate(question.ways):
-            if way.batches not in self._systems:
+            if way.batches not in self._systems and way.batches not in self._too_large:
                 one = Option((1,) * len(question.offers), number)
-                study = prepare(question.scenario_of(one), question.sources, cache)
+                try:
+                    study = prepare(question.scenario_of(one), question.sources, cache)
+                except BatchMemoryError as error:
+                    self._too_large[way.batches] = str(error).removesuffix(".")
+                    if len(self._too_large) == len({w.batches for w in question.ways}):
+                        raise  # all that are on offer
+                    continue
                 check_counted(study)
                 self._systems[way.batches] = study.system
-        self.system: System = next(iter(self._systems.values()))
+        self._first, self.system = next(iter(self._systems.items()))
         classes = len(self.system.class_names)
         self.executors = np.zeros((len(question.offers), classes), dtype=np.int64)
         """(offers, classes) Executors of each class on a server of each offer."""
@@ -92,11 +99,11 @@ class Bounds:
 
     def system_of(self, option: Option) -> System:
         """One server of every offer, with the batches of an option."""
-        return self._systems[self.question.ways[option.scheduler].batches]
+        return self._systems.get(self.question.ways[option.scheduler].batches, self.system)
 
     def work(self, option: Option) -> Floats:
         """(models, classes) Seconds that all tasks of a job take of executors, in full batches."""
-        return self._work[self.question.ways[option.scheduler].batches]
+        return self._work.get(self.question.ways[option.scheduler].batches, self._work[self._first])
 
     def classes(self, option: Option) -> NDArray[np.int64]:
         """(classes,) Executors of each class that an option has."""
@@ -124,6 +131,8 @@ class Bounds:
     def excluded(self, option: Option, load: int = MILLE) -> Excluded | None:
         """Find why an option misses at ``load`` thousandths of the traffic; ``None`` if it may keep."""
         used = np.flatnonzero(self.classes(option)).tolist()
+        if (why := self._too_large.get(self.question.ways[option.scheduler].batches)) is not None:
+            return Excluded("memory", why)
         excluded = self._memory(self.system_of(option), used) or self._idle(used)
         if excluded is not None:
             return excluded
