@@ -163,9 +163,7 @@ def main() -> None:
         browser, url, _ = given
         visitor = Visitor(urlsplit(url).port or 0)
         print("Clicks of another session, seconds until the server has answered")
-        beside(
-            window(browser, url), lambda turn: visitor.open(PAGES[turn % len(PAGES)].lower()), data, operators
-        )
+        beside(window(browser, url), lambda turn: visitor.open(PAGES[turn % len(PAGES)].lower()), operators)
         visitor.close()
         other = window(browser, url, PAGES[0].lower())
         print("Clicks of another session, seconds until its browser has drawn the page")

@@ -78,11 +78,11 @@ def _print_findings(told: Curves) -> None:
     report = sweep_report(told)
     heads = "".join(f"JCT / nona at {v:<9}" for v in SHOWN)
     print(f"{'scheduler':<15}{'edge':<22}{'by formula':<12}{heads}")
-    for name, curve in report["schedulers"].items():
-        formula = curve["formula_edges"]
-        by_formula = f"{formula[0]['overloaded']:.3f}" if formula else "–"
-        ratios = [at_value(report, v)[name]["ratio"] for v in SHOWN]
-        edge = stability_text(curve, report["unit"])
+    for name, curve in report.schedulers.items():
+        formula = curve.formula_edges
+        by_formula = f"{formula[0].overloaded:.3f}" if formula else "–"
+        ratios = [at_value(report, v)[name].ratio for v in SHOWN]
+        edge = stability_text(curve, report.unit)
         print(f"{name:<15}{edge:<22}{by_formula:<12}" + "".join(f"{ratio_text(r):<23}" for r in ratios))
     for what, text in explanation(report):
         print(f"{what}: {text}")
