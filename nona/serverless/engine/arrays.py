@@ -24,6 +24,7 @@ from nona.simulation.workload import background_blocks
 FIRST_EVENTS, FIRST_ROWS, FIRST_STATES, MEMO_PLANS = 4096, 256, 1024, 64
 KEYS = 64  # of the parts of a GPU
 Blocks = Iterator[tuple[Floats, Floats]]
+Arrays = dict[str, NDArray[Any]]
 
 
 def least_left_s(system: ServerlessSystem) -> tuple[float, ...]:
@@ -143,7 +144,7 @@ def make_run(system: ServerlessSystem, run: RunOptions, by_length: bool, scaler:
     return Run(state, tables, background)
 
 
-def _calls(system: ServerlessSystem, run: RunOptions, arrival_s: Floats, application: Ints) -> dict[str, Any]:
+def _calls(system: ServerlessSystem, run: RunOptions, arrival_s: Floats, application: Ints) -> Arrays:
     """All calls, their stages, and room for their batches."""
     apps = system.applications
     stages = np.array([app.stages for app in apps])
@@ -167,7 +168,7 @@ def _calls(system: ServerlessSystem, run: RunOptions, arrival_s: Floats, applica
     }
 
 
-def _gpus(system: ServerlessSystem, gpus: list[Gpu[Any]], clock: Records) -> dict[str, Any]:
+def _gpus(system: ServerlessSystem, gpus: list[Gpu[Any]], clock: Records) -> Arrays:
     """All GPUs, of which nothing is known yet, and what batches take on them."""
     many, width, vcpus = len(system.invokers), int(clock["gpus"][0]), [n.vcpus for n in system.invokers]
     sizes = min(layout.MOST_SLOTS, max(gpu.whole for gpu in gpus)) + 1
@@ -186,7 +187,7 @@ def _gpus(system: ServerlessSystem, gpus: list[Gpu[Any]], clock: Records) -> dic
     }
 
 
-def _standing(system: ServerlessSystem, scaler: Scaler | None, clock: Records) -> dict[str, Any]:
+def _standing(system: ServerlessSystem, scaler: Scaler | None, clock: Records) -> Arrays:
     """Room for instances, where they stand."""
     headroom, shape = int(clock["headroom"][0]), (len(system.queues), len(system.space))
     return {
@@ -383,7 +384,7 @@ def padded(system: ServerlessSystem) -> Ints:
     return table
 
 
-def _first_containers(system: ServerlessSystem, clock: Records) -> dict[str, Any]:
+def _first_containers(system: ServerlessSystem, clock: Records) -> Arrays:
     """Containers that are warm at the start: as many as fit into memory, one of each function in turn."""
     functions, many, warm = len(system.functions), len(system.invokers), system.containers.warm
     idle = np.full((functions, many), 0 if system.memory else warm)
@@ -414,7 +415,7 @@ def _first_containers(system: ServerlessSystem, clock: Records) -> dict[str, Any
     return of | {"idle": ring, "starting": np.zeros_like(ring)}
 
 
-def _first_events(clock: Records, arrival_s: float, application: int, containers: Records) -> dict[str, Any]:
+def _first_events(clock: Records, arrival_s: float, application: int, containers: Records) -> Arrays:
     """The first call arrives; containers of the start expire; instances are looked at.
 
     Sorted, they are a heap.
@@ -435,7 +436,7 @@ def _first_events(clock: Records, arrival_s: float, application: int, containers
     }
 
 
-def _links(system: ServerlessSystem, replication: int, clock: Records) -> tuple[dict[str, Any], list[Blocks]]:
+def _links(system: ServerlessSystem, replication: int, clock: Records) -> tuple[Arrays, list[Blocks]]:
     """The links of a shared network, their first background, the paths between invokers; else nothing."""
     network, n = system.network, len(system.invokers)
     shares = _ints(0, n + 1)
@@ -464,7 +465,7 @@ def _links(system: ServerlessSystem, replication: int, clock: Records) -> tuple[
     return arrays | {"paths": paths, "slowest": slowest, "shares": shares, "messages": messages}, background
 
 
-def _queues(system: ServerlessSystem, application: Ints) -> tuple[Records, dict[str, Any]]:
+def _queues(system: ServerlessSystem, application: Ints) -> tuple[Records, Arrays]:
     """The queues, and the lists that they have parts of."""
     apps, spec = system.applications, system.dispatch
     rows = _records(layout.QUEUE, len(system.queues))
