@@ -26,6 +26,7 @@ from nona.system import System
 Floats = NDArray[np.float64]
 WITHOUT_SLO = 10.0  # times its own time: the SLO of a row that has none
 _HALVINGS = 30
+_MOST = 2.0**20  # times the rates: tasks may take no time
 
 
 class Shares(NamedTuple):
@@ -149,7 +150,7 @@ def _build(system: System, placement: Placement | None, options: Mapping[str, An
     packing = _Packing(times_s, slo_s, system.executor_class.tolist())
     rates = np.array([q.rate for q in system.queries])
     nodes, low, high = packing.pack(rates), 1.0, 1.0
-    while nodes and (more := packing.pack(rates * 2 * high)):
+    while nodes and high < _MOST and (more := packing.pack(rates * 2 * high)):
         nodes, low, high = more, 2 * high, 2 * high
     for _ in range(_HALVINGS if nodes else 0):
         middle = (low + 2 * high) / 2

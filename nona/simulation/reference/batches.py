@@ -91,11 +91,12 @@ class BatchingExecutor(Executor):
         while True:
             items = self._run_on_step(last) or self._next_step()
             if not items:
+                last = [] if self._queue else last
                 self._joined = self.env.event()
                 due_s = self._due_s()
                 waits = self._joined if math.isinf(due_s) else self._joined | self.env.at(due_s, self._key)
                 yield waits
-                last = []
+                last = last if self.env.now == self.free_s else []
             elif items[0][0] is None:
                 self._take(items)
                 yield from self._run_background(items[0][2])

@@ -120,9 +120,11 @@ def decide(s: State, now: float) -> None:
     if x.free_s > now:
         _after_background(s, e)
         return
+    if x.head < 0 and x.served == x.absorbed:
+        return
     last = x.last
     x.last = -1
-    if last >= 0 and c.run_on and x.free_s == now and _run_on(s, last, now):
+    if last >= 0 and c.run_on and x.free_s == now and _run_on(s, e, last, now):
         return
     k = _first_ready(s, e, now)
     if x.served < x.absorbed and (k < 0 or tasks_at(s, queues_at(s, k).head).before > x.served):
@@ -163,16 +165,16 @@ def _after_background(s: State, e: int) -> None:
         catch_up(s, e, math.inf)
 
 
-def _run_on(s: State, last: int, now: float) -> bool:
+def _run_on(s: State, e: int, last: int, now: float) -> bool:
     """Start the next task of all the jobs of the batch that ended, if it waits here for all of them."""
-    first = _waits_here(s, last, -1)
+    first = _waits_here(s, e, last, -1)
     if first < 0:
         return False
     key = plan_at(s, tasks_at(s, first).plan).key
     place = last
     members = 0
     while place >= 0:
-        if _waits_here(s, place, key) < 0:
+        if _waits_here(s, e, place, key) < 0:
             return False
         members += 1
         place = tasks_at(s, place).queue_next
@@ -180,7 +182,7 @@ def _run_on(s: State, last: int, now: float) -> bool:
     place = last
     before = -1
     while place >= 0:
-        member = _waits_here(s, place, key)
+        member = _waits_here(s, e, place, key)
         _leave_queue(s, member)
         tasks_at(s, member).queue_next = -1
         if before >= 0:
@@ -191,9 +193,11 @@ def _run_on(s: State, last: int, now: float) -> bool:
     return True
 
 
-def _waits_here(s: State, place: int, key: int) -> int:
+def _waits_here(s: State, e: int, place: int, key: int) -> int:
     """The first task of that job which waits for the same executor (with this key, if any); −1: none."""
-    e = tasks_at(s, place).executor
+    ended = tasks_at(s, place)
+    if ended.missing != STARTED or ended.executor != e:  # a job that has just arrived took the place
+        return -1
     waiting = jobs_at(s, tasks_at(s, place).slot).wait_head
     while waiting >= 0:
         task = tasks_at(s, waiting)
