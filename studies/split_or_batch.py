@@ -15,17 +15,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nona import __version__
-from nona.results.document import UNKNOWN, Estimate
+from nona.results.document import Estimate
 from nona.results.studies import BreakEven, SplitAbout, SplitCase, SplitStudy
-from nona.schedulers.base import Scheduler
-from nona.schedulers.registry import get_scheduler
-from nona.simulation.agreement import chain, query_of, system_of
-from nona.simulation.known_systems import bind_to
-from nona.simulation.run import RunOptions, simulate_run
-from nona.statistics import mean_interval
+from nona.study.arrangements import Pair, RunSize, dedicated_jct, pipeline_jct, replicated_jct
 from nona.study.settings import check_least, choice, command_line
 from nona.study.shipped import now_text, rounded_result
-from nona.system import Arrivals, Batching, System
 
 DIGITS = 5
 FIXED_S, EACH_S = 1.8874e-3, 0.1438e-3  # of a step: ResNet-50 on a V100 in fp16, as Inoue (2021) fits it
@@ -42,8 +36,18 @@ CASES = (
     (8, 3.0, (2000.0, 2000.0)),
     (32, 3.0, (2000.0, 2000.0)),
 )
-_DRAWS = 16  # of two queues: it is hardly ever the same one that is drawn all the time
-_TOGETHER_S = 1e-6  # a delay by which the members of a step, which arrive at one instant, are seen together
+
+
+def _slower_jct(pair: Pair, size: RunSize) -> Estimate:
+    return pipeline_jct(replace(pair, halves=(0.5 * OVERHEAD, 0.5 * OVERHEAD)), size)
+
+
+_ARRANGEMENTS = (
+    ("dedicated", dedicated_jct),
+    ("pipeline", pipeline_jct),
+    ("slower pipeline", _slower_jct),
+    ("replicated", replicated_jct),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +73,14 @@ def split_study(
     ``on_progress`` hears the share that is done, and of what; what it raises ends the work and comes out.
     """
     chosen, begin = settings or SplitSettings(), time.perf_counter()
+    runs = RunSize(chosen.jobs, chosen.replications, chosen.seed, engine)
     cases = []
     for number, (size, cv, rates) in enumerate(CASES):
         estimates = []
-        for place, arrangement in enumerate((_dedicated, _pipeline, _slower_pipeline, _replicated)):
-            done = (number + place / 4) / len(CASES)
-            on_progress(done, f"steps of {size}, {arrangement.__name__.strip('_').replace('_', ' ')}")
-            estimates.append(_jct(*arrangement(size, cv, rates, chosen.seed), chosen, engine))
+        steps = FIXED_S + EACH_S * np.arange(1, size + 1, dtype=np.float64)
+        for place, (name, arrangement) in enumerate(_ARRANGEMENTS):
+            on_progress((number + place / 4) / len(CASES), f"steps of {size}, {name}")
+            estimates.append(arrangement(Pair(steps, rates, cv), runs))
         dedicated, pipeline, slower, replicated = estimates
         cases.append(
             SplitCase(
@@ -123,49 +128,3 @@ def break_even(load: float) -> BreakEven:
         overhead=(-8 + r**2 + root) / (3 * (r**2 - 2 * r)),
         uneven=(r - math.sqrt(8 - 4 * r + r**2)) / (r - 2),
     )
-
-
-Rates = tuple[float, float]
-Arranged = tuple[System, Scheduler]
-
-
-def _dedicated(size: int, cv: float, rates: Rates, seed: int) -> Arranged:
-    return _system(size, cv, rates, seed, (1.0,)), bind_to([0], [1])
-
-
-def _pipeline(size: int, cv: float, rates: Rates, seed: int) -> Arranged:
-    return _system(size, cv, rates, seed, (0.5, 0.5)), bind_to([0, 1], [0, 1])
-
-
-def _slower_pipeline(size: int, cv: float, rates: Rates, seed: int) -> Arranged:
-    return _system(size, cv, rates, seed, (0.5 * OVERHEAD, 0.5 * OVERHEAD)), bind_to([0, 1], [0, 1])
-
-
-def _replicated(size: int, cv: float, rates: Rates, seed: int) -> Arranged:
-    return _system(size, cv, rates, seed, (1.0,)), get_scheduler("jsq-d")
-
-
-def _system(size: int, cv: float, rates: Rates, seed: int, stages: tuple[float, ...]) -> System:
-    """Two GPUs of a server each, on a link that takes no time; ``stages`` are shares of a model's time."""
-    step_s = (FIXED_S + EACH_S * np.arange(1, size + 1))[:, None, None] * np.array([stages])
-    batching = Batching(step_s, "delay", _TOGETHER_S) if size > 1 else None
-    arrivals = Arrivals() if cv == 1.0 else Arrivals("gamma", cv=cv)
-    queries = [
-        query_of(chain(name, step_s[0, 0].tolist(), 1.0), rate)
-        for name, rate in zip("ab", rates, strict=True)
-    ]
-    batched = [replace(q, arrivals=arrivals, batching=batching) for q in queries]
-    return system_of(batched, executors=2, capacity=1e15, seed=seed)
-
-
-def _jct(system: System, scheduler: Scheduler, settings: SplitSettings, engine: str) -> Estimate:
-    """The mean completion time; unknown where there is no steady state."""
-    prepared = scheduler.prepare(system, None, {} if scheduler.name != "jsq-d" else {"d": _DRAWS})
-    means = []
-    for replication in range(settings.replications):
-        options = RunOptions(jobs=settings.jobs, replication=replication, engine=engine)
-        records = simulate_run(system, scheduler, prepared, options)
-        if records.state == "overloaded":
-            return UNKNOWN
-        means.append(float(records.completion_time_s.mean()))
-    return mean_interval(means).estimate

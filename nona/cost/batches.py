@@ -99,6 +99,17 @@ def activation_bytes(costed: CostedGraph, edges: Sequence[Edge]) -> float:
     ``edges`` are those of the graph at the precision and batch costed. What an operator reads and writes is
     alive while it runs.
     """
+    own = [cost.read_bytes + cost.write_bytes for cost in costed.costs]
+    return float(np.maximum(_alive_bytes(costed, edges, 1), own).max())
+
+
+def sent_bytes(costed: CostedGraph, edges: Sequence[Edge]) -> NDArray[np.float64]:
+    """Bytes that later operators read of each operator and those before it, in their order; the last: 0."""
+    return _alive_bytes(costed, edges, 0)
+
+
+def _alive_bytes(costed: CostedGraph, edges: Sequence[Edge], after: int) -> NDArray[np.float64]:
+    """Bytes of tensors from the operator that makes them until ``after`` the last that reads them."""
     index = costed.graph.index
     last: dict[tuple[int, str], tuple[int, float]] = {}
     for edge in edges:
@@ -108,6 +119,6 @@ def activation_bytes(costed: CostedGraph, edges: Sequence[Edge]) -> float:
     change = np.zeros(len(index) + 1)
     for (source, _), (until, size) in last.items():
         change[source] += size
-        change[until + 1] -= size
-    own = [cost.read_bytes + cost.write_bytes for cost in costed.costs]
-    return float(np.maximum(np.cumsum(change)[:-1], own).max())
+        change[until + after] -= size
+    alive: NDArray[np.float64] = np.cumsum(change)[:-1]
+    return alive

@@ -224,11 +224,11 @@ class BreakEven(Document):
     uneven: float
 
 
-class SplitCase(Document):
+class Arranged(Document):
     """Mean completion times (s) with steps of up to ``batch``; unknown where there is no steady state.
 
-    ``cv``: of the gaps between arrivals; ``rates``: queries per second of either model. ``slower`` is the
-    pipeline whose stages take a tenth longer, ``replicated`` both models on both GPUs, shorter queue.
+    ``cv``: of the gaps between arrivals; ``rates``: queries per second of either model. ``replicated``: both
+    models on both GPUs, shorter queue.
     """
 
     batch: int
@@ -236,8 +236,32 @@ class SplitCase(Document):
     rates: tuple[float, float]
     dedicated: Estimate
     pipeline: Estimate
-    slower: Estimate
     replicated: Estimate
+
+
+class SplitCase(Arranged):
+    """``slower`` is the pipeline whose stages take a tenth longer."""
+
+    slower: Estimate
+
+
+class RowArranged(Document):
+    """Two copies of a row's model on two GPUs of class ``kind``, over their rate.
+
+    The pipeline's first half takes ``share`` of a step, and a query sends ``sent_bytes`` to the second.
+    ``fits``: one GPU holds both copies, as replicas need.
+    """
+
+    label: str
+    kind: str
+    batch: int
+    cv: float
+    share: float
+    sent_bytes: float
+    fits: bool
+    jobs: int
+    replications: int
+    points: tuple[Arranged, ...]
 
 
 class SplitStudy(Document):

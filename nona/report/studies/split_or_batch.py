@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 import plotly.graph_objects as go
 
 from nona.registry import Look
-from nona.report.figures import add_points, figure, scaled
+from nona.report.figures import add_points, figure, log_axis, scaled
 from nona.report.text import listed
 from nona.results.document import Estimate
-from nona.results.studies import BreakEven, SplitCase, SplitStudy
+from nona.results.studies import Arranged, BreakEven, RowArranged, SplitCase, SplitStudy
 from nona.tables.formats import share_text
 from nona.tables.table import TIME, Column, Filled, Kind, Table
-from nona.units import format_number, format_time
+from nona.units import format_number, format_size, format_time
 
 _DIGITS = Kind("{:.4f}".format, bare=True)
 NO_STEADY_STATE = "no steady state"
 Arrangement = Callable[[SplitCase], Estimate]
 # Name, what is read of a case, and its look on the chart.
-ARRANGEMENTS: tuple[tuple[str, Arrangement, Look], ...] = (
+SIMPLE: tuple[tuple[str, Callable[[Arranged], Estimate], Look], ...] = (
     ("dedicated", lambda c: c.dedicated, Look("#5c6bc0", "solid", "circle")),
     ("pipeline", lambda c: c.pipeline, Look("#14a394", "solid", "diamond")),
-    ("pipeline +10 %", lambda c: c.slower, Look("#9ccc65", "solid", "diamond-open")),
     ("replicated", lambda c: c.replicated, Look("#e0a81e", "solid", "square")),
 )
+ARRANGEMENTS: tuple[tuple[str, Arrangement, Look], ...] = (
+    *SIMPLE[:2],
+    ("pipeline +10 %", lambda c: c.slower, Look("#9ccc65", "solid", "diamond-open")),
+    *SIMPLE[2:],
+)
+C = TypeVar("C", bound=Arranged)
 
 
-def _shown(read: Arrangement) -> Callable[[SplitCase], Estimate | str]:
+def _shown(read: Callable[[C], Estimate]) -> Callable[[C], Estimate | str]:
     return lambda case: NO_STEADY_STATE if read(case).mean is None else read(case)
 
 
@@ -64,9 +70,10 @@ def theory(data: SplitStudy) -> Filled:
     return THEORY.of(data.theory)
 
 
-def _best(case: SplitCase) -> str:
-    means = [(read(case).mean, name) for name, read, _ in ARRANGEMENTS if "+" not in name]
-    return min((mean, name) for mean, name in means if mean is not None)[1]
+def _best(case: Arranged) -> str:
+    """The arrangement with the lowest mean; empty where none has a steady state."""
+    means = [(read(case).mean, name) for name, read, _ in SIMPLE]
+    return min(((mean, name) for mean, name in means if mean is not None), default=(0.0, ""))[1]
 
 
 def _name(case: SplitCase) -> str:
@@ -117,6 +124,81 @@ def findings(data: SplitStudy) -> list[str]:
             f"A stream spread over replicas by the shorter queue breaks its batches: {listed(broken)}."
         )
     return lines
+
+
+POINTS = Table[Arranged](
+    "",
+    (
+        Column(
+            "rate of each, 1/s", lambda c: c.rates[0], key="rate", help="Queries per second of each copy."
+        ),
+        *(Column(name, _shown(read), TIME, interval=True) for name, read, _ in SIMPLE),
+        Column("best", lambda c: _best(c)),
+    ),
+)
+
+
+def row_finding(data: RowArranged) -> str:
+    """Which of dedicated GPUs and splitting is quicker at which rates, and where replicas beat both."""
+    batches = f"batches of {data.batch}" if data.batch > 1 else "one query at a time"
+    arrivals = "Poisson arrivals" if data.cv == 1.0 else f"bursts (CV {data.cv:g})"
+    parts = [
+        _rates(data, lambda c: _below(c.pipeline, c.dedicated), "splitting is quicker than dedicated GPUs"),
+        _rates(
+            data,
+            lambda c: _below(c.replicated, c.dedicated) and _below(c.replicated, c.pipeline),
+            "replicas are quicker than both",
+        ),
+    ]
+    return f"With {batches} and {arrivals} {' and '.join(parts)}"
+
+
+def _rates(data: RowArranged, holds: Callable[[Arranged], bool], what: str) -> str:
+    """Say of how many of the rates something holds, and from which to which."""
+    rates = [c.rates[0] for c in data.points if holds(c)]
+    if len(rates) == len(data.points):
+        return f"{what} at every rate tried"
+    if not rates:
+        return f"{what} at no rate tried"
+    low, high = format_number(rates[0], 3), format_number(rates[-1], 3)
+    few = "" if _together(data, rates) else "some rates "
+    return f"{what} at {few}{low}/s" if low == high else f"{what} at {few}{low} to {high}/s"
+
+
+def _together(data: RowArranged, rates: Sequence[float]) -> bool:
+    return sum(rates[0] <= c.rates[0] <= rates[-1] for c in data.points) == len(rates)
+
+
+def _below(one: Estimate, other: Estimate) -> bool:
+    """Return whether the mean is lower; with no steady state nothing is, and all is lower than that."""
+    return one.mean is not None and (other.mean is None or one.mean < other.mean)
+
+
+def row_note(data: RowArranged) -> str:
+    """How the chart was made, in a line or two."""
+    copies = "" if data.fits else f" Replicas need more memory than one {data.kind} has."
+    return (
+        f"Simulated: two copies of {data.label} on two {data.kind}, {data.replications} runs of "
+        f"{data.jobs:,} queries for each point. The cut nearest to half its time leaves "
+        f"{share_text(data.share)} before it, at every size of a step; a query sends "
+        f"{format_size(data.sent_bytes)} over it, across the link with its background.{copies}"
+    )
+
+
+def row_figure(data: RowArranged) -> go.Figure:
+    """Mean times over the rate of each copy, milliseconds, logarithmic; no point without steady state."""
+    chart = figure(340)
+    rates, means = [c.rates[0] for c in data.points], []
+    for name, read, look in SIMPLE:
+        estimates = [read(c) for c in data.points]
+        shown = [None if e.mean is None else 1e3 * e.mean for e in estimates]
+        spans = [scaled(e.ci95, 1e3) for e in estimates]
+        hover = f"{name} at %{{x:,.3~r}}/s: %{{y:,.3~r}} ms"
+        add_points(chart, name, rates, shown, look, hover, joined=True, spans=spans, bar=1.5)
+        means += shown
+    chart.update_xaxes(title="queries per second of each copy", rangemode="tozero")
+    log_axis(chart, means, "mean JCT, ms", "y")
+    return chart
 
 
 def provenance(data: SplitStudy) -> str:

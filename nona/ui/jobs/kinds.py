@@ -77,6 +77,7 @@ KINDS: Registry[TaskKind] = Registry(
         _kind("plan", "plan", _PLANNED, "planning:plan_purchase"),
         _kind("holds", "check of the cluster", _PLANNED, "planning:does_it_hold"),
         _kind("congestion", "prediction", PARTS, "planning:predict_congestion"),
+        _kind("arrange", "split or batch", (*PARTS, "seed"), "simulation:arrange", quick=True),
         _kind("simulate", "simulation", SIMULATION_PARTS, "simulation:simulate_scenario"),
         _kind("sweep", "sweep", SIMULATION_PARTS, "sweeps:sweep_scenario"),
         _kind("grid", "sweep of two numbers", SIMULATION_PARTS, "sweeps:sweep_grid"),

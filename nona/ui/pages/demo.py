@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 import streamlit as st
 
@@ -14,24 +15,29 @@ from nona.report.serverless.findings import latency_title, own_search_title, par
 from nona.report.simulations.findings import headline
 from nona.report.simulations.report import SimulatedRun
 from nona.report.studies.serverless_text import title
+from nona.report.studies.split_or_batch import findings as split_findings
+from nona.report.studies.split_or_batch import row_finding
 from nona.report.sweep_findings import stability_finding
 from nona.report.training.findings import gantt_title, received_title, rho_title, training_finding
 from nona.results.placement import SolvedPlacement
 from nona.results.planning import PlanOutcome
 from nona.results.serverless_charts import ServerlessOutcome
 from nona.results.serverless_study import ServerlessStudy
+from nona.results.studies import RowArranged, SplitStudy
 from nona.results.sweeps import SweepOutcome
 from nona.results.training import TrainingOutcome
 from nona.scenario.file import scenario_hash
 from nona.study.shipped import shipped_path, stored_result
 from nona.ui.jobs.kinds import KINDS
-from nona.ui.pages.demo_stories import STORIES, Step, Story
+from nona.ui.pages.demo_stories import EVIDENCE, SPLIT_TAB, STORIES, Step, Story
+from nona.ui.pages.placement_split import KIND as SPLIT
+from nona.ui.pages.placement_split import asked_now, split_run
 from nona.ui.pages.simulation_sweep_settings import change, settings_of, sweep_version
 from nona.ui.session.kept import choose, is_kept
 from nona.ui.session.opening import open_shipped_scenario, shipped
-from nona.ui.session.state import AppState, Result
+from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
-from nona.ui.shell.job_panel import start
+from nona.ui.shell.job_panel import Seen, bring
 from nona.ui.shell.run_keeper import ONLY_SAVED
 from nona.ui.tasks.sweeps import request_of
 from nona.ui.widgets.components import COMPONENTS
@@ -49,7 +55,7 @@ class Tour:
     own: AppState
     story: int = 0
     step: int = 0
-    seen: dict[tuple[str, str], Result] = field(default_factory=dict)
+    seen: Seen = field(default_factory=dict)
 
     @property
     def told(self) -> Story:
@@ -169,26 +175,23 @@ def _pin(state: AppState, tour: Tour) -> None:
 
 def _show(state: AppState, tour: Tour, kind: str) -> None:
     """Put the result of that kind on the page, or start the job that makes it."""
-    options = {}
     if kind == "sweep":
         change(state, **SWEPT)
-        options = request_of(settings_of(state)).to_json()
-    mark = _mark_of(state, kind)
-    job = jobs().get(state.jobs.get(kind))
-    result = tour.seen.get((kind, mark))
-    if result is not None:
-        state.results[kind] = result
-    elif job is None or not job.unfinished or job.fingerprint != mark:
-        if job is not None and job.unfinished:
-            job.cancel()
-        start(state, kind, options, mark)
+    bring(state, kind, _asked(state, kind), _mark_of(state, kind), tour.seen)
+
+
+def _asked(state: AppState, kind: str) -> Mapping[str, Any]:
+    """What a job of that kind is asked for beyond the scenario at the present step."""
+    if kind == "sweep":
+        return request_of(settings_of(state)).to_json()
+    return asked_now(state).to_json() if kind == SPLIT else {}
 
 
 def _mark_of(state: AppState, kind: str) -> str:
     """The fingerprint of what a result of that kind is asked for at the present step."""
     if kind == "sweep":
         return sweep_version(state.scenario, settings_of(state))
-    return state.fingerprint(kind)
+    return split_run(state).version_in(state) if kind == SPLIT else state.fingerprint(kind)
 
 
 def _leave(state: AppState, tour: Tour) -> None:
@@ -220,16 +223,23 @@ Told = Callable[[AppState, str], str]
 
 def outcome_text(state: AppState, step: Step) -> str:
     """The finding that the step is about; empty without a run, and until its result is there."""
+    tab = next((value for key, value in step.choices if key.endswith("-tabs")), "")
+    if step.page == EVIDENCE and tab == SPLIT_TAB:
+        return " ".join(split_findings(stored_result(SplitStudy)))
     result = state.results.get(step.run)
     if result is None or result.fingerprint != _mark_of(state, step.run):
         return ""
-    tab = next((value for key, value in step.choices if key.endswith("-tabs")), "")
     return TOLD[step.run](state, tab)
 
 
 def _placement(state: AppState, tab: str) -> str:
     placement = state.held("place", SolvedPlacement)
     return "" if placement is None else f"{order_finding(placement)}."
+
+
+def _arranged(state: AppState, tab: str) -> str:
+    data = state.held(SPLIT, RowArranged)
+    return "" if data is None else f"{row_finding(data)}."
 
 
 def _simulation(state: AppState, tab: str) -> str:
@@ -284,6 +294,7 @@ def _training(state: AppState, tab: str) -> str:
 
 TOLD: Mapping[str, Told] = {
     "place": _placement,
+    SPLIT: _arranged,
     "simulate": _simulation,
     "sweep": _sweep,
     "plan": _plan,

@@ -1,4 +1,4 @@
-"""The demo's stories: eight questions, the pages that answer them, what to see there."""
+"""The demo's stories: nine questions, the pages that answer them, what to see there."""
 
 from __future__ import annotations
 
@@ -92,6 +92,14 @@ RUN, SWEEP = ("simulation-view", "Run"), ("simulation-view", "Sweep")
 QUICK: Mapping[str, float | str] = MappingProxyType({"simulation.jobs": 2000, "simulation.replications": 3})
 BUSY: Mapping[str, float | str] = MappingProxyType({"background.network.utilization": 0.85})
 MORE: Mapping[str, float | str] = MappingProxyType({**QUICK, "cluster.servers[0].count": 12})
+
+SPLIT_TAB = "Split or batch"
+
+
+def _arranged(text: str, batch: str, gaps: str = "Poisson (CV 1)") -> Step:
+    choices = (("place-tabs", SPLIT_TAB), ("arranged-batch", batch), ("arranged-gaps", gaps))
+    return Step(PLACEMENT, text, choices=choices, run="arrange")
+
 
 STORIES = (
     Story(
@@ -275,6 +283,28 @@ STORIES = (
                 QUICK,
                 (("serverless-tabs", "The slides"),),
                 "serverless",
+            ),
+        ),
+    ),
+    Story(
+        "Does batching make splitting pointless?",
+        "batches_save_servers",
+        (
+            _arranged(
+                "Two copies of a model share two GPUs, a query at a time. Where is splitting quicker than a "
+                "GPU for each copy?",
+                "1",
+            ),
+            _arranged("The same when a GPU takes several queries in a step. What has changed?", "8"),
+            _arranged(
+                "The same batches when queries come in bursts. Does splitting pay again?",
+                "8",
+                "very bursty (CV 3)",
+            ),
+            Step(
+                EVIDENCE,
+                "The study behind it, with bursts, and with a model that has most of the queries.",
+                choices=(("evidence-tabs", SPLIT_TAB),),
             ),
         ),
     ),

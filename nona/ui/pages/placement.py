@@ -52,6 +52,7 @@ from nona.ui.pages.placement_result import (
     congestion_section,
     result_tiles,
 )
+from nona.ui.pages.placement_split import split_section
 from nona.ui.pages.run_page import RunPage, Tab
 from nona.ui.session.state import AppState
 from nona.ui.widgets.downloads import reports
@@ -349,6 +350,7 @@ PLACEMENT = RunPage(
         "Price of congestion": Tab(congestion_section),
         "How many servers": Tab(always=lambda state, data: capacity_section(state)),
         "What splitting can gain": Tab(_gain),
+        "Split or batch": Tab(always=lambda state, data: split_section(state)),
         "The working": Tab(_show_working),
     },
     files=lambda state, data: {

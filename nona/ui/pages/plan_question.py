@@ -54,6 +54,12 @@ DEMOS = (
         "Long and short queries share GPUs, each with a target of its own.",
         ":material/join_inner:",
     ),
+    Demo(
+        "batches_save_servers",
+        "Batches instead of servers",
+        "Queries that run together take a GPU for less time each: how many servers does that save?",
+        ":material/stacks:",
+    ),
 )
 
 

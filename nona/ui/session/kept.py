@@ -21,6 +21,7 @@ MOST = 300  # values
 CHOICES = (
     "all-columns-*",
     "another-model",
+    "arranged-*",
     "baseline-measure",
     "batches-on-*",
     "capacity-group",

@@ -101,6 +101,23 @@ def start(
     state.asked[kind] = state.scenario
 
 
+Seen = dict[tuple[str, str], Result]
+"""Results by kind and fingerprint."""
+
+
+def bring(state: AppState, kind: str, options: Mapping[str, Any], mark: str, seen: Seen) -> None:
+    """Show the result of a question again, or start the job that makes it, unless it was started last."""
+    if last := state.results.get(kind):
+        seen[kind, last.fingerprint] = last
+    job = current_job(state, kind)
+    if (kind, mark) in seen:
+        state.results[kind] = seen[kind, mark]
+    elif job is None or job.fingerprint != mark:
+        if job is not None and job.unfinished:
+            job.cancel()
+        start(state, kind, options, mark)
+
+
 def collect(state: AppState) -> bool:
     """Take in the results of finished jobs, or of cancelled ones that left one; whether any is new."""
     fresh = False

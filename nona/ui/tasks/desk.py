@@ -189,6 +189,15 @@ class CapacityAsked(Document):
     simulated: bool
 
 
+class ArrangeAsked(Document):
+    """Copies of row number ``row`` on two GPUs of class ``executor``; largest step, CV of the gaps."""
+
+    row: int
+    executor: str
+    batch: int
+    cv: float
+
+
 class HoldsAsked(Document):
     """Whether the cluster as it stands holds under this scheduler."""
 

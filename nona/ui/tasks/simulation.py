@@ -13,14 +13,25 @@ from nona.report.simulations.live import LiveSeries
 from nona.report.simulations.report import SimulatedRun, simulation_report
 from nona.results.simulation import QuickAnswer
 from nona.results.simulation_charts import LiveRun
+from nona.results.studies import RowArranged
 from nona.simulation.run import AUTO, engine_named
 from nona.simulation.steady_state import PILOT_FIRST, run_name
 from nona.study import simulation
+from nona.study.arrangements import LOADS, RunSize, arrange_row
 from nona.study.exports import write_simulation
 from nona.study.outcome import TIMELINE_JOBS, predicted_means, simulated_run, simulation_outcome
 from nona.study.preparation import Study
 from nona.study.shipped import now_text
-from nona.ui.tasks.desk import Desk, PlacingWatch, processes, study_of
+from nona.ui.tasks.desk import (
+    ArrangeAsked,
+    Desk,
+    PlacingWatch,
+    asked_of,
+    processes,
+    scenario_of,
+    sources_of,
+    study_of,
+)
 
 REPORT_EVERY_S = 0.12
 FIRST_AFTER_S, PART = 2.0, 20  # results so far are written then, and a 20th of the time that follows
@@ -158,3 +169,23 @@ def answer(spec: Mapping[str, Any], desk: Desk) -> QuickAnswer:
     if known is None:
         raise JobError("Quick answer: no replication was run; ask for at least one.")
     return known
+
+
+ARRANGED_JOBS = {"compiled": 1500}
+
+
+def arrange(spec: Mapping[str, Any], desk: Desk) -> RowArranged:
+    """Simulate two copies of a row's model dedicated, split, replicated, over their rate."""
+    asked, engine, scenario = asked_of(spec, ArrangeAsked), engine_named(AUTO), scenario_of(spec)
+    size = RunSize(ARRANGED_JOBS.get(engine, SLOW_JOBS // 2), REPLICATIONS, scenario.seed, engine)
+    result: RowArranged | None = None
+    for result in arrange_row(
+        scenario, sources_of(spec), desk.cache, asked.row, asked.executor, asked.batch, asked.cv, size
+    ):
+        desk.check()
+        done = len(result.points)
+        text = f"{done} of {len(LOADS)} rates"
+        desk.emit({"fraction": done / len(LOADS), "text": text, "live": result.to_json()})
+    if result is None:
+        raise JobError("Split or batch: no rate was simulated; choose a row with a model.")
+    return result

@@ -1,0 +1,102 @@
+"""Split or batch: two copies of a row's model on two GPUs, dedicated, split, replicated, with batches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from nona.hardware.cluster import Cluster
+from nona.report.studies.split_or_batch import POINTS, row_figure, row_finding, row_note
+from nona.results.studies import RowArranged
+from nona.ui.jobs.registry import Job
+from nona.ui.pages.run_page import Run, run_area
+from nona.ui.session.state import AppState
+from nona.ui.shell.job_panel import Seen, bring
+from nona.ui.tasks.desk import ArrangeAsked
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.results import picture, table
+
+KIND = "arrange"
+BATCHES = ("1", "4", "8", "32")
+GAPS = {"Poisson (CV 1)": 1.0, "bursty (CV 2)": 2.0, "very bursty (CV 3)": 3.0}
+HINTS = {
+    "arranged-batch": "The most queries that a GPU takes in one step; 1: one at a time.",
+    "arranged-gaps": "Coefficient of variation of the gaps between arrivals.",
+    "arranged-model": "The row of the workload; its own rate is not used, as the chart is over the rate.",
+    "arranged-kind": "Executor class of both GPUs.",
+}
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What was simulated in this session."""
+
+    seen: Seen = field(default_factory=dict)
+
+
+def split_section(state: AppState) -> None:
+    """Controls, and the chart of what they ask: it is simulated at once, and kept for the session."""
+    st.subheader("Split or batch?")
+    st.caption(
+        "Two copies of a model on two GPUs: a GPU for each (dedicated), both in halves over both (pipeline), "
+        "or both on both (replicated)."
+    )
+    with st.grid(4, min_column_width=170):
+        for key, label, options in _fields(state):
+            st.selectbox(label, options, key=key, help=HINTS[key])
+    run, answers = split_run(state), state.choices.of(Answers)
+    state.choices.keep(answers)
+    if not state.problem():
+        bring(state, KIND, asked_now(state).to_json(), run.version_in(state), answers.seen)
+    run_area(state, run)
+
+
+def _fields(state: AppState) -> list[tuple[str, str, list[str]]]:
+    return [
+        ("arranged-model", "Model", list(state.scenario.labels)),
+        ("arranged-kind", "GPU", list(Cluster.from_spec(state.scenario.cluster).classes)),
+        ("arranged-batch", "Largest batch", list(BATCHES)),
+        ("arranged-gaps", "Arrivals", list(GAPS)),
+    ]
+
+
+def asked_now(state: AppState) -> ArrangeAsked:
+    """What the fields ask; each is at its first option until another is chosen."""
+    model, executor, batch, gaps = (
+        value if (value := st.session_state.get(key)) in options else options[0]
+        for key, _, options in _fields(state)
+    )
+    row = state.scenario.labels.index(model)
+    return ArrangeAsked(row=row, executor=executor, batch=int(batch), cv=GAPS[gaps])
+
+
+def split_run(state: AppState) -> Run[RowArranged]:
+    """The run that answers it."""
+    return Run(
+        kind=KIND,
+        label="Simulate again",
+        of=RowArranged,
+        live=_live,
+        answer=lambda state, data: _answer(data),
+        asked=asked_now(state),
+        poll_s=0.3,
+    )
+
+
+def _live(job: Job) -> None:
+    _chart(RowArranged.from_json(job.live), "arranged-live")
+
+
+def _chart(data: RowArranged, key: str) -> None:
+    finding = row_finding(data)
+    st.markdown(f"**{plain(finding)}.**")
+    alt = f"Mean JCT of three arrangements over the rate of each copy. {finding}"
+    picture(row_figure(data), key=key, alt=alt)
+
+
+def _answer(data: RowArranged) -> None:
+    _chart(data, "arranged")
+    st.caption(plain(row_note(data)))
+    with st.expander("The numbers of this chart"):
+        table(POINTS.of(data.points), "arranged-table", "Mean JCT of each arrangement at every rate")
