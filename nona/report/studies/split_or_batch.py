@@ -143,11 +143,15 @@ def row_finding(data: RowArranged) -> str:
     batches = f"batches of {data.batch}" if data.batch > 1 else "one query at a time"
     arrivals = "Poisson arrivals" if data.cv == 1.0 else f"bursts (CV {data.cv:g})"
     parts = [
-        _rates(data, lambda c: _below(c.pipeline, c.dedicated), "splitting is quicker than dedicated GPUs"),
+        _rates(
+            data,
+            lambda c: _below(c.pipeline, c.dedicated),
+            "splitting is clearly quicker than dedicated GPUs",
+        ),
         _rates(
             data,
             lambda c: _below(c.replicated, c.dedicated) and _below(c.replicated, c.pipeline),
-            "replicas are quicker than both",
+            "replicas are clearly quicker than both",
         ),
     ]
     return f"With {batches} and {arrivals} {' and '.join(parts)}"
@@ -170,8 +174,11 @@ def _together(data: RowArranged, rates: Sequence[float]) -> bool:
 
 
 def _below(one: Estimate, other: Estimate) -> bool:
-    """Return whether the mean is lower; with no steady state nothing is, and all is lower than that."""
-    return one.mean is not None and (other.mean is None or one.mean < other.mean)
+    """Return whether the mean is lower beyond its interval; all is lower than no steady state."""
+    if one.mean is None or other.mean is None:
+        return one.mean is not None
+    high = one.ci95[1] if one.ci95 else one.mean
+    return high < (other.ci95[0] if other.ci95 else other.mean)
 
 
 def row_note(data: RowArranged) -> str:
@@ -181,7 +188,8 @@ def row_note(data: RowArranged) -> str:
         f"Simulated: two copies of {data.label} on two {data.kind}, {data.replications} runs of "
         f"{data.jobs:,} queries for each point. The cut nearest to half its time leaves "
         f"{share_text(data.share)} before it, at every size of a step; a query sends "
-        f"{format_size(data.sent_bytes)} over it, across the link with its background.{copies}"
+        f"{format_size(data.sent_bytes)} over it, across the link with its background; network "
+        f"cards and racks are left out.{copies}"
     )
 
 
