@@ -88,10 +88,18 @@ def _another_device(visitor: Visitor, number: int) -> None:
     visitor.choose("device", str(devices[number % len(devices)]))
 
 
+def _another_batch(visitor: Visitor, number: int) -> None:
+    batches = visitor.find("selectbox", "Largest batch").options
+    visitor.choose("arranged-batch", str(batches[number % len(batches)]))
+
+
 STARTED = (
     Started("place", PLACED, "placement"),
     Started("capacity", PLACED, "placement", (("place-tabs", "How many servers"),)),
     Started("congestion", PLACED, "placement", (("place-tabs", "Price of congestion"),), needs="place"),
+    Started(
+        "arrange", PLACED, "placement", (("place-tabs", "Split or batch"),), _another_batch, own_button=False
+    ),
     Started("holds", PLACED, "simulation"),
     Started("simulate", PLACED, "simulation", (RUN,)),
     Started("sweep", PLACED, "simulation", (SWEEP,), _one_number),

@@ -94,5 +94,5 @@ SCHEDULER = Scheduler(
     build=_build,
     reads_queues=True,
     reads_bound=True,
-    look=Look("#5b8c2a", "solid", "hexagon"),
+    look=Look("#5b8c2a", "longdashdot", "octagon"),
 )

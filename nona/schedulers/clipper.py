@@ -38,5 +38,5 @@ SCHEDULER = Scheduler(
     build=_build,
     reads_queues=True,
     takes_lists=True,
-    look=Look("#b4572b", "dot", "cross"),
+    look=Look("#b4572b", "longdash", "bowtie"),
 )

@@ -194,5 +194,5 @@ SCHEDULER = Scheduler(
     decide=decide,
     build=_build,
     takes_lists=True,
-    look=Look("#3d6f9e", "dash", "pentagon"),
+    look=Look("#3d6f9e", "longdashdot", "hexagon2"),
 )

@@ -211,7 +211,7 @@ def tally_of(
 
     Examples
     --------
-    >>> t = tally_of(np.array([0, 0]), np.array([1.0, np.nan]), np.zeros((2, 5)), [1.0])
+    >>> t = tally_of(np.array([0, 0]), np.array([1.0, np.nan]), np.zeros((2, 6)), [1.0])
     >>> t.arrived.tolist(), t.completed.tolist(), t.hits.tolist()
     ([2], [1], [1])
     """

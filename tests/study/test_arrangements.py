@@ -35,10 +35,10 @@ def test_the_cut_nearest_to_half_is_found_with_its_bytes():
 
 def test_one_query_at_a_time_takes_what_theory_says():
     """Dedicated: M/D/1, W/D = 1 + r/2(1 - r). In halves 1 + ρ/2(1 - ρ) at each stage of the longer half."""
-    *_, data = arrange_row(SCENARIO, Sources(), None, 0, "l4", 1, 1.0, RunSize(20_000, 6))
+    *_, data = arrange_row(SCENARIO, Sources(), None, 0, "l4", 1, 1.0, RunSize(10_000, 4))
     assert [p.rates[0] for p in data.points] == pytest.approx([load / 0.010 for load in LOADS])
     for point, load in list(zip(data.points, LOADS, strict=True))[:6]:
-        assert point.dedicated.mean == pytest.approx(0.010 * (1 + load / (2 * (1 - load))), rel=0.03)
+        assert point.dedicated.mean == pytest.approx(0.010 * (1 + load / (2 * (1 - load))), rel=0.05)
         longest = 2 * load * 0.6  # both models cross the stage with 6 ms
         if longest >= 1:
             assert point.pipeline == UNKNOWN or point.pipeline.mean > point.dedicated.mean
@@ -47,7 +47,7 @@ def test_one_query_at_a_time_takes_what_theory_says():
 
 def test_bursts_and_batches_of_one_row():
     runs = [
-        list(arrange_row(SCENARIO, Sources(), None, 0, "l4", batch, cv, RunSize(4000, 2)))[-1]
+        list(arrange_row(SCENARIO, Sources(), None, 0, "l4", batch, cv, RunSize(1000, 2)))[-1]
         for batch, cv in ((1, 1.0), (8, 1.0), (8, 3.0))
     ]
     assert [(r.batch, r.cv, len(r.points)) for r in runs] == [(1, 1.0, 8), (8, 1.0, 8), (8, 3.0, 8)]

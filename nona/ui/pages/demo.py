@@ -30,7 +30,6 @@ from nona.scenario.file import scenario_hash
 from nona.study.shipped import shipped_path, stored_result
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.pages.demo_stories import EVIDENCE, SPLIT_TAB, STORIES, Step, Story
-from nona.ui.pages.placement_split import KIND as SPLIT
 from nona.ui.pages.placement_split import asked_now, split_run
 from nona.ui.pages.simulation_sweep_settings import change, settings_of, sweep_version
 from nona.ui.session.kept import choose, is_kept
@@ -184,14 +183,14 @@ def _asked(state: AppState, kind: str) -> Mapping[str, Any]:
     """What a job of that kind is asked for beyond the scenario at the present step."""
     if kind == "sweep":
         return request_of(settings_of(state)).to_json()
-    return asked_now(state).to_json() if kind == SPLIT else {}
+    return asked_now(state).to_json() if kind == "arrange" else {}
 
 
 def _mark_of(state: AppState, kind: str) -> str:
     """The fingerprint of what a result of that kind is asked for at the present step."""
     if kind == "sweep":
         return sweep_version(state.scenario, settings_of(state))
-    return split_run(state).version_in(state) if kind == SPLIT else state.fingerprint(kind)
+    return split_run(state).version_in(state) if kind == "arrange" else state.fingerprint(kind)
 
 
 def _leave(state: AppState, tour: Tour) -> None:
@@ -238,7 +237,7 @@ def _placement(state: AppState, tab: str) -> str:
 
 
 def _arranged(state: AppState, tab: str) -> str:
-    data = state.held(SPLIT, RowArranged)
+    data = state.held("arrange", RowArranged)
     return "" if data is None else f"{row_finding(data)}."
 
 
@@ -294,7 +293,7 @@ def _training(state: AppState, tab: str) -> str:
 
 TOLD: Mapping[str, Told] = {
     "place": _placement,
-    SPLIT: _arranged,
+    "arrange": _arranged,
     "simulate": _simulation,
     "sweep": _sweep,
     "plan": _plan,

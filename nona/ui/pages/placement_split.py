@@ -17,7 +17,6 @@ from nona.ui.tasks.desk import ArrangeAsked
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import picture, table
 
-KIND = "arrange"
 BATCHES = ("1", "4", "8", "32")
 GAPS = {"Poisson (CV 1)": 1.0, "bursty (CV 2)": 2.0, "very bursty (CV 3)": 3.0}
 HINTS = {
@@ -48,7 +47,7 @@ def split_section(state: AppState) -> None:
     run, answers = split_run(state), state.choices.of(Answers)
     state.choices.keep(answers)
     if not state.problem():
-        bring(state, KIND, asked_now(state).to_json(), run.version_in(state), answers.seen)
+        bring(state, "arrange", asked_now(state).to_json(), run.version_in(state), answers.seen)
     run_area(state, run)
 
 
@@ -74,7 +73,7 @@ def asked_now(state: AppState) -> ArrangeAsked:
 def split_run(state: AppState) -> Run[RowArranged]:
     """The run that answers it."""
     return Run(
-        kind=KIND,
+        kind="arrange",
         label="Simulate again",
         of=RowArranged,
         live=_live,
