@@ -5,6 +5,7 @@ It is made by :mod:`nona.study` from a scenario, and knows nothing of files or c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -84,10 +85,17 @@ class Batching:
         )
 
     @property
-    def share_s(self) -> NDArray[np.float64]:
-        """(classes, T) Seconds that a task takes of its executor when batches are full: s(B)/B."""
-        share: NDArray[np.float64] = self.step_s[-1] / self.max_batch
-        return share
+    def waits_s(self) -> float:
+        """How long a step that is neither full nor of a preferred size waits for more members."""
+        return {"greedy": 0.0, "static": math.inf}.get(self.rule, self.delay_s)
+
+    @property
+    def preferred_to(self) -> NDArray[np.int64]:
+        """(B,) The largest number up to b that starts without a wait, 0 where there is none."""
+        largest = np.zeros(self.max_batch, dtype=np.int64)
+        for size in sorted((self.rule == "triton" and self.preferred) or (self.max_batch,)):
+            largest[size - 1 :] = size
+        return largest
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +125,11 @@ class QueryClass:
 
     @property
     def load_s(self) -> NDArray[np.float64]:
-        """(classes, T) Seconds that a task takes of an executor at the most it can carry."""
-        return self.tasks.compute_s if self.batching is None else self.batching.share_s
+        """(classes, T) Seconds that a task takes of an executor at the most it can carry: s(B)/B."""
+        if self.batching is None:
+            return self.tasks.compute_s
+        load_s: NDArray[np.float64] = self.batching.step_s[-1] / self.batching.max_batch
+        return load_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +283,11 @@ class System:
         """(classes,) Fraction of the executors in each class: where a uniform draw lands."""
         weights: NDArray[np.float64] = self.class_counts / self.class_counts.sum()
         return weights
+
+    @property
+    def batches(self) -> bool:
+        """True where executors take the queries of some class in batches."""
+        return any(q.batching is not None for q in self.queries)
 
     @cached_property
     def batched_with(self) -> tuple[int, ...]:

@@ -24,7 +24,7 @@ from nona.system import Batching, QueryClass, System
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 _ARRIVALS = 1 << 17  # of a simulation
-_WARM_UP = 1 / 16  # share of it that is left out
+WARM_UP = 1 / 16  # share of it that is left out
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +39,7 @@ class Kind:
     @property
     def delay_s(self) -> float:
         """How long less than a full step waits for others."""
-        if self.batching is None or self.batching.rule == "greedy":
-            return 0.0
-        return math.inf if self.batching.rule == "static" else self.batching.delay_s
+        return self._rule.waits_s
 
     @property
     def waits_for_full(self) -> bool:
@@ -51,11 +49,11 @@ class Kind:
     @property
     def preferred(self) -> Ints:
         """(B,) The largest number up to b that starts without delay, 0 where there is none."""
-        some = self.batching is not None and self.batching.rule == "triton" and self.batching.preferred
-        best = np.zeros(len(self.step_s), dtype=np.int64)
-        for size in sorted(some or (len(best),)):
-            best[size - 1 :] = size
-        return best
+        return self._rule.preferred_to
+
+    @property
+    def _rule(self) -> Batching:
+        return self.batching or Batching(self.step_s)
 
 
 def take_steps(
@@ -88,6 +86,13 @@ def take_steps(
     return wait_s, number
 
 
+def kind_of(query: QueryClass, step_s: Floats, rate: float) -> Kind:
+    """Return the kind of the tasks with ``step_s`` (B, T), which run on; every task has a draw of its own."""
+    full = step_s[-1]
+    spread = float((full**2).sum() / full.sum() ** 2) if full.sum() > 0 else 0.0
+    return Kind(rate, step_s.sum(axis=1), query.service_scv * spread, query.batching)
+
+
 def background_kinds(system: System) -> tuple[Kind, ...]:
     """Return the background of an executor, where there is some."""
     stream = system.background_compute
@@ -106,11 +111,6 @@ class Met:
     sizes: tuple[Floats, ...]
 
 
-def batches(system: System) -> bool:
-    """Return whether executors take queries of some class in batches."""
-    return any(q.batching is not None for q in system.queries)
-
-
 def met_at(system: System, shares: Floats) -> Met:
     """Return what queries meet under ``shares`` (J, K) of the executor classes, whatever their placement."""
     return _met(system, tuple(map(tuple, shares.tolist())))
@@ -120,31 +120,18 @@ def met_at(system: System, shares: Floats) -> Met:
 def _met(system: System, shares: tuple[tuple[float, ...], ...]) -> Met:
     queries, classes = system.queries, len(system.class_names)
     wait_s = np.zeros((len(queries), classes))
-    sizes = tuple(np.zeros((_steps(q, 0).size, classes)) for q in queries)
+    sizes = tuple(np.zeros((len(q.step_s), classes)) for q in queries)
     for k, executors in enumerate(system.class_counts.tolist()):
         here = [j for j, q in enumerate(queries) if shares[j][k] * q.rate > 0]
         firsts = sorted({system.batched_with[j] for j in here})
         rates = dict.fromkeys(firsts, 0.0)
         for j in here:
             rates[system.batched_with[j]] += queries[j].rate * shares[j][k] / executors
-        kinds = [_whole(queries[first], k, rate) for first, rate in rates.items()]
+        kinds = [kind_of(queries[first], queries[first].step_s[:, k], rate) for first, rate in rates.items()]
         met = dict(zip(firsts, _queues(kinds, background_kinds(system)), strict=True))
         for j in here:
             wait_s[j, k], sizes[j][:, k] = met[system.batched_with[j]]
     return Met(wait_s, sizes)
-
-
-def _steps(query: QueryClass, k: int) -> Floats:
-    """(B,) Seconds of all tasks of 1, …, B queries on executor class ``k``."""
-    result: Floats = query.step_s[:, k].sum(axis=1)
-    return result
-
-
-def _whole(query: QueryClass, k: int, rate: float) -> Kind:
-    """Whole queries, every task of which has a draw of its own."""
-    times = query.load_s[k]
-    spread = float((times**2).sum() / times.sum() ** 2) if times.sum() > 0 else 0.0
-    return Kind(rate, _steps(query, k), query.service_scv * spread, query.batching)
 
 
 def _queues(kinds: Sequence[Kind], background: tuple[Kind, ...]) -> list[tuple[float, Floats]]:
@@ -161,7 +148,7 @@ def _queues(kinds: Sequence[Kind], background: tuple[Kind, ...]) -> list[tuple[f
     kind = rng.choice(len(everything), _ARRIVALS, p=[it.rate / rate for it in everything])
     time_s = np.cumsum(rng.exponential(1.0 / rate, _ARRIVALS)) if rate > 0 else np.zeros(_ARRIVALS)
     wait_s, number = take_steps(everything, time_s, kind, rng)
-    kind[: int(_WARM_UP * _ARRIVALS)] = -1
+    kind[: int(WARM_UP * _ARRIVALS)] = -1
     results = []
     for k, it in enumerate(kinds):
         here = (kind == k) & (number > 0)
@@ -175,7 +162,7 @@ def as_queries_see(system: System, shares: Floats | None) -> System:
 
     Their ``batching`` stays: loads are those of full steps. Without any the system itself is returned.
     """
-    if not batches(system):
+    if not system.batches:
         return system
     return _seen(system, tuple(map(tuple, (system.uniform_shares if shares is None else shares).tolist())))
 

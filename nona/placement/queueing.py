@@ -41,7 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.decomposition import VIRTUAL
-from nona.placement.batch_waits import Met, batches, met_at
+from nona.placement.batch_waits import Met, met_at
 from nona.placement.messages import Candidates
 from nona.placement.spans import ends
 from nona.system import Stream, System
@@ -360,7 +360,7 @@ class Servers:
     @cached_property
     def met(self) -> Met | None:
         """What queries meet where executors batch: then it is the same for every placement."""
-        return met_at(self.system, self.shares) if batches(self.system) else None
+        return met_at(self.system, self.shares) if self.system.batches else None
 
     @cached_property
     def chains(self) -> tuple[tuple[Chain, ...], ...]:

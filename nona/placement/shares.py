@@ -27,7 +27,6 @@ import scipy
 from numpy.typing import NDArray
 
 from nona.errors import PlacementError
-from nona.placement.batch_waits import batches
 from nona.placement.capacity import Loads, allowed_classes, default_shares, loads_of, replicas, tidy
 from nona.placement.model import Model, Probabilities
 from nona.placement.prediction import as_model
@@ -270,7 +269,7 @@ def search_shares(system: System, loads: Loads, solve_at: Callable[[Floats], Sol
     batches, whose waits have no gradient, it is the best of the starts.
     """
     starts = starting_shares(system, loads)
-    if batches(system):
+    if system.batches:
         return min((solve_at(shares) for shares in starts), key=lambda solved: solved.value_s)
     best = solve_at(starts[0])
     for number in range(_SEARCH_ROUNDS):

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.batch_waits import batches
 from nona.placement.capacity import allowed_classes, check_feasible, loads_of
 from nona.placement.certificate import CLOSED, bounds_s
 from nona.placement.configurations import ENUMERATED, Shape, server_slots
@@ -172,7 +171,7 @@ class _Bounds:
 
 def _bounds(task: _Task, model: Model, solution: Solution) -> _Bounds:
     system, allowed = task.system, allowed_classes(task.system)
-    if batches(system):
+    if system.batches:
         return _Bounds(math.nan, 0.0, False)
     here, everywhere = bounds_s(model, solution, Budget(0.5 * task.time_s))
     all_shares = not math.isnan(here) and is_choice(system, allowed)
@@ -184,7 +183,7 @@ def _bounds(task: _Task, model: Model, solution: Solution) -> _Bounds:
 def _placement(task: _Task, model: Model, solution: Solution, bounds: _Bounds, seconds: float) -> Placement:
     """Build the result: configurations, prediction, bounds, and notes on them."""
     prediction, here = prediction_of(model, value_at(model, solution.x)), bounds.here_s
-    notes = _bound_notes(solution, prediction.server_wait_s, bounds, batches(task.system))
+    notes = _bound_notes(solution, prediction.server_wait_s, bounds, task.system.batches)
     return Placement(
         queries=placements(model, solution.x),
         prediction=prediction,

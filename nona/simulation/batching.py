@@ -43,12 +43,10 @@ def step_rule(query: QueryClass) -> StepRule:
     slo_s = query.slo_s or math.inf
     if of is None:
         return StepRule(1, slo_s)
-    delay_s = {"greedy": 0.0, "static": math.inf}.get(of.rule, of.delay_s)
-    if of.rule != "triton" or not of.preferred:
-        return StepRule(of.max_batch, slo_s, delay_s, of.form_ahead if of.rule == "triton" else 0)
-    sizes = sorted(set(of.preferred))
-    preferred = tuple(max((p for p in sizes if p <= n), default=0) for n in range(of.max_batch + 1))
-    return StepRule(of.max_batch, slo_s, delay_s, of.form_ahead, sizes[-1], preferred)
+    if of.rule != "triton":
+        return StepRule(of.max_batch, slo_s, of.waits_s)
+    preferred = (0, *of.preferred_to.tolist()) if of.preferred else ()
+    return StepRule(of.max_batch, slo_s, of.waits_s, of.form_ahead, max(preferred, default=0), preferred)
 
 
 def batch_keys(system: System) -> list[list[int]]:
@@ -63,7 +61,7 @@ def batch_keys(system: System) -> list[list[int]]:
 
 def no_batch_sizes(system: System) -> NDArray[np.int64] | None:
     """(Q, B+1) Zeros, to count steps by class of the first member and size; ``None`` without batching."""
-    if all(q.batching is None for q in system.queries):
+    if not system.batches:
         return None
     return np.zeros((len(system.queries), max(step_rule(q).most for q in system.queries) + 1), dtype=np.int64)
 

@@ -10,7 +10,6 @@ from nona import __version__
 from nona.cost.costed import CostedGraph, sigma_of
 from nona.errors import PlacementError
 from nona.graph.node_link import to_node_link
-from nona.placement.batch_waits import batches
 from nona.placement.capacity import executor_utilization
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.result import Placement
@@ -72,7 +71,7 @@ def untested(system: System, response: ResponseReport) -> str | None:
     reason = _beyond(system, servers, link)
     if reason is not None:
         return f"Outside the tested range of the prediction: {reason}; simulate before relying on it."
-    if batches(system):
+    if system.batches:
         return None if link is None else _SPLIT_BATCHES
     bursty = any(q.arrivals.process != "poisson" for q in system.queries)
     errors = like_cases(stored_result(PredictionMap), servers, link, bursty)
@@ -99,7 +98,7 @@ def _beyond(system: System, servers: float, link: float | None) -> str | None:
         return f"executors busy {share_text(servers)}, tested up to {share_text(HIGHEST)}"
     if link is not None and link > HIGHEST + _BEYOND:
         return f"link busy {share_text(link)}, tested up to {share_text(HIGHEST)}"
-    if link is not None and batches(system) and link > _HIGHEST_WITH_BATCHES + _BEYOND:
+    if link is not None and system.batches and link > _HIGHEST_WITH_BATCHES + _BEYOND:
         return f"link busy {share_text(link)}, with batches tested up to {share_text(_HIGHEST_WITH_BATCHES)}"
     if link is not None and system.discipline != "fifo":
         return "equally shared links were not tested"

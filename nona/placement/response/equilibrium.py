@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from nona.decomposition import VIRTUAL
 from nona.errors import PlacementError
-from nona.placement.batch_waits import Met, batches, met_at
+from nona.placement.batch_waits import Met, met_at
 from nona.placement.capacity import check_feasible, executor_utilization
 from nona.placement.model import Known, Model
 from nona.placement.prediction import as_model
@@ -383,7 +383,7 @@ class Equilibrium:
         self.samples, self.few = samples, max(samples // 2, _FEWEST)
         self.met: Met | None = None
         self.executors: Floats | None = None
-        if batches(system):
+        if system.batches:
             background, used = executor_utilization(system, shares)
             self.met, self.executors = met_at(system, shares), background + np.array(used)
 

@@ -13,14 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.batch_waits import Kind, Met, background_kinds, take_steps
+from nona.placement.batch_waits import WARM_UP, Kind, Met, background_kinds, kind_of, take_steps
 from nona.placement.response.sample_paths import near
 from nona.system import QueryClass, System
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Key = tuple[int, int, int]  # row of the bank, query class, first task
-_WARM_UP = 1 / 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +81,9 @@ class Parts:
         self.runs[:, :, task] += counts.reshape(self.classes, self.tasks)
 
     def kind(self, k: int, first: int, rate: float) -> Kind:
-        """Return the kind of these visits: of ``rate``, with mean steps; every task has a draw of its own."""
+        """Return the kind of these visits: of ``rate``, with mean steps."""
         often = self.runs[k, first] / self.runs[k, first, first]
-        times = self._query.step_s[:, k] * often
-        full = times[-1]
-        spread = float((full**2).sum() / full.sum() ** 2) if full.sum() > 0 else 0.0
-        return Kind(rate, times.sum(axis=1), self._query.service_scv * spread, self._query.batching)
+        return kind_of(self._query, self._query.step_s[:, k] * often, rate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +116,7 @@ def visitors_of(
     together = [list(kinds).index((it.with_query, it.first)) for it in everything]
     wait_s, members = take_steps(list(kinds.values()), time_s, np.repeat(together, number), rng)
     came = np.repeat(np.arange(len(everything)), number)
-    kept = (time_s >= _WARM_UP * length_s) & (members > 0)
+    kept = (time_s >= WARM_UP * length_s) & (members > 0)
     result = {}
     for k, it in enumerate(coming):
         here = kept & (came == k)

@@ -30,7 +30,6 @@ from numpy.typing import NDArray
 
 from nona.decomposition import VIRTUAL
 from nona.errors import PlacementError
-from nona.placement.batch_waits import batches
 from nona.placement.configurations import to_labels
 from nona.placement.model import Known
 from nona.placement.queueing import second_moment
@@ -226,7 +225,7 @@ def conserved_floor_s(system: System, queries: Sequence[Placed] | None = None) -
     work = np.array([p.sum() for p in times])
     stream, number = system.background_compute, system.executors
     spare = 1.0 - stream.rate * stream.mean - float(rate @ work) / number
-    if len(system.class_names) > 1 or not poisson or spare <= 0.0 or batches(system):
+    if len(system.class_names) > 1 or not poisson or spare <= 0.0 or system.batches:
         return base
     more = _conserved(system, queries, times, behind, spare) - float(rate * work @ longest)
     return base + max(float(more), 0.0) / float(rate.sum() * work.max())

@@ -72,9 +72,10 @@ class BatchingExecutor(Executor):
         self.steps, self.on_step = steps, on_step
         self._limits: dict[int, float] = {}  # by key, where they are not the rows' own
         self._adapts = limits is not None and limits.adapts
-        for q, keys in enumerate(steps.keys if limits else ()):
-            most = min(int(limits.most[q, number]), steps.rules[q].most) if limits else 0
-            self._limits |= dict.fromkeys((key for key in keys if key not in self._limits), float(most))
+        if limits is not None:
+            for q, keys in reversed(list(enumerate(steps.keys))):  # of rows that share keys the first counts
+                most = min(int(limits.most[q, number]), steps.rules[q].most)
+                self._limits |= dict.fromkeys(keys, float(most))
         self.started = 0
         self._formed: dict[int, list[_Formed]] = {}  # by key
         super().__init__(env, number, system, background, run_on, board, on_end)
@@ -127,13 +128,13 @@ class BatchingExecutor(Executor):
         if first is None:
             return []
         key = self._key_of(last[0], first[1])
-        own = [
+        own: list[Item] = [
             (job, t, 0.0)
             for job in last
             for j, t, _ in self._queue
             if j is job and self._key_of(job, t) == key
         ]
-        return list(own) if len(own) == len(last) else []
+        return own if len(own) == len(last) else []
 
     def _next_step(self) -> list[Item]:
         """What stands first in the queue of all that may start."""
@@ -268,8 +269,7 @@ def make_executors(
 ) -> list[Executor]:
     """The executors by number, each with its background; they batch where some query class does."""
     compute = system.background_compute
-    batches = any(q.batching for q in system.queries)
-    steps = _steps_of(system) if batches else None
+    steps = _steps_of(system) if system.batches else None
     executors = []
     for e in range(system.executors):
         parts = env, e, system, background_items(compute, streams, "executor", str(e)), run_on, board, on_end

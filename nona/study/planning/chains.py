@@ -77,7 +77,8 @@ class Bounds:
                     continue
                 check_counted(study)
                 self._systems[way.batches] = study.system
-        self._first, self.system = next(iter(self._systems.items()))
+        self.system: System = next(iter(self._systems.values()))
+        self._systems |= dict.fromkeys(self._too_large, self.system)
         classes = len(self.system.class_names)
         self.executors = np.zeros((len(question.offers), classes), dtype=np.int64)
         """(offers, classes) Executors of each class on a server of each offer."""
@@ -99,11 +100,11 @@ class Bounds:
 
     def system_of(self, option: Option) -> System:
         """One server of every offer, with the batches of an option."""
-        return self._systems.get(self.question.ways[option.scheduler].batches, self.system)
+        return self._systems[self.question.ways[option.scheduler].batches]
 
     def work(self, option: Option) -> Floats:
         """(models, classes) Seconds that all tasks of a job take of executors, in full batches."""
-        return self._work.get(self.question.ways[option.scheduler].batches, self._work[self._first])
+        return self._work[self.question.ways[option.scheduler].batches]
 
     def classes(self, option: Option) -> NDArray[np.int64]:
         """(classes,) Executors of each class that an option has."""
