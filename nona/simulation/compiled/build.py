@@ -130,7 +130,8 @@ def _sources_hash() -> str:
     simulation = root / "simulation"
     files = [f for f in (simulation / "compiled").rglob("*.py") if f.stem not in _PLAIN]
     files += (root / "schedulers").rglob("*.py")
-    files += [simulation / "reference" / "kernel.py", simulation / "reference" / "executors.py"]
+    files += [simulation / "reference" / name for name in ("kernel.py", "executors.py")]
+    files.append(simulation / "batching.py")
     digest = hashlib.sha256(str(root).encode())
     for file in sorted(files):
         digest.update(file.name.encode() + file.read_bytes())

@@ -11,7 +11,7 @@ import math
 
 from nona.schedulers.base import DECREASE
 from nona.simulation.batching import members_taken
-from nona.simulation.compiled.events.loads import absorb, bring_up, catch_up, run_background
+from nona.simulation.compiled.events.loads import absorb, bring_up, catch_up, hold, run_background
 from nona.simulation.compiled.memory import (
     STARTED,
     State,
@@ -198,7 +198,7 @@ def _waits_here(s: State, e: int, place: int, key: int) -> int:
     ended = tasks_at(s, place)
     if ended.missing != STARTED or ended.executor != e:  # a job that has just arrived took the place
         return -1
-    waiting = jobs_at(s, tasks_at(s, place).slot).wait_head
+    waiting = jobs_at(s, ended.slot).wait_head
     while waiting >= 0:
         task = tasks_at(s, waiting)
         if task.executor == e and (key < 0 or plan_at(s, task.plan).key == key):
@@ -362,41 +362,50 @@ def _start(s: State, first: int, members: int, now: float) -> None:
         batch_sizes_of(s)[job.query, members] += 1
     service = steps_of(s)[x.kind * c.keys + head.plan, members - 1] * head.draw
     idle_s = _idle_s(s, e, now)
-    if now > x.free_s:
-        x.idle_s = idle_s
-        x.closed_s += x.free_s - x.since_s
-        x.since_s = now
-    end = now + service
-    x.free_s = end
-    x.work_s += service
-    x.active = 1
-    x.task = first
     x.steps += 1
-    key = (TASK_END << KIND_SHIFT) + (job.number << JOB_SHIFT) + first - job.base
-    push(events_of(s), c.events, end, key, e)
-    c.events += 1
+    occupy(s, first, hold(s, e, now, service))
     place = first
     while place >= 0:
         task = tasks_at(s, place)
-        job = jobs_at(s, task.slot)
-        task.missing = STARTED
-        task.members = members
         task.fill_s = max(0.0, idle_s - task.fill_s)
-        task.start_s = now
-        task.end_s = end
-        if job.traced:
-            row = task_traces_at(s, c.task_traces)
-            c.task_traces += 1
-            row.job = job.number
-            row.query = job.query
-            row.task = place - job.base
-            row.executor = e
-            row.ready_s = task.latest_s
-            row.start_s = now
-            row.end_s = end
-            row.step = x.steps
-            row.members = members
+        note_run(s, place, now, x.steps, members)
         place = task.queue_next
+
+
+def occupy(s: State, place: int, end: float) -> None:
+    """The executor of the task at ``place`` runs it, or the batch that it heads, until ``end``."""
+    c = clock_at(s, 0)
+    task = tasks_at(s, place)
+    job = jobs_at(s, task.slot)
+    x = executors_at(s, task.executor)
+    x.active = 1
+    x.task = place
+    key = (TASK_END << KIND_SHIFT) + (job.number << JOB_SHIFT) + place - job.base
+    push(events_of(s), c.events, end, key, task.executor)
+    c.events += 1
+
+
+def note_run(s: State, place: int, begin: float, step: int, members: int) -> None:
+    """The task at ``place`` runs from ``begin`` until its executor is free."""
+    c = clock_at(s, 0)
+    task = tasks_at(s, place)
+    job = jobs_at(s, task.slot)
+    task.missing = STARTED
+    task.members = members
+    task.start_s = begin
+    task.end_s = executors_at(s, task.executor).free_s
+    if job.traced:
+        row = task_traces_at(s, c.task_traces)
+        c.task_traces += 1
+        row.job = job.number
+        row.query = job.query
+        row.task = place - job.base
+        row.executor = task.executor
+        row.ready_s = task.latest_s
+        row.start_s = begin
+        row.end_s = task.end_s
+        row.step = step
+        row.members = members
 
 
 def adapt(s: State, first: int, now: float) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from nona.simulation.compiled.events.batches import leave_waits, stand_in_queue, wait_in_job
-from nona.simulation.compiled.events.loads import absorb, run_background
+from nona.simulation.compiled.events.batches import leave_waits, note_run, occupy, stand_in_queue, wait_in_job
+from nona.simulation.compiled.events.loads import absorb, hold, run_background
 from nona.simulation.compiled.memory import (
-    STARTED,
     State,
     clock_at,
     events_of,
@@ -13,11 +12,10 @@ from nona.simulation.compiled.memory import (
     jobs_at,
     line_at,
     push,
-    task_traces_at,
     tasks_at,
     times_of,
 )
-from nona.simulation.reference.kernel import DELIVERY, JOB_SHIFT, KIND_SHIFT, TASK_END
+from nona.simulation.reference.kernel import DELIVERY, JOB_SHIFT, KIND_SHIFT
 
 
 def join(s: State, place: int, now: float) -> None:
@@ -87,45 +85,10 @@ def proceed(s: State, e: int, slot: int, now: float) -> None:
 def start(s: State, place: int, begin: float) -> None:
     """The task at ``place`` runs from ``begin``."""
     task = tasks_at(s, place)
-    job = jobs_at(s, task.slot)
-    x = executors_at(s, task.executor)
-    service = times_of(s)[x.kind, task.plan]
-    service *= task.draw
-    if begin > x.free_s:
-        x.closed_s += x.free_s - x.since_s
-        x.since_s = begin
-    end = begin + service
-    x.free_s = end
-    x.work_s += service
-    x.active = 1
-    x.task = place
-    task.missing = STARTED
-    task.members = 1
+    service = times_of(s)[executors_at(s, task.executor).kind, task.plan] * task.draw
     task.fill_s = 0.0
-    task.start_s = begin
-    task.end_s = end
-    c = clock_at(s, 0)
-    local = place - job.base
-    push(
-        events_of(s),
-        c.events,
-        end,
-        (TASK_END << KIND_SHIFT) + (job.number << JOB_SHIFT) + local,
-        task.executor,
-    )
-    c.events += 1
-    if job.traced:
-        row = task_traces_at(s, c.task_traces)
-        c.task_traces += 1
-        row.job = job.number
-        row.query = job.query
-        row.task = local
-        row.executor = task.executor
-        row.ready_s = task.latest_s
-        row.start_s = begin
-        row.end_s = end
-        row.step = 0
-        row.members = 1
+    occupy(s, place, hold(s, task.executor, begin, service))
+    note_run(s, place, begin, 0, 1)
 
 
 def here(s: State, place: int, now: float) -> None:

@@ -91,17 +91,23 @@ def absorb(s: State, e: int, now: float) -> None:
         _note_arrival(s, e)
 
 
-def run_background(s: State, e: int, begin: float) -> None:
-    """The background item that comes next runs from ``begin``."""
+def hold(s: State, e: int, begin: float, service: float) -> float:
+    """Executor ``e`` works from ``begin`` on for ``service`` seconds; return the end."""
     x = executors_at(s, e)
-    service = background_work_s_of(s)[e, x.served - x.dropped]
     if begin > x.free_s:
         x.idle_s += begin - x.free_s
         x.closed_s += x.free_s - x.since_s
         x.since_s = begin
-    end = begin + service
-    x.free_s = end
+    x.free_s = begin + service
     x.work_s += service
+    return float(x.free_s)
+
+
+def run_background(s: State, e: int, begin: float) -> None:
+    """The background item that comes next runs from ``begin``."""
+    x = executors_at(s, e)
+    service = background_work_s_of(s)[e, x.served - x.dropped]
+    end = hold(s, e, begin, service)
     x.last = -1
     if clock_at(s, 0).board:
         background_end_s_of(s)[e, x.served - x.dropped] = end
