@@ -18,9 +18,9 @@ from nona.random_streams import RandomStreams
 from nona.schedulers.base import DECREASE, BatchLimits
 from nona.simulation.batching import StepRule, batch_keys, members_taken, step_rule
 from nona.simulation.records import TaskInterval
-from nona.simulation.reference.executors import Executor, Item, LoadBoard, OnEnd
+from nona.simulation.reference.executors import Executor, Item, Surroundings
 from nona.simulation.reference.jobs import Job
-from nona.simulation.reference.kernel import STEP, TASK_END, Environment, Process, content_key
+from nona.simulation.reference.kernel import STEP, TASK_END, Process, content_key
 from nona.simulation.workload import background_items
 from nona.system import System
 
@@ -58,13 +58,9 @@ class BatchingExecutor(Executor):
 
     def __init__(
         self,
-        env: Environment,
         number: int,
-        system: System,
         background: Iterator[tuple[float, float]],
-        run_on: bool,
-        board: LoadBoard,
-        on_end: OnEnd,
+        of: Surroundings,
         steps: Steps,
         on_step: OnStep,
         limits: BatchLimits | None,
@@ -78,7 +74,7 @@ class BatchingExecutor(Executor):
                 self._limits |= dict.fromkeys(keys, float(most))
         self.started = 0
         self._formed: dict[int, list[_Formed]] = {}  # by key
-        super().__init__(env, number, system, background, run_on, board, on_end)
+        super().__init__(number, background, of)
 
     def join(self, job: Job | None, task: int = 0, service_s: float = 0.0) -> None:
         if job is not None:
@@ -258,20 +254,15 @@ class BatchingExecutor(Executor):
 
 
 def make_executors(
-    env: Environment,
-    system: System,
-    streams: RandomStreams,
-    run_on: bool,
-    board: LoadBoard,
-    on_end: OnEnd,
-    on_step: OnStep,
-    limits: BatchLimits | None,
+    of: Surroundings, streams: RandomStreams, on_step: OnStep, limits: BatchLimits | None
 ) -> list[Executor]:
     """The executors by number, each with its background; they batch where some query class does."""
-    compute = system.background_compute
-    steps = _steps_of(system) if system.batches else None
-    executors = []
-    for e in range(system.executors):
-        parts = env, e, system, background_items(compute, streams, "executor", str(e)), run_on, board, on_end
-        executors.append(BatchingExecutor(*parts, steps, on_step, limits) if steps else Executor(*parts))
-    return executors
+    system = of.system
+    background = [
+        background_items(system.background_compute, streams, "executor", str(e))
+        for e in range(system.executors)
+    ]
+    if not system.batches:
+        return [Executor(e, items, of) for e, items in enumerate(background)]
+    steps = _steps_of(system)
+    return [BatchingExecutor(e, items, of, steps, on_step, limits) for e, items in enumerate(background)]

@@ -20,7 +20,7 @@ from nona.simulation.collected import PARTS, Collector, Progress, busy_shares
 from nona.simulation.records import RawRun
 from nona.simulation.reference.batches import make_executors
 from nona.simulation.reference.bind import BindDispatcher, Dispatcher, Parts, RoundCalls
-from nona.simulation.reference.executors import Executor, LoadBoard, busy_and_work
+from nona.simulation.reference.executors import Executor, LoadBoard, Surroundings, busy_and_work
 from nona.simulation.reference.jobs import NO_PARTS, Job, Trace, parts_of_bound, parts_of_picked
 from nona.simulation.reference.kernel import ARRIVAL, Environment, Process, content_key
 from nona.simulation.reference.links import Link, make_link
@@ -67,16 +67,8 @@ class SimPyRun:
         """Executors, links, and who decides."""
         env, system, streams = self.env, self.system, workload.streams
         board = LoadBoard(system.executors, system.servers, len(system.queries), scheduler.sees_loads)
-        self.executors = make_executors(
-            env,
-            system,
-            streams,
-            self.size.run_on,
-            board,
-            self._task_ended,
-            self._step_started,
-            prepared.batches,
-        )
+        around = Surroundings(env, system, self.size.run_on, board, self._task_ended)
+        self.executors = make_executors(around, streams, self._step_started, prepared.batches)
         self.link = make_link(env, system, streams)
         look = _viewer(system, scheduler, board, self.link)
         parts = Parts(env, system, scheduler, prepared, self.executors, self.link, board, look)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +61,16 @@ class LoadBoard:
         self.backlog_s[e] = self._ticks[e] * TICK_S
 
 
+class Surroundings(NamedTuple):
+    """What all executors of a run have in common."""
+
+    env: Environment
+    system: System
+    run_on: bool
+    board: LoadBoard
+    on_end: OnEnd
+
+
 class Executor:
     """One executor, and the process that serves its queue.
 
@@ -71,17 +82,9 @@ class Executor:
 
     expected = 0
 
-    def __init__(
-        self,
-        env: Environment,
-        number: int,
-        system: System,
-        background: Iterator[tuple[float, float]],
-        run_on: bool,
-        board: LoadBoard,
-        on_end: OnEnd,
-    ) -> None:
-        self.env, self.number, self.run_on, self.board, self.on_end = env, number, run_on, board, on_end
+    def __init__(self, number: int, background: Iterator[tuple[float, float]], of: Surroundings) -> None:
+        env, system, self.run_on, self.board, self.on_end = of
+        self.env, self.number = env, number
         self.server, self.kind = int(system.executor_server[number]), int(system.executor_class[number])
         self.free_s = self.since_s = self.closed_s = self.work_s = self.idle_s = 0.0
         self._queue: list[Item] = []

@@ -8,6 +8,7 @@ instant.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from nona.schedulers.base import DECREASE
 from nona.simulation.batching import members_taken
@@ -56,30 +57,31 @@ def stand_in_queue(s: State, place: int, now: float) -> None:
     task.order = c.joined
     k = _queue_of(s, place)
     queue = queues_at(s, k)
-    task.queue_next = -1
-    task.queue_previous = queue.tail
-    if queue.waiting:
-        tasks_at(s, queue.tail).queue_next = place
-    else:
-        queue.head = place
+    if queue.waiting == 0:
         queue.previous = -1
         queue.next = x.head
         if x.head >= 0:
             queues_at(s, x.head).previous = k
         x.head = k
-    queue.tail = place
+    append(s, queue, place)
     queue.waiting += 1
-    wait_in_job(s, place)
     if queries_at(s, jobs_at(s, task.slot).query).ahead:
         _form(s, k, now)
     if not x.active:
         decide_at(s, e, now if now > x.free_s else x.free_s)
 
 
-def wait_in_job(s: State, place: int) -> None:
-    """Put the task at ``place`` into the list of its job's waiting tasks."""
+def append(s: State, queue: Any, place: int) -> None:
+    """Put the task at ``place`` behind the others of a queue, and of the waiting tasks of its job."""
     task = tasks_at(s, place)
     job = jobs_at(s, task.slot)
+    task.queue_next = -1
+    task.queue_previous = queue.tail
+    if queue.tail >= 0:
+        tasks_at(s, queue.tail).queue_next = place
+    else:
+        queue.head = place
+    queue.tail = place
     task.wait_next = -1
     task.wait_previous = job.wait_tail
     if job.wait_tail >= 0:
@@ -89,10 +91,18 @@ def wait_in_job(s: State, place: int) -> None:
     job.wait_tail = place
 
 
-def leave_waits(s: State, place: int) -> None:
-    """Take it out of that list."""
+def take_out(s: State, queue: Any, place: int) -> None:
+    """Take it out of both."""
     task = tasks_at(s, place)
     job = jobs_at(s, task.slot)
+    if task.queue_previous >= 0:
+        tasks_at(s, task.queue_previous).queue_next = task.queue_next
+    else:
+        queue.head = task.queue_next
+    if task.queue_next >= 0:
+        tasks_at(s, task.queue_next).queue_previous = task.queue_previous
+    else:
+        queue.tail = task.queue_previous
     if task.wait_previous >= 0:
         tasks_at(s, task.wait_previous).wait_next = task.wait_next
     else:
@@ -322,18 +332,10 @@ def _queue_of(s: State, place: int) -> int:
 
 
 def _leave_queue(s: State, place: int) -> None:
-    """Take a task out of its queue, and out of its job's list."""
+    """Take a task out of its queue, and that from those of its executor that are not empty."""
     task = tasks_at(s, place)
-    k = _queue_of(s, place)
-    queue = queues_at(s, k)
-    if task.queue_previous >= 0:
-        tasks_at(s, task.queue_previous).queue_next = task.queue_next
-    else:
-        queue.head = task.queue_next
-    if task.queue_next >= 0:
-        tasks_at(s, task.queue_next).queue_previous = task.queue_previous
-    else:
-        queue.tail = task.queue_previous
+    queue = queues_at(s, _queue_of(s, place))
+    take_out(s, queue, place)
     queue.waiting -= 1
     if queue.waiting == 0:
         if queue.previous >= 0:
@@ -342,7 +344,6 @@ def _leave_queue(s: State, place: int) -> None:
             executors_at(s, task.executor).head = queue.next
         if queue.next >= 0:
             queues_at(s, queue.next).previous = queue.previous
-    leave_waits(s, place)
 
 
 def _idle_s(s: State, e: int, now: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nona.simulation.compiled.events.batches import leave_waits, note_run, occupy, stand_in_queue, wait_in_job
+from nona.simulation.compiled.events.batches import append, note_run, occupy, stand_in_queue, take_out
 from nona.simulation.compiled.events.loads import absorb, hold, run_background
 from nona.simulation.compiled.memory import (
     State,
@@ -33,29 +33,7 @@ def join(s: State, place: int, now: float) -> None:
         start(s, place, now if now > x.free_s else x.free_s)
         return
     task.before = x.absorbed
-    task.queue_next = -1
-    task.queue_previous = x.tail
-    if x.tail >= 0:
-        tasks_at(s, x.tail).queue_next = place
-    else:
-        x.head = place
-    x.tail = place
-    wait_in_job(s, place)
-
-
-def _leave_queue(s: State, place: int) -> None:
-    """Take a waiting task out of its executor's queue and its job's list."""
-    task = tasks_at(s, place)
-    x = executors_at(s, task.executor)
-    if task.queue_previous >= 0:
-        tasks_at(s, task.queue_previous).queue_next = task.queue_next
-    else:
-        x.head = task.queue_next
-    if task.queue_next >= 0:
-        tasks_at(s, task.queue_next).queue_previous = task.queue_previous
-    else:
-        x.tail = task.queue_previous
-    leave_waits(s, place)
+    append(s, x, place)
 
 
 def proceed(s: State, e: int, slot: int, now: float) -> None:
@@ -65,7 +43,7 @@ def proceed(s: State, e: int, slot: int, now: float) -> None:
         place = jobs_at(s, slot).wait_head
         while place >= 0:
             if tasks_at(s, place).executor == e:
-                _leave_queue(s, place)
+                take_out(s, x, place)
                 start(s, place, now)
                 return
             place = tasks_at(s, place).wait_next
@@ -76,7 +54,7 @@ def proceed(s: State, e: int, slot: int, now: float) -> None:
     while x.served < before:
         run_background(s, e, x.free_s)
     if head >= 0:
-        _leave_queue(s, head)
+        take_out(s, x, head)
         start(s, head, x.free_s)
     else:
         x.active = 0
