@@ -1,5 +1,4 @@
-"""``batch-affinity``: the whole query to the executor that it holds up least, a batch that still fills
-first."""
+"""``batch-affinity``: the whole query where it adds least work: to a batch that still fills, if there is."""
 
 from __future__ import annotations
 

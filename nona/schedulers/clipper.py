@@ -1,5 +1,4 @@
-"""``clipper``: the largest batch of every replica grows while queries are in time, and shrinks when they are
-not."""
+"""``clipper``: the largest batch of a replica grows while queries are in time, and shrinks when late."""
 
 from __future__ import annotations
 
@@ -26,7 +25,9 @@ SCHEDULER = Scheduler(
     family="practice",
     network_view=NetworkView.N0,
     summary="Least-loaded; the largest batch grows by 1 while queries are in time, and shrinks when late.",
-    source="Crankshaw et al.: Clipper: A Low-Latency Online Prediction Serving System, NSDI 2017",
+    source=(
+        "Crankshaw et al.: Clipper: A Low-Latency Online Prediction Serving System, NSDI 2017 (recollected)"
+    ),
     adaptation=(
         "The largest batch of a task on an executor begins at 1; after a batch whose oldest query is within "
         "its SLO it grows by 1, up to the row's max_batch, after another it falls to 0.9 of it. A query "

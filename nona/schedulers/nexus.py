@@ -55,8 +55,7 @@ class _Node:
 
 
 class _Packing:
-    """Packs sessions: ``times_s[q]`` is (B, classes), ``slo_s`` (Q,), ``kinds`` the class of each
-    executor."""
+    """Packs sessions: ``times_s[q]`` (B, classes), ``slo_s`` (Q,), ``kinds`` the class of each executor."""
 
     def __init__(self, times_s: list[Floats], slo_s: Floats, kinds: list[int]) -> None:
         self.times_s, self.slo_s, self.kinds = times_s, slo_s, kinds
