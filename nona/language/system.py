@@ -1,7 +1,7 @@
 """Engines that serve language models token by token, and the requests that they get, in arrays.
 
-:mod:`nona.study` makes it from a scenario; it knows nothing of files or catalogues. Times are seconds, lengths
-tokens, memory blocks of ``block_tokens`` tokens.
+:mod:`nona.study` makes it from a scenario; it knows nothing of files or catalogues. Times are seconds,
+lengths tokens, memory is blocks of ``BLOCK_TOKENS`` tokens.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ BLOCK_TOKENS = 16
 class StepTimes:
     """Seconds of a step: a + e·touched + b·decodes + g·Σ kv + c·prefill + q·Σ x·(past + x/2).
 
-    ``kv`` are the tokens that a decode reads, ``prefill`` the prompt tokens of the step, x those of one prompt
-    behind ``past`` ones. ``touched`` of the ``experts``, of which a token takes ``active``, are read:
+    ``kv`` are the tokens that a decode reads, ``prefill`` the prompt tokens of the step, x those of one
+    prompt behind ``past`` ones. ``touched`` of the ``experts``, of which a token takes ``active``, are read:
     experts·(1 − (1 − active/experts)^tokens).
     """
 
@@ -120,8 +120,8 @@ class Lengths:
 class RequestClass:
     """One language row of the workload.
 
-    With ``concurrency`` above 0 the loop is closed: so many requests are in the system at any time. With
-    ``arrivals.process == "trace"`` and lengths in order, ``arrivals.times_s`` and ``lengths`` are one file's rows.
+    With ``concurrency`` above 0 the loop is closed: so many requests are in the system at any time. Where
+    lengths are in order, ``arrivals.times_s`` and ``lengths`` are the rows of one trace.
     """
 
     name: str
@@ -142,9 +142,10 @@ class LanguageSystem:
     rows: tuple[RequestClass, ...]
     capacity: float
     latency_s: float
-    background: Stream = Stream()
+    background: Stream = field(default_factory=Stream)
     seed: int = 0
 
     def engines_of(self, row: RequestClass, roles: Iterable[Role] = ("both", "prefill")) -> list[int]:
         """Numbers of the engines that a request of ``row`` may be sent to."""
-        return [e for e, engine in enumerate(self.engines) if engine.model == row.model and engine.role in roles]
+        numbered = enumerate(self.engines)
+        return [e for e, engine in numbered if engine.model == row.model and engine.role in roles]
