@@ -6,7 +6,7 @@ lengths tokens, memory is blocks of ``BLOCK_TOKENS`` tokens.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -19,15 +19,19 @@ Order = Literal["vllm", "sglang", "static"]
 Role = Literal["both", "prefill", "decode"]
 
 BLOCK_TOKENS = 16
+# What SGLang reserves of the tokens yet to come: at first, at least, steps between the two; of one request at
+# most; steps that it counts when it has retracted one.
+FIRST_RATIO, LEAST_RATIO, RATIO_STEPS = 0.7, 0.098, 600
+MOST_RESERVED, RETRACTED_STEPS = 4096, 20
 
 
 @dataclass(frozen=True, slots=True)
 class StepTimes:
     """Seconds of a step: a + e·touched + b·decodes + g·Σ kv + c·prefill + q·Σ x·(past + x/2).
 
-    ``kv`` are the tokens that a decode reads, ``prefill`` the prompt tokens of the step, x those of one
-    prompt behind ``past`` ones. ``touched`` of the ``experts``, of which a token takes ``active``, are read:
-    experts·(1 − (1 − active/experts)^tokens).
+    ``kv`` are the tokens in the cache that decodes read, ``prefill`` the prompt tokens of the step, x those
+    of one prompt behind ``past`` ones. ``touched`` of the ``experts``, of which a token takes ``active``, are
+    read: experts·(1 − (1 − active/experts)^tokens).
     """
 
     a: float
@@ -41,10 +45,20 @@ class StepTimes:
 
     def seconds(self, decodes: int, kv: int, prefill: int, attended: float) -> float:
         """Duration of a step; ``attended`` is Σ x·(past + x/2)."""
-        base = self.a
-        if self.experts:
-            base += self.e * self.experts * (1 - (1 - self.active / self.experts) ** (decodes + prefill))
-        return base + self.b * decodes + self.g * kv + self.c * prefill + self.q * attended
+        return step_seconds(
+            self.a, self.b, self.g, self.c, self.q, self.e, self.experts, self.active,
+            decodes, kv, prefill, attended,
+        )  # fmt: skip
+
+
+def step_seconds(
+    a: float, b: float, g: float, c: float, q: float, e: float, experts: int, active: int,
+    decodes: int, kv: int, prefill: int, attended: float,
+) -> float:  # fmt: skip
+    """Return the duration of a step, as :class:`StepTimes` says."""
+    if experts > 0:
+        a += e * experts * (1 - math.pow(1 - active / experts, float(decodes + prefill)))
+    return a + b * decodes + g * kv + c * prefill + q * attended
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +129,11 @@ class Lengths:
     in_order: bool = False
     prefix: NDArray[np.int64] | None = None
 
+    @property
+    def mean_outputs(self) -> float:
+        """Output tokens of a request on average."""
+        return float(self.tokens[:, 1].mean())
+
 
 @dataclass(frozen=True, eq=False)
 class RequestClass:
@@ -136,7 +155,10 @@ class RequestClass:
 
 @dataclass(frozen=True, eq=False)
 class LanguageSystem:
-    """Engines, the link between them, and the rows of requests."""
+    """Engines, the link between them, and the rows of requests.
+
+    ``first_token``: where prompts are computed apart, the side that hands out the first token of an answer.
+    """
 
     engines: tuple[Engine, ...]
     rows: tuple[RequestClass, ...]
@@ -144,8 +166,26 @@ class LanguageSystem:
     latency_s: float
     background: Stream = field(default_factory=Stream)
     seed: int = 0
+    first_token: Literal["prefill", "decode"] = "decode"
 
-    def engines_of(self, row: RequestClass, roles: Iterable[Role] = ("both", "prefill")) -> list[int]:
-        """Numbers of the engines that a request of ``row`` may be sent to."""
-        numbered = enumerate(self.engines)
-        return [e for e, engine in numbered if engine.model == row.model and engine.role in roles]
+    @property
+    def places(self) -> NDArray[np.int64]:
+        """(2·rows, E) Engines, and −1 behind them, for arrivals of row r (2r), and for KV of its prompts (2r+1)."""
+        places = np.full((2 * len(self.rows), len(self.engines)), -1, dtype=np.int64)
+        for row, spec in enumerate(self.rows):
+            there = [e for e, engine in enumerate(self.engines) if engine.model == spec.model]
+            decoders = [e for e in there if self.engines[e].role == "decode"]
+            roles = ("both", "prefill") if decoders else ("both",)
+            first = [e for e in there if self.engines[e].role in roles]
+            places[2 * row, : len(first)], places[2 * row + 1, : len(decoders)] = first, decoders
+        return places
+
+    @property
+    def most_blocks(self) -> NDArray[np.int64]:
+        """(E,) Blocks of the longest request that each engine can serve, with those that take over from it."""
+        decoders = {e.model: 0 for e in self.engines}
+        for e in self.engines:
+            if e.role == "decode":
+                decoders[e.model] = max(decoders[e.model], e.blocks)
+        of = [min(e.blocks, decoders[e.model]) if e.role == "prefill" else e.blocks for e in self.engines]
+        return np.array(of, dtype=np.int64)

@@ -1,0 +1,171 @@
+"""What a run of the engines records: its requests, and sums over the steps of the measured window."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+BINS_AN_OCTAVE, OCTAVES, LEAST_OCTAVE = 256, 44, -23  # of gaps between tokens: from 0.1 us to 2^20 s
+REFUSED = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Requests:
+    """The requests of one replication; those of open rows in order of (arrival, row).
+
+    ``arrival_s`` is ``inf`` for those of a closed loop that arrive when another of their row is complete:
+    they stand last, row by row. ``inputs`` and ``outputs`` are tokens; ``prefix`` is the number of the prefix
+    that it begins with (−1: none), of ``shared`` tokens.
+    """
+
+    arrival_s: Floats
+    row: Whole
+    inputs: Whole
+    outputs: Whole
+    prefix: Whole
+    shared: Whole
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def first_of_loops(self, rows: int) -> Whole:
+        """(rows,) The first request of each row that waits for another of its row to be complete."""
+        later = np.flatnonzero(np.isinf(self.arrival_s))
+        return np.array([next(iter(later[self.row[later] == r]), len(self)) for r in range(rows)])
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What is measured: ``jobs`` requests from the ``first`` to arrive, and the first ``steps`` by step."""
+
+    jobs: int
+    first: int = 0
+    replication: int = 0
+    steps: int = 0
+
+
+class Times(NamedTuple):
+    """By request, as they become known.
+
+    ``arrival_s``, ``first_s``, ``end_s``: ``nan`` where it did not happen; ``rank``: how many arrived before;
+    ``engine`` that it was sent to (``REFUSED``: it fits none), ``decoder``: where its KV was sent;
+    ``preemptions``; ``sent_s``: how long its KV was on its way.
+    """
+
+    arrival_s: Floats
+    first_s: Floats
+    end_s: Floats
+    sent_s: Floats
+    rank: Whole
+    engine: Whole
+    decoder: Whole
+    preemptions: Whole
+
+    @classmethod
+    def unknown(cls, requests: int) -> Times:
+        """Nothing has happened."""
+        arrival_s, first_s, end_s = np.full((3, requests), math.nan)
+        rank, engine, decoder = np.full((3, requests), -1, dtype=np.int64)
+        preemptions = np.zeros(requests, dtype=np.int64)
+        return cls(arrival_s, first_s, end_s, np.zeros(requests), rank, engine, decoder, preemptions)
+
+
+class Sums(NamedTuple):
+    """Sums over the steps that begin within the window, by engine and row where two axes stand.
+
+    ``kv_area`` (E, R): token-seconds in the cache; ``kv_most`` (E, R): tokens; ``gap_s`` (E, R) and ``gaps``
+    (E, R, bins): time between two tokens of one request; ``made`` (E, R): output tokens; ``steps``,
+    ``prefill``, ``decoded``, ``busy_s``, ``running_area``, ``waiting_area`` (E,): steps, prompt tokens and
+    decodes computed, seconds at work, request-seconds.
+    """
+
+    kv_area: Floats
+    kv_most: Whole
+    gap_s: Floats
+    gaps: Whole
+    made: Whole
+    steps: Whole
+    prefill: Whole
+    decoded: Whole
+    busy_s: Floats
+    running_area: Floats
+    waiting_area: Floats
+
+    def add_gap(self, engine: int, row: int, gap_s: float, tokens: int) -> None:
+        """So many tokens of a row came a gap after the one before."""
+        self.gap_s[engine, row] += tokens * gap_s
+        self.gaps[engine, row, bin_of(gap_s)] += tokens
+
+    @classmethod
+    def zero(cls, engines: int, rows: int) -> Sums:
+        """Nothing has happened."""
+        by_both, by_engine = (engines, rows), (engines,)
+        bins = BINS_AN_OCTAVE * OCTAVES
+        floats, whole = np.float64, np.int64
+        return cls(
+            np.zeros(by_both, floats), np.zeros(by_both, whole), np.zeros(by_both, floats),
+            np.zeros((engines, rows, bins), whole), np.zeros(by_both, whole), np.zeros(by_engine, whole),
+            np.zeros(by_engine, whole), np.zeros(by_engine, whole), np.zeros(by_engine, floats),
+            np.zeros(by_engine, floats), np.zeros(by_engine, floats),
+        )  # fmt: skip
+
+
+STEP = np.dtype(
+    [
+        ("engine", np.int64), ("begin_s", np.float64), ("end_s", np.float64), ("decodes", np.int64),
+        ("prefill", np.int64), ("kv", np.int64), ("running", np.int64), ("waiting", np.int64),
+    ]
+)  # fmt: skip
+"""One step of a Gantt chart; ``kv`` are the tokens in the cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One replication under one router.
+
+    ``begin_s`` and ``over_s`` bound the window; ``trace`` are its first steps, in order of their begin.
+    """
+
+    requests: Requests
+    times: Times
+    sums: Sums
+    trace: NDArray[np.void]
+    window: Window
+    begin_s: float
+    over_s: float
+
+    @property
+    def measured(self) -> Whole:
+        """Numbers of the measured requests, in order of arrival."""
+        rank = self.times.rank
+        numbers = np.flatnonzero((rank >= self.window.first) & (rank < self.window.first + self.window.jobs))
+        return numbers[np.argsort(rank[numbers])]
+
+
+def bin_of(gap_s: float) -> int:
+    """Return the bin of a gap between tokens; exact in every engine."""
+    if not gap_s > 0:
+        return 0
+    part, octave = math.frexp(gap_s)
+    bin_ = (octave - LEAST_OCTAVE) * BINS_AN_OCTAVE + int((part - 0.5) * 2 * BINS_AN_OCTAVE)
+    return min(max(bin_, 0), BINS_AN_OCTAVE * OCTAVES - 1)
+
+
+def gap_percentile(counts: Whole, share: float) -> float:
+    """Return the gap (s) below which a ``share`` of the ``counts`` by bin lies, to 0.4 %."""
+    total = int(counts.sum())
+    if not total:
+        return math.nan
+    upto = np.cumsum(counts)
+    place = int(np.searchsorted(upto, share * total))
+    octave, part = divmod(place, BINS_AN_OCTAVE)
+    before = float(upto[place - 1]) if place else 0.0
+    within = (share * total - before) / float(counts[place])
+    return math.ldexp(0.5 + (part + within) / (2 * BINS_AN_OCTAVE), octave + LEAST_OCTAVE)

@@ -1,0 +1,107 @@
+"""Routers: to which engine a request goes. Both loops call :func:`route`, as Python or as machine code."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from nona.language.records import Floats, Requests, Whole
+from nona.language.system import BLOCK_TOKENS, LanguageSystem
+
+ROUND_ROBIN, LEAST_REQUESTS, LEAST_KV, PREFIX_AFFINITY, KV_LIVE = range(5)
+NUMBERS = {
+    "round-robin": ROUND_ROBIN,
+    "least-requests": LEAST_REQUESTS,
+    "least-kv": LEAST_KV,
+    "prefix-affinity": PREFIX_AFFINITY,
+    "kv-live": KV_LIVE,
+}
+
+
+class Board(NamedTuple):
+    """What routers see of the engines.
+
+    By engine: ``requests`` there, ``queued`` tokens of prompts still to compute, ``used`` of its ``blocks``,
+    ``most`` of one request, ``rates`` (E, 4): a, b, g, c of its steps. ``turns`` counts what round-robin has
+    dealt out, by list of engines; ``home`` holds the engine that got the last request with a prefix, by
+    prefix (−1: none).
+    """
+
+    requests: Whole
+    queued: Whole
+    used: Whole
+    blocks: Whole
+    most: Whole
+    rates: Floats
+    turns: Whole
+    home: Whole
+
+
+def make_board(system: LanguageSystem, requests: Requests) -> Board:
+    """All engines are empty."""
+    requests_at, queued, used = np.zeros((3, len(system.engines)), dtype=np.int64)
+    blocks = np.array([e.blocks for e in system.engines], dtype=np.int64)
+    rates = np.array([(e.steps.a, e.steps.b, e.steps.g, e.steps.c) for e in system.engines])
+    turns = np.zeros(2 * len(system.rows), dtype=np.int64)
+    home = np.full(1 + int(requests.prefix.max(initial=-1)), -1, dtype=np.int64)
+    return Board(requests_at, queued, used, blocks, system.most_blocks, rates, turns, home)
+
+
+def route(
+    router: int,
+    board: Board,
+    places: Whole,
+    turn: int,
+    blocks: int,
+    tokens: int,
+    outputs: float,
+    prefix: int,
+) -> int:
+    """Choose one of the engines ``places`` (−1 ends them) for a request; −1 where it fits none.
+
+    ``turn`` is their place in ``turns``, ``blocks`` are what the request needs in the end, ``tokens`` those
+    of its prompt, ``outputs`` those that requests of its row make on average.
+    """
+    count = 0
+    while count < len(places) and places[count] >= 0:
+        count += 1
+    best, lowest, fewest = -1, math.inf, math.inf
+    for k in range(count):
+        e = places[(board.turns[turn] + k) % count] if router == ROUND_ROBIN else places[k]
+        if blocks > board.most[e]:
+            continue
+        if router == ROUND_ROBIN:
+            board.turns[turn] += k + 1
+            return int(e)
+        if router == KV_LIVE:
+            cost = _expected_s(board, e, tokens, outputs)
+        elif router == LEAST_KV:
+            cost = (board.used[e] + (board.queued[e] + tokens) / BLOCK_TOKENS) / board.blocks[e]
+        else:
+            cost = float(board.requests[e])
+        fewest = min(fewest, float(board.requests[e]))
+        if cost < lowest:
+            best, lowest = int(e), cost
+    if router == PREFIX_AFFINITY and prefix >= 0 and best >= 0:
+        home = board.home[prefix]
+        # it may serve none of these, and must not do so at the price of a long queue
+        for k in range(count):
+            if places[k] == home and blocks <= board.most[home] and board.requests[home] <= 2 * fewest + 4:
+                return int(home)
+        board.home[prefix] = best
+    return best
+
+
+def _expected_s(board: Board, e: int, tokens: int, outputs: float) -> float:
+    """Return what its answer would take: the prompts ahead, its own, its tokens, a wait for blocks."""
+    kv = BLOCK_TOKENS * board.used[e]
+    token_s = (
+        board.rates[e, 0] + board.rates[e, 1] * (board.requests[e] + 1) + board.rates[e, 2] * (kv + tokens)
+    )
+    answer_s = (board.queued[e] + tokens) * board.rates[e, 3] + outputs * token_s
+    short = kv + board.queued[e] + tokens - BLOCK_TOKENS * board.blocks[e]
+    if short > 0 and kv > 0:  # the cache turns over once in the life of an answer
+        answer_s += short / kv * outputs * token_s
+    return float(answer_s)
