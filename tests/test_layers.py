@@ -27,7 +27,7 @@ LAYERS = (
     ("nona.schedulers",),
     ("nona.experiments",),
     ("nona.simulation",),
-    ("nona.serverless", "nona.training"),
+    ("nona.serverless", "nona.training", "nona.language"),
     ("nona.report",),
     ("nona.sources",),
     ("nona.study", "nona.serving"),

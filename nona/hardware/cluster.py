@@ -167,6 +167,7 @@ class GroupSpec(Protocol):
     vcpus: int
     mig: str | None
     mps: int | None
+    engine: Any
 
 
 class ClusterSpec(Protocol):
@@ -213,9 +214,14 @@ class Cluster:
 
     @classmethod
     def from_spec(cls, spec: ClusterSpec) -> Cluster:
-        """The cluster that a scenario describes."""
+        """The servers that a scenario describes, but for those of engines, which run no tasks."""
+        groups = [g for g in spec.servers if g.engine is None]
+        if spec.servers and not groups:
+            raise HardwareError(
+                "Cluster: all of its servers have engines of language models; add a group without an engine."
+            )
         return cls(
-            tuple(ServerGroup(g.count, g.gpu, g.gpus, g.vcpus, g.mig, g.mps) for g in spec.servers),
+            tuple(ServerGroup(g.count, g.gpu, g.gpus, g.vcpus, g.mig, g.mps) for g in groups),
             Network.from_spec(spec.network),
             user_devices(spec.devices),
         )

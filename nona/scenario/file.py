@@ -25,6 +25,7 @@ from nona.scenario.gate import (
     place_text,
     shown,
 )
+from nona.scenario.language import moved_together, written_place
 from nona.scenario.schema import Scenario
 from nona.scenario.values import Part
 from nona.scenario.words import words
@@ -89,7 +90,7 @@ def scenario_from_mapping(data: object, check: Check = _nothing_more) -> Scenari
     try:
         scenario = Scenario.model_validate(data)
     except ValidationError as error:
-        problems, more = _problems(error)
+        problems, more = _problems(error, data)
     problems += check(data, problems)
     if scenario is None or problems:
         raise ScenarioError(bounded(sorted(problems, key=_part), more)) from None
@@ -97,11 +98,11 @@ def scenario_from_mapping(data: object, check: Check = _nothing_more) -> Scenari
 
 
 def _problems(
-    error: ValidationError, whole: type[Part] = Scenario, what: str = "Scenario"
+    error: ValidationError, data: object, whole: type[Part] = Scenario, what: str = "Scenario"
 ) -> tuple[list[str], int]:
     """The first problems that the schema finds, a line each, and how many there are besides."""
     errors = [e for e in error.errors(include_url=False) if not _only_follows(e)]
-    return [_problem(e, whole, what) for e in errors[:MAX_PROBLEMS]], max(0, len(errors) - MAX_PROBLEMS)
+    return [_problem(e, data, whole, what) for e in errors[:MAX_PROBLEMS]], max(0, len(errors) - MAX_PROBLEMS)
 
 
 def _part(problem: str) -> int:
@@ -151,7 +152,7 @@ def scenario_to_mapping(scenario: Scenario) -> dict[str, Any]:
     """Plain mappings with quantities as strings with units; what equals its default is left out."""
     data: dict[str, Any] = {"version": scenario.version}
     data |= scenario.model_dump(mode="json", exclude_defaults=True)
-    return data
+    return moved_together(data)
 
 
 def dump_scenario(scenario: Scenario) -> str:
@@ -178,7 +179,7 @@ def parse_part(text: str, kind: type[P], what: str) -> P:
     try:
         return kind.model_validate(data)
     except ValidationError as error:
-        raise ScenarioError(bounded(*_problems(error, kind, what))) from None
+        raise ScenarioError(bounded(*_problems(error, data, kind, what))) from None
 
 
 def _only_follows(error: Any) -> bool:
@@ -192,9 +193,9 @@ def _number(value: object) -> str:
     return f"{value:,.12g}" if plain else shown(value)
 
 
-def _named(location: Place, whole: type[Part], what: str) -> str:
+def _named(location: Place, data: object, whole: type[Part], what: str) -> str:
     """A place as errors write it, with the title of its field where that says more than its key."""
-    place = place_text(location, what)
+    place = place_text(written_place(location, data) if whole is Scenario else location, what)
     try:
         title = words(location, whole).title
     except KeyError:
@@ -219,9 +220,9 @@ def _limit(limit: object, location: Place, whole: type[Part]) -> str:
     return written if number is None else f"{float(number[0]):,.12g}{written[number.end() :]}"
 
 
-def _problem(error: Any, whole: type[Part] = Scenario, what: str = "Scenario") -> str:
+def _problem(error: Any, data: object, whole: type[Part], what: str) -> str:
     """One line for a validation error: place, value, rule, remedy."""
-    kind, context, place = error["type"], error.get("ctx", {}), _named(error["loc"], whole, what)
+    kind, context, place = error["type"], error.get("ctx", {}), _named(error["loc"], data, whole, what)
     value = _number(error.get("input"))
     limits = {key: _limit(limit, error["loc"], whole) for key, limit in context.items()}
     rules = {
@@ -248,4 +249,5 @@ def _problem(error: Any, whole: type[Part] = Scenario, what: str = "Scenario") -
     }
     own = kind not in _ERRORS  # written with the schema, so that the message says all
     default = str(error["msg"]) if own else f"{value} is not allowed: {error['msg']}; correct it"
-    return f"{place}: {rules.get(kind, default)}."
+    said = rules.get(kind, default)
+    return f"{said}." if kind == "placed" else f"{place}: {said}."

@@ -6,6 +6,7 @@ Quantities may be strings with a unit or plain SI numbers (seconds, bytes, bytes
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Annotated, Any, Literal, Self
 
@@ -15,7 +16,9 @@ from pydantic import model_validator as _model_validator
 from pydantic_core import PydanticCustomError
 
 from nona.contraction.rules import DEFAULT_RULE, rule_choices
+from nona.scenario.arrivals import ArrivalsSpec
 from nona.scenario.batching import Batches, BatchingSpec
+from nona.scenario.language import EngineSpec, LanguageRow, moved_apart, unserved
 from nona.scenario.plan import PlanSpec
 from nona.scenario.serverless import ServerlessSpec
 from nona.scenario.training import TrainingSpec
@@ -87,104 +90,6 @@ class CostSpec(Part):
     )
 
 
-class ArrivalsSpec(Part):
-    """The arrivals of one class of queries."""
-
-    process: Literal["poisson", "gamma", "deterministic", "mmpp", "trace"] = field(
-        "poisson",
-        "Arrivals",
-        "How queries arrive: at random, in bursts, evenly, or as in a trace.",
-        choices={
-            "poisson": "Poisson",
-            "gamma": "Gamma (bursty or regular)",
-            "deterministic": "Deterministic",
-            "mmpp": "Markov-modulated (bursts)",
-        },
-    )
-    cv: float = field(
-        1.0, "CV of the gaps", "1: Poisson; above 1: bursts.", when=("process", ["gamma"]), gt=0, le=100
-    )
-    burst_factor: Annotated[float, Field(gt=1, le=1000)] = field(
-        3.0, "Burst factor", "Rate during a burst over the mean rate.", when=("process", ["mmpp"])
-    )
-    burst_fraction: float = field(
-        0.1, "Share of time in bursts", "The rest has a lower rate.", when=("process", ["mmpp"]), gt=0, lt=1
-    )
-    burst_mean: PositiveSeconds = field(
-        10.0, "Mean length of a burst", "For example 10 s.", when=("process", ["mmpp"])
-    )
-    trace: Name | None = field(
-        None, "Trace", "CSV file of instants or of counts per minute.", when=("process", ["trace"])
-    )
-    scale_to_rate: bool = field(
-        True,
-        "Speed of the trace",
-        "Stretched to the row's rate, or its own: then the rate of the trace applies, not the row's.",
-        choices={False: "its own", True: "stretched to the rate"},
-    )
-    speed: Annotated[float, Field(gt=0, le=1e6)] = field(
-        1.0,
-        "Times as fast",
-        "2: twice as many arrivals a second, also of a factor on the load. Rows of one trace stay in step "
-        "at equal speeds.",
-        when=("scale_to_rate", [False]),
-    )
-    start: Seconds = field(0.0, "Start in the trace", "Where the window begins, from the trace's first row.")
-    length: PositiveSeconds | None = field(
-        None, "Length", "Length of the window that is replayed again and again.", none="to its end"
-    )
-    share: Annotated[Share, Field(gt=0, le=1)] | None = field(
-        None,
-        "Share",
-        "Of the trace's arrivals, at random; rows with shares of one trace take none twice, and their "
-        "shares add up to at most 1.",
-        none="all",
-    )
-    column: Name | None = field(None, "Column", "The column that divides the trace.", none="all rows")
-    value: Name | None = field(
-        None, "Value", "The row replays the arrivals that have it in the column.", none="the row's name"
-    )
-    time: Name | None = field(
-        None, "Column of instants", "Where the header does not tell it.", none="by the header"
-    )
-    unit: Literal["s", "ms", "us", "ns", "min", "h"] | None = field(
-        None, "Unit of instants", "Where the header does not tell it.", none="by the header"
-    )
-
-    @property
-    def clock(self) -> tuple[str, str]:
-        """The column of arrivals and its unit; empty where the header tells them."""
-        return self.time or "", self.unit or ""
-
-    @property
-    def divided(self) -> bool:
-        """True where only a window or a part of the trace is replayed."""
-        return bool(self.start or self.length or self.share or self.column)
-
-    @_model_validator(mode="after")
-    def _consistent(self) -> Self:
-        if (self.process == "trace") != (self.trace is not None):
-            raise PydanticCustomError(
-                "trace", "process 'trace' and the key 'trace' (a file) go together; give both or neither"
-            )
-        if self.trace is None and (self.divided or self.value or self.time or self.unit):
-            raise PydanticCustomError(
-                "trace", "start, length, share, column, value, time and unit are of a trace; give a trace"
-            )
-        if (self.share and self.column) or (self.value and not self.column):
-            raise PydanticCustomError(
-                "trace",
-                "a row takes a share of a trace, or rows with a value in a column; give one of them",
-            )
-        if self.process == "mmpp" and self.burst_factor * self.burst_fraction > 1:
-            raise PydanticCustomError(
-                "mmpp",
-                "burst_factor × burst_fraction must be at most 1 (the rest of the time has a rate of at "
-                "least 0); make bursts weaker or rarer",
-            )
-        return self
-
-
 class WorkloadRow(Part):
     """One class of queries: a model, its rate and its SLO."""
 
@@ -246,6 +151,32 @@ class ServerGroupSpec(Part):
         "Processes that share each GPU or slice; each gets an equal part and is an executor.",
         none="not shared",
     )
+    engine: EngineSpec | None = field(
+        None,
+        "Engine",
+        "Serves language models on these servers, which then run no tasks of other models.",
+        none="no engine",
+    )
+
+    @_model_validator(mode="after")
+    def _engine_fits(self) -> Self:
+        if self.engine is None:
+            return self
+        tp, shares = self.engine.tp, {"mig": self.mig, "mps": self.mps}
+        if self.gpus % tp:
+            raise PydanticCustomError(
+                "engine",
+                "engine.tp {tp} must divide gpus {gpus}, or GPUs are left; change one of them",
+                {"tp": tp, "gpus": self.gpus},
+            )
+        for key, value in shares.items():
+            if value is not None:
+                raise PydanticCustomError(
+                    "engine",
+                    "{key} {value} divides a GPU, but an engine takes whole ones; remove {key} or engine",
+                    {"key": key, "value": repr(value)},
+                )
+        return self
 
 
 class RacksSpec(Part):
@@ -399,6 +330,12 @@ class Scenario(Part):
     workload: tuple[WorkloadRow, ...] = field(
         (), "Workload", "Classes of queries: models with rate and SLO.", max_length=500
     )
+    language: tuple[LanguageRow, ...] = field(
+        (),
+        "Language models",
+        "Classes of requests that engines serve token by token. In a file they stand in workload.",
+        max_length=500,
+    )
     batching: Batches | None = field(
         None,
         "Batching",
@@ -430,6 +367,11 @@ class Scenario(Part):
         "All get the same jobs: the same arrivals, the same service times.",
         "nona nona-live least-loaded spark-fair local spread",
     )
+    routers: NamedEntries = named(
+        "Routers",
+        "To which engine a request goes. All get the same requests. In a file they stand in schedulers.",
+        "round-robin least-kv",
+    )
     serverless: ServerlessSpec | None = field(
         None,
         "Serverless",
@@ -444,6 +386,11 @@ class Scenario(Part):
         {}, "Models", "Task graphs inside the scenario, node-link JSON by name.", max_length=100
     )
 
+    @_model_validator(mode="before")
+    @classmethod
+    def _from_file(cls, data: Any) -> Any:
+        return moved_apart(data) if isinstance(data, Mapping) else data
+
     @_field_validator("objective", mode="before")
     @classmethod
     def _older_name(cls, value: Any) -> Any:
@@ -452,7 +399,7 @@ class Scenario(Part):
     @_model_validator(mode="after")
     def _divides_traces(self) -> Self:
         shares: dict[str, float] = {}
-        for row in self.workload:
+        for row in self.rows:
             name = row.arrivals.trace or ""
             shares[name] = shares.get(name, 0.0) + (row.arrivals.share or 0.0)
             if shares[name] > 1 + 1e-9:
@@ -467,6 +414,22 @@ class Scenario(Part):
     def _has_what_it_keeps(self) -> Self:
         if self.objective == "slo" and self.workload and all(row.slo is None for row in self.workload):
             raise PydanticCustomError("objective", "objective 'slo' needs an SLO to keep; give a row an slo")
+        return self
+
+    @_model_validator(mode="after")
+    def _has_servers_for_all(self) -> Self:
+        engines = [group.engine for group in self.cluster.servers]
+        problem = unserved(self.language, engines)
+        if self.workload and None not in engines:
+            problem = (
+                f"cluster.servers: every group has an engine, which runs no tasks of {self.labels[0]!r}; add "
+                "a group without one"
+            )
+        for part in ("serverless", "training"):
+            if getattr(self, part) is not None and any(engines):
+                problem = f"{part}: it cannot share a cluster with engines yet; give it a scenario of its own"
+        if problem:
+            raise PydanticCustomError("placed", "{problem}", {"problem": problem})
         return self
 
     def batching_of(self, row: WorkloadRow) -> BatchingSpec | None:
@@ -489,9 +452,23 @@ class Scenario(Part):
     @property
     def labels(self) -> tuple[str, ...]:
         """A name for each row of the workload; a repeated one gets ``#2``, ``#3`` …"""
+        return self._labels[: len(self.workload)]
+
+    @property
+    def rows(self) -> tuple[WorkloadRow | LanguageRow, ...]:
+        """All rows as a written file has them: those of language models last."""
+        return (*self.workload, *self.language)
+
+    @property
+    def language_labels(self) -> tuple[str, ...]:
+        """A name for each row of requests to language models, unlike those of the others."""
+        return self._labels[len(self.workload) :]
+
+    @property
+    def _labels(self) -> tuple[str, ...]:
         seen: dict[str, int] = {}
         names = []
-        for row in self.workload:
+        for row in self.rows:
             seen[row.label] = seen.get(row.label, 0) + 1
             names.append(row.label if seen[row.label] == 1 else f"{row.label} #{seen[row.label]}")
         return tuple(names)

@@ -37,7 +37,8 @@ from numpy.typing import NDArray
 from nona.errors import SimulationError
 from nona.foreign.files import MOST_ARRIVALS, MOST_MINUTES, MOST_TRACE_S, READ_CPU_S, CsvFile
 from nona.random_streams import RandomStreams
-from nona.scenario.schema import ArrivalsSpec, Scenario
+from nona.scenario.arrivals import ArrivalsSpec
+from nona.scenario.schema import Scenario
 from nona.system import Arrivals
 
 MOST_VALUES = 50
@@ -47,10 +48,13 @@ BY_HEADER: Clock = ("", "")
 """A column of the file, and the value that its rows must have."""
 
 
-def _numbered_rows(data: bytes, filename: str) -> Iterator[tuple[int, list[str]]]:
-    """Numbered rows that are not blank, as an editor counts lines; those of JSON follow one of their keys."""
+def numbered_rows(data: bytes, filename: str, lists: bool = False) -> Iterator[tuple[int, list[str]]]:
+    """Give the rows that are not blank, numbered as editors do; those of JSON follow one of their keys.
+
+    With ``lists`` a list in JSON is a cell, too, as JSON.
+    """
     if data[:99].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"["):
-        return _json_rows(data, filename)
+        return _json_rows(data, filename, lists)
     return CsvFile(data, f"Trace {filename!r}", SimulationError, MOST_ARRIVALS + 1).rows()
 
 
@@ -58,7 +62,7 @@ _MOONCAKE = frozenset({"timestamp", "input_length", "output_length", "hash_ids"}
 MOST_JSON_OBJECTS, MOST_JSON_ITEMS = 2_000_000, 12_000_000
 
 
-def _json_rows(data: bytes, filename: str) -> Iterator[tuple[int, list[str]]]:
+def _json_rows(data: bytes, filename: str, lists: bool) -> Iterator[tuple[int, list[str]]]:
     if data.count(b"{") + data.count(b"[") > MOST_JSON_OBJECTS or data.count(b",") > MOST_JSON_ITEMS:
         raise SimulationError(
             f"Trace {filename!r}: it holds more than {MOST_JSON_OBJECTS:,} objects or {MOST_JSON_ITEMS:,} "
@@ -81,7 +85,13 @@ def _json_rows(data: bytes, filename: str) -> Iterator[tuple[int, list[str]]]:
             keys = list(record)
             yield 1, [key + "_ms" * (key == "timestamp" and {*keys} == _MOONCAKE) for key in keys]
         values = (record.get(key) for key in keys)
-        yield line, [str(v) if isinstance(v, str | float | int) else "" for v in values]
+        yield (
+            line,
+            [
+                str(v) if isinstance(v, str | float | int) or (lists and isinstance(v, list)) else ""
+                for v in values
+            ],
+        )
 
 
 def _records(data: bytes, filename: str) -> Iterator[tuple[int, object]]:
@@ -109,7 +119,7 @@ def _records(data: bytes, filename: str) -> Iterator[tuple[int, object]]:
 
 
 def _guidellm_requests(benchmarks: list[object]) -> list[object]:
-    """Return the start times of all runs' requests, whether they succeeded or not, if they were sent."""
+    """Return start and tokens of all runs' requests, whether they succeeded or not, if they were sent."""
     rows: list[object] = []
     for number, benchmark in enumerate(benchmarks, 1):
         parts = benchmark.get("requests") if isinstance(benchmark, dict) else None
@@ -117,7 +127,8 @@ def _guidellm_requests(benchmarks: list[object]) -> list[object]:
             for request in requests if isinstance(requests, list) else []:
                 fields = request if isinstance(request, dict) else {}
                 if (start := fields.get("request_start_time", fields.get("start_time"))) is not None:
-                    rows.append({"start_time": start, "benchmark": f"benchmark {number}"})
+                    tokens = {key: fields.get(key) for key in ("prompt_tokens", "output_tokens")}
+                    rows.append({"start_time": start, "benchmark": f"benchmark {number}"} | tokens)
     return rows
 
 
@@ -155,7 +166,7 @@ def trace_columns(data: bytes, filename: str) -> dict[str, tuple[str, ...]]:
     >>> trace_columns(b"time,model\\n3,a\\n4,b\\n6,b\\n", "t.csv")
     {'model': ('a', 'b')}
     """
-    rows = _numbered_rows(data, filename)
+    rows = numbered_rows(data, filename)
     names = [name.strip() for name in next(rows, (0, [""]))[1]]
     values: dict[int, set[str]] = {i: set() for i, name in enumerate(names) if name}
     for _, row in rows:
@@ -254,12 +265,12 @@ With any other word it may hold something else: ``response_time``, ``inter_arriv
 """
 
 
-def _time_column(names: Sequence[str], filename: str, clock: Clock = BY_HEADER) -> tuple[int, float]:
-    """The column of arrivals and the seconds of its unit: those of ``clock``, else by its name.
+def time_column(names: Sequence[str], filename: str, clock: Clock = BY_HEADER) -> tuple[int, float]:
+    """Find the column of arrivals and the seconds of its unit: those of ``clock``, else by its name.
 
-    >>> _time_column(["request_id", "arrival_ms", "timestamp", "response_time"], "t.csv")
+    >>> time_column(["request_id", "arrival_ms", "timestamp", "response_time"], "t.csv")
     (1, 0.001)
-    >>> _time_column(["when", "arrival_ms"], "t.csv", ("when", "us"))
+    >>> time_column(["when", "arrival_ms"], "t.csv", ("when", "us"))
     (0, 1e-06)
     """
     column, unit = clock
@@ -299,11 +310,11 @@ def read_times(
     >>> read_times(b"id,time\\n7,3\\n8,1.5\\n", "t.csv").tolist()
     [0.0, 1.5]
     """
-    rows = _numbered_rows(data, filename)
+    rows = numbered_rows(data, filename)
     first = next(rows, None)
     header = [name.strip() for name in first[1]] if first and _is_header(first[1]) else []
     named = _column_of(header, where, filename)
-    column, unit_s = _time_column(header, filename, clock) if header else (0, _UNITS[clock[1] or "s"])
+    column, unit_s = time_column(header, filename, clock) if header else (0, _UNITS[clock[1] or "s"])
     if first and not header:
         column, rows = _column_without_header(first[1], filename), chain([first], rows)
     return _from_stamps(rows, column, filename, unit_s, named, where)
@@ -331,7 +342,7 @@ def read_azure_functions(
     within
         How the arrivals of a minute lie in it. ``uniform`` draws from ``seed``.
     """
-    rows = _numbered_rows(data, filename)
+    rows = numbered_rows(data, filename)
     _, header = next(rows, (0, [""]))
     names = [name.strip() for name in header]
     minutes = {i: _minute(n, filename) for i, n in enumerate(names) if n.isascii() and n.isdigit()}
@@ -449,14 +460,14 @@ def _window_of(spec: ArrivalsSpec, times: Instants) -> Window:
 
 
 def row_arrivals(scenario: Scenario, index: int, read: ReadTrace) -> Arrivals:
-    """The arrival process of row ``index`` of the workload.
+    """The arrival process of row ``index`` of the workload, those of language models last.
 
     Raises
     ------
     SimulationError
         When its trace cannot be read, or no arrival lies in the part that it replays.
     """
-    spec = scenario.workload[index].arrivals
+    spec = scenario.rows[index].arrivals
     times: Instants = np.zeros(0)
     window, group = Window(0.0, 0.0), ""
     if spec.trace is not None:
@@ -464,7 +475,12 @@ def row_arrivals(scenario: Scenario, index: int, read: ReadTrace) -> Arrivals:
         if spec.divided:
             window = _window_of(spec, times)
             group = f"{len(times)} {window.start_s:g} {window.length_s:g}"  # not its name: files are renamed
-            times = _inside(_part(scenario, index, read), window, scenario.labels[index], spec)
+            times = _inside(
+                _part(scenario, index, read),
+                window,
+                (*scenario.labels, *scenario.language_labels)[index],
+                spec,
+            )
         times = times / spec.speed if spec.speed != 1.0 else times
     return Arrivals(
         process=spec.process,
@@ -481,15 +497,16 @@ def row_arrivals(scenario: Scenario, index: int, read: ReadTrace) -> Arrivals:
 
 def _part(scenario: Scenario, index: int, read: ReadTrace) -> Instants:
     """The instants that are the row's, in the whole trace."""
-    row, name = scenario.workload[index], scenario.workload[index].arrivals.trace or ""
+    rows = scenario.rows
+    row, name = rows[index], rows[index].arrivals.trace or ""
     clock = row.arrivals.clock
     if row.arrivals.column is not None:
         return read(name, (row.arrivals.column, row.arrivals.value or row.label), clock)
     times = read(name, None, clock)
     if row.arrivals.share is None:
         return times
-    same = [r.arrivals.share or 0.0 for r in scenario.workload if r.arrivals.trace == name]
-    before = sum(r.arrivals.trace == name for r in scenario.workload[:index])
+    same = [r.arrivals.share or 0.0 for r in rows if r.arrivals.trace == name]
+    before = sum(r.arrivals.trace == name for r in rows[:index])
     low = sum(same[:before])
     drawn = RandomStreams(0).generator("shares of a trace").random(len(times))
     return times[(drawn >= low) & (drawn < low + row.arrivals.share)]

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from nona.errors import GraphError, ScenarioError
 from nona.graph.guard import parse_guarded
@@ -22,7 +22,9 @@ from nona.sources.samples import load_sample, sample_names
 from nona.training.throughput_table import MODELLED, TABLES, batch_of, with_batch
 
 if TYPE_CHECKING:
-    from nona.scenario.schema import Scenario
+    from nona.scenario.arrivals import ArrivalsSpec
+    from nona.scenario.language import LanguageRow
+    from nona.scenario.schema import ClusterSpec, Scenario
     from nona.scenario.serverless import ServerlessSpec
     from nona.scenario.training import ElasticSpec, TrainingJobSpec, TrainingSpec
 
@@ -55,8 +57,8 @@ def unused_name(name: str, taken: Iterable[str]) -> str:
     return candidate
 
 
-Kind = Literal["model", "trace", "measured", "times", "throughputs", "profile", "elastic"]
-KINDS: tuple[Kind, ...] = ("model", "trace", "measured", "times", "throughputs", "profile", "elastic")
+Kind = Literal["model", "config", "trace", "measured", "times", "throughputs", "profile", "elastic"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,12 @@ def named_files(scenario: Scenario) -> Iterator[NamedFile]:
             yield NamedFile(f"workload[{i}].model", row.model, "model")
         if row.arrivals.trace:
             yield NamedFile(f"workload[{i}].arrivals.trace", row.arrivals.trace, "trace")
+    for i, asking in enumerate(scenario.language, len(scenario.workload)):
+        if is_config(asking.llm.model):
+            yield NamedFile(f"workload[{i}].llm.model", asking.llm.model, "config")
+        for place, trace in (("llm.trace", asking.llm.trace), ("arrivals.trace", asking.arrivals.trace)):
+            if trace:
+                yield NamedFile(f"workload[{i}].{place}", trace, "trace")
     if scenario.cost.measured:
         yield NamedFile("cost.measured", scenario.cost.measured, "measured")
     for name, function in (scenario.serverless.functions if scenario.serverless else {}).items():
@@ -122,6 +130,15 @@ def is_file(scenario: Scenario, model: str) -> bool:
     return model not in scenario.models and model not in sample_names()
 
 
+def is_config(language_model: str) -> bool:
+    """Return whether a language model is described by a file, as Hugging Face's ``config.json``.
+
+    >>> is_config("llama-3.1-8b"), is_config("mine/config.json")
+    (False, True)
+    """
+    return language_model.endswith(".json")
+
+
 def file_names(scenario: Scenario, *kinds: Kind) -> list[str]:
     """The names of the files of these kinds, or of all, each once, one kind after the other."""
     files = sorted(named_files(scenario), key=lambda file: KINDS.index(file.kind))
@@ -135,11 +152,8 @@ def with_files_renamed(scenario: Scenario, renamed: Callable[[str], str]) -> Sce
     """
     rows = []
     for row in scenario.workload:
-        arrivals = row.arrivals
-        if arrivals.trace:
-            arrivals = arrivals.model_copy(update={"trace": renamed(arrivals.trace)})
         model = renamed(row.model) if is_file(scenario, row.model) else row.model
-        same = row.model_copy(update={"model": model, "arrivals": arrivals})
+        same = row.model_copy(update={"model": model, "arrivals": _arrivals_renamed(row.arrivals, renamed)})
         rows.append(same if same.label == row.label else same.model_copy(update={"name": row.label}))
     cost = scenario.cost
     if cost.measured:
@@ -151,12 +165,41 @@ def with_files_renamed(scenario: Scenario, renamed: Callable[[str], str]) -> Sce
     serverless = scenario.serverless and _profiles_renamed(scenario.serverless, renamed)
     update = {
         "workload": tuple(rows),
+        "language": tuple(_language_renamed(row, renamed) for row in scenario.language),
+        "cluster": _engines_renamed(scenario.cluster, renamed),
         "cost": cost,
         "training": training,
         "plan": plan,
         "serverless": serverless,
     }
     return scenario.model_copy(update=update)
+
+
+def _arrivals_renamed(arrivals: ArrivalsSpec, renamed: Callable[[str], str]) -> ArrivalsSpec:
+    trace = arrivals.trace
+    return arrivals if trace is None else arrivals.model_copy(update={"trace": renamed(trace)})
+
+
+def _language_renamed(row: LanguageRow, renamed: Callable[[str], str]) -> LanguageRow:
+    model, trace = row.llm.model, row.llm.trace
+    files = {"model": renamed(model) if is_config(model) else model, "trace": trace and renamed(trace)}
+    changes = {
+        "llm": row.llm.model_copy(update=files),
+        "arrivals": _arrivals_renamed(row.arrivals, renamed),
+    }
+    same = row.model_copy(update=changes)
+    return same if same.label == row.label else same.model_copy(update={"name": row.label})
+
+
+def _engines_renamed(cluster: ClusterSpec, renamed: Callable[[str], str]) -> ClusterSpec:
+    groups = []
+    for group in cluster.servers:
+        engine = group.engine
+        if engine is not None and engine.model and is_config(engine.model):
+            changed = engine.model_copy(update={"model": renamed(engine.model)})
+            group = group.model_copy(update={"engine": changed})
+        groups.append(group)
+    return cluster.model_copy(update={"servers": tuple(groups)})
 
 
 def _profiles_renamed(serverless: ServerlessSpec, renamed: Callable[[str], str]) -> ServerlessSpec:

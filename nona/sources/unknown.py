@@ -16,11 +16,13 @@ from pydantic import ValidationError
 from nona.errors import NonaError
 from nona.hardware.cluster import MOST_EXECUTORS, ServerGroup
 from nona.hardware.device import Device, devices, user_devices
+from nona.language.models import language_models
+from nona.scenario.language import ROUTERS
 from nona.scenario.plan import offer_entry
 from nona.scenario.schema import ServerGroupSpec
 from nona.scenario.values import named_entry
 from nona.schedulers.registry import get_scheduler
-from nona.sources.lookup import Sources
+from nona.sources.lookup import Sources, is_config
 from nona.sources.samples import sample_names
 from nona.training.throughput_table import GAVEL, MODELLED, TABLES, batch_of, shipped_throughputs
 
@@ -146,9 +148,31 @@ def unknown_names(data: Mapping[str, Any]) -> list[str]:
         *_samples(data),
         *_named(data),
         *_networks(data),
+        *_language(data),
         *_offers(data, gpus),
         *training,
     ]
+
+
+def _language(data: Mapping[str, Any]) -> Iterator[str]:
+    """Language models that are neither known nor files."""
+    rows = (
+        (f"workload[{i}].llm", _mapping(row).get("llm"))
+        for i, row in enumerate(_entries(data.get("workload")))
+    )
+    more = (
+        (f"language[{i}].llm", _mapping(row).get("llm"))
+        for i, row in enumerate(_entries(data.get("language")))
+    )
+    groups = _entries(_mapping(data.get("cluster")).get("servers"))
+    engines = ((f"cluster.servers[{i}].engine", _mapping(g).get("engine")) for i, g in enumerate(groups))
+    for place, part in (*rows, *more, *engines):
+        name = _mapping(part).get("model")
+        if isinstance(name, str) and not is_config(name) and name not in language_models():
+            yield (
+                f"{place}.model: {name[:60]!r} is not a known language model; "
+                f"{instead(name, language_models())}, or name a config.json."
+            )
 
 
 def missing_files(data: Mapping[str, Any], sources: Sources) -> list[str]:
@@ -224,7 +248,7 @@ def _named(data: Mapping[str, Any]) -> Iterator[str]:
         for i, entry in enumerate(_entries(entries)):
             name = _mapping(named_entry(entry)).get("name")
             try:
-                if isinstance(name, str):
+                if isinstance(name, str) and name not in ROUTERS:
                     find(name)
             except NonaError as error:
                 yield f"{place}[{i}]: {error}"
@@ -266,6 +290,15 @@ def _files(data: Mapping[str, Any]) -> Iterator[_Named]:
         trace = _mapping(_mapping(row).get("arrivals")).get("trace")
         if isinstance(trace, str):
             yield _Named(f"workload[{i}].arrivals.trace", trace)
+        llm = _mapping(_mapping(row).get("llm"))
+        if isinstance(model := llm.get("model"), str) and is_config(model):
+            yield _Named(f"workload[{i}].llm.model", model)
+        for place, file in (
+            ("trace", llm.get("trace")),
+            ("arrivals.trace", _mapping(llm.get("arrivals")).get("trace")),
+        ):
+            if isinstance(file, str):
+                yield _Named(f"workload[{i}].llm.{place}", file)
     measured = _mapping(data.get("cost")).get("measured")
     if isinstance(measured, str):
         yield _Named("cost.measured", measured)

@@ -40,8 +40,8 @@ def _topology_of(cluster: Cluster) -> Topology | None:
     return make_topology(cluster.servers, network.capacity, network.nic, size, uplink)
 
 
-def _network_background(spec: BackgroundNetwork, capacity: float) -> Stream:
-    """The background of the core, of ``capacity`` bytes/s."""
+def network_background(spec: BackgroundNetwork, capacity: float) -> Stream:
+    """Return the background of the core, of ``capacity`` bytes/s."""
     return Stream(spec.utilization * capacity / spec.mean_size, spec.mean_size, spec.scv)
 
 
@@ -68,7 +68,7 @@ def shared_network(scenario: Scenario) -> SharedNetwork | None:
     return SharedNetwork(
         make_topology(servers, of.capacity, of.nic, size, uplink),
         of.latency,
-        _network_background(scenario.background.network, of.capacity),
+        network_background(scenario.background.network, of.capacity),
     )
 
 
@@ -200,13 +200,20 @@ def check_counted(study: Study) -> None:
 
 
 def check_has_queries(scenario: Scenario) -> None:
-    """Refuse a scenario without a workload.
+    """Refuse a scenario without a workload of task graphs.
 
     Raises
     ------
     ScenarioError
-        In one line; of a scenario with training jobs it names the command for these.
+        In one line; of a scenario with training jobs or language models it names the command for these.
     """
+    if not scenario.workload and scenario.language:
+        raise ScenarioError(
+            [
+                "workload: all of its rows ask language models, which `nona simulate` runs; add a row with a "
+                "model, and a server without an engine, for what else is asked."
+            ]
+        )
     if not scenario.workload:
         training = "" if scenario.training is None else ", or run the jobs with `nona training simulate`"
         raise ScenarioError([f"workload: must have at least 1 entry; add one{training}."])
@@ -245,7 +252,7 @@ def _system(
         background_compute=Stream(
             compute.utilization / compute.mean_service, compute.mean_service, compute.scv
         ),
-        background_network=_network_background(network, link.capacity),
+        background_network=network_background(network, link.capacity),
         queries=tuple(
             QueryClass(
                 name=label,
@@ -270,7 +277,7 @@ def _system(
 
 
 def arrivals_of(scenario: Scenario, index: int, sources: Sources) -> Arrivals:
-    """The arrival process of a row of the workload, with its trace read."""
+    """The arrival process of a row of the workload, those of language models last, with its trace read."""
 
     def read(name: str, where: Where | None, clock: Clock) -> NDArray[np.float64]:
         return read_trace(sources.read(name), PurePath(name).name, where, clock)

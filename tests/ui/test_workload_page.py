@@ -9,7 +9,7 @@ from nona.placement.capacity import executor_utilization
 from nona.report.batches import gain_text
 from nona.report.models import batched_times
 from nona.report.text import fit_text
-from nona.scenario.schema import ArrivalsSpec
+from nona.scenario.arrivals import ArrivalsSpec
 from nona.study.preparation import prepare
 from nona.tables.formats import share_text
 from nona.ui.pages.workload_facts import arrivals_picture, fastest, gauge, offered, sample_of, shares_picture

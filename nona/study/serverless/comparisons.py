@@ -44,7 +44,8 @@ from nona.results.serverless import (
     Utilization,
 )
 from nona.results.simulation import ModelResult
-from nona.scenario.schema import ArrivalsSpec, BackgroundSpec, Scenario, ServerGroupSpec, WorkloadRow
+from nona.scenario.arrivals import ArrivalsSpec
+from nona.scenario.schema import BackgroundSpec, Scenario, ServerGroupSpec, WorkloadRow
 from nona.serverless.engine.options import ServerlessProgress
 from nona.serverless.metrics import slo_ratios
 from nona.serverless.system import ServerlessSystem

@@ -1,0 +1,109 @@
+"""How the queries or requests of a row of the workload arrive."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field
+from pydantic import model_validator as _model_validator
+from pydantic_core import PydanticCustomError
+
+from nona.scenario.values import Name, Part, PositiveSeconds, Seconds, Share, field
+
+
+class ArrivalsSpec(Part):
+    """The arrivals of one class of queries."""
+
+    process: Literal["poisson", "gamma", "deterministic", "mmpp", "trace"] = field(
+        "poisson",
+        "Arrivals",
+        "How queries arrive: at random, in bursts, evenly, or as in a trace.",
+        choices={
+            "poisson": "Poisson",
+            "gamma": "Gamma (bursty or regular)",
+            "deterministic": "Deterministic",
+            "mmpp": "Markov-modulated (bursts)",
+        },
+    )
+    cv: float = field(
+        1.0, "CV of the gaps", "1: Poisson; above 1: bursts.", when=("process", ["gamma"]), gt=0, le=100
+    )
+    burst_factor: Annotated[float, Field(gt=1, le=1000)] = field(
+        3.0, "Burst factor", "Rate during a burst over the mean rate.", when=("process", ["mmpp"])
+    )
+    burst_fraction: float = field(
+        0.1, "Share of time in bursts", "The rest has a lower rate.", when=("process", ["mmpp"]), gt=0, lt=1
+    )
+    burst_mean: PositiveSeconds = field(
+        10.0, "Mean length of a burst", "For example 10 s.", when=("process", ["mmpp"])
+    )
+    trace: Name | None = field(
+        None, "Trace", "CSV file of instants or of counts per minute.", when=("process", ["trace"])
+    )
+    scale_to_rate: bool = field(
+        True,
+        "Speed of the trace",
+        "Stretched to the row's rate, or its own: then the rate of the trace applies, not the row's.",
+        choices={False: "its own", True: "stretched to the rate"},
+    )
+    speed: Annotated[float, Field(gt=0, le=1e6)] = field(
+        1.0,
+        "Times as fast",
+        "2: twice as many arrivals a second, also of a factor on the load. Rows of one trace stay in step "
+        "at equal speeds.",
+        when=("scale_to_rate", [False]),
+    )
+    start: Seconds = field(0.0, "Start in the trace", "Where the window begins, from the trace's first row.")
+    length: PositiveSeconds | None = field(
+        None, "Length", "Length of the window that is replayed again and again.", none="to its end"
+    )
+    share: Annotated[Share, Field(gt=0, le=1)] | None = field(
+        None,
+        "Share",
+        "Of the trace's arrivals, at random; rows with shares of one trace take none twice, and their "
+        "shares add up to at most 1.",
+        none="all",
+    )
+    column: Name | None = field(None, "Column", "The column that divides the trace.", none="all rows")
+    value: Name | None = field(
+        None, "Value", "The row replays the arrivals that have it in the column.", none="the row's name"
+    )
+    time: Name | None = field(
+        None, "Column of instants", "Where the header does not tell it.", none="by the header"
+    )
+    unit: Literal["s", "ms", "us", "ns", "min", "h"] | None = field(
+        None, "Unit of instants", "Where the header does not tell it.", none="by the header"
+    )
+
+    @property
+    def clock(self) -> tuple[str, str]:
+        """The column of arrivals and its unit; empty where the header tells them."""
+        return self.time or "", self.unit or ""
+
+    @property
+    def divided(self) -> bool:
+        """True where only a window or a part of the trace is replayed."""
+        return bool(self.start or self.length or self.share or self.column)
+
+    @_model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if (self.process == "trace") != (self.trace is not None):
+            raise PydanticCustomError(
+                "trace", "process 'trace' and the key 'trace' (a file) go together; give both or neither"
+            )
+        if self.trace is None and (self.divided or self.value or self.time or self.unit):
+            raise PydanticCustomError(
+                "trace", "start, length, share, column, value, time and unit are of a trace; give a trace"
+            )
+        if (self.share and self.column) or (self.value and not self.column):
+            raise PydanticCustomError(
+                "trace",
+                "a row takes a share of a trace, or rows with a value in a column; give one of them",
+            )
+        if self.process == "mmpp" and self.burst_factor * self.burst_fraction > 1:
+            raise PydanticCustomError(
+                "mmpp",
+                "burst_factor × burst_fraction must be at most 1 (the rest of the time has a rate of at "
+                "least 0); make bursts weaker or rarer",
+            )
+        return self

@@ -1,0 +1,1 @@
+"""Studies of language models: from a scenario to engines and requests."""

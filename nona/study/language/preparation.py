@@ -1,0 +1,345 @@
+"""From a scenario to engines and requests: models, step times and memory looked up, lengths drawn or read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import PurePath
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.errors import ScenarioError
+from nona.hardware.device import Precision, find_device, user_devices
+from nona.hardware.executor import make_executor_class
+from nona.language.memory import MemorySplit, memory_split, smallest_tp, vllm_defaults
+from nona.language.models import LanguageModel, language_models, read_config
+from nona.language.step_times import KnownSteps, step_times
+from nona.language.system import (
+    BLOCK_TOKENS,
+    Engine,
+    LanguageSystem,
+    Lengths,
+    RequestClass,
+    StepTimes,
+    Targets,
+)
+from nona.language.traces import TokenTrace, read_tokens
+from nona.random_streams import RandomStreams
+from nona.scenario.language import EngineSpec, LanguageRow, LengthSpec, TokensSpec
+from nona.scenario.schema import Scenario
+from nona.simulation.arrivals import effective_rate
+from nona.sources.lookup import Sources, is_config
+from nona.study.preparation import arrivals_of, network_background
+from nona.system import Arrivals
+
+DRAWS = 65_536
+"""Requests whose lengths are drawn beforehand, one from each of so many parts of equal probability."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineFacts:
+    """What an engine rests on; those of one group of servers have one.
+
+    ``group`` is its number in ``cluster.servers``, ``memory`` that of each of ``tp`` GPUs; on ``least_tp`` of
+    them the model fits (0: on no number). ``budget`` tokens of a step, ``sequences`` requests at a time.
+    """
+
+    group: int
+    gpu: str
+    model: LanguageModel
+    tp: int
+    budget: int
+    sequences: int
+    steps: KnownSteps
+    memory: MemorySplit
+    least_tp: int
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class LanguageStudy:
+    """A prepared scenario: ``facts`` of each of the system's engines, ``warnings`` on its rows."""
+
+    scenario: Scenario
+    system: LanguageSystem
+    facts: tuple[EngineFacts, ...]
+    warnings: tuple[str, ...] = ()
+
+
+_NO_SOURCES = Sources()
+_tokens_of = lru_cache(maxsize=8)(read_tokens)
+
+
+def prepare_language(scenario: Scenario, sources: Sources = _NO_SOURCES) -> LanguageStudy:
+    """Look up or read everything that the engines and requests of a scenario rest on.
+
+    Raises
+    ------
+    NonaError
+        For a scenario without such rows, a missing or bad file, a model that does not fit its GPUs.
+    """
+    if not scenario.language:
+        raise ScenarioError(["workload: none of its rows has llm; add one that asks a language model."])
+    sources.check(scenario)
+    models = {row.llm.model: _model(row.llm.model, sources) for row in scenario.language}
+    rows, warnings = _rows(scenario, sources)
+    engines, facts = _engines(scenario, models, rows)
+    network = scenario.cluster.network
+    if any(engine.role != "both" for engine in engines):
+        if network.discipline != "fifo":
+            raise ScenarioError(
+                [
+                    f"cluster.network.discipline: {network.discipline!r} is not for the KV of engines with "
+                    "roles, which is sent first come, first served; set fifo."
+                ]
+            )
+        if network.nic is not None:
+            warnings.append("KV crosses the core of the network alone: cards and racks do not slow it down.")
+    system = LanguageSystem(
+        engines=tuple(engines),
+        rows=tuple(rows),
+        capacity=network.capacity,
+        latency_s=network.latency,
+        background=network_background(scenario.background.network, network.capacity),
+        seed=scenario.seed,
+    )
+    return LanguageStudy(scenario, system, tuple(facts), tuple(warnings))
+
+
+def _model(name: str, sources: Sources) -> LanguageModel:
+    if is_config(name):
+        return read_config(sources.read(name), PurePath(name).name)
+    if name not in language_models():
+        raise ScenarioError(
+            [
+                f"workload: {name!r} is not a known language model; use one of "
+                f"{', '.join(language_models())}, or name a config.json."
+            ]
+        )
+    return language_models()[name]
+
+
+def _rows(scenario: Scenario, sources: Sources) -> tuple[list[RequestClass], list[str]]:
+    classes, warnings = [], []
+    prefixes = 0  # of the rows before; no two rows share one
+    for number, (label, row) in enumerate(zip(scenario.language_labels, scenario.language, strict=True)):
+        trace = None if row.llm.trace is None else _read(row.llm.trace, sources)
+        if trace is not None:
+            lengths = Lengths(trace.tokens, in_order=True, prefix=_moved(trace.prefix, prefixes))
+            warnings += _cautions(label, trace)
+        else:
+            lengths = _drawn(row, RandomStreams(scenario.seed), label, prefixes)
+        if lengths.prefix is not None:
+            prefixes = max(prefixes, int(lengths.prefix[:, 0].max()) + 1)
+        if row.concurrency is not None:
+            arrivals = Arrivals()
+        elif trace is not None:
+            arrivals = Arrivals(
+                "trace", times_s=tuple(trace.times_s.tolist()), scale_to_rate=row.rate is not None
+            )
+        else:
+            arrivals = arrivals_of(scenario, len(scenario.workload) + number, sources)
+        classes.append(
+            RequestClass(
+                name=label,
+                model=row.llm.model,
+                rate=0.0 if row.concurrency is not None else effective_rate(arrivals, row.rate or 0.0),
+                lengths=lengths,
+                arrivals=arrivals,
+                targets=Targets(row.slo.ttft, row.slo.tpot, row.slo.e2e),
+                concurrency=row.concurrency or 0,
+                priority=row.priority,
+            )
+        )
+    return classes, warnings
+
+
+def _read(name: str, sources: Sources) -> TokenTrace:
+    return _tokens_of(sources.read(name), PurePath(name).name)
+
+
+def _cautions(label: str, trace: TokenTrace) -> list[str]:
+    lines = []
+    if trace.left_out:
+        lines.append(
+            f"{label}: {trace.left_out:,} requests of the trace have no input or no output; left out."
+        )
+    if trace.spread:
+        lines.append(
+            f"{label}: {trace.spread:,} requests share instants; they are spread evenly between these."
+        )
+    if trace.prefix is not None:
+        lines.append(
+            f"{label}: of its blocks each request keeps one shared prefix; hits are a bound from below."
+        )
+    return lines
+
+
+def _moved(prefix: NDArray[np.int64] | None, first: int) -> NDArray[np.int64] | None:
+    """The prefixes numbered from ``first``."""
+    if prefix is None or not (prefix[:, 0] >= 0).any():
+        return None
+    return np.column_stack((np.where(prefix[:, 0] >= 0, prefix[:, 0] + first, -1), prefix[:, 1]))
+
+
+def _drawn(row: LanguageRow, streams: RandomStreams, label: str, first: int) -> Lengths:
+    """Lengths of which any row is as probable as any other."""
+    spec = row.llm.tokens or TokensSpec(input=LengthSpec(mean=1), output=LengthSpec(mean=1))
+    groups = spec.prefix.groups if spec.prefix else 1
+    alike = all(side.mean is not None and not side.cv for side in (spec.input, spec.output)) and groups == 1
+    size = 1 if alike else DRAWS
+    tokens = np.column_stack(
+        [
+            _of_parts(side, size, streams.generator("tokens", name, label))
+            for name, side in (("input", spec.input), ("output", spec.output))
+        ]
+    )
+    if spec.prefix is None:
+        return Lengths(tokens)
+    numbers = streams.generator("tokens", "prefix", label).permutation(size) % groups
+    return Lengths(
+        tokens, prefix=np.column_stack((numbers + first, np.minimum(tokens[:, 0], spec.prefix.tokens)))
+    )
+
+
+def _of_parts(spec: LengthSpec, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    if spec.mean is None:
+        return rng.permutation(np.resize(rng.permutation(spec.values), size)).astype(np.int64)
+    if not spec.cv:
+        return np.full(size, int(spec.mean), dtype=np.int64)
+    from scipy.special import ndtri
+
+    variance = np.log1p(spec.cv**2)
+    normal = ndtri((rng.permutation(size) + 0.5) / size)
+    tokens = np.exp(np.log(spec.mean) - variance / 2 + np.sqrt(variance) * normal)
+    whole: NDArray[np.int64] = np.clip(np.rint(tokens), 1, spec.most).astype(np.int64)
+    return whole
+
+
+def _engines(
+    scenario: Scenario, models: Mapping[str, LanguageModel], rows: Sequence[RequestClass]
+) -> tuple[list[Engine], list[EngineFacts]]:
+    """The engines, group after group; their servers come after those that run tasks."""
+    groups = scenario.cluster.servers
+    server = sum(group.count for group in groups if group.engine is None)
+    engines: list[Engine] = []
+    facts: list[EngineFacts] = []
+    problems: list[str] = []
+    for number, group in enumerate(groups):
+        if group.engine is None:
+            continue
+        name = group.engine.model or next(iter(models))
+        if name not in models:  # no row asks for it
+            server += group.count
+            continue
+        basis, asking = _facts(scenario, number, models[name]), [row for row in rows if row.model == name]
+        problems += _misfits(group.engine, basis, asking)
+        copies = group.gpus // group.engine.tp
+        label = group.gpu if group.engine.role == "both" else f"{group.gpu} {group.engine.role}"
+        for copy in range(group.count * copies):
+            before = sum(engine.name.rpartition(" #")[0] == label for engine in engines)
+            engines.append(_engine(group.engine, basis, f"{label} #{before + 1}", server + copy // copies))
+            facts.append(replace(basis, warnings=tuple(_warnings(basis, engines[-1], asking))))
+        server += group.count
+    if problems:
+        raise ScenarioError(problems)
+    return engines, facts
+
+
+_PRECISION: Mapping[str, Precision] = MappingProxyType({"auto": "fp16", "model": "fp16"})
+"""Language models ship in bf16, which is as wide and as fast as fp16."""
+
+
+def _facts(scenario: Scenario, number: int, model: LanguageModel) -> EngineFacts:
+    group = scenario.cluster.servers[number]
+    spec, device = (
+        group.engine or EngineSpec(),
+        find_device(group.gpu, user_devices(scenario.cluster.devices)),
+    )
+    precision: Precision = _PRECISION.get(scenario.cost.precision, scenario.cost.precision)  # type: ignore[arg-type]
+    budget, sequences = vllm_defaults(device)
+    budget = budget if spec.budget == "auto" else spec.budget
+    sequences = sequences if spec.sequences == "auto" else spec.sequences
+    if spec.steps is None:
+        steps = step_times(model, make_executor_class(device), spec.tp, precision)
+    else:
+        steps = KnownSteps(StepTimes(**dict(spec.steps)), "given", 0.0, "the scenario")
+    args = (spec.tp, precision, budget, sequences)
+    return EngineFacts(
+        group=number,
+        gpu=group.gpu,
+        model=model,
+        tp=spec.tp,
+        budget=budget,
+        sequences=sequences,
+        steps=steps,
+        memory=memory_split(model, device.memory_bytes, spec.utilization, *args),
+        least_tp=smallest_tp(model, device.memory_bytes, spec.utilization, precision, budget),
+    )
+
+
+def _misfits(spec: EngineSpec, basis: EngineFacts, rows: Sequence[RequestClass]) -> list[str]:
+    """A line for each rule that the engine breaks."""
+    place, model, tp, lines = f"cluster.servers[{basis.group}].engine", basis.model, basis.tp, []
+    if model.heads % tp:
+        possible = ", ".join(str(n) for n in (1, 2, 4, 8, 16, 32) if model.heads % n == 0)
+        lines.append(
+            f"{place}.tp: {tp} must divide the {model.heads} heads of {model.name!r}; use {possible}."
+        )
+    if spec.blocks == "auto" and not basis.memory.blocks:
+        remedy = f"the smallest tp that fits is {basis.least_tp}" if basis.least_tp else "take larger GPUs"
+        lines.append(
+            f"{place}.tp: {model.name!r} leaves no memory for KV on {tp} × {basis.gpu} "
+            f"({basis.memory.weights / 1e9:.1f} GB of weights for {basis.memory.usable / 1e9:.1f} GB on "
+            f"each); {remedy}."
+        )
+    longest = max((int(row.lengths.tokens[:, 0].max()) for row in rows), default=0)
+    if not spec.chunked and basis.budget < longest:
+        lines.append(
+            f"{place}.budget: {basis.budget:,} must be at least the longest prompt, {longest:,} tokens, as "
+            "prompts are computed whole; raise it, or set chunked to true."
+        )
+    return lines
+
+
+def _engine(spec: EngineSpec, basis: EngineFacts, name: str, server: int) -> Engine:
+    return Engine(
+        name=name,
+        model=spec.model or basis.model.name,
+        steps=basis.steps.times,
+        blocks=basis.memory.blocks if spec.blocks == "auto" else spec.blocks,
+        server=server,
+        budget=basis.budget,
+        sequences=basis.sequences,
+        chunked=spec.chunked,
+        watermark=spec.watermark,
+        order=spec.scheduler,
+        role=spec.role,
+        lookahead=spec.lookahead,
+        shares_prefixes=spec.prefix_cache == "share",
+        kv_bytes=basis.memory.kv_block / BLOCK_TOKENS * basis.tp,
+    )
+
+
+def _warnings(basis: EngineFacts, engine: Engine, rows: Sequence[RequestClass]) -> Iterator[str]:
+    if engine.blocks > basis.memory.blocks:
+        yield (
+            f"{engine.blocks:,} blocks are given where memory is reckoned to hold {basis.memory.blocks:,}; "
+            "check them against what the engine prints."
+        )
+    if basis.steps.provenance == "modelled":
+        yield (
+            f"step times of {basis.model.name} on {basis.tp} × {basis.gpu} are modelled, ± "
+            f"{basis.steps.error:.0%}; give engine.steps for your own."
+        )
+    for row in rows:
+        tokens = row.lengths.tokens.sum(axis=1)
+        share = float((-(-tokens // BLOCK_TOKENS) > engine.blocks).mean())
+        if share:
+            yield (
+                f"{share:.1%} of the requests of {row.name} need more than its {engine.kv_tokens:,} tokens "
+                f"of KV (up to {int(tokens.max()):,}); they are refused."
+            )
