@@ -84,7 +84,7 @@ def _print_findings(told: Curves) -> None:
         ratios = [at_value(report, v)[name].ratio for v in SHOWN]
         edge = stability_text(curve, report.unit)
         print(f"{name:<15}{edge:<22}{by_formula:<12}" + "".join(f"{ratio_text(r):<23}" for r in ratios))
-    for what, text in explanation(report):
+    for what, text in explanation(report).items():
         print(f"{what}: {text}")
 
 

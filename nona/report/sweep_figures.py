@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 import plotly.graph_objects as go
 
 from nona.report.figures import (
@@ -15,30 +14,35 @@ from nona.report.figures import (
     add_line,
     add_points,
     figure,
+    log_axis,
     rule,
     scheduler_style,
     text,
 )
-from nona.report.sweep_findings import NEAR, crossings, holds_text, merged_spans, target_text, there_text
+from nona.report.sweep_findings import (
+    NEAR,
+    crossings,
+    holds_text,
+    merged_spans,
+    stability_text,
+    target_text,
+    there_text,
+)
 from nona.report.sweeps import axis_scale, by_ratio, value_text
 from nona.results.document import Estimate
 from nona.results.sweeps import FormulaPoint, SweepReport, SweptCurve, SweptPoint
 from nona.tables.formats import share_text, times_text
-from nona.units import format_number, format_time
-
-GAP = 16.0  # pixels between the middles of two lines of small text
-FAR = 70.0  # pixels by which a label may be moved to keep off curves
+from nona.units import format_time
 
 
 @dataclass(frozen=True, slots=True)
 class CurveEnd:
-    """A cross at (``x``, ``y``), as on the axes; ``rightwards``: its curve comes from the left."""
+    """A cross at (``x``, ``y``), as on the axes."""
 
     name: str
     x: float
     y: float
     label: str
-    rightwards: bool
 
 
 def curve_ends(
@@ -63,7 +67,7 @@ def curve_ends(
                     continue
                 drawn = _drawn(curve, last.value, rightwards, get)
                 if drawn is not None:
-                    ends.append(CurveEnd(name, factor * beyond, place(drawn), label, rightwards))
+                    ends.append(CurveEnd(name, factor * beyond, place(drawn), label))
     return ends
 
 
@@ -99,85 +103,6 @@ def _edge_label(low: float | None, high: float | None, unit: str) -> str:
     return f"unstable {value_text(low, unit)} to {value_text(high, unit)}"
 
 
-def round_ticks(low: float, high: float) -> list[float]:
-    """1, 2 and 5 times powers of ten between two positive numbers; powers alone over many decades.
-
-    >>> round_ticks(3.0, 60.0)
-    [5.0, 10.0, 20.0, 50.0]
-    """
-    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    steps = (1, 2, 5) if last - first <= 4 else (1,)
-    ticks = [float(f"{k}e{power}") for power in range(first, last + 1) for k in steps]
-    return [t for t in ticks if low <= t <= high]
-
-
-def spread_labels(heights: Sequence[float], gap: float = GAP) -> list[float]:
-    """The upward shift (pixels) of each label that keeps all of them ``gap`` apart.
-
-    Labels keep their order; a crowd is centred on where it stood.
-
-    >>> spread_labels([100.0, 100.0, 300.0])
-    [-8.0, 8.0, 0.0]
-    """
-    order = sorted(range(len(heights)), key=lambda i: (heights[i], i))
-    crowds: list[tuple[float, list[int]]] = []  # (sum of wished bottoms, members), bottom to top
-    for i in order:
-        crowds.append((heights[i], [i]))
-        while len(crowds) > 1 and _top(crowds[-2], gap) + gap > _bottom(crowds[-1]):
-            (upper, above), (lower, below) = crowds.pop(), crowds.pop()
-            crowds.append((lower + upper - gap * len(below) * len(above), below + above))
-    moved = [0.0] * len(heights)
-    for crowd in crowds:
-        for place, i in enumerate(crowd[1]):
-            moved[i] = _bottom(crowd) + gap * place - heights[i]
-    return moved
-
-
-def _bottom(crowd: tuple[float, list[int]]) -> float:
-    """The position of a group's lowest label: the mean of the positions that its members prefer."""
-    return crowd[0] / len(crowd[1])
-
-
-def _top(crowd: tuple[float, list[int]], gap: float) -> float:
-    return _bottom(crowd) + gap * (len(crowd[1]) - 1)
-
-
-def off_curves(
-    heights: Sequence[float], taken: Sequence[Sequence[tuple[float, float]]], gap: float = GAP
-) -> list[float]:
-    """The upward shift (pixels) of each label that keeps it off curves and ``gap`` from all others.
-
-    ``taken`` are the spans of height that curves have beside each label. From the lowest on, a label takes
-    the nearest free place; where that is beyond ``FAR``, it keeps clear of labels alone.
-
-    >>> off_curves([100.0, 120.0], [[(98.0, 101.0)], []])
-    [9.0, 5.0]
-    """
-    moved, placed = [0.0] * len(heights), list[tuple[float, float]]()
-    for i in sorted(range(len(heights)), key=lambda i: (heights[i], i)):
-        here = _nearest_free(heights[i], [*placed, *taken[i]], gap)
-        if abs(here - heights[i]) > FAR:
-            here = _nearest_free(heights[i], placed, gap)
-        placed.append((here - gap / 2, here + gap / 2))
-        moved[i] = here - heights[i]
-    return moved
-
-
-def _nearest_free(wished: float, taken: Sequence[tuple[float, float]], gap: float) -> float:
-    """The middle nearest to the wished one whose ``gap`` overlaps no span that is taken."""
-
-    def free(middle: float) -> bool:
-        return all(middle + gap / 2 <= low + 1e-9 or middle - gap / 2 >= high - 1e-9 for low, high in taken)
-
-    beside = [middle for low, high in taken for middle in (low - gap / 2, high + gap / 2)]
-    return min((m for m in (wished, *beside) if free(m)), key=lambda m: (abs(m - wished), -m))
-
-
-ABOVE_PX, ASIDE_PX = 16.0, 12
-WIDTH_PX, LETTER_PX = 700.0, 6.0  # of the chart and of a letter, about: what a label may cover
-LABEL_ROOM = 0.72  # of the width: a label that begins beyond it has no room on its right
-
-
 def _add_crosses(made: go.Figure, ends: Sequence[CurveEnd]) -> None:
     """A cross where each curve ends."""
     for end in ends:
@@ -189,94 +114,12 @@ def _add_crosses(made: go.Figure, ends: Sequence[CurveEnd]) -> None:
         add_points(made, name, [end.x], [end.y], look, hover, legendgroup=end.name, showlegend=False)
 
 
-def _set_log_range(made: go.Figure) -> None:
+def _set_log_range(made: go.Figure, title: str) -> None:
     """The simulated curves set the range of a logarithmic axis; the formula may leave it near its pole."""
     drawn = [v for t in made.data if t.mode != "lines" for v in t.y if v is not None]
+    log_axis(made, drawn, title, "y")
     if drawn:
-        low, high = min(drawn) / 1.4, max(drawn) * 1.7
-        ticks = round_ticks(low, high)
-        made.update_yaxes(
-            range=[math.log10(low), math.log10(high)],
-            tickvals=ticks,
-            ticktext=[format_number(t) for t in ticks],
-        )
-
-
-def _add_labels(
-    made: go.Figure, ends: Sequence[CurveEnd], report: SweepReport, log: bool, height_px: float
-) -> None:
-    """Label each cross on the side where its curve does not continue; if that is full, above the curve."""
-    factor, ratio = axis_scale(report.unit)[0], by_ratio(report.unit)
-    place = math.log10 if ratio else float
-    values = report.values
-    first, last = place(factor * values[0]), place(factor * values[-1])
-    low, high = made.layout.yaxis.range or _reach_of(made)
-    scaled = [(math.log10(e.y) if log else e.y) for e in ends]
-    shares = [(place(end.x) - first) / max(last - first, 1e-9) for end in ends]
-    full = [s > LABEL_ROOM if e.rightwards else s < 1 - LABEL_ROOM for s, e in zip(shares, ends, strict=True)]
-    lifts = [ABOVE_PX if crowded else 0.0 for crowded in full]
-    scale = height_px / max(high - low, 1e-9)
-    rights = [e.rightwards != crowded for e, crowded in zip(ends, full, strict=True)]
-    beside = [
-        _beside(made, end, right, (place, (last - first) / WIDTH_PX), log)
-        for end, right in zip(ends, rights, strict=True)
-    ]
-    heights = [scale * (y - low) for y in scaled]
-    places = _places(heights, lifts, [[(scale * (a - low), scale * (b - low)) for a, b in s] for s in beside])
-    moved = [place - height for place, height in zip(places, heights, strict=True)]
-    for end, y, right, shift in zip(ends, scaled, rights, moved, strict=True):
-        colour = scheduler_style(end.name).colour
-        made.add_annotation(
-            x=place(end.x),
-            y=y,
-            text=text(end.label),
-            font={"size": 11, "color": colour},
-            xanchor="left" if right else "right",
-            ax=ASIDE_PX if right else -ASIDE_PX,
-            ay=-shift,
-            arrowwidth=1,
-            arrowhead=0,
-            arrowcolor=colour,
-            standoff=5,
-        )
-
-
-def _places(
-    heights: Sequence[float], lifts: Sequence[float], taken: Sequence[Sequence[tuple[float, float]]]
-) -> list[float]:
-    """Place the labels: apart first, then off the curves."""
-    wished = [h + lift for h, lift in zip(heights, lifts, strict=True)]
-    apart = [h + shift for h, shift in zip(wished, spread_labels(wished), strict=True)]
-    return [h + shift for h, shift in zip(apart, off_curves(apart, taken), strict=True)]
-
-
-def _beside(
-    made: go.Figure, end: CurveEnd, right: bool, axis: tuple[Callable[[float], float], float], log: bool
-) -> list[tuple[float, float]]:
-    """The heights, as on the axis, that curves have where the label of an end stands.
-
-    ``axis``: what places a value on the horizontal axis, and how much of it a pixel is.
-    """
-    place, pixel = axis
-    side = pixel if right else -pixel
-    first = place(end.x) + side * ASIDE_PX
-    across = np.linspace(first, first + side * LETTER_PX * len(end.label), 9)
-    spans = []
-    for trace in made.data:
-        points = [(place(x), y) for x, y in zip(trace.x, trace.y, strict=True) if y is not None]
-        if "lines" not in trace.mode or len(points) < 2:
-            continue
-        x, y = np.array(sorted(points)).T
-        inside = across[(across >= x[0]) & (across <= x[-1])]
-        if len(inside):
-            heights = np.interp(inside, x, np.log10(y) if log else y)
-            spans.append((float(heights.min()), float(heights.max())))
-    return spans
-
-
-def _reach_of(made: go.Figure) -> tuple[float, float]:
-    drawn = [v for t in made.data for v in t.y if v is not None]
-    return min(drawn), max(drawn)
+        made.update_yaxes(range=[math.log10(min(drawn) / 1.4), math.log10(max(drawn) * 1.7)])
 
 
 TICKS = (0.0, 0.5, 0.9, 0.99, 0.999, 0.9999)
@@ -330,7 +173,7 @@ def _set_hits_axis(made: go.Figure, drawn: Sequence[float]) -> None:
     )
 
 
-HEIGHT, AROUND = 470, 130  # all of it, and what legend and axis take
+HEIGHT = 470
 FORMULA_DASH = "3px,3px"
 HITS = "SLO hits"
 
@@ -363,16 +206,14 @@ def sweep_figure(report: SweepReport, view: str = "JCT", cursor: float | None = 
         title=text(report.label) + (f", {unit}" if unit else ""),
         type="log" if by_ratio(report.unit) else "linear",
     )
-    chart.update_yaxes(title=drawn.title, type="log" if drawn.log else "linear")
-    ends = curve_ends(report, drawn.get, drawn.place)
-    _add_crosses(chart, ends)
+    _add_crosses(chart, curve_ends(report, drawn.get, drawn.place))
+    chart.update_yaxes(title=drawn.title)
     if drawn.log:
-        _set_log_range(chart)
+        _set_log_range(chart, drawn.title)
     elif view == HITS:
         _add_target(chart, report)
     else:
         chart.update_yaxes(range=[0, 103])
-    _add_labels(chart, ends, report, drawn.log, HEIGHT - AROUND)
     _add_marks(chart, report, view)
     if cursor is not None:
         chart.add_vline(x=factor * cursor, line={"color": QUIET, "width": 1})
@@ -397,7 +238,7 @@ def views(report: SweepReport) -> dict[str, View]:
 
     return {
         "JCT": View(
-            "mean JCT, ms, log", lambda p: p.jct_s, milliseconds, format_time, True, lambda of, to: of.jct_s
+            "mean JCT, ms", lambda p: p.jct_s, milliseconds, format_time, True, lambda of, to: of.jct_s
         ),
         HITS: View(
             "SLO hits, % (a line up: ten times fewer misses)",
@@ -407,7 +248,7 @@ def views(report: SweepReport) -> dict[str, View]:
         ),
         "Utilisation": View("busiest link, % of time", busy, percent, lambda v: share_text(v, 1)),
         f"Ratio to {base}": View(
-            f"mean JCT relative to {text(base)}, log",
+            f"mean JCT relative to {text(base)}",
             lambda p: p.ratio,
             float,
             times_text,
@@ -423,11 +264,12 @@ def _steady(curve: SweptCurve, view: View) -> list[SweptPoint]:
 
 
 def _name(name: str, curve: SweptCurve, view: View, report: SweepReport) -> str:
-    """The name in the legend; where SLO hits are drawn, with the range in which they reach the target."""
+    """The name in the legend with its range: of the target where SLO hits are drawn, else of stability."""
     if not _steady(curve, view):
         return f"{name} (nothing to draw)"
-    holds = holds_text(curve, report) if view.place is nines else ""
-    return f"{name} · {holds}" if holds else name
+    edges = stability_text(curve, report.unit) if merged_spans(curve) else ""
+    within = holds_text(curve, report) if view.place is nines else edges
+    return f"{name} · {within}" if within else name
 
 
 def _add_curve(made: go.Figure, name: str, curve: SweptCurve, view: View, report: SweepReport) -> None:

@@ -1,7 +1,5 @@
 """What a sweep says: findings, tables and figures from reports whose answers are known."""
 
-from itertools import pairwise
-
 import pytest
 from filled import but, filled
 from hypothesis import given
@@ -106,7 +104,7 @@ def test_near_an_edge_luck_does_not_make_three_edges_of_one_and_one_known_badly_
     told = report(slow=curve(*(point(v, 20e-3 if ok else None) for v, ok in flags)))
     assert words.stability_text(told.schedulers["slow"], "fraction") == "unstable from 70 %"
     (end,) = sweep_figures.curve_ends(told, lambda p: p.jct_s)
-    assert (end.x, end.rightwards, end.label) == (70.0, True, "unstable ≥ 70 %")
+    assert (end.x, end.label) == (70.0, "unstable ≥ 70 %")
     far = curve(point(0.0, 1e-3), point(0.1, None), point(0.5, 1e-3), point(0.9, None))
     assert words.stability_text(far, "fraction") == "unstable at 10 % and from 90 %"
     told = report(slow=curve(point(0.0, 20e-3), point(0.5, 31e-3), point(0.9, None)))
@@ -128,12 +126,11 @@ def test_rows_for_people_for_files_and_the_explanation_hold_the_sweep_s_own_numb
     assert {"ratio_to_nona", "mean_jct_low_s", "predicted_jct_s"} <= {*files}
     assert all(sentence in words.sweep_text(told) for sentence in words.sweep_findings(told))
     assert "unstable from 71 %" in words.sweep_text(told)
-    said = dict(words.explanation(told))
+    said = words.explanation(told)
     assert "-10.0% (nona at" in said["By formula"]
     assert "slow is unstable from 71 %" in said["Edges of stability"]
-    assert "slow takes 2 times as long as nona at 0 % and 3.1 times at 50 %" in said["Ratios near an edge"]
     nona = but(told.schedulers["nona"], formula=None)
-    assert list(dict(words.explanation(report("slow", nona=nona)))) == ["Simulated"]
+    assert list(words.explanation(report("slow", nona=nona))) == ["Simulated"]
 
 
 def test_nothing_is_drawn_beyond_an_edge_and_a_cross_stands_there():
@@ -145,8 +142,7 @@ def test_nothing_is_drawn_beyond_an_edge_and_a_cross_stands_there():
         assert all(y is None for y in beyond)
         (cross,) = [t for t in figure.data if t.name == "slow: unstable ≥ 71 %"]
         assert (cross.x[0], cross.marker.symbol) == (71.0, "x")
-        (told_there,) = [a.text for a in figure.layout.annotations if "unstable" in (a.text or "")]
-        assert told_there == "unstable ≥ 71 %"
+        assert slow.name == ("slow · up to 70 %" if view == "SLO hits" else "slow · unstable from 71 %")
         nona = next(t for t in figure.data if t.name.split(" · ")[0] == "nona")
         assert (nona.y[0] is None) == (view == "none")
     jct = sweep_figures.sweep_figure(told, "JCT")
@@ -244,32 +240,6 @@ def test_a_map_of_two_numbers_has_the_winner_of_each_cell_or_one_scheduler_s_val
 
 
 @examples(60)
-@given(st.lists(st.floats(0, 400), max_size=12))
-def test_labels_keep_apart_in_their_order(heights):
-    moved = [h + m for h, m in zip(heights, sweep_figures.spread_labels(heights), strict=True)]
-    order = sorted(range(len(heights)), key=lambda i: (heights[i], i))
-    placed = [moved[i] for i in order]
-    assert all(b - a >= sweep_figures.GAP - 1e-6 for a, b in pairwise(placed))
-    assert sum(moved) == pytest.approx(sum(heights), abs=1e-6)
-
-
-SPANS = st.tuples(st.floats(0, 400), st.floats(0, 30)).map(lambda s: (s[0], s[0] + s[1]))
-
-
-@examples(60)
-@given(st.lists(st.tuples(st.floats(0, 400), st.lists(SPANS, max_size=3)), max_size=8))
-def test_labels_keep_off_curves_and_apart(labels):
-    heights, taken = [h for h, _ in labels], [spans for _, spans in labels]
-    places = [h + m for h, m in zip(heights, sweep_figures.off_curves(heights, taken), strict=True)]
-    assert all(b - a >= sweep_figures.GAP - 1e-6 for a, b in pairwise(sorted(places)))
-    for height, place, spans in zip(heights, places, taken, strict=True):
-        clear = all(abs(place - (a + b) / 2) >= (b - a + sweep_figures.GAP) / 2 - 1e-6 for a, b in spans)
-        crowd = sweep_figures.GAP * len(labels) + sum(b - a + sweep_figures.GAP for a, b in spans)
-        assert clear or crowd >= sweep_figures.FAR
-        assert abs(place - height) <= sweep_figures.FAR + 2 * sweep_figures.GAP * len(labels)
-
-
-@examples(60)
 @given(
     st.sampled_from(["fraction", "count", "factor", "bandwidth"]),
     st.integers(1, 50),
@@ -284,9 +254,7 @@ def test_values_lie_between_the_ends_and_are_about_as_many(unit, low, width, cou
     assert unit != "count" or all(v == int(v) for v in found)
 
 
-def test_values_are_read_as_they_are_written_and_ticks_are_round():
-    assert sweep_figures.round_ticks(0.9, 11) == [1.0, 2.0, 5.0, 10.0]
-    assert sweep_figures.round_ticks(1e-3, 1e4) == [10.0**k for k in range(-3, 5)]
+def test_values_are_read_as_they_are_written():
     assert parse_values("0:0.9:0.1", "fraction")[3:5] == (0.3, 0.4)
     assert parse_values("5 Gbit/s,25 Gbit/s", "bandwidth") == (6.25e8, 3.125e9)
     assert parse_values("3, 1, 3", "count") == (1.0, 3.0)

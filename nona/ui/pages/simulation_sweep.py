@@ -188,7 +188,7 @@ def _answer(state: AppState, report: SweepOutcome | GridOutcome) -> None:
             st.fragment(_reading)(state, report)
     if isinstance(report, SweepOutcome):
         with st.expander("What comes from the formula, what from the simulation", icon=":material/balance:"):
-            for what, text in explanation(report):
+            for what, text in explanation(report).items():
                 st.markdown(f"**{what}.** {_prose(text)}")
     _files(report)
     runs = report if isinstance(report, SweepOutcome) else report.rows[0].sweep if report.rows else None
