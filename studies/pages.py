@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nona.cost.validation import validation_markdown, validation_report
-from nona.report.studies.decisions_text import with_results
-from nona.report.studies.serverless_text import with_sentence, with_study
+from nona.report.files import between_marks
+from nona.report.studies.decisions import presented
+from nona.report.studies.serverless_text import claim_text, study_page
 from nona.report.studies.validation import theory_markdown
 from nona.results.serverless_study import ServerlessStudy
 from nona.results.studies import DecisionStudy
@@ -28,20 +29,23 @@ def validation_page(effort: Effort) -> str:
     return validation_markdown(validation_report()) + "\n" + theory_markdown(comparisons, effort)
 
 
+def with_results(stem: str, page: str) -> str:
+    """``page``, called ``stem``, with the results of its study between its two marks."""
+    if stem == "decisions":
+        return between_marks(page, presented(stored_result(DecisionStudy)).markdown())
+    if stem == "tour":  # the one sentence on use, in the middle of a paragraph
+        return between_marks(page, claim_text(stored_result(ServerlessStudy)), "")
+    return between_marks(page, study_page(stored_result(ServerlessStudy)))
+
+
 def main(arguments: Sequence[str]) -> None:
     """Rewrite each file named, between its marks."""
     for name in arguments:
         path = Path(name)
-        text = path.read_text("utf-8")
-        if path.stem == "decisions":
-            text = with_results(text, stored_result(DecisionStudy))
-        elif path.stem == "validation":
-            text = validation_page(Effort(engine="compiled"))
+        if path.stem == "validation":
+            path.write_text(validation_page(Effort(engine="compiled")), "utf-8")
         else:
-            text = (with_sentence if path.stem == "tour" else with_study)(
-                text, stored_result(ServerlessStudy)
-            )
-        path.write_text(text, "utf-8")
+            path.write_text(with_results(path.stem, path.read_text("utf-8")), "utf-8")
 
 
 if __name__ == "__main__":

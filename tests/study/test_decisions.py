@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nona.report.studies import decisions
-from nona.report.studies.decisions_text import decisions_text, findings, heat_title, title, with_results
+from nona.report.studies.decisions import findings, heat_title, presented, title
 from nona.report.studies.figures import heat_figure, ratios_figure
 from nona.results import studies
 from nona.results.studies import DecisionStudy
@@ -40,6 +40,7 @@ from studies.decisions import (
     measure,
     planned,
 )
+from studies.pages import with_results
 from tests.cli.calling import refusal, text
 from tests.report.filled import filled
 
@@ -170,7 +171,7 @@ def test_the_stored_study_has_its_cells_and_its_origin_and_is_told_in_full_and_i
     assert "--network" in about.command or set(data.networks) == set(workload_table()) - TWINS
     for cell in data.simulated():
         assert set(cell.schedulers) <= set(about.schedulers)
-    told = decisions_text(data)
+    told = presented(data).text()
     assert title(data) in told
     assert decisions.where(max(decisions.compared(data, "blind"), key=lambda c: c.answer.ratio).cell) in told
     for key in decisions.QUESTIONS:
@@ -178,7 +179,7 @@ def test_the_stored_study_has_its_cells_and_its_origin_and_is_told_in_full_and_i
         assert drawn == len(decisions.compared(data, key))
     assert len(decisions.cells(data)) == len(data.cells)
     text = DOCS.read_text("utf-8")
-    assert with_results(text, data) == text, REMEDY
+    assert with_results(DOCS.stem, text) == text, REMEDY
 
 
 @pytest.mark.verify

@@ -7,7 +7,7 @@ import pytest
 
 from nona.cli.commands.studies import STUDIES
 from nona.cli.parameters import load
-from nona.report.studies import decisions_text, elastic, network_views, paper, serverless_text, training
+from nona.report.studies import decisions, elastic, network_views, paper, serverless_text, training
 from nona.report.studies.prediction_map import error, surely_outside, within
 from nona.results.studies import PredictionMap
 from nona.schedulers.registry import scheduler_names
@@ -51,16 +51,20 @@ def short(report):
     return lambda data: [report.title(data), *report.findings(data)]
 
 
+def full(presented):
+    return lambda data: presented(data).text()
+
+
+ESTIMATOR, LINK = full(training.estimator_presented), full(elastic.link_presented)
 SECTIONS = [  # document, its part, the lines in it that count, study, report
-    ("benchmarks", r"\| placements simu.*?\| ESG's", "^.*", "decisions", short(decisions_text)),
-    ("benchmarks", "ESG slides\n.*", r"^\| .*", "serverless", short(serverless_text)),
-    ("benchmarks", "ESG slides\n.*", "^.*", "serverless", serverless_text.study_text),
+    ("benchmarks", r"\| placements simu.*?\| ESG's", "^.*", "decisions", short(decisions)),
+    ("benchmarks", "ESG slides\n.*", "^.*", "serverless", full(serverless_text.presented)),
     ("paper-evaluation", "means here\n.*?\n## ", "^.*", "paper", short(paper)),
-    ("network-views", "Scenario:.*?How", "^.*", "network_views", network_views.network_views_text),
-    ("training", "## The study.*", r"^\| .*", "training", training.study_text),
-    ("training-extensions", "study estimator.*?\n## ", r"^\| .*", "estimator", training.estimator_text),
-    ("training-elastic", "\n## The study.*", r"^\| .*", "elastic", elastic.elastic_study_text),
-    ("training-elastic", "study elastic-link` .*?\n## ", r"^\| .*", "elastic_link", elastic.link_study_text),
+    ("network-views", "Scenario:.*?How", "^.*", "network_views", full(network_views.presented)),
+    ("training", "## The study.*", r"^\| .*", "training", full(training.presented)),
+    ("training-extensions", "study estimator.*?\n## ", r"^\| .*", "estimator", ESTIMATOR),
+    ("training-elastic", "\n## The study.*", r"^\| .*", "elastic", full(elastic.presented)),
+    ("training-elastic", "study elastic-link` .*?\n## ", r"^\| .*", "elastic_link", LINK),
 ]
 
 

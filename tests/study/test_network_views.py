@@ -113,7 +113,7 @@ def test_who_draws_from_a_solved_placement_is_said_to_know_the_mean_background()
     planned = {r.scheduler for r in data.rows if r.planned}
     assert "nona" in planned
     assert all(name in network_views.planned_text(data) for name in planned)
-    assert network_views.planned_text(data) in network_views.network_views_text(data)
+    assert network_views.planned_text(data) in network_views.presented(data).text()
     views = {row["scheduler"]: row["view"] for row in network_views.views(data).texts()}
     assert {name for name, view in views.items() if "mean background" in view} == planned
 
@@ -124,10 +124,10 @@ def test_text_figure_and_file_have_every_scheduler_say_who_sends_nothing_and_no_
     assert ratios["local"] == "no tensor"
     assert ratios["spread"][0].isdigit()
     same = Estimate(mean=1.0004, ci95=(1.0001, 1.0007))
-    told = network_views.network_views_text(made(sparrow=("N0", same, "stable")))
+    told = network_views.presented(made(sparrow=("N0", same, "stable"))).text()
     assert "sparrow (equally long)" in told
     assert "(1 times" not in told
-    text = network_views.network_views_text(data)
+    text = network_views.presented(data).text()
     assert text.startswith(network_views.title(data))
     assert data.about.command in text
     drawn = [y for trace in network_views_figure(data).data for y in trace.y]

@@ -94,7 +94,7 @@ def test_a_short_study_gives_rows_words_and_a_figure():
     assert [p.load for p in data.points] == list(study_map.OF_SERVERS)
     assert len(prediction_map.POINTS.of(data.points)) == len(study_map.OF_SERVERS)
     assert prediction_map.summary(data).numbers()["points"][0] == len(study_map.OF_SERVERS)
-    assert prediction_map.title(data) in prediction_map.map_text(data)
+    assert prediction_map.title(data) in prediction_map.presented(data).text()
     assert "esg_workflows" in prediction_map.findings(data)[len(prediction_map.MEASURES)]
 
 

@@ -21,6 +21,7 @@ from nona.study.serverless.tasks import Task, run_tasks
 from nona.study.shipped import stored_result
 from nona.tables.formats import share_text
 from nona.units import format_time
+from studies.pages import with_results
 from studies.serverless import POLICIES, SETTINGS, measured_searches, setting, with_load
 from studies.serverless_parts import ALTERNATIVES, BUSY, PROFILE_SETS
 
@@ -52,7 +53,7 @@ def test_every_interval_stored_follows_from_its_own_replications_and_pays_no_les
 
 def test_words_say_what_the_numbers_are():
     data = stored_result(ServerlessStudy)
-    text, cells = serverless_text.study_text(data), serverless_claims.main_cells(data)
+    text, cells = serverless_text.presented(data).text(), serverless_claims.main_cells(data)
     assert serverless_text.title(data) in text
     assert all(line in text for line in serverless_text.findings(data))
     for name in SETTINGS:
@@ -138,10 +139,10 @@ def test_every_alternative_changes_something_and_names_a_known_default():
 def test_the_sentence_on_use_follows_from_the_curves_and_stands_in_the_document():
     data = stored_result(ServerlessStudy)
     sentence = serverless_text.claim_text(data)
-    assert sentence in serverless_text.study_text(data)
-    for name, put in (("tour", serverless_text.with_sentence), ("serverless", serverless_text.with_study)):
+    assert sentence in serverless_text.presented(data).text()
+    for name in ("tour", "serverless"):
         page = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
-        assert put(page, data) == page, f"run: python -m studies.pages docs/{name}.md"
+        assert with_results(name, page) == page, f"run: python -m studies.pages docs/{name}.md"
     reports = dict(data.curves[0].settings)
     for others, low, high in (serverless_text.SHARES, serverless_text.SEARCHES):
         for gap in gaps(reports, others):

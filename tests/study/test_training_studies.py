@@ -54,7 +54,7 @@ def test_the_study_is_what_its_pieces_are():
         assert all(j and m and 0 < j <= m for j, m in zip(point.jcts_s, point.makespans_s, strict=True))
     assert "--policy gandiva" in data.command
     assert "--load 6" in data.command
-    assert "not run" in training.study_text(data)
+    assert "not run" in training.presented(data).text()
     assert len(training.makespans(data, training.SINGLE).values) == 2
 
 
@@ -132,7 +132,7 @@ def test_the_stored_study_of_elastic_jobs_is_whole_agrees_with_the_authors_and_i
     for point in stored.points:
         if point.policy in ("tiresias", "optimus") and (known := elastic.published_of(point)) is not None:
             assert elastic.mean_of(point).mean == pytest.approx(known, rel=1e-9)
-    text, names = elastic.elastic_study_text(stored), {p.policy for p in stored.points}
+    text, names = elastic.presented(stored).text(), {p.policy for p in stored.points}
     assert elastic.study_title(stored).startswith("At load 0.5 ")
     for made in (elastic_load_figure(stored), interference_figure(stored)):
         assert names <= {trace.name for trace in made.data}
@@ -163,7 +163,7 @@ def test_a_slower_link_never_makes_a_mean_shorter_and_every_policy_and_link_is_s
     for name in elastic_study.WAYS:
         by_link = [np.mean(elastic.workload_means(p)) for p in stored.points if p.name == name]
         assert by_link == sorted(by_link)
-    text, links = elastic.link_study_text(stored), elastic.links_of(stored)
+    text, links = elastic.link_presented(stored).text(), elastic.links_of(stored)
     assert [trace.name for trace in link_figure(stored).data] == links
     assert all(set(trace.y) == set(elastic_study.WAYS) for trace in link_figure(stored).data)
     assert [row["policy"] for row in elastic.links(stored).texts()] == list(elastic_study.WAYS)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nona.errors import NonaError, ScenarioError
 from nona.hardware.cluster import Network
-from nona.report.studies.elastic import elastic_study_text, mean_of, published_of
+from nona.report.studies.elastic import mean_of, presented, published_of
 from nona.report.training.figures import jct_figure, rho_figure
 from nona.report.training.findings import hours_text, jct_text
 from nona.report.training.text import setting_text
@@ -241,7 +241,7 @@ def test_a_study_of_one_policy_is_made_of_its_replays():
         "nona study elastic --json --workload 3 --load 1 --interference 0.5 --policy tiresias"
     )
     assert "Replay, tiresias, by workload, against the authors' figure: 3: 3,876.26 s (+0.00 %)." in (
-        elastic_study_text(data)
+        presented(data).text()
     )
 
 

@@ -7,10 +7,9 @@ from app_driver import job_of, metrics, put, run, said, state_of, table, until
 
 from nona.cost.validation import WEAK_POINTS, validation_report
 from nona.errors import JobError
-from nona.report.studies.decisions import compared
-from nona.report.studies.decisions_text import findings as decision_findings
-from nona.report.studies.decisions_text import heat_title
-from nona.report.studies.decisions_text import title as decision_title
+from nona.report.studies.decisions import compared, heat_title
+from nona.report.studies.decisions import findings as decision_findings
+from nona.report.studies.decisions import title as decision_title
 from nona.report.studies.paper import findings
 from nona.report.studies.prediction_map import findings as map_findings
 from nona.report.studies.prediction_map import title as map_title

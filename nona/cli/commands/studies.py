@@ -18,7 +18,8 @@ from nona.study.settings import choices, option_name
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """A study that ships: the places of its settings' class, its run, its result's type, and its text.
+    """A study that ships: the places of its settings' class, its run, its result's type, and how it
+    is presented.
 
     ``rows`` makes the rows of its CSV file, ``html`` its report. ``engine``: the usual one; empty where there
     is no choice. ``parallel``: whether it runs on several processes.
@@ -29,7 +30,7 @@ class Study:
     settings: str
     run: str
     result: str
-    text: str
+    presented: str
     rows: str = ""
     html: str = ""
     engine: str = ""
@@ -44,7 +45,7 @@ STUDIES = (
         _STUDY + "paper:PaperSettings",
         _STUDY + "paper:paper_study",
         _RESULTS + "studies:PaperStudy",
-        _TEXT + "paper:paper_text",
+        _TEXT + "paper:presented",
         rows=_TEXT + "paper:points",
         html="nona.report.html.paper:paper_html",
         engine="auto",
@@ -55,7 +56,7 @@ STUDIES = (
         _STUDY + "prediction_map:MapSettings",
         _STUDY + "prediction_map:map_study",
         _RESULTS + "studies:PredictionMap",
-        _TEXT + "prediction_map:map_text",
+        _TEXT + "prediction_map:presented",
         engine="auto",
     ),
     Study(
@@ -64,7 +65,7 @@ STUDIES = (
         _STUDY + "decisions:DecisionSettings",
         _STUDY + "decisions:decisions_study",
         _RESULTS + "studies:DecisionStudy",
-        _TEXT + "decisions_text:decisions_text",
+        _TEXT + "decisions:presented",
         rows=_TEXT + "decisions:entrants",
         engine="compiled",
     ),
@@ -74,7 +75,7 @@ STUDIES = (
         _STUDY + "network_views:NetworkViewSettings",
         _STUDY + "network_views:network_views_study",
         _RESULTS + "studies:NetworkViewsStudy",
-        _TEXT + "network_views:network_views_text",
+        _TEXT + "network_views:presented",
         rows=_TEXT + "network_views:figures",
         engine="auto",
     ),
@@ -84,7 +85,7 @@ STUDIES = (
         _STUDY + "split_or_batch:SplitSettings",
         _STUDY + "split_or_batch:split_study",
         _RESULTS + "studies:SplitStudy",
-        _TEXT + "split_or_batch:split_text",
+        _TEXT + "split_or_batch:presented",
         rows=_TEXT + "split_or_batch:cases",
         engine="auto",
         parallel=False,
@@ -95,7 +96,7 @@ STUDIES = (
         _STUDY + "serverless:StudySettings",
         _STUDY + "serverless:serverless_study",
         _RESULTS + "serverless_study:ServerlessStudy",
-        _TEXT + "serverless_text:study_text",
+        _TEXT + "serverless_text:presented",
     ),
     Study(
         "estimator",
@@ -103,7 +104,7 @@ STUDIES = (
         _STUDY + "training:EstimatorSettings",
         _STUDY + "training:estimator_study",
         _RESULTS + "studies:EstimatorStudy",
-        _TEXT + "training:estimator_text",
+        _TEXT + "training:estimator_presented",
         parallel=False,
     ),
     Study(
@@ -112,7 +113,7 @@ STUDIES = (
         _STUDY + "training:StudySettings",
         _STUDY + "training:training_study",
         _RESULTS + "studies:TrainingStudy",
-        _TEXT + "training:study_text",
+        _TEXT + "training:presented",
     ),
     Study(
         "elastic",
@@ -120,7 +121,7 @@ STUDIES = (
         _STUDY + "elastic:ElasticStudySettings",
         _STUDY + "elastic:elastic_study",
         _RESULTS + "elastic:ElasticStudy",
-        _TEXT + "elastic:elastic_study_text",
+        _TEXT + "elastic:presented",
     ),
     Study(
         "elastic-link",
@@ -128,7 +129,7 @@ STUDIES = (
         _STUDY + "elastic:ElasticLinkSettings",
         _STUDY + "elastic:elastic_link_study",
         _RESULTS + "elastic:ElasticLinkStudy",
-        _TEXT + "elastic:link_study_text",
+        _TEXT + "elastic:link_presented",
     ),
 )
 
@@ -212,7 +213,8 @@ class StudyCommand(Command):
                 **how,
             )
             line.end()
-        emit(printing, result, load(study.text))  # before the files: whatever happens to them, it is there
+        # Before the files: whatever happens to them, it is there.
+        emit(printing, result, lambda result: load(study.presented)(result).text())
         _write_files(study, result, csv, html)
 
 

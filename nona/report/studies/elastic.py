@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nona.report.studies.presented import Presented, Shown
 from nona.results.document import Estimate
 from nona.results.elastic import ElasticLinkPoint, ElasticLinkStudy, ElasticPoint, ElasticStudy
 from nona.statistics import NO_RATIO, Interval, Ratio, mean_interval, paired_ratio
@@ -130,23 +131,17 @@ def provenance(study: ElasticStudy | ElasticLinkStudy) -> str:
     return f"{study.command}: version {study.version}, {study.date}, seed {study.seed}, {seconds}."
 
 
-def elastic_study_text(study: ElasticStudy) -> str:
-    """Tables over load and over interference, replays beside the authors' figures, provenance."""
-    return "\n".join(_lines(study))
-
-
-def _lines(study: ElasticStudy) -> Iterator[str]:
-    yield "Mean JCT over relative load (the authors' means: eight workloads of that load, most not shipped)"
-    yield loads(study).text()
-    yield ""
-    yield "Mean JCT at load 1 over interference (the authors' means: the same workloads)"
-    yield interference(study).text()
-    yield ""
-    yield from replay_lines(study.points, study.workloads)
-    yield ""
-    yield study_notes(study)
-    yield provenance(study)
-    yield from study.failed_checks
+def presented(study: ElasticStudy) -> Presented:
+    """The study with its tables over load and over interference, and the replays beside the authors'."""
+    load = "Mean JCT over relative load (the authors' means: eight workloads of that load, most not shipped)"
+    lost = "Mean JCT at load 1 over interference (the authors' means: the same workloads)"
+    tables = (
+        Shown("elastic-load-points", load, loads(study), folded=True),
+        Shown("elastic-interference-points", lost, interference(study), folded=True),
+    )
+    lines = (avoidance_text(study), *replay_lines(study.points, study.workloads), *study.failed_checks)
+    findings = tuple(filter(None, lines))
+    return Presented(study_title(study), findings, tables, study_notes(study), provenance(study))
 
 
 def replay_lines(points: Sequence[ElasticPoint], workloads: Sequence[int]) -> Iterator[str]:
@@ -258,23 +253,15 @@ def link_notes(study: ElasticLinkStudy) -> str:
     )
 
 
-def link_study_text(study: ElasticLinkStudy) -> str:
-    """Tables of JCT and costs, the finding, provenance."""
-    return "\n".join(_link_lines(study))
-
-
-def _link_lines(study: ElasticLinkStudy) -> Iterator[str]:
-    yield "Mean JCT ± 95 % over workloads"
-    yield links(study).text()
-    yield ""
-    yield "On the links: mean JCT against the same policy without one, and against optimus-link on it"
-    yield rows.text() if (rows := costs(study)) else "no rows: every policy ran without a link only"
-    yield ""
-    if finding := link_title(study):
-        yield f"{finding}."
-    yield link_notes(study)
-    yield provenance(study)
-    yield from study.failed_checks
+def link_presented(study: ElasticLinkStudy) -> Presented:
+    """The study with its tables: JCT of each policy on each link, and what the links cost."""
+    cost = "On the links: mean JCT against the same policy without one, and against optimus-link on it"
+    tables = (
+        Shown("elastic-link-points", "Mean JCT ± 95 % over workloads", links(study), folded=True),
+        Shown("elastic-link-costs", cost, costs(study), folded=True),
+    )
+    title = link_title(study) or "Optimus was not run with and without sight of the link"
+    return Presented(title, study.failed_checks, tables, link_notes(study), provenance(study))
 
 
 def _ratio_text(ratio: Ratio) -> str:

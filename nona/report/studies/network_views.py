@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
+from nona.report.studies.presented import Presented, Shown
 from nona.report.text import listed, verb
 from nona.results.document import Estimate
 from nona.results.studies import NetworkViewRow, NetworkViewsStudy, OnLink
@@ -12,7 +13,7 @@ from nona.schedulers.network_remarks import NetworkRemark, known_remarks
 from nona.schedulers.registry import SCHEDULERS
 from nona.tables.formats import share_text
 from nona.tables.table import TIME, WHOLE_SHARE, Column, Filled, Table
-from nona.units import format_number, format_time
+from nona.units import format_number
 
 NOT_RUN = "not in this run"
 SOURCE = "its source says"  # of a remark: a column of long texts
@@ -187,7 +188,7 @@ def title(data: NetworkViewsStudy) -> str:
 def findings(data: NetworkViewsStudy) -> list[str]:
     """List the findings: schedulers that lose, fall behind local, see the queue, or send nothing."""
     rows = by_slowdown(data)
-    lines = [_losers(data), _crossed(rows), _live(data), _silent(rows)]
+    lines = [_losers(data), _crossed(rows), _silent(rows), planned_text(data)]
     return [line for line in lines if line]
 
 
@@ -235,26 +236,6 @@ def _worse_than_local(row: NetworkViewRow) -> bool:
     return row.loaded.state == "overloaded" or (ends is not None and ends[0] > 1)
 
 
-def _live(data: NetworkViewsStudy) -> str:
-    rows = by_slowdown(data)
-    clauses = []
-    for r in rows:
-        idle, loaded = r.idle.jct_s.mean, r.loaded.jct_s.mean
-        if r.view == LIVE and r.sends and idle is not None and loaded is not None:
-            own = max(r.loaded.link - data.about.background, 0.0)
-            clauses.append(
-                f"{r.scheduler} takes {format_time(idle)} on the idle link and {format_time(loaded)} on the "
-                f"loaded one ({_times_text(r.slowdown.mean)}), where its own tensors take {share_text(own)} "
-                f"of the link instead of {share_text(r.idle.link)}"
-            )
-    if not clauses:
-        return ""
-    blind = [(r.loaded.jct_s.mean, r.scheduler) for r in rows if r.view != LIVE and r.loaded.jct_s.mean]
-    mean_s, name = min(blind, default=(0.0, ""))
-    best = f" Of those without that view {name} is fastest there, with {format_time(mean_s)}." if name else ""
-    return f"With the live queue in view: {listed(clauses)}.{best}"
-
-
 def _silent(rows: Iterable[NetworkViewRow]) -> str:
     names = [r.scheduler for r in rows if not r.sends]
     if not names:
@@ -266,19 +247,14 @@ def _silent(rows: Iterable[NetworkViewRow]) -> str:
 
 def planned_text(data: NetworkViewsStudy) -> str:
     """Describe the input of schedulers with a placement solved before the run; empty without any."""
-    rows = [r for r in by_slowdown(data) if r.planned]
-    if not rows:
+    planned = [r.scheduler for r in by_slowdown(data) if r.planned]
+    if not planned:
         return ""
-    blind, live = ([r.scheduler for r in rows if (r.view == LIVE) is sees] for sees in (False, True))
-    text = (
-        f"{listed([*blind, *live])} {verb(rows, 'draws', 'draw')} from a placement that was solved before "
-        "the run for the capacity of the link and the mean load of its background, without its queue. "
-        "No other scheduler is given the background."
+    return (
+        f"{listed(planned)} {verb(planned, 'draws', 'draw')} from a placement that was solved before the run "
+        "for the capacity of the link and the mean load of its background, without its queue; no other "
+        "scheduler is given the background. During the run each has its own view."
     )
-    if blind:
-        text += f" During the run {listed(blind)} {verb(blind, 'observes', 'observe')} nothing of the link"
-        text += f"; {listed(live)} {verb(live, 'sees', 'see')} its live queue." if live else "."
-    return text
 
 
 def provenance(data: NetworkViewsStudy) -> str:
@@ -291,10 +267,13 @@ def provenance(data: NetworkViewsStudy) -> str:
     )
 
 
-def network_views_text(data: NetworkViewsStudy) -> str:
-    """Format the output of ``nona study network-views``."""
-    sentences = [*findings(data), planned_text(data)]
-    lines = [f"{title(data)}.", "", *(f"- {line}" for line in sentences if line)]
-    for shown in (remarks(data), views(data)):
-        lines += ["", shown.text()] if shown else []
-    return "\n".join([*lines, "", scenario_text(data), provenance(data)])
+def presented(data: NetworkViewsStudy) -> Presented:
+    """The study with its tables: the remarks with both figures, their sources, every scheduler."""
+    rows, both = remarks(data), "The slides' remarks on the network, and the two figures"
+    sources = rows.select("system", "the slides say", "the remark is", SOURCE)
+    tables = (
+        Shown("network-remarks", both, rows.without(SOURCE)),
+        Shown("network-views", "Every scheduler on an idle and on a loaded link", views(data)),
+        Shown("network-sources", "What the systems' sources say (recollected)", sources, folded=True),
+    )
+    return Presented(title(data), findings(data), tables, scenario_text(data), provenance(data))

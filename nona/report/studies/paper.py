@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
+from nona.report.studies.presented import Presented, Shown
 from nona.report.sweep_findings import merged_spans, ratio_text, stability_finding, stability_text
 from nona.report.sweeps import points_table, simulated, value_text
-from nona.report.text import listed, verb
+from nona.report.text import listed
 from nona.results.document import Estimate
 from nona.results.studies import Growth, OverloadRun, PaperStudy, Reach
 from nona.results.sweeps import SweepReport, SweptCurve, SweptPoint
@@ -116,6 +117,7 @@ def _first(ratio: StableRatio) -> float:
 class _Run(NamedTuple):
     scheduler: str
     run: OverloadRun
+    claimed: float | None
 
 
 GROWTH = Table[_Run](
@@ -127,13 +129,18 @@ GROWTH = Table[_Run](
         Column("mean JCT", lambda r: r.run.jct_s, TIME),
         Column("not complete", lambda r: r.run.unfinished, COUNT),
         Column("times nona", lambda r: r.run.ratio, FACTOR),
+        Column("jobs until the claim", lambda r: r.claimed, COUNT, optional=True),
     ),
 )
 
 
 def growth(data: PaperStudy) -> Filled:
     """Each run in overload."""
-    return GROWTH.of(_Run(row.scheduler, run) for row in data.overload.schedulers for run in row.runs)
+    return GROWTH.of(
+        _Run(row.scheduler, run, jobs_for(row, data.claim) if run is row.runs[-1] else None)
+        for row in data.overload.schedulers
+        for run in row.runs
+    )
 
 
 def grows(row: Growth) -> bool:
@@ -144,15 +151,14 @@ def grows(row: Growth) -> bool:
     return last.ratio / before.ratio > 0.5 * last.jobs / before.jobs
 
 
-def jobs_for(row: Growth, claim: float) -> float | None:
+def jobs_for(row: Growth, claim: float) -> int | None:
     """Jobs after which a growing ratio is ``claim``, in proportion to the last run; else ``None``."""
     if not grows(row):
         return None
     last = row.runs[-1]
-    return last.jobs * claim / last.ratio
+    return round(last.jobs * claim / last.ratio)
 
 
-EARLY = 0.02  # relative: an edge that is seen so much before the formula's has another reason
 OURS = (
     "The paper publishes the workload (AlexNet, ResNet-18, VGG-16, DenseNet-121, GPT-2), the 80 servers, "
     "the background traffic and work, and the kinds of baselines. Rates, GPUs, task times, the link and the "
@@ -176,10 +182,8 @@ def title(data: PaperStudy) -> str:
 
 def findings(data: PaperStudy) -> list[str]:
     """The findings, one a line, the most important first."""
-    lines = [_largest(data), *(_edges(data, name) for name in data.sweeps)]
-    lines += [_reach(r, data.claim) for r in data.reach]
-    lines += [_overload(data), _faster(data), _meaning(data)]
-    return [line for line in lines if line]
+    edges = (f"Background {name}: {stability_finding(report)}" for name, report in data.sweeps.items())
+    return [_largest(data), *edges, *(_reach(r, data.claim) for r in data.reach), _faster(data)]
 
 
 def _where(data: PaperStudy, sweep: str, value: float) -> str:
@@ -209,22 +213,6 @@ def _largest(data: PaperStudy) -> str:
     return text
 
 
-def _edges(data: PaperStudy, sweep: str) -> str:
-    report = data.sweeps[sweep]
-    edges = []
-    for name, curve in report.schedulers.items():
-        seen, formula = edge_of(curve), curve.formula_edges
-        if seen is not None and formula and formula[0].overloaded > seen * (1 + EARLY):
-            edges.append(f"{name} from {value_text(formula[0].overloaded, report.unit)}")
-    early = (
-        f" By the formula, for runs of unlimited length: {listed(edges)}; in runs of {data.jobs:,} jobs "
-        "their queues grow earlier."
-        if edges
-        else ""
-    )
-    return f"Background {sweep}: {stability_finding(report)}{early}"
-
-
 def _reach(row: Reach, claim: float) -> str:
     return (
         f"A ratio of {claim:.0f} in steady state: by the formula {row.scheduler} reaches it when "
@@ -235,71 +223,19 @@ def _reach(row: Reach, claim: float) -> str:
     )
 
 
-def _overload(data: PaperStudy) -> str:
-    over = data.overload
-    parts = []
-    for row in over.schedulers:
-        first, last = row.runs[0], row.runs[-1]
-        if not grows(row):
-            parts.append(
-                f"that of {row.scheduler} stays near {format_number(last.ratio, 2)}, as it reacts to the "
-                "congestion"
-            )
-        elif last.ratio >= data.claim:
-            parts.append(
-                f"that of {row.scheduler} is {format_number(first.ratio, 2)} after {first.jobs:,} jobs and "
-                f"{format_number(last.ratio)} after {last.jobs:,}"
-            )
-        else:
-            wanted = jobs_for(row, data.claim) or 0.0  # it grows, so there is one
-            parts.append(
-                f"that of {row.scheduler} is {format_number(last.ratio)} after {last.jobs:,} jobs and "
-                f"would be {data.claim:.0f} after about {format_number(wanted, 2)}"
-            )
-    if not parts:
-        return ""
-    return (
-        f"Beyond the edges, at {value_text(over.value, 'fraction')} link background, the ratio depends on "
-        f"the length of the run: {'; '.join(parts)}."
-    )
-
-
 def _faster(data: PaperStudy) -> str:
     parts = []
     for sweep in data.sweeps:
         by_scheduler = faster(data, sweep)
-        if by_scheduler:
-            parts.append(f"over background {sweep} {_wins(by_scheduler)}")
+        wins = [f"{name} at {wins} of {of} loads" for name, (wins, of) in by_scheduler.items()]
+        parts += [f"over background {sweep} {listed(wins)}"] if wins else []
     if not parts:
         return "No scheduler is clearly faster than nona at any load."
-    low = min(ratios(data), key=lambda found: found.ratio)
-    where = _where(data, low.sweep, low.point.value)
-    least = f"{low.scheduler} at {where} takes {format_number(low.ratio, 2)} times as long as nona"
+    low = min(ratios(data), key=_first)
     return (
-        f"Faster than nona: {'; '.join(parts)}; the smallest ratio: {least}. These observe queues and choose "
+        f"Faster than nona: {'; '.join(parts)}; the smallest ratio is {format_number(low.ratio, 2)} "
+        f"({low.scheduler}, {_where(data, low.sweep, low.point.value)}). These observe queues and choose "
         "idle servers, while nona draws servers blindly, like the paper's stochastic scheduler."
-    )
-
-
-def _wins(found: Mapping[str, tuple[int, int]]) -> str:
-    """The schedulers with their loads: those that are faster at all of them together."""
-    always = [name for name, (wins, of) in found.items() if wins == of]
-    ever = f"{listed(always)} at every load at which {verb(always, 'it is', 'they are')} stable"
-    parts = [ever] if always else []
-    parts += [f"{name} at {wins} of {of} loads" for name, (wins, of) in found.items() if wins < of]
-    return ", ".join(parts)
-
-
-def _meaning(data: PaperStudy) -> str:
-    far = largest(data, far=True)
-    if far is None or far.ratio >= data.claim:
-        return ""
-    return (
-        f"In this scenario, “up to {data.claim:.0f} times” is therefore not a gain at a load at which "
-        f"both schedulers are stable: there it is at most {format_number(far.ratio, 2)} times. A "
-        "comparison gives such a "
-        "ratio beyond the edge of the other scheduler, or so close to it that no run is long enough: it "
-        "shows where that edge is. The real difference is the edge: the load up to which it is stable."
     )
 
 
@@ -338,8 +274,11 @@ def provenance(data: PaperStudy) -> str:
     )
 
 
-def paper_text(data: PaperStudy) -> str:
-    """Format the output of ``nona study paper``."""
-    lines = [title(data) + ".", "", *(f"- {f}" for f in findings(data)), ""]
-    lines += [summary(data).text(), *(["", shown.text()] if (shown := growth(data)) else [])]
-    return "\n".join([*lines, "", OURS, provenance(data)])
+def presented(data: PaperStudy) -> Presented:
+    """The study with its tables: every scheduler, every run in overload, every point."""
+    tables = (
+        Shown("paper", "Every scheduler's edges and its ratios to nona", summary(data)),
+        Shown("paper-overload", "Every run in overload", growth(data)),
+        Shown("paper-points", "All points with their intervals", points(data), folded=True, printed=()),
+    )
+    return Presented(title(data), findings(data), tables, OURS, provenance(data))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from nona.report.studies.presented import Presented, Shown
 from nona.results.document import Estimate
 from nona.results.studies import Comparison, MapPoint, Measure, PredictionMap
 from nona.tables.formats import share_text
@@ -145,8 +146,8 @@ def _simulated(compared: Comparison) -> Estimate:
 
 
 WHICH = (
-    "The map compares two predictions. The optimiser's *formula* uses mean waits, so that its optimum can be "
-    "certified; the *response* samples jobs with random waits and gives the mean, the 95th percentile and "
+    "The map compares two predictions. The optimiser's formula uses mean waits, so that its optimum can be "
+    "certified; the response samples jobs with random waits and gives the mean, the 95th percentile and "
     "the share of SLO misses. The pages show the response next to the certificate."
 )
 
@@ -203,7 +204,11 @@ def provenance(data: PredictionMap) -> str:
     )
 
 
-def map_text(data: PredictionMap) -> str:
-    """The map for a terminal."""
-    shown = POINTS.of(data.points).select(*PRINTED).text()
-    return "\n".join([shown, "", title(data), *findings(data), provenance(data)])
+def presented(data: PredictionMap, measure: Measure = "mean_s") -> Presented:
+    """The map with its tables: scenarios, and every point."""
+    rows = POINTS.of(data.points)
+    tables = (
+        Shown("prediction-map", "Points within the bounds, by scenario", summary(data)),
+        Shown("prediction-points", "Every point of the map", rows, folded=True, printed=PRINTED),
+    )
+    return Presented(title(data, measure), findings(data), tables, WHICH, provenance(data))

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from nona.report.files import between_marks
-from nona.report.serverless.over import knee_text, limit_of, over_finding, over_value
+from nona.report.serverless.over import knee_text, limit_of, over_value
+from nona.report.studies.presented import Presented, Shown
 from nona.report.studies.serverless_claims import (
     CLAIMS,
     JUST_BELOW,
@@ -18,11 +18,9 @@ from nona.report.studies.serverless_claims import (
     SLOWER,
     alternative_cells,
     clear,
-    cost_ratio,
     default_cells,
     difference,
     main_cells,
-    mean,
     movers,
     order,
     swaps,
@@ -30,8 +28,10 @@ from nona.report.studies.serverless_claims import (
 from nona.report.studies.serverless_tables import (
     CLAIMED,
     CUTOFFS,
+    MISSED,
     alternatives,
     judged_claims,
+    missed,
     searches,
     settings,
     sharing,
@@ -253,42 +253,8 @@ def _first(row: Cells) -> bool:
 
 
 def findings(data: ServerlessStudy) -> list[str]:
-    """The findings, one a line, the most important first."""
-    lines = [_setting(name, row) for name, row in main_cells(data).items()]
-    lines += [claim_text(data), *_loads(data), _agreement(data), _moved(data), _cutoff(data), _searches(data)]
-    return [line for line in lines if line]
-
-
-def _loads(data: ServerlessStudy) -> Iterator[str]:
-    """Until which load the policies keep the target, in every setting, with the default profiles."""
-    for name, report in data.curves[0].settings.items():
-        yield f"{name}: {over_finding(report)}."
-
-
-def _setting(name: str, row: Cells) -> str:
-    parts, esg = [], row["esg"]
-    for policy in order(row, "hits"):
-        cell = row[policy]
-        cost = "" if policy == "esg" else f", {cost_ratio(cell, esg).value:.2f} times esg's cost"
-        parts.append(f"{policy} {share_text(mean(cell, 'hits'), 1)}{cost}")
-    return f"{name}: SLOs kept: {'; '.join(parts)}."
-
-
-def _agreement(data: ServerlessStudy) -> str:
-    cells = main_cells(data)
-    agree = [c.name for c in CLAIMS if c.order(cells) and c.size(cells) is not False]
-    partly = [c.name for c in CLAIMS if c.order(cells) and c.size(cells) is False]
-    against = [c.name for c in CLAIMS if c.order(cells) is False]
-    sentences = [
-        f"{word}: {'; '.join(names)}"
-        for word, names in (
-            ("Agrees with the slides", agree),
-            ("Agrees in order, not in size", partly),
-            ("Does not agree", against),
-        )
-        if names
-    ]
-    return ". ".join(sentences) + "."
+    """What decides ESG's lead, and what changes the verdicts; the tables have each policy and setting."""
+    return [claim_text(data), _moved(data)]
 
 
 def _moved(data: ServerlessStudy) -> str:
@@ -338,22 +304,6 @@ def cutoff_title(data: ServerlessStudy) -> str:
     )
 
 
-def _cutoff(data: ServerlessStudy) -> str:
-    return cutoff_title(data) + "."
-
-
-def _searches(data: ServerlessStudy) -> str:
-    means = {n: s for n, f in data.searches.items() if (s := f.measured_s.mean)}
-    if not means:
-        return ""
-    times = ", ".join(f"{format_time(s)} ({n})" for n, s in means.items())
-    every = max(f.every_path_s for f in data.searches.values())
-    return (
-        f"ESG's search takes {times} on average on the machine of the study; all paths without pruning take "
-        f"{format_time(every)} (slides: below 10 ms, and 7.26 s)."
-    )
-
-
 def miss_title(data: ServerlessStudy) -> str:
     """The deviation of the configuration misses from those of the slides."""
     cells = main_cells(data)
@@ -381,34 +331,32 @@ def _held(share: float | None) -> str:
     return f"esg holds {or_dash(share, share_text)} of the vGPUs"
 
 
-def _claim_lines(data: ServerlessStudy) -> Iterator[str]:
-    for claim in judged_claims(data):
-        size = "" if claim.size == "–" else f"; size: {claim.size}"
-        yield f"- {claim.slides}"
-        yield f"    found: {claim.finding}; order: {claim.order}{size}"
-        yield f"    changed by: {claim.changed_by}"
-
-
-def study_text(data: ServerlessStudy) -> str:
-    """Format the output of ``nona study serverless``."""
-    tables = [
-        ("Policies in the three settings", settings(data)),
-        ("Up to which load", knees(data)),
-        ("ESG's leads by load", leads(data)),
-        ("Use at the knees", _use_at_knees(data)),
-        ("ESG's search", searches(data)),
-        ("Orion's cut-off", CUTOFFS.of(data.cutoff.points)),
-        (f"Ways of sharing: {data.sharing.scenario}", sharing(data)),
-        *((f"Alternatives, {name}", alternatives(data, name)) for name in data.settings),
+def presented(data: ServerlessStudy) -> Presented:
+    """The study with its tables: settings, knees, leads, searches, sharing, alternatives."""
+    lines = [
+        f"{c.slides}: {c.finding}; order: {c.order}; size: {c.size}; changed by {c.changed_by}."
+        for c in judged_claims(data)
     ]
-    lines = [title(data) + ".", "", *(f"- {f}" for f in findings(data))]
-    lines += ["", "Comparison with the slides", *_claim_lines(data)]
-    for heading, rows in tables:
-        lines += ["", heading, rows.text() if rows else "–"]
-    return "\n".join([*lines, "", RULES, OURS, provenance(data)])
+    missed_rows = MISSED.of(missed(data))
+    tables = (
+        Shown("study-policies", "Policies in the three settings", settings(data)),
+        Shown("study-knees", "Up to which load", knees(data)),
+        Shown("study-gaps", "ESG's leads by load", leads(data)),
+        Shown("study-use", "Use at the knees", _use_at_knees(data), folded=True),
+        Shown("study-miss-rows", "Configuration misses: ours and the slides'", missed_rows, folded=True),
+        Shown("study-searches", "ESG's search in each setting", searches(data), folded=True),
+        Shown("study-cutoffs", "Orion's cut-off", CUTOFFS.of(data.cutoff.points), folded=True),
+        Shown("study-sharing", f"Ways of sharing: {data.sharing.scenario}", sharing(data), folded=True),
+        *(
+            Shown(f"study-{name}", f"Alternatives, {name}", alternatives(data, name), folded=True)
+            for name in data.settings
+        ),
+    )
+    notes = f"{RULES} {OURS}"
+    return Presented(title(data), [*findings(data), *lines], tables, notes, provenance(data))
 
 
-def _study_page(data: ServerlessStudy) -> str:
+def study_page(data: ServerlessStudy) -> str:
     """The finding, knees, ESG's leads by load, and the claims with their verdicts."""
     return "\n\n".join(
         [
@@ -422,13 +370,3 @@ def _study_page(data: ServerlessStudy) -> str:
             f"Source: `{provenance(data)}`.",
         ]
     )
-
-
-def with_sentence(page: str, data: ServerlessStudy) -> str:
-    """The page with the one sentence on use between its two marks, in the middle of a paragraph."""
-    return between_marks(page, claim_text(data), "")
-
-
-def with_study(page: str, data: ServerlessStudy) -> str:
-    """The page with the figures between its two marks replaced by those of ``data``."""
-    return between_marks(page, _study_page(data))

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from nona.registry import Look
 from nona.report.figures import add_points, figure, log_axis, scaled
+from nona.report.studies.presented import Presented, Shown
 from nona.report.text import listed
 from nona.results.document import Estimate
 from nona.results.studies import Arranged, BreakEven, RowArranged, SplitCase, SplitStudy
@@ -61,13 +62,8 @@ THEORY = Table[BreakEven](
 
 
 def cases(data: SplitStudy) -> Filled:
-    """Every case with its mean times."""
+    """Every case with its mean times, for files."""
     return CASES.of(data.cases)
-
-
-def theory(data: SplitStudy) -> Filled:
-    """What splitting gains without batches, and how much it may cost."""
-    return THEORY.of(data.theory)
 
 
 def _best(case: Arranged) -> str:
@@ -220,10 +216,13 @@ def provenance(data: SplitStudy) -> str:
     )
 
 
-def split_text(data: SplitStudy) -> str:
-    """Format the output of ``nona study split-or-batch``."""
-    lines = [f"{title(data)}.", "", *(f"- {line}" for line in findings(data))]
-    return "\n".join([*lines, "", cases(data).text(), "", theory(data).text(), "", provenance(data)])
+def presented(data: SplitStudy) -> Presented:
+    """The study with its tables: every case, and the theory without batches."""
+    tables = (
+        Shown("split-cases", "Mean JCT of each arrangement in every case", cases(data)),
+        Shown("split-theory", "Without batches, by theory", THEORY.of(data.theory)),
+    )
+    return Presented(title(data), findings(data), tables, "", provenance(data))
 
 
 def split_figure(data: SplitStudy) -> go.Figure:

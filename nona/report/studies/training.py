@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from nona.report.studies.presented import Presented, Shown
 from nona.results.document import Estimate, Figure
 from nona.results.studies import EstimatorPoint, EstimatorStudy, StudyPoint, TrainingStudy, Way
 from nona.statistics import NO_RATIO, Ratio, mean_interval, paired_ratio
@@ -167,6 +168,9 @@ RULES = (
 )
 
 
+LOADS = "Loads are jobs per hour on 36 GPUs of each type; with fewer GPUs they are lowered in proportion."
+
+
 def title(data: TrainingStudy) -> str:
     """The main finding in one sentence."""
     first = judged(data)[0]
@@ -258,24 +262,15 @@ def provenance(data: TrainingStudy) -> str:
     )
 
 
-def study_text(data: TrainingStudy) -> str:
-    """Format the output of ``nona study training``."""
-    modes = modes_of(data)
-    tables = [
-        ("What the paper states", CLAIMED.of(judged(data))),
-        *((f"Mean JCT over load, {mode} jobs", loads(data, mode)) for mode in modes),
-        *((f"All jobs at once, {mode}", makespans(data, mode)) for mode in modes),
-    ]
-    lines = [title(data) + "."]
-    for heading, rows in tables:
-        lines += ["", heading, rows.text() if rows else "–"]
-    return "\n".join([*lines, "", RULES, WHY, OURS, _loads(data.loads), provenance(data)])
-
-
-def _loads(points: Sequence[StudyPoint]) -> str:
-    if not points:
-        return "No loads were run."
-    return "Loads are jobs per hour on 36 GPUs of each type; with fewer GPUs they are lowered in proportion."
+def presented(data: TrainingStudy) -> Presented:
+    """The study with its tables: the claims, and for each size of jobs JCT over load and makespans."""
+    tables = [Shown("training-claims", "What the paper states, and the results", CLAIMED.of(judged(data)))]
+    for mode in modes_of(data):
+        over_load, at_once = f"Mean JCT over load, {mode} jobs", f"All jobs at once, {mode}"
+        tables.append(Shown(f"training-jct-{mode}", over_load, loads(data, mode), folded=True))
+        tables.append(Shown(f"training-makespan-{mode}", at_once, makespans(data, mode), folded=True))
+    notes = " ".join((RULES, WHY, OURS, LOADS if data.loads else "No loads were run."))
+    return Presented(title(data), (), tables, notes, provenance(data))
 
 
 WAYS: dict[Way, str] = {
@@ -288,6 +283,11 @@ WAYS: dict[Way, str] = {
 KINDS = {"known": "model in the reference", "new": "model left out"}
 
 
+ESTIMATED = (
+    "A job's rate next to another job on one GPU is estimated from the pairs that were profiled: the row is "
+    "completed, and the most similar known model's row is used. Errors are those of the share of its own "
+    "rate that a job keeps."
+)
 ERROR, PART = Kind("{:.3f}".format), Kind("{:.0%}".format)
 
 
@@ -355,20 +355,14 @@ ESTIMATES = Table[EstimatorPoint](
 )
 
 
-def estimator_text(data: EstimatorStudy) -> str:
-    """The study for a terminal: errors as shares of the rate alone."""
+def estimator_presented(data: EstimatorStudy) -> Presented:
+    """The study with every point; errors are shares of the rate alone."""
     about = data.about
-    return "\n".join(
-        [
-            f"{estimator_title(data)}.",
-            "",
-            *estimator_findings(data),
-            "",
-            "Mean error of the share of its own rate that a job keeps next to another one:",
-            ESTIMATES.of(data.points).text(),
-            "",
-            f"Made by {about.command} (version {about.version}, {about.made}, {about.seconds:.0f} s): "
-            f"{about.models} models on {', '.join(about.types)}, each profiled {about.replications} times. "
-            f"Table: {about.table}.",
-        ]
+    heading = "Mean error of each way of estimating"
+    tables = (Shown("estimator-points", heading, ESTIMATES.of(data.points), folded=True),)
+    provenance = (
+        f"Made by {about.command} (version {about.version}, {about.made}, {about.seconds:.0f} s): "
+        f"{about.models} models on {', '.join(about.types)}, each profiled {about.replications} times. "
+        f"Table: {about.table}."
     )
+    return Presented(estimator_title(data), estimator_findings(data), tables, ESTIMATED, provenance)

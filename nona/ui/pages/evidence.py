@@ -34,12 +34,12 @@ from nona.simulation.known_systems import known_systems
 from nona.tables.formats import share_text
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.evidence_studies import (
-    decisions_section,
-    network_views_section,
-    paper_section,
-    prediction_section,
-    split_section,
-    training_section,
+    decisions_tab,
+    network_views_tab,
+    paper_tab,
+    prediction_tab,
+    split_tab,
+    training_tab,
 )
 from nona.ui.pages.run_page import Run, run_area
 from nona.ui.pages.serverless_comparisons import slides_tab
@@ -274,26 +274,6 @@ def _times(state: AppState) -> None:
     table(SLICES.of(report.slices), "slices", "Slowdown of slices, published and predicted")
 
 
-def _prediction(state: AppState) -> None:
-    st.subheader("Prediction against simulation")
-    st.markdown(
-        "Shipped scenarios, generated networks and arrivals in bursts, from all local to all spread, "
-        "servers and link loaded up to 85 %, predicted and simulated. For your own scenario the results "
-        "table of the Simulation page has the column *predicted* beside the simulated mean."
-    )
-    prediction_section()
-    st.page_link("pages/simulation.py", label="Go to the Simulation page", icon=":material/timeline:")
-
-
-def _decisions(state: AppState) -> None:
-    st.subheader("Decisions, simulated")
-    st.markdown(
-        "Does the placement win in simulation? All samples, and generated networks that were not used to "
-        "build the solver, over link speeds, link background and load."
-    )
-    decisions_section()
-
-
 def _theory(state: AppState) -> None:
     st.subheader("Theory against simulation")
     st.markdown(
@@ -314,31 +294,6 @@ def _checks(state: AppState) -> None:
     _check_section(state)
 
 
-def _paper(state: AppState) -> None:
-    st.subheader("The paper's evaluation, repeated")
-    paper_section(state)
-
-
-def _network_views(state: AppState) -> None:
-    st.subheader("Network views: who sees the network?")
-    network_views_section()
-
-
-def _split(state: AppState) -> None:
-    st.subheader("Split or batch?")
-    st.markdown(
-        "Two models, two GPUs, one of which holds either model. AlpaServe (OSDI 2023) shows that both models "
-        "cut in two stages over both GPUs wait half as long as with a GPU each. Here are its formulas, and "
-        "the same question for executors that take queries in batches."
-    )
-    split_section()
-
-
-def _training(state: AppState) -> None:
-    st.subheader("Training policies, compared with Gavel's paper")
-    training_section()
-
-
 def _slides(state: AppState) -> None:
     slides_tab(state, None)
 
@@ -352,14 +307,14 @@ def _sources(state: AppState) -> None:
 
 TABS: Mapping[str, Callable[[AppState], None]] = {
     "Modelled times": _times,
-    "Prediction": _prediction,
-    "Decisions": _decisions,
+    "Prediction": prediction_tab,
+    "Decisions": decisions_tab,
     "Theory": _theory,
     "Self-checks": _checks,
-    "The paper": _paper,
+    "The paper": paper_tab,
     "The slides": _slides,
-    "Network views": _network_views,
-    "Split or batch": _split,
-    "Training": _training,
+    "Network views": network_views_tab,
+    "Split or batch": split_tab,
+    "Training": training_tab,
     "Sources": _sources,
 }

@@ -9,7 +9,7 @@ import streamlit as st
 
 from nona.report.guide import TERMS, Section, sections
 from nona.report.scenario_keys import matching_keys
-from nona.ui.pages.evidence_studies import remarks_explained, remarks_table
+from nona.ui.pages.evidence_studies import remarks_in_short
 from nona.ui.session.kept import choose
 from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState
@@ -163,5 +163,4 @@ def section_list(chosen: Sequence[Section]) -> None:
             st.subheader(section.title, anchor=section.name)
             st.markdown(section.text)
             if section.name == "schedulers":
-                remarks_explained()
-                remarks_table()
+                remarks_in_short()

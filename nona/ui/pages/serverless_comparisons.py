@@ -39,29 +39,7 @@ from nona.report.studies.policy_figures import (
     sharing_figure,
 )
 from nona.report.studies.serverless_claims import Key
-from nona.report.studies.serverless_tables import (
-    CLAIMED,
-    CUTOFFS,
-    MISSED,
-    alternatives,
-    judged_claims,
-    missed,
-    searches,
-    settings,
-    sharing,
-)
-from nona.report.studies.serverless_text import (
-    OURS,
-    RULES,
-    claim_text,
-    cutoff_title,
-    findings,
-    leads,
-    miss_title,
-    provenance,
-    title,
-)
-from nona.report.studies.serverless_text import knees as study_knees
+from nona.report.studies.serverless_text import cutoff_title, miss_title, presented, title
 from nona.report.sweeps import parse_values, value_text
 from nona.results.serverless import NodesReport, Outcome, SchedulersReport, WaysReport
 from nona.results.serverless_charts import ServerlessOutcome
@@ -72,6 +50,7 @@ from nona.study.shipped import shipped_path, stored_result
 from nona.study.sweep_numbers import LOAD, Number
 from nona.tables.table import SHARE, TIME, Column, Table
 from nona.ui.jobs.registry import Job
+from nona.ui.pages.evidence_studies import show_study
 from nona.ui.pages.run_page import Run, run_area
 from nona.ui.pages.serverless_results import choose_one
 from nona.ui.session.state import AppState
@@ -165,13 +144,7 @@ def _live(job: Job) -> None:
 
 def _over_answer(report: OverReport, key: str) -> None:
     """The finding, three charts, the knees and all points."""
-    st.subheader(f"{plain(over_finding(report))}.", anchor=False)
-    picture(over_figure(report), f"{key}-hits", f"{over_alt(report, 'hits')}. {over_finding(report)}.")
-    with st.grid(2, min_column_width=360):
-        others: tuple[What, ...] = ("goodput", "cost")
-        for what in others:
-            title = TITLES[what][0].upper() + TITLES[what][1:]
-            chart(over_figure(report, what, 300), title, f"{key}-{what}", over_alt(report, what))
+    _over_charts(report, key)
     table(knees(report), f"{key}-knees", "How far each policy keeps the target")
     with st.expander("Every simulated point", icon=":material/table:"):
         table(over_points(report), f"{key}-points", "Every policy at every simulated value")
@@ -351,17 +324,13 @@ def slides_tab(state: AppState, data: ServerlessOutcome | None) -> None:
 
 
 def _study(data: ServerlessStudy) -> None:
-    st.subheader(plain(title(data)), anchor=False)
-    st.info(plain(OURS), icon=":material/info:")
+    show_study(presented(data), lambda: _study_charts(data))
+
+
+def _study_charts(data: ServerlessStudy) -> None:
     alt = "SLOs kept by every policy in each of the slides' settings, with its cost over ESG's"
     picture(settings_figure(data), "study-settings", f"{alt}. {title(data)}")
     st.caption("Numbers in the bars: cost per call over that of esg. esg-wait is ours; nobody published it.")
-    with st.expander("What was found", icon=":material/lightbulb:", expanded=True):
-        st.markdown("\n".join(f"* {plain(line)}" for line in findings(data)))
-    st.markdown("**Against the slides, claim by claim**")
-    table(CLAIMED.of(judged_claims(data)), "study-claims", "Each claim of the slides against the finding")
-    st.caption(plain(RULES))
-    table(settings(data), "study-policies", "Every policy in every setting")
     with st.grid(2, min_column_width=360):
         alt = "Configuration misses of Orion and Aquatope against those of the slides"
         chart(misses_figure(data), miss_title(data), "study-misses", alt)
@@ -369,20 +338,12 @@ def _study(data: ServerlessStudy) -> None:
         chart(cutoff_figure(data), cutoff_title(data), "study-cutoff", alt)
     _loads(data)
     _sensitivity(data)
-    with st.expander("Misses, searches, cut-offs and ways of sharing in figures", icon=":material/table:"):
-        table(MISSED.of(missed(data)), "study-miss-rows", "Configuration misses: ours and the slides'")
-        table(searches(data), "study-searches", "ESG's searches in each setting")
-        table(CUTOFFS.of(data.cutoff.points), "study-cutoffs", "Orion by the cut-off of its search")
-        alt = "SLOs kept under each way of sharing the GPUs"
-        picture(sharing_figure(data), "study-ways", alt)
-        table(sharing(data), "study-sharing", "Every policy under each way of sharing")
-    st.caption(plain(provenance(data)))
+    alt = "Share of SLOs kept by each policy"
+    chart(sharing_figure(data), "SLOs kept under each way of sharing the GPUs", "study-ways", alt)
 
 
 def _loads(data: ServerlessStudy) -> None:
-    """Until which load each policy keeps the SLOs, and where the slides' gaps appear."""
-    st.markdown("**Up to what load, and where the slides' gaps appear**")
-    st.info(plain(claim_text(data)), icon=":material/trending_up:")
+    """Until which load each policy keeps the SLOs."""
     left, right = st.columns(2)
     with left:
         hint = "How the functions' times depend on batch and vGPUs."
@@ -392,16 +353,16 @@ def _loads(data: ServerlessStudy) -> None:
         setting = choose_one("Setting ", list(curves.settings), "study-load-setting", "SLO and base load.")
     report = curves.settings[setting]
     st.caption(plain(f"{curves.name}: {curves.about}."))
-    chart(over_figure(report), f"{over_finding(report)}.", "study-over-hits", over_alt(report, "hits"))
+    _over_charts(report, "study-over")
+
+
+def _over_charts(report: OverReport, key: str) -> None:
+    chart(over_figure(report), f"{over_finding(report)}.", f"{key}-hits", over_alt(report, "hits"))
     with st.grid(2, min_column_width=360):
         others: tuple[What, ...] = ("goodput", "cost")
         for what in others:
-            shown = over_figure(report, what, 300)
-            chart(shown, TITLES[what], f"study-over-{what}", over_alt(report, what))
-    alt = "Up to which load each policy keeps 99 % of the SLOs, by profiles, setting and scarcity of vCPUs"
-    table(study_knees(data), "study-knees", alt)
-    alt = "ESG's leads over the other policies at every load, and the ranges of the slides"
-    table(leads(data), "study-gaps", alt)
+            heading = TITLES[what][0].upper() + TITLES[what][1:]
+            chart(over_figure(report, what, 300), heading, f"{key}-{what}", over_alt(report, what))
 
 
 def _sensitivity(data: ServerlessStudy) -> None:
@@ -415,8 +376,3 @@ def _sensitivity(data: ServerlessStudy) -> None:
         kind = choose_one("Drawn", list(kinds), "study-kind", "The share of SLOs kept, or the cost per call.")
     alt = f"{kind} of every policy under each changed default in {setting}; first row: defaults"
     picture(sensitivity_figure(data, setting, kinds[kind]), "study-sensitivity", alt)
-    table(
-        alternatives(data, setting),
-        "study-alternatives",
-        "Rankings of the policies under each changed default",
-    )

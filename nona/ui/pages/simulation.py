@@ -14,7 +14,7 @@ from nona.errors import NonaError
 from nona.placement.fixed import PRESETS
 from nona.report.html.simulation import simulation_html
 from nona.report.simulations.tables import SUMMARY, figures
-from nona.report.studies.decisions_text import which_scheduler
+from nona.report.studies.decisions import which_scheduler
 from nona.report.text import counted
 from nona.results.studies import DecisionStudy
 from nona.schedulers.expert import SCHEDULER, part_numbers
