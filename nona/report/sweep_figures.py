@@ -267,9 +267,15 @@ def _name(name: str, curve: SweptCurve, view: View, report: SweepReport) -> str:
     """The name in the legend with its range: of the target where SLO hits are drawn, else of stability."""
     if not _steady(curve, view):
         return f"{name} (nothing to draw)"
-    edges = stability_text(curve, report.unit) if merged_spans(curve) else ""
-    within = holds_text(curve, report) if view.place is nines else edges
+    within = holds_text(curve, report) if view.place is nines else _stable_text(curve, report.unit)
     return f"{name} · {within}" if within else name
+
+
+def _stable_text(curve: SweptCurve, unit: str) -> str:
+    spans = merged_spans(curve)
+    if len(spans) == 1 and spans[0][0] is not None and spans[0][1] is None:
+        return f"to {value_text(spans[0][0], unit)}"
+    return stability_text(curve, unit) if spans else ""
 
 
 def _add_curve(made: go.Figure, name: str, curve: SweptCurve, view: View, report: SweepReport) -> None:

@@ -142,7 +142,7 @@ def test_nothing_is_drawn_beyond_an_edge_and_a_cross_stands_there():
         assert all(y is None for y in beyond)
         (cross,) = [t for t in figure.data if t.name == "slow: unstable ≥ 71 %"]
         assert (cross.x[0], cross.marker.symbol) == (71.0, "x")
-        assert slow.name == ("slow · up to 70 %" if view == "SLO hits" else "slow · unstable from 71 %")
+        assert slow.name == ("slow · up to 70 %" if view == "SLO hits" else "slow · to 71 %")
         nona = next(t for t in figure.data if t.name.split(" · ")[0] == "nona")
         assert (nona.y[0] is None) == (view == "none")
     jct = sweep_figures.sweep_figure(told, "JCT")

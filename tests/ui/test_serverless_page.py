@@ -254,7 +254,7 @@ def test_every_default_is_listed_with_its_source_every_option_has_a_field_and_th
     put(at, "serverless-tabs", "The slides")  # they are there, or the command that makes them
     if shipped_path("serverless").is_file():
         assert all(c.proto.alt for c in at.get("plotly_chart"))
-        assert title(stored_result(ServerlessStudy)) in said(at.subheader)
+        assert title(stored_result(ServerlessStudy)) in said(at.markdown)
     else:
         assert "study" in said(at.caption)
 

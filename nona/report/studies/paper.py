@@ -94,6 +94,15 @@ def summary(data: PaperStudy) -> Filled:
 
         return Column(f"{name}: edge by formula", place, Kind(partial(value_text, unit=sweep.unit)))
 
+    def wins(name: str) -> Column[str]:
+        by_scheduler = faster(data, name)
+
+        def loads(scheduler: str) -> str | None:
+            wins, of = by_scheduler.get(scheduler, (0, 0))
+            return f"at {wins} of {of} loads" if wins else None
+
+        return Column(f"{name}: clearly faster than nona", loads)
+
     def most(far: bool, where: str) -> Column[str]:
         def ratio(scheduler: str) -> Estimate | None:
             own = [r for r in by_far[far] if r.scheduler == scheduler]
@@ -103,7 +112,7 @@ def summary(data: PaperStudy) -> Filled:
 
     columns: tuple[Column[str], ...] = (
         Column("scheduler", str),
-        *(column for name in data.sweeps for column in (edge(name), by_formula(name))),
+        *(column for name in data.sweeps for column in (edge(name), by_formula(name), wins(name))),
         most(True, "well below its edge"),
         most(False, "anywhere stable"),
     )
@@ -224,18 +233,13 @@ def _reach(row: Reach, claim: float) -> str:
 
 
 def _faster(data: PaperStudy) -> str:
-    parts = []
-    for sweep in data.sweeps:
-        by_scheduler = faster(data, sweep)
-        wins = [f"{name} at {wins} of {of} loads" for name, (wins, of) in by_scheduler.items()]
-        parts += [f"over background {sweep} {listed(wins)}"] if wins else []
-    if not parts:
+    low = min(ratios(data), key=_first, default=None)
+    if low is None or not any(faster(data, sweep) for sweep in data.sweeps):
         return "No scheduler is clearly faster than nona at any load."
-    low = min(ratios(data), key=_first)
     return (
-        f"Faster than nona: {'; '.join(parts)}; the smallest ratio is {format_number(low.ratio, 2)} "
-        f"({low.scheduler}, {_where(data, low.sweep, low.point.value)}). These observe queues and choose "
-        "idle servers, while nona draws servers blindly, like the paper's stochastic scheduler."
+        "Faster than nona are those that observe queues and choose idle servers, while nona draws servers "
+        "blindly, like the paper's stochastic scheduler; the smallest ratio is "
+        f"{format_number(low.ratio, 2)} ({low.scheduler}, {_where(data, low.sweep, low.point.value)})."
     )
 
 
