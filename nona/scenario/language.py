@@ -271,6 +271,14 @@ class EngineSpec(Part):
         "Both, or prompts on some engines and answers on others; then KV crosses the network.",
         choices={"both": "prompts and answers", "prefill": "prompts", "decode": "answers"},
     )
+    first_token: Literal["prefill", "decode"] = field(
+        "decode",
+        "First token from",
+        "The side that hands it out. Prompts: at once, KV is sent before the second. Answers: once KV is "
+        "there, as vLLM does.",
+        choices={"prefill": "prompts", "decode": "answers"},
+        when=("role", ["prefill"]),
+    )
     prefix_cache: PrefixCache = field(
         "off",
         "Prefix cache",

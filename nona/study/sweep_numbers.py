@@ -138,7 +138,13 @@ def numbers_of(scenario: Scenario) -> tuple[Number, ...]:
 
 
 def _loaded(scenario: Scenario, factor: float) -> Scenario:
-    """All rates times ``factor``, to twelve digits, gaps between serverless calls divided by it."""
+    """All rates times ``factor``, to twelve digits, gaps between serverless calls divided by it.
+
+    Raises
+    ------
+    ScenarioError
+        Where requests to language models have no rate that could change.
+    """
     if factor == 1.0:
         return scenario
     data = scenario.model_dump(mode="json")
@@ -146,6 +152,11 @@ def _loaded(scenario: Scenario, factor: float) -> Scenario:
         row["rate"] = float(f"{spec.rate * factor:.12g}")
         if spec.arrivals.trace and not spec.arrivals.scale_to_rate:
             row["arrivals"] = {**row["arrivals"], "speed": spec.arrivals.speed * factor}
+    for number, (row, asking) in enumerate(zip(data["language"], scenario.language, strict=True)):
+        if asking.rate is None:
+            where = f"workload[{len(scenario.workload) + number}]"
+            raise ScenarioError([f"{where}: without a rate its load cannot change; give it one."])
+        row["rate"] = float(f"{asking.rate * factor:.12g}")
     gaps = None if scenario.serverless is None else scenario.serverless.interval
     if gaps is not None and factor > 0:  # else the rates are refused
         ends = {"least": gaps.least, "most": gaps.most}

@@ -8,8 +8,10 @@ import pytest
 from nona.errors import NonaError
 from nona.hardware.executor import executor_class
 from nona.hardware.table_file import shipped_table
+from nona.language.engine import Loop
 from nona.language.memory import requests_that_fit
 from nona.language.models import language_models, read_config
+from nona.language.records import Requests, Window
 from nona.language.step_times import _law, step_times
 from nona.language.traces import read_tokens
 from nona.scenario.file import scenario_from_mapping
@@ -228,3 +230,24 @@ def test_bad_traces_are_refused_in_one_line(text, why):
     with pytest.raises(NonaError, match=rf"^Trace 'bad\.csv'.*{why}") as raised:
         read_tokens(text.encode(), "bad.csv")
     assert "\n" not in str(raised.value)
+
+
+def test_shipped_step_times_give_what_vllm_took_on_an_rtx_4090(tmp_path):
+    measured = shipped_table("nona.language", "data/vllm_rtx4090.csv")
+    arrival, ttft, e2e = (
+        np.array([float(r[key]) for r in measured]) for key in ("arrival_s", "ttft_s", "e2e_s")
+    )
+    text = "\n".join(",".join(cells) for cells in (measured[0], *(row.values() for row in measured)))
+    engine = {"blocks": 2588, "budget": 2048, "sequences": 256}
+    study = _study(tmp_path, {"trace": "r.csv"}, {"gpu": "rtx-4090"}, engine, {"r.csv": text})
+    inputs, outputs = study.system.rows[0].lengths.tokens.T
+    none = np.zeros(len(arrival), dtype=np.int64)
+    run = Loop(
+        study.system, Requests(arrival, none, inputs, outputs, none - 1, none), "round-robin", Window(300)
+    ).run()
+    first_s, last_s = run.times.first_s - arrival, run.times.end_s - arrival
+    assert last_s.mean() == pytest.approx(e2e.mean(), rel=0.03)
+    assert first_s.mean() == pytest.approx(ttft.mean(), rel=0.05)
+    assert np.percentile(last_s, 99) == pytest.approx(np.percentile(e2e, 99), rel=0.03)
+    times = ((last_s - first_s) / (outputs - 1), (e2e - ttft) / (outputs - 1))
+    assert times[0].mean() == pytest.approx(times[1].mean(), rel=0.03)

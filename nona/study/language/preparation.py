@@ -88,6 +88,12 @@ def prepare_language(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Lang
     rows, warnings = _rows(scenario, sources)
     engines, facts = _engines(scenario, models, rows)
     network = scenario.cluster.network
+    specs = (group.engine for group in scenario.cluster.servers)
+    first = {spec.first_token for spec in specs if spec is not None and spec.role == "prefill"}
+    if len(first) > 1:
+        raise ScenarioError(
+            ["cluster.servers: engines of the role prefill differ in first_token; make them equal."]
+        )
     if any(engine.role != "both" for engine in engines):
         if network.discipline != "fifo":
             raise ScenarioError(
@@ -105,6 +111,7 @@ def prepare_language(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Lang
         latency_s=network.latency,
         background=network_background(scenario.background.network, network.capacity),
         seed=scenario.seed,
+        first_token=next(iter(first), "decode"),
     )
     return LanguageStudy(scenario, system, tuple(facts), tuple(warnings))
 
