@@ -1,9 +1,9 @@
 """The engines as they are read: one event after the other, one request after the other.
 
 At one instant steps end, then KV arrives, then requests arrive, then engines compose: a request that
-arrives at the instant a step ends may join the next. :mod:`nona.language.machine` is the same over arrays, bit
-for bit. The rules of ``vllm`` are those of vLLM V1 (0.19 to 0.27, ``vllm/v1/core/sched/scheduler.py``); those of
-``sglang`` are SGLang's (0.5), the figures of what it reserves and whom it retracts recollected.
+arrives at the instant a step ends may join the next. :mod:`nona.language.machine` is the same over arrays,
+bit for bit. The rules of ``vllm`` are those of vLLM V1 (0.19 to 0.27, ``vllm/v1/core/sched/scheduler.py``);
+those of ``sglang`` are SGLang's (0.5), the figures of what it reserves and whom it retracts recollected.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class Server:
         """Send back who made the fewest tokens, until each of the others can make one."""
         while sum(blocks_of(r.computed + 1) - r.blocks for r in self.running) > self.free:
             self._preempt(min(self.running, key=lambda r: (r.made, -r.inputs)))
-        if self.preempted:
+        if self.preempted and self.running:
             made = sum(r.made for r in self.running) + RETRACTED_STEPS * len(self.running)
             self.ratio = min(1.0, made / sum(r.outputs for r in self.running))
 

@@ -170,7 +170,7 @@ class LanguageSystem:
 
     @property
     def places(self) -> NDArray[np.int64]:
-        """(2·rows, E) Engines, and −1 behind them, for arrivals of row r (2r), and for KV of its prompts (2r+1)."""
+        """(2·rows, E) Engines, and −1 behind them: 2r for arrivals of row r, 2r + 1 for KV of its prompts."""
         places = np.full((2 * len(self.rows), len(self.engines)), -1, dtype=np.int64)
         for row, spec in enumerate(self.rows):
             there = [e for e, engine in enumerate(self.engines) if engine.model == spec.model]
@@ -182,7 +182,7 @@ class LanguageSystem:
 
     @property
     def most_blocks(self) -> NDArray[np.int64]:
-        """(E,) Blocks of the longest request that each engine can serve, with those that take over from it."""
+        """(E,) Blocks of the longest request that each can serve, with those that take over from it."""
         decoders = {e.model: 0 for e in self.engines}
         for e in self.engines:
             if e.role == "decode":
