@@ -206,7 +206,6 @@ class GroupPicture:
 
 
 def _group_picture(cluster: Cluster, group: ServerGroup) -> GroupPicture:
-    """The label of the group in a picture."""
     device = find_device(group.gpu, cluster.devices)
     classes = group.classes(device)
     sharing = "whole GPUs"

@@ -138,7 +138,6 @@ def _filled(match: re.Match[str]) -> str:
 
 
 def _schedulers() -> str:
-    """One line per registered scheduler, by family."""
     parts = []
     for family, title in FAMILY_TITLES.items():
         of_family = [s for s in SCHEDULERS.values() if s.family == family]

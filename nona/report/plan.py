@@ -238,7 +238,6 @@ def _nothing(report: PlanReport) -> str:
 
 
 def _predicted(report: PlanReport) -> str:
-    """State the prediction while nothing is simulated."""
     likely = next((o for o in report.options if o.predicted is not None and o.predicted >= 1), None)
     if likely is None:
         return "Nothing is simulated yet; no option is predicted to keep all targets."

@@ -60,7 +60,6 @@ def bills(report: PlanReport, pinned: Sequence[int] = ()) -> list[Bill]:
 
 
 def _name(option: PlanOption, links: bool) -> str:
-    """Name the servers and the scheduler; with the link if there are several."""
     link = f", {option.link * 8e-9:.4g} Gbit/s" if links else ""
     return f"{servers_text(option.servers)}, {option.way}{link}"
 

@@ -122,7 +122,6 @@ def _hover(report: PlanReport, option: PlanOption) -> str:
 
 
 def _name(made: go.Figure, report: PlanReport, index: int, measure: Measure) -> None:
-    """The servers of an option beside its marker."""
     option = report.options[index]
     value = _value(report, option, measure)
     if value is None:

@@ -216,7 +216,6 @@ def answers_figure(comparison: SavedComparison) -> go.Figure:
 
 
 def _add(made: go.Figure, name: str, number: int, answers: tuple[SavedAnswer, ...], log: bool) -> None:
-    """The markers of one item."""
     colour, shown = PALETTE[number], SHOWN[answers[0].unit]
     middle = (len(answers[0].values) - 1) / 2
     for row, answer in enumerate(answers):

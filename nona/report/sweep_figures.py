@@ -104,7 +104,6 @@ def _edge_label(low: float | None, high: float | None, unit: str) -> str:
 
 
 def _add_crosses(made: go.Figure, ends: Sequence[CurveEnd]) -> None:
-    """A cross where each curve ends."""
     for end in ends:
         look, hover = (
             replace(scheduler_style(end.name), symbol=UNSTABLE_SYMBOL),
@@ -259,7 +258,6 @@ def views(report: SweepReport) -> dict[str, View]:
 
 
 def _steady(curve: SweptCurve, view: View) -> list[SweptPoint]:
-    """The points that are drawn: those with a steady state and a number."""
     return [p for p in curve.points if p.steady and view.get(p).mean is not None]
 
 
@@ -358,7 +356,6 @@ def _add_formula(made: go.Figure, name: str, curve: SweptCurve, view: View, repo
 
 
 def _add_marks(made: go.Figure, report: SweepReport, view: str) -> None:
-    """The SLO, if all classes share one, and the line of equal times."""
     if view == "JCT" and report.slo_s is not None:
         rule(made, 1e3 * report.slo_s, f"SLO {format_time(report.slo_s)}")
     if view.startswith("Ratio"):

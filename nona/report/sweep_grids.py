@@ -89,7 +89,6 @@ def cells(grid: SweepGrid, measure: Measure, scheduler: str = "") -> Cells:
 
 
 def _at(report: SweepReport, value: float, scheduler: str) -> list[Cell]:
-    """The points at one value, of one scheduler or of all."""
     return [
         Cell(name, p)
         for name, curve in report.schedulers.items()
@@ -135,7 +134,6 @@ def grid_targets(grid: SweepGrid, scheduler: str = "") -> str:
 
 
 def _few(said: list[str]) -> list[str]:
-    """The first, the last and some between."""
     if len(said) <= SHOWN + 1:
         return said
     step = (len(said) - 1) / SHOWN

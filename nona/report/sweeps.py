@@ -143,7 +143,6 @@ def spaced(low: float, high: float, count: int, unit: str) -> tuple[float, ...]:
 
 
 def _round_up(step: float, whole: bool) -> float:
-    """The next round step."""
     power = 10.0 ** math.floor(math.log10(step))
     rounded = next(power * f for f in (1, 2, 2.5, 5, 10) if power * f >= step * (1 - 1e-9))
     return max(1.0, math.ceil(rounded)) if whole else rounded

@@ -61,7 +61,6 @@ class Scale:
 
 
 def _scale_over(marks: Sequence[float], begin: float, end: float, log: bool = False) -> Scale:
-    """The scale whose ends are the first and the last mark."""
     return Scale(marks[0], marks[-1], begin, end, log)
 
 
@@ -203,7 +202,6 @@ def _framed(
     alt: str,
     top: float = 4,
 ) -> str:
-    """A chart: grid and axis around its ``body``, which ends at ``bottom``."""
     grid = [f'<path class="g" d="M{at(m):.1f} {top}V{bottom}"/>' for m in marks]
     labels = [_text_at(at(m), bottom + 18, f"{m:.4g}", "middle", "q") for m in marks]
     title = _text_at((at.begin + at.end) / 2, bottom + 38, axis, "middle", "q")

@@ -97,7 +97,6 @@ def _servers(report: PlacementReport) -> Markup:
 
 
 def _links(links: Sequence[PredictedLink]) -> Markup:
-    """Waits at each role of links, if there are several."""
     if len(links) < 2:
         return Markup()
     return paragraph(link_finding(links)) + table(

@@ -90,7 +90,6 @@ def _answer(report: PlanReport) -> Markup:
 
 
 def _options(report: PlanReport) -> Markup:
-    """Cost and error budget of every simulated option, and the table of all."""
     count = len(report.options) + (report.present is not None)
     shown = options(report, range(min(count, MOST_ROWS))).select("option", *PRINTED)
     rest = f"{count - MOST_ROWS:,} more expensive options are not shown." if count > MOST_ROWS else ""
@@ -125,7 +124,6 @@ def _point(report: PlanReport, index: int, option: PlanOption) -> Point | None:
 
 
 def _traffic(report: PlanReport) -> Markup:
-    """The answer under more traffic: the curve of its error budget, and a table."""
     budgets = [
         (c.factor, b.used) for c in report.curve if (b := tightest(report.targets, c.shares)) is not None
     ]

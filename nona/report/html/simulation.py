@@ -50,7 +50,6 @@ CHECKS = Table[bool]("check", (Column("result", lambda ok: "passed" if ok else "
 
 
 def _results_section(data: SimulationOutcome) -> Markup:
-    """The table of results, and a bar chart of the mean completion times."""
     schedulers = data.report.schedulers
     reasons = [(f"{n}: {s.state_reason}", "bad") for n, s in schedulers.items() if s.state_reason]
     reasons += [(line, "") for line in withheld_lines(schedulers)]
@@ -71,7 +70,6 @@ def _results_section(data: SimulationOutcome) -> Markup:
 
 
 def _difference_section(data: SimulationOutcome) -> Markup:
-    """Paired differences from the first scheduler."""
     if len(data.differences) < 2:
         return Markup()
     baseline = next(iter(data.differences))
@@ -87,7 +85,6 @@ def _difference_section(data: SimulationOutcome) -> Markup:
 
 
 def _distribution_section(data: SimulationOutcome) -> Markup:
-    """Distribution of the completion times of each model, with its SLO."""
     models = list(data.slo_s)
     shown = models[:MOST_CHARTS]
     charts = [chart(_distribution_title(data, m), _distribution(data, m)) for m in shown]
@@ -157,7 +154,6 @@ def edges(windows: Sequence[HitWindow]) -> tuple[list[float], list[float]]:
 
 
 def _warmup_section(data: SimulationOutcome) -> Markup:
-    """The length of the warm-up, its rule, and whether the precision was reached."""
     report, series = data.report, data.warmup
     sentences = [*warmup_lines(report.warmup), *precision_lines(report.precision)]
     if report.warmup:
@@ -177,14 +173,12 @@ def _warmup_section(data: SimulationOutcome) -> Markup:
 
 
 def _checks_section(report: SimulationReport) -> Markup:
-    """Self-checks of the runs."""
     failed = [(line, "bad") for line in report.failed_checks]
     shown = table(CHECKS.of(report.checks), "In every run of every scheduler")
     return section("Self-checks of the runs", shown, bullets(failed))
 
 
 def _slo_section(data: SimulationOutcome) -> Markup:
-    """SLO hit rates over all models and of each model."""
     schedulers = data.report.schedulers
     if all(s.slo_hit_rate.mean is None for s in schedulers.values()):
         return Markup()
@@ -206,7 +200,6 @@ def _hits_by_model(schedulers: Schedulers) -> Filled:
 
 
 def _parts_section(data: SimulationOutcome) -> Markup:
-    """Parts of the completion times."""
     schedulers = data.report.schedulers
     values = {
         n: [1e3 * v for v in s.parts_s.by_name().values() if v is not None] for n, s in schedulers.items()
@@ -235,7 +228,6 @@ def _parts_title(schedulers: Schedulers) -> str:
 
 
 def _utilisation_section(data: SimulationOutcome) -> Markup:
-    """Utilisation of executors and links."""
     schedulers = data.report.schedulers
     looks = {f"{n}, {what}": scheduler_style(n) for n in schedulers for what in ("executors", "link")}
     shares = [v for s in schedulers.values() for v in (s.utilization.compute, s.utilization.network)]
@@ -338,7 +330,6 @@ def _size(data: SimulationOutcome) -> str:
 
 
 def _provenance_section(models: Mapping[str, ModelFacts]) -> Markup:
-    """The origin and the uncertainty of the times."""
     sigma: dict[str, float] = {}
     for m in models.values():
         sigma.update(m.sigma)

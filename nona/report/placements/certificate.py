@@ -129,7 +129,6 @@ def formula_line(report: PlacementReport) -> str:
 
 
 def _why(report: PlacementReport) -> str:
-    """Explain the difference between the two predictions, if they differ."""
     value, formula = mean_of(report), report.predicted.jct_s
     if report.origin != FORMULA or value is None or formula is None or value > formula * (1 + _AGREE):
         return WHY

@@ -165,7 +165,6 @@ def congestion_figure(curve: CongestionCurve, slos_s: Mapping[str, float]) -> go
 
 
 def _drawn_ms(made: go.Figure) -> list[float | None]:
-    """Every height on the chart, for the axis."""
     return [y for trace in made.data for y in trace.y]
 
 

@@ -223,7 +223,6 @@ def _objective_of(placement: Placement) -> Objective:
 
 
 def _formula(placement: Placement) -> CertifiedOptimum:
-    """Objective, certified bound and gap of the formula's optimum."""
     certificate = certificate_of(placement)
     return CertifiedOptimum(
         objective_s=certificate.objective_s, lower_bound_s=certificate.lower_bound_s, gap=certificate.gap
@@ -231,7 +230,6 @@ def _formula(placement: Placement) -> CertifiedOptimum:
 
 
 def _prediction_report(prediction: Prediction) -> PredictedMix:
-    """The prediction for the whole mix."""
     return PredictedMix(
         jct_s=prediction.jct_s,
         network_wait_s=prediction.network_wait_s,

@@ -94,7 +94,6 @@ STEPS = Table[SearchStep](
 
 
 def _with_error(value_s: float | None, error_s: float | None) -> Estimate:
-    """A value with its standard error to both sides."""
     ends = None if value_s is None or not error_s else (value_s - error_s, value_s + error_s)
     return Estimate(mean=value_s, ci95=ends)
 

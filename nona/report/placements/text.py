@@ -325,7 +325,6 @@ def placement_text(report: PlacementReport) -> str:
 
 
 def _links_text(links: Sequence[PredictedLink]) -> list[str]:
-    """A line for each role of links, if there are several."""
     return [
         f"  {r.name}: {r.links} x {format_bandwidth(r.capacity)}, crossed by {r.share:.0%}, "
         f"{r.utilization:.0%} busy, wait {time_text(r.wait_s)}"

@@ -73,8 +73,6 @@ class LinkWorking:
 
 @dataclass(frozen=True, slots=True)
 class _LinkLoad:
-    """Load of one row of the workload on the link: seconds and squares of one query."""
-
     model: str
     rate: float
     link_s: float
@@ -176,8 +174,6 @@ class PathWorking:
 
 @dataclass(frozen=True, slots=True)
 class _RoleLoad:
-    """Load of one row of the workload on the links: seconds and squares of one query."""
-
     model: str
     rate: float
     core_s: float
@@ -343,8 +339,6 @@ class _ServerLoad:
 
 @dataclass(frozen=True, slots=True)
 class _Executors:
-    """One kind of executor with its number, background, utilisation, second moment and wait."""
-
     kind: str
     number: int
     background: float

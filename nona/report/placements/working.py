@@ -51,8 +51,6 @@ class _Waits:
 
 @dataclass(frozen=True, slots=True)
 class _Class:
-    """One class: its description, its JCT, and its expected numbers of link waits and of visits."""
-
     told: WorkingModel
     jct_s: float
     link_waits: float
@@ -83,7 +81,6 @@ def working(system: System, placement: Placement, names: Sequence[str]) -> Worki
 
 
 def _class(model: Model, x: Probabilities, j: int, waits: _Waits) -> _Class:
-    """Work out the lines and sub-graphs of one class, and their sums."""
     cuts, first = float(model.cut_s[j].sum()), float(model.first_visits[j])
     total, link_waits, visits = cuts + first * waits.visit_s, 0.0, first
     subgraphs: list[WorkingSubgraph] = []
@@ -183,7 +180,6 @@ def _gap_line(certificate: Certificate) -> list[WorkingLine]:
 
 
 def _price_line(model: Model, classes: Sequence[_Class], link: LinkWorking | PathWorking) -> WorkingLine:
-    """Work out the cost to all queries of one more byte on the link, in seconds per byte."""
     messages = sum(float(w) * c.link_waits for w, c in zip(model.weights, classes, strict=True))
     if isinstance(link, PathWorking):
         return path_price_line(model, messages, link)

@@ -60,7 +60,6 @@ def _step(step: Step, k: int, of: int, space: ConfigurationSpace) -> SearchStep:
 
 
 def _step_lines(step: Step, k: int, of: int, space: ConfigurationSpace) -> list[str]:
-    """One step in sentences."""
     path = " → ".join(short(space, n) for n in step.path)
     least = (
         f"Step {k:,} of {of:,}: {path} has the least cost among the open paths. Every completion takes "

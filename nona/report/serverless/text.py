@@ -176,7 +176,6 @@ def serverless_text(report: ServerlessReport) -> str:
 
 
 def _use_lines(policies: Mapping[str, PolicyOutcome]) -> Iterator[str]:
-    """Tables of what only some scenarios model."""
     for part in PARTS:
         if rows := part.filled(policies):
             yield rows.text()

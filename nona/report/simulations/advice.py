@@ -169,7 +169,6 @@ def _equal(best: str, level: list[str], schedulers: Schedulers) -> str:
 
 
 def _most_text(s: SchedulerResult, whose: str) -> str:
-    """The part that most of a scheduler's time goes into."""
     parts = _parts(s)
     most = max(parts, key=lambda p: parts[p])
     share = parts[most] / _mean(s) if _mean(s) else 0.0
@@ -235,7 +234,6 @@ def _worst(s: SchedulerResult) -> float:
 
 
 def _load_text(s: SchedulerResult) -> str:
-    """The higher of its offered loads in words."""
     which = bottleneck(s.offered)
     load = s.offered.network if which == "link" else s.offered.compute
     if load is None:

@@ -234,7 +234,6 @@ def _dot(name: str, row: Change, measure: Measure) -> Dot:
 
 
 def _change_label(row: Change, measure: Measure) -> str:
-    """The change in words: the label below the scheduler's name."""
     missing = [word for word, v in (("before", row.old), ("now", row.new)) if v.mean is None]
     if missing:
         return f"no value {' and '.join(missing)}"

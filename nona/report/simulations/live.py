@@ -85,8 +85,6 @@ class Stretches:
 
 @dataclass
 class _Scheduler:
-    """The results of one scheduler so far."""
-
     stretches: Stretches
     jobs: int = 0
     total_s: float = 0.0

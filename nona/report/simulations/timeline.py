@@ -22,8 +22,6 @@ Interval = TaskInterval | MessageInterval
 
 
 class _When(NamedTuple):
-    """Start and length of a slice, microseconds."""
-
     ts: float
     dur: float
 

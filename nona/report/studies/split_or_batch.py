@@ -67,7 +67,6 @@ def cases(data: SplitStudy) -> Filled:
 
 
 def _best(case: Arranged) -> str:
-    """The arrangement with the lowest mean; empty where none has a steady state."""
     means = [(read(case).mean, name) for name, read, _ in SIMPLE]
     return min(((mean, name) for mean, name in means if mean is not None), default=(0.0, ""))[1]
 

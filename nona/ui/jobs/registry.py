@@ -424,7 +424,6 @@ class JobRegistry:
         self._wake.set()
 
     def _watch(self) -> None:
-        """Keep the lines going until no job is left."""
         while True:
             self._wake.wait(min(BEAT_S, self.unwatched_s / 4))
             self._wake.clear()

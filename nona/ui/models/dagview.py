@@ -93,7 +93,6 @@ def _dot(n: int, edges: Sequence[tuple[int, int]], limit_s: float) -> tuple[list
 
 
 def _ranks(x: Sequence[float], y: Sequence[float]) -> list[list[tuple[int, float]]]:
-    """Nodes of every rank with their horizontal position, in pixels."""
     scale = (NODE_WIDTH + 18) / (1.45 * 72)
     rows: dict[int, list[tuple[int, float]]] = {}
     for v, (across, down) in enumerate(zip(x, y, strict=True)):

@@ -195,7 +195,6 @@ def _kind_colours(kinds: Sequence[str]) -> dict[str, int]:
 
 
 def _common(values: Sequence[T], block: Block) -> T | None:
-    """Return the value that all members of a block share, or ``None``."""
     distinct = {values[i] for i in block.members}
     return distinct.pop() if len(distinct) == 1 else None
 

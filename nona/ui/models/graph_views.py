@@ -71,7 +71,6 @@ def drawn(state: AppState, key: str, mark: str, made: tuple[Facts, Modules]) -> 
 
 
 def _played(state: AppState, key: str, mark: str, facts: Facts, steps: Sequence[Merge]) -> Seen:
-    """Draw every operator separately, with the steps of the contraction to play."""
     bare = Modules(((),) * len(facts.ids), Cut(1), Cut(1))
 
     def make() -> Drawing:
@@ -96,7 +95,6 @@ def _blocks(mark: str, facts: Facts, modules: Modules, cut: Cut) -> BlockGraph:
 
 
 def _requested(facts: Facts, modules: Modules, cut: Cut, request: Request) -> Cut:
-    """The cut after a request."""
     verb, own = request.verb, request.node
     if verb == "all":
         return Cut(1 + max(map(len, modules.paths)))
@@ -123,7 +121,6 @@ def pick(state: AppState, key: str, node: str) -> None:
 
 
 def _operators_of(loaded: Loaded) -> tuple[Facts, Modules]:
-    """The operators of a model and their modules, found once."""
     return fetch(
         ("operators", loaded.key),
         lambda: (operator_facts(loaded), operator_modules(loaded)),
@@ -144,7 +141,6 @@ def _members_of(
 
 
 def _boxes(state: AppState, key: str, mark: str, made: tuple[Facts, Modules]) -> int:
-    """Count the boxes that the view ``key`` draws."""
     facts, modules = made
     cut = state.choices.of(Drawings).cuts.get((key, mark), modules.usual)
     return len(_blocks(mark, facts, modules, cut).blocks)
@@ -155,7 +151,6 @@ LISTED = 200
 
 
 def _operator_panel(state: AppState, key: str, loaded: Loaded, own: str) -> None:
-    """Time, work, shapes and neighbours of one operator, and the task that contains it."""
     contracted, costed = loaded.prepared.contracted, loaded.prepared.costed[0]
     graph = loaded.prepared.graph
     operator, cost = graph.operators[graph.index[own]], costed.costs[graph.index[own]]
@@ -190,7 +185,6 @@ def _operator_panel(state: AppState, key: str, loaded: Loaded, own: str) -> None
 
 
 def _task_panel(state: AppState, key: str, loaded: Loaded, own: str, neighbours: bool = True) -> None:
-    """Time, bytes and operators of one task."""
     contracted, costed = loaded.prepared.contracted, loaded.prepared.costed[0]
     place = contracted.index[own]
     task, where = contracted.tasks[place], contracted.graph.index
@@ -227,7 +221,6 @@ def _step_panel(ids: Sequence[str], steps: Sequence[Merge], step: int) -> None:
 
 
 def _block_panel(key: str, title: str, costs: Sequence[OperatorCost]) -> None:
-    """Draw time, work and kinds of a block of operators."""
     with st.container(border=True, key=f"{key}-panel"):
         st.markdown(f"Block **{plain(title)}** · {_counted(len(costs))}")
         tiles(
@@ -367,7 +360,6 @@ def graph_browser(
 
 
 def _facts_of(loaded: Loaded, key: str, homes: Homes = NO_HOMES) -> tuple[Facts, Modules]:
-    """The operators, or the tasks, of a model and their modules, found once."""
     if key == MODEL:
         return _operators_of(loaded)
     facts, found = fetch(
@@ -380,7 +372,6 @@ def _facts_of(loaded: Loaded, key: str, homes: Homes = NO_HOMES) -> tuple[Facts,
 def _selected(
     state: AppState, loaded: Loaded, key: str, mark: str, made: tuple[Facts, Modules], selected: str | None
 ) -> None:
-    """The operator, the task or the block that is selected, or how to select one."""
     facts, contracted = made[0], loaded.prepared.contracted
     if selected in facts.ids:
         panel = _operator_panel if key == MODEL else _task_panel

@@ -214,7 +214,6 @@ class Turns:
             self._start()
 
     def _start(self) -> None:
-        """Start what can run; the lock is held."""
         while (work := self._line.start()) is not None:
             threading.Thread(target=self._run, args=(work,), daemon=True, name="shelf").start()
 

@@ -181,7 +181,6 @@ def _dot(server: Server, measured: bool) -> Node:
 
 
 def _about(server: Server) -> str:
-    """Return the tooltip of a server."""
     cells = [f"{c.name} {_share(c.share)}" for gpu in server.gpus for c in gpu]
     listed = ", ".join(cells[:16]) + (" …" if len(cells) > 16 else "")
     card = ""

@@ -143,7 +143,6 @@ def _beside(tour: Tour, by: int) -> tuple[int, int] | None:
 
 
 def _go(state: AppState, tour: Tour) -> None:
-    """Open a step: its scenario, what is open on its page, the result that it shows."""
     for kind, result in state.results.items():
         tour.seen[kind, result.fingerprint] = result
     before = state.choices.find(Tour)
@@ -163,7 +162,6 @@ def _go(state: AppState, tour: Tour) -> None:
 
 
 def _pin(state: AppState, tour: Tour) -> None:
-    """Make the run of the step before the baseline, where the step asks for one."""
     state.runs.pinned = None
     if tour.shown.against:
         before = shipped(tour.told.scenario, tour.told.steps[tour.step - 1].changes)
@@ -194,7 +192,6 @@ def _mark_of(state: AppState, kind: str) -> str:
 
 
 def _leave(state: AppState, tour: Tour) -> None:
-    """Bring the person's session back, with its fields as they were."""
     for kind in KINDS:
         job = jobs().get(state.jobs.get(kind))
         if job is not None and job.unfinished:

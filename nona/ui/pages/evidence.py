@@ -51,7 +51,6 @@ from nona.units import duration
 
 
 def _validation_tiles(summary: ValidationSummary) -> None:
-    """The summary of all counted latencies."""
     tiles(
         [
             ("Published latencies", str(summary.rows), "Those that count: no constant was read off them."),
@@ -83,7 +82,6 @@ _WORDS = {True: "holds", False: "FAILS", None: "not tried"}
 
 
 def _check_section(state: AppState) -> None:
-    """The button, the progress, the table."""
     run_area(
         state,
         Run(
@@ -145,7 +143,6 @@ class Length:
 
 
 def _theory_section(state: AppState) -> None:
-    """The choice of effort, the run with its progress, the table and the figure."""
     left, _ = st.columns([1, 2])
     with left:
         names = list(EFFORTS)
@@ -174,7 +171,6 @@ def _theory_section(state: AppState) -> None:
 
 
 def _live(job: Job) -> None:
-    """The rows that are there so far."""
     rows = TheoryProgress.from_json(job.live).rows
     if rows:
         st.caption(f"{theory_summary(rows).agree} of {len(rows)} means agree so far.")
@@ -182,7 +178,6 @@ def _live(job: Job) -> None:
 
 
 def _theory_result(data: TheoryResult) -> None:
-    """Tiles, what they rest on, the figure, the table."""
     rows = data.rows
     _theory_tiles(theory_summary(rows))
     st.caption(

@@ -180,7 +180,6 @@ def show_both(state: AppState, loaded: Loaded, other: str, device: str, view: st
 
 
 def _figures(models: Sequence[tuple[str, Loaded]]) -> pd.DataFrame:
-    """One row per model, as the panel beside a graph has them."""
     rows = []
     for name, loaded in models:
         report, tasks = inspection(loaded.prepared.costed[0]), loaded.prepared.contracted.tasks

@@ -93,7 +93,6 @@ WORTH = 2  # steps: fewer need no figure
 
 
 def _live_search(job: Job) -> None:
-    """The best so far with its gap, and the steps until now."""
     steps = SearchProgress.from_json(job.live).steps
     if not steps:
         return
@@ -115,7 +114,6 @@ def solved_text(data: SolvedPlacement) -> str:
 
 
 def _search_section(data: SolvedPlacement) -> None:
-    """Draw the progress of the search, behind a line to open."""
     with st.expander("How the search went", icon=":material/timeline:"):
         note = _search_note(data.nona)
         st.caption(plain(f"{solved_text(data)}; solver: {data.nona.solver}. {note}".strip()))
@@ -133,7 +131,6 @@ def _steps(steps: Sequence[SearchStep], key: str) -> None:
 
 
 def _response_section(report: FullPlacementReport) -> None:
-    """The finding, a warning outside the tested region, and a row for each model."""
     st.subheader("How long a job takes")
     st.markdown(f"**{plain(response_finding(report.response))}.**")
     if report.response.warning:
@@ -166,7 +163,6 @@ def _link_section(report: PlacementReport) -> None:
 
 
 def _servers_section(report: PlacementReport) -> None:
-    """Executor classes, the shares of the models on them, and the replicas of their weights."""
     st.subheader("Executors and memory")
     st.markdown(f"**{plain(servers_finding(report))}. {plain(memory_finding(report))}.**")
     table(classes(report), "classes", "Executor classes with their load, wait and memory")
@@ -212,7 +208,6 @@ def _glue_section(state: AppState) -> None:
 
 
 def _glue_frame(found: dict[str, Glued]) -> pd.DataFrame:
-    """The table: what every model's coarsening leaves."""
     return pd.DataFrame(
         {
             "model": list(found),

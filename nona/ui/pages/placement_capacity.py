@@ -61,7 +61,6 @@ def capacity_section(state: AppState) -> None:
 
 
 def _inputs(state: AppState) -> None:
-    """The cluster, the workload and its SLOs that the question is about, each with the way to change it."""
     cluster = state.scenario.cluster
     groups = listed([f"{g.count} × {g.gpu}" + (f" ({g.mig})" if g.mig else "") for g in cluster.servers], 6)
     rows = [
@@ -113,7 +112,6 @@ def _schedulers(state: AppState) -> tuple[str, ...]:
 
 
 def _so_far(job: Job) -> None:
-    """Draw the intermediate answer of each scheduler while the search goes on."""
     report = CapacityReport.from_json(job.live)
     st.markdown(plain(f"So far: {capacity_finding(report)} {others_finding(report)}"))
     alt = "What is known so far of the fewest servers for each scheduler"
@@ -148,7 +146,6 @@ def _beside(state: AppState, report: CapacityReport) -> str:
 
 
 def _use(state: AppState, report: CapacityReport) -> None:
-    """A button for each scheduler that has an answer, the best first."""
     group, groups, best = report.group, state.scenario.cluster.servers, report.best_scheduler
     answers = {d.scheduler: d.servers for d in report.devices if d.servers is not None}
     if group >= len(groups) or groups[group].gpu not in {d.gpu for d in report.devices}:

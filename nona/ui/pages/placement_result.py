@@ -60,7 +60,6 @@ def _split_share(report: PlacementReport) -> float:
 
 
 def _model_split(model: PlacedModel) -> float:
-    """The same of one model; 0 if it has nothing to split."""
     own = [s.split for s in model.subgraphs if s.has_interior]
     return sum(own) / len(own) if own else 0.0
 

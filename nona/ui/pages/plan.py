@@ -65,13 +65,11 @@ def option_name(option: PlanOption) -> str:
 
 
 def _pinned_in(report: PlanReport) -> list[int]:
-    """The indices of the pinned options that this report has."""
     names = _names()
     return [i for i, o in enumerate(report.options) if option_name(o) in names]
 
 
 def _turn_pin(state: AppState, option: PlanOption) -> None:
-    """Pin an option, or let it go."""
     names, name = _names(), option_name(option)
     kept = [n for n in names if n != name] if name in names else [*names, name][-MOST:]
     choose(state, PINNED, kept)
@@ -94,7 +92,6 @@ BOUNDS = ("load", "idle", "memory")
 
 
 def _options_section(state: AppState, report: PlanReport) -> None:
-    """The table, and below it the option that is selected in it, at first the answer."""
     st.subheader("Options", anchor="options")
     wanted = st.pills(
         "Show",
@@ -140,7 +137,6 @@ def _live_options(report: PlanReport) -> None:
 
 
 def _waits(option: PlanOption) -> bool:
-    """Return whether the option is only predicted so far."""
     return option.by == "prediction"
 
 
@@ -149,7 +145,6 @@ def _kind(option: PlanOption) -> str:
 
 
 def _detail(state: AppState, report: PlanReport, mark: str, option: PlanOption) -> None:
-    """One option: why it has its verdict, its models, and what can be done with it."""
     with st.container(border=True, key="plan-option-detail"):
         begin = {ANSWER: "The answer: ", PRESENT: "The present cluster: "}.get(mark, "")
         st.markdown(f"**{plain(f'{begin}{option_name(option)}')}**")
@@ -212,7 +207,6 @@ def _answer(state: AppState, found: PlanOutcome) -> None:
 
 
 def _finding(found: PlanOutcome) -> None:
-    """The answer in a sentence, with its price as the large number."""
     report = found.report
     ended_early(found.ended_early_s)
     answer = report.answer
@@ -233,7 +227,6 @@ def _targets(report: PlanReport, most: int = 5) -> str:
 
 
 def _choice(report: PlanReport, key: str) -> None:
-    """Cost against what the options keep."""
     if not any(o.shares for o in report.options):
         return
     hint = "Error budget: late jobs of the tightest target over those that it allows; above 1: missed."

@@ -42,7 +42,6 @@ def end_plan(state: AppState) -> None:
 
 
 def _offers_of(scenario: Scenario) -> list[dict[str, Any]]:
-    """The servers of the cluster as offers, each kind once."""
     offers: list[dict[str, Any]] = []
     for group in scenario.cluster.servers:
         offer = {k: v for k, v in group.model_dump(mode="json").items() if k in _OF_OFFER and v is not None}
@@ -127,7 +126,6 @@ def _offer(state: AppState, index: int, names: list[str]) -> None:
 
 
 def _layout(state: AppState, index: int) -> None:
-    """Draw the choice of a layout for the GPUs, where the board has slices."""
     board = board_of(state, state.value((*OFFERS, index, "gpu")))
     if board is None:
         st.selectbox(
@@ -152,7 +150,6 @@ def _age(price: Price) -> str:
 
 
 def _dated(state: AppState, index: int) -> str:
-    """Format the date and age of the shipped price of an offer, for a hint."""
     price = listed_prices(_kind(state)).get(state.value((*OFFERS, index, "gpu")))
     return f" It is as of {price.date}: {_age(price)}." if price else ""
 

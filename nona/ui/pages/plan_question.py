@@ -110,7 +110,6 @@ PROFILE_HELP = (
 
 
 def _demand_fields(state: AppState) -> None:
-    """The models with what is asked of them, growth and the week."""
     _models(state)
     with st.grid(2, min_column_width=130, vertical_alignment="bottom"):
         field(state, f"{PART}.hit")
@@ -120,7 +119,6 @@ def _demand_fields(state: AppState) -> None:
 
 
 def _survival(state: AppState) -> None:
-    """With which failure the targets must still hold."""
     choices = words((PART, "survive")).choices
     if state.scenario.cluster.network.racks is None and state.shown((PART, "survive")) != "rack":
         del choices["rack"]
@@ -128,7 +126,6 @@ def _survival(state: AppState) -> None:
 
 
 def _models(state: AppState) -> None:
-    """Rate and SLO of each model, which page Scenario changes."""
     rows = list(zip(state.scenario.labels, state.scenario.workload, strict=True))
     words = [
         f"* **{plain(label)}** {row.rate:.4g}/s{_asked(state, label, row.slo)}"

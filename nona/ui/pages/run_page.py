@@ -194,7 +194,6 @@ def run_area(state: AppState, run: Run[D]) -> D | None:
 
 
 def _buttons(state: AppState, run: Run[D]) -> None:
-    """The buttons that start and cancel; a problem of the scenario stops only work that depends on it."""
     kind, job = KINDS.find(run.kind), current_job(state, run.kind)
     running = job is not None and job.unfinished
     problem = state.problem() if kind.parts else ""
@@ -244,7 +243,6 @@ def _watch(state: AppState, run: Run[D], every_s: float) -> None:
 
 
 def _of_present(state: AppState, kind: str) -> bool:
-    """Return whether the latest job works on the scenario as it is."""
     parts, asked = KINDS.find(kind).parts, state.asked.get(kind)
     return not parts or asked is None or scenario_hash(asked, *parts) == state.fingerprint(kind)
 

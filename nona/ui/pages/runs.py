@@ -53,7 +53,6 @@ def _attempt(state: AppState, call: Callable[[], T]) -> T | None:
 
 
 def _complaint(state: AppState) -> None:
-    """Show the error of the last operation."""
     if complaint := state.choices.complaints.get(PLACE):
         st.error(plain(complaint), icon=":material/error:")
 
@@ -150,20 +149,16 @@ def _show(state: AppState, item: SavedItem, contents: Contents) -> bool:
 
 
 def _with_files(contents: Contents, state: AppState) -> Scenario:
-    """The scenario, its files among the session's uploads."""
     opened = contents.opened()
     return with_files(opened.scenario, opened.sources, state.uploads)
 
 
 @dataclass(frozen=True, slots=True)
 class _Deleted:
-    """The item that was deleted last, until the notice is dismissed."""
-
     item: SavedItem | None = None
 
 
 def _item_card(state: AppState, item: SavedItem, tick: str) -> None:
-    """Name with a box to tick, what it is, its finding and note, its operations."""
     facts = item.facts
     with st.container(border=True, key=f"saved-item-{item.id}", gap="xsmall"):
         hint = "Tick items to compare or export them."
@@ -319,7 +314,6 @@ def _delete(state: AppState, item: SavedItem) -> None:
 
 
 def _undo_notice(state: AppState) -> None:
-    """Name the last deleted item, with the button that restores it."""
     item = state.choices.of(_Deleted).item
     if item is None:
         return
@@ -353,19 +347,16 @@ class _Compared:
 
 
 def _compared(state: AppState) -> bool:
-    """Return whether a comparison is open."""
     return bool(state.choices.of(_Compared).ids)
 
 
 def _start_comparing(state: AppState, ids: Sequence[str]) -> None:
-    """Show these items side by side, the first as the reference."""
     comparison = _attempt(state, lambda: compare(store(), ids))
     if comparison is not None:
         state.choices.keep(_Compared(tuple(ids), comparison))
 
 
 def _compare_panel(state: AppState) -> bool:
-    """The comparison in place of the list; whether there is one."""
     comparison = state.choices.of(_Compared).found
     if comparison is None:
         return False
@@ -415,7 +406,6 @@ def _stop(state: AppState) -> None:
 
 
 def _export_button(items: Sequence[SavedItem], all_of_them: bool) -> None:
-    """Download these items as one file."""
     own = store()  # here: the file is made outside the script, where nobody's cookie is at hand
     ids, fits = [item.id for item in items], len(items) <= MOST_IN_FILE
     name = safe_name(items[0].name).replace(" ", "_") if len(items) == 1 else "saved_runs"
@@ -435,7 +425,6 @@ def _export_button(items: Sequence[SavedItem], all_of_them: bool) -> None:
 
 
 def _import_popover(state: AppState) -> None:
-    """A field that saves the items of a file as this person's."""
     key = f"saved-file-{state.revision}"
     with st.popover("Import", icon=":material/upload_file:", help="A file that somebody exported."):
         st.file_uploader(
@@ -536,7 +525,6 @@ def _filters() -> str:
 
 
 def _housekeeping(state: AppState, every: SavedList) -> None:
-    """The switch for runs that nobody saved, and their removal."""
     kept = [item for item in every.items if item.by_itself and item.mine]
     with st.popover("Tidy up", icon=":material/cleaning_services:", help="Which runs are kept, and removal."):
         st.caption(
@@ -570,7 +558,6 @@ def _more(state: AppState) -> None:
 
 
 def _actions(state: AppState, every: SavedList, ticked: list[SavedItem]) -> None:
-    """Draw the buttons for the ticked items and for files."""
     with st.container(horizontal=True, vertical_alignment="center", key="saved-actions"):
         if every.items:
             fits = FEWEST <= len(ticked) <= MOST
@@ -590,5 +577,4 @@ def _actions(state: AppState, every: SavedList, ticked: list[SavedItem]) -> None
 
 
 def _tick_key(item: SavedItem) -> str:
-    """The key of the item's box."""
     return f"saved-tick-{item.id}"

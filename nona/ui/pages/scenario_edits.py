@@ -69,7 +69,6 @@ def _begin_with(state: AppState, model: str) -> None:
 
 
 def _add_row(state: AppState, model: str) -> None:
-    """Add a row with the sizes bound for the model."""
     row: dict[str, Any] = {"model": model, "rate": "10/s"}
     if state.symbols.get(model):
         row["symbols"] = state.symbols[model]

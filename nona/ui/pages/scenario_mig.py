@@ -167,7 +167,6 @@ class PartedFiles:
 
 
 def _mig_path(group: int) -> PlacePath:
-    """The path of a server group's layout in the scenario."""
     return ("cluster", "servers", group, "mig")
 
 
@@ -255,7 +254,6 @@ def mig_editor(state: AppState, group: int, board: str) -> None:
 
 
 def _preset(state: AppState, group: int, board: str) -> None:
-    """The choice among full layouts, in step with the picture."""
     presets = {layout_name(text): text for text in layout_texts(board)}
     shown = str(state.shown(_mig_path(group)) or "")
     presets.setdefault(layout_name(shown), shown)
@@ -314,7 +312,6 @@ def _speeds(state: AppState, whole: str, executors: Sequence[str]) -> tuple[dict
 
 
 def _file(state: AppState, group: int, board: str, layout: MigLayout) -> None:
-    """A popover with the mig-parted file of this layout, and the upload of one."""
     with st.popover("mig-parted file", icon=":material/description:", width="stretch"):
         st.caption(
             "The YAML that NVIDIA's mig-parted applies to a machine: how many instances of each profile."

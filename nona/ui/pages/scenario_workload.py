@@ -52,7 +52,6 @@ def _own_rate(state: AppState, index: int) -> float:
 
 
 def _take_trace(state: AppState, index: int, name: str) -> None:
-    """Let a row replay a trace at the trace's own rate."""
     row = dict(state.value(("workload", index)))
     row["arrivals"] = {**row["arrivals"], "process": "trace", "trace": name, "scale_to_rate": False}
     try:
@@ -66,7 +65,6 @@ def _take_trace(state: AppState, index: int, name: str) -> None:
 
 
 def _trace_fields(state: AppState, index: int) -> None:
-    """The fields, and what a run replays of the trace."""
     spec, path = state.scenario.workload[index].arrivals, ("workload", index, "arrivals")
     name = spec.trace or ""
     try:
@@ -177,7 +175,6 @@ def trace_upload(state: AppState) -> None:
 
 
 def _preview(state: AppState, name: str) -> None:
-    """Describe one trace, with a picture of it."""
     try:
         times = trace_of(state, name)
         st.markdown(f"**{plain(name)}** · {plain(_trace_text(times.tolist()))}")

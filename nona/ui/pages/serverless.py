@@ -266,7 +266,6 @@ def _alts(
 
 
 def _platform_view(key: str, data: PlatformDrawing) -> None:
-    """Draw the platform, or bring it up to date."""
     _component(key=key, data=data.to_json())
 
 
@@ -301,7 +300,6 @@ def quick(state: AppState) -> None:
 
 
 def _answer(state: AppState, data: ServerlessOutcome) -> None:
-    """The share of SLOs that the best policy keeps, and what it costs."""
     policies, best = data.report.policies, keeps_most(data.report.policies)
     kept = None if best is None else policies[best].slo_hit_rate.mean
     with hero(

@@ -143,7 +143,6 @@ def _live(job: Job) -> None:
 
 
 def _over_answer(report: OverReport, key: str) -> None:
-    """The finding, three charts, the knees and all points."""
     _over_charts(report, key)
     table(knees(report), f"{key}-knees", "How far each policy keeps the target")
     with st.expander("Every simulated point", icon=":material/table:"):
@@ -343,7 +342,6 @@ def _study_charts(data: ServerlessStudy) -> None:
 
 
 def _loads(data: ServerlessStudy) -> None:
-    """Until which load each policy keeps the SLOs."""
     left, right = st.columns(2)
     with left:
         hint = "How the functions' times depend on batch and vGPUs."

@@ -110,7 +110,6 @@ def _switch(
     take: Callable[[str], None],
     hint: str,
 ) -> None:
-    """One row of named settings; the scenario changes with a click."""
     texts = {**names, OWN: "own", "rows": "as in the workload"}
     drawn = state.revision
     own = f"{key}-{drawn}-{shown}"
@@ -191,7 +190,6 @@ PLATFORM = {
 
 
 def _platform_controls(state: AppState) -> None:
-    """All other settings of the simulated platform, each with its default and source."""
     with st.expander("Platform: nodes, prices, containers, dispatch", icon=":material/dns:"):
         _nodes(state)
         for name, shown in PLATFORM.items():
@@ -275,14 +273,12 @@ def summary(state: AppState) -> list[str]:
 
 
 def _mode_asks(state: AppState) -> bool:
-    """Return whether the chosen way of sharing has fields of its own."""
     spec = state.scenario.serverless
     way = None if spec is None else WAYS.find(spec.sharing.mode)
     return way is not None and (bool(way.asks) or way.fixed_layout)
 
 
 def _mode_fields(state: AppState) -> None:
-    """Draw the fields of the chosen way of sharing."""
     spec = state.scenario.serverless
     if spec is None:
         return

@@ -89,7 +89,6 @@ def _take(state: AppState, name: str, file: str, data: bytes) -> None:
 
 
 def _fit_views() -> None:
-    """One network's points and law, and the table of all."""
     fits = {fit.network: fit for fit in shipped_fits()}
     st.markdown("**Measured networks**")
     st.caption(
@@ -120,7 +119,6 @@ def functions_tab(state: AppState, data: ServerlessOutcome | None) -> None:
 
 
 def _function_times(system: ServerlessSystem) -> list[dict[str, object]]:
-    """A row for each function of the system."""
     space, rows = system.space, []
     largest = int(space.vgpus.max())
     smallest = space[space.smallest]

@@ -148,7 +148,6 @@ def policies_tab(state: AppState, data: ServerlessOutcome) -> None:
 
 
 def _use(report: ServerlessReport) -> None:
-    """Tables of what only some scenarios model."""
     for part in PARTS:
         if rows := part.filled(report.policies):
             st.markdown(f"**{part.title}**")
@@ -188,7 +187,6 @@ def _tiles(report: ServerlessReport) -> list[tuple[str, str, str]]:
 
 
 def _first(values: Mapping[str, float]) -> list[tuple[str, float]]:
-    """The best of ranked policies with its value, if there is one."""
     return list(values.items())[:1]
 
 

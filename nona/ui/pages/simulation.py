@@ -41,13 +41,11 @@ Parts = list[list[str]]
 
 
 def _expert_index(state: AppState) -> int | None:
-    """The place of the scheduler in the scenario, if it is there."""
     names = [s.name for s in state.scenario.schedulers]
     return names.index(SCHEDULER.name) if SCHEDULER.name in names else None
 
 
 def _table_of(state: AppState) -> dict[str, Any]:
-    """The table in the scenario; empty where there is none, or it is no table."""
     index = _expert_index(state)
     table = None if index is None else state.scenario.schedulers[index].options.get("models")
     return dict(table) if isinstance(table, dict) else {}
@@ -123,7 +121,6 @@ def _parts_problem(state: AppState, row: int, text: str) -> str:
 
 
 def _strangers(state: AppState) -> list[str]:
-    """Names in the table that no row of the workload has."""
     return [name for name in _table_of(state) if name not in state.scenario.labels]
 
 
@@ -133,7 +130,6 @@ def drop(state: AppState, names: Sequence[str]) -> None:
 
 
 def _placeable(state: AppState, row: int) -> list[str]:
-    """Ids of the tasks of a row that may be in a part, in topological order."""
     prepared = load_row(state, row).prepared
     return [prepared.tasks.task_ids[t] for s in prepared.decomposition.subgraphs for t in s.interior]
 

@@ -147,7 +147,6 @@ def notes(data: SimulationOutcome) -> None:
 
 
 def _checks_panel(report: SimulationReport) -> None:
-    """Draw the self-checks of the runs."""
     passed, failed = sum(report.checks.values()), report.failed_checks
     total = len(report.checks)
     word = "all passed" if not failed else f"{total - passed} of {total} FAILED"
@@ -162,7 +161,6 @@ def _checks_panel(report: SimulationReport) -> None:
 
 
 def _differences_panel(differences: Differences) -> None:
-    """Paired differences from a baseline that can be chosen, as a chart and as a table."""
     if len(differences) < 2:
         return
     baseline = st.selectbox(
@@ -192,7 +190,6 @@ def _differences_panel(differences: Differences) -> None:
 
 
 def _sure_tab(state: AppState, data: SimulatedRun) -> None:
-    """Prediction, simulation, theory and intervals side by side, and what each of them means."""
     rows = sureness_rows(data.report, data.predicted, data.idle_s)
     chart(
         forest_figure(rows),
@@ -211,7 +208,6 @@ def _sure_tab(state: AppState, data: SimulatedRun) -> None:
 
 
 def _warmup_panel(series: WarmupSeries | None) -> None:
-    """The plot of the warm-up, where pilot runs were made for it."""
     if series:
         chart(
             warmup_figure(series),
@@ -234,7 +230,6 @@ def _compare(state: AppState, data: SimulatedRun) -> None:
 
 
 def _model(data: SimulatedRun) -> str:
-    """The model whose jobs are shown, or all together where there are several."""
     models = [*(["all"] if len(data.slo_s) > 1 else []), *data.slo_s]
     return choose_one("Model", models, "result-model", "The model whose jobs are drawn, or all together.")
 
@@ -311,7 +306,6 @@ def _scheduler(names: list[str]) -> str:
 
 
 def _of_data(draw: Callable[[AppState, SimulatedRun], None]) -> Tab[Kept]:
-    """A tab of a run, with its mark."""
 
     def drawn(state: AppState, run: Kept) -> None:
         draw(state, run.data)
@@ -373,7 +367,6 @@ def _advice(run: Kept) -> None:
 
 
 def _results(run: Kept) -> None:
-    """One row per scheduler."""
     alt = f"Every scheduler with its times, SLO hits and loads. {run.mark}"
     table(
         figures(run.data.report.schedulers, run.data.predicted).select(*RESULTS), "results", alt, "simulation"

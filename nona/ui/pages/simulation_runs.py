@@ -174,7 +174,6 @@ def run_note(state: AppState, shown: Kept) -> None:
 
 
 def _restore_scenario(state: AppState, number: int) -> None:
-    """Make a kept run's scenario the scenario."""
     run = state.runs.find(number)
     if run is not None:
         state.adopt(run.data.scenario)
@@ -294,7 +293,6 @@ def _unbroken(text: str) -> str:
 
 
 def _counts(live: LiveRun) -> str:
-    """Format the number of simulated jobs."""
     if not live.jobs:
         return ""
     of = f" of {live.of:,}" if live.of else ""

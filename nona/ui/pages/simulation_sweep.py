@@ -49,7 +49,6 @@ BEST = "the best in each cell"
 
 
 def _live_grid(job: Job) -> None:
-    """The cells as far as they are known."""
     outcome = GridOutcome.from_json(job.live)
     if outcome.rows:
         picture(grid_figure(outcome, "Mean JCT"), key="grid-live", alt=f"{grid_finding(outcome)} So far.")
@@ -168,7 +167,6 @@ def _beside(state: AppState, kind: str, of: type[SweepOutcome] | type[GridOutcom
 
 
 def _live_sweep(job: Job) -> None:
-    """Every curve as far as it is known."""
     report = SweepOutcome.from_json(job.live)
     alt = f"Mean JCT of every scheduler over {report.label.lower()}, so far"
     picture(sweep_figure(report), key="sweep-live", alt=alt)
@@ -248,7 +246,6 @@ def _known(report: SweepOutcome, value: float) -> bool:
 
 
 def _files(report: SweepOutcome | GridOutcome) -> None:
-    """All points as a table with its files, and the whole as JSON."""
     with st.expander("All simulated points", icon=":material/table:"):
         rows = grid_points(report) if isinstance(report, GridOutcome) else sweep_points(report)
         table(rows, "sweep-points", "Every simulated point of the sweep", name="sweep")

@@ -139,7 +139,6 @@ def _values(state: AppState, of: Range) -> tuple[Number, tuple[float, ...]]:
 
 
 def _scenario_schedulers(scenario: Scenario) -> tuple[str, ...]:
-    """The schedulers of the scenario, each once."""
     return tuple(dict.fromkeys(s.name for s in scenario.schedulers))
 
 

@@ -223,7 +223,6 @@ def _panel(state: AppState, revision: int) -> None:
 
 
 def _head(state: AppState, changed: bool) -> None:
-    """The title, and the two buttons that end the copy."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.subheader("What if", anchor=False, width="content")
         with st.container(horizontal=True, width="content"):
@@ -344,7 +343,6 @@ def _answer(state: AppState, was_busy: bool) -> None:
 
 
 def _status(shown: Shown, old: bool, waits: bool) -> str:
-    """One short line: how far the answer is."""
     if old:
         return "Computing again. The previous answer is below."
     data = shown.data

@@ -164,7 +164,6 @@ def _nodes(data: ElasticHistory) -> None:
 
 
 def _minute(trace: ElasticTrace) -> int:
-    """The minute to show, from the first to the last of the run."""
     end = max(1, int(trace.time_s[-1] // 60))
     now = st.session_state.get(TIME)
     if not isinstance(now, int) or not 0 <= now <= end:

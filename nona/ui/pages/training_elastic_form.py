@@ -59,7 +59,6 @@ def summary(state: AppState, spec: ElasticSpec) -> list[str]:
 
 
 def _workload(state: AppState, spec: ElasticSpec) -> None:
-    """A workload that ships, or a file; how many of its jobs; an upload."""
     shipped = {number: f"{number}: 160 jobs in 8 hours, as measured for Pollux" for number in SHIPPED}
     files = [n for n in state.uploads.names() if n.lower().endswith(".csv") and n not in TABLES]
     choices = shipped | {name: name for name in files}
@@ -150,7 +149,6 @@ def _cluster(state: AppState) -> None:
 
 
 def _link(state: AppState, spec: ElasticSpec) -> None:
-    """Draw the switch for gradients on the cluster's link, and the fields of that link."""
     field(state, (*PART, "link"))
     if not spec.link:
         return

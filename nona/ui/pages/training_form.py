@@ -28,7 +28,6 @@ SOURCES = {"generate": "generator", "trace": "trace", "jobs": "list in the scena
 
 
 def _source_of(state: AppState) -> str:
-    """Name the source of jobs that the scenario uses."""
     spec = state.scenario.training
     if spec is None or spec.generate is not None:
         return "generate"
@@ -36,7 +35,6 @@ def _source_of(state: AppState) -> str:
 
 
 def _job_fields(state: AppState) -> None:
-    """Draw the choice of the source of jobs, and the fields of that source."""
     shown = _source_of(state)
     names = [k for k in SOURCES if k != "jobs" or shown == "jobs"]
     st.segmented_control(
@@ -142,7 +140,6 @@ PRICES = ("training", "prices")
 
 
 def _gpu_fields(state: AppState) -> None:
-    """Type, servers, GPUs of a server and price of each group; the network is on the page Scenario."""
     groups = state.scenario.cluster.servers
     names = [*devices(), *state.scenario.cluster.devices]
     for place, group in enumerate(groups):
@@ -223,7 +220,6 @@ def _first_regions(count: int) -> dict[str, Any]:
 
 
 def _region_fields(state: AppState) -> None:
-    """The region of each group of servers, the network between regions, whether jobs move."""
     with st.grid(4, min_column_width=150):
         for number in range(len(state.scenario.cluster.servers)):
             with st.container():
@@ -235,7 +231,6 @@ def _region_fields(state: AppState) -> None:
 
 
 def _region(state: AppState, number: int) -> None:
-    """The name of the region of one group of servers."""
     group, groups = state.scenario.cluster.servers[number], groups_of(state)
     key = f"training-region-{state.revision}-{number}"
     now = next((name for name, numbers in groups.items() if number in numbers), "")

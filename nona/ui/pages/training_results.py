@@ -283,7 +283,6 @@ def _explained(trace: PolicyTrace, data: TrainingOutcome) -> None:
 
 
 def _one_more_tab(state: AppState, data: TrainingOutcome | None) -> None:
-    """Simulate the same jobs with one more GPU of each type in turn."""
     spec = state.scenario.training
     names = [p.name for p in spec.policies] if spec else []
     policy = choose_one("Under", names, "training-shown-one-more", "The policy that shares the GPUs.")

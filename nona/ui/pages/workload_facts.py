@@ -200,7 +200,6 @@ def _kept(key: Hashable, _make: Callable[[], T]) -> T:
 
 
 def _key(state: AppState, index: int) -> str:
-    """All that the arrivals of a row depend on."""
     rows = state.scenario.workload
     name = rows[index].arrivals.trace
     content = _mark(state, name) if name else ""

@@ -54,7 +54,6 @@ input,button{{padding:.5rem}}button{{background:#4f46e5;color:#fff;border:0;bord
 
 
 def _page(told: str, request: Request) -> str:
-    """The page with the field; its form leads back to the address that was asked for."""
     return _PAGE.format(told=told, path=f"{PATH}?to={quote(_wanted(request), safe='')}")
 
 

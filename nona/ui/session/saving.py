@@ -165,7 +165,6 @@ def write_workspace(
 
 
 def _copy_uploads(target: Path, source: Path, shot: Snapshot, most: int, left_out: list[str]) -> int:
-    """Copy the files that are new or changed; returns the bytes that all take."""
     taken = 0
     for name, size, changed in shot.uploads or ():
         if taken + size > most:
@@ -247,7 +246,6 @@ def _body(
 
 
 def _within(steps: tuple[tuple[str, Moment], ...], texts: Texts) -> list[tuple[str, Moment]]:
-    """The latest steps, as many as may stand in the file."""
     kept: list[tuple[str, Moment]] = []
     room = MOST_HISTORY_BYTES
     for place, moment in reversed(steps):

@@ -124,7 +124,6 @@ def restored(store: Store, token: str) -> AppState:
 
 @st.cache_resource
 def _workspaces() -> Workspaces:
-    """The workspaces of this server."""
     serving = Serving.read()
     if not serving.persist:
         return Workspaces()

@@ -98,7 +98,6 @@ def remove_others(folder: Path, kept: set[str]) -> None:
 
 
 def _size_of(folder: Path) -> int:
-    """Bytes of all files below a folder."""
     return sum(p.lstat().st_size for p in folder.rglob("*") if p.is_file())
 
 
@@ -233,6 +232,5 @@ def _take_results(state: AppState, folder: Path, saved: SavedWorkspace) -> list[
 
 
 def _line(error: BaseException) -> str:
-    """The error in one line."""
     text = " ".join(str(error).split()) or type(error).__name__
     return text[:300].encode("utf-8", "replace").decode()

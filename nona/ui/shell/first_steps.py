@@ -58,7 +58,6 @@ def _card(state: AppState, page: str, demo: Demo) -> None:
 
 
 def _open(state: AppState, demo: Demo) -> None:
-    """Open a demo and the tab that answers its question."""
     if open_shipped_scenario(state, demo.name):
         for key, value in demo.choices:
             choose(state, key, value)

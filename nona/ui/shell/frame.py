@@ -78,7 +78,6 @@ def facts(state: AppState) -> tuple[Fact, ...]:
 
 
 def _cost(scenario: Scenario) -> Fact | None:
-    """Return the cost of the present cluster; ``None`` where its GPUs have no prices."""
     cost = cluster_cost(scenario)
     about = f"{cost_note(scenario)} Page Plan has the prices."
     return Fact(f"cluster: {cost}", "pages/plan.py", about) if cost else None

@@ -37,7 +37,6 @@ HERE = ("localhost", "127.0.0.1", "::1")
 
 
 def _share_popover(state: AppState) -> None:
-    """A link to this page with the present scenario, or why there can be none."""
     popover = st.popover("Share", icon=":material/link:", width="stretch", on_change="rerun", key="share")
     if not popover.open:
         return
@@ -80,7 +79,6 @@ def run_link(contents: Contents, name: str) -> tuple[str, str]:
 
 
 def _choices(state: AppState) -> dict[str, Any]:
-    """The latest small choices."""
     return dict(list(choices(state).items())[-MOST_CHOICES:])
 
 
@@ -237,7 +235,6 @@ def _hint(state: AppState, steps: Sequence[tuple[str, Moment]]) -> str:
 
 
 def _step(state: AppState, done: str) -> None:
-    """Undo or redo, and say what that has changed."""
     before, undoing = state.scenario, done == "Undone"
     place = state.history.undone if undoing else state.history.redone
     if undoing:

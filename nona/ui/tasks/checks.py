@@ -82,8 +82,6 @@ REPORT_EVERY_S = 0.4
 
 
 class _Teller:
-    """Reports now and then the progress of all systems together, by their jobs."""
-
     def __init__(
         self, systems: Sequence[KnownSystem], effort: Effort, desk: Desk, rows: Sequence[ComparedRow]
     ) -> None:

@@ -139,7 +139,6 @@ class ElasticWatch(Watch[ElasticProgress]):
         self._given: Mapping[int, Given] = {}
 
     def _moment(self, progress: ElasticProgress, before: SoFar) -> tuple[Moment, int]:
-        """Goodput: the work since the report before, by the simulated hours since."""
         then_s, done = self._work.get(progress.policy, (0.0, 0.0))
         hours = (progress.time_s - then_s) / 3600
         self._work[progress.policy] = (progress.time_s, progress.work)
