@@ -7,28 +7,15 @@ from nona.ui.pages.home import QUESTIONS, example_gallery, network_story, open_e
 from nona.ui.session.opening import new_scenario
 from nona.ui.session.workspace import current
 from nona.ui.shell.open_files import open_popover
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import button, plain
 from nona.ui.widgets.terms import term
 
 state = current()
 with st.container(horizontal=True, vertical_alignment="center"):
-    st.button(
-        "Start the demo",
-        icon=":material/slideshow:",
-        type="primary",
-        help="Eight questions, a few steps each, on the pages. Your scenario comes back then.",
-        on_click=begin,
-        args=(state,),
-        key="start-demo",
-    )
-    st.button(
-        "New scenario",
-        icon=":material/note_add:",
-        on_click=new_scenario,
-        args=(state,),
-        key="new-on-home",
-        help="Begin your own with a group of servers and no queries; Undo restores the present one.",
-    )
+    hint = "Eight questions, a few steps each, on the pages. Your scenario comes back then."
+    button("Start the demo", "start-demo", begin, state, icon="slideshow", hint=hint, type="primary")
+    hint = "Begin your own with a group of servers and no queries; Undo restores the present one."
+    button("New scenario", "new-on-home", new_scenario, state, icon="note_add", hint=hint)
     open_popover(state, "open-on-home")
     st.markdown("[:material/apps: Examples](#examples)", width="content")
 st.markdown(

@@ -40,7 +40,7 @@ from nona.ui.shell.job_panel import Seen, bring
 from nona.ui.shell.run_keeper import ONLY_SAVED
 from nona.ui.tasks.sweeps import request_of
 from nona.ui.widgets.components import COMPONENTS
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import button, plain
 
 PARAMETER = "demo"
 HOME = "pages/home.py"
@@ -351,14 +351,8 @@ def _buttons(state: AppState, tour: Tour) -> None:
         args=(state,),
         key=QUESTIONS,
     )
-    st.button(
-        "Leave",
-        icon=":material/close:",
-        on_click=press,
-        args=(state, "leave"),
-        help="Leaves the demo (key Escape). Your own scenario and results come back.",
-        key="demo-leave",
-    )
+    hint = "Leaves the demo (key Escape). Your own scenario and results come back."
+    button("Leave", "demo-leave", press, state, "leave", icon="close", hint=hint)
 
 
 def _ask(state: AppState) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from nona.report.simulations.findings import shortest
 from nona.report.simulations.report import SimulatedRun
 from nona.report.studies.prediction_map import like_cases
@@ -19,6 +17,7 @@ from nona.tables.formats import share_text
 from nona.ui.session.kept import choose
 from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState
+from nona.ui.widgets.fields import button
 
 
 def evidence_line(state: AppState, result: object) -> None:
@@ -31,14 +30,8 @@ def evidence_line(state: AppState, result: object) -> None:
         choose(state, "evidence-tabs", tab)
         state.go_to = page_file("evidence")
 
-    st.button(
-        text,
-        icon=":material/fact_check:",
-        type="tertiary",
-        help="From the study that ships; opens it on page Evidence.",
-        on_click=show,
-        key="evidence-line",
-    )
+    hint = "From the study that ships; opens it on page Evidence."
+    button(text, "evidence-line", show, icon="fact_check", hint=hint, type="tertiary")
 
 
 def _evidence(state: AppState, result: object) -> tuple[str, str]:

@@ -24,7 +24,7 @@ from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState
 from nona.ui.shell.run_keeper import store
 from nona.ui.widgets.components import Node, colour, declare, draw, el
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import button, plain
 
 STORY_KEY = "network-story"
 HIGHEST_MS = 60.0  # of the curve's axis: beyond it lies only what has all but stopped
@@ -280,14 +280,8 @@ def recent(state: AppState) -> None:
             with st.container(border=True, height="stretch", gap="xsmall"):
                 st.markdown(f"**{plain(item.facts.scenario)}**")
                 st.caption(plain(f"{item.facts.finding} {item.facts.made}"))
-                st.button(
-                    "Open",
-                    icon=":material/open_in_browser:",
-                    key=f"recent-{item.id}",
-                    help="Its scenario with this result; Undo restores the open one.",
-                    on_click=open_item,
-                    args=(state, item),
-                )
+                hint = "Its scenario with this result; Undo restores the open one."
+                button("Open", f"recent-{item.id}", open_item, state, item, icon="open_in_browser", hint=hint)
 
 
 def asks_own(state: AppState, question: Question) -> bool:
@@ -341,14 +335,8 @@ def question_card(state: AppState, number: int, question: Question) -> None:
                 on_click=answer,
                 args=(state, question),
             )
-            st.button(
-                "Show me",
-                icon=":material/slideshow:",
-                key=f"show-{number}",
-                on_click=begin,
-                args=(state, number + 1),
-                help="The demo of this question, step by step.",
-            )
+            hint = "The demo of this question, step by step."
+            button("Show me", f"show-{number}", begin, state, number + 1, icon="slideshow", hint=hint)
         if question.scenario and asks_own(state, question):
             st.button(
                 plain(f"Open “{shipped_scenario(question.scenario).name}”"),

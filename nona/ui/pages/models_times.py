@@ -19,7 +19,7 @@ from nona.scenario.schema import GivenSpec
 from nona.ui.form import field
 from nona.ui.models.loading import device_names, load_graph, load_measured
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import acting, label_text, plain, stored_name, upload
+from nona.ui.widgets.fields import acting, button, label_text, plain, stored_name, upload
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,13 +201,7 @@ def _present(state: AppState, name: str, called: str, device: str) -> None:
         )
         st.caption("The scenario's YAML only names this file; *Download bundle* in the side bar contains it.")
     with st.container(horizontal=True):
-        st.button(
-            "Use no measured times",
-            icon=":material/delete:",
-            on_click=_remove,
-            args=(state,),
-            key="no-measured",
-        )
+        button("Use no measured times", "no-measured", _remove, state, icon="delete")
         if measured is not None:
             st.download_button(
                 "Download the CSV",

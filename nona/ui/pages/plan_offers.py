@@ -18,7 +18,7 @@ from nona.ui.models.loading import device_names
 from nona.ui.pages.scenario_edits import add_entry, board_of, remove_entry
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import field_error, label_text, plain
+from nona.ui.widgets.fields import button, field_error, label_text, plain
 from nona.ui.widgets.results import table
 
 PART = "plan"
@@ -88,14 +88,8 @@ def offer_fields(state: AppState) -> None:
         _offer(state, index, names)
     if spec is not None and not spec.offers:
         st.caption("What the cluster has is on offer. Add a GPU to compare it with others.")
-    st.button(
-        "Add an offer",
-        icon=":material/add:",
-        key="plan-add-offer",
-        on_click=_add_offer,
-        args=(state, names),
-        help="Another kind of server that could be bought.",
-    )
+    hint = "Another kind of server that could be bought."
+    button("Add an offer", "plan-add-offer", _add_offer, state, names, icon="add", hint=hint)
     if state.notice:
         st.warning(plain(state.notice), icon=":material/warning:")
 
@@ -211,14 +205,7 @@ def _rows(
                     on_click=remove_entry,
                     args=(state, path, index),
                 )
-    st.button(
-        f"Add a {noun}",
-        icon=":material/add:",
-        key=f"plan-add-{noun}",
-        on_click=add_entry,
-        args=(state, path, new),
-        help=hint,
-    )
+    button(f"Add a {noun}", f"plan-add-{noun}", add_entry, state, path, new, icon="add", hint=hint)
 
 
 PRICES = (PART, "prices")

@@ -24,7 +24,7 @@ from nona.ui.pages.plan_offers import (
 )
 from nona.ui.session.state import AppState
 from nona.ui.shell.first_steps import Demo, demo_cards, demo_error
-from nona.ui.widgets.fields import plain, upload
+from nona.ui.widgets.fields import button, plain, upload
 from nona.ui.widgets.folding import listed
 from nona.ui.widgets.policy_choice import scheduler_picker
 from nona.units import format_time
@@ -230,12 +230,5 @@ def _search(state: AppState) -> None:
         field(state, "simulation.jobs", "Jobs of a run", "As on the page Simulation.")
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         field(state, f"{PART}.mixed")
-        st.button(
-            "Remove this plan",
-            icon=":material/delete:",
-            type="tertiary",
-            on_click=end_plan,
-            args=(state,),
-            key="remove-plan",
-            help="Takes the question out of the scenario; Undo brings it back.",
-        )
+        hint = "Takes the question out of the scenario; Undo brings it back."
+        button("Remove this plan", "remove-plan", end_plan, state, icon="delete", hint=hint, type="tertiary")

@@ -19,7 +19,7 @@ from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
 from nona.ui.shell.job_panel import beat, current_job, moved_on, progress_text, start
 from nona.ui.widgets.downloads import Files, download_menu
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import button, plain
 from nona.ui.widgets.folding import summary_bar
 from nona.ui.widgets.terms import guide_link
 from nona.units import duration
@@ -212,12 +212,7 @@ def _buttons(state: AppState, run: Run[D]) -> None:
             key=f"run-{run.kind}",
         )
         if job is not None and running:
-            st.button(
-                f"Cancel {kind.noun}",
-                icon=":material/stop_circle:",
-                on_click=job.cancel,
-                key=f"cancel-{run.kind}",
-            )
+            button(f"Cancel {kind.noun}", f"cancel-{run.kind}", job.cancel, icon="stop_circle")
         if run.command and not isinstance(run, RunPage):
             equivalent(state, run.command, *run.words, key=run.kind, label="Same search from the shell")
 

@@ -34,7 +34,7 @@ from nona.ui.session.page_list import page_file
 from nona.ui.session.state import OPENED, AppState
 from nona.ui.shell.run_keeper import ONLY_SAVED, comes_back, kind_of, show_result, store
 from nona.ui.shell.scenario_bar import run_link
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import button, plain
 from nona.ui.widgets.results import picture, table
 from nona.units import format_size
 
@@ -197,45 +197,25 @@ def _spoken(name: str) -> str:
 
 def _operations(state: AppState, item: SavedItem) -> None:
     with st.container(horizontal=True, gap="small"):
-        st.button(
-            "Open",
-            icon=":material/open_in_browser:",
-            help="Replaces your scenario with its own; Undo in the side bar restores yours. The "
-            "result is shown on its page.",
-            on_click=open_item,
-            args=(state, item),
-            key=f"saved-open-{item.id}",
+        hint = (
+            "Replaces your scenario with its own; Undo in the side bar restores yours. The "
+            "result is shown on its page."
         )
+        button("Open", f"saved-open-{item.id}", open_item, state, item, icon="open_in_browser", hint=hint)
         if item.mine and item.by_itself:
-            st.button(
-                "Save",
-                icon=":material/bookmark_add:",
-                help="It then stays until you delete it.",
-                on_click=_keep,
-                args=(state, item),
-                key=f"saved-keep-{item.id}",
-            )
+            hint = "It then stays until you delete it."
+            button("Save", f"saved-keep-{item.id}", _keep, state, item, icon="bookmark_add", hint=hint)
         if item.mine:
             _edit(state, item)
         _share(item)
         if not item.by_itself:
-            st.button(
-                "Duplicate",
-                icon=":material/content_copy:",
-                help="Saves a copy of your own.",
-                on_click=_duplicate,
-                args=(state, item),
-                key=f"saved-copy-{item.id}",
+            hint = "Saves a copy of your own."
+            button(
+                "Duplicate", f"saved-copy-{item.id}", _duplicate, state, item, icon="content_copy", hint=hint
             )
         if item.mine:
-            st.button(
-                "Delete",
-                icon=":material/delete:",
-                help="Can be taken back, for a day.",
-                on_click=_delete,
-                args=(state, item),
-                key=f"saved-delete-{item.id}",
-            )
+            hint = "Can be taken back, for a day."
+            button("Delete", f"saved-delete-{item.id}", _delete, state, item, icon="delete", hint=hint)
 
 
 def _keep(state: AppState, item: SavedItem) -> None:
@@ -285,13 +265,7 @@ def _edit(state: AppState, item: SavedItem) -> None:
         st.text_input("Name", item.name, key=name, max_chars=MOST_NAME, help="What it is listed as.")
         hint = "Anything to remember; searches look into it."
         st.text_area("Note", item.note, key=note, max_chars=MOST_NOTE, height=80, help=hint)
-        st.button(
-            "Save changes",
-            icon=":material/check:",
-            on_click=_change,
-            args=(state, item, name, note),
-            key=f"saved-change-{item.id}",
-        )
+        button("Save changes", f"saved-change-{item.id}", _change, state, item, name, note, icon="check")
 
 
 def _change(state: AppState, item: SavedItem, name: str, note: str) -> None:
@@ -319,13 +293,7 @@ def _undo_notice(state: AppState) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", key="saved-undo"):
         st.markdown(f"“{plain(item.name)}” is deleted.", width="content")
-        st.button(
-            "Undo the deletion",
-            icon=":material/undo:",
-            on_click=_restore,
-            args=(state, item),
-            key="saved-restore",
-        )
+        button("Undo the deletion", "saved-restore", _restore, state, item, icon="undo")
         st.button("Dismiss", icon=":material/close:", on_click=_dismiss, args=(state,), key="saved-dismiss")
 
 

@@ -34,7 +34,7 @@ from nona.ui.pages.scenario_edits import (
 from nona.ui.pages.scenario_mig import mig_editor
 from nona.ui.pages.workload_facts import row_cost
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import acting, plain
+from nona.ui.widgets.fields import acting, button, plain
 from nona.ui.widgets.results import picture, table, tiles
 from nona.units import format_bandwidth, format_count, format_size, format_time
 
@@ -173,14 +173,12 @@ def core_editor(state: AppState) -> None:
             field(state, "cluster.network.discipline")
     with st.popover("Use a common link", icon=":material/cable:"):
         for name, link in links().items():
-            st.button(
-                plain(link.label or name),
-                key=f"link-{name}",
-                help=f"{format_bandwidth(link.capacity)}, {format_time(link.latency_s)} latency. "
-                f"{plain(link.fact.source)} ({link.fact.checked}).",
-                type="tertiary",
-                on_click=use_link,
-                args=(state, name),
+            hint = (
+                f"{format_bandwidth(link.capacity)}, {format_time(link.latency_s)} latency. "
+                f"{plain(link.fact.source)} ({link.fact.checked})."
+            )
+            button(
+                plain(link.label or name), f"link-{name}", use_link, state, name, hint=hint, type="tertiary"
             )
 
 

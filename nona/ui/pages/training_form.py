@@ -17,7 +17,7 @@ from nona.study.planning.question import cost_note
 from nona.ui.form import field, form, help_text, switch
 from nona.ui.pages.scenario_edits import REGION_GROUPS, Groups, groups_of, remove_group, replace_groups
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import acting, field_error, label_text, late, plain, upload
+from nona.ui.widgets.fields import acting, button, field_error, label_text, late, plain, upload
 from nona.ui.widgets.folding import listed
 from nona.ui.widgets.policy_choice import option_popover, pick_entries, policy_entries
 from nona.ui.widgets.results import table
@@ -160,14 +160,8 @@ def _gpu_fields(state: AppState) -> None:
                         help="Takes these servers out of the cluster; Undo brings them back.",
                     )
     st.caption(plain(cost_note(state.scenario)))
-    st.button(
-        "Add a type of GPU",
-        icon=":material/add:",
-        key="training-add-gpus",
-        on_click=_add,
-        args=(state, names),
-        help="Adds a group of four servers with a type of GPU that the cluster does not have yet.",
-    )
+    hint = "Adds a group of four servers with a type of GPU that the cluster does not have yet."
+    button("Add a type of GPU", "training-add-gpus", _add, state, names, icon="add", hint=hint)
 
 
 def _price(state: AppState, gpu: str, number: int) -> None:

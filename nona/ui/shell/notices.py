@@ -15,7 +15,7 @@ from nona.ui.session.opening import Problems, open_file
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import saving_problem
 from nona.ui.session.workspace_files import Restored
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import button, plain
 
 KINDS = {
     "model": "model",
@@ -102,13 +102,7 @@ def missing_notice(state: AppState) -> None:
                 f":material/folder_off: Files were removed from the server's temporary folder: {listed}. Add "
                 "them again below."
             )
-            st.button(
-                "Go on without them",
-                icon=":material/close:",
-                on_click=state.uploads.forget,
-                args=(lost,),
-                key="forget-lost",
-            )
+            button("Go on without them", "forget-lost", state.uploads.forget, lost, icon="close")
         else:
             st.markdown(
                 f":material/find_in_page: This scenario names files that are not here: {listed}. Add them "
@@ -170,14 +164,8 @@ def kept_notice(state: AppState) -> None:
                     on_click="ignore",
                     key="download-broken",
                 )
-            st.button(
-                "Dismiss",
-                icon=":material/close:",
-                help="Removes this notice, and the file that could not be opened.",
-                on_click=_dismiss,
-                args=(state,),
-                key="dismiss-restored",
-            )
+            hint = "Removes this notice, and the file that could not be opened."
+            button("Dismiss", "dismiss-restored", _dismiss, state, icon="close", hint=hint)
 
 
 def _dismiss(state: AppState) -> None:

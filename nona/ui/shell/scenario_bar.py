@@ -29,7 +29,7 @@ from nona.ui.shell.equivalents import bundle_file_name, scenario_file_name
 from nona.ui.shell.notices import missing
 from nona.ui.shell.open_files import open_popover
 from nona.ui.shell.run_keeper import show_result
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import button, plain
 
 LINK = "The link"
 SMALL_BYTES = 100_000  # an uploaded file beyond it is not even tried
@@ -186,15 +186,8 @@ def scenario_bar(state: AppState) -> None:
     )
     _steps(state)
     _downloads(state)
-    st.button(
-        "New scenario",
-        icon=":material/note_add:",
-        on_click=new_scenario,
-        args=(state,),
-        help="Begin with a group of servers and no queries; Undo restores the present scenario.",
-        width="stretch",
-        key="new-scenario",
-    )
+    hint = "Begin with a group of servers and no queries; Undo restores the present scenario."
+    button("New scenario", "new-scenario", new_scenario, state, icon="note_add", hint=hint, width="stretch")
     with st.container(horizontal=True, gap="small"):
         open_popover(state, "scenario-file", width="stretch")
         _share_popover(state)
@@ -204,15 +197,9 @@ def _steps(state: AppState) -> None:
     past, future = state.history.steps(1)
     back, forth = _hint(state, past), _hint(state, future)
     with st.container(horizontal=True, gap="small"):
-        st.button(
-            "Undo",
-            icon=":material/undo:",
-            disabled=not back,
-            on_click=_step,
-            args=(state, "Undone"),
-            help=plain(f"Back: {back}") if back else "Nothing to undo.",
-            width="stretch",
-            key="undo",
+        hint = plain(f"Back: {back}") if back else "Nothing to undo."
+        button(
+            "Undo", "undo", _step, state, "Undone", icon="undo", hint=hint, disabled=not back, width="stretch"
         )
         st.button(
             "Redo",

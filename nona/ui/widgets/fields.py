@@ -127,6 +127,20 @@ def whole(
     return low if entered is None else nearest(entered)
 
 
+def button(
+    label: str,
+    key: str,
+    on_click: Callable[..., None],
+    *args: object,
+    icon: str = "",
+    hint: str = "",
+    **more: Any,
+) -> bool:
+    """A button that calls ``on_click`` with ``args``; ``icon`` is the name of a Material symbol."""
+    symbol = f":material/{icon}:" if icon else None
+    return st.button(label, key, hint or None, on_click, args, icon=symbol, **more)
+
+
 def acting(key: str, act: Callable[[Any], object]) -> dict[str, Any]:
     """The key of a widget, and the callback that gives the value chosen there, if any, to ``act``."""
 
