@@ -300,6 +300,32 @@ def log_ticks(low: float, high: float) -> list[float]:
     return ticks
 
 
+def fitting_axis(made: go.Figure, values: Sequence[float | None], title: str, of: str = "x") -> None:
+    """Make an axis begin at 0, or logarithmic where the values spread too widely for that."""
+    if spread_wide(values):
+        log_axis(made, values, title, of)
+    else:
+        change = made.update_xaxes if of == "x" else made.update_yaxes
+        change(type="linear", title=title, rangemode="tozero")
+
+
+def distributions_figure(
+    curves: Mapping[str, tuple[Sequence[float], Sequence[float], Look]], axis: str, hover: str
+) -> go.Figure:
+    """Name → values in order, their share in per cent as steps, and its look; ``hover`` follows the name.
+
+    The axis is logarithmic where the longest values are many times as long as the short ones.
+    """
+    chart = figure(380)
+    ends: list[float | None] = []
+    for name, (x, y, look) in curves.items():
+        ends += [x[len(x) // 10], x[-1]] if x else []
+        add_line(chart, name, x, y, look, f"{text(name)}: {hover}", steps=True)
+    fitting_axis(chart, ends, axis)
+    chart.update_yaxes(title="jobs, %", range=[0, 101])
+    return chart
+
+
 def spread_wide(values: Sequence[float | None]) -> bool:
     """Return whether positive values spread so widely that only a logarithmic axis shows them all.
 
@@ -406,6 +432,43 @@ def add_points(
     )
 
 
+def add_bars(
+    made: go.Figure,
+    name: str,
+    places: Sequence[str],
+    values: Sequence[float | None],
+    colour: str | Sequence[str],
+    hover: str = "",
+    upright: bool = False,
+    **more: Any,
+) -> None:
+    """Add bars in a colour, lying unless ``upright``; legend and pointer as those of :func:`add_line`."""
+    ends = {"x": places, "y": values} if upright else {"x": values, "y": places, "orientation": "h"}
+    made.add_bar(**ends, marker_color=colour, **_named(name, hover), **more)
+
+
+def add_heat(
+    made: go.Figure,
+    z: Sequence[Sequence[float | None]],
+    scale: Sequence[Sequence[object]],
+    span: tuple[float, float],
+    hover: str = "%{customdata}",
+    **more: Any,
+) -> None:
+    """Add a heat map with colours from ``scale`` over ``span``; ``more`` has places, texts, colour bar."""
+    made.add_heatmap(
+        z=z,
+        zmin=span[0],
+        zmax=span[1],
+        colorscale=scale,
+        showscale="colorbar" in more,
+        xgap=2,
+        ygap=2,
+        hovertemplate=f"{hover}<extra></extra>",
+        **more,
+    )
+
+
 def _whiskers(values: Sequence[Any], spans: Sequence[Span], colour: str, thickness: float) -> dict[str, Any]:
     ends = [
         (0.0, 0.0) if v is None or span is None else (max(0.0, span[1] - v), max(0.0, v - span[0]))
@@ -433,12 +496,7 @@ def time_by_kind_figure(kinds: Mapping[str, float], most: int = 10) -> go.Figure
     rest = sum(v for _, v in ordered[most:])
     shown = ordered[:most] + ([("all others", rest)] if rest > 0 else [])
     chart = figure(max(180, 28 * len(shown) + 60), legend=False)
-    chart.add_bar(
-        y=[text(k) for k, _ in shown][::-1],
-        x=[v * 1e3 for _, v in shown][::-1],
-        orientation="h",
-        marker_color=PALETTE[0],
-        hovertemplate="%{y}: %{x:,.3~r} ms<extra></extra>",
-    )
+    names, times_ms = [text(k) for k, _ in shown][::-1], [v * 1e3 for _, v in shown][::-1]
+    add_bars(chart, "", names, times_ms, PALETTE[0], "%{y}: %{x:,.3~r} ms")
     chart.update_xaxes(title="ms")
     return chart

@@ -20,14 +20,15 @@ from nona.report.figures import (
     PALETTE,
     PLAIN,
     QUIET,
+    add_bars,
     add_line,
     add_points,
     colours,
     figure,
+    fitting_axis,
     log_axis,
     rule,
     scheduler_style,
-    spread_wide,
     text,
 )
 from nona.report.plan import LEAST_USED, Budget, headroom_text, servers_text, tightest
@@ -69,10 +70,7 @@ def options_figure(
             alike = [p for p in shown if (p[1].scheduler, p[1].verdict) == (name, verdict)]
             _options(chart, report, measure, alike)
     costs = [o.cost_per_hour for _, o in shown]
-    if spread_wide(costs):
-        log_axis(chart, costs, f"{report.currency} per hour")
-    else:
-        chart.update_xaxes(title=f"{report.currency} per hour", rangemode="tozero")
+    fitting_axis(chart, costs, f"{report.currency} per hour")
     title = BUDGET if measure == "Error budget" else "p99 of the slowest model, ms"
     least = [1.0] if measure == "Error budget" else []
     values = [v for _, o in shown if (v := _value(report, o, measure)) is not None]
@@ -169,15 +167,8 @@ def _label(name: str) -> str:
 
 def _part(made: go.Figure, report: PlanReport, chosen: Sequence[Bill], part: str, colour: str) -> None:
     amounts = [sum(c.per_hour for c in bill.costs if c.part == part) for bill in chosen]
-    made.add_bar(
-        x=amounts,
-        y=[_label(bill.name) for bill in chosen],
-        orientation="h",
-        name=text(part, 40),
-        marker={"color": colour},
-        customdata=[money(a, report.currency) for a in amounts],
-        hovertemplate=f"{text(part, 40)}: %{{customdata}} per hour<extra></extra>",
-    )
+    names, prices = [_label(bill.name) for bill in chosen], [money(a, report.currency) for a in amounts]
+    add_bars(made, part, names, amounts, colour, f"{text(part)}: %{{customdata}} per hour", customdata=prices)
 
 
 LoadMeasure = Literal["Error budget", "In time", "p99", "Cost per million"]

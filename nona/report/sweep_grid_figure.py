@@ -9,7 +9,7 @@ from dataclasses import replace
 import plotly.graph_objects as go
 
 from nona.registry import Look
-from nona.report.figures import add_line, add_points, figure, log_ticks, scheduler_style, text
+from nona.report.figures import add_heat, add_line, add_points, figure, log_ticks, scheduler_style, text
 from nona.report.sweep_findings import target_text
 from nona.report.sweep_grids import Cells, Measure, cells, first_text
 from nona.report.sweeps import value_text
@@ -97,9 +97,9 @@ def _add_winners(made: go.Figure, by_values: Cells, grid: SweepGrid, measure: Me
     scale: list[list[float | str]] = [
         [edge / count, scheduler_style(name).colour] for i, name in enumerate(names) for edge in (i, i + 1)
     ]
-    _add_heat(
-        made, z, scale, (-0.5, count - 0.5), _words(by_values, grid, measure, True), _hover(by_values, grid)
-    )
+    words = _words(by_values, grid, measure, True)
+    hover = _hover(by_values, grid)
+    add_heat(made, z, scale, (-0.5, count - 0.5), text=words, texttemplate="%{text}", customdata=hover)
     for name in names:
         add_points(made, name, [None], [None], replace(scheduler_style(name), symbol="square"))
 
@@ -118,8 +118,6 @@ def _add_values(made: go.Figure, by_values: Cells, grid: SweepGrid, measure: Mea
     numbers = [v for row in z for v in row if v is not None]
     low, high = (min(numbers), max(numbers)) if numbers else (0.0, 1.0)
     words, hover = _words(by_values, grid, measure, False), _hover(by_values, grid)
-    span = (low, high if high > low else low + 1)
-    _add_heat(made, z, [[0, PALE], [1, FULL]], span, words, hover)
     bar = {
         "title": {"text": "SLO hits, %" if measure == "SLO hits" else "mean JCT, ms, log"},
         "thickness": 12,
@@ -127,31 +125,9 @@ def _add_values(made: go.Figure, by_values: Cells, grid: SweepGrid, measure: Mea
     if measure == "Mean JCT" and numbers:
         ticks = [t for t in log_ticks(10**low, 10**high) if low <= math.log10(t) <= high]
         bar |= {"tickvals": [math.log10(t) for t in ticks], "ticktext": [format_number(t) for t in ticks]}
-    made.data[0].update(showscale=True, colorbar=bar)
-
-
-def _add_heat(
-    made: go.Figure,
-    z: Sequence[Row],
-    scale: Sequence[Sequence[object]],
-    span: tuple[float, float],
-    words: Sequence[Sequence[str]],
-    hover: Sequence[Sequence[str]],
-) -> None:
-    made.add_heatmap(
-        z=z,
-        zmin=span[0],
-        zmax=span[1],
-        colorscale=scale,
-        showscale=False,
-        xgap=2,
-        ygap=2,
-        text=words,
-        texttemplate="%{text}",
-        customdata=hover,
-        hovertemplate="%{customdata}<extra></extra>",
-        hoverongaps=True,
-    )
+    span = (low, high if high > low else low + 1)
+    scale = [[0, PALE], [1, FULL]]
+    add_heat(made, z, scale, span, text=words, texttemplate="%{text}", customdata=hover, colorbar=bar)
 
 
 def _add_target(made: go.Figure, by_values: Cells, grid: SweepGrid) -> None:

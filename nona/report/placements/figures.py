@@ -15,6 +15,7 @@ from nona.report.figures import (
     QUIET,
     SMALL_PX,
     UNSTABLE_SYMBOL,
+    add_bars,
     add_line,
     add_points,
     figure,
@@ -79,14 +80,8 @@ def jct_split_figure(models: Mapping[str, TimeParts]) -> go.Figure:
     for key, label, colour in SHARES:
         if key == "joins" and not any(m.joins_s > SEEN * m.compute_s for m in models.values()):
             continue
-        chart.add_bar(
-            y=[text(n) for n in names],
-            x=[PARTS[key](models[n]) * 1e3 for n in names],
-            name=label,
-            orientation="h",
-            marker_color=colour,
-            hovertemplate=f"%{{y}}: {label} %{{x:,.3~r}} ms<extra></extra>",
-        )
+        times_ms = [PARTS[key](models[n]) * 1e3 for n in names]
+        add_bars(chart, label, [text(n) for n in names], times_ms, colour, f"%{{y}}: {label} %{{x:,.3~r}} ms")
     chart.update_layout(barmode="stack")
     chart.update_xaxes(title="predicted mean JCT, ms")
     chart.update_yaxes(autorange="reversed")

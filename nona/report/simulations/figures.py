@@ -16,8 +16,10 @@ from nona.report.figures import (
     ROW,
     Before,
     Dot,
+    add_bars,
     add_line,
     add_points,
+    distributions_figure,
     dots_figure,
     figure,
     log_axis,
@@ -46,7 +48,8 @@ def jct_over_time_figure(
     """
     chart = figure(360)
     for name, row in series.items():
-        _line(chart, name, row.t, [v * 1e3 for v in row.jct_s], "%{y:,.3~r} ms", states)
+        shown, look = _shown(name, states)
+        add_line(chart, shown, row.t, [v * 1e3 for v in row.jct_s], look, f"{text(shown)}: %{{y:,.3~r}} ms")
     chart.update_xaxes(title="arrival, s after the first measured job")
     if spread_wide([sum(s.jct_s) / len(s.jct_s) for s in series.values() if s.jct_s]):
         log_axis(chart, [1e3 * v for s in series.values() for v in s.jct_s], "mean JCT, ms", "y")
@@ -56,45 +59,25 @@ def jct_over_time_figure(
 
 
 def ecdf_figure(ecdf: Distributions, model: str, slo_s: Slos, states: Mapping[str, str]) -> go.Figure:
-    """Distribution of completion times, for one model or ``"all"``, with SLOs as lines.
-
-    The axis is logarithmic where the slowest jobs take many times as long as the quick ones.
-    """
-    chart = figure(400)
-    ends: list[float | None] = []
-    for name, curves in ecdf.items():
-        curve = curves[model]
-        x = [v * 1e3 for v in curve.x]
-        ends += [x[len(x) // 10], x[-1]] if x else []
-        _line(
-            chart, name, x, [100 * v for v in curve.y], "%{y:.1f} % within %{x:,.3~r} ms", states, steps=True
-        )
+    """Distribution of completion times, for one model or ``"all"``, with SLOs as lines."""
+    curves = {}
+    for name, of in ecdf.items():
+        shown, look = _shown(name, states)
+        curves[shown] = ([v * 1e3 for v in of[model].x], [100 * v for v in of[model].y], look)
+    chart = distributions_figure(curves, "JCT, ms", "%{y:.1f} % within %{x:,.3~r} ms")
     slos = [s for name, s in slo_s.items() if s is not None and model in (name, "all")]
-    if spread_wide(ends):
-        log_axis(chart, ends, "JCT, ms")
-    else:
-        chart.update_xaxes(type="linear", title="JCT, ms", rangemode="tozero")
     word = "SLO" if len(set(slos)) == 1 else "SLOs"
     for slo in sorted(set(slos)):  # one word for all of them: they may stand side by side
         rule(chart, slo * 1e3, word if slo == max(slos) else "", "x")
-    chart.update_yaxes(title="jobs completed, %", range=[0, 101])
     return chart
 
 
-def _line(
-    made: go.Figure,
-    name: str,
-    x: Sequence[float],
-    y: Sequence[float],
-    hover: str,
-    states: Mapping[str, str] | None,
-    steps: bool = False,
-) -> None:
+def _shown(name: str, states: Mapping[str, str] | None) -> tuple[str, Look]:
+    """Name and look of a line, which say where its scheduler is overloaded."""
     style = scheduler_style(name)
-    overloaded = (states or {}).get(name) == "overloaded"
-    look = replace(style, dash=OVERLOADED_DASH) if overloaded else style
-    shown = f"{name} (overloaded)" if overloaded else name
-    add_line(made, shown, x, y, look, f"%{{fullData.name}}: {hover}", steps=steps)
+    if (states or {}).get(name) != "overloaded":
+        return name, style
+    return f"{name} (overloaded)", replace(style, dash=OVERLOADED_DASH)
 
 
 def utilisation_figure(schedulers: Schedulers) -> go.Figure:
@@ -106,14 +89,8 @@ def utilisation_figure(schedulers: Schedulers) -> go.Figure:
         ([s.compute for s in shares], "executors", PALETTE[0]),
         ([s.network for s in shares], "busiest link", PALETTE[2]),
     ):
-        chart.add_bar(
-            y=[text(n, 24) for n in names],
-            x=[_percent(v) for v in values],
-            orientation="h",
-            name=label,
-            marker_color=colour,
-            hovertemplate=f"%{{y}}: {label} %{{x:.1f}} %<extra></extra>",
-        )
+        percent, hover = [_percent(v) for v in values], f"%{{y}}: {label} %{{x:.1f}} %"
+        add_bars(chart, label, [text(n, 24) for n in names], percent, colour, hover)
     chart.update_layout(barmode="group", bargap=0.3)
     chart.update_xaxes(title="utilisation, %", range=[0, 101])
     chart.update_yaxes(autorange="reversed", showgrid=False)
@@ -124,12 +101,8 @@ def executor_figure(load: ResourceLoad) -> go.Figure:
     """Utilisation of every executor under one scheduler."""
     values = [100 * v for v in load.executors]
     chart = figure(240, legend=False)
-    chart.add_bar(
-        x=[str(i) for i in range(len(values))],
-        y=values,
-        marker_color=PALETTE[0],
-        hovertemplate="executor %{x}: %{y:.1f} %<extra></extra>",
-    )
+    numbers = [str(i) for i in range(len(values))]
+    add_bars(chart, "", numbers, values, PALETTE[0], "executor %{x}: %{y:.1f} %", upright=True)
     chart.update_xaxes(title="executor", type="category", nticks=20)
     chart.update_yaxes(title="utilisation, %", range=[0, 101])
     return chart
@@ -155,14 +128,8 @@ def parts_figure(schedulers: Schedulers, model: str = "all") -> go.Figure:
         values = [parts[key] for parts in of]
         if key == "fill_wait" and not any(values):
             continue
-        chart.add_bar(
-            y=names,
-            x=[None if v is None else v * 1e3 for v in values],
-            name=label,
-            orientation="h",
-            marker_color=colour,
-            hovertemplate=f"%{{y}}: {label} %{{x:,.3~r}} ms<extra></extra>",
-        )
+        times_ms = [None if v is None else v * 1e3 for v in values]
+        add_bars(chart, label, names, times_ms, colour, f"%{{y}}: {label} %{{x:,.3~r}} ms")
     chart.update_layout(barmode="stack")
     chart.update_xaxes(title="mean JCT, ms", rangemode="tozero")
     chart.update_yaxes(autorange="reversed")

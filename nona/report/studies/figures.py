@@ -16,6 +16,7 @@ from nona.report.figures import (
     PALETTE,
     PLAIN,
     QUIET,
+    add_heat,
     add_line,
     add_points,
     colours,
@@ -101,22 +102,18 @@ def heat_figure(data: DecisionStudy, key: QuestionKey) -> go.Figure:
     links, backgrounds, ratios = heat(data, key)
     chart = figure(150 + 62 * len(backgrounds), legend=False)
     largest = [[max(cell_ratios, default=None) for cell_ratios in row] for row in ratios]
-    chart.add_heatmap(
+    add_heat(
+        chart,
+        largest,
+        [(0.0, GOOD), (0.5, QUIET), (1.0, BAD)],
+        (2.0 - FULL, FULL),
+        "%{x}, background %{y}<br>%{customdata}",
         x=[f"{link:g} Gbit/s" for link in links],
         y=[share_text(b) for b in backgrounds],
-        z=largest,
-        zmid=1.0,
-        zmin=2.0 - FULL,
-        zmax=FULL,
-        colorscale=[(0.0, "#14a394"), (0.5, "#8390a6"), (1.0, "#e25555")],
         text=[[_cell_text(cell_ratios) for cell_ratios in row] for row in ratios],
         texttemplate="%{text}",
-        textfont={"size": 12},
         customdata=[[_hover_text(cell_ratios) for cell_ratios in row] for row in ratios],
-        hovertemplate="%{x}, background %{y}<br>%{customdata}<extra></extra>",
         hoverongaps=False,
-        xgap=2,
-        ygap=2,
         colorbar={"title": {"text": "largest", "side": "top"}, "thickness": 10},
     )
     chart.update_xaxes(title="link bandwidth", showgrid=False, type="category")
@@ -214,20 +211,17 @@ def map_figure(data: PredictionMap, measure: Measure) -> go.Figure:
     errors = [[None if p is None else error(p, measure) for p in row] for row in rows]
     chart = figure(210 + 21 * len(columns), legend=False)
     steps = [(end, colour) for i, colour in enumerate(COLOURS) for end in (i / 4, (i + 1) / 4)]
-    chart.add_heatmap(
+    add_heat(
+        chart,
+        [[None if e is None else band(e) + 0.5 for e in row] for row in errors],
+        steps,
+        (0, 4),
         x=[text(s) for s in scenarios],
         y=[[c[0] for c in columns], [c[1] for c in columns]],
-        z=[[None if e is None else band(e) + 0.5 for e in row] for row in errors],
-        zmin=0,
-        zmax=4,
-        colorscale=steps,
         text=[["" if e is None else _whole(e) for e in row] for row in errors],
         texttemplate="%{text}",
         customdata=[[_hover(p, measure) for p in row] for row in rows],
-        hovertemplate="%{customdata}<extra></extra>",
         hoverongaps=False,
-        xgap=1,
-        ygap=1,
         colorbar={
             "tickvals": [0.5, 1.5, 2.5, 3.5],
             "ticktext": ["≤ 5 %", "≤ 10 %", "≤ 20 %", "> 20 %"],

@@ -11,12 +11,13 @@ from nona.registry import Look
 from nona.report.figures import (
     PALETTE,
     QUIET,
+    add_bars,
     add_points,
     figure,
+    fitting_axis,
     log_axis,
     scaled,
     scheduler_style,
-    spread_wide,
     text,
 )
 from nona.report.studies.elastic import link_name, links_of, mean_of, published_of
@@ -41,22 +42,20 @@ def settings_figure(data: ServerlessStudy) -> go.Figure:
         rates = [data.settings[n].policies[policy].slo_hit_rate for n in names]
         cells = [data.settings[n].cells for n in names]
         times = [cost_ratio(c[policy], c["esg"]).value for c in cells]
-        style = scheduler_style(policy)
-        chart.add_bar(
-            x=names,
-            y=[_percent(r) for r in rates],
-            name=text(policy),
-            marker_color=style.colour,
-            error_y={
-                "type": "data",
-                "array": [_ends(r)[1] - (_percent(r) or 0.0) for r in rates],
-                "color": QUIET,
-            },
+        upper = [_ends(r)[1] - (_percent(r) or 0.0) for r in rates]
+        add_bars(
+            chart,
+            policy,
+            names,
+            [_percent(r) for r in rates],
+            scheduler_style(policy).colour,
+            f"{text(policy)}, %{{x}}: %{{y:.1f}} % kept, cost %{{text}} esg's",
+            upright=True,
+            error_y={"type": "data", "array": upper, "color": QUIET},
             text=[f"{t:.2f}×" for t in times],
             textposition="inside",
             insidetextanchor="start",  # at the foot, where no interval lies over them
             textangle=-90,
-            hovertemplate=text(policy) + ", %{x}: %{y:.1f} % kept, cost %{text} esg's<extra></extra>",
         )
     chart.update_layout(barmode="group")
     chart.update_yaxes(title="SLOs kept, %", range=[0, 104])
@@ -80,20 +79,11 @@ def misses_figure(data: ServerlessStudy) -> go.Figure:
     for policy in dict.fromkeys(r.policy for r in rows):
         own, style = [r for r in rows if r.policy == policy], scheduler_style(policy)
         names = [r.setting for r in own]
-        chart.add_bar(
-            x=names,
-            y=[_percent(r.ours) or 0.0 if r.ours is not None else 0.0 for r in own],
-            name=f"{text(policy)}, simulated",
-            marker_color=style.colour,
-            offsetgroup=policy,
-        )
-        chart.add_bar(
-            x=names,
-            y=[100 * r.slides for r in own],
-            name=f"{text(policy)}, slides",
-            marker={"color": "rgba(0,0,0,0)", "line": {"color": style.colour, "width": 2}},
-            offsetgroup=f"{policy} slides",
-        )
+        ours = [_percent(r.ours) or 0.0 if r.ours is not None else 0.0 for r in own]
+        hover, slides = "%{x}: %{y:.1f} %", [100 * r.slides for r in own]
+        add_bars(chart, f"{policy}, simulated", names, ours, style.colour, hover, upright=True)
+        add_bars(chart, f"{policy}, slides", names, slides, "rgba(0,0,0,0)", hover, upright=True)
+        chart.data[-1].marker.line = {"color": style.colour, "width": 2}
     chart.update_layout(barmode="group")
     chart.update_yaxes(title="configuration misses, %", rangemode="tozero")
     return chart
@@ -138,14 +128,7 @@ def sensitivity_figure(data: ServerlessStudy, setting: str, key: Key = "hits") -
             100 * mean(cells[policy], "hits") if key == "hits" else mean(cells[policy], "costs") / base
             for _, cells in rows
         ]
-        chart.add_scatter(
-            x=values,
-            y=names,
-            name=text(policy),
-            mode="markers",
-            marker={"color": style.colour, "symbol": style.symbol, "size": 9},
-            hovertemplate=text(policy) + ", %{y}: %{x:,.3~r}<extra></extra>",
-        )
+        add_points(chart, policy, values, names, style, f"{text(policy)}, %{{y}}: %{{x:,.3~r}}")
     chart.update_xaxes(title="SLOs kept, %" if key == "hits" else "cost per call relative to esg's default")
     chart.update_yaxes(type="category", autorange="reversed", tickfont={"size": 10})
     return chart
@@ -156,13 +139,9 @@ def sharing_figure(data: ServerlessStudy) -> go.Figure:
     chart = figure(320)
     modes = data.sharing.modes
     for policy in next(iter(modes.values())):
-        chart.add_bar(
-            x=list(modes),
-            y=[_percent(row[policy].slo_hit_rate) for row in modes.values()],
-            name=text(policy),
-            marker_color=scheduler_style(policy).colour,
-            hovertemplate=text(policy) + ", %{x}: %{y:.1f} % kept<extra></extra>",
-        )
+        rates = [_percent(row[policy].slo_hit_rate) for row in modes.values()]
+        hover, colour = f"{text(policy)}, %{{x}}: %{{y:.1f}} % kept", scheduler_style(policy).colour
+        add_bars(chart, policy, list(modes), rates, colour, hover, upright=True)
     chart.update_layout(barmode="group")
     chart.update_yaxes(title="SLOs kept, %", range=[0, 104])
     return chart
@@ -190,10 +169,7 @@ def training_load_figure(data: TrainingStudy, mode: str) -> go.Figure:
         add_points(chart, name, loads, own, look, hover, joined=True, spans=spans)
         means += own
     chart.update_xaxes(title="jobs that arrive per hour", rangemode="tozero")
-    if spread_wide(means):
-        log_axis(chart, means, "mean JCT, h", "y")
-    else:
-        chart.update_yaxes(title="mean JCT, h", rangemode="tozero")
+    fitting_axis(chart, means, "mean JCT, h", "y")
     return chart
 
 

@@ -15,14 +15,14 @@ from nona.report.figures import (
     PALETTE,
     Before,
     Dot,
+    add_heat,
     add_line,
     add_points,
+    distributions_figure,
     figure,
-    log_axis,
     rule,
     scaled,
     scheduler_style,
-    spread_wide,
     text,
 )
 from nona.report.training.findings import (
@@ -91,9 +91,7 @@ def jct_figure(policies: Policies, look: Callable[[str], Look] = scheduler_style
         name: [None if j.jct_s is None else j.jct_s / HOUR_S for j in p.measured]
         for name, p in policies.items()
     }
-    chart = _distributions(hours, look, "JCT, h", "within %{x:,.3~r} h")
-    chart.update_yaxes(title="jobs complete, %", range=[0, 101])
-    return chart
+    return _distributions(hours, look, "JCT, h", "within %{x:,.3~r} h")
 
 
 def rho_figure(policies: Policies, look: Callable[[str], Look] = scheduler_style) -> go.Figure:
@@ -107,21 +105,9 @@ def rho_figure(policies: Policies, look: Callable[[str], Look] = scheduler_style
 def _distributions(
     values: Mapping[str, Sequence[float | None]], look: Callable[[str], Look], axis: str, said: str
 ) -> go.Figure:
-    chart = figure(360)
-    ends: list[float | None] = []
-    for name, own in values.items():
-        ordered = sorted(v for v in own if v is not None)
-        if not ordered:
-            continue
-        style, (x, y) = look(name), steps(ordered)
-        ends += [ordered[len(ordered) // 10], ordered[-1]]
-        add_line(chart, name, x, y, style, f"{text(name)}: %{{y:.1f}} % of the jobs {said}", steps=True)
-    if spread_wide(ends):
-        log_axis(chart, ends, axis)
-    else:
-        chart.update_xaxes(type="linear", title=axis, rangemode="tozero")
-    chart.update_yaxes(title="jobs, %", range=[0, 101])
-    return chart
+    ordered = {name: sorted(v for v in own if v is not None) for name, own in values.items()}
+    curves = {name: (*steps(own), look(name)) for name, own in ordered.items() if own}
+    return distributions_figure(curves, axis, f"%{{y:.1f}} % of the jobs {said}")
 
 
 def steps(values: Sequence[float], most: int = MOST_STEPS) -> tuple[list[float], list[float]]:
@@ -300,19 +286,8 @@ def allocation_figure(rows: Sequence[Received], types: Sequence[str], names: Seq
         ("x", "allocation X", [[r.planned.get(t, 0.0) for t in types] for r in rows]),
         ("x2", "received", [[r.received.get(t, 0.0) for t in types] for r in rows]),
     ):
-        chart.add_heatmap(
-            z=shares,
-            x=list(types),
-            y=labels,
-            xaxis=axis,
-            zmin=0,
-            zmax=1,
-            colorscale=COLOURS,
-            showscale=False,
-            hovertemplate=f"%{{y}} on %{{x}}: {title} %{{z:.3f}}<extra></extra>",
-            xgap=2,
-            ygap=2,
-        )
+        hover = f"%{{y}} on %{{x}}: {title} %{{z:.3f}}"
+        add_heat(chart, shares, COLOURS, (0, 1), hover, x=list(types), y=labels, xaxis=axis)
         chart.add_scatter(  # text of its own: it has the colour of the theme
             x=[t for _ in rows for t in types],
             y=[label for label in labels for _ in types],
