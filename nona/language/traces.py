@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.errors import SimulationError
+from nona.scenario.language import MOST_TOKENS
 from nona.simulation.traces import numbered_rows, parse_time, time_column
 
 HASH_TOKENS = 512
-MOST_TOKENS = 10_000_000
 _INPUT = ("inputtokens", "contexttokens", "requesttokens", "inputlength", "prompttokens")
 _OUTPUT = ("outputtokens", "generatedtokens", "responsetokens", "outputlength", "completiontokens")
 

@@ -211,6 +211,10 @@ class Asked:
             raise ScenarioError(
                 [f"Capacity: there is no cluster.servers[{self.group}]; choose an existing group."]
             )
+        if scenario.cluster.servers[self.group].engine is not None:
+            raise ScenarioError(
+                [f"Capacity: cluster.servers[{self.group}] has an engine; choose a group that runs tasks."]
+            )
 
 
 def fewest_servers(

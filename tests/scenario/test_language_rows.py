@@ -5,8 +5,10 @@ import pytest
 from nona.errors import NonaError, ScenarioError
 from nona.hardware.cluster import Cluster
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
-from nona.sources.lookup import file_names, named_files, with_files_renamed
+from nona.sources.lookup import Sources, file_names, named_files, with_files_renamed
 from nona.sources.unknown import unknown_names
+from nona.study.capacity import Asked
+from nona.study.planning.question import question_of
 from nona.study.preparation import prepare
 
 CONTRACT = """
@@ -144,6 +146,15 @@ def test_rows_need_servers_of_their_kind():
         _scenario(CHAT, NET, groups=({"engine": {}},))
     with pytest.raises(ScenarioError, match=r"^training: it cannot share a cluster with engines"):
         _scenario(CHAT, groups=({"engine": {}},), training={"elastic": {}})
+
+
+def test_what_buys_servers_for_tasks_refuses_engines():
+    scenario = _scenario(NET | {"slo": 1}, CHAT)
+    with pytest.raises(ScenarioError, match=r"^plan: it is for rows of tasks; take"):
+        question_of(scenario, Sources())
+    Asked(0.01, group=0).check(scenario)
+    with pytest.raises(ScenarioError, match=r"^Capacity: cluster\.servers\[1\] has an engine; choose"):
+        Asked(0.01, group=1).check(scenario)
 
 
 def test_unknown_language_models_are_named_with_what_is_like_them():

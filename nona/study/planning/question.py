@@ -136,7 +136,11 @@ def question_of(scenario: Scenario, sources: Sources) -> Question:
 
 
 def _check_names(scenario: Scenario, spec: PlanSpec) -> None:
-    """Check that schedulers and priced devices exist, and that nothing is asked for twice."""
+    """Check that all is of tasks, that schedulers and devices exist, that nothing is asked for twice."""
+    if scenario.language and scenario.workload:
+        raise ScenarioError(
+            ["plan: it is for rows of tasks; take the rows with llm into a scenario of their own."]
+        )
     for scheduler in spec.schedulers:
         get_scheduler(scheduler.name)
     own = user_devices(scenario.cluster.devices)
