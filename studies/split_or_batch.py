@@ -15,9 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nona import __version__
-from nona.results.document import Estimate
 from nona.results.studies import BreakEven, SplitAbout, SplitCase, SplitStudy
-from nona.study.arrangements import Pair, RunSize, dedicated_jct, pipeline_jct, replicated_jct
+from nona.study.arrangements import Pair, RunSize, dedicated_jct, mean_of, pipeline_jct, replicated_jct
 from nona.study.settings import check_least, choice, command_line
 from nona.study.shipped import now_text, rounded_result
 
@@ -38,7 +37,7 @@ CASES = (
 )
 
 
-def _slower_jct(pair: Pair, size: RunSize) -> Estimate:
+def _slower_jct(pair: Pair, size: RunSize) -> list[float]:
     return pipeline_jct(replace(pair, halves=(0.5 * OVERHEAD, 0.5 * OVERHEAD)), size)
 
 
@@ -80,7 +79,7 @@ def split_study(
         steps = FIXED_S + EACH_S * np.arange(1, size + 1, dtype=np.float64)
         for place, (name, arrangement) in enumerate(_ARRANGEMENTS):
             on_progress((number + place / 4) / len(CASES), f"steps of {size}, {name}")
-            estimates.append(arrangement(Pair(steps, rates, cv), runs))
+            estimates.append(mean_of(arrangement(Pair(steps, rates, cv), runs)))
         dedicated, pipeline, slower, replicated = estimates
         cases.append(
             SplitCase(

@@ -17,15 +17,15 @@ def gain_text(times: BatchedTimes) -> str:
 
     >>> from nona.report.models import batched_times
     >>> gain_text(batched_times([2e-3, 2.5e-3, 3e-3, 4e-3]))
-    'A batch of 4 takes 2 times as long as one query and serves 2 times as many'
+    'A batch of 4 takes 2 times as long as one query: an executor serves 2 times as many a second'
     """
     one, largest = times.batches[0], times.batches[-1]
     if not one.compute_s:
         return "Its queries take no time"
     longer = largest.compute_s / one.compute_s
     return (
-        f"A batch of {largest.batch:,} takes {format_number(longer)} times as long as one query and serves "
-        f"{format_number(largest.batch / longer)} times as many"
+        f"A batch of {largest.batch:,} takes {format_number(longer)} times as long as one query: an executor "
+        f"serves {format_number(largest.batch / longer)} times as many a second"
     )
 
 

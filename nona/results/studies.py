@@ -245,6 +245,15 @@ class SplitCase(Arranged):
     slower: Estimate
 
 
+ArrangementName = Literal["dedicated", "pipeline", "replicated"]
+
+
+class ArrangedPoint(Arranged):
+    """``quicker``: which arrangement is clearly quicker than which, over the same runs."""
+
+    quicker: tuple[tuple[ArrangementName, ArrangementName], ...]
+
+
 class RowArranged(Document):
     """Two copies of a row's model on two GPUs of class ``kind``, over their rate.
 
@@ -261,7 +270,7 @@ class RowArranged(Document):
     fits: bool
     jobs: int
     replications: int
-    points: tuple[Arranged, ...]
+    points: tuple[ArrangedPoint, ...]
 
 
 class SplitStudy(Document):

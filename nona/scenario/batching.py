@@ -39,12 +39,13 @@ class BatchingSpec(Part):
     delay: Seconds = field(
         0.0,
         "Longest delay",
-        "How long the first of a batch waits for others, e.g. 2 ms; more, larger batches.",
+        "How long the first query of a batch waits for others at most, e.g. 2 ms; longer: larger batches.",
     )
     preferred: BatchSizes = field(
         (),
         "Preferred sizes",
-        "Batches of these sizes start at once; none: full ones.",
+        "Batches of these sizes start at once.",
+        none="full batches",
         when=("rule", ["triton"]),
     )
     form_ahead: int = field(
@@ -56,7 +57,10 @@ class BatchingSpec(Part):
         le=2,
     )
     allowed: BatchSizes = field(
-        (), "Allowed sizes", "A batch is filled up to the next of these, and takes its time; none: all sizes."
+        (),
+        "Allowed sizes",
+        "A batch is filled up to the next of these, and takes its time.",
+        none="all sizes",
     )
     per_query: Annotated[Share, Field(ge=0, le=1)] = field(
         PER_QUERY,

@@ -121,7 +121,7 @@ class WorkloadRow(Part):
     )
     batching: Batches | None = field(
         None,
-        "Batching",
+        "Own batching",
         "How executors run several queries of this row as one; off: they do not.",
         none="as the scenario says for all rows",
     )

@@ -79,7 +79,7 @@ class Words:
         value = self.default
         if self.required:
             return "required"
-        if value is None:
+        if value is None or value == ():
             return self.none
         if isinstance(value, tuple):
             return ", ".join(str(getattr(one, "name", one)) for one in value)

@@ -5,8 +5,9 @@ A GPU that takes several queries in a step has less to gain from the idle time o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from nona.cost.batches import sent_bytes
 from nona.errors import ScenarioError
 from nona.results.document import UNKNOWN, Estimate
-from nona.results.studies import Arranged, RowArranged
+from nona.results.studies import ArrangedPoint, ArrangementName, RowArranged
 from nona.scenario.schema import Scenario
 from nona.schedulers.base import Scheduler
 from nona.schedulers.registry import get_scheduler
@@ -22,7 +23,7 @@ from nona.simulation.agreement import chain, query_of, system_of
 from nona.simulation.known_systems import bind_to
 from nona.simulation.run import RunOptions, simulate_run
 from nona.sources.lookup import Sources
-from nona.statistics import mean_interval
+from nona.statistics import mean_interval, paired_difference
 from nona.study.batching import held_bytes
 from nona.study.cache import StudyCache
 from nona.study.models import PreparedModel
@@ -72,12 +73,12 @@ class RunSize:
     engine: str = "auto"
 
 
-def dedicated_jct(pair: Pair, size: RunSize) -> Estimate:
-    """The mean completion time with a GPU for each model."""
+def dedicated_jct(pair: Pair, size: RunSize) -> list[float]:
+    """The mean completion time of each run with a GPU for each model; none where there is no steady state."""
     return _jct(_system(pair, (1.0,), size.seed), bind_to([0], [1]), size)
 
 
-def pipeline_jct(pair: Pair, size: RunSize) -> Estimate:
+def pipeline_jct(pair: Pair, size: RunSize) -> list[float]:
     """The same with both models in two halves, each half on its GPU."""
     system, link = _system(pair, pair.halves, size.seed), pair.link
     if link is not None:
@@ -91,7 +92,7 @@ def pipeline_jct(pair: Pair, size: RunSize) -> Estimate:
     return _jct(system, bind_to([0, 1], [0, 1]), size)
 
 
-def replicated_jct(pair: Pair, size: RunSize) -> Estimate:
+def replicated_jct(pair: Pair, size: RunSize) -> list[float]:
     """The same with both models on both GPUs; a query goes to the shorter queue."""
     return _jct(_system(pair, (1.0,), size.seed), get_scheduler("jsq-d"), size)
 
@@ -109,17 +110,29 @@ def _system(pair: Pair, stages: tuple[float, ...], seed: int) -> System:
     return system_of(batched, executors=2, capacity=1e15, seed=seed)
 
 
-def _jct(system: System, scheduler: Scheduler, size: RunSize) -> Estimate:
-    """The mean completion time; unknown where there is no steady state."""
+def mean_of(means_s: list[float]) -> Estimate:
+    """The mean of the runs' means with its interval; unknown where there are none."""
+    return mean_interval(means_s).estimate if means_s else UNKNOWN
+
+
+def _jct(system: System, scheduler: Scheduler, size: RunSize) -> list[float]:
     prepared = scheduler.prepare(system, None, {} if scheduler.name != "jsq-d" else {"d": _DRAWS})
     means = []
     for replication in range(size.replications):
         options = RunOptions(jobs=size.jobs, replication=replication, engine=size.engine)
         records = simulate_run(system, scheduler, prepared, options)
         if records.state == "overloaded":
-            return UNKNOWN
+            return []
         means.append(float(records.completion_time_s.mean()))
-    return mean_interval(means).estimate
+    return means
+
+
+def _quicker(one: list[float], other: list[float]) -> bool:
+    """Return whether the means of the same runs are clearly lower; all is lower than no steady state."""
+    if not one or not other:
+        return bool(one)
+    difference = paired_difference(one, other)
+    return difference.is_clear and difference.difference.mean < 0
 
 
 def nearest_half(model: PreparedModel, kind: int) -> tuple[float, float]:
@@ -172,18 +185,20 @@ def arrange_row(
         replications=size.replications,
         points=(),
     )
-    ways: tuple[Callable[[Pair, RunSize], Estimate], ...] = (dedicated_jct, pipeline_jct, replicated_jct)
+    ways: Mapping[ArrangementName, Callable[[Pair, RunSize], list[float]]]
+    ways = {"dedicated": dedicated_jct, "pipeline": pipeline_jct, "replicated": replicated_jct}
     for load in LOADS:
         rate = float(load * largest / step_s[-1])
         pair = Pair(step_s, (rate, rate), cv, (share, 1.0 - share), sent, study.system)
-        dedicated, pipeline, replicated = (way(pair, size) for way in ways)
-        point = Arranged(
+        means = {name: way(pair, size) for name, way in ways.items()}
+        point = ArrangedPoint(
             batch=largest,
             cv=cv,
             rates=pair.rates,
-            dedicated=dedicated,
-            pipeline=pipeline,
-            replicated=replicated,
+            dedicated=mean_of(means["dedicated"]),
+            pipeline=mean_of(means["pipeline"]),
+            replicated=mean_of(means["replicated"]),
+            quicker=tuple((a, b) for a, b in permutations(ways, 2) if _quicker(means[a], means[b])),
         )
         result = result.model_copy(update={"points": (*result.points, point)})
         yield result

@@ -193,6 +193,7 @@ def test_live_words():
     assert live_headline(LiveRun(series=level)).text == "So far a and b are level: 10 ms."
     assert live_headline(LiveRun()).text == "No job is complete yet."
     ended = {"a": scheduler(0.01, utilization=Resources(compute=0.41, network=0.78))}
+    assert measured(series, ended)["a"].hit_rate == ended["a"].slo_hit_rate.mean
     assert live_titles(measured(series, ended), False)[3] == "a uses the link most: 78 % busy", (
         "as tables say"
     )

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from nona.report.studies.split_or_batch import row_finding, row_note
-from nona.results.document import UNKNOWN, Estimate
-from nona.results.studies import Arranged, RowArranged
+from nona.results.document import UNKNOWN
 from nona.scenario.file import scenario_from_mapping
 from nona.sources.lookup import Sources
 from nona.study.arrangements import LOADS, RunSize, arrange_row, nearest_half
@@ -55,27 +54,14 @@ def test_bursts_and_batches_of_one_row():
     assert "cards and racks are left out" in row_note(runs[0])
 
 
-def around(mean, half):
-    return Estimate(mean=mean, ci95=(mean - half, mean + half))
-
-
-def points(*pairs):
-    return tuple(
-        Arranged(
-            batch=8, cv=1.0, rates=(10.0 * (k + 1),) * 2, dedicated=d, pipeline=p, replicated=around(9.0, 0.1)
-        )
-        for k, (d, p) in enumerate(pairs)
-    )
-
-
-def test_only_what_intervals_separate_is_called_quicker():
-    row = {"label": "m", "kind": "l4", "batch": 8, "cv": 1.0, "share": 0.5, "sent_bytes": 1.0, "fits": True}
-    apart, alike = (around(3.0, 0.1), around(2.0, 0.1)), (around(3.0, 0.1), around(2.9, 0.1))
-    said = [
-        row_finding(RowArranged(**row, jobs=10, replications=2, points=points(*pairs)))
-        for pairs in ((alike, alike), (apart, alike), (apart, apart), ((UNKNOWN, apart[1]), alike))
-    ]
-    assert "splitting is clearly quicker than dedicated GPUs at no rate tried" in said[0]
-    assert "splitting is clearly quicker than dedicated GPUs at 10/s" in said[1]
-    assert "splitting is clearly quicker than dedicated GPUs at every rate tried" in said[2]
-    assert "splitting is clearly quicker than dedicated GPUs at 10/s" in said[3]
+def test_only_what_the_same_runs_separate_is_called_quicker():
+    """At 90 % of capacity bursts make means that differ between runs more than between arrangements."""
+    *_, data = arrange_row(SCENARIO, Sources(), None, 0, "l4", 8, 3.0, RunSize(2000, 8))
+    busy = data.points[6]
+    assert ("replicated", "dedicated") in busy.quicker
+    assert busy.replicated.ci95[1] > busy.dedicated.ci95[0]
+    for quicker, said in (((), "no rate tried"), ((("pipeline", "dedicated"),), "every rate tried")):
+        points = tuple(p.model_copy(update={"quicker": quicker}) for p in data.points)
+        finding = row_finding(data.model_copy(update={"points": points}))
+        assert f"splitting is clearly quicker than dedicated GPUs at {said}" in finding
+    assert "replicas are clearly quicker than both at" in row_finding(data)

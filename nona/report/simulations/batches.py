@@ -37,8 +37,8 @@ BATCHES = Table[_Row](
 )
 LOAD_AND_BUSY = (
     "An executor that batches is busy long before it is full: at low load it runs small batches, one after "
-    "the other. So busy time says nothing of what it could still take; load does: the time that the queries "
-    "take in full batches, of all time."
+    "the other. What it can still take is told by its load, not by its busy time: load is the share of the "
+    "time that its queries would need in full batches."
 )
 
 

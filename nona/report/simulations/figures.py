@@ -324,6 +324,7 @@ SPARSE = 20  # times the busy time
 MOST_BARS = 1500
 MOST_JOBS = 6  # drawn one below the other where jobs are rare
 LANE = 26
+MEMBER, HIGHEST = 11, 720  # pixels of a member of a batch, and of all lanes together where they are few
 
 
 def gantt_figure(rows: Sequence[GanttBar]) -> go.Figure:
@@ -337,8 +338,9 @@ def gantt_figure(rows: Sequence[GanttBar]) -> go.Figure:
     shown = (_by_own_start(rows) if apart else list(rows))[:MOST_BARS]
     lanes = list(dict.fromkeys(r.row for r in shown)) if apart else sorted({r.row for r in shown}, key=_lane)
     jobs = list(dict.fromkeys(r.job for r in shown))
-    chart = figure(96 + LANE * len(lanes), legend=len(jobs) > 1 and not apart)
     most = max((r.members for r in shown), default=1)
+    lane = max(LANE, min(MEMBER * most, HIGHEST // max(len(lanes), 1))) if most > 1 else LANE
+    chart = figure(96 + lane * len(lanes), legend=len(jobs) > 1 and not apart)
     for number, job in enumerate(jobs):
         _add(chart, [r for r in shown if r.job == job], number, most)
     chart.update_layout(

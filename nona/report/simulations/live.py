@@ -233,15 +233,19 @@ def counts_text(live: LiveRun) -> str:
 
 
 def measured(series: LiveLines, schedulers: Schedulers) -> dict[str, LiveLine]:
-    """The lines of a run that has ended, their use of executors and links that of the measured window.
+    """The lines of a run that has ended, with the use of executors and links and the SLO hits of its result.
 
-    So that charts and tables show one number: while a run goes on, its use counts from its start.
+    So that charts and tables show one number: while a run goes on, its use counts from its start, and its
+    hits are of the jobs that are done.
     """
     shown = dict(series)
     for name, line in series.items():
-        used = schedulers[name].utilization if name in schedulers else None
-        if line.busy and used is not None and used.compute is not None and used.network is not None:
-            shown[name] = line.model_copy(update={"busy": (used.compute, used.network)})
+        if name not in schedulers:
+            continue
+        used, hits = schedulers[name].utilization, schedulers[name].slo_hit_rate.mean
+        if line.busy and used.compute is not None and used.network is not None:
+            line = line.model_copy(update={"busy": (used.compute, used.network)})
+        shown[name] = line if hits is None else line.model_copy(update={"hit_rate": hits})
     return shown
 
 

@@ -12,7 +12,7 @@ from nona.report.figures import add_points, figure, log_axis, scaled
 from nona.report.studies.presented import Presented, Shown
 from nona.report.text import listed
 from nona.results.document import Estimate
-from nona.results.studies import Arranged, BreakEven, RowArranged, SplitCase, SplitStudy
+from nona.results.studies import Arranged, ArrangedPoint, BreakEven, RowArranged, SplitCase, SplitStudy
 from nona.tables.formats import share_text
 from nona.tables.table import TIME, Column, Filled, Kind, Table
 from nona.units import format_number, format_size, format_time
@@ -41,9 +41,11 @@ def _shown(read: Callable[[C], Estimate]) -> Callable[[C], Estimate | str]:
 CASES = Table[SplitCase](
     "",
     (
-        Column("B", lambda c: c.batch, key="max_batch", help="The most members of a step."),
+        Column("B", lambda c: c.batch, key="max_batch", help="The largest batch."),
         Column("CV", lambda c: c.cv, help="Coefficient of variation of the gaps between arrivals."),
-        Column("rates, 1/s", lambda c: " + ".join(f"{rate:g}" for rate in c.rates), key="rates"),
+        Column(
+            "rates, 1/s", lambda c: _rates_text(c), key="rates", help="Queries per second of either model."
+        ),
         *(Column(name, _shown(read), TIME, interval=True) for name, read, _ in ARRANGEMENTS),
         Column("best", lambda c: _best(c)),
     ),
@@ -71,9 +73,13 @@ def _best(case: Arranged) -> str:
     return min(((mean, name) for mean, name in means if mean is not None), default=(0.0, ""))[1]
 
 
+def _rates_text(case: Arranged) -> str:
+    return " + ".join(f"{rate:g}" for rate in case.rates)
+
+
 def _name(case: SplitCase) -> str:
-    rates = " + ".join(f"{rate / 1000:g}" for rate in case.rates)
-    return f"B {case.batch}, CV {case.cv:g}, {rates}/ms"
+    batches = f"batches of {case.batch}" if case.batch > 1 else "no batches"
+    return f"{batches}, {'bursts' if case.cv > 1 else 'Poisson'}, {_rates_text(case)}/s"
 
 
 def _even(data: SplitStudy, cv: float) -> Iterator[tuple[SplitCase, float]]:
@@ -96,10 +102,13 @@ def title(data: SplitStudy) -> str:
 
 def findings(data: SplitStudy) -> list[str]:
     """What batches change, in sentences with their numbers."""
-    bursts = [f"{share_text(gain)} with steps of {case.batch}" for case, gain in _even(data, 3.0) if gain > 0]
+    bursts = [
+        f"{share_text(gain)} with batches of {case.batch}" for case, gain in _even(data, 3.0) if gain > 0
+    ]
     skewed = [c for c in data.cases if c.rates[0] != c.rates[1] and c.dedicated.mean is None]
     broken = [
-        f"{format_time(c.replicated.mean)} against {format_time(c.dedicated.mean)} (steps of {c.batch})"
+        f"{format_time(c.replicated.mean)} against {format_time(c.dedicated.mean)} "
+        f"({_rates_text(c)}/s, batches of {c.batch})"
         for c in data.cases
         if c.batch > 1 and c.cv == 1.0 and c.dedicated.mean and c.replicated.mean
         if c.replicated.mean > c.dedicated.mean
@@ -140,19 +149,19 @@ def row_finding(data: RowArranged) -> str:
     parts = [
         _rates(
             data,
-            lambda c: _below(c.pipeline, c.dedicated),
+            lambda c: ("pipeline", "dedicated") in c.quicker,
             "splitting is clearly quicker than dedicated GPUs",
         ),
         _rates(
             data,
-            lambda c: _below(c.replicated, c.dedicated) and _below(c.replicated, c.pipeline),
+            lambda c: sum(one == "replicated" for one, _ in c.quicker) == 2,
             "replicas are clearly quicker than both",
         ),
     ]
-    return f"With {batches} and {arrivals} {' and '.join(parts)}"
+    return f"With {batches} and {arrivals}, {'; '.join(parts)}"
 
 
-def _rates(data: RowArranged, holds: Callable[[Arranged], bool], what: str) -> str:
+def _rates(data: RowArranged, holds: Callable[[ArrangedPoint], bool], what: str) -> str:
     """Say of how many of the rates something holds, and from which to which."""
     rates = [c.rates[0] for c in data.points if holds(c)]
     if len(rates) == len(data.points):
@@ -168,21 +177,13 @@ def _together(data: RowArranged, rates: Sequence[float]) -> bool:
     return sum(rates[0] <= c.rates[0] <= rates[-1] for c in data.points) == len(rates)
 
 
-def _below(one: Estimate, other: Estimate) -> bool:
-    """Return whether the mean is lower beyond its interval; all is lower than no steady state."""
-    if one.mean is None or other.mean is None:
-        return one.mean is not None
-    high = one.ci95[1] if one.ci95 else one.mean
-    return high < (other.ci95[0] if other.ci95 else other.mean)
-
-
 def row_note(data: RowArranged) -> str:
     """How the chart was made, in a line or two."""
     copies = "" if data.fits else f" Replicas need more memory than one {data.kind} has."
     return (
         f"Simulated: two copies of {data.label} on two {data.kind}, {data.replications} runs of "
-        f"{data.jobs:,} queries for each point. The cut nearest to half its time leaves "
-        f"{share_text(data.share)} before it, at every size of a step; a query sends "
+        f"{data.jobs:,} queries for each point, with equal arrivals in each arrangement. The cut nearest to "
+        f"half its time leaves {share_text(data.share)} before it, whatever the batch; a query sends "
         f"{format_size(data.sent_bytes)} over it, across the link with its background; network "
         f"cards and racks are left out.{copies}"
     )
@@ -215,13 +216,20 @@ def provenance(data: SplitStudy) -> str:
     )
 
 
+NOTES = (
+    "B: the largest batch; CV: of the gaps between queries, 1: Poisson; rates: of the two models. λD: load of "
+    "both models on 2 GPUs. The pipeline is as quick as dedicated GPUs if its stages take α times as long, or "
+    "if the slowest takes half of β times the model."
+)
+
+
 def presented(data: SplitStudy) -> Presented:
     """The study with its tables: every case, and the theory without batches."""
     tables = (
         Shown("split-cases", "Mean JCT of each arrangement in every case", cases(data)),
         Shown("split-theory", "Without batches, by theory", THEORY.of(data.theory)),
     )
-    return Presented(title(data), findings(data), tables, "", provenance(data))
+    return Presented(title(data), findings(data), tables, NOTES, provenance(data))
 
 
 def split_figure(data: SplitStudy) -> go.Figure:

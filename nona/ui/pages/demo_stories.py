@@ -295,7 +295,7 @@ STORIES = (
                 "GPU for each copy?",
                 "1",
             ),
-            _arranged("The same when a GPU takes several queries in a step. What has changed?", "8"),
+            _arranged("The same when a GPU runs several queries as a batch. What has changed?", "8"),
             _arranged(
                 "The same batches when queries come in bursts. Does splitting pay again?",
                 "8",

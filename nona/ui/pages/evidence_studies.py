@@ -145,7 +145,7 @@ def split_tab(state: AppState) -> None:
     """The shipped cases beside the theory."""
     st.subheader("Split or batch?")
     st.markdown(
-        "Two models, two GPUs, one of which holds either model. AlpaServe (OSDI 2023) shows that both models "
+        "Two models on two GPUs, each of which can hold either. AlpaServe (OSDI 2023) shows that both models "
         "cut in two stages over both GPUs wait half as long as with a GPU each. Here are its formulas, and "
         "the same question for executors that take queries in batches."
     )

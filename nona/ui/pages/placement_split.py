@@ -20,7 +20,7 @@ from nona.ui.widgets.results import picture, table
 BATCHES = ("1", "4", "8", "32")
 GAPS = {"Poisson (CV 1)": 1.0, "bursty (CV 2)": 2.0, "very bursty (CV 3)": 3.0}
 HINTS = {
-    "arranged-batch": "The most queries that a GPU takes in one step; 1: one at a time.",
+    "arranged-batch": "The most queries that a GPU takes together; 1: one at a time.",
     "arranged-gaps": "Coefficient of variation of the gaps between arrivals.",
     "arranged-model": "The row of the workload; its own rate is not used, as the chart is over the rate.",
     "arranged-kind": "Executor class of both GPUs.",

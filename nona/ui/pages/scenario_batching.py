@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from nona.cost.stated import by_law
 from nona.errors import NonaError
 from nona.hardware.cluster import Cluster
 from nona.report.batches import gain_text, served_figure, times_figure
@@ -19,23 +20,34 @@ from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import picture
 
 FIELDS = " ".join(BatchingSpec.model_fields)
-MULTIPLY = "A batch of b queries runs b times the inputs that each query brings (*Batch*), all together."
+BOUND = "2·s(b): a query that just misses a batch waits until it ends, and then runs in the next."
 
 
 def batching_fold(state: AppState, index: int) -> None:
     """The batching of a row of the workload: its fields, or what all rows have, and the times of batches."""
     scenario = state.scenario
     spec = scenario.batching_of(scenario.workload[index])
-    now = f"at most {spec.max_batch:,} queries" if spec else "off"
-    with st.expander(f"Batching of {plain(scenario.labels[index])}: {now}"):
+    # The title stays the same: an open fold with another title would shut.
+    title = f"Batching of {plain(scenario.labels[index])}"
+    with st.expander(title, icon=":material/stacks:" if spec else None):
         if switch(
             state, f"workload.{index}.batching", {}, "To turn it off for this row alone, allow 1 query."
         ):
-            form(state, f"workload.{index}.batching", FIELDS, 4)
+            form(state, f"workload.{index}.batching", _fields(state, index), 4)
         elif spec:
-            st.caption("As for all rows, see *More*.")
+            st.caption("As for all rows: *Batching of all rows*, below.")
         if spec:
             _consequences(state, index, spec)
+
+
+def _fields(state: AppState, index: int) -> str:
+    """The fields that count for a row: what a query adds counts where its model's file gives no more."""
+    row = state.scenario.workload[index]
+    try:
+        by_file = not by_law(load_graph(state, row.model, row.symbols))
+    except NonaError:
+        by_file = False  # the row says what is wrong with its model
+    return FIELDS.replace("per_query", "") if by_file else FIELDS
 
 
 def batching_of_all_rows(state: AppState) -> None:
@@ -47,7 +59,10 @@ def batching_of_all_rows(state: AppState) -> None:
 def _consequences(state: AppState, index: int, spec: BatchingSpec) -> None:
     scenario, label = state.scenario, state.scenario.labels[index]
     row = scenario.workload[index]
-    st.caption(MULTIPLY)
+    if row.batch > 1:
+        st.caption(
+            f"Each query brings {row.batch:,} inputs (*Batch*): b queries compute {row.batch:,}·b together."
+        )
     try:
         classes = Cluster.from_spec(scenario.cluster).classes
         names = list(classes)
@@ -66,6 +81,6 @@ def _consequences(state: AppState, index: int, spec: BatchingSpec) -> None:
     times = batched_times(filled(spec, cost).tolist())
     st.markdown(f"**{plain(gain_text(times))}**")
     with st.grid(2, min_column_width=260):
-        picture(times_figure(times, row.slo), f"batch-times-{index}", "Time and latency bound by batch")
+        picture(times_figure(times, row.slo), f"batch-times-{index}", "Time and bound of latency by batch")
         picture(served_figure(times), f"batch-served-{index}", "Queries served a second by batch")
-    st.caption(plain(f"On {executor}: {fit_text(times)}."))
+    st.caption(plain(f"On {executor}: {fit_text(times)}. {BOUND}"))

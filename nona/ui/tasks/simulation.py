@@ -171,7 +171,7 @@ def answer(spec: Mapping[str, Any], desk: Desk) -> QuickAnswer:
     return known
 
 
-ARRANGED_JOBS = {"compiled": 1500}
+ARRANGED_JOBS = {"compiled": 6000}
 
 
 def arrange(spec: Mapping[str, Any], desk: Desk) -> RowArranged:

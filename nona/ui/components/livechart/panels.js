@@ -203,7 +203,7 @@ function hits(f, shown, data) {
   );
 }
 
-function loads(f, shown) {
+function loads(f, shown, data) {
   const parts = (s) =>
     s.busy
       ? [
@@ -211,5 +211,5 @@ function loads(f, shown) {
           [s.busy[1], 0.5, "busiest link busy"],
         ]
       : [];
-  return bars(f, shown, parts, "busy since the start, %: executors, link (paler)");
+  return bars(f, shown, parts, `busy${data.running ? " since the start" : ""}, %: executors, link (paler)`);
 }
