@@ -217,9 +217,9 @@ def provenance(data: SplitStudy) -> str:
 
 
 NOTES = (
-    "B: the largest batch; CV: of the gaps between queries, 1: Poisson; rates: of the two models. λD: load of "
-    "both models on 2 GPUs. The pipeline is as quick as dedicated GPUs if its stages take α times as long, or "
-    "if the slowest takes half of β times the model."
+    "B: the largest batch; CV: of the gaps between queries, 1: Poisson; rates: of the two models. λD: load "
+    "of both models on 2 GPUs. The pipeline is as quick as dedicated GPUs if its stages take α times as "
+    "long, or if the slowest takes half of β times the model."
 )
 
 
