@@ -8,10 +8,10 @@ import pytest
 from nona.errors import NonaError
 from nona.hardware.executor import executor_class
 from nona.hardware.table_file import shipped_table
-from nona.language.engine import Loop
 from nona.language.memory import requests_that_fit
 from nona.language.models import language_models, read_config
 from nona.language.records import Requests, Window
+from nona.language.run import simulate_once
 from nona.language.step_times import _law, step_times
 from nona.language.traces import read_tokens
 from nona.scenario.file import scenario_from_mapping
@@ -242,9 +242,8 @@ def test_shipped_step_times_give_what_vllm_took_on_an_rtx_4090(tmp_path):
     study = _study(tmp_path, {"trace": "r.csv"}, {"gpu": "rtx-4090"}, engine, {"r.csv": text})
     inputs, outputs = study.system.rows[0].lengths.tokens.T
     none = np.zeros(len(arrival), dtype=np.int64)
-    run = Loop(
-        study.system, Requests(arrival, none, inputs, outputs, none - 1, none), "round-robin", Window(300)
-    ).run()
+    requests = Requests(arrival, none, inputs, outputs, none - 1, none)
+    run = simulate_once(study.system, requests, "round-robin", Window(300))
     first_s, last_s = run.times.first_s - arrival, run.times.end_s - arrival
     assert last_s.mean() == pytest.approx(e2e.mean(), rel=0.03)
     assert first_s.mean() == pytest.approx(ttft.mean(), rel=0.05)

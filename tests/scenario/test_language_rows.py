@@ -4,7 +4,9 @@ import pytest
 
 from nona.errors import NonaError, ScenarioError
 from nona.hardware.cluster import Cluster
+from nona.language.routers import NUMBERS
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
+from nona.scenario.language import ROUTERS
 from nona.sources.lookup import Sources, file_names, named_files, with_files_renamed
 from nona.sources.unknown import unknown_names
 from nona.study.capacity import Asked
@@ -45,7 +47,8 @@ def test_rows_and_routers_stand_among_others_in_a_file(names):
     assert (len(scenario.workload), len(scenario.language)) == (1, 2)
     assert scenario.language_labels == ("llama-3.1-8b", "llama-3.1-8b #2")
     assert scenario.language[1].slo.e2e == 30.0
-    routers = [name for name in names if name in ("round-robin", "least-kv")]
+    assert tuple(NUMBERS) == ROUTERS
+    routers = [name for name in names if name in ROUTERS]
     assert [router.name for router in scenario.routers] == (routers or ["round-robin", "least-kv"])
     if others := [name for name in names if name not in routers]:
         assert [scheduler.name for scheduler in scenario.schedulers] == others
