@@ -2,11 +2,11 @@
 
 * Our own tables, and those of the Azure LLM service (2023; ``ContextTokens``, ``GeneratedTokens``): a column
   of arrivals, as in :mod:`nona.simulation.traces`, and two of tokens.
-* BurstGPT (``Request tokens``, ``Response tokens``; its columns are recollected): a request that failed has
-  no response.
+* BurstGPT (``Request tokens``, ``Response tokens``): a request that failed has no response.
 * Mooncake's JSON lines (``input_length``, ``output_length``, ``hash_ids`` of blocks of 512 tokens). Its
   arrivals lie in buckets of 3 s: those of one instant are spread evenly over the bucket.
-* GuideLLM's JSON report (``prompt_tokens``, ``output_tokens`` of each request; recollected).
+* GuideLLM's JSON report (``prompt_tokens``, ``output_tokens`` of each request), as versions 0.2 to 0.5
+  write it by their public code; no report of theirs was at hand. Nor was a file of BurstGPT or Mooncake.
 """
 
 from __future__ import annotations

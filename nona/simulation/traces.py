@@ -126,7 +126,9 @@ def _guidellm_requests(benchmarks: list[object]) -> list[object]:
         for requests in parts.values() if isinstance(parts, dict) else [parts]:
             for request in requests if isinstance(requests, list) else []:
                 fields = request if isinstance(request, dict) else {}
-                if (start := fields.get("request_start_time", fields.get("start_time"))) is not None:
+                timings = info.get("timings") if isinstance(info := fields.get("info"), dict) else None
+                named = timings.get("request_start") if isinstance(timings, dict) else None  # 0.4 alone
+                if (start := fields.get("request_start_time", fields.get("start_time", named))) is not None:
                     tokens = {key: fields.get(key) for key in ("prompt_tokens", "output_tokens")}
                     rows.append({"start_time": start, "benchmark": f"benchmark {number}"} | tokens)
     return rows
