@@ -191,17 +191,24 @@ def _by_chance(system: System, raw: RawRun, links: NDArray[np.float64]) -> NDArr
 
 
 def growth(raw: RawRun) -> tuple[float, float]:
+    """:func:`growth_of` a run."""
+    return growth_of(raw.open_at, raw.collected.jobs)
+
+
+def growth_of(open_at: NDArray[np.int64], jobs: int) -> tuple[float, float]:
     """(jobs left behind per arrival over the window, the same in standard errors).
+
+    ``open_at`` are the numbers in the system at instants between which equally many of the ``jobs`` arrive.
 
     The window is cut into stretches of equally many arrivals; in each the number in the system
     changes by D. Mean D over its standard error is large only when the number grows stretch after
     stretch: in a stable system the changes cancel, so this errs on the side of stable.
     """
-    change = np.diff(raw.open_at)
+    change = np.diff(open_at)
     error = float(np.std(change, ddof=1)) / len(change) ** 0.5
     mean = float(np.mean(change))
     score = mean / error if error > 0 else (np.inf if mean > 0 else 0.0)
-    return mean * len(change) / raw.collected.jobs, float(score)
+    return mean * len(change) / jobs, float(score)
 
 
 def _backlog(raw: RawRun) -> tuple[float, float]:

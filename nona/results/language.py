@@ -1,0 +1,144 @@
+"""Results of simulated language engines: times to the first and to further tokens, goodput, KV."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from nona.results.document import Document, Estimate, Figure, Interval
+from nona.results.simulation import JobCounts, Percentile, State
+
+
+class TokenTimes(Estimate):
+    """Mean and percentiles of a time in seconds; ``percentiles`` has their intervals."""
+
+    p50: Figure
+    p95: Figure
+    p99: Figure
+    percentiles: Mapping[str, Percentile]
+
+
+class KvTokens(Document):
+    """Tokens in the cache of one engine: mean over time and engines, the most at any time on any of them."""
+
+    mean: Figure
+    most: int
+
+
+class Prediction(Document):
+    """What the formula says of the busiest engine: load, seconds per output token, tokens in its cache."""
+
+    load: Figure
+    tpot_s: Figure
+    kv_tokens: Figure
+
+
+class RequestTargets(Document):
+    """Service levels of a row in seconds, where it has them."""
+
+    ttft_s: float | None = None
+    tpot_s: float | None = None
+    e2e_s: float | None = None
+
+
+class RequestResult(Document):
+    """The requests of one row under one router.
+
+    ``ttft_s``: to the first token; ``tpot_s``: per further token, the mean of each request with two or more;
+    ``itl_s``: gaps between tokens, all pooled; ``e2e_s``: to the last token. ``goodput`` is the share of all
+    that arrived that met every target, ``slo_hit_rate`` of the complete ones. ``refused`` fit no engine.
+    ``sent_s`` is the mean time of KV on its way, where prompts are computed apart.
+    """
+
+    ttft_s: TokenTimes
+    tpot_s: TokenTimes
+    itl_s: TokenTimes
+    e2e_s: TokenTimes
+    targets: RequestTargets
+    loop: Literal["open", "closed"]
+    goodput: Figure
+    goodput_ci95: Interval
+    slo_hit_rate: Figure
+    preemptions: int
+    refused: int
+    jobs: JobCounts
+    tokens_per_s: Figure
+    kv_tokens: KvTokens
+    sent_s: Figure
+
+
+class EngineResult(Document):
+    """One engine under one router: share of time at work, requests and tokens of a step, KV in use.
+
+    ``kv_share`` is the mean share of its cache, ``kv_most`` the largest.
+    """
+
+    model: str
+    role: str
+    busy: Figure
+    running: Figure
+    waiting: Figure
+    decodes_per_step: Figure
+    prefill_per_step: Figure
+    kv_share: Figure
+    kv_most: Figure
+    blocks: int
+
+
+class RouterResult(Document):
+    """All replications under one router; ``goodput`` of all rows together."""
+
+    models: Mapping[str, RequestResult]
+    engines: Mapping[str, EngineResult]
+    goodput: Estimate
+    ttft_s: TokenTimes
+    e2e_s: TokenTimes
+    jobs: JobCounts
+    preemptions: int
+    tokens_per_s: Figure
+    state: State
+    state_reason: str
+    replications: int
+    predicted: Mapping[str, Prediction]
+
+
+class LanguageReport(Document):
+    """All routers of one simulation; ``seconds`` on the clock. ``checks`` held in every run, or not."""
+
+    engine: str
+    seconds: float
+    schedulers: Mapping[str, RouterResult]
+    checks: Mapping[str, bool]
+    failed_checks: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+
+
+class EngineStep(Document):
+    """One step of an engine's chart."""
+
+    engine: int
+    begin_s: float
+    end_s: float
+    decodes: int
+    prefill: int
+    kv: int
+    running: int
+    waiting: int
+
+
+class RequestPoint(Document):
+    """One measured request: its row and arrival, its times in seconds, how often it was preempted."""
+
+    row: int
+    arrival_s: float
+    ttft_s: Figure
+    tpot_s: Figure
+    e2e_s: Figure
+    preemptions: int
+
+
+class LanguageCharts(Document):
+    """For charts, of the first replication: by router its first steps and some of its requests."""
+
+    steps: Mapping[str, tuple[EngineStep, ...]]
+    requests: Mapping[str, tuple[RequestPoint, ...]]

@@ -1,0 +1,326 @@
+"""Simulations of language engines: replications under each router, their summary, what they checked."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.language.draws import draw_requests, replays_once
+from nona.language.formula import predict
+from nona.language.records import REFUSED, Run, Window, gap_percentile
+from nona.language.run import simulate_once
+from nona.language.system import BLOCK_TOKENS, LanguageSystem, RequestClass
+from nona.results.document import number
+from nona.results.language import (
+    EngineResult,
+    KvTokens,
+    LanguageReport,
+    Prediction,
+    RequestResult,
+    RequestTargets,
+    RouterResult,
+    TokenTimes,
+)
+from nona.results.simulation import JobCounts, Percentile, State
+from nona.simulation.records import Check, checked
+from nona.simulation.sizes import auto_warmup
+from nona.simulation.steady_state import MATERIAL, SIGNIFICANT, growth_of
+from nona.statistics import Array, mean_interval, percentile, percentile_interval, percentile_of, too_few_jobs
+from nona.study.language.preparation import LanguageStudy
+
+TAIL = 0.25  # requests that follow the measured ones, so that these do not run out alone
+MARKS = 21
+OnProgress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class LanguageResult:
+    """Router → its runs, in order of replication, and the seconds that all took."""
+
+    runs: Mapping[str, tuple[Run, ...]]
+    report: LanguageReport
+
+
+def _unheard(router: str, fraction: float) -> None:
+    """Nobody listens."""
+
+
+def simulate_language(
+    study: LanguageStudy,
+    routers: Sequence[str] = (),
+    readable: bool = False,
+    steps: int = 0,
+    on_progress: OnProgress = _unheard,
+) -> LanguageResult:
+    """Simulate every router of the scenario, or those given, on the same requests.
+
+    ``readable`` takes the plain loop in place of machine code; the first ``steps`` of each engine are kept.
+    ``on_progress`` hears a router and the share of all that is done; what it raises ends the work.
+    """
+    begin = time.perf_counter()
+    system, spec = study.system, study.scenario.simulation
+    names = list(routers) or [entry.name for entry in study.scenario.routers]
+    once = all(replays_once(row) for row in system.rows)
+    replications = 1 if once else spec.replications
+    runs: dict[str, list[Run]] = {name: [] for name in names}
+    for replication in range(replications):
+        window, count = _sizes(study, once, replication, steps)
+        requests = draw_requests(system, count, replication)
+        window = Window(min(window.jobs, len(requests) - window.first), window.first, replication, steps)
+        for place, name in enumerate(names):
+            done = (replication * len(names) + place) / (replications * len(names))
+            share = 1 / (replications * len(names))
+
+            def tell(part: float, name: str = name, done: float = done, share: float = share) -> None:
+                on_progress(name, done + part * share)
+
+            tell(0.0)
+            runs[name].append(simulate_once(system, requests, name, window, readable, tell))
+    on_progress(names[-1], 1.0)
+    results = {name: _summary(system, of) for name, of in runs.items()}
+    passed, failed = checked({name: _checks(system, of) for name, of in runs.items()})
+    facts = dict.fromkeys(line for of in study.facts for line in of.warnings)
+    report = LanguageReport(
+        engine="readable" if readable else "compiled",
+        seconds=time.perf_counter() - begin,
+        schedulers=results,
+        checks=passed,
+        failed_checks=failed,
+        warnings=(*study.warnings, *facts),
+    )
+    return LanguageResult({name: tuple(of) for name, of in runs.items()}, report)
+
+
+def _sizes(study: LanguageStudy, once: bool, replication: int, steps: int) -> tuple[Window, int]:
+    """What is measured, and how many requests are drawn."""
+    spec = study.scenario.simulation
+    if once:
+        total = sum(len(row.arrivals.times_s) for row in study.system.rows)
+        first = min(spec.warmup, total - 1) if isinstance(spec.warmup, int) else 0
+        jobs = min(spec.jobs, total - first) if "jobs" in spec.model_fields_set else total - first
+        return Window(jobs, first, replication, steps), total
+    first = spec.warmup if isinstance(spec.warmup, int) else auto_warmup(spec.jobs)
+    total = first + spec.jobs
+    return Window(spec.jobs, first, replication, steps), total + math.ceil(TAIL * spec.jobs) + 100
+
+
+@dataclass(frozen=True, eq=False)
+class _Measured:
+    """The measured requests of one run, or those of one of its rows: times in seconds, targets met."""
+
+    ttft_s: Array
+    tpot_s: Array
+    e2e_s: Array
+    met: NDArray[np.bool_]
+    numbers: NDArray[np.int64]
+
+
+def _measured(system: LanguageSystem, run: Run, row: int | None = None) -> _Measured:
+    numbers, times = run.measured, run.times
+    if row is not None:
+        numbers = numbers[run.requests.row[numbers] == row]
+    outputs, rows = run.requests.outputs[numbers], run.requests.row[numbers]
+    arrival_s = times.arrival_s[numbers]
+    ttft_s, e2e_s = times.first_s[numbers] - arrival_s, times.end_s[numbers] - arrival_s
+    ttft_s = np.where(np.isnan(e2e_s), math.nan, ttft_s)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        tpot_s = np.where(outputs > 1, (e2e_s - ttft_s) / (outputs - 1), math.nan)
+    limits = np.array([_limits(r) for r in system.rows])[rows]
+    met = np.isfinite(e2e_s) & (ttft_s <= limits[:, 0]) & (e2e_s <= limits[:, 2])
+    met &= (tpot_s <= limits[:, 1]) | (outputs == 1)
+    return _Measured(ttft_s, tpot_s, e2e_s, met, numbers)
+
+
+def _limits(row: RequestClass) -> tuple[float, float, float]:
+    of = row.targets
+    return (of.ttft_s or math.inf, of.tpot_s or math.inf, of.e2e_s or math.inf)
+
+
+def _summary(system: LanguageSystem, runs: Sequence[Run]) -> RouterResult:
+    whole = [_measured(system, run) for run in runs]
+    state, reason = _state(system, runs)
+    goodput = mean_interval([m.met.mean() for m in whole]).rate
+    loads: dict[str, float] = {}
+    busiest: dict[str, Prediction] = {}
+    for k, engine in enumerate(system.engines):
+        of = predict(system, k)
+        if of is not None and of.load > loads.get(engine.model, -1.0):
+            loads[engine.model] = of.load
+            busiest[engine.model] = Prediction(load=of.load, tpot_s=of.tpot_s, kv_tokens=of.kv_tokens)
+    return RouterResult(
+        models={row.name: _row(system, runs, k) for k, row in enumerate(system.rows)},
+        engines={engine.name: _engine(system, runs, k) for k, engine in enumerate(system.engines)},
+        goodput=goodput,
+        ttft_s=_times([m.ttft_s for m in whole], runs, system),
+        e2e_s=_times([m.e2e_s for m in whole], runs, system),
+        jobs=_counts(whole, runs),
+        preemptions=sum(int(r.times.preemptions[m.numbers].sum()) for r, m in zip(runs, whole, strict=True)),
+        tokens_per_s=_mean([r.sums.made.sum() / _span(r) for r in runs]),
+        state=state,
+        state_reason=reason,
+        replications=len(runs),
+        predicted=busiest,
+    )
+
+
+def _row(system: LanguageSystem, runs: Sequence[Run], row: int) -> RequestResult:
+    spec, of = system.rows[row], [_measured(system, run, row) for run in runs]
+    goodput = mean_interval([m.met.mean() if len(m.met) else math.nan for m in of]).rate
+    complete = sum(int(np.isfinite(m.e2e_s).sum()) for m in of)
+    sent = [run.times.sent_s[m.numbers] for run, m in zip(runs, of, strict=True)]
+    apart = any(engine.role != "both" for engine in system.engines if engine.model == spec.model)
+    targets = spec.targets
+    limited = any(t is not None for t in (targets.ttft_s, targets.tpot_s, targets.e2e_s))
+    return RequestResult(
+        ttft_s=_times([m.ttft_s for m in of], runs, system),
+        tpot_s=_times([m.tpot_s for m in of], runs, system),
+        itl_s=_gaps(runs, row),
+        e2e_s=_times([m.e2e_s for m in of], runs, system),
+        targets=RequestTargets(ttft_s=targets.ttft_s, tpot_s=targets.tpot_s, e2e_s=targets.e2e_s),
+        loop="closed" if spec.concurrency else "open",
+        goodput=goodput.mean if limited else None,
+        goodput_ci95=goodput.ci95 if limited else None,
+        slo_hit_rate=sum(int(m.met.sum()) for m in of) / complete if complete and limited else None,
+        preemptions=sum(int(r.times.preemptions[m.numbers].sum()) for r, m in zip(runs, of, strict=True)),
+        refused=sum(int((r.times.engine[m.numbers] == REFUSED).sum()) for r, m in zip(runs, of, strict=True)),
+        jobs=_counts(of, runs),
+        tokens_per_s=_mean([r.sums.made[:, row].sum() / _span(r) for r in runs]),
+        kv_tokens=KvTokens(
+            mean=_mean([r.sums.kv_area[_serving(system, spec), row].mean() / _span(r) for r in runs]),
+            most=max(int(r.sums.kv_most[:, row].max()) for r in runs),
+        ),
+        sent_s=_mean([s.mean() for s in sent if len(s)]) if apart else None,
+    )
+
+
+def _serving(system: LanguageSystem, row: RequestClass) -> list[int]:
+    return [k for k, engine in enumerate(system.engines) if engine.model == row.model]
+
+
+def _engine(system: LanguageSystem, runs: Sequence[Run], number_of: int) -> EngineResult:
+    engine, e = system.engines[number_of], number_of
+    steps = max(1, sum(int(r.sums.steps[e]) for r in runs))
+    return EngineResult(
+        model=engine.model,
+        role=engine.role,
+        busy=_mean([r.sums.busy_s[e] / _span(r) for r in runs]),
+        running=_mean([r.sums.running_area[e] / _span(r) for r in runs]),
+        waiting=_mean([r.sums.waiting_area[e] / _span(r) for r in runs]),
+        decodes_per_step=sum(int(r.sums.decoded[e]) for r in runs) / steps,
+        prefill_per_step=sum(int(r.sums.prefill[e]) for r in runs) / steps,
+        kv_share=_mean([r.sums.kv_area[e].sum() / _span(r) / engine.kv_tokens for r in runs]),
+        kv_most=max(float(r.sums.kv_most[e].sum()) for r in runs) / engine.kv_tokens,
+        blocks=engine.blocks,
+    )
+
+
+def _span(run: Run) -> float:
+    return max(run.over_s - run.begin_s, 1e-12)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if len(values) else math.nan
+
+
+def _counts(of: Sequence[_Measured], runs: Sequence[Run]) -> JobCounts:
+    arrived = sum(len(m.numbers) for m in of)
+    complete = sum(int(np.isfinite(m.e2e_s).sum()) for m in of)
+    refused = sum(int((r.times.engine[m.numbers] == REFUSED).sum()) for r, m in zip(runs, of, strict=True))
+    return JobCounts(arrived=arrived, completed=complete, in_flight=arrived - complete - refused)
+
+
+def _times(values: Sequence[Array], runs: Sequence[Run], system: LanguageSystem) -> TokenTimes:
+    """Mean and percentiles; those of traces that are replayed once are exact, so none is withheld."""
+    mean = mean_interval([v[~np.isnan(v)].mean() if (~np.isnan(v)).any() else math.nan for v in values])
+    exact = all(replays_once(row) for row in system.rows)
+    of = {p: _exactly(values[0], p) if exact else percentile_interval(values, p) for p in (50, 95, 99)}
+    return _token_times(mean.mean, mean.ends, of)
+
+
+def _exactly(values: Array, percent: float) -> Percentile:
+    why = "each request of the trace comes once: nothing is drawn"
+    return Percentile(
+        value_s=number(percentile(values, percent)), ci95=None, withheld=None, interval_withheld=why
+    )
+
+
+def _gaps(runs: Sequence[Run], row: int) -> TokenTimes:
+    counts = [run.sums.gaps[:, row].sum(axis=0) for run in runs]
+    means = [
+        run.sums.gap_s[:, row].sum() / total if (total := int(c.sum())) else math.nan
+        for run, c in zip(runs, counts, strict=True)
+    ]
+    totals = [int(c.sum()) for c in counts]
+    of = {
+        p: percentile_of([gap_percentile(c, p / 100) for c in counts], too_few_jobs(totals, p))
+        for p in (50, 95, 99)
+    }
+    mean = mean_interval(means)
+    return _token_times(mean.mean, mean.ends, of)
+
+
+def _token_times(mean: float, ends: tuple[float, float] | None, of: Mapping[int, Percentile]) -> TokenTimes:
+    return TokenTimes(
+        mean=mean,
+        ci95=ends,
+        p50=of[50].value_s,
+        p95=of[95].value_s,
+        p99=of[99].value_s,
+        percentiles={f"p{p}": value for p, value in of.items()},
+    )
+
+
+def _state(system: LanguageSystem, runs: Sequence[Run]) -> tuple[State, str]:
+    """The state of the worst run, and the reason where it is not stable."""
+    if all(row.concurrency for row in system.rows):
+        return "stable", ""
+    worst: tuple[State, str] = ("stable", "")
+    for run in runs:
+        numbers, times = run.measured, run.times
+        marks = np.quantile(times.arrival_s[numbers], np.linspace(0, 1, MARKS))
+        there = np.isfinite(times.arrival_s)
+        ends = np.where(np.isnan(times.end_s) & (times.engine >= 0), math.inf, times.end_s)
+        open_at = [int((there & (times.arrival_s <= t) & (ends > t)).sum()) for t in marks.tolist()]
+        left, score = growth_of(np.array(open_at), len(numbers))
+        if left > MATERIAL and score > SIGNIFICANT:
+            return "overloaded", (
+                f"The number of requests in the system kept growing, by {left:.3g} per arrival: the engines "
+                "or their caches are too small; add engines, or lower the rates."
+            )
+        if open_at[-1] > np.median(open_at) + max(0.01 * len(numbers), 4 * (1 + np.median(open_at)) ** 0.5):
+            worst = (
+                "backlogged",
+                f"{open_at[-1]} requests were in the system at the end of the window, usually "
+                f"{np.median(open_at):.0f}; measure more, as the means depend on where this window ends.",
+            )
+    return worst
+
+
+def _checks(system: LanguageSystem, runs: Sequence[Run]) -> list[Check]:
+    """What must hold of every run."""
+    budgets = np.array([max(e.budget, e.sequences) for e in system.engines])
+    blocks = np.array([e.kv_tokens for e in system.engines])
+    caches = steps = order = True
+    apart = 0.0
+    for run in runs:
+        sums, of = run.sums, _measured(system, run)
+        caches &= bool((sums.kv_most.max(axis=1) <= blocks).all())
+        chunked = np.array([e.chunked for e in system.engines])
+        steps &= bool(((sums.prefill + sums.decoded <= sums.steps * budgets) | ~chunked).all())
+        done = np.isfinite(of.e2e_s)
+        order &= bool((of.ttft_s[done] > 0).all() and (of.e2e_s[done] >= of.ttft_s[done] - 1e-12).all())
+        if run.window.first == 0 and len(of.numbers) == len(run.requests):
+            area = float(of.e2e_s[done].sum() - run.times.sent_s[of.numbers][done].sum())
+            seen = float(sums.running_area.sum() + sums.waiting_area.sum())
+            apart = max(apart, seen / area - 1 if area else 0.0)
+    return [
+        Check("KV never exceeds the cache", caches, f"up to {BLOCK_TOKENS} tokens a block"),
+        Check("no step exceeds the budget", steps, "prompt tokens and decodes of all steps"),
+        Check("first tokens follow arrivals, last ones first ones", order, "of measured requests"),
+        Check("Little's law for requests", apart < 1e-6, f"{apart:.2g} of the times too much at engines"),
+    ]
