@@ -86,7 +86,7 @@ def read_tokens(data: bytes, filename: str) -> TokenTrace:
     if not whole:
         why = f"; its {left_out:,} rows lack tokens" if left_out else ""
         raise SimulationError(f"Trace {filename!r}: it has no request{why}; give at least one.")
-    times = np.asarray([second - min(whole) for second in whole], dtype=np.float64) + np.asarray(fraction)
+    times = (np.asarray(whole) - min(whole)).astype(np.float64) + np.asarray(fraction)
     order = np.argsort(times, kind="stable")
     times, lengths_ = times[order] - times.min(), np.asarray(tokens, dtype=np.int64)[order]
     if hashes < 0:

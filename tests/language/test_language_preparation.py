@@ -194,7 +194,7 @@ TRACES = {
     "guidellm.json": (
         '{"benchmarks": [{"requests": {"successful": [{"start_time": 17.5, "prompt_tokens": 50, '
         '"output_tokens": 4}, {"info": {"timings": {"request_start": 18.5}}, "prompt_tokens": 60, '
-        '"output_tokens": 6}], "errored": [{"start_time": 18, "prompt_tokens": 5, "output_tokens": null}]}}]}',
+        '"output_tokens": 6}], "errored": [{"start_time": 18, "prompt_tokens": 5}]}}]}',
         [0, 1],
         [[50, 4], [60, 6]],
     ),
