@@ -70,7 +70,14 @@ def _placement_lines(report: FullPlacementReport) -> str:
 
 
 def simulate(arguments: SimulateOptions, scenario: Scenario, sources: Sources) -> None:
-    """Simulate a scenario."""
+    """Simulate a scenario: its queries under schedulers, its requests to language models under routers."""
+    language = None
+    if scenario.language:
+        from nona.cli.language import simulated_language
+
+        language = simulated_language(arguments, scenario, sources)
+        if not scenario.workload:
+            return
     check_baseline(arguments.baseline, [s.name for s in scenario.schedulers])
     check_places(arguments.records, arguments.html, arguments.trace)
     prepared = prepare(scenario, sources)
@@ -94,7 +101,7 @@ def simulate(arguments: SimulateOptions, scenario: Scenario, sources: Sources) -
     off = off_ranges(prepared, report)
     comparison = compared(report, arguments.baseline, differences, off, advice.lines if advice else ())
     # before the files: whatever happens to them, it is there
-    emit(arguments, comparison, compared_text, beside)
+    emit(arguments, comparison, compared_text, beside | ({"language": language} if language else {}))
     if arguments.records:
         write_records(arguments.records, result.records, scenario.labels)
     if arguments.trace:

@@ -3,21 +3,70 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from nona.language.records import Floats, Requests, Whole
 from nona.language.system import BLOCK_TOKENS, LanguageSystem
+from nona.registry import Look, Registry
+from nona.scenario.language import ROUTERS as NAMES
+from nona.strategy import Strategy
 
-ROUND_ROBIN, LEAST_REQUESTS, LEAST_KV, PREFIX_AFFINITY, KV_LIVE = range(5)
-NUMBERS = {
-    "round-robin": ROUND_ROBIN,
-    "least-requests": LEAST_REQUESTS,
-    "least-kv": LEAST_KV,
-    "prefix-affinity": PREFIX_AFFINITY,
-    "kv-live": KV_LIVE,
-}
+ROUND_ROBIN, LEAST_REQUESTS, LEAST_KV, PREFIX_AFFINITY, KV_LIVE = range(len(NAMES))
+NUMBERS = {name: number for number, name in enumerate(NAMES)}
+_OURS = "Ours: nona-live's rule, to look at queues where they are, for tokens and caches."
+_USUAL = "What reverse proxies in front of engines do."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Router(Strategy):
+    """A way to choose the engine of a request."""
+
+    called = "Router"
+
+
+ROUTERS: Registry[Router] = Registry(
+    "Router",
+    [
+        Router(
+            name=NAMES[ROUND_ROBIN],
+            summary="One engine after the other.",
+            source=_USUAL,
+            adaptation="none",
+            look=Look("#8390a6", "solid", "circle"),
+        ),
+        Router(
+            name=NAMES[LEAST_REQUESTS],
+            summary="The engine with the fewest requests, waiting or running.",
+            source=_USUAL,
+            adaptation="The counts are exact and of this instant.",
+            look=Look("#1f93d1", "solid", "square"),
+        ),
+        Router(
+            name=NAMES[LEAST_KV],
+            summary="The engine whose cache is least full, with the prompts that are still to compute.",
+            source="As the inference gateways of Kubernetes do by their engines' reports; recollected.",
+            adaptation="The figures are exact and of this instant; theirs are some seconds old.",
+            look=Look("#14a394", "solid", "diamond"),
+        ),
+        Router(
+            name=NAMES[PREFIX_AFFINITY],
+            summary="The engine that got the last request with this prefix, unless it has many more.",
+            source="As the routers of SGLang and Dynamo do by prefix trees; recollected.",
+            adaptation="One prefix counts; many is above 2 × the least + 4; else the fewest requests.",
+            look=Look("#e08a1e", "dash", "triangle-up"),
+        ),
+        Router(
+            name=NAMES[KV_LIVE],
+            summary="The engine where the answer would be complete first, by prompts ahead, steps and cache.",
+            source=_OURS,
+            adaptation="Step times are known; the length of the answer is the mean of its row.",
+            look=Look("#6366f1", "solid", "star"),
+        ),
+    ],
+)
 
 
 class Board(NamedTuple):

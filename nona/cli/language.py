@@ -1,0 +1,42 @@
+"""Requests to language models on the command line: a part of ``nona simulate``."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from nona.cli.commands.scenarios import SimulateOptions
+from nona.cli.output import ProgressLine, emit
+from nona.errors import SimulationError
+from nona.report.language.tables import language_text
+from nona.scenario.schema import Scenario
+from nona.sources.lookup import Sources
+from nona.study.language.preparation import prepare_language
+from nona.study.language.simulation import simulate_language
+
+
+def simulated_language(arguments: SimulateOptions, scenario: Scenario, sources: Sources) -> dict[str, Any]:
+    """Simulate the language rows and print them, but as JSON only where there are no others; return the JSON.
+
+    Raises
+    ------
+    SimulationError
+        For an option that such a simulation does not have.
+    """
+    for option in ("records", "trace", "html", "save", "baseline", "dask"):
+        if getattr(arguments, option) and not scenario.workload:
+            raise SimulationError(
+                f"--{option}: a simulation of language models has none yet; leave it out, or read --json."
+            )
+    study = prepare_language(scenario, sources)
+    line = ProgressLine(quiet=arguments.json)
+    result = simulate_language(
+        study,
+        readable=arguments.engine == "simpy",
+        on_progress=lambda router, share: line.tell(router, share),
+    )
+    for warning in result.report.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    if not (arguments.json and scenario.workload):
+        emit(arguments, result.report, language_text)
+    return result.report.to_json()

@@ -1,0 +1,168 @@
+"""Tables of simulated language engines, and what they say in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from nona.report.text import listed
+from nona.results.document import Estimate
+from nona.results.language import EngineResult, LanguageReport, RequestResult, RouterResult, TokenTimes
+from nona.results.simulation import Percentile
+from nona.tables.formats import mean_text, share_text
+from nona.tables.table import COUNT, PLAIN, RATE, SHARE, TIME, Column, Filled, Table
+from nona.units import format_time
+
+MEASURES: Mapping[str, str] = {
+    "ttft_s": "first token",
+    "tpot_s": "per further token",
+    "itl_s": "between tokens",
+    "e2e_s": "last token",
+}
+HELP: Mapping[str, str] = {
+    "ttft_s": "From the arrival of a request to its first token (TTFT).",
+    "tpot_s": "Mean time of a further token of a request (TPOT); those with one token have none.",
+    "itl_s": "Gaps between two tokens of a request, those of all requests together (ITL).",
+    "e2e_s": "From the arrival of a request to its last token (E2E).",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    router: str
+    whole: RouterResult
+    model: str
+    of: RequestResult
+
+
+def _times(measure: str) -> Iterator[Column[_Row]]:
+    def read(r: _Row) -> TokenTimes:
+        times: TokenTimes = getattr(r.of, measure)
+        return times
+
+    def at(name: str) -> Callable[[_Row], Estimate]:
+        return lambda r: _percentile(read(r).percentiles[name])
+
+    short = measure.removesuffix("_s")
+    title, decides = MEASURES[measure], measure in ("ttft_s", "tpot_s")
+    yield Column(f"{title}, mean", read, TIME, short, interval=True, decides=decides, help=HELP[measure])
+    for name in ("p50", "p95", "p99"):
+        shown = decides and name == "p95"
+        yield Column(f"{title}, {name}", at(name), TIME, f"{short}_{name}", interval=True, decides=shown)
+
+
+def _percentile(of: Percentile) -> Estimate:
+    return of.as_mean
+
+
+REQUESTS = Table[_Row](
+    "",
+    (
+        Column("router", lambda r: r.router, decides=True),
+        Column("row", lambda r: r.model, decides=True),
+        Column("state", lambda r: r.whole.state),
+        Column(
+            "goodput",
+            lambda r: Estimate(mean=r.of.goodput, ci95=r.of.goodput_ci95),
+            RATE,
+            interval=True,
+            decides=True,
+            help="Share of the requests that arrived which met every target of their row.",
+        ),
+        *(column for measure in MEASURES for column in _times(measure)),
+        Column("tokens/s", lambda r: r.of.tokens_per_s, PLAIN, "tokens_per_s", decides=True),
+        Column("preemptions", lambda r: r.of.preemptions, COUNT, decides=True),
+        Column("refused", lambda r: r.of.refused or None, COUNT, optional=True, decides=True),
+        Column("KV on its way", lambda r: r.of.sent_s, TIME, "sent", optional=True),
+        Column("KV tokens, mean", lambda r: r.of.kv_tokens.mean, PLAIN, "kv_tokens"),
+        Column("KV tokens, most", lambda r: r.of.kv_tokens.most, COUNT, "kv_tokens_most"),
+        Column("loop", lambda r: r.of.loop),
+        Column("requests", lambda r: r.of.jobs.arrived, COUNT),
+    ),
+)
+
+ENGINES = Table[EngineResult](
+    "engine",
+    (
+        Column("role", lambda e: e.role),
+        Column("at work", lambda e: e.busy, SHARE, "busy", decides=True),
+        Column("running", lambda e: e.running, PLAIN, decides=True),
+        Column("waiting", lambda e: e.waiting, PLAIN, decides=True),
+        Column("decodes per step", lambda e: e.decodes_per_step, PLAIN, "decodes_per_step"),
+        Column("prompt tokens per step", lambda e: e.prefill_per_step, PLAIN, "prefill_per_step"),
+        Column("cache in use, mean", lambda e: e.kv_share, SHARE, "kv_share", decides=True),
+        Column("cache in use, most", lambda e: e.kv_most, SHARE, "kv_most", decides=True),
+        Column("blocks", lambda e: e.blocks, COUNT),
+    ),
+)
+
+
+def requests_table(schedulers: Mapping[str, RouterResult]) -> Filled:
+    """Every row of requests under every router."""
+    return REQUESTS.of(
+        [_Row(name, of, model, row) for name, of in schedulers.items() for model, row in of.models.items()]
+    )
+
+
+def engines_table(of: RouterResult) -> Filled:
+    """Every engine under one router."""
+    return ENGINES.of(of.engines)
+
+
+def best_router(schedulers: Mapping[str, RouterResult]) -> str:
+    """Return the router with the most goodput; among equals the one with the earliest first tokens."""
+    stable = {n: r for n, r in schedulers.items() if r.state != "overloaded"} or dict(schedulers)
+
+    def rank(name: str) -> tuple[float, float]:
+        of = stable[name]
+        return (-round(of.goodput.mean or 0.0, 3), of.ttft_s.mean or float("inf"))
+
+    return min(stable, key=rank)
+
+
+def finding(report: LanguageReport) -> str:
+    """Say which router serves best, and how well."""
+    best = best_router(report.schedulers)
+    of = report.schedulers[best]
+    if of.state == "overloaded":
+        return f"No router keeps up: {of.state_reason}"
+    worst = min(of.models.items(), key=lambda row: 1.0 if row[1].goodput is None else row[1].goodput)
+    head = f"{best}: " if len(report.schedulers) > 1 else ""
+    parts = [f"first token after {mean_text(of.ttft_s, format_time)} on average"]
+    if worst[1].goodput is not None:
+        rate = Estimate(mean=worst[1].goodput, ci95=worst[1].goodput_ci95)
+        goodput = mean_text(rate, lambda share: share_text(share, digits=1))
+        parts.append(f"{goodput} of {worst[0]}'s requests in time")
+    if of.preemptions:
+        parts.append(f"{of.preemptions:,} preemptions for want of cache")
+    return f"{head}{listed(parts)}."
+
+
+def language_text(report: LanguageReport) -> str:
+    """Tables and sentences for terminals."""
+    table = requests_table(report.schedulers)
+    lines = [finding(report), "", table.select(*table.deciding).text()]
+    for name, of in report.schedulers.items():
+        if of.state != "stable":
+            lines.append(f"{name} is {of.state}: {of.state_reason}")
+    best = best_router(report.schedulers)
+    lines += ["", f"Engines under {best}:", engines_table(report.schedulers[best]).text()]
+    lines += ["", *predicted_lines(report.schedulers[best])]
+    lines += [f"check failed: {line}" for line in report.failed_checks]
+    return "\n".join(lines).rstrip()
+
+
+def predicted_lines(of: RouterResult) -> list[str]:
+    """What the formula says of each model, beside what was simulated."""
+    lines = []
+    for model, said in of.predicted.items():
+        if said.tpot_s is None:
+            load = share_text(said.load or 0.0)
+            lines.append(f"{model}: load {load} if requests are dealt out evenly, which is too much.")
+        else:
+            lines.append(
+                f"{model}: load {share_text(said.load or 0.0)}; the formula says {format_time(said.tpot_s)} per "
+                f"further token and {said.kv_tokens or 0.0:,.0f} tokens in a cache, if neither cache nor budget "
+                "is the limit."
+            )
+    return lines
