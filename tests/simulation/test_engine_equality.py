@@ -164,6 +164,15 @@ def test_random_systems(name, system, run_on):
     compare(system, made, jobs=40, warmup=5, timeline_jobs=10, run_on=run_on)
 
 
+def test_of_messages_of_one_instant_both_engines_follow_the_same():
+    """Task 1 has waited behind the second job, so at 2 s it sends after task 2; the larger number counts."""
+    graph = cases.task_graph([[1.0, 0.0, 2.0, 1.0]], [(0, [1], 0.0), (1, [3], 0.0), (2, [3], 0.0)])
+    both = Arrivals("trace", times_s=(0.0, 0.0, 99.0), scale_to_rate=False)
+    system = cases.make_system(cases.query(graph, 1.0, 0.0, both), servers=(0, 1, 2), latency_s=0.0)
+    records = compare(system, cases.fixed([0, 0, 1, 2]), jobs=2, warmup=0, run_on=False)
+    assert records.parts_s[0].tolist() == [3.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+
+
 @pytest.mark.verify
 @pytest.mark.parametrize("scenario", samples.query_scenario_names())
 def test_every_scheduler_on_every_shipped_scenario(scenario):

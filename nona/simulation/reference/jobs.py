@@ -44,7 +44,8 @@ class Job:
     By task: ``missing`` inputs, which are not on its server yet; ``executor``, where it runs; ``joined_s``,
     when it joined the queue there; ``start_s``, ``end_s``, its run, in a batch of ``members``; ``fill_s``,
     for how long the executor stood idle while it waited (before it starts: when it joined);
-    ``last_message``, the number of the input that a message brought last; ``picked_s``, when it was picked.
+    ``last_message``, the number of the input that a message brought last, at ``message_s`` (the largest of
+    those of one instant, in whichever order they come within it); ``picked_s``, when it was picked.
     ``left`` tasks are not complete. ``sent_bytes`` adds up messages. Where
     tasks are picked: ``unfinished`` predecessors of each, ``messages`` by (tensor, server), ``running``
     executors held, the job's ``draw``, and where its tasks begin in the list of places (``base``).
@@ -52,7 +53,7 @@ class Job:
 
     __slots__ = (
         "arrival_s", "base", "draw", "draws", "end_s", "env", "executor", "fill_s", "joined_s",
-        "last_message", "left", "members", "messages", "missing", "number", "picked_s", "plan", "query",
+        "last_message", "left", "members", "message_s", "messages", "missing", "number", "picked_s", "plan", "query",
         "running", "sent_bytes", "start_s", "trace", "unfinished",
     )  # fmt: skip
     base: int
@@ -71,7 +72,7 @@ class Job:
         self.arrival_s, self.draws = arrival_s, draws
         self.missing = plan.inputs.copy()
         self.executor: list[Place] = []
-        self.last_message = [0] * plan.tasks
+        self.last_message, self.message_s = [0] * plan.tasks, [0.0] * plan.tasks
         self.joined_s, self.start_s = [0.0] * plan.tasks, [0.0] * plan.tasks
         self.end_s, self.picked_s = [0.0] * plan.tasks, [0.0] * plan.tasks
         self.members, self.fill_s = [1] * plan.tasks, [0.0] * plan.tasks
@@ -103,7 +104,10 @@ class Job:
 
     def deliver(self, number: int) -> None:
         """A message has brought input ``number``."""
-        self.last_message[self.plan.readers[number]] = number
+        task = self.plan.readers[number]
+        together = self.message_s[task] == self.env.now
+        self.last_message[task] = max(self.last_message[task], number) if together else number
+        self.message_s[task] = self.env.now
         self.arrive(number)
 
 
