@@ -53,8 +53,8 @@ class Job:
 
     __slots__ = (
         "arrival_s", "base", "draw", "draws", "end_s", "env", "executor", "fill_s", "joined_s",
-        "last_message", "left", "members", "message_s", "messages", "missing", "number", "picked_s", "plan", "query",
-        "running", "sent_bytes", "start_s", "trace", "unfinished",
+        "last_message", "left", "members", "message_s", "messages", "missing", "number", "picked_s", "plan",
+        "query", "running", "sent_bytes", "start_s", "trace", "unfinished",
     )  # fmt: skip
     base: int
     draw: float
