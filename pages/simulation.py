@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from nona.ui.pages.language import LANGUAGE
 from nona.ui.pages.run_page import run_page
 from nona.ui.pages.simulation import SIMULATION
 from nona.ui.pages.simulation_holds import holds_panel
@@ -14,6 +15,11 @@ from nona.ui.widgets.fields import one_of
 VIEWS = ("Run", "Sweep")
 
 state = current()
+if state.scenario.language:
+    run_page(state, LANGUAGE)
+    if not state.scenario.workload:
+        st.stop()
+    st.divider()
 if no_queries(state, "A simulation"):
     st.stop()
 holds_panel(state)

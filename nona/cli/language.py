@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 from nona.cli.commands.scenarios import SimulateOptions
 from nona.cli.output import ProgressLine, emit
@@ -15,7 +14,7 @@ from nona.study.language.preparation import prepare_language
 from nona.study.language.simulation import simulate_language
 
 
-def simulated_language(arguments: SimulateOptions, scenario: Scenario, sources: Sources) -> dict[str, Any]:
+def simulated_language(arguments: SimulateOptions, scenario: Scenario, sources: Sources) -> dict[str, object]:
     """Simulate the language rows and print them, but as JSON only where there are no others; return the JSON.
 
     Raises

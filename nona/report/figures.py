@@ -23,6 +23,7 @@ import plotly.graph_objects as go
 from nona.allocation.registry import POLICIES as TRAINING_POLICIES
 from nona.gpu_sharing.pool import Way
 from nona.gpu_sharing.registry import WAYS
+from nona.language.routers import ROUTERS
 from nona.registry import Look
 from nona.schedulers.registry import SCHEDULERS
 from nona.serverless.policies.registry import POLICIES
@@ -161,7 +162,11 @@ def scheduler_style(name: str) -> Look:
     True
     """
     registered = (
-        SCHEDULERS.get(name) or POLICIES.get(name) or TRAINING_POLICIES.get(name) or next(_titled(name), None)
+        SCHEDULERS.get(name)
+        or POLICIES.get(name)
+        or TRAINING_POLICIES.get(name)
+        or ROUTERS.get(name)
+        or next(_titled(name), None)
     )
     return (
         registered.look

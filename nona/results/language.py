@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from nona.results.document import Document, Estimate, Figure, Interval
+from nona.results.document import About, Document, Estimate, Figure, Interval
 from nona.results.simulation import JobCounts, Percentile, State
 
 
@@ -137,8 +137,11 @@ class RequestPoint(Document):
     preemptions: int
 
 
-class LanguageCharts(Document):
-    """For charts, of the first replication: by router its first steps and some of its requests."""
+class LanguageRun(Document):
+    """A simulation with its charts: by router the first steps and some requests of the first replication."""
 
+    about: About
+    report: LanguageReport
+    rows: tuple[str, ...]
     steps: Mapping[str, tuple[EngineStep, ...]]
     requests: Mapping[str, tuple[RequestPoint, ...]]

@@ -160,9 +160,9 @@ def predicted_lines(of: RouterResult) -> list[str]:
             load = share_text(said.load or 0.0)
             lines.append(f"{model}: load {load} if requests are dealt out evenly, which is too much.")
         else:
+            load, token, kv = share_text(said.load or 0.0), format_time(said.tpot_s), said.kv_tokens or 0.0
             lines.append(
-                f"{model}: load {share_text(said.load or 0.0)}; the formula says {format_time(said.tpot_s)} per "
-                f"further token and {said.kv_tokens or 0.0:,.0f} tokens in a cache, if neither cache nor budget "
-                "is the limit."
+                f"{model}: load {load}; the formula says {token} per further token and {kv:,.0f} tokens in a "
+                "cache, if neither cache nor budget is the limit."
             )
     return lines

@@ -20,6 +20,7 @@ SIMULATION_PARTS = (*PARTS, "simulation", "schedulers", "seed")
 _SERVERLESS = ("cluster", "workload", "models", "simulation", "seed", "serverless")
 _TRAINING = ("cluster", "workload", "models", "simulation", "seed", "training", "cost")
 _ELASTIC = ("cluster", "simulation", "seed", "training")
+_LANGUAGE = ("cluster", "language", "routers", "background", "cost", "simulation", "seed")
 _MODEL = ("cluster", "cost", "contraction", "models")
 
 
@@ -79,6 +80,7 @@ KINDS: Registry[TaskKind] = Registry(
         _kind("congestion", "prediction", PARTS, "planning:predict_congestion"),
         _kind("arrange", "split or batch", (*PARTS, "seed"), "simulation:arrange", quick=True),
         _kind("simulate", "simulation", SIMULATION_PARTS, "simulation:simulate_scenario"),
+        _kind("language", "simulation of language models", _LANGUAGE, "language:simulate_requests"),
         _kind("sweep", "sweep", SIMULATION_PARTS, "sweeps:sweep_scenario"),
         _kind("grid", "sweep of two numbers", SIMULATION_PARTS, "sweeps:sweep_grid"),
         _kind("answer", "quick answer", SIMULATION_PARTS, "simulation:answer", quick=True),

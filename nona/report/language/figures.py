@@ -1,0 +1,122 @@
+"""Figures of simulated language engines: steps, caches, the two times to tokens, means by router."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import plotly.graph_objects as go
+
+from nona.registry import Look
+from nona.report.figures import (
+    PALETTE,
+    Dot,
+    add_line,
+    add_points,
+    dots_figure,
+    figure,
+    fitting_axis,
+    rule,
+    scaled,
+    scheduler_style,
+    text,
+)
+from nona.report.language.tables import MEASURES
+from nona.results.document import Estimate
+from nona.results.language import EngineStep, RequestPoint, RequestTargets, RouterResult, TokenTimes
+from nona.tables.formats import mean_text, share_text
+from nona.units import format_time
+
+DECODES, PROMPTS = PALETTE[1], PALETTE[2]
+
+
+def goodput_figure(schedulers: Mapping[str, RouterResult]) -> go.Figure:
+    """Share of requests that met all targets, by router."""
+    dots = []
+    for name, of in schedulers.items():
+        mean, ends = of.goodput.mean, of.goodput.ci95
+        label = mean_text(of.goodput, lambda share: share_text(share, digits=1))
+        dots.append(Dot(name, None if mean is None else 100 * mean, scaled(ends, 100), label))
+    return dots_figure(dots, "requests within all targets, %", most=100.0)
+
+
+def times_figure(schedulers: Mapping[str, RouterResult], row: str, measure: str) -> go.Figure:
+    """Mean of one of the times of a row's requests, by router, with intervals."""
+    dots = []
+    for name, of in schedulers.items():
+        times: TokenTimes = getattr(of.models[row], measure)
+        mean = None if times.mean is None else 1e3 * times.mean
+        label = mean_text(Estimate(mean=times.mean, ci95=times.ci95), format_time)
+        dots.append(Dot(name, mean, scaled(times.ci95, 1e3), label))
+    return dots_figure(dots, f"{MEASURES[measure]}, mean, ms")
+
+
+def plane_figure(
+    points: Mapping[str, Sequence[RequestPoint]], row: int, targets: RequestTargets
+) -> go.Figure:
+    """Time to the first token against time per further token, a point per request; targets as lines."""
+    chart = figure(400)
+    first: list[float | None] = []
+    further: list[float | None] = []
+    for name, requests in points.items():
+        of = [p for p in requests if p.row == row and p.ttft_s is not None and p.tpot_s is not None]
+        x, y = [1e3 * (p.ttft_s or 0.0) for p in of], [1e3 * (p.tpot_s or 0.0) for p in of]
+        first += x
+        further += y
+        look = scheduler_style(name)
+        hover = f"{text(name)}: first token %{{x:,.3~r}} ms, then %{{y:,.3~r}} ms each"
+        add_points(chart, name, x, y, look, hover, size=5, opacity=0.55)
+    fitting_axis(chart, first, "to the first token, ms", "x")
+    fitting_axis(chart, further, "per further token, ms", "y")
+    if targets.ttft_s is not None:
+        rule(chart, 1e3 * targets.ttft_s, "target", "x")
+    if targets.tpot_s is not None:
+        rule(chart, 1e3 * targets.tpot_s, "target", "y")
+    return chart
+
+
+def steps_figure(steps: Sequence[EngineStep], engines: Sequence[str]) -> go.Figure:
+    """A cell per step of each engine; those with tokens of prompts in another colour."""
+    chart = figure(120 + 34 * len(engines))
+    for label, colour, prompts in (("tokens of answers", DECODES, False), ("with prompts", PROMPTS, True)):
+        of = [s for s in steps if (s.prefill > 0) == prompts]
+        chart.add_bar(
+            x=[1e3 * (s.end_s - s.begin_s) for s in of],
+            base=[1e3 * s.begin_s for s in of],
+            y=[text(engines[s.engine], 24) for s in of],
+            orientation="h",
+            name=label,
+            marker={"color": colour, "line": {"width": 0.5, "color": "rgba(255,255,255,.5)"}},
+            customdata=[
+                f"{format_time(s.end_s - s.begin_s)}: {s.decodes} answers, {s.prefill:,} tokens of prompts; "
+                f"{s.running} run, {s.waiting} wait, {s.kv:,} tokens in the cache"
+                for s in of
+            ],
+            hovertemplate="%{customdata}<extra></extra>",
+        )
+    chart.update_layout(barmode="overlay", bargap=0.35)
+    chart.update_xaxes(title="time, ms")
+    chart.update_yaxes(autorange="reversed", showgrid=False)
+    return chart
+
+
+def cache_figure(steps: Sequence[EngineStep], engines: Sequence[str], tokens: Sequence[int]) -> go.Figure:
+    """Share of each engine's cache that holds tokens, step by step."""
+    chart = figure(260)
+    for number, name in enumerate(engines):
+        of = [s for s in steps if s.engine == number]
+        if not of:
+            continue
+        look = Look(PALETTE[number % len(PALETTE)], "solid", "circle")
+        shares = [100 * s.kv / max(1, tokens[number]) for s in of]
+        add_line(
+            chart,
+            name,
+            [1e3 * s.begin_s for s in of],
+            shares,
+            look,
+            f"{text(name)}: %{{y:.1f}} %",
+            steps=True,
+        )
+    chart.update_xaxes(title="time, ms")
+    chart.update_yaxes(title="cache in use, %", rangemode="tozero")
+    return chart

@@ -1,0 +1,56 @@
+"""A simulation of language engines as data, with what its charts need."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from nona.language.records import Run
+from nona.results.document import number
+from nona.results.language import EngineStep, LanguageRun, RequestPoint
+from nona.scenario.schema import Scenario
+from nona.study.language.simulation import LanguageResult
+from nona.study.outcome import about_scenario
+
+STEPS = 120  # of each engine
+POINTS = 600  # requests of each router
+
+
+def language_outcome(scenario: Scenario, result: LanguageResult, made: str) -> LanguageRun:
+    """All displayed data; ``made`` is the date as text."""
+    return LanguageRun(
+        about=about_scenario(scenario, scenario, made),
+        report=result.report,
+        rows=scenario.language_labels,
+        steps={name: _steps(runs[0]) for name, runs in result.runs.items()},
+        requests={name: _points(runs[0]) for name, runs in result.runs.items()},
+    )
+
+
+def _steps(run: Run) -> tuple[EngineStep, ...]:
+    names = run.trace.dtype.names or ()
+    return tuple(EngineStep(**dict(zip(names, row, strict=True))) for row in run.trace.tolist())
+
+
+def _points(run: Run) -> tuple[RequestPoint, ...]:
+    """Evenly taken from the measured requests."""
+    numbers = run.measured
+    chosen = numbers[np.linspace(0, len(numbers) - 1, min(POINTS, len(numbers))).astype(int)]
+    times, requests = run.times, run.requests
+    points = []
+    for k in chosen.tolist():
+        arrival_s, first_s, end_s = (float(t[k]) for t in (times.arrival_s, times.first_s, times.end_s))
+        outputs = int(requests.outputs[k])
+        tpot_s = (end_s - first_s) / (outputs - 1) if outputs > 1 else math.nan
+        points.append(
+            RequestPoint(
+                row=int(requests.row[k]),
+                arrival_s=arrival_s,
+                ttft_s=number(first_s - arrival_s),
+                tpot_s=number(tpot_s),
+                e2e_s=number(end_s - arrival_s),
+                preemptions=int(times.preemptions[k]),
+            )
+        )
+    return tuple(points)

@@ -1,0 +1,166 @@
+"""Simulation of language models: routers compared, times to tokens, steps of the engines, their caches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from nona.language.routers import ROUTERS
+from nona.report.language.figures import (
+    cache_figure,
+    goodput_figure,
+    plane_figure,
+    steps_figure,
+    times_figure,
+)
+from nona.report.language.tables import (
+    HELP,
+    MEASURES,
+    best_router,
+    engines_table,
+    finding,
+    predicted_lines,
+    requests_table,
+)
+from nona.report.text import counted
+from nona.results.language import LanguageRun
+from nona.tables.formats import share_text
+from nona.ui.form import field
+from nona.ui.pages.run_page import RunPage, Tab
+from nona.ui.session.state import AppState
+from nona.ui.widgets.downloads import Download, Files, file_stem, frame_files
+from nona.ui.widgets.fields import one_of, plain
+from nona.ui.widgets.folding import listed
+from nona.ui.widgets.policy_choice import pick_entries, policy_entries
+from nona.ui.widgets.results import chart, hero, table
+
+
+def _summary(state: AppState) -> Sequence[str]:
+    size = state.scenario.simulation
+    return [
+        listed([r.name for r in state.scenario.routers]),
+        f"{counted(size.jobs, 'request')} × {counted(size.replications, 'run')}",
+        f"seed {state.scenario.seed}",
+    ]
+
+
+def _fields(state: AppState) -> None:
+    pick_entries(state, "language-routers", ("routers",), policy_entries(ROUTERS, "Routers"))
+    with st.grid(3, min_column_width=150):
+        for place in ("simulation.jobs", "simulation.replications", "seed"):
+            field(state, place)
+
+
+def _answer(state: AppState, data: LanguageRun) -> None:
+    best = best_router(data.report.schedulers)
+    goodput = data.report.schedulers[best].goodput.mean
+    limited = any(row.goodput is not None for row in data.report.schedulers[best].models.values())
+    value = share_text(goodput, digits=1) if limited and goodput is not None else ""
+    with hero("language-finding", "Requests in time", value, f"Within all targets, under {best}."):
+        st.subheader(plain(finding(data.report)), anchor=False)
+        for line in (*predicted_lines(data.report.schedulers[best]), data.about.stamp):
+            st.caption(plain(line))
+    for warning in data.report.warnings:
+        st.warning(plain(warning), icon=":material/info:")
+    for failed in data.report.failed_checks:
+        st.error(plain(failed), icon=":material/error:")
+
+
+def _routers(state: AppState, data: LanguageRun) -> None:
+    of = data.report.schedulers
+    for name, router in of.items():
+        if router.state != "stable":
+            st.warning(plain(f"{name} is {router.state}: {router.state_reason}"), icon=":material/warning:")
+    row = one_of("Row", data.rows, "language-row", "") if len(data.rows) > 1 else data.rows[0]
+    with st.grid(2, min_column_width=380):
+        if any(r.models[row].goodput is not None for r in of.values()):
+            title = "Requests of all rows that kept every target"
+            chart(goodput_figure(of), title, "language-goodput", "A dot with its interval for each router.")
+        for measure in ("ttft_s", "tpot_s", "e2e_s"):
+            title = f"{row}: {MEASURES[measure]}"
+            chart(times_figure(of, row, measure), title, f"language-{measure}", HELP[measure])
+    table(requests_table(of), "language-requests", "Each row of requests under each router.")
+
+
+def _requests(state: AppState, data: LanguageRun) -> None:
+    row = one_of("Row", data.rows, "language-plane-row", "") if len(data.rows) > 1 else data.rows[0]
+    targets = next(iter(data.report.schedulers.values())).models[row].targets
+    chart(
+        plane_figure(data.requests, data.rows.index(row), targets),
+        f"{row}: the first token, and those that follow",
+        "language-plane",
+        "A point for each request, by router; the targets are lines.",
+    )
+    st.caption("Some requests of the first run. In time are those below and left of the targets.")
+
+
+def _engines(state: AppState, data: LanguageRun) -> None:
+    names = list(data.report.schedulers)
+    router = one_of("Router", names, "language-router", "") if len(names) > 1 else names[0]
+    of = data.report.schedulers[router]
+    engines, steps = list(of.engines), data.steps[router]
+    chart(
+        steps_figure(steps, engines),
+        "Steps of the engines: where prompts are computed, answers wait",
+        "language-steps",
+        "A cell for each step; those that compute prompts have another colour.",
+    )
+    sizes = [16 * engine.blocks for engine in of.engines.values()]
+    chart(
+        cache_figure(steps, engines, sizes),
+        "Caches of the engines: a full one sends requests back",
+        "language-cache",
+        "A line for each engine, in per cent of its cache.",
+    )
+    st.caption("The first steps that were measured. A step gives a token to each answer that runs.")
+    table(engines_table(of), "language-engines", "Each engine under this router.")
+
+
+def _files(state: AppState, data: LanguageRun) -> Files:
+    name = file_stem(data.about.name)
+
+    def rows() -> pd.DataFrame:
+        return requests_table(data.report.schedulers).numbers()
+
+    return {
+        "To share": [
+            Download(
+                "Report (JSON)",
+                "All results with their intervals, as `nona simulate --json` prints them.",
+                f"{name}_report.json",
+                lambda: data.report.model_dump_json(indent=2).encode(),
+            ),
+            Download(
+                "Scenario (YAML)",
+                "The scenario of this result, as it was when the result was made.",
+                f"{name}_as_run.yaml",
+                data.about.yaml.encode,
+            ),
+        ],
+        "Results per router and row": frame_files(
+            "Summary",
+            "Means, intervals and percentiles as plain numbers, in seconds.",
+            f"{name}_summary",
+            rows,
+        ),
+    }
+
+
+LANGUAGE = RunPage(
+    kind="language",
+    label="Run the requests",
+    of=LanguageRun,
+    summary=_summary,
+    fields=_fields,
+    answer=_answer,
+    before="Every router gets the same requests. A run shows when the first token of an answer comes (TTFT), "
+    "how fast the others follow (TPOT), how many requests keep all targets, and how full the caches are.",
+    tabs={"Routers": Tab(_routers), "Requests": Tab(_requests), "Engines": Tab(_engines)},
+    files=_files,
+    command="simulate",
+    guide=("language", "How engines serve requests token by token"),
+    advice="Fewer requests, replications or routers take less time.",
+    poll_s=0.3,
+)

@@ -1,0 +1,26 @@
+"""A simulation of language engines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nona.results.language import LanguageRun
+from nona.study.language.outcome import STEPS, language_outcome
+from nona.study.language.preparation import prepare_language
+from nona.study.language.simulation import simulate_language
+from nona.study.shipped import now_text
+from nona.ui.tasks.desk import Desk, scenario_of, sources_of
+
+
+def simulate_requests(spec: Mapping[str, Any], desk: Desk) -> LanguageRun:
+    """Simulate the scenario's requests to language models under its routers."""
+    scenario = scenario_of(spec)
+    study = prepare_language(scenario, sources_of(spec))
+
+    def tell(router: str, fraction: float) -> None:
+        desk.check()
+        desk.tell(fraction, router)
+
+    result = simulate_language(study, steps=STEPS, on_progress=tell)
+    return language_outcome(scenario, result, now_text())
