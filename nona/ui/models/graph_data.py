@@ -272,7 +272,6 @@ def _subgraph_numbers(contracted: ContractedGraph, decomposition: Decomposition)
 
 
 def operator_facts(loaded: Loaded) -> Facts:
-    """Facts of all operators."""
     contracted, costed = loaded.prepared.contracted, loaded.prepared.costed[0]
     graph = contracted.graph
     number = _subgraph_numbers(contracted, loaded.prepared.decomposition)
@@ -333,7 +332,6 @@ def task_facts(loaded: Loaded) -> Facts:
 
 
 def operator_modules(loaded: Loaded) -> Modules:
-    """Return the modules of the operators."""
     graph = loaded.prepared.contracted.graph
     return modules(graph.dag, scope_paths(graph), MOST_PARTS)
 

@@ -203,7 +203,6 @@ POLL_S = 0.6
 
 
 def cluster_result(scenario: Scenario, scheduler: str, load: ResourceLoad) -> None:
-    """The cluster with every executor's and link's load under one scheduler, and the same as a table."""
     st.markdown(f"**{plain(f'{scheduler}: {executors_title(load.executors)}')}**")
     cluster_drawing(scenario, load, "cluster-result")
     with st.expander("Every executor as a table", icon=":material/table:"):
@@ -212,7 +211,6 @@ def cluster_result(scenario: Scenario, scheduler: str, load: ResourceLoad) -> No
 
 
 def live_cluster(state: AppState) -> None:
-    """While a simulation runs, the cluster with the load so far under the scheduler that is simulated now."""
     every_s = beat(current_job(state, KIND), POLL_S)
     if every_s is not None:
         st.fragment(_live, run_every=every_s)(state)

@@ -50,7 +50,6 @@ def show_study(study: Presented, draw: Callable[[], None]) -> None:
 
 
 def prediction_tab(state: AppState) -> None:
-    """The stored map, of the measure that the reader chooses."""
     st.subheader("Prediction against simulation")
     st.markdown(
         "Shipped scenarios, generated networks and arrivals in bursts, from all local to all spread, "
@@ -74,7 +73,6 @@ def prediction_tab(state: AppState) -> None:
 
 
 def decisions_tab(state: AppState) -> None:
-    """The stored study with two charts of the question that the reader chooses."""
     st.subheader("Decisions, simulated")
     st.markdown(
         "Does the placement win in simulation? All samples, and generated networks that were not used to "
@@ -110,7 +108,6 @@ def _titled(figure: go.Figure, finding: str, key: str, alt: str) -> None:
 
 
 def network_views_tab(state: AppState) -> None:
-    """What schedulers may see, the slides' remarks, every scheduler on both links."""
     st.subheader("Network views: who sees the network?")
     data = stored_result(NetworkViewsStudy)
     levels = "; ".join(f"**{view.name}** {plain(meaning)}" for view, meaning in VIEW_MEANINGS.items())
@@ -132,7 +129,6 @@ REMARKS = (
 
 
 def remarks_in_short() -> None:
-    """The slides' remarks with both figures, and what schedulers with a solved placement know."""
     data = stored_result(NetworkViewsStudy)
     st.caption(plain(network_views.planned_text(data)))
     st.markdown(REMARKS)
@@ -142,7 +138,6 @@ def remarks_in_short() -> None:
 
 
 def split_tab(state: AppState) -> None:
-    """The shipped cases beside the theory."""
     st.subheader("Split or batch?")
     st.markdown(
         "Two models on two GPUs, each of which can hold either. AlpaServe (OSDI 2023) shows that both models "
@@ -161,7 +156,6 @@ DRAWN = ("nona", "nona-live", "least-loaded", "local", "random", "spread", "oppo
 
 
 def paper_tab(state: AppState) -> None:
-    """Ratio against background with the edges, growth in overload, for the schedulers that are chosen."""
     st.subheader("The paper's evaluation, repeated")
     data = stored_result(PaperStudy)
     show_study(paper.presented(data), lambda: _paper_charts(state, data))
@@ -189,7 +183,6 @@ def _ratios(name: str, report: SweepReport, drawn: Sequence[str]) -> None:
 
 
 def training_tab(state: AppState) -> None:
-    """Policies against Gavel's paper, elastic jobs alone and on a link, the estimator of rates."""
     st.subheader("Training policies, compared with Gavel's paper")
     _training()
     st.subheader("Elastic jobs: Pollux, Optimus, Tiresias and others")

@@ -70,12 +70,10 @@ def network_story() -> None:
 
 
 def _chosen_load() -> float:
-    """The link load on this session's slider."""
     return float((st.session_state.get(STORY_KEY) or {}).get("load") or 0.0)
 
 
 def story_view(story: Story) -> StoryView:
-    """The points with looks and titles, and the range of the axes."""
     first = story.points[0].runs
     return StoryView(
         points=story.points,
@@ -241,7 +239,6 @@ MOST_SQUARES = 72  # servers of a picture
 
 
 def scenario_picture(scenario: Scenario) -> Node:
-    """The servers as squares, one colour for each group, under their link with its background load."""
     groups = scenario.cluster.servers
     total = sum(group.count for group in groups)
     squares = [

@@ -90,7 +90,6 @@ def operators(name: str) -> int:
 
 
 def upload_label() -> str:
-    """The upload's label: every format with a reader, and its extensions."""
     *others, last = (r.title for r in READERS.values())
     suffixes = ", ".join(s for r in READERS.values() for s in r.suffixes)
     formats = f"{', '.join(others)} or {last}".replace("ONNX", "ONNX (weights are not needed)", 1)

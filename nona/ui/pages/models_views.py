@@ -214,7 +214,6 @@ def operator_table(costed: CostedGraph) -> pd.DataFrame:
 
 
 def step_table(contracted: ContractedGraph) -> pd.DataFrame:
-    """One row per contraction step."""
     return pd.DataFrame(
         {
             "step": range(1, len(contracted.steps) + 1),
@@ -227,7 +226,6 @@ def step_table(contracted: ContractedGraph) -> pd.DataFrame:
 
 
 def _parallelism_picture(total_s: float, critical_s: float) -> Node:
-    """T₁ over T∞ as two bars: all operators one after the other, and the longest chain of them."""
     widest = max(total_s, critical_s) or 1.0
     return el(
         "div",
@@ -272,7 +270,6 @@ def time_by_kind(costed: CostedGraph) -> dict[str, float]:
 
 
 def model_facts(state: AppState, loaded: Loaded) -> None:
-    """Figures of the model on the page, the most that splitting could gain, and warnings."""
     costed = loaded.prepared.costed[0]
     report = inspection(costed)
     if about := description(state.model):

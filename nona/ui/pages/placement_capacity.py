@@ -33,7 +33,6 @@ SCHEDULERS_KEY = "capacity-schedulers"
 
 
 def capacity_section(state: AppState) -> None:
-    """Controls, progress and answer."""
     st.subheader("How many servers keep the SLOs?", anchor="capacity")
     if all(row.slo is None for row in state.scenario.workload):
         st.caption("No query has an SLO; give one on page Scenario.")

@@ -65,7 +65,6 @@ def _model_split(model: PlacedModel) -> float:
 
 
 def result_tiles(data: PlacementOutcome) -> None:
-    """One large number with what it means, and the smaller figures beside it, each with a line."""
     with st.container(border=True, key="placement-head"):
         left, right = st.columns([1, 2], vertical_alignment="center")
         with left:
@@ -207,7 +206,6 @@ def _split_text(report: PlacementReport) -> str:
 
 
 def certificate_notes(report: PlacementReport) -> None:
-    """The formula's own figures, and how far the certificate goes, in plain words behind a line to open."""
     with st.expander("How far the certificate goes", icon=":material/verified:"):
         proved = slo_bound_words(report) if is_slo(report) else certificate_words(report)
         for line in (formula_line(report), proved):
@@ -310,7 +308,6 @@ def charts(data: PlacementOutcome) -> None:
 
 
 def congestion_section(state: AppState, data: PlacementOutcome) -> None:
-    """The price of congestion: in words, and as predicted JCT over the link's background load."""
     st.subheader("The price of congestion")
     st.markdown(plain(price_text(data.nona.predicted)))
     run_area(
@@ -348,7 +345,6 @@ def _congestion(state: AppState, curve: CongestionCurve, data: PlacementOutcome)
 
 
 def configurations_of(state: AppState, report: PlacementReport) -> None:
-    """Pick a model and a sub-graph; see its configurations with their probabilities."""
     names = [n for n, m in report.models.items() if any(s.has_interior for s in m.subgraphs)]
     if not names:
         st.info("No model in the mix has a sub-graph that could be split: every query stays on one server.")

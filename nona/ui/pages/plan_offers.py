@@ -81,7 +81,6 @@ WHOLE, EVERY = "whole", "every layout"
 
 
 def offer_fields(state: AppState) -> None:
-    """A row for each kind of server on offer."""
     spec = state.scenario.plan
     names = list(device_names(state.scenario))
     for index in range(len(spec.offers) if spec else 0):
@@ -212,7 +211,6 @@ PRICES = (PART, "prices")
 
 
 def money_fields(state: AppState) -> None:
-    """Draw the fields for costs beside the GPUs and for watts, and the shipped list with its sources."""
     with st.grid(4, min_column_width=130, vertical_alignment="bottom"):
         for name in ("currency", "server", "gb", "co2_kg_per_kwh"):
             field(state, (*PRICES, name))

@@ -86,7 +86,6 @@ class ToSave:
 
 
 def save_popover(state: AppState, made: ToSave) -> None:
-    """A button that unfolds name, note and Save."""
     kind, mark = kind_of(made.result), made.mark
     if kind is None:
         return

@@ -42,7 +42,6 @@ SHARING = ("Whole GPUs", "MIG slices", "MPS clients")
 
 
 def capacity_tiles(cluster: Cluster, cost: CostSpec) -> None:
-    """Totals of the cluster, compute at the precision that the scenario's models use."""
     total, network = capacity(cluster, cost), cluster.network
     used = " and ".join(dict.fromkeys(precision_of(cost, c.device) for c in cluster.classes.values()))
     kinds = f"{len(cluster.classes)} kinds here"
@@ -71,7 +70,6 @@ def weights_of(state: AppState, executor: str) -> dict[str, float]:
 
 
 def memory_table(state: AppState, cluster: Cluster) -> None:
-    """Executor memory against the weights of the mix."""
     st.caption(
         "Weights at the precision of the cost model, each parameter once; an executor holds all weights of "
         "every model that may run on it. Activations count where queries are batched only, workspace never. "
@@ -97,7 +95,6 @@ def hardware_notices(state: AppState, cluster: Cluster) -> None:
 
 
 def group_editor(state: AppState, index: int) -> None:
-    """Widgets for one server group."""
     place = ("cluster", "servers", index)
     group = state.scenario.cluster.servers[index]
     board = board_of(state, group.gpu)
@@ -148,7 +145,6 @@ def _sharing(state: AppState, index: int, sharing: str, board: str | None) -> No
 
 
 def background_editor(state: AppState) -> None:
-    """Load from other users on executors and links."""
     st.subheader("Background load")
     st.caption("Other work on every executor, and other traffic on every link; Poisson arrivals.")
     with st.grid(2, min_column_width=130):
@@ -159,7 +155,6 @@ def background_editor(state: AppState) -> None:
 
 
 def core_editor(state: AppState) -> None:
-    """Capacity, latency and discipline of the link that all servers share."""
     network = state.scenario.cluster.network
     st.caption(
         "The one link that all servers share, the bottleneck."
@@ -183,7 +178,6 @@ def core_editor(state: AppState) -> None:
 
 
 def path_editor(state: AppState, cluster: Cluster | None) -> None:
-    """Draw the links besides the core, their capacities, and a picture of all."""
     st.subheader("Links on the path")
     network = state.scenario.cluster.network
     now = LINK_SETS[0 if network.nic is None else 1 if network.racks is None else 2]
@@ -239,7 +233,6 @@ BASE_PEAKS: tuple[Precision, ...] = ("fp32", "fp16")
 
 
 def device_list(state: AppState) -> None:
-    """The scenario's own devices, each with its stated figures and a button that removes it."""
     own = state.scenario.cluster.devices
     if not own:
         st.caption("No device of your own yet: add one that the catalogue does not have.")
@@ -262,7 +255,6 @@ def device_list(state: AppState) -> None:
 
 
 def device_table(state: AppState) -> None:
-    """All devices: figures, and whether they were checked or recollected."""
     own: dict[str, Device] = {}
     with suppress(NonaError):
         own = user_devices(state.scenario.cluster.devices)
@@ -271,7 +263,6 @@ def device_table(state: AppState) -> None:
 
 
 def device_form(state: AppState) -> None:
-    """A form for a device of the user's own, on top of one of the catalogue."""
     problem = state.choices.complaints.get("device-error", "")
     base = st.selectbox(
         "Starts from",

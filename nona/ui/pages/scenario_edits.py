@@ -81,12 +81,10 @@ def _add_row(state: AppState, model: str) -> None:
 
 
 def add_entry(state: AppState, path: PlacePath, entry: Any) -> None:
-    """Append to a list of the scenario."""
     _replace(state, path, [*state.value(path), entry])
 
 
 def remove_entry(state: AppState, path: PlacePath, index: int) -> None:
-    """Take one entry out of a list of the scenario."""
     if not state.is_behind():
         _replace(state, path, [e for i, e in enumerate(state.value(path)) if i != index])
 
@@ -100,7 +98,6 @@ def _replace(state: AppState, path: PlacePath, entries: list[Any]) -> None:
 
 
 def set_sharing(state: AppState, group: int, sharing: str) -> None:
-    """Use whole GPUs, MIG slices (the fewest that share), or MPS (two clients) in a server group."""
     if state.is_behind():
         return
     entry = dict(state.value(("cluster", "servers", group)))
@@ -171,7 +168,6 @@ def set_links(state: AppState, links: str) -> None:
 
 
 def use_link(state: AppState, name: str) -> None:
-    """Take capacity and latency from the catalogue of links."""
     link = links()[name]
     state.edit(("cluster", "network", "capacity"), quantity_text(link.capacity, "bandwidth"))
     state.edit(("cluster", "network", "latency"), quantity_text(link.latency_s, "time"))
@@ -206,7 +202,6 @@ REGION_GROUPS: PlacePath = ("training", "regions", "groups")
 
 
 def add_group(state: AppState) -> None:
-    """Add a group of one server."""
     replace_groups(state, range(len(state.scenario.cluster.servers)), {"count": 1})
     if not state.notice:
         number = len(state.scenario.cluster.servers)
@@ -214,7 +209,6 @@ def add_group(state: AppState) -> None:
 
 
 def remove_group(state: AppState, number: int) -> None:
-    """Take one group out of the cluster."""
     replace_groups(state, [n for n in range(len(state.scenario.cluster.servers)) if n != number])
 
 

@@ -87,7 +87,6 @@ class BoardView(Document):
 
 
 def board_view(layout: MigLayout, name: str) -> BoardView:
-    """A layout as the editor draws it."""
     whole, stranded = board(layout.board), stranded_cells(layout)
     used = sum(p.compute_slices for p in layout.profiles)
     lost = layout.stranded_compute if layout.slices else 0
@@ -198,7 +197,6 @@ def edit_layout(state: AppState, group: int, board: str, wish: object) -> None:
 
 
 def take_parted(state: AppState, group: int, board: str, data: bytes) -> None:
-    """Read a mig-parted file for a group's board; its layouts become choices, the first one is used."""
     note = f"mig-note-{group}"
     state.choices.complaints.pop(note, None)
     try:
@@ -219,7 +217,6 @@ def _taken_parted(state: AppState, group: int, board: str) -> Parted | None:
 
 
 def parted_file(state: AppState, group: int, layout: MigLayout) -> str:
-    """The layout as a mig-parted file with one configuration, named after the scenario and the group."""
     words = "".join(c if c.isascii() and c.isalnum() else "-" for c in safe_name(state.scenario.name).lower())
     name = "-".join(w for w in words.split("-") if w)[:60] or "layout"
     return write_mig_parted({f"{name}-{group + 1}": layout})
@@ -229,7 +226,6 @@ MOST_MODELS = 3
 
 
 def mig_editor(state: AppState, group: int, board: str) -> None:
-    """Everything about one group's layout."""
     layout = _shown_layout(state, group, board)
     left, right = st.columns([3, 2], vertical_alignment="bottom")
     with left:

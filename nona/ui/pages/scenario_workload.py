@@ -211,7 +211,6 @@ _ICONS = {"never": ":material/block:", "split": ":material/call_split:"}
 
 
 def load_gauges(state: AppState, load: Offered | None) -> None:
-    """Draw the load of executors and link, and what would fill them."""
     background = state.scenario.background
     placed = None if state.is_stale("place") else state.held("place", SolvedPlacement)
     busy = None if placed is None else placed.nona.predicted.network_utilization
@@ -248,7 +247,6 @@ def load_gauges(state: AppState, load: Offered | None) -> None:
 
 
 def row_editor(state: AppState, index: int, load: Offered | None, share: float) -> None:
-    """A card for one row of the workload, which has that share of all queries."""
     place = ("workload", index)
     with st.container(border=True, key=f"row-{index}"):
         with st.container(key=f"only-in-demo-row-{index}"):

@@ -61,7 +61,6 @@ from nona.ui.widgets.results import chart, picture, table
 
 
 def over_tab(state: AppState, data: ServerlessOutcome | None) -> None:
-    """Draw the choice of number, values and precision, then the curves of all policies and their knees."""
     st.markdown(
         "How much more traffic can each policy bear before SLOs are missed? Or, with another number of the "
         "scenario: how few vCPUs a node, how large a CPU share?"
@@ -154,7 +153,6 @@ EVERY = "every policy of the scenario"
 
 
 def nodes_tab(state: AppState, data: ServerlessOutcome | None) -> None:
-    """Target, policy and size; then the fewest nodes whose whole interval keeps the target."""
     names = [p.name for p in state.scenario.serverless.policies] if state.scenario.serverless else []
     left, right = st.columns(2, vertical_alignment="bottom")
     with left:
@@ -202,7 +200,6 @@ MOST_SHARING_CALLS, MOST_RUNS = 4000, 3
 
 
 def sharing_tab(state: AppState, data: ServerlessOutcome | None) -> None:
-    """One policy, and a button that runs it under each way of sharing."""
     st.markdown(
         "One policy, the same calls and the same noise; only the way in which functions share a GPU changes."
     )

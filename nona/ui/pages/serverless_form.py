@@ -154,7 +154,6 @@ def _function_rows() -> list[dict[str, object]]:
 
 
 def _provenance_panel(state: AppState) -> None:
-    """Every default of the platform and of the shipped functions with its source."""
     panel = st.expander(
         "Where the defaults come from", icon=":material/source:", on_change="rerun", key="provenance-open"
     )

@@ -105,7 +105,6 @@ def _fit_views() -> None:
 
 
 def functions_tab(state: AppState, data: ServerlessOutcome | None) -> None:
-    """Draw the times of the functions, their origin, and the fields that change them."""
     try:
         system = _system(state)
     except NonaError as error:

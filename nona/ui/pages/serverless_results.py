@@ -39,7 +39,6 @@ from nona.units import duration
 
 
 def layouts_tab(state: AppState, data: ServerlessOutcome) -> None:
-    """Choose a policy and an invoker; a rectangle for every batch, stranded slices hatched."""
     layouts = data.layouts
     left, right = st.columns(2)
     with left:
@@ -101,7 +100,6 @@ def _gpu(rows: Sequence[Placed], of: _Shown) -> None:
 
 
 def choose_one(label: str, options: list[str], name: str, hint: str) -> str:
-    """A choice of this page that is kept."""
     return choose.choose_one(label, options, f"serverless-shown-{name}", hint)
 
 
@@ -125,7 +123,6 @@ def files(state: AppState, data: ServerlessOutcome) -> Files:
 
 
 def policies_tab(state: AppState, data: ServerlessOutcome) -> None:
-    """Draw SLO hits and costs of the policies."""
     report = data.report
     _overloads(report)
     chart(
@@ -207,7 +204,6 @@ ALL = "all, each over its SLO"
 
 
 def latency_tab(state: AppState, data: ServerlessOutcome) -> None:
-    """Boxes of the latencies with the SLO as a line, a table, and the times of the searches."""
     policies = data.report.policies
     names = list(next(iter(policies.values())).applications)
     hint = "The application to show, in milliseconds, or all as shares of their SLOs."

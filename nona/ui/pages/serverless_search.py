@@ -32,7 +32,6 @@ _component = declare("searchview", why="no chart steps through a tree by keys an
 
 
 def _search_view(key: str, search: SearchSteps) -> None:
-    """Draw the search; the reader goes through its steps in the browser."""
     data = search.to_json()
     mark = hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
     colours = {"path": PALETTE[0], "best": GOOD, "time": BAD, "cost": PALETTE[2]}
@@ -83,7 +82,6 @@ class Prepared:
 
 
 def search_tab(state: AppState, data: ServerlessOutcome | None) -> None:
-    """Choose a queue and what is left of its SLO; see the paths that ESG examines and why it decides so."""
     st.markdown(
         "What does ESG do when this queue can be served? Its search expands the cheapest open path first; "
         "the **time blade** cuts paths that cannot keep the limit, the **cost blade** paths that cannot "

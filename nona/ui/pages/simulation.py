@@ -148,7 +148,6 @@ SHOWN_TASKS = 40
 
 
 def _expert_table(state: AppState) -> None:
-    """One selection per row of the workload, while the scheduler is chosen."""
     if _expert_index(state) is None:
         return
     own, unknown = _table_of(state), _strangers(state)

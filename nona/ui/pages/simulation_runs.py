@@ -124,7 +124,6 @@ def _look(name: str) -> LineLook:
 
 
 def live_charts(key: str, charts: LiveCharts) -> None:
-    """Draw the four charts, or bring them up to date."""
     _component(key=key, data=charts.to_json())
 
 
@@ -185,7 +184,6 @@ def _pin_run(state: AppState, number: int | None) -> None:
 
 
 def runs_bar(state: AppState, shown: Kept) -> None:
-    """Draw the name of the shown run and its actions."""
     runs = {run.number: run for run in reversed(state.runs.kept)}
     with st.container(horizontal=True, vertical_alignment="bottom", key="runs-bar"):
         if len(runs) > 1:
@@ -239,7 +237,6 @@ def _choose(state: AppState, runs: dict[int, Kept], shown: Kept) -> None:
 
 
 def simulation_live(job: Job) -> None:
-    """The charts as the simulation goes on, or as they were when it was cancelled."""
     live = LiveRun.from_json(job.live) if job.live else LiveRun(schedulers=())
     if job.status == "cancelled":
         titles = live_titles(live.series, True)
@@ -250,7 +247,6 @@ def simulation_live(job: Job) -> None:
 
 
 def draw_run(run: Kept) -> None:
-    """The charts of a run in the place of the live ones."""
     data = run.data
     schedulers = data.report.schedulers
     live = data.live.model_copy(update={"series": measured(data.live.series, schedulers)})

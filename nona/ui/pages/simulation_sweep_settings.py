@@ -101,7 +101,6 @@ def change(state: AppState, **fields: Any) -> None:
 
 
 def change_ends(state: AppState, of: Range, **ends: Any) -> None:
-    """Set the ends or the count of one of the swept numbers."""
     chosen, new = state.choices.of(Chosen), replace(of, **ends)
     state.choices.keep(replace(chosen, ends={**chosen.ends, of.key: (new.low, new.high, new.count)}))
 
@@ -181,7 +180,6 @@ def shell_arguments(settings: SweepSettings) -> list[str]:
 
 
 def work_text(settings: SweepSettings | GridSettings) -> str:
-    """Format the number of jobs that a sweep simulates, and the wait to expect."""
     if isinstance(settings, GridSettings):
         one, rows = settings.sweep, len(settings.values)
     else:
@@ -233,7 +231,6 @@ MOST_VALUES, MOST_JOBS, MOST_RUNS = 60, 1_000_000, 100
 
 
 def sweep_controls(state: AppState) -> None:
-    """Fields with content that stays with the session."""
     form = form_of(state)
     numbers = {n.key: n.label for n in numbers_of(state.scenario)}
     with st.grid(4, min_column_width=150):

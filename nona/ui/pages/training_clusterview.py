@@ -76,7 +76,6 @@ _component = declare("clusterview", why="a chart is too slow for hundreds of cel
 
 
 def training_drawing(live: TrainingLive, fraction: float, told: str) -> ClusterDrawing:
-    """The policies so far, and the latest stays on each GPU under the one that runs."""
     end_s = max((s.end_s for s in live.stays), default=0.0)
     start_s = max(end_s - SPAN_S, 0.0)
     lanes = _lanes(live.types, live.stays, start_s, end_s)
@@ -148,7 +147,6 @@ def _lanes(types: Mapping[str, int], stays: Sequence[Stay], start_s: float, end_
 
 
 def cluster_view(key: str, data: ClusterDrawing) -> None:
-    """Draw the cluster, or bring it up to date."""
     _component(key=key, data=data.to_json())
 
 
@@ -158,7 +156,6 @@ Curve = Sequence[Moment]
 
 
 def elastic_drawing(live: ElasticLive, fraction: float, told: str) -> ClusterDrawing:
-    """The policies so far, three measures of the one that runs, and who has which GPU under it."""
     focus = live.policies.get(live.focus)
     return ClusterDrawing(
         fraction=fraction,
@@ -173,7 +170,6 @@ def elastic_drawing(live: ElasticLive, fraction: float, told: str) -> ClusterDra
 
 
 def moment_drawing(history: ElasticHistory, policy: str, time_s: float) -> ClusterDrawing:
-    """Return the drawing of the GPUs of each job under a policy at one time."""
     setting = history.report.setting
     given = given_at(history, policy, time_s)
     return ClusterDrawing(

@@ -28,7 +28,6 @@ TABLES = tuple(f"{name}.csv" for name in ProfilesSpec.model_fields)
 
 
 def elastic_controls(state: AppState, spec: ElasticSpec) -> None:
-    """All settings; they are part of the scenario, so the file and the shell have them too."""
     _workload(state, spec)
     _cluster(state)
     _link(state, spec)

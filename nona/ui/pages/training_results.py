@@ -354,13 +354,11 @@ def files(data: Outcome, command: str, first_run: tuple[str, str], tables: Seque
 
 
 def jct_chart(policies: Policies, look: Callable[[str], Look], key: str) -> None:
-    """Draw the distribution of JCTs."""
     alt = "Share of the jobs that are complete within a time, one line for each policy"
     chart(jct_figure(policies, look), cdf_title(policies), key, alt)
 
 
 def rho_chart(policies: Policies, look: Callable[[str], Look], key: str) -> None:
-    """Draw the share of jobs that are slower than on an equal share of the cluster."""
     alt = "Share of the jobs with at most a ρ, one line for each policy; dashed at 1: an equal share"
     chart(rho_figure(policies, look), rho_title(policies), key, alt)
 

@@ -168,7 +168,6 @@ def trace_of(state: AppState, name: str) -> NDArray[np.float64]:
 
 
 def columns_of(state: AppState, name: str) -> dict[str, tuple[str, ...]]:
-    """Columns by which an uploaded trace can be divided, with their values."""
     key, sources = ("columns", name, _mark(state, name)), state.uploads.sources
     return _kept(key, lambda: trace_columns(sources.read(name), PurePath(name).name))
 
@@ -255,7 +254,6 @@ REPLAYED = "From the trace, as the first run replays it."
 
 
 def shares_picture(rate_share: float, load_share: float | None, number: int) -> Node:
-    """Two bars: share of the queries, and share of the compute that they ask for."""
     bars = [_share("of the queries", rate_share, number)]
     if load_share is not None:
         bars.append(_share("of the compute they ask for", load_share, number))

@@ -125,5 +125,4 @@ def _is_connected(session: str) -> bool:
 
 @st.cache_resource
 def tabs_of_owners() -> Tabs:
-    """The tabs of this server."""
     return Tabs(_is_connected)

@@ -14,12 +14,10 @@ from nona.ui.widgets.fields import plain
 
 
 def scenario_file_name(state: AppState) -> str:
-    """Return the name of the scenario's file for download."""
     return f"{_stem(state)}.yaml"
 
 
 def bundle_file_name(state: AppState) -> str:
-    """Return the name of the scenario's bundle for download."""
     return f"{_stem(state)}{SUFFIX}"
 
 

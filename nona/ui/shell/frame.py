@@ -107,7 +107,6 @@ def _count(names: Sequence[str], of: str) -> str:
 
 
 def _mean_jct(state: AppState) -> Fact | None:
-    """The shortest mean JCT of the last run of a training cluster."""
     spec = state.scenario.training
     if spec is not None and spec.elastic is not None:
         kind, history = "training-elastic", state.held("training-elastic", ElasticHistory)

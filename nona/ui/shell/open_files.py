@@ -41,7 +41,6 @@ def open_popover(state: AppState, key: str, **more: Any) -> None:
 
 
 def drop_zone(state: AppState) -> None:
-    """A field over the whole window, which is there while files are dragged over it."""
     with st.container(key="drop-zone"):
         _field(state, f"dropped-{state.revision}")
 

@@ -128,7 +128,6 @@ def take_link(state: AppState) -> None:
 
 
 def link_notice(state: AppState) -> None:
-    """The question whether a link may replace the present scenario."""
     if state.offer is None:
         return
     with st.container(border=True, key="link-offer"):
@@ -176,7 +175,6 @@ FITTING = 26  # letters of a name that its field shows
 
 
 def scenario_bar(state: AppState) -> None:
-    """Name, version, undo and redo, file and link of the session's scenario."""
     field(state, "name", more="Press Enter to apply.")
     if len(state.scenario.name) > FITTING:
         st.caption(plain(state.scenario.name))

@@ -33,7 +33,6 @@ from nona.ui.tasks.desk import CountAsked, Desk, EffortAsked, asked_of, scenario
 
 
 def check_self(spec: Mapping[str, Any], desk: Desk) -> SelfCheckResult:
-    """Run every self-check; finished rows are reported with the progress."""
     begin = time.monotonic()
     rows: list[SelfCheck] = []
     desk.emit({"fraction": 0.0, "text": "Simulating a small scenario with every scheduler"})

@@ -90,7 +90,6 @@ def asked_of(spec: Mapping[str, Any], of: type[Asked]) -> Asked:
 
 
 def scenario_of(spec: Mapping[str, Any]) -> Scenario:
-    """The job's scenario."""
     return scenario_from_mapping(spec["scenario"])
 
 
@@ -100,7 +99,6 @@ def sources_of(spec: Mapping[str, Any]) -> Sources:
 
 
 def study_of(spec: Mapping[str, Any], desk: Desk) -> Study:
-    """The job's scenario with its models read and contracted."""
     desk.emit({"fraction": 0.0, "text": "Reading and contracting the models"})
     return prepare(scenario_of(spec), sources_of(spec), desk.cache)
 

@@ -90,7 +90,6 @@ def place_scenario(spec: Mapping[str, Any], desk: Desk) -> SolvedPlacement:
 
 
 def predict_congestion(spec: Mapping[str, Any], desk: Desk) -> CongestionCurve:
-    """By formula: its optimum, local and spread over the link's background load."""
 
     def tell(share: float) -> None:
         desk.tell(share, "Solving the formula at every load")

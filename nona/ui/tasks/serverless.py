@@ -125,7 +125,6 @@ def _begin(desk: Desk) -> None:
 
 
 def run_serverless(spec: Mapping[str, Any], desk: Desk) -> ServerlessOutcome:
-    """Run every policy."""
     scenario, sources = scenario_of(spec), sources_of(spec)
     _begin(desk)
     system = prepare_serverless(scenario, sources)
@@ -152,7 +151,6 @@ def run_serverless(spec: Mapping[str, Any], desk: Desk) -> ServerlessOutcome:
 
 
 def compare_ways(spec: Mapping[str, Any], desk: Desk) -> WaysReport:
-    """One policy under every way of sharing."""
     scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, WaysAsked)
     _begin(desk)
     results = compare_sharing(
@@ -171,7 +169,6 @@ def compare_ways(spec: Mapping[str, Any], desk: Desk) -> WaysReport:
 
 
 def find_nodes(spec: Mapping[str, Any], desk: Desk) -> NodesReport:
-    """The fewest nodes that keep a share of the SLOs under some policies."""
     scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, NodesAsked)
     names, steps = asked.policies, 0
     by_policy: dict[str, NodesFor] = {}
@@ -202,7 +199,6 @@ def find_nodes(spec: Mapping[str, Any], desk: Desk) -> NodesReport:
 
 
 def run_over(spec: Mapping[str, Any], desk: Desk) -> OverReport:
-    """Policies over one number, with their knees."""
     scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, OverAsked)
     settings = OverSettings(
         number=over_number(scenario, asked.key),
@@ -222,7 +218,6 @@ def run_over(spec: Mapping[str, Any], desk: Desk) -> OverReport:
 
 
 def run_schedulers(spec: Mapping[str, Any], desk: Desk) -> SchedulersReport:
-    """The scenario's DAG schedulers on the same workflows."""
     scenario, sources = scenario_of(spec), sources_of(spec)
 
     def report(progress: SimulationProgress) -> None:

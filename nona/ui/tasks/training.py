@@ -190,7 +190,6 @@ MOST_ROWS = 60_000  # of priorities that are kept of each policy, about
 
 
 def run_training(spec: Mapping[str, Any], desk: Desk) -> TrainingOutcome:
-    """Run every policy."""
     scenario, sources = scenario_of(spec), sources_of(spec)
     desk.emit({"fraction": 0.0, "text": "Reading the jobs"})
     system = prepare_training(scenario, sources)
@@ -225,7 +224,6 @@ SEARCHED = 60.0  # how many times as long a run of a policy that searches takes,
 
 
 def run_elastic(spec: Mapping[str, Any], desk: Desk) -> ElasticHistory:
-    """Run every policy."""
     scenario, sources = scenario_of(spec), sources_of(spec)
     desk.emit({"fraction": 0.0, "text": "Reading the jobs"})
     request = elastic_request(scenario, sources)
