@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nona.placement.link_waits import Role
+from nona.placement.messages import Candidates
 from nona.placement.model import Model, Probabilities
 from nona.placement.queueing import second_moment
 from nona.results.placement import Cells, WorkingLine
+from nona.units import format_number
 
 MOST_TERMS = 4
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
@@ -61,6 +66,32 @@ def tex_sum(terms: Sequence[str]) -> str:
     return " + ".join([*terms[: MOST_TERMS - 1], r"\ldots", terms[-1]])
 
 
+def line(
+    key: str,
+    title: str,
+    formula: str,
+    filled: str,
+    value: float,
+    unit: str = "",
+    table: Iterable[Cells] = (),
+) -> WorkingLine:
+    """A line of the working; ``filled`` is the right side of ``formula`` with numbers, if there is one."""
+    symbol, result = formula.split(" = ", 1)[0], tex_time(value) if unit == "s" else tex_number(value)
+    result += r"\,\mathrm{s/B}" if unit == "s/B" else ""
+    sides = " = ".join(filter(None, (symbol, filled, result)))
+    return WorkingLine(
+        key=key, title=title, formula=formula, filled=sides, value=value, unit=unit, table=tuple(table)
+    )
+
+
+def _means(model: Model, x: Probabilities, of: Callable[[Candidates], NDArray[np.float64]]) -> list[float]:
+    """What one query of each row of the workload puts on the links on average."""
+    return [
+        sum(float(p @ of(c)) for c, p in zip(candidates, own, strict=True))
+        for candidates, own in zip(model.candidates, x, strict=True)
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class LinkWorking:
     """Utilisation, second moment and wait (or stretch) of one shared link, infinite if it is overloaded."""
@@ -71,87 +102,57 @@ class LinkWorking:
     wait: float
 
 
-@dataclass(frozen=True, slots=True)
-class _LinkLoad:
-    model: str
-    rate: float
-    link_s: float
-    square_s2: float
-
-    @property
-    def cells(self) -> Cells:
-        return {
-            "model": self.model,
-            "rate 1/s": self.rate,
-            "link s per query": self.link_s,
-            "squares s²": self.square_s2,
-        }
-
-
 def link_lines(model: Model, x: Probabilities, names: Sequence[str]) -> LinkWorking:
     """Utilisation and second moment of the link, and its wait (FIFO) or stretch (shared)."""
     rho_bg, moment_bg = model.background
-    loads = _link_loads(model, x, names)
-    rho = rho_bg + sum(r.rate * r.link_s for r in loads)
-    moment = moment_bg + sum(r.rate * r.square_s2 for r in loads)
-    first = _utilization_line(loads, rho_bg, rho)
+    rates = [q.rate for q in model.system.queries]
+    link_s, squares = _means(model, x, _load), _means(model, x, lambda c: c.messages.square_s2)
+    rho = rho_bg + sum(r * s for r, s in zip(rates, link_s, strict=True))
+    moment = moment_bg + sum(r * s for r, s in zip(rates, squares, strict=True))
+    used = [rf"{tex_rate(r)}\cdot {tex_time(s)}" for r, s in zip(rates, link_s, strict=True)]
+    first = line(
+        "link_utilization",
+        "Utilisation of the link",
+        r"\rho_n = \rho_{bg} + \sum_j \lambda_j \sum_c x_c\, D_c / C",
+        tex_sum([tex_number(rho_bg), *used]),
+        rho,
+        table=_table({"model": names, "rate 1/s": rates, "link s per query": link_s, "squares s²": squares}),
+    )
     if model.system.discipline != "fifo":
         stretch = rho / (1 - rho) if rho < 1 else math.inf
-        return LinkWorking((first, _stretch_line(rho, stretch)), rho, moment, stretch)
+        ratio = rf"\frac{{{tex_number(rho)}}}{{1 - {tex_number(rho)}}}"
+        title = "Stretch of a transfer on an equally shared link"
+        last = line("link_wait", title, r"w = \frac{\rho_n}{1-\rho_n}", ratio, stretch)
+        return LinkWorking((first, last), rho, moment, stretch)
     wait = moment / (2 * (1 - rho)) if rho < 1 else math.inf
-    squares = [rf"{tex_rate(r.rate)}\cdot {tex_number(r.square_s2)}\,\mathrm{{s^2}}" for r in loads]
-    second = WorkingLine(
-        key="link_moment",
-        title="Second moment of the link's service times, per second",
-        formula=r"\lambda E[S^2] = (\lambda E[S^2])_{bg} + \sum_j \lambda_j \sum_c x_c "
-        r"\sum_{batches} (D/C)^2",
-        filled=rf"\lambda E[S^2] = {tex_sum([tex_time(moment_bg), *squares])} = {tex_time(moment)}",
-        value=moment,
-        unit="s",
+    terms = [
+        rf"{tex_rate(r)}\cdot {tex_number(s)}\,\mathrm{{s^2}}" for r, s in zip(rates, squares, strict=True)
+    ]
+    second = line(
+        "link_moment",
+        "Second moment of the link's service times, per second",
+        r"\lambda E[S^2] = (\lambda E[S^2])_{bg} + \sum_j \lambda_j \sum_c x_c \sum_{batches} (D/C)^2",
+        tex_sum([tex_time(moment_bg), *terms]),
+        moment,
+        "s",
     )
-    third = WorkingLine(
-        key="link_wait",
-        title="Mean wait of a message at the link (Pollaczek–Khinchine)",
-        formula=r"W_n = \frac{\lambda E[S^2]}{2(1-\rho_n)}",
-        filled=rf"W_n = \frac{{{tex_time(moment)}}}{{2(1 - {tex_number(rho)})}} = {tex_time(wait)}",
-        value=wait,
-        unit="s",
+    third = line(
+        "link_wait",
+        "Mean wait of a message at the link (Pollaczek–Khinchine)",
+        r"W_n = \frac{\lambda E[S^2]}{2(1-\rho_n)}",
+        rf"\frac{{{tex_time(moment)}}}{{2(1 - {tex_number(rho)})}}",
+        wait,
+        "s",
     )
     return LinkWorking((first, second, third), rho, moment, wait)
 
 
-def _link_loads(model: Model, x: Probabilities, names: Sequence[str]) -> list[_LinkLoad]:
-    loads = []
-    for j, q in enumerate(model.system.queries):
-        pairs = list(zip(model.candidates[j], x[j], strict=True))
-        load = sum(float(p @ c.messages.load_s) for c, p in pairs)
-        square = sum(float(p @ c.messages.square_s2) for c, p in pairs)
-        loads.append(_LinkLoad(names[j], q.rate, load, square))
-    return loads
+def _load(candidates: Candidates) -> NDArray[np.float64]:
+    return candidates.messages.load_s
 
 
-def _utilization_line(loads: Sequence[_LinkLoad], background: float, rho: float) -> WorkingLine:
-    terms = [rf"{tex_rate(r.rate)}\cdot {tex_time(r.link_s)}" for r in loads]
-    return WorkingLine(
-        key="link_utilization",
-        title="Utilisation of the link",
-        formula=r"\rho_n = \rho_{bg} + \sum_j \lambda_j \sum_c x_c\, D_c / C",
-        filled=rf"\rho_n = {tex_sum([tex_number(background), *terms])} = {tex_number(rho)}",
-        value=rho,
-        unit="",
-        table=tuple(r.cells for r in loads),
-    )
-
-
-def _stretch_line(rho: float, stretch: float) -> WorkingLine:
-    return WorkingLine(
-        key="link_wait",
-        title="Stretch of a transfer on an equally shared link",
-        formula=r"w = \frac{\rho_n}{1-\rho_n}",
-        filled=rf"w = \frac{{{tex_number(rho)}}}{{1 - {tex_number(rho)}}} = {tex_number(stretch)}",
-        value=stretch,
-        unit="",
-    )
+def _table(columns: Mapping[str, Sequence[float | str]]) -> Iterator[Cells]:
+    return (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,93 +173,59 @@ class PathWorking:
     wait: float
 
 
-@dataclass(frozen=True, slots=True)
-class _RoleLoad:
-    model: str
-    rate: float
-    core_s: float
-    bundles_s2: float
-    batches_s2: float
-
-    @property
-    def cells(self) -> Cells:
-        return {
-            "model": self.model,
-            "rate 1/s": self.rate,
-            "core s per query": self.core_s,
-            "bundles s²": self.bundles_s2,
-            "batches s²": self.batches_s2,
-        }
-
-
 def path_lines(model: Model, x: Probabilities, names: Sequence[str]) -> PathWorking:
     """Load of the queries, utilisation and wait of every role of links, and the wait of a message."""
-    loads = _role_loads(model, x, names)
-    load = math.fsum(r.rate * r.core_s for r in loads)
-    bundles = math.fsum(r.rate * r.bundles_s2 for r in loads)
-    batches = math.fsum(r.rate * r.batches_s2 for r in loads)
-    lines = [_load_line(loads, load, bundles, batches)]
+    rates = [q.rate for q in model.system.queries]
+    core_s, bundles, batches = (
+        _means(model, x, of) for of in (_load, lambda c: c.messages.bundle_s2, lambda c: c.messages.square_s2)
+    )
+    load, bundled, batched = (
+        math.fsum(r * v for r, v in zip(rates, values, strict=True)) for values in (core_s, bundles, batches)
+    )
+    terms = [rf"{tex_rate(r)}\cdot {tex_time(s)}" for r, s in zip(rates, core_s, strict=True)]
+    columns: dict[str, Sequence[float | str]] = {
+        "model": names,
+        "rate 1/s": rates,
+        "core s per query": core_s,
+    }
+    lines = [
+        line(
+            "link_load",
+            "Load of the queries, as if all messages crossed the core; B, Q: squares of bundles and batches, "
+            f"here {format_number(bundled)} and {format_number(batched)} s",
+            r"y = \sum_j \lambda_j \sum_c x_c\, D_c / C,\quad "
+            r"B = \sum_j \lambda_j \sum_c x_c \sum_{bundles} (D/C)^2",
+            tex_sum(terms),
+            load,
+            table=_table({**columns, "bundles s²": bundles, "batches s²": batches}),
+        )
+    ]
     roles = []
     for role in model.roles:
-        role_wait, role_lines = _role_lines(role, load, bundles, max(batches - bundles, 0.0))
+        role_wait, role_lines = _role_lines(role, load, bundled, max(batched - bundled, 0.0))
         lines += role_lines
         roles.append(role_wait)
     total = math.fsum(r.role.share * r.wait_s for r in roles)
-    busiest = max(role.utilization(load) for role in model.roles)
-    lines += [_route_line(roles, total), _busiest_line(busiest)]
+    crossed = [rf"{tex_number(r.role.share)}\cdot {tex_time(r.wait_s)}" for r in roles]
+    lines += [
+        line(
+            "link_wait",
+            "Mean wait of a message on its route: every role weighted by the share of messages that cross it",
+            r"W_n = \sum_r q_r W_r",
+            tex_sum(crossed),
+            total,
+            "s",
+            ({"link": r.role.name, "share": r.role.share, "wait s": r.wait_s} for r in roles),
+        ),
+        line(
+            "link_utilization",
+            "Utilisation of the most utilised links",
+            r"\rho_n = \max_r \rho_r",
+            "",
+            max(role.utilization(load) for role in model.roles),
+        ),
+    ]
     return PathWorking(tuple(lines), tuple(roles), total)
-
-
-def _route_line(roles: Sequence[RoleWait], total: float) -> WorkingLine:
-    terms = [rf"{tex_number(r.role.share)}\cdot {tex_time(r.wait_s)}" for r in roles]
-    return WorkingLine(
-        key="link_wait",
-        title="Mean wait of a message on its route: every role weighted by the share of messages that "
-        "cross it",
-        formula=r"W_n = \sum_r q_r W_r",
-        filled=rf"W_n = {tex_sum(terms)} = {tex_time(total)}",
-        value=total,
-        unit="s",
-        table=tuple({"link": r.role.name, "share": r.role.share, "wait s": r.wait_s} for r in roles),
-    )
-
-
-def _busiest_line(rho: float) -> WorkingLine:
-    return WorkingLine(
-        key="link_utilization",
-        title="Utilisation of the most utilised links",
-        formula=r"\rho_n = \max_r \rho_r",
-        filled=rf"\rho_n = {tex_number(rho)}",
-        value=rho,
-        unit="",
-    )
-
-
-def _role_loads(model: Model, x: Probabilities, names: Sequence[str]) -> list[_RoleLoad]:
-    loads = []
-    for j, q in enumerate(model.system.queries):
-        pairs = [(c.messages, p) for c, p in zip(model.candidates[j], x[j], strict=True)]
-        core = sum(float(p @ m.load_s) for m, p in pairs)
-        bundles = sum(float(p @ m.bundle_s2) for m, p in pairs)
-        batches = sum(float(p @ m.square_s2) for m, p in pairs)
-        loads.append(_RoleLoad(names[j], q.rate, core, bundles, batches))
-    return loads
-
-
-def _load_line(loads: Sequence[_RoleLoad], load: float, bundles: float, batches: float) -> WorkingLine:
-    terms = [rf"{tex_rate(r.rate)}\cdot {tex_time(r.core_s)}" for r in loads]
-    return WorkingLine(
-        key="link_load",
-        title="Load of the queries, as if all messages crossed the core; B, Q: squares of bundles and "
-        "batches",
-        formula=r"y = \sum_j \lambda_j \sum_c x_c\, D_c / C,\quad "
-        r"B = \sum_j \lambda_j \sum_c x_c \sum_{bundles} (D/C)^2",
-        filled=rf"y = {tex_sum(terms)} = {tex_number(load)},\quad B = {tex_time(bundles)},\quad "
-        rf"Q = {tex_time(batches)}",
-        value=load,
-        unit="",
-        table=tuple(r.cells for r in loads),
-    )
 
 
 def _role_lines(role: Role, load: float, bundles: float, pairs: float) -> tuple[RoleWait, list[WorkingLine]]:
@@ -269,23 +236,20 @@ def _role_lines(role: Role, load: float, bundles: float, pairs: float) -> tuple[
     slower, each = tex_number(role.slower), tex_number(role.each)
     own = rf"{slower}^2 ({each}\cdot {tex_time(bundles)} + {tex_number(together)}\cdot {tex_time(pairs)})"
     return RoleWait(role, rho, wait), [
-        WorkingLine(
-            key=f"link_utilization:{role.name}",
-            title=f"Utilisation of {role.name}",
-            formula=r"\rho_r = \rho_{bg} + \pi\,\frac{C}{C_r}\, y",
-            filled=rf"\rho_r = {tex_number(role.background_utilization)} + {each}\cdot {slower}\cdot "
-            rf"{tex_number(load)} = {tex_number(rho)}",
-            value=rho,
-            unit="",
+        line(
+            f"link_utilization:{role.name}",
+            f"Utilisation of {role.name}",
+            r"\rho_r = \rho_{bg} + \pi\,\frac{C}{C_r}\, y",
+            rf"{tex_number(role.background_utilization)} + {each}\cdot {slower}\cdot {tex_number(load)}",
+            rho,
         ),
-        WorkingLine(
-            key=f"link_wait:{role.name}",
-            title=f"Mean wait at {role.name} (Pollaczek–Khinchine)",
-            formula=r"W_r = \frac{(\lambda E[S^2])_{bg} + (C/C_r)^2 (\pi B + \pi_2 (Q-B))}{2(1-\rho_r)}",
-            filled=rf"W_r = \frac{{{tex_time(role.background_moment_s)} + {own}}}{{2(1 - {tex_number(rho)})}}"
-            rf" = {tex_time(wait)}",
-            value=wait,
-            unit="s",
+        line(
+            f"link_wait:{role.name}",
+            f"Mean wait at {role.name} (Pollaczek–Khinchine)",
+            r"W_r = \frac{(\lambda E[S^2])_{bg} + (C/C_r)^2 (\pi B + \pi_2 (Q-B))}{2(1-\rho_r)}",
+            rf"\frac{{{tex_time(role.background_moment_s)} + {own}}}{{2(1 - {tex_number(rho)})}}",
+            wait,
+            "s",
         ),
     ]
 
@@ -299,16 +263,13 @@ def path_price_line(model: Model, messages: float, path: PathWorking) -> Working
             slope = math.inf
         elif rho > 0.0:
             slope += role.share * wait / (rho * (1.0 - rho)) * role.each / role.capacity
-    price = rate * messages * slope if messages > 0 and rate > 0 else 0.0
-    return WorkingLine(
-        key="price",
-        title="Price of congestion: what one more byte costs all queries together",
-        formula=r"\mathrm{price} = \Lambda\, A_n \sum_r q_r\, \frac{\pi_r}{C_r}\, "
-        r"\frac{W_r}{\rho_r (1-\rho_r)}",
-        filled=rf"\mathrm{{price}} = {tex_rate(rate)}\cdot {tex_number(messages)}\cdot {tex_number(slope)}"
-        rf"\,\mathrm{{s^2/B}} = {tex_number(price)}\,\mathrm{{s/B}}",
-        value=price,
-        unit="s/B",
+    return line(
+        "price",
+        "Price of congestion: what one more byte costs all queries together",
+        r"\mathrm{price} = \Lambda\, A_n \sum_r q_r\, \frac{\pi_r}{C_r}\, \frac{W_r}{\rho_r (1-\rho_r)}",
+        rf"{tex_rate(rate)}\cdot {tex_number(messages)}\cdot {tex_number(slope)}\,\mathrm{{s^2/B}}",
+        rate * messages * slope if messages > 0 and rate > 0 else 0.0,
+        "s/B",
     )
 
 
@@ -389,14 +350,13 @@ def visit_line(weights: Sequence[float], visits: Sequence[float], seen: Sequence
     total = sum(a * s for a, s in terms) / sum(a for a, _ in terms) if terms else seen[0]
     top = tex_sum([rf"{tex_number(a)}\cdot {tex_time(s)}" for a, s in terms])
     bottom = tex_sum([tex_number(a) for a, _ in terms])
-    return WorkingLine(
-        key="server_wait",
-        title="Mean wait of a visit over the mix",
-        formula=r"W_c = \frac{\sum_j w_j A_j W_{c,j}}{\sum_j w_j A_j},\quad "
-        r"A_j = \mathrm{visits\ of\ a\ query}",
-        filled=rf"W_c = \frac{{{top}}}{{{bottom}}} = {tex_time(total)}",
-        value=total,
-        unit="s",
+    return line(
+        "server_wait",
+        "Mean wait of a visit over the mix",
+        r"W_c = \frac{\sum_j w_j A_j W_{c,j}}{\sum_j w_j A_j},\quad A_j = \mathrm{visits\ of\ a\ query}",
+        rf"\frac{{{top}}}{{{bottom}}}",
+        total,
+        "s",
     )
 
 
@@ -415,34 +375,22 @@ def _server_loads(model: Model, x: Probabilities, names: Sequence[str], k: int) 
 
 
 def _uniform_line(model: Model, waits: Sequence[float], total: float) -> WorkingLine:
-    parts = [
-        rf"{tex_number(float(share))}\cdot {tex_time(wait)}"
-        for share, wait in zip(model.system.class_weights, waits, strict=True)
-    ]
-    return WorkingLine(
-        key="server_wait",
-        title="Mean wait of a visit at an executor drawn uniformly",
-        formula=r"W_c = \sum_k \mathrm{share}_k\, W_{c,k}",
-        filled=rf"W_c = {tex_sum(parts)} = {tex_time(total)}",
-        value=total,
-        unit="s",
+    title, formula = (
+        "Mean wait of a visit at an executor drawn uniformly",
+        r"W_c = \sum_k \mathrm{share}_k\, W_{c,k}",
     )
+    return line("server_wait", title, formula, _weighted(model.system.class_weights, waits), total, "s")
 
 
 def _seen_line(model: Model, j: int, name: str, waits: Sequence[float], total: float) -> WorkingLine:
-    parts = [
-        rf"{tex_number(float(share))}\cdot {tex_time(wait)}"
-        for share, wait in zip(model.shares[j], waits, strict=True)
-        if share > 0
-    ]
-    return WorkingLine(
-        key=f"server_wait:{name}",
-        title=f"Mean wait of a visit of {name}, which draws executors by its shares",
-        formula=r"W_{c,j} = \sum_k s_{jk}\, W_{c,k}",
-        filled=rf"W_{{c,j}} = {tex_sum(parts)} = {tex_time(total)}",
-        value=total,
-        unit="s",
-    )
+    title = f"Mean wait of a visit of {name}, which draws executors by its shares"
+    filled = _weighted(model.shares[j], waits)
+    return line(f"server_wait:{name}", title, r"W_{c,j} = \sum_k s_{jk}\, W_{c,k}", filled, total, "s")
+
+
+def _weighted(shares: Iterable[float], waits: Sequence[float]) -> str:
+    pairs = zip(map(float, shares), waits, strict=True)
+    return tex_sum([rf"{tex_number(share)}\cdot {tex_time(wait)}" for share, wait in pairs if share > 0])
 
 
 def _server_utilization_line(
@@ -457,27 +405,25 @@ def _server_utilization_line(
         if r.share > 0 or not several
     ]
     sums = rf"{tex_number(executors.background)} + \frac{{{tex_sum(terms)}}}{{{executors.number}}}"
-    return WorkingLine(
-        key=f"utilization:{executors.kind}",
-        title=f"Utilisation of an executor, {executors.kind}",
-        formula=rf"\rho_k = \rho_{{bg}} + \frac{{1}}{{n_k}}\sum_j \lambda_j{_share(several)} {seconds}",
-        filled=rf"\rho_k = {sums} = {tex_number(executors.utilization)}",
-        value=executors.utilization,
-        unit="",
-        table=tuple(r.cells(several) for r in loads),
+    return line(
+        f"utilization:{executors.kind}",
+        f"Utilisation of an executor, {executors.kind}",
+        rf"\rho_k = \rho_{{bg}} + \frac{{1}}{{n_k}}\sum_j \lambda_j{_share(several)} {seconds}",
+        sums,
+        executors.utilization,
+        table=(r.cells(several) for r in loads),
     )
 
 
 def _wait_line(executors: _Executors, several: bool) -> WorkingLine:
-    rho, wait = tex_number(executors.utilization), tex_time(executors.wait_s)
-    return WorkingLine(
-        key=f"wait:{executors.kind}",
-        title=f"Mean wait at an executor, {executors.kind} (Pollaczek–Khinchine)",
-        formula=r"W_k = \frac{(\lambda E[S^2])_{bg} + \frac{1}{n_k}\sum_j \lambda_j"
+    return line(
+        f"wait:{executors.kind}",
+        f"Mean wait at an executor, {executors.kind} (Pollaczek–Khinchine)",
+        r"W_k = \frac{(\lambda E[S^2])_{bg} + \frac{1}{n_k}\sum_j \lambda_j"
         rf"{_share(several)} \sum_{{visits}} s^2}}{{2(1-\rho_k)}}",
-        filled=rf"W_k = \frac{{{tex_time(executors.moment_s)}}}{{2(1 - {rho})}} = {wait}",
-        value=executors.wait_s,
-        unit="s",
+        rf"\frac{{{tex_time(executors.moment_s)}}}{{2(1 - {tex_number(executors.utilization)})}}",
+        executors.wait_s,
+        "s",
     )
 
 
@@ -487,13 +433,13 @@ def _batch_wait_line(executors: _Executors, loads: Sequence[_ServerLoad], severa
     top = tex_sum([rf"{tex_rate(rate)}\cdot {tex_time(wait)}" for rate, wait in terms])
     bottom = tex_sum([tex_rate(rate) for rate, _ in terms])
     each = rf"\sum_j \lambda_j{_share(several)}"
-    return WorkingLine(
-        key=f"wait:{executors.kind}",
-        title=f"Mean wait for a step at an executor, {executors.kind} (queues of batches)",
-        formula=rf"W_k = \frac{{{each} W_{{jk}}}}{{{each}}}",
-        filled=rf"W_k = \frac{{{top}}}{{{bottom}}} = {tex_time(executors.wait_s)}",
-        value=executors.wait_s,
-        unit="s",
+    return line(
+        f"wait:{executors.kind}",
+        f"Mean wait for a step at an executor, {executors.kind} (queues of batches)",
+        rf"W_k = \frac{{{each} W_{{jk}}}}{{{each}}}",
+        rf"\frac{{{top}}}{{{bottom}}}",
+        executors.wait_s,
+        "s",
     )
 
 

@@ -24,6 +24,7 @@ from nona.placement.spans import COMPUTE, LINK, TRANSFER, VISITS, spans
 from nona.report.placements.waits_shown import (
     LinkWorking,
     PathWorking,
+    line,
     link_lines,
     path_lines,
     path_price_line,
@@ -96,16 +97,15 @@ def _class(model: Model, x: Probabilities, j: int, waits: _Waits) -> _Class:
         means.append(mean)
         subgraphs.append(_subgraph(model, j, number, mean, [row for row, _ in rows]))
     spans_tex = tex_sum([tex_time(mean) for mean in means])
-    line = WorkingLine(
-        key="jct",
-        title="Mean JCT of a query: cut tasks, the first visit's wait, and its sub-graphs",
-        formula=r"T = \sum_{cuts} p_v + v_1 W_c + \sum_k \sum_c x_{k,c}\, g_{k,c}",
-        filled=rf"T = {tex_time(cuts)} + {first:g}\cdot {tex_time(waits.visit_s)} + {spans_tex} = "
-        rf"{tex_time(total)}",
-        value=total,
-        unit="s",
+    jct = line(
+        "jct",
+        "Mean JCT of a query: cut tasks, the first visit's wait, and its sub-graphs",
+        r"T = \sum_{cuts} p_v + v_1 W_c + \sum_k \sum_c x_{k,c}\, g_{k,c}",
+        rf"{tex_time(cuts)} + {first:g}\cdot {tex_time(waits.visit_s)} + {spans_tex}",
+        total,
+        "s",
     )
-    return _Class(WorkingModel(lines=(line,), subgraphs=tuple(subgraphs)), total, link_waits, visits)
+    return _Class(WorkingModel(lines=(jct,), subgraphs=tuple(subgraphs)), total, link_waits, visits)
 
 
 def _configurations(
@@ -150,14 +150,14 @@ def _objective_line(model: Model, names: Sequence[str], classes: Sequence[_Class
     counted = [(w, t) for w, t in weighted if w > 0]
     objective = sum(w * t for w, t in counted)
     terms = [rf"{tex_number(w)}\cdot {tex_time(t)}" for w, t in counted]
-    return WorkingLine(
-        key="objective",
-        title="Mean JCT over the mix, by formula, of this placement",
-        formula=r"F = \sum_j w_j T_j,\quad w_j = \lambda_j / \Lambda",
-        filled=rf"F = {tex_sum(terms)} = {tex_time(objective)}",
-        value=objective,
-        unit="s",
-        table=tuple({"model": n, "weight": w, "JCT s": t} for n, (w, t) in zip(names, weighted, strict=True)),
+    return line(
+        "objective",
+        "Mean JCT over the mix, by formula, of this placement",
+        r"F = \sum_j w_j T_j,\quad w_j = \lambda_j / \Lambda",
+        tex_sum(terms),
+        objective,
+        "s",
+        ({"model": n, "weight": w, "JCT s": t} for n, (w, t) in zip(names, weighted, strict=True)),
     )
 
 
@@ -167,16 +167,12 @@ def _gap_line(certificate: Certificate) -> list[WorkingLine]:
     if not math.isfinite(bound):
         return []
     top = rf"{tex_time(best)} - {tex_time(bound)}"
-    return [
-        WorkingLine(
-            key="gap",
-            title="Certified gap of the formula's optimum, at its server wait",
-            formula=r"\mathrm{gap} = \frac{F^* - F_{bound}}{F^*}",
-            filled=rf"\mathrm{{gap}} = \frac{{{top}}}{{{tex_time(best)}}} = {tex_number(certificate.gap)}",
-            value=certificate.gap,
-            unit="",
-        )
-    ]
+    title, ratio = (
+        "Certified gap of the formula's optimum, at its server wait",
+        rf"\frac{{{top}}}{{{tex_time(best)}}}",
+    )
+    formula = r"\mathrm{gap} = \frac{F^* - F_{bound}}{F^*}"
+    return [line("gap", title, formula, ratio, certificate.gap)]
 
 
 def _price_line(model: Model, classes: Sequence[_Class], link: LinkWorking | PathWorking) -> WorkingLine:
@@ -193,17 +189,14 @@ def _price_line(model: Model, classes: Sequence[_Class], link: LinkWorking | Pat
     price = rate * messages * slope / model.system.capacity if messages > 0 and rate > 0 else 0.0
     capacity = rf"{tex_number(model.system.capacity)}\,\mathrm{{B/s}}"
     steep = tex_time(slope) if fifo else tex_number(slope)
-    return WorkingLine(
-        key="price",
-        title="Price of congestion: what one more byte costs all queries together",
-        formula=r"\mathrm{price} = \Lambda\, A_n\, \frac{1}{C}\, \frac{dW_n}{d\rho_n},\quad "
-        + (
-            r"\frac{dW_n}{d\rho_n} = \frac{W_n}{\rho_n (1-\rho_n)}"
-            if fifo
-            else r"\frac{dw}{d\rho_n} = \frac{1}{(1-\rho_n)^2}"
-        ),
-        filled=rf"\mathrm{{price}} = \frac{{{tex_rate(rate)}\cdot {tex_number(messages)}\cdot {steep}}}"
-        rf"{{{capacity}}} = {tex_number(price)}\,\mathrm{{s/B}}",
-        value=price,
-        unit="s/B",
+    derivative = r"\frac{dW_n}{d\rho_n} = \frac{W_n}{\rho_n (1-\rho_n)}"
+    if not fifo:
+        derivative = r"\frac{dw}{d\rho_n} = \frac{1}{(1-\rho_n)^2}"
+    return line(
+        "price",
+        "Price of congestion: what one more byte costs all queries together",
+        rf"\mathrm{{price}} = \Lambda\, A_n\, \frac{{1}}{{C}}\, \frac{{dW_n}}{{d\rho_n}},\quad {derivative}",
+        rf"\frac{{{tex_rate(rate)}\cdot {tex_number(messages)}\cdot {steep}}}{{{capacity}}}",
+        price,
+        "s/B",
     )
