@@ -14,7 +14,7 @@ from __future__ import annotations
 import html
 import math
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from nona.gpu_sharing.pool import Way
 from nona.gpu_sharing.registry import WAYS
 from nona.language.routers import ROUTERS
 from nona.registry import Look
+from nona.results.document import Estimate
 from nona.schedulers.registry import SCHEDULERS
 from nona.serverless.policies.registry import POLICIES
 from nona.units import format_number
@@ -203,6 +204,12 @@ class Dot:
     label: str
     note: str = ""
     before: Before | None = None
+
+
+def dot_of(name: str, value: Estimate, factor: float, show: Callable[[Estimate], str], note: str = "") -> Dot:
+    """A mean with its interval, ``factor`` times as large on the chart; ``note`` replaces a missing one."""
+    mean = None if value.mean is None else factor * value.mean
+    return Dot(name, mean, scaled(value.ci95, factor), show(value), note)
 
 
 def dots_figure(dots: Sequence[Dot], axis: str, zero: bool = False, most: float | None = None) -> go.Figure:

@@ -63,7 +63,7 @@ def test_titles_say_what_the_rows_hold():
     assert titles_of.hits_title(found) == "a keeps 90.0 % of the SLOs, c 50.0 %"
     tail = re.fullmatch("a has the shortest tail: 95 %.*within 20 ms", titles_of.ecdf_title(found, "all"))
     assert tail
-    assert titles_of.parts_title(found, "all") == "a: 100 % of the time is compute"
+    assert titles_of.parts_title(found, "all") == "a: 100 % of the time is computing"
     assert titles_of.utilisation_title(found) == "The busiest resource is the link under c: 50 %"
     assert titles_of.over_time_title(found) == "JCT keeps growing under c"
     assert percentiles(found, "all").texts()[0]["p95"] == "20 ms"

@@ -14,7 +14,6 @@ from nona.placement.messages import Candidates
 from nona.placement.model import Model, Probabilities
 from nona.placement.queueing import second_moment
 from nona.results.placement import Cells, WorkingLine
-from nona.units import format_number
 
 MOST_TERMS = 4
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
@@ -74,11 +73,12 @@ def line(
     value: float,
     unit: str = "",
     table: Iterable[Cells] = (),
+    after: str = "",
 ) -> WorkingLine:
     """A line of the working; ``filled`` is the right side of ``formula`` with numbers, if there is one."""
     symbol, result = formula.split(" = ", 1)[0], tex_time(value) if unit == "s" else tex_number(value)
     result += r"\,\mathrm{s/B}" if unit == "s/B" else ""
-    sides = " = ".join(filter(None, (symbol, filled, result)))
+    sides = " = ".join(filter(None, (symbol, filled, result))) + after
     return WorkingLine(
         key=key, title=title, formula=formula, filled=sides, value=value, unit=unit, table=tuple(table)
     )
@@ -191,13 +191,13 @@ def path_lines(model: Model, x: Probabilities, names: Sequence[str]) -> PathWork
     lines = [
         line(
             "link_load",
-            "Load of the queries, as if all messages crossed the core; B, Q: squares of bundles and batches, "
-            f"here {format_number(bundled)} and {format_number(batched)} s",
+            "Load of the queries, as if all messages crossed the core; B, Q: squares of bundles and batches",
             r"y = \sum_j \lambda_j \sum_c x_c\, D_c / C,\quad "
             r"B = \sum_j \lambda_j \sum_c x_c \sum_{bundles} (D/C)^2",
             tex_sum(terms),
             load,
             table=_table({**columns, "bundles s²": bundles, "batches s²": batches}),
+            after=rf",\quad B = {tex_time(bundled)},\quad Q = {tex_time(batched)}",
         )
     ]
     roles = []

@@ -21,6 +21,7 @@ from nona.report.figures import (
     Dot,
     add_line,
     add_points,
+    dot_of,
     figure,
     log_axis,
     rule,
@@ -388,19 +389,22 @@ def under_ways(compared: WaysReport) -> dict[str, PolicyOutcome]:
     return {way: report.policies[compared.policy] for way, report in compared.reports.items()}
 
 
+NONE_COMPLETE = "no call completed"
+
+
 def hit_dots(outcomes: Mapping[str, PolicyOutcome]) -> list[Dot]:
     """The share of SLOs kept under each policy or way of sharing, in per cent."""
-    return [_dot(name, o.slo_hit_rate, 100, rate_text) for name, o in outcomes.items()]
+    return [
+        dot_of(way_title(name), o.slo_hit_rate, 100, rate_text, NONE_COMPLETE) for name, o in outcomes.items()
+    ]
 
 
 def cost_dots(outcomes: Mapping[str, PolicyOutcome]) -> list[Dot]:
     """The cost under each of them, in dollars for :data:`~nona.report.serverless.findings.PER` calls."""
-    return [_dot(name, o.cost_per_call_usd, PER, cost_text) for name, o in outcomes.items()]
-
-
-def _dot(name: str, value: Estimate, factor: float, show: Callable[[Estimate], str]) -> Dot:
-    mean = None if value.mean is None else factor * value.mean
-    return Dot(way_title(name), mean, scaled(value.ci95, factor), show(value), "no call completed")
+    return [
+        dot_of(way_title(name), o.cost_per_call_usd, PER, cost_text, NONE_COMPLETE)
+        for name, o in outcomes.items()
+    ]
 
 
 class _Way(NamedTuple):

@@ -3,72 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 
-from nona.report.figures import Dot, scaled
+from nona.report.figures import Dot, dot_of
+from nona.report.simulations.advice import PART
 from nona.report.simulations.findings import shortest
 from nona.report.simulations.tables import VERDICTS
 from nona.report.text import listed
-from nona.results.simulation import Difference, Differences, PartName, Percentile, SchedulerResult, Schedulers
+from nona.results.document import Estimate
+from nona.results.simulation import Difference, Differences, Percentile, SchedulerResult, Schedulers
 from nona.tables.formats import mean_text, share_text
 from nona.units import format_number, format_time
 
 NO_DIFFERENCES: Differences = MappingProxyType({})
 _EQUAL = 1e-9  # relative: times that differ by less are the same
-WORDS: Mapping[PartName, str] = {
-    "compute": "compute",
-    "transfer": "transfer",
-    "link_wait": "waiting for links",
-    "server_wait": "waiting for servers",
-    "own_wait": "waiting for its own tasks",
-    "fill_wait": "waiting for batches to fill",
-}
 
 
 def jct_dots(schedulers: Schedulers) -> list[Dot]:
     """Mean JCT of each scheduler, in milliseconds, with its interval."""
-    return [
-        Dot(
-            name,
-            None if s.jct_s.mean is None else 1e3 * s.jct_s.mean,
-            scaled(s.jct_s.ci95, 1e3),
-            mean_text(s.jct_s, format_time),
-            s.state if s.jct_s.mean is None else "",
-        )
-        for name, s in schedulers.items()
-    ]
+    return [dot_of(name, s.jct_s, 1e3, _time_text, s.state) for name, s in schedulers.items()]
 
 
-def _tenths(share: float) -> str:
-    return share_text(share, 1)
+def _time_text(value: Estimate) -> str:
+    return mean_text(value, format_time)
+
+
+def _hits_text(value: Estimate) -> str:
+    return mean_text(value, partial(share_text, digits=1))
 
 
 def hit_dots(schedulers: Schedulers) -> list[Dot]:
     """SLO hit rate of each scheduler, in per cent, with its interval."""
-    return [
-        Dot(
-            name,
-            None if s.slo_hit_rate.mean is None else 100 * s.slo_hit_rate.mean,
-            scaled(s.slo_hit_rate.ci95, 100),
-            mean_text(s.slo_hit_rate, _tenths),
-            "no SLO",
-        )
-        for name, s in schedulers.items()
-    ]
+    return [dot_of(name, s.slo_hit_rate, 100, _hits_text, "no SLO") for name, s in schedulers.items()]
 
 
 def difference_dots(differences: Mapping[str, Difference]) -> list[Dot]:
     """Mean JCT of each scheduler minus that of a baseline, in milliseconds, with its paired interval."""
-    return [
-        Dot(
-            name,
-            None if d.jct_s.mean is None else 1e3 * d.jct_s.mean,
-            scaled(d.jct_s.ci95, 1e3),
-            mean_text(d.jct_s, format_time),
-            d.verdict,
-        )
-        for name, d in differences.items()
-    ]
+    return [dot_of(name, d.jct_s, 1e3, _time_text, d.verdict) for name, d in differences.items()]
 
 
 def _percentiles(scheduler: SchedulerResult, model: str) -> Mapping[str, Percentile]:
@@ -141,7 +113,7 @@ def parts_title(schedulers: Schedulers, model: str) -> str:
     if total <= 0:
         return f"{best}: no job took any time"
     most = max(parts, key=lambda k: parts[k])
-    return f"{best}: {share_text(parts[most] / total)} of the time is {WORDS[most]}"
+    return f"{best}: {share_text(parts[most] / total)} of the time is {PART[most]}"
 
 
 def utilisation_title(schedulers: Schedulers) -> str:
