@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from sizes import examples
 
 from nona import __version__
-from nona.cost.validation import validation_markdown, validation_report
+from nona.cost.validation import validation_report
 from nona.hardware.device import devices
 from nona.hardware.executor import executor_class
 from nona.report.capacity import capacity_report
@@ -27,7 +27,7 @@ from nona.report.files import csv_bytes, parquet_bytes
 from nona.report.guide import matching, section_titles, sections
 from nona.report.models import contraction, inspection
 from nona.report.studies.figures import theory_figure
-from nona.report.studies.validation import comparison_rows, theory_markdown, theory_rows, theory_summary
+from nona.report.studies.validation import comparison_rows, theory_rows, theory_summary
 from nona.report.sweeps import sweep_report
 from nona.report.times import MeanParts, TimesError, mean_if_off, off_text, times_error
 from nona.results.document import Estimate, ModelFacts, OffRange
@@ -47,6 +47,7 @@ from nona.study.sweep_numbers import number_named
 from nona.study.sweeps import curves
 from nona.ui.tasks.sweeps import request_of, settings_from
 from studies.pages import validation_page
+from studies.validation_page import theory_markdown, validation_markdown
 
 
 def sweep():
@@ -276,9 +277,9 @@ def test_figure_and_markdown_show_every_row_where_it_belongs():
     text = theory_markdown([made_up(GOOD, WRONG), made_up(BETWEEN, load=0.9)], effort)
     lines = [line for line in text.splitlines() if line.startswith("| M/M/1")]
     assert lines == [
-        "| M/M/1 | all | 50% | 10 | 10.4 ± 0.5 | +4.0% | agrees | far |",
-        "| M/M/1 | some | 50% | 10 | 12 ± 1 | +20.0% | differs | – |",
-        "| M/M/1 | others | 90% | 10–20 | 15 ± 1 | +0.0% | agrees | – |",
+        "| M/M/1 | all | 50 % | 10.000 | 10.400 | 0.500 | +4.00 % | agrees | far |",
+        "| M/M/1 | some | 50 % | 10.000 | 12.000 | 1.000 | +20.00 % | differs | – |",
+        "| M/M/1 | others | 90 % | 10.000 – 20.000 | 15.000 | 1.000 | +0.00 % | agrees | – |",
     ]
     assert "2 of 3 means agree" in text
     assert "7 independent runs" in text

@@ -187,7 +187,7 @@ def test_before_a_run_the_page_says_what_theory_says_and_after_it_shows_its_rows
     tiles = {"Means that agree": f"{summary.agree} of 5", "Worst row": f"{summary.worst:.2f} half intervals"}
     assert tiles.items() <= metrics(at).items()
     shown = table(at, "theory, ms")[["verdict", "simulated, ms"]].to_numpy().tolist()
-    assert shown == [[r.verdict, r.simulated_ms] for r in rows]
+    assert shown == [[r.verdict, f"{r.simulated_ms:.3f}"] for r in rows]
     spec = json.loads(at.get("plotly_chart")[0].proto.spec)
     assert sum(len(t["x"]) for t in spec["data"]) == 5
 

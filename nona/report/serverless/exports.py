@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nona import __version__
-from nona.results.simulation_charts import Trace, TraceAbout, TraceEvent, TraceJobs
+from nona.report.simulations.timeline import Clock, Place, process_names, thread_name, trace_of
+from nona.results.simulation_charts import Trace, TraceEvent, TraceJobs
 from nona.serverless.metrics import call_cost, hits
 from nona.serverless.records import ServerlessRecords
 from nona.serverless.system import ServerlessSystem
@@ -64,7 +64,6 @@ def _frame(policy: str, records: ServerlessRecords, system: ServerlessSystem) ->
 
 MOST_EVENTS = 100_000
 CALLS = 500  # of each policy
-Place = tuple[int, int]
 
 
 def serverless_trace(
@@ -89,17 +88,8 @@ def serverless_trace(
         events += shown
         first += len(system.invokers)
         jobs[name] = TraceJobs(shown=count, recorded=len(measured))
-    return Trace(
-        traceEvents=tuple(events),
-        displayTimeUnit="ms",
-        otherData=TraceAbout(
-            producer=f"Nona Planner {__version__}",
-            scenario=scenario,
-            jobs=jobs,
-            events_at_most=most,
-            note="Batches of the first measured calls of the first replication of each policy.",
-        ),
-    )
+    note = "Batches of the first measured calls of the first replication of each policy."
+    return trace_of(events, jobs, scenario, most, note)
 
 
 class _PolicyEvents:
@@ -116,7 +106,7 @@ class _PolicyEvents:
         used = used[~np.isnan(of.ended_s[used])]
         if not len(used):
             return []
-        self._begin_s = float(of.queued_s[used].min())
+        self._clock = Clock(float(of.queued_s[used].min()))
         places = self._places(used)
         return [
             *self._names(places),
@@ -124,28 +114,22 @@ class _PolicyEvents:
             *self._arrows(calls, places),
         ]
 
-    def _ns(self, time_s: float) -> int:
-        return round((float(time_s) - self._begin_s) * 1e9)
-
     def _places(self, used: np.ndarray[tuple[int], np.dtype[np.int64]]) -> dict[int, Place]:
         """Batch → process of its node, and the first thread there that is free."""
-        of, free, places = self._run.batches, dict[int, list[int]](), {}
+        of, by_node = self._run.batches, dict[int, list[int]]()
         for k in sorted(used.tolist(), key=lambda k: (of.dispatched_s[k], k)):
-            node = int(of.invoker[k])
-            lanes = free.setdefault(node, [])
-            start, end = self._ns(of.dispatched_s[k]), self._ns(of.ended_s[k])
-            lane = next((i for i, until in enumerate(lanes) if until <= start), len(lanes))
-            lanes[lane : lane + 1] = [end]
-            places[k] = (self._first + node, lane + 1)
-        return places
+            by_node.setdefault(int(of.invoker[k]), []).append(k)
+        return {
+            k: (self._first + node, lane)
+            for node, own in by_node.items()
+            for k, lane in self._clock.lanes((k, of.dispatched_s[k], of.ended_s[k]) for k in own)
+        }
 
     def _names(self, places: Mapping[int, Place]) -> Iterator[TraceEvent]:
         for pid in sorted({pid for pid, _ in places.values()}):
-            title = f"{self._policy} · node {pid - self._first}"
-            yield TraceEvent(ph="M", name="process_name", pid=pid, tid=0, args={"name": title})
-            yield TraceEvent(ph="M", name="process_sort_index", pid=pid, tid=0, args={"sort_index": pid})
-        for pid, tid in sorted(set(places.values())):
-            yield TraceEvent(ph="M", name="thread_name", pid=pid, tid=tid, args={"name": f"batches {tid}"})
+            yield from process_names(pid, f"{self._policy} · node {pid - self._first}")
+        for place in sorted(set(places.values())):
+            yield thread_name(place, f"batches {place[1]}")
 
     def _slices(self, k: int, place: Place) -> Iterator[TraceEvent]:
         of = self._run.batches
@@ -159,31 +143,9 @@ class _PolicyEvents:
             "cold_start": "yes" if of.cold[k] else "no",
         }
         stage = app.stage_names[int(of.stage[k])]
-        yield self._slice(stage, "batch", place, of.dispatched_s[k], of.ended_s[k], args)
+        yield self._clock.slice(stage, "batch", place, of.dispatched_s[k], of.ended_s[k], args)
         if of.started_s[k] > of.dispatched_s[k]:
-            yield self._slice("set-up", "set-up", place, of.dispatched_s[k], of.started_s[k], None)
-
-    def _slice(
-        self,
-        name: str,
-        kind: str,
-        place: Place,
-        start_s: float,
-        end_s: float,
-        args: Mapping[str, str | int | float] | None,
-    ) -> TraceEvent:
-        start, end = self._ns(start_s), self._ns(end_s)
-        pid, tid = place
-        return TraceEvent(
-            ph="X",
-            name=name,
-            cat=kind,
-            pid=pid,
-            tid=tid,
-            ts=start / 1000,
-            dur=(end - start) / 1000,
-            args=args,
-        )
+            yield self._clock.slice("set-up", "set-up", place, of.dispatched_s[k], of.started_s[k])
 
     def _arrows(
         self, calls: np.ndarray[tuple[int], np.dtype[np.int64]], places: Mapping[int, Place]
@@ -198,14 +160,6 @@ class _PolicyEvents:
                     if begin not in places or end not in places:
                         continue
                     number += 1
-                    left = max(self._ns(of.dispatched_s[begin]), self._ns(of.ended_s[begin]) - 1)
+                    span_s, at_s = (of.dispatched_s[begin], of.ended_s[begin]), of.dispatched_s[end]
                     mark = f"{self._first}.{number}"
-                    yield from _arrow(mark, places[begin], left, places[end], self._ns(of.dispatched_s[end]))
-
-
-def _arrow(mark: str, begin: Place, left_ns: int, end: Place, at_ns: int) -> Iterator[TraceEvent]:
-    (pid, tid), (end_pid, end_tid) = begin, end
-    yield TraceEvent(ph="s", name="call", cat="flow", id=mark, pid=pid, tid=tid, ts=left_ns / 1000)
-    yield TraceEvent(
-        ph="f", bp="e", name="call", cat="flow", id=mark, pid=end_pid, tid=end_tid, ts=at_ns / 1000
-    )
+                    yield from self._clock.arrow("call", mark, places[begin], span_s, places[end], at_s)

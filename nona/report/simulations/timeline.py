@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import TypeVar
 
 from nona import __version__
 from nona.results.simulation_charts import Trace, TraceAbout, TraceEvent, TraceJobs
@@ -19,34 +20,55 @@ from nona.system import System
 Args = Mapping[str, str | int | float]
 Place = tuple[int, int]
 Interval = TaskInterval | MessageInterval
+K = TypeVar("K")
 
 
-class _When(NamedTuple):
-    ts: float
-    dur: float
-
-
-class _Clock:
+@dataclass(frozen=True, slots=True)
+class Clock:
     """Nanoseconds from the first event of the timeline, and events' microseconds."""
 
-    def __init__(self, begin_s: float) -> None:
-        self.begin_s = begin_s
+    begin_s: float
 
     def ns(self, time_s: float) -> int:
-        return round((time_s - self.begin_s) * 1e9)
+        """Whole nanoseconds since the first event."""
+        return round((float(time_s) - self.begin_s) * 1e9)
 
-    def slice(self, start_s: float, end_s: float) -> _When:
-        start = self.ns(start_s)
-        return _When(start / 1000, (self.ns(end_s) - start) / 1000)
+    def slice(
+        self, name: str, kind: str, place: Place, start_s: float, end_s: float, args: Args | None = None
+    ) -> TraceEvent:
+        """A slice on a thread of a process."""
+        (pid, tid), start = place, self.ns(start_s)
+        ts, dur = start / 1000, (self.ns(end_s) - start) / 1000
+        return TraceEvent(ph="X", name=name, cat=kind, pid=pid, tid=tid, ts=ts, dur=dur, args=args)
+
+    def arrow(
+        self, name: str, mark: str, begin: Place, span_s: tuple[float, float], end: Place, at_s: float
+    ) -> Iterator[TraceEvent]:
+        """An arrow from the end of a slice, whose span is given, to the begin of another."""
+        # A nanosecond before its end a slice is still the one that the arrow leaves.
+        left, at = max(self.ns(span_s[0]), self.ns(span_s[1]) - 1) / 1000, self.ns(at_s) / 1000
+        yield TraceEvent(ph="s", name=name, cat="flow", id=mark, pid=begin[0], tid=begin[1], ts=left)
+        yield TraceEvent(ph="f", bp="e", name=name, cat="flow", id=mark, pid=end[0], tid=end[1], ts=at)
+
+    def lanes(self, spans: Iterable[tuple[K, float, float]]) -> Iterator[tuple[K, int]]:
+        """What each span (key, from, to) is of, with the first thread that is free for it, from 1 on."""
+        free: list[int] = []
+        for key, start_s, end_s in spans:
+            start = self.ns(start_s)
+            lane = next((i for i, until in enumerate(free) if until <= start), len(free))
+            free[lane : lane + 1] = [self.ns(end_s)]
+            yield key, lane + 1
 
 
 def _scheduler_events(timeline: Timeline, system: System, name: str, first_process: int) -> list[TraceEvent]:
     """All events of one scheduler; its processes are numbered from ``first_process``: links, then servers."""
-    clock = _Clock(min(t.ready_s for t in timeline.tasks))
+    clock = Clock(min(t.ready_s for t in timeline.tasks))
     servers = sorted({int(system.executor_server[t.executor]) for t in timeline.tasks})
     process = {server: first_process + 1 + i for i, server in enumerate(servers)}
     tasks = {t: (process[int(system.executor_server[t.executor])], t.executor + 1) for t in timeline.tasks}
-    messages = {m: (first_process, lane) for m, lane in _lanes(timeline.messages, clock)}
+    sent = sorted(timeline.messages, key=lambda m: (m.start_s, m.end_s, m.job, m.tensor, m.destination))
+    lanes = clock.lanes((m, m.start_s, m.end_s) for m in sent)
+    messages = {m: (first_process, lane) for m, lane in lanes}
     return [
         *_names(name, system, process, first_process, tasks, messages),
         *(_task(t, place, clock, system) for t, place in tasks.items()),
@@ -55,16 +77,6 @@ def _scheduler_events(timeline: Timeline, system: System, name: str, first_proce
         *_waiting_messages(timeline.messages, first_process, clock, system),
         *_flows(tasks, messages, clock, system, first_process),
     ]
-
-
-def _lanes(messages: Sequence[MessageInterval], clock: _Clock) -> Iterator[tuple[MessageInterval, int]]:
-    """Each message with the first thread that is free for it."""
-    free: list[int] = []
-    for m in sorted(messages, key=lambda m: (m.start_s, m.end_s, m.job, m.tensor, m.destination)):
-        start, end = clock.ns(m.start_s), clock.ns(m.end_s)
-        lane = next((i for i, until in enumerate(free) if until <= start), len(free))
-        free[lane : lane + 1] = [end]
-        yield m, lane + 1
 
 
 def _names(
@@ -77,26 +89,34 @@ def _names(
 ) -> Iterator[TraceEvent]:
     titles = {links: f"{name} · network", **{pid: f"{name} · server {s}" for s, pid in process.items()}}
     for pid, title in titles.items():
-        yield _meta("process_name", pid, 0, {"name": title})
-        yield _meta("process_sort_index", pid, 0, {"sort_index": pid})
-    for pid, tid in sorted(set(tasks.values())):
-        kind = system.class_names[int(system.executor_class[tid - 1])]
-        yield _meta("thread_name", pid, tid, {"name": f"executor {tid - 1} · {kind}"})
-    for pid, tid in sorted(set(messages.values())):
-        yield _meta("thread_name", pid, tid, {"name": "messages" if tid == 1 else f"messages, lane {tid}"})
+        yield from process_names(pid, title)
+    for place in sorted(set(tasks.values())):
+        executor = place[1] - 1
+        yield thread_name(
+            place, f"executor {executor} · {system.class_names[int(system.executor_class[executor])]}"
+        )
+    for place in sorted(set(messages.values())):
+        yield thread_name(place, "messages" if place[1] == 1 else f"messages, lane {place[1]}")
 
 
-def _meta(what: str, pid: int, tid: int, args: Args) -> TraceEvent:
-    return TraceEvent(ph="M", name=what, pid=pid, tid=tid, args=args)
+def process_names(pid: int, title: str) -> Iterator[TraceEvent]:
+    """Events that name a process and put it in its place."""
+    yield TraceEvent(ph="M", name="process_name", pid=pid, tid=0, args={"name": title})
+    yield TraceEvent(ph="M", name="process_sort_index", pid=pid, tid=0, args={"sort_index": pid})
 
 
-def _task(t: TaskInterval, place: Place, clock: _Clock, system: System) -> TraceEvent:
+def thread_name(place: Place, title: str) -> TraceEvent:
+    """An event that names a thread."""
+    return TraceEvent(ph="M", name="thread_name", pid=place[0], tid=place[1], args={"name": title})
+
+
+def _task(t: TaskInterval, place: Place, clock: Clock, system: System) -> TraceEvent:
     query = system.queries[t.query]
     args: Args = {"job": t.job, "model": query.name, "waited_ms": (t.start_s - t.ready_s) * 1e3}
-    return _slice(query.tasks.task_ids[t.task], "task", place, clock.slice(t.start_s, t.end_s), args)
+    return clock.slice(query.tasks.task_ids[t.task], "task", place, t.start_s, t.end_s, args)
 
 
-def _message(m: MessageInterval, place: Place, clock: _Clock, system: System) -> TraceEvent:
+def _message(m: MessageInterval, place: Place, clock: Clock, system: System) -> TraceEvent:
     query = system.queries[m.query]
     made_by = query.tasks.task_ids[int(query.tasks.tensor_source[m.tensor])]
     args: Args = {
@@ -110,16 +130,11 @@ def _message(m: MessageInterval, place: Place, clock: _Clock, system: System) ->
         "delivered_us": clock.ns(m.delivered_s) / 1000,
     }
     title = f"server {m.source} → {m.destination}"
-    return _slice(title, "message", place, clock.slice(m.start_s, m.end_s), args)
-
-
-def _slice(name: str, kind: str, place: Place, when: _When, args: Args) -> TraceEvent:
-    pid, tid = place
-    return TraceEvent(ph="X", name=name, cat=kind, pid=pid, tid=tid, ts=when.ts, dur=when.dur, args=args)
+    return clock.slice(title, "message", place, m.start_s, m.end_s, args)
 
 
 def _waiting_tasks(
-    intervals: Iterable[TaskInterval], places: dict[TaskInterval, Place], clock: _Clock
+    intervals: Iterable[TaskInterval], places: dict[TaskInterval, Place], clock: Clock
 ) -> Iterator[TraceEvent]:
     changes: dict[int, list[tuple[int, float]]] = {}
     for t in intervals:
@@ -130,7 +145,7 @@ def _waiting_tasks(
 
 
 def _waiting_messages(
-    intervals: Iterable[MessageInterval], pid: int, clock: _Clock, system: System
+    intervals: Iterable[MessageInterval], pid: int, clock: Clock, system: System
 ) -> Iterator[TraceEvent]:
     count: list[tuple[int, float]] = []
     size: list[tuple[int, float]] = []
@@ -160,7 +175,7 @@ def _counter(name: str, pid: int, unit: str, steps: Sequence[tuple[int, float]])
 def _flows(
     tasks: dict[TaskInterval, Place],
     messages: dict[MessageInterval, Place],
-    clock: _Clock,
+    clock: Clock,
     system: System,
     group: int,
 ) -> Iterator[TraceEvent]:
@@ -177,15 +192,8 @@ def _flows(
             pairs.insert(0, (maker, tasks[maker], m, place))
         for begin, begin_place, end, end_place in pairs:
             number += 1
-            # A nanosecond before its end a slice is still the one that the arrow leaves.
-            left = max(clock.ns(begin.start_s), clock.ns(begin.end_s) - 1) / 1000
-            yield from _arrow(f"{group}.{number}", begin_place, left, end_place, clock.ns(end.start_s) / 1000)
-
-
-def _arrow(number: str, begin: Place, left: float, end: Place, at: float) -> Iterator[TraceEvent]:
-    (pid, tid), (end_pid, end_tid) = begin, end
-    yield TraceEvent(ph="s", name="tensor", cat="flow", id=number, pid=pid, tid=tid, ts=left)
-    yield TraceEvent(ph="f", bp="e", name="tensor", cat="flow", id=number, pid=end_pid, tid=end_tid, ts=at)
+            span_s, mark = (begin.start_s, begin.end_s), f"{group}.{number}"
+            yield from clock.arrow("tensor", mark, begin_place, span_s, end_place, end.start_s)
 
 
 def _consumers(tensors: Sequence[int], targets: Sequence[int]) -> dict[int, list[int]]:
@@ -230,13 +238,16 @@ def chrome_trace(
         first_process = 1 + max(e.pid for e in shown)
         kept = {e.args["job"] for e in shown if e.ph == "X" and e.args is not None}
         jobs[name] = TraceJobs(shown=len(kept), recorded=len({t.job for t in timeline.tasks}))
-    about = TraceAbout(
-        producer=f"Nona Planner {__version__}",
-        scenario=scenario,
-        jobs=jobs,
-        events_at_most=most,
-        note="First measured jobs of the first replication; background work is not recorded.",
-    )
+    note = "First measured jobs of the first replication; background work is not recorded."
+    return trace_of(events, jobs, scenario, most, note)
+
+
+def trace_of(
+    events: Iterable[TraceEvent], jobs: Mapping[str, TraceJobs], scenario: str, most: int, note: str
+) -> Trace:
+    """A trace of at most ``most`` events of the jobs of each scheduler or policy."""
+    made_by = f"Nona Planner {__version__}"
+    about = TraceAbout(producer=made_by, scenario=scenario, jobs=jobs, events_at_most=most, note=note)
     return Trace(traceEvents=tuple(events), displayTimeUnit="ms", otherData=about)
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from nona.cost.validation import SliceRatio, ValidationRow, ValidationSummary
 from nona.results.document import number
 from nona.results.program import ComparedRow, TheoryRow, TheorySummary, Verdict
-from nona.simulation.agreement import Agreement, Comparison, Effort, Expected, KnownSystem
-from nona.tables.table import COUNT, FACTOR, SHARE, TIME, Column, Kind, Table
-from nona.units import format_number
+from nona.simulation.agreement import Agreement, Comparison, Expected, KnownSystem
+from nona.tables.table import COUNT, FACTOR, SHARE, TIME, WHOLE_SHARE, Column, Kind, Table
 
 AGREES: Verdict = "agrees"
 UNCLEAR: Verdict = "unclear"
@@ -45,47 +44,6 @@ def theory_summary(rows: Sequence[ComparedRow]) -> TheorySummary:
         worst=max((abs(r.error_percent) / r.half_width_percent for r in rows), default=math.nan),
         half_width=halves[len(rows) // 2] / 100 if rows else math.nan,
     )
-
-
-def theory_markdown(comparisons: Iterable[Comparison], effort: Effort) -> str:
-    """The section of the documentation, in Markdown."""
-    rows = [r for c in comparisons for r in comparison_rows(c)]
-    summary = theory_summary(rows)
-    header = ("system", "jobs", "load", "theory ms", "simulated ms", "error", "verdict", "rules out")
-    cells = [
-        (
-            r.system,
-            r.jobs or "all",
-            f"{r.load:.0%}",
-            f"{r.theory_ms:.4g}" + (f"–{r.to_ms:.4g}" if r.to_ms is not None else ""),
-            f"{r.simulated_ms:.4g} ± {format_number(r.half_width_ms, 2)}",
-            f"{round(r.error_percent, 1) + 0.0:+.1f}%",
-            r.verdict,
-            ", ".join(r.told_apart_from) or "–",
-        )
-        for r in rows
-    ]
-    lines = [header, ("---",) * len(header), *cells]
-    table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    return "\n".join(
-        [
-            "## Theory against simulation\n",
-            _INTRODUCTION.format(replications=effort.replications, level=f"{effort.level:.1%}"),
-            f"{summary.agree} of {summary.rows} means agree; they are off by "
-            f"{summary.mean_error:.1%} on average and by {summary.largest_error:.1%} at most.\n",
-            table + "\n",
-        ]
-    )
-
-
-_INTRODUCTION = """\
-Waits and completion times come from a simulator. These are systems whose mean completion time is known;
-`nona/simulation/known_systems.py` defines them, `nona/simulation/theory.py` has the formulas with their
-sources. Each mean is that of {replications} independent runs, with Student's t interval at the level {level}
-of each row. A row agrees when its interval meets theory (two numbers: bounds). The last
-column names neighbouring theories, which a simulator with a likely error would follow, and which
-the interval rules out. With hundreds of executors theory is the limit for infinitely many.
-"""
 
 
 def _theory(system: KnownSystem, expected: Expected) -> TheoryRow:
@@ -155,3 +113,46 @@ SLICES = Table[SliceRatio](
         Column("predicted", lambda s: s.predicted, FACTOR),
     ),
 )
+
+
+def _simulated(of: Callable[[ComparedRow], float | str]) -> Callable[[TheoryRow], float | str | None]:
+    return lambda r: of(r) if isinstance(r, ComparedRow) else None
+
+
+MS, PERCENT = Kind("{:.3f}".format), Kind("{:+.2f} %".format)
+THEORY = Table[TheoryRow](
+    "",
+    (
+        Column("system", lambda r: r.system),
+        Column("jobs", lambda r: r.jobs or "all"),
+        Column("load", lambda r: r.load, WHOLE_SHARE),
+        Column("theory, ms", lambda r: _theory_text(r), help="Two numbers: bounds of the mean."),
+        Column("simulated, ms", _simulated(lambda r: r.simulated_ms), MS, optional=True),
+        Column(
+            "± ms",
+            _simulated(lambda r: r.half_width_ms),
+            MS,
+            optional=True,
+            help="Half of the confidence interval.",
+        ),
+        Column(
+            "error",
+            _simulated(lambda r: r.error_percent),
+            PERCENT,
+            optional=True,
+            help="Simulated over theory, less 1.",
+        ),
+        Column("verdict", _simulated(lambda r: r.verdict), optional=True),
+        Column(
+            "rules out",
+            _simulated(lambda r: ", ".join(r.told_apart_from)),
+            optional=True,
+            help="Theories, e.g. of a simulator with a likely error, that the interval excludes.",
+        ),
+        Column("theory by", lambda r: r.by),
+    ),
+)
+
+
+def _theory_text(row: TheoryRow) -> str:
+    return f"{row.theory_ms:.3f}" + ("" if row.to_ms is None else f" – {row.to_ms:.3f}")

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from nona import __version__
 from nona.allocation.problem import Floats, Ints
+from nona.report.simulations.timeline import Clock, process_names, thread_name, trace_of
 from nona.report.training.findings import job_label
 from nona.results.document import About
 from nona.results.elastic import ElasticCourse, ElasticHistory, ElasticMove, ElasticReport, ElasticTrace
-from nona.results.simulation_charts import Trace, TraceAbout, TraceEvent, TraceJobs
+from nona.results.simulation_charts import Trace, TraceEvent, TraceJobs
 from nona.results.training import PolicyTrace, PriorityRow, Received, Round, Stay, TrainingOutcome
 from nona.training.elastic.records import ElasticRecords, Points, efficiency_of
 from nona.training.elastic.registry import ELASTIC
@@ -255,7 +255,7 @@ def _short(value: float) -> float:
 
 
 MOST_EVENTS = 100_000
-MICRO = 1e6
+CLOCK = Clock(0.0)
 
 
 def stays_trace(outcome: TrainingOutcome) -> Trace:
@@ -268,43 +268,22 @@ def stays_trace(outcome: TrainingOutcome) -> Trace:
         shown: set[int] = set()
         for number, gpu in enumerate(sorted(outcome.types)):
             process = _process(outcome, place, number)
-            events.append(_named("process_name", f"{policy}: {gpu}", process))
-            events += [_named("thread_name", f"{gpu} {k}", process, k + 1) for k in range(outcome.types[gpu])]
+            events += process_names(process, f"{policy}: {gpu}")
+            events += [thread_name((process, k + 1), f"{gpu} {k}") for k in range(outcome.types[gpu])]
         for stay in sorted(trace.stays, key=lambda s: (s.start_s, s.gpu, s.gpus)):
             if len(slices) + len(stay.gpus) > room:
                 break
             process = _process(outcome, place, sorted(outcome.types).index(stay.gpu))
             shown.update(stay.jobs)
+            name = " + ".join(job_label(outcome.job_names[j]) for j in stay.jobs)
             slices += [
-                TraceEvent(
-                    ph="X",
-                    name=" + ".join(job_label(outcome.job_names[j]) for j in stay.jobs),
-                    cat="stay",
-                    pid=process,
-                    tid=gpu + 1,
-                    ts=stay.start_s * MICRO,
-                    dur=(stay.end_s - stay.start_s) * MICRO,
-                )
-                for gpu in stay.gpus
+                CLOCK.slice(name, "stay", (process, gpu + 1), stay.start_s, stay.end_s) for gpu in stay.gpus
             ]
         events += slices
         jobs[policy] = TraceJobs(shown=len(shown), recorded=len({j for s in trace.stays for j in s.jobs}))
-    return Trace(
-        traceEvents=tuple(events),
-        displayTimeUnit="ms",
-        otherData=TraceAbout(
-            producer=f"Nona Planner {__version__}",
-            scenario=outcome.report.setting.name,
-            jobs=jobs,
-            events_at_most=MOST_EVENTS,
-            note="First replication of each policy; consecutive rounds on the same GPUs are one slice.",
-        ),
-    )
+    note = "First replication of each policy; consecutive rounds on the same GPUs are one slice."
+    return trace_of(events, jobs, outcome.report.setting.name, MOST_EVENTS, note)
 
 
 def _process(outcome: TrainingOutcome, policy: int, gpu: int) -> int:
     return 1 + policy * len(outcome.types) + gpu
-
-
-def _named(what: str, name: str, process: int, thread: int | None = None) -> TraceEvent:
-    return TraceEvent(ph="M", name=what, pid=process, tid=thread, args={"name": name})

@@ -15,12 +15,12 @@ from nona.report.studies.validation import (
     GROUPS,
     LATENCIES,
     SLICES,
+    THEORY,
     WIDE,
     theory_rows,
     theory_summary,
 )
 from nona.results.program import (
-    ComparedRow,
     SelfCheck,
     SelfCheckProgress,
     SelfCheckResult,
@@ -120,21 +120,6 @@ def _check_table(rows: Sequence[SelfCheck], key: str) -> None:
         table(pd.DataFrame(shown), key, "Self-checks with their verdicts")
 
 
-_RIGHT = st.column_config.TextColumn(alignment="right", help="Two numbers: bounds of the mean.")
-COLUMNS = {
-    "system": st.column_config.TextColumn(pinned=True, width="medium"),
-    "load": st.column_config.NumberColumn(format="percent"),
-    "theory, ms": _RIGHT,
-    "simulated, ms": st.column_config.NumberColumn(format="%.3f"),
-    "± ms": st.column_config.NumberColumn(format="%.3f", help="Half of the confidence interval."),
-    "error": st.column_config.NumberColumn(format="%+.2f %%", help="Simulated over theory, less 1."),
-    "±": st.column_config.NumberColumn(format="%.2f %%", help="Half of the interval over the mean."),
-    "rules out": st.column_config.ListColumn(
-        help="Neighbouring theories, e.g. of a simulator with a likely error, that the interval excludes."
-    ),
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Length:
     """The length of the runs, by the name of the effort; empty: the least."""
@@ -207,25 +192,7 @@ def _theory_tiles(summary: TheorySummary) -> None:
 
 
 def _theory_table(rows: Sequence[TheoryRow], height: int, key: str = "theory") -> None:
-    shown = pd.DataFrame([_shown(r) for r in rows])
-    table(shown, key, "Theory against simulation, system by system", column_config=COLUMNS, height=height)
-
-
-def _shown(row: TheoryRow) -> dict[str, object]:
-    """A row as displayed; one that was not simulated yet has theory only."""
-    theory = f"{row.theory_ms:.3f}" + ("" if row.to_ms is None else f" – {row.to_ms:.3f}")
-    shown: dict[str, object] = {"system": row.system, "jobs": row.jobs or "all", "load": row.load}
-    shown["theory, ms"] = theory
-    if isinstance(row, ComparedRow):
-        shown |= {
-            "simulated, ms": row.simulated_ms,
-            "± ms": row.half_width_ms,
-            "error": row.error_percent,
-            "±": row.half_width_percent,
-            "verdict": row.verdict,
-            "rules out": list(row.told_apart_from),
-        }
-    return {**shown, "theory by": row.by}
+    table(THEORY.of(rows), key, "Theory against simulation, system by system", height=height)
 
 
 def _times(state: AppState) -> None:
