@@ -321,6 +321,7 @@ class Loop:
         for row, tokens in enumerate(held):
             sums.kv_area[e, row] += tokens * span
             sums.kv_most[e, row] = max(sums.kv_most[e, row], tokens)
+        sums.kv_peak[e] = max(sums.kv_peak[e], sum(held))
         decodes = sum(r.decodes for r in server.members)
         prefill = sum(r.step for r in server.members if not r.decodes)
         running, waiting = len(server.running), len(server.waiting)

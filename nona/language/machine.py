@@ -448,6 +448,7 @@ def note(s: State, e: int, begin_s: float, end_s: float, decodes: int, prefill: 
         total += tokens
         s.sums.kv_area[e, row] += tokens * span
         s.sums.kv_most[e, row] = max(s.sums.kv_most[e, row], tokens)
+    s.sums.kv_peak[e] = max(s.sums.kv_peak[e], total)
     s.sums.steps[e] += 1
     s.sums.decoded[e] += decodes
     s.sums.prefill[e] += prefill

@@ -80,7 +80,7 @@ class Times(NamedTuple):
 class Sums(NamedTuple):
     """Sums over the steps that begin within the window, by engine and row where two axes stand.
 
-    ``kv_area`` (E, R): token-seconds in the cache; ``kv_most`` (E, R): tokens; ``gap_s`` (E, R) and ``gaps``
+    ``kv_area`` (E, R): token-seconds in the cache; ``kv_most`` (E, R) and ``kv_peak`` (E,): tokens; ``gap_s`` (E, R) and ``gaps``
     (E, R, bins): time between two tokens of one request; ``made`` (E, R): output tokens; ``steps``,
     ``prefill``, ``decoded``, ``busy_s``, ``running_area``, ``waiting_area`` (E,): steps, prompt tokens and
     decodes computed, seconds at work, request-seconds.
@@ -88,6 +88,7 @@ class Sums(NamedTuple):
 
     kv_area: Floats
     kv_most: Whole
+    kv_peak: Whole
     gap_s: Floats
     gaps: Whole
     made: Whole
@@ -106,14 +107,14 @@ class Sums(NamedTuple):
     @classmethod
     def zero(cls, engines: int, rows: int) -> Sums:
         """Nothing has happened."""
-        by_both, by_engine = (engines, rows), (engines,)
-        bins = BINS_AN_OCTAVE * OCTAVES
-        floats, whole = np.float64, np.int64
+        both, bins = (engines, rows), BINS_AN_OCTAVE * OCTAVES
+        kv_area, gap_s = np.zeros((2, *both))
+        kv_most, made = np.zeros((2, *both), dtype=np.int64)
+        busy_s, running_area, waiting_area = np.zeros((3, engines))
+        kv_peak, steps, prefill, decoded = np.zeros((4, engines), dtype=np.int64)
+        gaps = np.zeros((*both, bins), dtype=np.int64)
         return cls(
-            np.zeros(by_both, floats), np.zeros(by_both, whole), np.zeros(by_both, floats),
-            np.zeros((engines, rows, bins), whole), np.zeros(by_both, whole), np.zeros(by_engine, whole),
-            np.zeros(by_engine, whole), np.zeros(by_engine, whole), np.zeros(by_engine, floats),
-            np.zeros(by_engine, floats), np.zeros(by_engine, floats),
+            kv_area, kv_most, kv_peak, gap_s, gaps, made, steps, prefill, decoded, busy_s, running_area, waiting_area
         )  # fmt: skip
 
 

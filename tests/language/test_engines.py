@@ -135,7 +135,7 @@ def check(system: LanguageSystem, run: Run) -> None:
     fitting = max(system.most_blocks[system.places[0][system.places[0] >= 0]], default=0)
     assert (needs[refused] > fitting).all()
     for e, engine in enumerate(system.engines):
-        assert run.sums.kv_most[e].max() <= engine.kv_tokens
+        assert run.sums.kv_most[e].max() <= run.sums.kv_peak[e] <= engine.kv_tokens
         assert run.sums.decoded[e] <= run.sums.steps[e] * engine.sequences
         if engine.chunked:
             assert run.sums.prefill[e] + run.sums.decoded[e] <= run.sums.steps[e] * max(

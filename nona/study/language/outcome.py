@@ -29,8 +29,18 @@ def language_outcome(scenario: Scenario, result: LanguageResult, made: str) -> L
 
 
 def _steps(run: Run) -> tuple[EngineStep, ...]:
-    names = run.trace.dtype.names or ()
-    return tuple(EngineStep(**dict(zip(names, row, strict=True))) for row in run.trace.tolist())
+    """The first steps up to the instant to which all engines that work are recorded, from 0 on."""
+    trace = run.trace
+    if not len(trace):
+        return ()
+    begin_s = float(trace["begin_s"].min())
+    until_s = min(float(trace["end_s"][trace["engine"] == e].max()) for e in np.unique(trace["engine"]))
+    names = trace.dtype.names or ()
+    steps = (dict(zip(names, row, strict=True)) for row in trace[trace["begin_s"] < until_s].tolist())
+    return tuple(
+        EngineStep(**step | {"begin_s": step["begin_s"] - begin_s, "end_s": step["end_s"] - begin_s})
+        for step in steps
+    )
 
 
 def _points(run: Run) -> tuple[RequestPoint, ...]:

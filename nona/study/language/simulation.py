@@ -214,7 +214,7 @@ def _engine(system: LanguageSystem, runs: Sequence[Run], number_of: int) -> Engi
         decodes_per_step=sum(int(r.sums.decoded[e]) for r in runs) / steps,
         prefill_per_step=sum(int(r.sums.prefill[e]) for r in runs) / steps,
         kv_share=_mean([r.sums.kv_area[e].sum() / _span(r) / engine.kv_tokens for r in runs]),
-        kv_most=max(float(r.sums.kv_most[e].sum()) for r in runs) / engine.kv_tokens,
+        kv_most=max(int(r.sums.kv_peak[e]) for r in runs) / engine.kv_tokens,
         blocks=engine.blocks,
     )
 
@@ -309,7 +309,7 @@ def _checks(system: LanguageSystem, runs: Sequence[Run]) -> list[Check]:
     apart = 0.0
     for run in runs:
         sums, of = run.sums, _measured(system, run)
-        caches &= bool((sums.kv_most.max(axis=1) <= blocks).all())
+        caches &= bool((sums.kv_peak <= blocks).all())
         chunked = np.array([e.chunked for e in system.engines])
         steps &= bool(((sums.prefill + sums.decoded <= sums.steps * budgets) | ~chunked).all())
         done = np.isfinite(of.e2e_s)
