@@ -13,27 +13,15 @@ from nona.placement.coarsening import CONDITION, NAME, with_glue
 from nona.placement.glue import Coarsening
 from nona.placement.messages import Link
 from nona.report.times import given_times, hardware_warnings, no_verdict
-from nona.results.models import (
-    BatchedTimes,
-    BatchTime,
-    CoarseningReport,
-    ContractionReport,
-    ContractionStep,
-    CountedSubgraph,
-    GluedSubgraph,
-    GlueStep,
-    Inspection,
-    ListedTask,
-    TaskEdge,
-)
+from nona.results import models
 from nona.units import format_bandwidth, format_number, format_time
 
 
-def inspection(costed: CostedGraph) -> Inspection:
+def inspection(costed: CostedGraph) -> models.Inspection:
     """Figures of a model on one device, for ``nona inspect`` and the Models page."""
     graph, costs = costed.graph, costed.costs
     refused = no_verdict(graph.name, costed.uncounted, costed.with_work)
-    return Inspection(
+    return models.Inspection(
         model=graph.name,
         device=costed.device,
         operators=len(graph.operators),
@@ -59,13 +47,13 @@ def inspection(costed: CostedGraph) -> Inspection:
     )
 
 
-def batched_times(seconds: Sequence[float], sizes: Sequence[int] = ()) -> BatchedTimes:
+def batched_times(seconds: Sequence[float], sizes: Sequence[int] = ()) -> models.BatchedTimes:
     """The times of batches of ``sizes`` (powers of two), given ``seconds`` of those of 1, …, B queries."""
     chosen = sizes or batch_sizes(len(seconds))
     times = [float(seconds[size - 1]) for size in chosen]
-    return BatchedTimes(
+    return models.BatchedTimes(
         batches=tuple(
-            BatchTime(batch=b, compute_s=s, queries_per_s=b / s if s > 0 else None)
+            models.BatchTime(batch=b, compute_s=s, queries_per_s=b / s if s > 0 else None)
             for b, s in zip(chosen, times, strict=True)
         ),
         fit=fit_batches(chosen, times),
@@ -87,33 +75,33 @@ def contraction(
     costed: CostedGraph,
     decomposition: Decomposition,
     configurations: Sequence[int],
-) -> ContractionReport:
+) -> models.ContractionReport:
     """Steps, tasks and sub-graphs, for ``nona contract``.
 
     ``configurations`` holds the number of configurations of each sub-graph.
     """
     ids = [t.id for t in contracted.tasks]
     compute_s = contracted.sum_over_tasks(costed.compute_s)
-    return ContractionReport(
+    return models.ContractionReport(
         model=contracted.graph.name,
         rule=contracted.rule,
         summary=summarize_contraction(contracted).text,
         operators=len(contracted.graph.operators),
         tasks=len(ids),
         steps=tuple(
-            ContractionStep(into=s.into, merged=(s.source, s.target), edge=s.edge, reason=s.reason)
+            models.ContractionStep(into=s.into, merged=(s.source, s.target), edge=s.edge, reason=s.reason)
             for s in contracted.steps
         ),
         task_list=tuple(
-            ListedTask(id=t.id, operators=tuple(t.operators), compute_s=seconds)
+            models.ListedTask(id=t.id, operators=tuple(t.operators), compute_s=seconds)
             for t, seconds in zip(contracted.tasks, compute_s, strict=True)
         ),
         edges=tuple(
-            TaskEdge(source=source, target=target, bytes=size)
+            models.TaskEdge(source=source, target=target, bytes=size)
             for (source, target), size in contracted.pair_bytes().items()
         ),
         subgraphs=tuple(
-            CountedSubgraph(
+            models.CountedSubgraph(
                 root=_name(ids, s.root),
                 sink=_name(ids, s.sink),
                 interior=tuple(ids[t] for t in s.interior),
@@ -220,10 +208,10 @@ def glue_headline(g: Glued) -> str:
     )
 
 
-def coarsening_report(g: Glued) -> CoarseningReport:
+def coarsening_report(g: Glued) -> models.CoarseningReport:
     """The key ``coarsening`` of ``nona contract --json``; times in seconds, sizes in bytes."""
     own = g.contracted.steps[len(g.contracted.steps) - g.steps :]
-    return CoarseningReport(
+    return models.CoarseningReport(
         rule=NAME,
         condition=CONDITION,
         device=g.device,
@@ -236,20 +224,21 @@ def coarsening_report(g: Glued) -> CoarseningReport:
         bound_share=g.bound_share,
         summary=glue_headline(g),
         steps=tuple(
-            GlueStep(into=s.into, merged=(s.source, s.target), edge=s.edge, reason=s.reason) for s in own
+            models.GlueStep(into=s.into, merged=(s.source, s.target), edge=s.edge, reason=s.reason)
+            for s in own
         ),
         subgraphs=_subgraphs(g),
     )
 
 
-def _subgraphs(g: Glued) -> tuple[GluedSubgraph, ...]:
+def _subgraphs(g: Glued) -> tuple[models.GluedSubgraph, ...]:
     ids = [t.id for t in g.contracted.tasks]
 
     def name(task: int) -> str | None:
         return None if task == VIRTUAL else ids[task]
 
     return tuple(
-        GluedSubgraph(
+        models.GluedSubgraph(
             root=name(s.root),
             sink=name(s.sink),
             interior=len(s.interior),

@@ -9,34 +9,10 @@ from datetime import date
 from typing import NamedTuple
 
 from nona.planning.offers import gpu_text
-from nona.report.plan import (
-    ANSWER,
-    PRESENT,
-    Budget,
-    answer_text,
-    energy_text,
-    headroom_text,
-    marked,
-    plan_finding,
-    present_text,
-    servers_text,
-    several_links,
-    tightest,
-    week_text,
-    why_text,
-)
+from nona.report import plan
 from nona.report.text import MARKS
+from nona.results import planning
 from nona.results.document import Estimate
-from nona.results.planning import (
-    PlanChain,
-    PlanCost,
-    PlanFailure,
-    PlanLoad,
-    PlanModel,
-    PlanOption,
-    PlanReport,
-    PlanTarget,
-)
 from nona.tables.formats import short_share
 from nona.tables.table import BANDWIDTH, COUNT, SHARE, TIME, Column, Filled, Kind, Table
 
@@ -48,10 +24,10 @@ class Bill:
     """An option by name, with the parts of its cost per hour."""
 
     name: str
-    costs: tuple[PlanCost, ...]
+    costs: tuple[planning.PlanCost, ...]
 
 
-def bills(report: PlanReport, pinned: Sequence[int] = ()) -> list[Bill]:
+def bills(report: planning.PlanReport, pinned: Sequence[int] = ()) -> list[Bill]:
     """The answer, the next options that keep, and pinned ones, the cheapest first."""
     keeping = [i for i, o in enumerate(report.options) if o.verdict == "keeps"]
     chosen = sorted({*keeping[: OTHERS + 1], *pinned})
@@ -59,29 +35,34 @@ def bills(report: PlanReport, pinned: Sequence[int] = ()) -> list[Bill]:
     return [Bill(_name(o, several), _parts_of(report, o)) for o in (report.options[i] for i in chosen)]
 
 
-def _name(option: PlanOption, links: bool) -> str:
+def _name(option: planning.PlanOption, links: bool) -> str:
     link = f", {option.link * 8e-9:.4g} Gbit/s" if links else ""
-    return f"{servers_text(option.servers)}, {option.way}{link}"
+    return f"{plan.servers_text(option.servers)}, {option.way}{link}"
 
 
-def _parts_of(report: PlanReport, option: PlanOption) -> tuple[PlanCost, ...]:
+def _parts_of(report: planning.PlanReport, option: planning.PlanOption) -> tuple[planning.PlanCost, ...]:
     """The cost of an option per hour: servers of each kind, the link, and data moved where that is known.
 
     The price of data is what the cost of a million queries holds beyond that of servers and link.
     """
-    servers = [PlanCost(part=gpu_text(s.gpu, s.mig), per_hour=s.count * s.price) for s in option.servers]
+    servers = [
+        planning.PlanCost(part=gpu_text(s.gpu, s.mig), per_hour=s.count * s.price) for s in option.servers
+    ]
     link = option.cost_per_hour - sum(c.per_hour for c in servers)
     data = 0.0
     answer = report.answer
     if answer is not None and answer.cost_per_million and option.cost_per_million is not None:
         millions = sum(c.per_hour for c in answer.costs) / answer.cost_per_million
         data = option.cost_per_million * millions - option.cost_per_hour
-    both = (PlanCost(part="link", per_hour=link), PlanCost(part="data moved", per_hour=data))
+    both = (
+        planning.PlanCost(part="link", per_hour=link),
+        planning.PlanCost(part="data moved", per_hour=data),
+    )
     least = 1e-9 * max(option.cost_per_hour, 1e-9)
     return tuple(c for c in (*servers, *both) if c.per_hour > least)
 
 
-def evidence_text(report: PlanReport) -> str:
+def evidence_text(report: planning.PlanReport) -> str:
     """State the evidence for the verdicts and the assumptions behind them."""
     sure = f"{100 * report.confidence:.4g} %"
     simulated = [o for o in report.options if o.by == "simulation"]
@@ -95,11 +76,11 @@ def evidence_text(report: PlanReport) -> str:
 
 
 class _Target(NamedTuple):
-    report: PlanReport
+    report: planning.PlanReport
     place: int
 
     @property
-    def asked(self) -> PlanTarget:
+    def asked(self) -> planning.PlanTarget:
         return self.report.targets[self.place]
 
     @property
@@ -114,11 +95,11 @@ class _Target(NamedTuple):
         factors = [c.factor for c in self.report.curve if self._is_held(c)]
         return max((f for f in factors if f < (self.missed_from or math.inf)), default=None)
 
-    def _is_missed(self, load: PlanLoad) -> bool:
+    def _is_missed(self, load: planning.PlanLoad) -> bool:
         ends = load.shares[self.place].ci95 if self.place < len(load.shares) else None
         return ends is not None and ends[1] < self.asked.share
 
-    def _is_held(self, load: PlanLoad) -> bool:
+    def _is_held(self, load: planning.PlanLoad) -> bool:
         """Return whether it was seen to hold; not where all seem to and the stricter verdict is open."""
         pairs = zip(self.report.targets, load.shares, strict=False)
         seem = [share.ci95 is not None and share.ci95[0] >= target.share for target, share in pairs]
@@ -129,28 +110,28 @@ TARGETS = Table[_Target](
     "",
     (
         Column("target", lambda r: r.asked.text),
-        Column("seen to hold up to", lambda r: r.held_up_to, Kind(headroom_text)),
+        Column("seen to hold up to", lambda r: r.held_up_to, Kind(plan.headroom_text)),
         Column("seen to miss from", lambda r: r.missed_from, Kind("{:.3g}×".format)),
     ),
 )
 
 
-def targets(report: PlanReport) -> Filled:
+def targets(report: planning.PlanReport) -> Filled:
     """How much traffic the answer was seen to hold each target under, of the factors that were tried."""
     return TARGETS.of(_Target(report, k) for k in range(len(report.targets)))
 
 
-def _slowest_s(models: Mapping[str, PlanModel]) -> float | None:
+def _slowest_s(models: Mapping[str, planning.PlanModel]) -> float | None:
     return max((m.p99_s for m in models.values() if m.p99_s is not None), default=None)
 
 
 class _Load(NamedTuple):
-    report: PlanReport
-    load: PlanLoad
+    report: planning.PlanReport
+    load: planning.PlanLoad
 
     @property
     def used(self) -> Estimate | None:
-        budget = tightest(self.report.targets, self.load.shares)
+        budget = plan.tightest(self.report.targets, self.load.shares)
         return None if budget is None else budget.estimate
 
 
@@ -166,17 +147,20 @@ CURVE = Table[_Load](
 )
 
 
-def curve(report: PlanReport) -> Filled:
+def curve(report: planning.PlanReport) -> Filled:
     """Each factor on the traffic that the answer was tried with."""
     return CURVE.of(_Load(report, load) for load in report.curve)
 
 
-CHAINS = Table[PlanChain](
+CHAINS = Table[planning.PlanChain](
     "",
     (
         Column("servers that grow", lambda c: gpu_text(c.gpu, c.mig), width=236),
         Column(
-            "beside", lambda c: servers_text(c.others) or None, help="Servers whose number stays.", width=256
+            "beside",
+            lambda c: plan.servers_text(c.others) or None,
+            help="Servers whose number stays.",
+            width=256,
         ),
         Column("scheduler", lambda c: c.scheduler, width=98),
         Column("link", lambda c: c.link, BANDWIDTH),
@@ -187,22 +171,22 @@ CHAINS = Table[PlanChain](
 )
 
 
-def chains(report: PlanReport) -> Filled:
+def chains(report: planning.PlanReport) -> Filled:
     """For each kind of cluster, the counts of the servers that grow: ruled out, missed, kept."""
     filled = CHAINS.of(report.evidence)
     return filled if len({c.link for c in report.evidence}) > 1 else filled.without("link")
 
 
 class _Failure(NamedTuple):
-    failure: PlanFailure
-    budget: Budget | None
+    failure: planning.PlanFailure
+    budget: plan.Budget | None
 
 
 FAILURES = Table[_Failure](
     "",
     (
         Column("lost", lambda r: r.failure.lost),
-        Column("left", lambda r: servers_text(r.failure.servers) or "nothing"),
+        Column("left", lambda r: plan.servers_text(r.failure.servers) or "nothing"),
         Column("verdict", lambda r: r.failure.verdict),
         Column("tightest target", lambda r: r.budget.text if r.budget else "ruled out by bounds"),
         Column("error budget used", lambda r: r.budget.estimate if r.budget else None, interval=True),
@@ -210,12 +194,12 @@ FAILURES = Table[_Failure](
 )
 
 
-def failures(report: PlanReport) -> Filled:
+def failures(report: planning.PlanReport) -> Filled:
     """The answer without a server of each kind, and without a rack: what is left, and its tightest target."""
-    return FAILURES.of(_Failure(f, tightest(report.targets, f.shares)) for f in report.failures)
+    return FAILURES.of(_Failure(f, plan.tightest(report.targets, f.shares)) for f in report.failures)
 
 
-def work(report: PlanReport) -> Filled:
+def work(report: planning.PlanReport) -> Filled:
     """The time for which one query of each model occupies each kind of executor."""
 
     def on(kind: str) -> Column[Mapping[str, float]]:
@@ -225,7 +209,7 @@ def work(report: PlanReport) -> Filled:
     return Table("model", tuple(map(on, kinds))).of(report.work)
 
 
-MODELS = Table[PlanModel](
+MODELS = Table[planning.PlanModel](
     "model",
     (
         Column("within SLO", lambda m: m.hit_rate, SHARE, interval=True),
@@ -235,14 +219,14 @@ MODELS = Table[PlanModel](
 
 
 class _Option(NamedTuple):
-    report: PlanReport
+    report: planning.PlanReport
     place: int
     mark: str
-    option: PlanOption
+    option: planning.PlanOption
 
     @property
-    def budget(self) -> Budget | None:
-        return tightest(self.report.targets, self.option.shares)
+    def budget(self) -> plan.Budget | None:
+        return plan.tightest(self.report.targets, self.option.shares)
 
 
 OPTIONS = Table[_Option](
@@ -250,11 +234,11 @@ OPTIONS = Table[_Option](
     (
         Column("option", lambda r: r.place if r.place >= 0 else None, COUNT),
         Column(
-            ANSWER,
+            plan.ANSWER,
             lambda r: r.mark,
             key="answer",
             decides=True,
-            help=f"{PRESENT}: the cluster as it is. {ANSWER}: the answer.",
+            help=f"{plan.PRESENT}: the cluster as it is. {plan.ANSWER}: the answer.",
             width=38,
         ),
         Column(
@@ -274,7 +258,7 @@ OPTIONS = Table[_Option](
             width=36,
         ),
         Column("verdict", lambda r: r.option.verdict, decides=True, width=62),
-        Column("servers", lambda r: servers_text(r.option.servers), decides=True, width=300),
+        Column("servers", lambda r: plan.servers_text(r.option.servers), decides=True, width=300),
         Column("scheduler", lambda r: r.option.way, decides=True, width=98),
         Column("link", lambda r: r.option.link, BANDWIDTH),
         Column(
@@ -297,12 +281,12 @@ OPTIONS = Table[_Option](
         Column("tightest target", lambda r: r.budget.target.text if r.budget else None),
         Column("cost per million", lambda r: r.option.cost_per_million),
         Column("busy", lambda r: r.option.utilization, SHARE),
-        Column("headroom", lambda r: r.option.headroom, Kind(headroom_text)),
+        Column("headroom", lambda r: r.option.headroom, Kind(plan.headroom_text)),
         Column("runs", lambda r: r.option.replications, COUNT),
         Column("kWh per million", lambda r: r.option.energy_kwh_per_million, optional=True),
         Column("kg CO₂ per million", lambda r: r.option.co2_kg_per_million, optional=True),
         Column("evidence", lambda r: r.option.by),
-        Column("why", lambda r: why_text(r.option), width=420),
+        Column("why", lambda r: plan.why_text(r.option), width=420),
     ),
 )
 PRINTED = (
@@ -311,32 +295,32 @@ PRINTED = (
 )
 
 
-def options(report: PlanReport, places: Sequence[int] | None = None) -> Filled:
+def options(report: planning.PlanReport, places: Sequence[int] | None = None) -> Filled:
     """The present cluster, then each option, the cheapest first; ``places``: those of :func:`marked`."""
-    entries = marked(report)
+    entries = plan.marked(report)
     first = len(report.options) - len(entries)
     rows = [_Option(report, k, *entry) for k, entry in enumerate(entries, start=first)]
     filled = OPTIONS.of(rows if places is None else [rows[k] for k in places])
-    return filled if several_links(report) else filled.without("link")
+    return filled if plan.several_links(report) else filled.without("link")
 
 
 MOST_ROWS = 40
 BOUNDS = ("load", "idle", "memory")
 
 
-def plan_text(report: PlanReport, today: date | None = None) -> str:
+def plan_text(report: planning.PlanReport, today: date | None = None) -> str:
     """Format the output of ``nona plan``; ``today`` as for :func:`plan_finding`."""
-    lines = [plan_finding(report, today).text]
+    lines = [plan.plan_finding(report, today).text]
     if report.answer is not None:
-        lines.append(f"Cost: {answer_text(report.answer, report.currency)}.")
-    if report.best is not None and (energy := energy_text(report.best)):
+        lines.append(f"Cost: {plan.answer_text(report.answer, report.currency)}.")
+    if report.best is not None and (energy := plan.energy_text(report.best)):
         lines.append(energy)
     lines.append(f"Targets: {'; '.join(t.text for t in report.targets)}.")
-    if now := present_text(report):
+    if now := plan.present_text(report):
         lines.append(now)
     if report.week is not None:
-        lines.append(week_text(report.week, report.currency))
-    entries = marked(report)
+        lines.append(plan.week_text(report.week, report.currency))
+    entries = plan.marked(report)
     looked = [k for k, (_, option) in enumerate(entries) if option.by not in BOUNDS]
     shown = (looked or list(range(len(entries))))[:MOST_ROWS]
     lines += ["", options(report, shown).select(*PRINTED).text()] if shown else []

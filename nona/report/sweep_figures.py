@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import plotly.graph_objects as go
 
+from nona.report import sweep_findings
 from nona.report.figures import (
     QUIET,
     UNSTABLE_SYMBOL,
@@ -18,15 +19,6 @@ from nona.report.figures import (
     rule,
     scheduler_style,
     text,
-)
-from nona.report.sweep_findings import (
-    NEAR,
-    crossings,
-    holds_text,
-    merged_spans,
-    stability_text,
-    target_text,
-    there_text,
 )
 from nona.report.sweeps import axis_scale, by_ratio, value_text
 from nona.results.document import Estimate
@@ -56,10 +48,10 @@ def curve_ends(
     """
     factor = axis_scale(report.unit)[0]
     span = report.values[-1] - report.values[0]
-    close = max(NEAR * span, 1.0 if report.unit == "count" else 0.0)
+    close = max(sweep_findings.NEAR * span, 1.0 if report.unit == "count" else 0.0)
     ends = []
     for name, curve in report.schedulers.items():
-        for low, high in merged_spans(curve):
+        for low, high in sweep_findings.merged_spans(curve):
             label = _edge_label(low, high, report.unit)
             for beyond, rightwards in ((low, True), (high, False)):
                 last = None if beyond is None else _nearest(curve, beyond, rightwards)
@@ -141,12 +133,13 @@ def _add_target(made: go.Figure, report: SweepReport) -> None:
     _set_hits_axis(made, [*drawn, goal])
     if not drawn:
         return
-    rule(made, goal, f"target {target_text(report.target)}")
+    rule(made, goal, f"target {sweep_findings.target_text(report.target)}")
     factor = axis_scale(report.unit)[0]
     for name, curve in report.schedulers.items():
-        crossed = crossings(curve, report.target)
+        crossed = sweep_findings.crossings(curve, report.target)
         words = [
-            f"{'holds up to' if c.falls else 'holds from'} {there_text(c.value, report)}" for c in crossed
+            f"{'holds up to' if c.falls else 'holds from'} {sweep_findings.there_text(c.value, report)}"
+            for c in crossed
         ]
         add_points(
             made,
@@ -154,7 +147,7 @@ def _add_target(made: go.Figure, report: SweepReport) -> None:
             [factor * c.value for c in crossed],
             [goal for _ in crossed],
             replace(scheduler_style(name), symbol="circle-open"),
-            f"{text(name)}: {target_text(report.target)} %{{customdata}}",
+            f"{text(name)}: {sweep_findings.target_text(report.target)} %{{customdata}}",
             size=13,
             legendgroup=name,
             showlegend=False,
@@ -265,15 +258,17 @@ def _name(name: str, curve: SweptCurve, view: View, report: SweepReport) -> str:
     """The name in the legend with its range: of the target where SLO hits are drawn, else of stability."""
     if not _steady(curve, view):
         return f"{name} (nothing to draw)"
-    within = holds_text(curve, report) if view.place is nines else _stable_text(curve, report.unit)
+    within = (
+        sweep_findings.holds_text(curve, report) if view.place is nines else _stable_text(curve, report.unit)
+    )
     return f"{name} · {within}" if within else name
 
 
 def _stable_text(curve: SweptCurve, unit: str) -> str:
-    spans = merged_spans(curve)
+    spans = sweep_findings.merged_spans(curve)
     if len(spans) == 1 and spans[0][0] is not None and spans[0][1] is None:
         return f"to {value_text(spans[0][0], unit)}"
-    return stability_text(curve, unit) if spans else ""
+    return sweep_findings.stability_text(curve, unit) if spans else ""
 
 
 def _add_curve(made: go.Figure, name: str, curve: SweptCurve, view: View, report: SweepReport) -> None:

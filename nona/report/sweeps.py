@@ -10,19 +10,9 @@ from itertools import pairwise
 from typing import NamedTuple, get_args
 
 from nona.errors import ScenarioError
+from nona.results import sweeps
 from nona.results.document import UNKNOWN, Estimate
 from nona.results.simulation import SchedulerResult
-from nona.results.sweeps import (
-    TARGET,
-    FormulaPoint,
-    ServersNeeded,
-    SweepReport,
-    SweptCurve,
-    SweptEdge,
-    SweptPoint,
-    SweptUtilization,
-    Unit,
-)
 from nona.simulation.records import State
 from nona.statistics import paired_ratio
 from nona.tables.table import COUNT, FACTOR, RATE, SHARE, TIME, Column, Filled, Kind, Table
@@ -199,7 +189,7 @@ class Curves:
 
     key: str
     label: str
-    unit: Unit
+    unit: sweeps.Unit
     values: tuple[float, ...]
     points: Mapping[str, Mapping[float, CurvePoint]]
     formula: Mapping[str, Formula]
@@ -209,16 +199,16 @@ class Curves:
     stage: str
     fraction: float
     seconds: float
-    target: float = TARGET
-    needed: tuple[ServersNeeded, ...] = ()
+    target: float = sweeps.TARGET
+    needed: tuple[sweeps.ServersNeeded, ...] = ()
 
 
-def sweep_report(curves: Curves) -> SweepReport:
+def sweep_report(curves: Curves) -> sweeps.SweepReport:
     """Build the report of ``nona sweep --json``; above a ratio of 1 the reference is faster."""
     reference = _reference_of(list(curves.points))
     beside = curves.points[reference]
     engines = sorted({p.engine for c in curves.points.values() for p in c.values() if p.engine})
-    return SweepReport(
+    return sweeps.SweepReport(
         key=curves.key,
         label=curves.label,
         unit=curves.unit,
@@ -273,19 +263,21 @@ class Simulated(NamedTuple):
 
     key: str
     scheduler: str
-    point: SweptPoint
+    point: sweeps.SweptPoint
     sweep: str = ""
     second: float | None = None
 
 
-def simulated(report: SweepReport, sweep: str = "", second: float | None = None) -> Iterator[Simulated]:
+def simulated(
+    report: sweeps.SweepReport, sweep: str = "", second: float | None = None
+) -> Iterator[Simulated]:
     """Every simulated point of a sweep."""
     for name, curve in report.schedulers.items():
         yield from (Simulated(report.key, name, p, sweep, second) for p in curve.points)
 
 
 def points_table(
-    rows: Iterable[Simulated], report: SweepReport, second: tuple[str, Unit] | None = None
+    rows: Iterable[Simulated], report: sweeps.SweepReport, second: tuple[str, sweeps.Unit] | None = None
 ) -> Filled:
     """Simulated points, for pages and files; ``second``: key and unit of a second number."""
     base, (key, unit) = report.reference, second or ("", report.unit)
@@ -308,21 +300,21 @@ def points_table(
     return Table("", columns).of(rows)
 
 
-def sweep_points(report: SweepReport) -> Filled:
+def sweep_points(report: sweeps.SweepReport) -> Filled:
     """Every simulated point of a sweep, for pages and files."""
     return points_table(simulated(report), report)
 
 
-def _values(unit: Unit) -> Kind:
+def _values(unit: sweeps.Unit) -> Kind:
     return Kind(partial(value_text, unit=unit))
 
 
 def _scheduler(
     points: Mapping[float, CurvePoint], formula: Formula | None, beside: Mapping[float, CurvePoint]
-) -> SweptCurve:
+) -> sweeps.SweptCurve:
     predicted = formula or {}
-    formula_points = tuple(FormulaPoint(value=v, jct_s=predicted[v]) for v in sorted(predicted))
-    return SweptCurve(
+    formula_points = tuple(sweeps.FormulaPoint(value=v, jct_s=predicted[v]) for v in sorted(predicted))
+    return sweeps.SweptCurve(
         points=tuple(_point(v, points[v], predicted, beside.get(v)) for v in sorted(points)),
         edges=_edges(stable_flags(points)),
         formula=formula_points or None,
@@ -330,18 +322,18 @@ def _scheduler(
     )
 
 
-def _edges(flags: Sequence[tuple[float, bool]]) -> tuple[SweptEdge, ...]:
+def _edges(flags: Sequence[tuple[float, bool]]) -> tuple[sweeps.SweptEdge, ...]:
     stable = dict(flags)
     return tuple(
-        SweptEdge(stable=a, overloaded=b) if stable[a] else SweptEdge(stable=b, overloaded=a)
+        sweeps.SweptEdge(stable=a, overloaded=b) if stable[a] else sweeps.SweptEdge(stable=b, overloaded=a)
         for a, b in turns(flags)
     )
 
 
-def _point(value: float, point: CurvePoint, formula: Formula, beside: CurvePoint | None) -> SweptPoint:
+def _point(value: float, point: CurvePoint, formula: Formula, beside: CurvePoint | None) -> sweeps.SweptPoint:
     result, predicted_s = point.result, formula.get(value)
     jct_s = UNKNOWN if result is None or point.state == "overloaded" else result.jct_s
-    return SweptPoint(
+    return sweeps.SweptPoint(
         value=value,
         state=point.state,
         state_reason=point.reason,
@@ -349,7 +341,7 @@ def _point(value: float, point: CurvePoint, formula: Formula, beside: CurvePoint
         jct_s=Estimate(mean=jct_s.mean, ci95=jct_s.ci95),
         means_s=point.means_s,
         slo_hit_rate=result.slo_hit_rate if result else UNKNOWN,
-        utilization=SweptUtilization(
+        utilization=sweeps.SweptUtilization(
             compute=result.utilization.compute if result else None,
             network=result.utilization.network if result else None,
         ),

@@ -8,14 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from nona.report.times import given_text
-from nona.results.models import (
-    BatchedTimes,
-    BatchTime,
-    CountedSubgraph,
-    FullContraction,
-    GluedSubgraph,
-    Inspection,
-)
+from nona.results import models
 from nona.tables.table import COUNT, NUMBER, TIME, Column, Table
 from nona.units import format_count, format_number, format_size, format_time
 
@@ -94,7 +87,7 @@ def verb(names: Sequence[object], one: str = "is", many: str = "are") -> str:
     return one if len(names) == 1 else many
 
 
-def inspection_text(report: Inspection) -> str:
+def inspection_text(report: models.Inspection) -> str:
     """Format the output of ``nona inspect``."""
     shares = ", ".join(f"{share:.0%} {kind}" for kind, share in report.provenance.items())
     given = given_text(report.given, report.device)
@@ -119,7 +112,7 @@ def inspection_text(report: Inspection) -> str:
     return "\n".join(lines)
 
 
-BATCHES = Table[BatchTime](
+BATCHES = Table[models.BatchTime](
     "",
     (
         Column("batch", lambda b: b.batch, COUNT),
@@ -129,7 +122,7 @@ BATCHES = Table[BatchTime](
 )
 
 
-def fit_text(times: BatchedTimes) -> str:
+def fit_text(times: models.BatchedTimes) -> str:
     """The line through the times in words.
 
     >>> from nona.report.models import batched_times
@@ -145,8 +138,8 @@ def fit_text(times: BatchedTimes) -> str:
 
 
 class _Subgraph(NamedTuple):
-    counted: CountedSubgraph
-    glued: GluedSubgraph
+    counted: models.CountedSubgraph
+    glued: models.GluedSubgraph
 
 
 SUBGRAPHS = Table[_Subgraph](
@@ -161,7 +154,7 @@ SUBGRAPHS = Table[_Subgraph](
 )
 
 
-def contraction_text(report: FullContraction) -> str:
+def contraction_text(report: models.FullContraction) -> str:
     """Format the output of ``nona contract``."""
     coarsening = report.coarsening
     lines = [

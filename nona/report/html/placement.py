@@ -10,17 +10,7 @@ from markupsafe import Markup
 from nona.report.figures import Dot
 from nona.report.html.charts import bars
 from nona.report.html.pieces import chart, facts, paragraph, section, table
-from nona.report.placements.certificate import (
-    bound_text,
-    comparison_finding,
-    formula_line,
-    gap_text,
-    hits_text,
-    is_slo,
-    mean_of,
-    measure_text,
-    origin_text,
-)
+from nona.report.placements import certificate
 from nona.report.placements.report import missed_finding
 from nona.report.placements.tables import LINKS, MODELS, class_shares, classes
 from nona.report.placements.text import (
@@ -44,12 +34,12 @@ def placement_section(report: PlacementReport | None, beside: PlacementOutcome |
         return Markup()
     p = report.predicted
     entries = {
-        **({"Predicted SLO hits": hits_text(report)} if is_slo(report) else {}),
-        "Predicted mean JCT": f"{time_text(mean_of(report))}, {measure_text(report)}",
+        **({"Predicted SLO hits": certificate.hits_text(report)} if certificate.is_slo(report) else {}),
+        "Predicted mean JCT": f"{time_text(certificate.mean_of(report))}, {certificate.measure_text(report)}",
         "If times are off": off_text(beside.if_times_off) if beside and beside.if_times_off else "",
-        "Certified": f"{bound_text(report)}; gap: {gap_text(report)}",
-        **({"Against": comparison_finding(beside).removeprefix("nona: ")} if beside else {}),
-        "Origin": origin_text(report),
+        "Certified": f"{certificate.bound_text(report)}; gap: {certificate.gap_text(report)}",
+        **({"Against": certificate.comparison_finding(beside).removeprefix("nona: ")} if beside else {}),
+        "Origin": certificate.origin_text(report),
         "Solver": f"{report.solver}, {format_time(report.seconds)}",
         "Link": f"{percent_text(p.network_utilization)} busy, mean wait {time_text(p.network_wait_s)}",
         "Executors": f"{percent_text(p.compute_utilization)} busy, mean wait {time_text(p.server_wait_s)}",
@@ -59,7 +49,7 @@ def placement_section(report: PlacementReport | None, beside: PlacementOutcome |
         "Placement",
         _early(beside),
         facts({name: line for name, line in entries.items() if line}),
-        *(paragraph(line) for line in (missed_finding(report), formula_line(report)) if line),
+        *(paragraph(line) for line in (missed_finding(report), certificate.formula_line(report)) if line),
         *(paragraph(note, "quiet") for note in report.notes),
         _beside(report, beside) if beside else Markup(),
         table(MODELS.of(report.models), "Mean JCT of each model by formula, with its parts"),
@@ -78,7 +68,7 @@ def _early(data: PlacementOutcome | None) -> Markup:
 def _beside(report: PlacementReport, data: PlacementOutcome) -> Markup:
     rows = []
     for name, other in (("nona", report), ("local", data.local), ("spread", data.spread)):
-        jct = None if other is None else mean_of(other)
+        jct = None if other is None else certificate.mean_of(other)
         label = or_dash(jct, format_time) if jct is not None else "overloaded"
         rows.append(Dot(name, None if jct is None else 1e3 * jct, None, label))
     alt = "Predicted mean completion times of the solved placement, local and spread"

@@ -6,34 +6,11 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
+from nona.report import plan, plan_options
 from nona.report.figures import GOOD, PALETTE, QUIET, scheduler_style
 from nona.report.html.charts import Line, Point, Shape, lines, points, stacked_bars
 from nona.report.html.pieces import bullets, chart, document, facts, paragraph, section, table
 from nona.report.html.simulation import report_header, scenario_section
-from nona.report.plan import (
-    LEAST_USED,
-    answer_text,
-    cliff_finding,
-    day_of,
-    energy_text,
-    floor_note,
-    headroom_text,
-    plan_finding,
-    present_text,
-    servers_text,
-    tightest,
-    week_text,
-)
-from nona.report.plan_options import (
-    PRINTED,
-    bills,
-    chains,
-    curve,
-    evidence_text,
-    failures,
-    options,
-    targets,
-)
 from nona.results.document import Verdict
 from nona.results.planning import PlanOption, PlanOutcome, PlanReport, PlanWeek
 from nona.tables.formats import per_hour, time_text
@@ -48,8 +25,8 @@ def plan_html(data: PlanOutcome) -> str:
     about, report = data.about, data.report
     size = f"{len(report.options):,} options, {time_text(report.seconds)} on the clock"
     sure = f"{100 * report.confidence:.4g} % for each verdict"
-    finding = plan_finding(report, day_of(about.made))
-    others = [text for text in (finding.beside, present_text(report)) if text]
+    finding = plan.plan_finding(report, plan.day_of(about.made))
+    others = [text for text in (finding.beside, plan.present_text(report)) if text]
     findings = [(finding.lead, "bad" if finding.bad else "good"), *((text, "") for text in others)]
     return document(
         f"{about.name}: plan",
@@ -61,15 +38,18 @@ def plan_html(data: PlanOutcome) -> str:
             _traffic(report),
             section(
                 "Failures",
-                table(failures(report), "Whether the answer keeps its targets with servers missing"),
+                table(
+                    plan_options.failures(report), "Whether the answer keeps its targets with servers missing"
+                ),
             ),
             _costs(report),
             _week(report.week, report.currency),
             section(
                 "Evidence",
-                paragraph(evidence_text(report)),
+                paragraph(plan_options.evidence_text(report)),
                 table(
-                    chains(report), "Counts that were ruled out, missed and kept, for each kind of cluster"
+                    plan_options.chains(report),
+                    "Counts that were ruled out, missed and kept, for each kind of cluster",
                 ),
             ),
             scenario_section(about, "plan", "--html", "plan.html"),
@@ -81,17 +61,17 @@ def _answer(report: PlanReport) -> Markup:
     if report.answer is None or report.best is None:
         return Markup()
     pairs = {
-        "Servers": servers_text(report.best.servers),
+        "Servers": plan.servers_text(report.best.servers),
         "Scheduler": report.best.scheduler,
-        "Cost": answer_text(report.answer, report.currency),
+        "Cost": plan.answer_text(report.answer, report.currency),
         "Targets": "; ".join(t.text for t in report.targets),
     }
-    return section("Answer", facts(pairs), paragraph(energy_text(report.best)))
+    return section("Answer", facts(pairs), paragraph(plan.energy_text(report.best)))
 
 
 def _options(report: PlanReport) -> Markup:
     count = len(report.options) + (report.present is not None)
-    shown = options(report, range(min(count, MOST_ROWS))).select("option", *PRINTED)
+    shown = plan_options.options(report, range(min(count, MOST_ROWS))).select("option", *plan_options.PRINTED)
     rest = f"{count - MOST_ROWS:,} more expensive options are not shown." if count > MOST_ROWS else ""
     dots = [p for i, o in enumerate(report.options) if (p := _point(report, i, o)) is not None]
     picture = Markup()
@@ -99,23 +79,23 @@ def _options(report: PlanReport) -> Markup:
         names = ", ".join(dict.fromkeys(o.scheduler for o in report.options if o.shares))
         axis, alt = f"{report.currency} per hour", "Cost and error budget of every simulated option"
         svg = points(dots, axis, BUDGET, alt, list(SHAPES.items()), (1.0, "all that the targets allow"))
-        floor = floor_note(tightest(report.targets, o.shares) for o in report.options)
+        floor = plan.floor_note(plan.tightest(report.targets, o.shares) for o in report.options)
         note = f"The shape is the verdict, the colour the scheduler ({names}). {floor}".rstrip()
         picture = chart("Options by cost and by how much of the error budget they use", svg, note)
     return section("Options", picture, table(shown, "Options in order of cost", ("why",)), paragraph(rest))
 
 
 def _point(report: PlanReport, index: int, option: PlanOption) -> Point | None:
-    budget = tightest(report.targets, option.shares)
+    budget = plan.tightest(report.targets, option.shares)
     if budget is None:
         return None
     is_answer = report.answer is not None and report.answer.option == index
-    name = servers_text(option.servers)
+    name = plan.servers_text(option.servers)
     price = per_hour(option.cost_per_hour, report.currency)
     label = f"{name}, {option.scheduler}: {option.verdict}, {price}"
     return Point(
         option.cost_per_hour,
-        max(budget.used, LEAST_USED),
+        max(budget.used, plan.LEAST_USED),
         label,
         SHAPES[option.verdict],
         scheduler_style(option.scheduler).colour,
@@ -125,27 +105,27 @@ def _point(report: PlanReport, index: int, option: PlanOption) -> Point | None:
 
 def _traffic(report: PlanReport) -> Markup:
     budgets = [
-        (c.factor, b.used) for c in report.curve if (b := tightest(report.targets, c.shares)) is not None
+        (c.factor, b.used) for c in report.curve if (b := plan.tightest(report.targets, c.shares)) is not None
     ]
     if not budgets:
         return Markup()
     line = Line(BUDGET, [x for x, _ in budgets], [min(y, 3.0) for _, y in budgets], PALETTE[0])
     limits = {}
     if report.answer is not None and report.answer.headroom is not None:
-        limits = {f"shown up to {headroom_text(report.answer.headroom)}": report.answer.headroom}
-    finding = cliff_finding(report)
+        limits = {f"shown up to {plan.headroom_text(report.answer.headroom)}": report.answer.headroom}
+    finding = plan.cliff_finding(report)
     svg = lines([line], "traffic, times that of today", BUDGET, finding, limits, steps=False)
     picture = chart(finding, svg, "At 1 the error budget is used up; the curve is cut off above 3.")
     return section(
         "More traffic",
         picture,
-        table(curve(report), "The answer under more traffic"),
-        table(targets(report), "How much traffic each target can bear"),
+        table(plan_options.curve(report), "The answer under more traffic"),
+        table(plan_options.targets(report), "How much traffic each target can bear"),
     )
 
 
 def _costs(report: PlanReport) -> Markup:
-    chosen_bills = bills(report)
+    chosen_bills = plan_options.bills(report)
     if not chosen_bills:
         return Markup()
     parts = list(dict.fromkeys(c.part for bill in chosen_bills for c in bill.costs))
@@ -173,4 +153,4 @@ def _week(week: PlanWeek | None, currency: str) -> Markup:
     axis = "hour of the week, 0 is Monday 0:00"
     upright, alt = f"servers of {week.gpu}; traffic, times that of today", "Traffic and servers by hour"
     svg = lines([traffic, constant, by_hour], axis, upright, alt, {})
-    return section("Week", chart(week_text(week, currency), svg))
+    return section("Week", chart(plan.week_text(week, currency), svg))

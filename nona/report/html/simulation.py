@@ -23,18 +23,10 @@ from nona.report.html.pieces import (
 )
 from nona.report.html.placement import placement_section
 from nona.report.placements.tables import FACTS
+from nona.report.simulations import tables
 from nona.report.simulations.advice import scheduler_advice
 from nona.report.simulations.figures import LABELS, hits_over_time_title
 from nona.report.simulations.findings import findings, shortest
-from nona.report.simulations.tables import (
-    DIFFERENCES,
-    PARTS,
-    RESULTS,
-    figures,
-    precision_lines,
-    warmup_lines,
-    withheld_lines,
-)
 from nona.report.simulations.titles import hit_dots, jct_dots
 from nona.report.times import hardware_notes, model_warnings, off_lines
 from nona.results.document import About, ModelFacts
@@ -52,7 +44,7 @@ CHECKS = Table[bool]("check", (Column("result", lambda ok: "passed" if ok else "
 def _results_section(data: SimulationOutcome) -> Markup:
     schedulers = data.report.schedulers
     reasons = [(f"{n}: {s.state_reason}", "bad") for n, s in schedulers.items() if s.state_reason]
-    reasons += [(line, "") for line in withheld_lines(schedulers)]
+    reasons += [(line, "") for line in tables.withheld_lines(schedulers)]
     best = shortest(schedulers)
     title = f"{best} is shortest" if best else "No scheduler has a mean completion time"
     picture = bars(
@@ -61,7 +53,7 @@ def _results_section(data: SimulationOutcome) -> Markup:
     return section(
         "Results",
         table(
-            figures(schedulers, data.predicted).select(*RESULTS),
+            tables.figures(schedulers, data.predicted).select(*tables.RESULTS),
             "All schedulers on the same jobs, 95 % intervals",
         ),
         bullets(reasons),
@@ -73,7 +65,7 @@ def _difference_section(data: SimulationOutcome) -> Markup:
     if len(data.differences) < 2:
         return Markup()
     baseline = next(iter(data.differences))
-    rows = DIFFERENCES.of(data.differences[baseline])
+    rows = tables.DIFFERENCES.of(data.differences[baseline])
     note = (
         "Pairing saves: how many times as many replications unpaired runs would need for the same interval."
     )
@@ -155,7 +147,7 @@ def edges(windows: Sequence[HitWindow]) -> tuple[list[float], list[float]]:
 
 def _warmup_section(data: SimulationOutcome) -> Markup:
     report, series = data.report, data.warmup
-    sentences = [*warmup_lines(report.warmup), *precision_lines(report.precision)]
+    sentences = [*tables.warmup_lines(report.warmup), *tables.precision_lines(report.precision)]
     if report.warmup:
         jobs, rule = report.warmup.jobs, report.warmup.rule
         sentences.insert(0, f"{jobs:,} jobs were discarded at the start of every run (rule: {rule}).")
@@ -213,7 +205,10 @@ def _parts_section(data: SimulationOutcome) -> Markup:
     return section(
         "Parts of the completion time",
         chart(_parts_title(schedulers), picture),
-        table(figures(schedulers).select("scheduler", *PARTS), "Mean parts; they add up to the mean JCT"),
+        table(
+            tables.figures(schedulers).select("scheduler", *tables.PARTS),
+            "Mean parts; they add up to the mean JCT",
+        ),
     )
 
 
@@ -224,7 +219,7 @@ def _parts_title(schedulers: Schedulers) -> str:
     if not whole:
         return "No scheduler has a steady state"
     most = max(parts, key=lambda k: parts[k])
-    return f"{best}: {share_text(parts[most] / whole)} of the time is {PARTS[most]}"
+    return f"{best}: {share_text(parts[most] / whole)} of the time is {tables.PARTS[most]}"
 
 
 def _utilisation_section(data: SimulationOutcome) -> Markup:

@@ -11,15 +11,8 @@ from nona.report.html.charts import bars
 from nona.report.html.pieces import bullets, chart, document, paragraph, section, table
 from nona.report.html.simulation import CHECKS, INTERVALS, report_header, scenario_section
 from nona.report.text import counted
+from nona.report.training import findings
 from nona.report.training.figures import elastic_style
-from nona.report.training.findings import (
-    HOUR_S,
-    cdf_title,
-    dollars_text,
-    hours_text,
-    rho_title,
-    training_finding,
-)
 from nona.report.training.tables import MORE, disturbances, policies, teams
 from nona.report.training.text import setting_text
 from nona.results.document import About
@@ -86,8 +79,8 @@ def _document(
     """``beside``: what stands among the figures of policies; ``sections`` follow them."""
     elastic, figures = isinstance(report, ElasticReport), policies(report)
     command = "elastic" if elastic else "simulate"
-    finding = training_finding(report)
-    titles = [f"{title(report.policies)}." for title in (cdf_title, rho_title)]
+    finding = findings.training_finding(report)
+    titles = [f"{title(report.policies)}." for title in (findings.cdf_title, findings.rho_title)]
     return document(
         f"{about.name}: {kind}",
         [
@@ -118,9 +111,9 @@ def _means(report: TrainingReport | ElasticReport) -> str:
     shown = [
         Dot(
             name,
-            None if (mean := p.jct_s.mean) is None else mean / HOUR_S,
-            scaled(p.jct_s.ci95, 1 / HOUR_S),
-            hours_text(p.jct_s.mean),
+            None if (mean := p.jct_s.mean) is None else mean / findings.HOUR_S,
+            scaled(p.jct_s.ci95, 1 / findings.HOUR_S),
+            findings.hours_text(p.jct_s.mean),
         )
         for name, p in report.policies.items()
     ]
@@ -132,5 +125,5 @@ def _costs(report: TrainingReport) -> Markup:
     costs = {name: p.cost_usd for name, p in report.policies.items()}
     if not any(costs.values()):
         return Markup()
-    shown = [Dot(name, usd, None, dollars_text(usd)) for name, usd in costs.items()]
+    shown = [Dot(name, usd, None, findings.dollars_text(usd)) for name, usd in costs.items()]
     return chart("Cost", bars(shown, "US dollars per run", "Cost of the measured jobs under each policy"))

@@ -12,27 +12,14 @@ from nona.placement.capacity import replicas, resident_bytes
 from nona.placement.response.times import ResponseTimes
 from nona.placement.result import Objective, Placement, Prediction, QueryPrediction, SubGraphPlacement
 from nona.placement.sampled.judge import certificate_of, reported_response
-from nona.results.placement import (
-    CertifiedOptimum,
-    ClassMemory,
-    MemoryReport,
-    ModelMemory,
-    ModelResponse,
-    PlacedConfiguration,
-    PlacedModel,
-    PlacedSubgraph,
-    PlacementReport,
-    PredictedClass,
-    PredictedLink,
-    PredictedMix,
-    ResponseReport,
-    SampledSearch,
-)
+from nona.results import placement as result_placement
 from nona.system import System
 from nona.units import format_number, format_time
 
 
-def memory_report(system: System, placement: Placement, names: Sequence[str]) -> MemoryReport:
+def memory_report(
+    system: System, placement: Placement, names: Sequence[str]
+) -> result_placement.MemoryReport:
     """Weights by executor class and by model, in bytes.
 
     An executor holds the weights of every model whose share of its class is positive, whole, as any
@@ -50,7 +37,7 @@ def memory_report(system: System, placement: Placement, names: Sequence[str]) ->
         resident = math.fsum(weights.values())
         memory = None if room is None else float(room[k])
         classes.append(
-            ClassMemory(
+            result_placement.ClassMemory(
                 executor_class=kind,
                 executors=int(counts[k]),
                 memory_bytes=memory,
@@ -61,10 +48,10 @@ def memory_report(system: System, placement: Placement, names: Sequence[str]) ->
         )
     where = np.array([(shares[list(r.queries)] > 0).any(axis=0) for r in models])
     copies = (where * counts).sum(axis=1)
-    return MemoryReport(
+    return result_placement.MemoryReport(
         classes=tuple(classes),
         models={
-            label[m]: ModelMemory(
+            label[m]: result_placement.ModelMemory(
                 weight_bytes=r.size_bytes,
                 replicas=int(copies[m]),
                 replicas_bytes=r.size_bytes * int(copies[m]),
@@ -84,12 +71,12 @@ def shares_report(system: System, placement: Placement, names: Sequence[str]) ->
     }
 
 
-def _sampled_report(placement: Placement, names: Sequence[str]) -> SampledSearch | None:
+def _sampled_report(placement: Placement, names: Sequence[str]) -> result_placement.SampledSearch | None:
     """The figures of the search; ``None`` where there was none."""
     sampled = placement.sampled
     if sampled is None:
         return None
-    return SampledSearch(
+    return result_placement.SampledSearch(
         value=sampled.value,
         error=sampled.error,
         bound=sampled.bound,
@@ -115,7 +102,7 @@ def _value_text(objective: str, value: float | None) -> str:
     return f"{100 * value:.2f} %" if objective == "slo" else format_time(value)
 
 
-def missed_finding(report: PlacementReport) -> str:
+def missed_finding(report: result_placement.PlacementReport) -> str:
     """The result of a search for fewer missed SLOs, in a sentence; empty for other objectives."""
     sampled = report.sampled
     if sampled is None or report.objective != "slo":
@@ -128,7 +115,7 @@ def missed_finding(report: PlacementReport) -> str:
     return f"{text}. {gain_finding(report)} {slo_bound_words(report)}"
 
 
-def gain_finding(report: PlacementReport) -> str:
+def gain_finding(report: result_placement.PlacementReport) -> str:
     """State the gain of the search for fewer missed SLOs in a sentence; empty for other objectives."""
     sampled = report.sampled
     if sampled is None or report.objective != "slo":
@@ -139,7 +126,7 @@ def gain_finding(report: PlacementReport) -> str:
     return f"It misses {fewer} points fewer SLOs than the formula's optimum, which misses {own}."
 
 
-def slo_bound_words(report: PlacementReport) -> str:
+def slo_bound_words(report: result_placement.PlacementReport) -> str:
     """State that the search proves nothing, with the bound on missed SLOs if there is one."""
     bound = None if report.sampled is None else report.sampled.bound
     if not bound:
@@ -147,7 +134,9 @@ def slo_bound_words(report: PlacementReport) -> str:
     return f"The search gives no proof; no placement misses fewer than {_value_text('slo', bound)}."
 
 
-def response_report(system: System, placement: Placement, names: Sequence[str]) -> ResponseReport:
+def response_report(
+    system: System, placement: Placement, names: Sequence[str]
+) -> result_placement.ResponseReport:
     """Build ``response`` of ``nona place --json``; ``names`` are the labels of the workload's rows.
 
     The jobs are those by which placements are judged, so
@@ -159,7 +148,7 @@ def response_report(system: System, placement: Placement, names: Sequence[str]) 
     counted = [(q.rate, m) for q, m in zip(system.queries, missed, strict=True) if m is not None]
     total = sum(rate for rate, _ in counted)
     mix = response.mix
-    return ResponseReport(
+    return result_placement.ResponseReport(
         mean_s=mix.mean_s,
         p50_s=mix.quantile_s(0.50),
         p95_s=mix.quantile_s(0.95),
@@ -175,8 +164,8 @@ def response_report(system: System, placement: Placement, names: Sequence[str]) 
     )
 
 
-def _model(times: ResponseTimes, slo_s: float | None, miss: float | None) -> ModelResponse:
-    return ModelResponse(
+def _model(times: ResponseTimes, slo_s: float | None, miss: float | None) -> result_placement.ModelResponse:
+    return result_placement.ModelResponse(
         mean_s=times.mean_s,
         p50_s=times.quantile_s(0.50),
         p95_s=times.quantile_s(0.95),
@@ -186,7 +175,9 @@ def _model(times: ResponseTimes, slo_s: float | None, miss: float | None) -> Mod
     )
 
 
-def placement_report(system: System, placement: Placement, names: Sequence[str]) -> PlacementReport:
+def placement_report(
+    system: System, placement: Placement, names: Sequence[str]
+) -> result_placement.PlacementReport:
     """The report on a placement; ``names`` are the labels of the workload's rows."""
     models = {
         name: _placed_model(predicted, [_subgraph(part, query.tasks.task_ids) for part in parts])
@@ -194,7 +185,7 @@ def placement_report(system: System, placement: Placement, names: Sequence[str])
             names, system.queries, placement.queries, placement.prediction.queries, strict=True
         )
     }
-    return PlacementReport(
+    return result_placement.PlacementReport(
         objective_s=placement.objective_s,
         objective_error_s=placement.objective_error_s,
         lower_bound_s=placement.lower_bound_s,
@@ -222,15 +213,15 @@ def _objective_of(placement: Placement) -> Objective:
     return "formula" if placement.formula is None else "mean-jct"
 
 
-def _formula(placement: Placement) -> CertifiedOptimum:
+def _formula(placement: Placement) -> result_placement.CertifiedOptimum:
     certificate = certificate_of(placement)
-    return CertifiedOptimum(
+    return result_placement.CertifiedOptimum(
         objective_s=certificate.objective_s, lower_bound_s=certificate.lower_bound_s, gap=certificate.gap
     )
 
 
-def _prediction_report(prediction: Prediction) -> PredictedMix:
-    return PredictedMix(
+def _prediction_report(prediction: Prediction) -> result_placement.PredictedMix:
+    return result_placement.PredictedMix(
         jct_s=prediction.jct_s,
         network_wait_s=prediction.network_wait_s,
         server_wait_s=prediction.server_wait_s,
@@ -238,13 +229,13 @@ def _prediction_report(prediction: Prediction) -> PredictedMix:
         compute_utilization=prediction.compute_utilization,
         congestion_price_s_per_byte=prediction.congestion_price_s_per_byte,
         classes=tuple(
-            PredictedClass(
+            result_placement.PredictedClass(
                 executor_class=c.name, executors=c.executors, utilization=c.utilization, wait_s=c.wait_s
             )
             for c in prediction.classes
         ),
         links=tuple(
-            PredictedLink(
+            result_placement.PredictedLink(
                 name=link.name,
                 kind=link.kind,
                 links=link.links,
@@ -258,8 +249,10 @@ def _prediction_report(prediction: Prediction) -> PredictedMix:
     )
 
 
-def _placed_model(predicted: QueryPrediction, subgraphs: Sequence[PlacedSubgraph]) -> PlacedModel:
-    return PlacedModel(
+def _placed_model(
+    predicted: QueryPrediction, subgraphs: Sequence[result_placement.PlacedSubgraph]
+) -> result_placement.PlacedModel:
+    return result_placement.PlacedModel(
         jct_s=predicted.jct_s,
         compute_s=predicted.compute_s,
         transfer_s=predicted.transfer_s,
@@ -269,13 +262,13 @@ def _placed_model(predicted: QueryPrediction, subgraphs: Sequence[PlacedSubgraph
     )
 
 
-def _subgraph(placed: SubGraphPlacement, ids: Sequence[str]) -> PlacedSubgraph:
+def _subgraph(placed: SubGraphPlacement, ids: Sequence[str]) -> result_placement.PlacedSubgraph:
     subgraph = placed.subgraph
-    return PlacedSubgraph(
+    return result_placement.PlacedSubgraph(
         root=None if subgraph.root == VIRTUAL else ids[subgraph.root],
         sink=None if subgraph.sink == VIRTUAL else ids[subgraph.sink],
         configurations=tuple(
-            PlacedConfiguration(
+            result_placement.PlacedConfiguration(
                 parts=tuple(tuple(ids[task] for task in part) for part in c.parts),
                 root_part=c.root_part,
                 sink_part=c.sink_part,

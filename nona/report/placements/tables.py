@@ -8,23 +8,8 @@ from typing import NamedTuple
 from nona.report.models import provenance_text
 from nona.report.placements.certificate import error_of, hits_of, mean_of
 from nona.report.placements.text import origin_words
+from nona.results import placement
 from nona.results.document import Estimate, ModelFacts
-from nona.results.placement import (
-    ClassMemory,
-    CongestionCurve,
-    CongestionPoint,
-    FullPlacementReport,
-    ModelMemory,
-    ModelResponse,
-    PlacedModel,
-    PlacementOutcome,
-    PlacementReport,
-    PredictedClass,
-    PredictedLink,
-    ResponseReport,
-    SearchStep,
-    WorkingConfiguration,
-)
 from nona.tables.table import (
     BANDWIDTH,
     COUNT,
@@ -42,7 +27,7 @@ from nona.units import format_number
 _LEAST_SHARE = 1e-6
 GAP = Kind(lambda gap: f"{format_number(100 * gap, 2)} %")
 
-MODELS = Table[PlacedModel](
+MODELS = Table[placement.PlacedModel](
     "model",
     (
         Column("mean JCT", lambda m: m.jct_s, TIME),
@@ -52,7 +37,7 @@ MODELS = Table[PlacedModel](
         Column("wait at servers", lambda m: m.server_wait_s, TIME),
     ),
 )
-LINKS = Table[PredictedLink](
+LINKS = Table[placement.PredictedLink](
     "",
     (
         Column("link", lambda r: r.name),
@@ -63,7 +48,7 @@ LINKS = Table[PredictedLink](
         Column("mean wait", lambda r: r.wait_s, TIME),
     ),
 )
-REPLICAS = Table[ModelMemory](
+REPLICAS = Table[placement.ModelMemory](
     "model",
     (
         Column("weights", lambda m: m.weight_bytes, SIZE),
@@ -82,7 +67,7 @@ FACTS = Table[ModelFacts](
         Column("provenance", lambda m: provenance_text(m.provenance)),
     ),
 )
-STEPS = Table[SearchStep](
+STEPS = Table[placement.SearchStep](
     "",
     (
         Column("after", lambda s: s.elapsed_s, TIME),
@@ -99,8 +84,8 @@ def _with_error(value_s: float | None, error_s: float | None) -> Estimate:
 
 
 class _Class(NamedTuple):
-    predicted: PredictedClass
-    memory: ClassMemory
+    predicted: placement.PredictedClass
+    memory: placement.ClassMemory
 
 
 CLASSES = Table[_Class](
@@ -118,12 +103,12 @@ CLASSES = Table[_Class](
 )
 
 
-def classes(report: PlacementReport) -> Filled:
+def classes(report: placement.PlacementReport) -> Filled:
     """Each executor class: number, load, wait, memory."""
     return CLASSES.of(map(_Class, report.predicted.classes, report.memory.classes))
 
 
-def class_shares(report: PlacementReport) -> Filled:
+def class_shares(report: placement.PlacementReport) -> Filled:
     """The probability of each executor class, model by model; no rows for a single class."""
 
     def of(kind: str) -> Column[dict[str, float]]:
@@ -135,8 +120,8 @@ def class_shares(report: PlacementReport) -> Filled:
 
 
 class _Responding(NamedTuple):
-    sampled: ModelResponse
-    formula: PlacedModel
+    sampled: placement.ModelResponse
+    formula: placement.PlacedModel
 
 
 RESPONSE = Table[_Responding](
@@ -153,12 +138,12 @@ RESPONSE = Table[_Responding](
 )
 
 
-def response(sampled: ResponseReport, formula: Mapping[str, PlacedModel]) -> Filled:
+def response(sampled: placement.ResponseReport, formula: Mapping[str, placement.PlacedModel]) -> Filled:
     """The predicted completion times of each model, by sampled jobs and by formula."""
     return RESPONSE.of({name: _Responding(m, formula[name]) for name, m in sampled.models.items()})
 
 
-CONGESTION = Table[CongestionPoint](
+CONGESTION = Table[placement.CongestionPoint](
     "",
     (
         Column("background", lambda p: p.background, SHARE),
@@ -169,17 +154,17 @@ CONGESTION = Table[CongestionPoint](
 )
 
 
-def congestion(curve: CongestionCurve) -> Filled:
+def congestion(curve: placement.CongestionCurve) -> Filled:
     """The mean JCTs of the curve."""
     return CONGESTION.of(curve.points)
 
 
-def _mean(report: FullPlacementReport | None) -> Estimate | str:
+def _mean(report: placement.FullPlacementReport | None) -> Estimate | str:
     mean_s = None if report is None else mean_of(report)
     return "overloaded" if report is None or mean_s is None else _with_error(mean_s, error_of(report))
 
 
-COMPARISON = Table[FullPlacementReport | None](
+COMPARISON = Table[placement.FullPlacementReport | None](
     "placement",
     (
         Column("mean JCT", _mean, TIME, interval=True),
@@ -193,14 +178,14 @@ COMPARISON = Table[FullPlacementReport | None](
 )
 
 
-def comparison(data: PlacementOutcome) -> Filled:
+def comparison(data: placement.PlacementOutcome) -> Filled:
     """The solved placement against local and spread: by sampled jobs, and by formula."""
     return COMPARISON.of({"nona": data.nona, "local": data.local, "spread": data.spread})
 
 
 class _Numbered(NamedTuple):
     number: int
-    row: WorkingConfiguration
+    row: placement.WorkingConfiguration
 
 
 PATHS = Table[_Numbered](
@@ -217,6 +202,6 @@ PATHS = Table[_Numbered](
 )
 
 
-def paths(configurations: Sequence[WorkingConfiguration]) -> Filled:
+def paths(configurations: Sequence[placement.WorkingConfiguration]) -> Filled:
     """The longest path of each configuration in use."""
     return PATHS.of(_Numbered(k, c) for k, c in enumerate(configurations, start=1))

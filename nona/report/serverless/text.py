@@ -7,23 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple
 
 from nona.report.serverless.findings import PER, USD, dollars, pareto_title
-from nona.results.serverless import (
-    ApplicationOutcome,
-    ContainerOutcome,
-    MemoryOutcome,
-    Oracle,
-    Outcome,
-    PolicyOutcome,
-    SchedulersReport,
-    ServerlessReport,
-    Setting,
-    SharingReport,
-    StandingOutcome,
-    TransferOutcome,
-)
+from nona.results import serverless
 from nona.tables.table import SHARE, TIME, Column, Filled, R, Table
 
-TRANSFERS = Table[TransferOutcome](
+TRANSFERS = Table[serverless.TransferOutcome](
     "policy",
     (
         Column("mean transfer", lambda used: used.mean_s, TIME),
@@ -33,7 +20,7 @@ TRANSFERS = Table[TransferOutcome](
         Column("its use", lambda used: used.busiest_utilization, SHARE),
     ),
 )
-CONTAINERS = Table[ContainerOutcome](
+CONTAINERS = Table[serverless.ContainerOutcome](
     "policy",
     (
         Column(f"executing, $ per {PER:,}", lambda of: of.executing_per_call_usd, USD),
@@ -43,7 +30,7 @@ CONTAINERS = Table[ContainerOutcome](
         Column("time starting", lambda of: of.starting, SHARE),
     ),
 )
-MEMORY = Table[MemoryOutcome](
+MEMORY = Table[serverless.MemoryOutcome](
     "policy",
     (
         Column("memory held", lambda of: of.mean, SHARE),
@@ -51,7 +38,7 @@ MEMORY = Table[MemoryOutcome](
         Column("evictions a batch", lambda of: of.evictions),
     ),
 )
-STANDING = Table[StandingOutcome](
+STANDING = Table[serverless.StandingOutcome](
     "policy",
     (
         Column("instances", lambda of: of.instances),
@@ -68,9 +55,9 @@ class Part(Generic[R]):
 
     title: str
     table: Table[R]
-    of: Callable[[PolicyOutcome], R | None]
+    of: Callable[[serverless.PolicyOutcome], R | None]
 
-    def filled(self, policies: Mapping[str, PolicyOutcome]) -> Filled:
+    def filled(self, policies: Mapping[str, serverless.PolicyOutcome]) -> Filled:
         """Its rows, none where no policy has it."""
         parts = ((name, self.of(policy)) for name, policy in policies.items())
         return self.table.of({name: part for name, part in parts if part is not None})
@@ -87,7 +74,7 @@ PARTS: tuple[Part[Any], ...] = (
     Part("Standing instances, and how long they are busy and idle", STANDING, lambda p: p.standing),
 )
 
-CALLS = Table[Outcome](
+CALLS = Table[serverless.Outcome](
     "policy",
     (
         Column("SLOs kept", lambda p: p.slo_hit_rate, SHARE, decides=True),
@@ -102,7 +89,7 @@ CALLS = Table[Outcome](
         Column("state", lambda p: p.state, decides=True),
     ),
 )
-PLATFORM = Table[PolicyOutcome](
+PLATFORM = Table[serverless.PolicyOutcome](
     "policy",
     (
         Column("mean search", lambda p: p.search_s.mean, TIME),
@@ -120,13 +107,13 @@ PLATFORM = Table[PolicyOutcome](
 )
 
 
-POLICIES = Table[PolicyOutcome]("policy", (*CALLS.columns, *PLATFORM.columns))
+POLICIES = Table[serverless.PolicyOutcome]("policy", (*CALLS.columns, *PLATFORM.columns))
 
 
 class _Served(NamedTuple):
     application: str
     policy: str
-    outcome: ApplicationOutcome
+    outcome: serverless.ApplicationOutcome
 
 
 APPLICATIONS = Table[_Served](
@@ -146,7 +133,7 @@ APPLICATIONS = Table[_Served](
 )
 
 
-def applications(policies: Mapping[str, PolicyOutcome]) -> Filled:
+def applications(policies: Mapping[str, serverless.PolicyOutcome]) -> Filled:
     """Each application under each policy."""
     return APPLICATIONS.of(
         _Served(application, name, policy.applications[application])
@@ -155,7 +142,7 @@ def applications(policies: Mapping[str, PolicyOutcome]) -> Filled:
     )
 
 
-def serverless_text(report: ServerlessReport) -> str:
+def serverless_text(report: serverless.ServerlessReport) -> str:
     """One simulation: finding, tables, checks."""
     policies = report.policies
     lines = [
@@ -175,14 +162,14 @@ def serverless_text(report: ServerlessReport) -> str:
     return "\n".join(lines)
 
 
-def _use_lines(policies: Mapping[str, PolicyOutcome]) -> Iterator[str]:
+def _use_lines(policies: Mapping[str, serverless.PolicyOutcome]) -> Iterator[str]:
     for part in PARTS:
         if rows := part.filled(policies):
             yield rows.text()
             yield ""
 
 
-def schedulers_text(report: SchedulersReport) -> str:
+def schedulers_text(report: serverless.SchedulersReport) -> str:
     """A table of DAG schedulers on serverless workflows."""
     without = ("misses", "cold starts", "mean batch")  # what schedulers of single tasks do not have
     columns = tuple(c for c in CALLS.columns if c.heading not in without)
@@ -192,10 +179,10 @@ def schedulers_text(report: SchedulersReport) -> str:
 class _Under(NamedTuple):
     sharing: str
     policy: str
-    outcome: PolicyOutcome
+    outcome: serverless.PolicyOutcome
 
 
-def _under(column: Column[Outcome]) -> Column[_Under]:
+def _under(column: Column[serverless.Outcome]) -> Column[_Under]:
     return Column(column.heading, lambda r: column.of(r.outcome), column.kind)
 
 
@@ -209,7 +196,7 @@ SHARING = Table[_Under](
 )
 
 
-def sharing_text(report: SharingReport) -> str:
+def sharing_text(report: serverless.SharingReport) -> str:
     """The same workload under several ways of sharing, side by side."""
     rows = (
         _Under(mode, policy, outcome)
@@ -221,12 +208,12 @@ def sharing_text(report: SharingReport) -> str:
     return f"{SHARING.of(rows).text()}\n\n{_setting(ways)}"
 
 
-def _oracle_lines(oracle: Oracle | None) -> Iterator[str]:
+def _oracle_lines(oracle: serverless.Oracle | None) -> Iterator[str]:
     if oracle is not None and oracle.cost_per_call_usd is not None:
         yield f"oracle: {dollars(oracle.cost_per_call_usd)} per {PER:,} calls, {oracle.how}"
 
 
-def _setting(setting: Setting) -> str:
+def _setting(setting: serverless.Setting) -> str:
     notes = "".join(f"{note}\n" for note in setting.notes)
     return (
         f"{notes}{setting.replications} runs of {setting.calls:,} calls, seed {setting.seed}, "
@@ -234,7 +221,7 @@ def _setting(setting: Setting) -> str:
     )
 
 
-def _checks(report: ServerlessReport) -> str:
+def _checks(report: serverless.ServerlessReport) -> str:
     if not report.checks:
         return ""
     verdict = "all passed" if all(report.checks.values()) else "FAILED: " + "; ".join(report.failed_checks)

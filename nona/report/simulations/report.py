@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from nona.results import simulation
 from nona.results.document import Figure, OffRange
-from nona.results.simulation import (
-    ComparedReport,
-    Difference,
-    PilotCut,
-    PrecisionReport,
-    ReplicationMeans,
-    SimulationReport,
-    WarmupReport,
-)
 from nona.results.simulation_charts import LiveRun, SimulationOutcome
 from nona.scenario.schema import Scenario
 from nona.simulation.records import Records, checked
@@ -30,14 +22,14 @@ def simulation_report(
     seconds: float,
     warmup: Warmup | None = None,
     precision: Precision | None = None,
-) -> SimulationReport:
+) -> simulation.SimulationReport:
     """All schedulers of one simulation; intervals at 95 %.
 
     ``warmup`` and ``precision`` say how long the runs were and why, where that is known.
     """
     engines = sorted({s.engine for s in summaries.values()})
     checks, failed = checked({name: s.checks for name, s in summaries.items()})
-    return SimulationReport(
+    return simulation.SimulationReport(
         engine=", ".join(engines),
         seconds=seconds,
         schedulers={name: s.result for name, s in summaries.items()},
@@ -49,19 +41,19 @@ def simulation_report(
 
 
 def compared(
-    report: SimulationReport,
+    report: simulation.SimulationReport,
     baseline: str | None,
-    differences: Mapping[str, Difference],
+    differences: Mapping[str, simulation.Difference],
     off: Mapping[str, OffRange],
     advice: Sequence[str],
-) -> ComparedReport:
+) -> simulation.ComparedReport:
     """The report with every scheduler's difference from a baseline, where there is one, and what follows."""
-    return ComparedReport(
+    return simulation.ComparedReport(
         **dict(report), baseline=baseline, differences=differences, off=off, advice=tuple(advice)
     )
 
 
-def python_decisions(report: SimulationReport) -> list[str]:
+def python_decisions(report: simulation.SimulationReport) -> list[str]:
     """Schedulers that slow the compiled engine down: their decisions could not be compiled."""
     if report.engine != "compiled":
         return []
@@ -88,17 +80,19 @@ def job_table(records: Iterable[Records], names: Sequence[str]) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 
-def _warmup(warmup: Warmup) -> WarmupReport:
-    return WarmupReport(
+def _warmup(warmup: Warmup) -> simulation.WarmupReport:
+    return simulation.WarmupReport(
         rule=warmup.rule,
         jobs=warmup.jobs,
-        schedulers={n: PilotCut(jobs=c.jobs, too_short=c.too_short) for n, c in warmup.cuts.items()},
+        schedulers={
+            n: simulation.PilotCut(jobs=c.jobs, too_short=c.too_short) for n, c in warmup.cuts.items()
+        },
         too_short=warmup.too_short,
     )
 
 
-def _precision(precision: Precision) -> PrecisionReport:
-    return PrecisionReport(
+def _precision(precision: Precision) -> simulation.PrecisionReport:
+    return simulation.PrecisionReport(
         target=precision.target,
         bound=precision.bound,
         replications=precision.replications,
@@ -117,7 +111,7 @@ class SimulatedRun(SimulationOutcome):
     """
 
     live: LiveRun
-    means: Mapping[str, ReplicationMeans]
+    means: Mapping[str, simulation.ReplicationMeans]
     idle_s: Figure
     scenario: Scenario
     ended_early_s: Figure = None

@@ -13,20 +13,8 @@ from numpy.typing import NDArray
 from nona.hardware.cluster import Network
 from nona.report.figures import PALETTE, QUIET, figure, text
 from nona.report.simulations.live import Stretches
+from nona.results import simulation_charts
 from nona.results.simulation import HitsOverTime, HitWindow, SimulationReport
-from nona.results.simulation_charts import (
-    Distribution,
-    Distributions,
-    GanttBar,
-    LinkLoad,
-    OverTime,
-    PilotCurve,
-    ResourceLoad,
-    StoryBlock,
-    StoryChart,
-    StoryLoad,
-    WarmupSeries,
-)
 from nona.simulation.collected import in_time
 from nona.simulation.records import MessageInterval, Records, TaskInterval
 from nona.simulation.steady_state import Truncation, Warmup
@@ -96,18 +84,20 @@ POINTS = 240
 WINDOWS = 20  # of a moving average in a pilot run
 
 
-def warmup_series(warmup: Warmup) -> WarmupSeries | None:
+def warmup_series(warmup: Warmup) -> simulation_charts.WarmupSeries | None:
     """The common cut and, for each scheduler, its curves; ``None`` where no pilot was run."""
     if not warmup.cuts:
         return None
-    return WarmupSeries(jobs=warmup.jobs, schedulers={n: _curve(c) for n, c in warmup.cuts.items()})
+    return simulation_charts.WarmupSeries(
+        jobs=warmup.jobs, schedulers={n: _curve(c) for n, c in warmup.cuts.items()}
+    )
 
 
-def _curve(cut: Truncation) -> PilotCurve:
+def _curve(cut: Truncation) -> simulation_charts.PilotCurve:
     smooth = _moving_average(cut.means, max(1, len(cut.means) // WINDOWS))
     least = float(cut.statistic.min()) if len(cut.statistic) else 0.0
     shown, tried = _spread(len(smooth)), _spread(len(cut.statistic))
-    return PilotCurve(
+    return simulation_charts.PilotCurve(
         at=tuple((cut.batch * (shown + 0.5)).tolist()),
         jct_s=tuple(smooth[shown].tolist()),
         statistic_at=tuple((cut.batch * tried).tolist()),
@@ -205,23 +195,25 @@ def stages_figure(stages: Sequence[LinkStage]) -> go.Figure:
     return chart
 
 
-def busiest_links(records: Sequence[Records]) -> list[LinkLoad]:
+def busiest_links(records: Sequence[Records]) -> list[simulation_charts.LinkLoad]:
     """The busiest links of one scheduler, averaged over its replications; empty for a single link."""
     busiest = link_utilizations(records)[:MOST_LINKS]
-    return [LinkLoad(link=name, utilization=share) for name, share in busiest]
+    return [simulation_charts.LinkLoad(link=name, utilization=share) for name, share in busiest]
 
 
-def each_link(records: Sequence[Records]) -> list[LinkLoad]:
+def each_link(records: Sequence[Records]) -> list[simulation_charts.LinkLoad]:
     """Every link of one scheduler, averaged over its replications; none where they are too many to draw."""
     names = records[0].link_names
     if len(names) > MOST_DRAWN:
         return []
     lengths = [max(r.window_s[1] - r.window_s[0], 1e-300) for r in records]
     shares = np.mean([r.link_busy_s / n for r, n in zip(records, lengths, strict=True)], axis=0)
-    return [LinkLoad(link=n, utilization=u) for n, u in zip(names, shares.tolist(), strict=True)]
+    return [
+        simulation_charts.LinkLoad(link=n, utilization=u) for n, u in zip(names, shares.tolist(), strict=True)
+    ]
 
 
-def links_figure(links: Sequence[LinkLoad]) -> go.Figure:
+def links_figure(links: Sequence[simulation_charts.LinkLoad]) -> go.Figure:
     """Utilisation of the busiest links, background included; the busiest on top."""
     chart = figure(70 + 24 * len(links), legend=False)
     chart.add_bar(
@@ -239,7 +231,7 @@ def links_figure(links: Sequence[LinkLoad]) -> go.Figure:
 Runs = Mapping[str, Sequence[Records]]
 
 
-def ecdf_series(runs: Runs, names: Sequence[str]) -> Distributions:
+def ecdf_series(runs: Runs, names: Sequence[str]) -> simulation_charts.Distributions:
     """Empirical distribution of the JCT.
 
     All replications together. Jobs that did not finish count in the denominator, so that the curve
@@ -257,36 +249,40 @@ def ecdf_series(runs: Runs, names: Sequence[str]) -> Distributions:
     }
 
 
-def _ecdf(values: NDArray[np.float64]) -> Distribution:
+def _ecdf(values: NDArray[np.float64]) -> simulation_charts.Distribution:
     done = np.sort(values[~np.isnan(values)])
     if not len(done):
-        return Distribution(x=(), y=())
+        return simulation_charts.Distribution(x=(), y=())
     ranks = np.unique(np.linspace(0, len(done) - 1, min(POINTS, len(done))).round().astype(int))
-    return Distribution(x=tuple(done[ranks].tolist()), y=tuple(((ranks + 1) / len(values)).tolist()))
+    return simulation_charts.Distribution(
+        x=tuple(done[ranks].tolist()), y=tuple(((ranks + 1) / len(values)).tolist())
+    )
 
 
-def jct_over_time(runs: Runs, most: int = 80) -> dict[str, OverTime]:
+def jct_over_time(runs: Runs, most: int = 80) -> dict[str, simulation_charts.OverTime]:
     """Mean JCT of the jobs that arrived in each interval of the first replication's window."""
     return {name: _over_time(records[0], most) for name, records in runs.items() if records}
 
 
-def _over_time(record: Records, most: int) -> OverTime:
+def _over_time(record: Records, most: int) -> simulation_charts.OverTime:
     done = ~np.isnan(record.completion_time_s)
     if not done.any():
-        return OverTime(t=(), jct_s=())
+        return simulation_charts.OverTime(t=(), jct_s=())
     stretches, at = Stretches(min(most, int(done.sum()))), record.arrival_s[done] - record.window_s[0]
     stretches.add(at, record.completion_time_s[done])
     middle, means = stretches.means()
-    return OverTime(t=tuple((stretches.begin_s + middle).tolist()), jct_s=tuple(means.tolist()))
+    return simulation_charts.OverTime(
+        t=tuple((stretches.begin_s + middle).tolist()), jct_s=tuple(means.tolist())
+    )
 
 
-def executor_load(runs: Runs) -> dict[str, ResourceLoad]:
+def executor_load(runs: Runs) -> dict[str, simulation_charts.ResourceLoad]:
     """Scheduler → utilisation of each executor, of the busiest links, averaged over replications."""
-    load: dict[str, ResourceLoad] = {}
+    load: dict[str, simulation_charts.ResourceLoad] = {}
     for scheduler, records in runs.items():
         lengths = [max(r.window_s[1] - r.window_s[0], 1e-300) for r in records]
         pairs = list(zip(records, lengths, strict=True))
-        load[scheduler] = ResourceLoad(
+        load[scheduler] = simulation_charts.ResourceLoad(
             executors=tuple(np.mean([r.executor_busy_s / n for r, n in pairs], axis=0).tolist()),
             link=float(np.mean([r.link_busy_s.max() / n for r, n in pairs])),
             links=tuple(busiest_links(records)),
@@ -295,7 +291,7 @@ def executor_load(runs: Runs) -> dict[str, ResourceLoad]:
     return load
 
 
-def gantt_rows(runs: Runs, system: System) -> dict[str, tuple[GanttBar, ...]]:
+def gantt_rows(runs: Runs, system: System) -> dict[str, tuple[simulation_charts.GanttBar, ...]]:
     """Scheduler → the first measured jobs' task and message intervals; times from the first request."""
     return {
         scheduler: _gantt(records[0], system)
@@ -311,14 +307,14 @@ def _place(system: System, executor: int) -> str:
     return f"server {server} · executor {executor}" if several else f"server {server}"
 
 
-def _gantt(record: Records, system: System) -> tuple[GanttBar, ...]:
+def _gantt(record: Records, system: System) -> tuple[simulation_charts.GanttBar, ...]:
     timeline = record.timeline
     if timeline is None:
         return ()
     begin = min(t.ready_s for t in timeline.tasks)
     seen = Counter[tuple[int, int]]()
     tasks = [
-        GanttBar(
+        simulation_charts.GanttBar(
             row=_place(system, t.executor),
             job=t.job,
             model=system.queries[t.query].name,
@@ -332,7 +328,7 @@ def _gantt(record: Records, system: System) -> tuple[GanttBar, ...]:
         for t in timeline.tasks
     ]
     messages = (
-        GanttBar(
+        simulation_charts.GanttBar(
             row="link",
             job=m.job,
             model=system.queries[m.query].name,
@@ -372,15 +368,15 @@ class StoryRun:
     messages: tuple[MessageInterval, ...]
 
 
-def story_load(load: float, runs: Mapping[str, StoryRun], system: System) -> StoryLoad:
+def story_load(load: float, runs: Mapping[str, StoryRun], system: System) -> simulation_charts.StoryLoad:
     """One load: strategy → figures and blocks, and the finding."""
     charts = {name: _chart(run, system) for name, run in runs.items()}
-    return StoryLoad(load=load, runs=charts, headline=_headline(load, charts))
+    return simulation_charts.StoryLoad(load=load, runs=charts, headline=_headline(load, charts))
 
 
-def _chart(run: StoryRun, system: System) -> StoryChart:
+def _chart(run: StoryRun, system: System) -> simulation_charts.StoryChart:
     letters = _server_letters(run.tasks, run.messages, system)
-    return StoryChart(
+    return simulation_charts.StoryChart(
         predicted_ms=None if run.predicted_s is None else 1e3 * run.predicted_s,
         mean_ms=1e3 * run.mean.mean,
         half_ms=1e3 * run.mean.half_width,
@@ -403,8 +399,8 @@ def _server_letters(
     return {server: chr(ord("A") + i) if i < 26 else str(i + 1) for i, server in enumerate(order)}
 
 
-def _task(t: TaskInterval, letters: Mapping[int, str], system: System) -> StoryBlock:
-    return StoryBlock(
+def _task(t: TaskInterval, letters: Mapping[int, str], system: System) -> simulation_charts.StoryBlock:
+    return simulation_charts.StoryBlock(
         lane=letters[int(system.executor_server[t.executor])],
         what="task",
         label=system.queries[t.query].tasks.task_ids[t.task],
@@ -414,8 +410,8 @@ def _task(t: TaskInterval, letters: Mapping[int, str], system: System) -> StoryB
     )
 
 
-def _message(m: MessageInterval, letters: Mapping[int, str]) -> StoryBlock:
-    return StoryBlock(
+def _message(m: MessageInterval, letters: Mapping[int, str]) -> simulation_charts.StoryBlock:
+    return simulation_charts.StoryBlock(
         lane=LINK,
         what="message",
         label=f"{letters[m.source]} to {letters[m.destination]}",
@@ -425,7 +421,7 @@ def _message(m: MessageInterval, letters: Mapping[int, str]) -> StoryBlock:
     )
 
 
-def _headline(load: float, runs: Mapping[str, StoryChart]) -> str:
+def _headline(load: float, runs: Mapping[str, simulation_charts.StoryChart]) -> str:
     """The finding of the charts of one load, from their figures."""
     local, spread, nona = (f"{format_number(runs[n].mean_ms)} ms" for n in ("local", "spread", "nona"))
     link = "an idle link" if load == 0 else f"a link {100 * load:.0f} % busy with other traffic"

@@ -30,18 +30,8 @@ from nona.report.studies.decisions import QUESTIONS, compared, family_of, heat, 
 from nona.report.studies.network_views import by_slowdown
 from nona.report.studies.prediction_map import BANDS, columns_of, error, half_width
 from nona.report.studies.validation import AGREES, UNCLEAR
+from nona.results import studies
 from nona.results.program import ComparedRow
-from nona.results.studies import (
-    DecisionStudy,
-    MapPoint,
-    Measure,
-    NetworkViewRow,
-    NetworkViewsStudy,
-    OnLink,
-    PaperStudy,
-    PredictionMap,
-    QuestionKey,
-)
 from nona.tables.formats import share_text
 from nona.units import format_number, format_time
 
@@ -60,7 +50,7 @@ SYMBOLS = (
 )
 
 
-def ratios_figure(data: DecisionStudy, key: QuestionKey) -> go.Figure:
+def ratios_figure(data: studies.DecisionStudy, key: studies.QuestionKey) -> go.Figure:
     """Every cell's ratio with its interval, sorted; colour and symbol show the family.
 
     On a logarithmic axis twice as long and half as long are equally far from 1; the dashed line is the goal.
@@ -97,7 +87,7 @@ def ratios_figure(data: DecisionStudy, key: QuestionKey) -> go.Figure:
     return chart
 
 
-def heat_figure(data: DecisionStudy, key: QuestionKey) -> go.Figure:
+def heat_figure(data: studies.DecisionStudy, key: studies.QuestionKey) -> go.Figure:
     """Link bandwidth on x, its background load on y: the largest ratio; the median when pointed at."""
     links, backgrounds, ratios = heat(data, key)
     chart = figure(150 + 62 * len(backgrounds), legend=False)
@@ -142,7 +132,7 @@ def _hover_text(ratios: list[float]) -> str:
 ROW_PX, REST_PX = 26, 130
 
 
-def network_views_figure(data: NetworkViewsStudy) -> go.Figure:
+def network_views_figure(data: studies.NetworkViewsStudy) -> go.Figure:
     """Two points per scheduler with their 95 % intervals, joined by a line; milliseconds, logarithmic.
 
     The scheduler that the loaded link slows most is on top; one without a steady state has no point.
@@ -164,7 +154,7 @@ def network_views_figure(data: NetworkViewsStudy) -> go.Figure:
 
 
 def _points(
-    made: go.Figure, names: list[str], links: list[OnLink], label: str, colour: str, symbol: str
+    made: go.Figure, names: list[str], links: list[studies.OnLink], label: str, colour: str, symbol: str
 ) -> None:
     means = [None if on.jct_s.mean is None else 1e3 * on.jct_s.mean for on in links]
     spans = [scaled(on.jct_s.ci95, 1e3) for on in links]
@@ -172,7 +162,7 @@ def _points(
     add_points(made, label, means, names, look, hover, across=spans, bar=1.5)
 
 
-def _without_steady_state(made: go.Figure, names: list[str], rows: list[NetworkViewRow]) -> None:
+def _without_steady_state(made: go.Figure, names: list[str], rows: list[studies.NetworkViewRow]) -> None:
     for name, row in zip(names, rows, strict=True):
         links = [
             link for link, on in (("idle", row.idle), ("loaded", row.loaded)) if on.state == "overloaded"
@@ -201,7 +191,7 @@ def band(value: float) -> int:
     return sum(abs(value) > bound for bound in BANDS)
 
 
-def map_figure(data: PredictionMap, measure: Measure) -> go.Figure:
+def map_figure(data: studies.PredictionMap, measure: studies.Measure) -> go.Figure:
     """Placements and loads as rows, scenarios as columns; the number is the signed error in per cent."""
     points = data.points
     scenarios = list(dict.fromkeys(p.scenario for p in points))
@@ -247,7 +237,7 @@ def _whole(value: float) -> str:
     return f"{rounded:+d}" if rounded else "0"
 
 
-def _hover(point: MapPoint | None, measure: Measure) -> str:
+def _hover(point: studies.MapPoint | None, measure: studies.Measure) -> str:
     value = None if point is None else error(point, measure)
     if point is None or value is None:
         return ""
@@ -260,7 +250,7 @@ def _hover(point: MapPoint | None, measure: Measure) -> str:
     )
 
 
-def growth_figure(data: PaperStudy) -> go.Figure:
+def growth_figure(data: studies.PaperStudy) -> go.Figure:
     """Ratio of the mean JCT to nona's over the jobs in the run, log-log, and the paper's number."""
     chart = figure(360)
     for row in data.overload.schedulers:

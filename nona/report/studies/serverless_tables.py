@@ -6,31 +6,10 @@ import math
 from typing import NamedTuple
 
 from nona.report.serverless.findings import PER, USD
-from nona.report.studies.serverless_claims import (
-    BRUTE_FORCE_S,
-    CLAIMS,
-    KEYS,
-    MISSES,
-    alternative_cells,
-    clear,
-    cost_ratio,
-    default_cells,
-    difference,
-    main_cells,
-    movers,
-    ranking_text,
-    swaps,
-)
+from nona.report.studies import serverless_claims
+from nona.results import serverless_study
 from nona.results.document import Estimate
 from nona.results.serverless import PolicyOutcome, Spread
-from nona.results.serverless_study import (
-    Cell,
-    Cells,
-    CutoffPoint,
-    MeasuredSearches,
-    ServerlessStudy,
-    SharedOutcome,
-)
 from nona.tables.formats import mean_text
 from nona.tables.table import COUNT, SHARE, TIME, WHOLE_SHARE, Column, Filled, Kind, Table
 
@@ -45,9 +24,9 @@ class _Set(NamedTuple):
     setting: str
     policy: str
     row: PolicyOutcome
-    cell: Cell
+    cell: serverless_study.Cell
     esg_row: PolicyOutcome
-    esg: Cell
+    esg: serverless_study.Cell
 
     @property
     def own(self) -> bool:
@@ -67,12 +46,17 @@ SETTINGS = Table[_Set](
         Column("SLOs kept", lambda r: r.row.slo_hit_rate, SHARE, interval=True),
         Column(
             "points vs esg",
-            lambda r: None if r.own else difference(r.cell, r.esg, "hits").estimate,
+            lambda r: None if r.own else serverless_claims.difference(r.cell, r.esg, "hits").estimate,
             POINTS,
             interval=True,
         ),
         Column(f"$ per {PER:,}", lambda r: r.row.cost_per_call_usd, USD, interval=True),
-        Column("cost / esg's", lambda r: cost_ratio(r.cell, r.esg).estimate, RATIO, interval=True),
+        Column(
+            "cost / esg's",
+            lambda r: serverless_claims.cost_ratio(r.cell, r.esg).estimate,
+            RATIO,
+            interval=True,
+        ),
         Column("per hit / esg's", lambda r: r.per_hit),
         Column("misses", lambda r: r.row.configuration_miss_rate, SHARE),
         Column("search", lambda r: r.row.search_s.mean, TIME),
@@ -82,7 +66,7 @@ SETTINGS = Table[_Set](
 )
 
 
-def settings(data: ServerlessStudy) -> Filled:
+def settings(data: serverless_study.ServerlessStudy) -> Filled:
     """Every policy in every setting; differences and ratios to ESG are paired by replication."""
     return SETTINGS.of(
         _Set(name, policy, row, of.cells[policy], of.policies["esg"], of.cells["esg"])
@@ -113,13 +97,13 @@ CLAIMED = Table[JudgedClaim](
 )
 
 
-def judged_claims(data: ServerlessStudy) -> list[JudgedClaim]:
+def judged_claims(data: serverless_study.ServerlessStudy) -> list[JudgedClaim]:
     """All claims, in their order."""
-    cells = main_cells(data)
+    cells = serverless_claims.main_cells(data)
     rows = []
-    for claim in CLAIMS:
+    for claim in serverless_claims.CLAIMS:
         moved: dict[str, list[str]] = {}
-        for alternative, what in movers(data, claim):
+        for alternative, what in serverless_claims.movers(data, claim):
             moved.setdefault(what, []).append(alternative)
         rows.append(
             JudgedClaim(
@@ -158,18 +142,18 @@ MISSED = Table[Missed](
 )
 
 
-def missed(data: ServerlessStudy) -> list[Missed]:
+def missed(data: serverless_study.ServerlessStudy) -> list[Missed]:
     """Configuration misses compared with those of the slides, as shares."""
     return [
         Missed(name, policy, of.policies[policy].configuration_miss_rate, stated.get(name, math.nan) / 100)
         for name, of in data.settings.items()
-        for policy, stated in MISSES.items()
+        for policy, stated in serverless_claims.MISSES.items()
     ]
 
 
 class _Searched(NamedTuple):
     charged: Spread
-    search: MeasuredSearches
+    search: serverless_study.MeasuredSearches
 
 
 SEARCHES = Table[_Searched](
@@ -182,12 +166,12 @@ SEARCHES = Table[_Searched](
         Column("paths examined, mean", lambda r: r.search.steps.mean, Kind("{:.0f}".format)),
         Column("of", lambda r: r.search.full_paths, COUNT),
         Column("without pruning", lambda r: r.search.every_path_s, TIME),
-        Column("slides", lambda _: BRUTE_FORCE_S, TIME),
+        Column("slides", lambda _: serverless_claims.BRUTE_FORCE_S, TIME),
     ),
 )
 
 
-def searches(data: ServerlessStudy) -> Filled:
+def searches(data: serverless_study.ServerlessStudy) -> Filled:
     """ESG's search times in each setting: charged in the simulation, measured on the study's machine."""
     return SEARCHES.of(
         {
@@ -197,7 +181,7 @@ def searches(data: ServerlessStudy) -> Filled:
     )
 
 
-CUTOFFS = Table[CutoffPoint](
+CUTOFFS = Table[serverless_study.CutoffPoint](
     "",
     (
         Column("cut-off", lambda p: p.cutoff_s, TIME),
@@ -211,7 +195,7 @@ CUTOFFS = Table[CutoffPoint](
 class _Shared(NamedTuple):
     mode: str
     policy: str
-    row: SharedOutcome
+    row: serverless_study.SharedOutcome
 
 
 SHARING = Table[_Shared](
@@ -228,7 +212,7 @@ SHARING = Table[_Shared](
 )
 
 
-def sharing(data: ServerlessStudy) -> Filled:
+def sharing(data: serverless_study.ServerlessStudy) -> Filled:
     """The same workload under each way of sharing the GPUs."""
     modes = data.sharing.modes
     return SHARING.of(
@@ -239,20 +223,24 @@ def sharing(data: ServerlessStudy) -> Filled:
 class _Changed(NamedTuple):
     default: str
     other: str
-    before: Cells
-    cells: Cells
+    before: serverless_study.Cells
+    cells: serverless_study.Cells
 
     @property
     def esg_points(self) -> str:
-        change = difference(self.cells["esg"], self.before["esg"], "hits")
+        change = serverless_claims.difference(self.cells["esg"], self.before["esg"], "hits")
         if not change.mean:
             return "0"
         points = mean_text(change.estimate, POINTS.show)
-        return points if clear(change) else f"({points})"
+        return points if serverless_claims.clear(change) else f"({points})"
 
     @property
     def swapped(self) -> str:
-        pairs = ((key, pair) for key in KEYS for pair in swaps(self.before, self.cells, key))
+        pairs = (
+            (key, pair)
+            for key in serverless_claims.KEYS
+            for pair in serverless_claims.swaps(self.before, self.cells, key)
+        )
         return "; ".join(f"{above} {_WORDS[key]} {below}" for key, (above, below) in pairs) or "none"
 
 
@@ -261,23 +249,23 @@ ALTERNATIVES = Table[_Changed](
     (
         Column("default", lambda r: r.default),
         Column("alternative", lambda r: r.other),
-        Column("SLOs kept", lambda r: ranking_text(r.cells, "hits")),
-        Column("cost", lambda r: ranking_text(r.cells, "costs")),
+        Column("SLOs kept", lambda r: serverless_claims.ranking_text(r.cells, "hits")),
+        Column("cost", lambda r: serverless_claims.ranking_text(r.cells, "costs")),
         Column("esg, points", lambda r: r.esg_points),
         Column("changes", lambda r: r.swapped),
     ),
 )
 
 
-def alternatives(data: ServerlessStudy, setting: str) -> Filled:
+def alternatives(data: serverless_study.ServerlessStudy, setting: str) -> Filled:
     """Every alternative in one setting: the rankings, and the pairs of policies that change order.
 
     A pair changes places when it is the other way round and the difference is clear.
     """
-    default = default_cells(data)[setting]
+    default = serverless_claims.default_cells(data)[setting]
     rows = [_Changed("default", "", default, default)]
     for row in data.sensitivity.rows:
         key = row.key.removeprefix("serverless.")
-        cells = alternative_cells(data, row)[setting]
+        cells = serverless_claims.alternative_cells(data, row)[setting]
         rows.append(_Changed(f"{key}: {row.default}", row.other, default, cells))
     return ALTERNATIVES.of(rows)

@@ -6,22 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from nona.report.text import Finding, counted
+from nona.results import training as result_training
 from nona.results.elastic import ElasticOutcome, ElasticReport
-from nona.results.training import (
-    JctSummary,
-    PolicyOutcome,
-    PolicyResult,
-    PolicyTrace,
-    Received,
-    Round,
-    TrainingReport,
-)
 from nona.scenario.training import TrainingSpec
 from nona.tables.formats import mean_text, share_text
 from nona.units import format_number
 
 HOUR_S = 3600.0
-Policies = Mapping[str, PolicyResult]
+Policies = Mapping[str, result_training.PolicyResult]
 
 
 def hours_text(seconds: float | None) -> str:
@@ -40,12 +32,12 @@ def hours_text(seconds: float | None) -> str:
     return f"{hours:,.0f} h" if abs(hours) >= 1000 else f"{format_number(hours)} h"
 
 
-def jct_text(jct: JctSummary) -> str:
+def jct_text(jct: result_training.JctSummary) -> str:
     """The mean JCT with its interval."""
     return mean_text(jct.estimate, hours_text)
 
 
-def overlap(a: JctSummary, b: JctSummary) -> bool:
+def overlap(a: result_training.JctSummary, b: result_training.JctSummary) -> bool:
     """Return whether the intervals of two mean JCTs overlap; one that is exact has no width."""
     spans = [jct.ci95 or (jct.mean or 0.0,) * 2 for jct in (a, b)]
     widths = [high - low for low, high in spans]
@@ -129,7 +121,7 @@ def gain_of(policies: Policies) -> Gain | None:
     return Gain(name, name + AGNOSTIC, means[name], means[name + AGNOSTIC])
 
 
-def training_finding(report: TrainingReport | ElasticReport) -> Finding:
+def training_finding(report: result_training.TrainingReport | ElasticReport) -> Finding:
     """State the best policy or the gain, and beside it the others and how sure it is."""
     if isinstance(report, ElasticReport):
         return _elastic_finding(report.policies)
@@ -215,7 +207,7 @@ def runs_sentence(policies: Policies) -> str:
     return f"The intervals of {names[0]} and {names[1]} overlap: more replications may change their order."
 
 
-def slo_sentence(policies: Mapping[str, PolicyOutcome]) -> str:
+def slo_sentence(policies: Mapping[str, result_training.PolicyOutcome]) -> str:
     """Name the policies that keep most deadlines, with the cost, and fewest; empty without deadlines."""
     rates = {n: p.slo_hit_rate for n, p in policies.items() if p.slo_hit_rate is not None}
     if not rates:
@@ -251,7 +243,7 @@ def gain_sentence(policies: Policies) -> str:
     return f"Knowing each job's speed on each type of GPU shortens the mean JCT by {saved}: {means}."
 
 
-def best_sentence(policies: Mapping[str, PolicyOutcome]) -> str:
+def best_sentence(policies: Mapping[str, result_training.PolicyOutcome]) -> str:
     """The policy of the shortest mean JCT, and the cheapest one."""
     means = by_mean_jct(policies)
     if not means:
@@ -307,7 +299,7 @@ def rho_title(policies: Policies) -> str:
     return f"{said}; {share_text(above)} of its jobs would be faster on an equal share of the cluster"
 
 
-def gantt_title(trace: PolicyTrace, policy: str) -> str:
+def gantt_title(trace: result_training.PolicyTrace, policy: str) -> str:
     """Count the stays of jobs on GPUs."""
     if not trace.stays:
         return f"{policy}: no job ran"
@@ -318,7 +310,7 @@ def gantt_title(trace: PolicyTrace, policy: str) -> str:
     )
 
 
-def rounds_title(rounds: Sequence[Round]) -> str:
+def rounds_title(rounds: Sequence[result_training.Round]) -> str:
     """State the mean numbers of running and waiting jobs, and the most that wait."""
     if not rounds:
         return "No round was kept"
@@ -332,7 +324,7 @@ def rounds_title(rounds: Sequence[Round]) -> str:
     return said if not most.waiting else f"{said}; at most {at_most}, first in round {most.number}"
 
 
-def received_title(rows: Sequence[Received], error: float | None) -> str:
+def received_title(rows: Sequence[result_training.Received], error: float | None) -> str:
     """State the mean difference between the time that jobs received and their allocation."""
     if not rows:
         return "No job had an allocation"

@@ -8,34 +8,25 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from nona.report.training.findings import HOUR_S, dollars_text, hours_text
+from nona.results import training
 from nona.results.elastic import ElasticJobOutcome, ElasticMove, ElasticOutcome, ElasticReport, ElasticTrace
-from nona.results.training import (
-    ExtensionFindings,
-    JobOutcome,
-    OneMoreReport,
-    OneMoreRow,
-    PolicyOutcome,
-    PolicyResult,
-    PriorityRow,
-    TrainingReport,
-)
 from nona.tables.formats import share_text
 from nona.tables.table import CHANGE, COUNT, PLAIN, SHARE, TIME, Column, Filled, Kind, Table
 
 HOURS = Kind(hours_text, "_s")
 DOLLARS = Kind(dollars_text, "_usd")
 WHOLE_SHARE = Kind(share_text)
-JCTS: tuple[Column[PolicyResult], ...] = (
+JCTS: tuple[Column[training.PolicyResult], ...] = (
     Column("mean JCT", lambda p: p.jct_s.estimate, HOURS, interval=True, decides=True),
     Column("median JCT", lambda p: p.jct_s.p50, HOURS),
     Column("p95 JCT", lambda p: p.jct_s.p95, HOURS, decides=True),
     Column("p99 JCT", lambda p: p.jct_s.p99, HOURS),
 )
-RHOS: tuple[Column[PolicyResult], ...] = (
+RHOS: tuple[Column[training.PolicyResult], ...] = (
     Column("mean ρ", lambda p: p.mean_rho),
     Column("worst ρ", lambda p: p.worst_rho, decides=True),
 )
-IN_ROUNDS = Table[PolicyOutcome](
+IN_ROUNDS = Table[training.PolicyOutcome](
     "policy",
     (
         *JCTS,
@@ -85,7 +76,7 @@ MORE = (
 )
 
 
-def policies(report: TrainingReport | ElasticReport) -> Filled:
+def policies(report: training.TrainingReport | ElasticReport) -> Filled:
     """All figures of each policy."""
     if isinstance(report, ElasticReport):
         return ELASTIC.of(report.policies)
@@ -95,7 +86,7 @@ def policies(report: TrainingReport | ElasticReport) -> Filled:
 class _Team(NamedTuple):
     policy: str
     name: str
-    jobs: Sequence[JobOutcome]
+    jobs: Sequence[training.JobOutcome]
 
     @property
     def jcts_s(self) -> list[float]:
@@ -128,7 +119,7 @@ TEAMS = Table[_Team](
 )
 
 
-def teams(outcomes: Mapping[str, PolicyOutcome]) -> Filled:
+def teams(outcomes: Mapping[str, training.PolicyOutcome]) -> Filled:
     """Each team under each policy in the first replication; none where there is only one team."""
     rows = [
         _Team(name, team, [j for j in p.measured if j.entity == team])
@@ -138,7 +129,7 @@ def teams(outcomes: Mapping[str, PolicyOutcome]) -> Filled:
     return TEAMS.of(rows if len({row.name for row in rows}) > 1 else ())
 
 
-DISTURBANCES = Table[ExtensionFindings](
+DISTURBANCES = Table[training.ExtensionFindings](
     "policy",
     (
         Column("failures of jobs", lambda e: e.failures, COUNT),
@@ -150,7 +141,7 @@ DISTURBANCES = Table[ExtensionFindings](
 )
 
 
-def disturbances(outcomes: Mapping[str, PolicyOutcome]) -> Filled:
+def disturbances(outcomes: Mapping[str, training.PolicyOutcome]) -> Filled:
     """Time lost to failures and moves in the first replication; none where neither costs anything."""
     effects = {n: p.extensions for n, p in outcomes.items() if p.extensions is not None}
     lost = any(e.failures or e.checkpoint_s or e.move_s for e in effects.values())
@@ -158,7 +149,7 @@ def disturbances(outcomes: Mapping[str, PolicyOutcome]) -> Filled:
 
 
 class _Job(NamedTuple):
-    job: JobOutcome
+    job: training.JobOutcome
     differs: frozenset[str]  # what not all jobs have alike
 
 
@@ -198,7 +189,7 @@ JOBS = Table[_Job](
 )
 
 
-def jobs(outcomes: Sequence[JobOutcome]) -> Filled:
+def jobs(outcomes: Sequence[training.JobOutcome]) -> Filled:
     """The jobs of the first replication; kind and team where jobs differ in them."""
     alike = ("kind", "entity", "measured")
     differs = frozenset(key for key in alike if len({getattr(job, key) for job in outcomes}) > 1)
@@ -206,7 +197,7 @@ def jobs(outcomes: Sequence[JobOutcome]) -> Filled:
 
 
 class _Priority(NamedTuple):
-    row: PriorityRow
+    row: training.PriorityRow
     job: str
 
 
@@ -226,15 +217,15 @@ PRIORITIES = Table[_Priority](
 )
 
 
-def priorities(rows: Sequence[PriorityRow], names: Sequence[str]) -> Filled:
+def priorities(rows: Sequence[training.PriorityRow], names: Sequence[str]) -> Filled:
     """Each job, or pair, on each type of GPU in a round, the highest priority first."""
     ordered = sorted(rows, key=lambda r: (r.gpu, -r.priority, r.jobs))
     return PRIORITIES.of(_Priority(r, " + ".join(names[j] for j in r.jobs)) for r in ordered)
 
 
 class _More(NamedTuple):
-    row: OneMoreRow
-    report: OneMoreReport
+    row: training.OneMoreRow
+    report: training.OneMoreReport
 
     @property
     def cluster(self) -> str:
@@ -261,7 +252,7 @@ ONE_MORE = Table[_More](
 )
 
 
-def one_more(report: OneMoreReport) -> Filled:
+def one_more(report: training.OneMoreReport) -> Filled:
     """The cluster as it is, and with one more GPU of each type."""
     return ONE_MORE.of(_More(row, report) for row in (report.base, *report.rows))
 

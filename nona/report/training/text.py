@@ -6,19 +6,8 @@ from collections.abc import Iterator
 
 from nona.report.text import counted
 from nona.report.training.tables import HOURS, MORE, policies
+from nona.results import training
 from nona.results.elastic import ElasticLink, ElasticReport, ElasticSetting
-from nona.results.training import (
-    AllocatedRow,
-    AllocateReport,
-    CheckpointReport,
-    CountedOutcome,
-    CountedReport,
-    IntervalRow,
-    SwitchesReport,
-    SwitchRow,
-    TrainingReport,
-    TrainingSetting,
-)
 from nona.tables.formats import share_text, time_text
 from nona.tables.table import COUNT, SHARE, Column, Kind, Table
 from nona.units import format_time
@@ -26,13 +15,13 @@ from nona.units import format_time
 FOUR = Kind("{:.4f}".format)
 
 
-def allocation_text(report: AllocateReport) -> str:
+def allocation_text(report: training.AllocateReport) -> str:
     """Format the output of ``nona training allocate``: a line for each row, and the objective."""
 
-    def share(gpu: str) -> Column[AllocatedRow]:
+    def share(gpu: str) -> Column[training.AllocatedRow]:
         return Column(gpu, lambda row: row.shares[gpu], FOUR)
 
-    columns: tuple[Column[AllocatedRow], ...] = (
+    columns: tuple[Column[training.AllocatedRow], ...] = (
         Column("jobs", lambda row: " + ".join(row.jobs)),
         *map(share, report.allocation[0].shares),
         Column("steps/s", lambda row: " + ".join(f"{report.throughputs[n]:.6g}" for n in row.jobs)),
@@ -47,32 +36,32 @@ def allocation_text(report: AllocateReport) -> str:
     return "\n".join(lines)
 
 
-def simulation_text(report: TrainingReport | ElasticReport) -> str:
+def simulation_text(report: training.TrainingReport | ElasticReport) -> str:
     """Format the report: policies side by side, then the setting and the verdict of the checks."""
     return "\n".join(_lines(report))
 
 
-def _lines(report: TrainingReport | ElasticReport) -> Iterator[str]:
+def _lines(report: training.TrainingReport | ElasticReport) -> Iterator[str]:
     filled = policies(report)
     for columns in (filled.deciding, MORE):
         yield filled.select(*columns).text()
         yield ""
-    if isinstance(report, TrainingReport):
+    if isinstance(report, training.TrainingReport):
         for name, policy in report.policies.items():
             yield from (f"{name}: {warning}" for warning in policy.warnings)
     yield setting_text(report.setting)
-    if isinstance(report, TrainingReport):
+    if isinstance(report, training.TrainingReport):
         yield from report.setting.notes
     yield from _verdict(report)
 
 
-def _verdict(report: TrainingReport | ElasticReport | CountedReport) -> Iterator[str]:
+def _verdict(report: training.TrainingReport | ElasticReport | training.CountedReport) -> Iterator[str]:
     passed = sum(report.checks.values())
     yield f"{passed} of {len(report.checks)} self-checks held; {time_text(report.seconds)}."
     yield from report.failed_checks
 
 
-def setting_text(of: TrainingSetting | ElasticSetting) -> str:
+def setting_text(of: training.TrainingSetting | ElasticSetting) -> str:
     """State the setting of the run in one or two sentences."""
     if isinstance(of, ElasticSetting):
         return _elastic_setting(of)
@@ -113,7 +102,7 @@ def _link_text(link: ElasticLink) -> str:
     )
 
 
-SWITCHES = Table[SwitchRow](
+SWITCHES = Table[training.SwitchRow](
     "",
     (
         Column("setting", lambda r: r.setting),
@@ -126,7 +115,7 @@ SWITCHES = Table[SwitchRow](
 )
 
 
-def switches_text(report: SwitchesReport) -> str:
+def switches_text(report: training.SwitchesReport) -> str:
     """Format the mean JCT under each setting, and its increase over the one with all switches off."""
     return "\n".join(
         [
@@ -137,7 +126,7 @@ def switches_text(report: SwitchesReport) -> str:
     )
 
 
-CHECKPOINTS = Table[IntervalRow](
+CHECKPOINTS = Table[training.IntervalRow](
     "",
     (
         Column("nodes", lambda r: r.nodes, COUNT),
@@ -151,7 +140,7 @@ CHECKPOINTS = Table[IntervalRow](
 )
 
 
-def checkpoint_text(report: CheckpointReport) -> str:
+def checkpoint_text(report: training.CheckpointReport) -> str:
     """Format intervals and their costs."""
     return (
         f"{report.scenario}: a checkpoint takes {format_time(report.checkpoint_s)}, a restart "
@@ -160,7 +149,7 @@ def checkpoint_text(report: CheckpointReport) -> str:
     )
 
 
-COUNTED = Table[CountedOutcome](
+COUNTED = Table[training.CountedOutcome](
     "schedule",
     (
         Column("title", lambda o: o.title),
@@ -176,7 +165,7 @@ COUNTED = Table[CountedOutcome](
 )
 
 
-def counted_text(report: CountedReport) -> str:
+def counted_text(report: training.CountedReport) -> str:
     """Format the schedules side by side, then the setting and the verdict of the checks."""
     of = report.setting
     return "\n".join(

@@ -10,37 +10,14 @@ import streamlit as st
 
 from nona.cost.validation import WEAK_POINTS, ValidationSummary, reading, validation_report
 from nona.report.guide import sections
+from nona.report.studies import validation
 from nona.report.studies.figures import theory_figure, validation_figure
-from nona.report.studies.validation import (
-    GROUPS,
-    LATENCIES,
-    SLICES,
-    THEORY,
-    WIDE,
-    theory_rows,
-    theory_summary,
-)
-from nona.results.program import (
-    SelfCheck,
-    SelfCheckProgress,
-    SelfCheckResult,
-    TheoryProgress,
-    TheoryResult,
-    TheoryRow,
-    TheorySummary,
-)
+from nona.results import program
 from nona.simulation.agreement import EFFORTS
 from nona.simulation.known_systems import known_systems
 from nona.tables.formats import share_text
 from nona.ui.jobs.registry import Job
-from nona.ui.pages.evidence_studies import (
-    decisions_tab,
-    network_views_tab,
-    paper_tab,
-    prediction_tab,
-    split_tab,
-    training_tab,
-)
+from nona.ui.pages import evidence_studies
 from nona.ui.pages.run_page import Run, run_area
 from nona.ui.pages.serverless_comparisons import slides_tab
 from nona.ui.session.state import AppState
@@ -87,8 +64,8 @@ def _check_section(state: AppState) -> None:
         Run(
             kind="check",
             label="Check this machine",
-            of=SelfCheckResult,
-            live=lambda job: _check_table(SelfCheckProgress.from_json(job.live).rows, "checks-live"),
+            of=program.SelfCheckResult,
+            live=lambda job: _check_table(program.SelfCheckProgress.from_json(job.live).rows, "checks-live"),
             answer=lambda state, result: _check_result(result),
             before="Not run yet. It simulates a small scenario with every scheduler on both engines, and "
             "takes a few seconds.",
@@ -96,7 +73,7 @@ def _check_section(state: AppState) -> None:
     )
 
 
-def _check_result(data: SelfCheckResult) -> None:
+def _check_result(data: program.SelfCheckResult) -> None:
     rows = data.rows
     failed = [r.name for r in rows if r.ok is False]
     when = f"version {data.version}, in {duration(data.seconds)}"
@@ -114,7 +91,7 @@ def _check_result(data: SelfCheckResult) -> None:
     _check_table(rows, "checks")
 
 
-def _check_table(rows: Sequence[SelfCheck], key: str) -> None:
+def _check_table(rows: Sequence[program.SelfCheck], key: str) -> None:
     if rows:
         shown = [{"check": r.name, "verdict": _WORDS[r.ok], "found": r.found} for r in rows]
         table(pd.DataFrame(shown), key, "Self-checks with their verdicts")
@@ -140,13 +117,13 @@ def _theory_section(state: AppState) -> None:
             help="Longer runs have narrower intervals: they notice smaller errors.",
         )
     state.choices.keep(Length(effort))
-    rows = [row for system in known_systems() for row in theory_rows(system)]
+    rows = [row for system in known_systems() for row in validation.theory_rows(system)]
     run_area(
         state,
         Run(
             kind="validate",
             label="Simulate the known systems",
-            of=TheoryResult,
+            of=program.TheoryResult,
             live=_live,
             answer=lambda state, result: _theory_result(result),
             before=lambda: _theory_table(rows, 420),
@@ -156,15 +133,15 @@ def _theory_section(state: AppState) -> None:
 
 
 def _live(job: Job) -> None:
-    rows = TheoryProgress.from_json(job.live).rows
+    rows = program.TheoryProgress.from_json(job.live).rows
     if rows:
-        st.caption(f"{theory_summary(rows).agree} of {len(rows)} means agree so far.")
+        st.caption(f"{validation.theory_summary(rows).agree} of {len(rows)} means agree so far.")
         _theory_table(rows, 280, "theory-live")
 
 
-def _theory_result(data: TheoryResult) -> None:
+def _theory_result(data: program.TheoryResult) -> None:
     rows = data.rows
-    _theory_tiles(theory_summary(rows))
+    _theory_tiles(validation.theory_summary(rows))
     st.caption(
         f"{data.replications} independent runs each, {plain(data.effort)} ones, {data.level:.1%} "
         f"intervals, on the engine {plain(data.engine)} in {duration(data.seconds)}. At this level "
@@ -178,8 +155,10 @@ def _theory_result(data: TheoryResult) -> None:
     _theory_table(rows, 480)
 
 
-def _theory_tiles(summary: TheorySummary) -> None:
-    unclear = f"Unclear: the interval meets theory, but half of it is more than {WIDE:.0%} of the mean"
+def _theory_tiles(summary: program.TheorySummary) -> None:
+    unclear = (
+        f"Unclear: the interval meets theory, but half of it is more than {validation.WIDE:.0%} of the mean"
+    )
     worst = f"{summary.worst:.2f} half intervals"
     tiles(
         [
@@ -191,8 +170,8 @@ def _theory_tiles(summary: TheorySummary) -> None:
     )
 
 
-def _theory_table(rows: Sequence[TheoryRow], height: int, key: str = "theory") -> None:
-    table(THEORY.of(rows), key, "Theory against simulation, system by system", height=height)
+def _theory_table(rows: Sequence[program.TheoryRow], height: int, key: str = "theory") -> None:
+    table(validation.THEORY.of(rows), key, "Theory against simulation, system by system", height=height)
 
 
 def _times(state: AppState) -> None:
@@ -218,7 +197,7 @@ def _times(state: AppState) -> None:
         st.markdown(WEAK_POINTS)
     st.subheader("Every latency, with its source")
     table(
-        LATENCIES.of(report.rows),
+        validation.LATENCIES.of(report.rows),
         "latencies",
         "Every published latency against the predicted one, with its source",
         "validation",
@@ -230,10 +209,10 @@ def _times(state: AppState) -> None:
     )
     st.subheader("By group")
     summaries = [*report.groups, report.tensorrt, report.overall]
-    table(GROUPS.of(summaries), "groups", "How well each group is predicted")
+    table(validation.GROUPS.of(summaries), "groups", "How well each group is predicted")
     st.subheader("MIG slices")
     st.caption("How many times slower a slice is than its whole device.")
-    table(SLICES.of(report.slices), "slices", "Slowdown of slices, published and predicted")
+    table(validation.SLICES.of(report.slices), "slices", "Slowdown of slices, published and predicted")
 
 
 def _theory(state: AppState) -> None:
@@ -269,14 +248,14 @@ def _sources(state: AppState) -> None:
 
 TABS: Mapping[str, Callable[[AppState], None]] = {
     "Modelled times": _times,
-    "Prediction": prediction_tab,
-    "Decisions": decisions_tab,
+    "Prediction": evidence_studies.prediction_tab,
+    "Decisions": evidence_studies.decisions_tab,
     "Theory": _theory,
     "Self-checks": _checks,
-    "The paper": paper_tab,
+    "The paper": evidence_studies.paper_tab,
     "The slides": _slides,
-    "Network views": network_views_tab,
-    "Split or batch": split_tab,
-    "Training": training_tab,
+    "Network views": evidence_studies.network_views_tab,
+    "Split or batch": evidence_studies.split_tab,
+    "Training": evidence_studies.training_tab,
     "Sources": _sources,
 }

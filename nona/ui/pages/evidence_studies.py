@@ -13,16 +13,8 @@ from nona.report.studies import split_or_batch as split
 from nona.report.studies import training as policies
 from nona.report.studies.presented import Presented
 from nona.report.sweep_figures import sweep_figure
+from nona.results import studies
 from nona.results.elastic import ElasticLinkStudy, ElasticStudy
-from nona.results.studies import (
-    DecisionStudy,
-    EstimatorStudy,
-    NetworkViewsStudy,
-    PaperStudy,
-    PredictionMap,
-    SplitStudy,
-    TrainingStudy,
-)
 from nona.results.sweeps import SweepReport
 from nona.schedulers.network_remarks import VIEW_MEANINGS
 from nona.study.shipped import stored_result
@@ -65,7 +57,7 @@ def prediction_tab(state: AppState) -> None:
         required=True,
         help="The prediction that the map compares with the simulation.",
     )
-    data = stored_result(PredictionMap)
+    data = stored_result(studies.PredictionMap)
     study, figure = maps.presented(data, measure), figures.map_figure(data, measure)
     alt = f"Error of the prediction, per cent, by scenario, placement and load. {study.title}"
     show_study(study, lambda: picture(figure, key=f"map-{measure}", alt=alt))
@@ -78,11 +70,11 @@ def decisions_tab(state: AppState) -> None:
         "Does the placement win in simulation? All samples, and generated networks that were not used to "
         "build the solver, over link speeds, link background and load."
     )
-    data = stored_result(DecisionStudy)
+    data = stored_result(studies.DecisionStudy)
     show_study(decisions.presented(data), lambda: _ratios_and_heat(data))
 
 
-def _ratios_and_heat(data: DecisionStudy) -> None:
+def _ratios_and_heat(data: studies.DecisionStudy) -> None:
     answered = [key for key in decisions.QUESTIONS if decisions.compared(data, key)]
     key = st.segmented_control(
         "Decisions of",
@@ -109,7 +101,7 @@ def _titled(figure: go.Figure, finding: str, key: str, alt: str) -> None:
 
 def network_views_tab(state: AppState) -> None:
     st.subheader("Network views: who sees the network?")
-    data = stored_result(NetworkViewsStudy)
+    data = stored_result(studies.NetworkViewsStudy)
     levels = "; ".join(f"**{view.name}** {plain(meaning)}" for view, meaning in VIEW_MEANINGS.items())
     st.markdown(
         f"The {term('network view')} of a scheduler says what it may see of the network: {levels}. The "
@@ -129,7 +121,7 @@ REMARKS = (
 
 
 def remarks_in_short() -> None:
-    data = stored_result(NetworkViewsStudy)
+    data = stored_result(studies.NetworkViewsStudy)
     st.caption(plain(network_views.planned_text(data)))
     st.markdown(REMARKS)
     for shown in network_views.presented(data).tables:
@@ -144,7 +136,7 @@ def split_tab(state: AppState) -> None:
         "cut in two stages over both GPUs wait half as long as with a GPU each. Here are its formulas, and "
         "the same question for executors that take queries in batches."
     )
-    data = stored_result(SplitStudy)
+    data = stored_result(studies.SplitStudy)
     study, figure = split.presented(data), split.split_figure(data)
     alt = f"Mean JCT of four arrangements of two models on two GPUs, case by case. {study.title}"
     show_study(study, lambda: picture(figure, key="split-or-batch", alt=alt))
@@ -157,11 +149,11 @@ DRAWN = ("nona", "nona-live", "least-loaded", "local", "random", "spread", "oppo
 
 def paper_tab(state: AppState) -> None:
     st.subheader("The paper's evaluation, repeated")
-    data = stored_result(PaperStudy)
+    data = stored_result(studies.PaperStudy)
     show_study(paper.presented(data), lambda: _paper_charts(state, data))
 
 
-def _paper_charts(state: AppState, data: PaperStudy) -> None:
+def _paper_charts(state: AppState, data: studies.PaperStudy) -> None:
     schedulers = next(iter(data.sweeps.values())).schedulers
     hint = "Of the two charts below; the findings and the tables have all of them."
     drawn = kept_schedulers(state, SCHEDULERS_KEY, "Schedulers in the charts", DRAWN, schedulers, hint)
@@ -193,14 +185,14 @@ def training_tab(state: AppState) -> None:
     alt = f"Mean JCT of each policy without a link and on two links, with intervals. {study.title}"
     show_study(study, lambda: picture(figure, key="elastic-link", alt=alt))
     st.subheader("Rates estimated from a few profiles")
-    estimated = stored_result(EstimatorStudy)
+    estimated = stored_result(studies.EstimatorStudy)
     rates, errors = policies.estimator_presented(estimated), policy_figures.estimator_figure(estimated)
     about = f"Mean error of each way of estimating over the share of pairs profiled. {rates.title}"
     show_study(rates, lambda: picture(errors, key="estimator", alt=about))
 
 
 def _training() -> None:
-    data = stored_result(TrainingStudy)
+    data = stored_result(studies.TrainingStudy)
 
     def draw() -> None:
         modes = policies.modes_of(data)

@@ -13,15 +13,7 @@ from nona.graph.registry import READERS
 from nona.report.times import runs_as
 from nona.scenario.words import words
 from nona.sources.samples import load_sample, manifest, sample_names, workflows
-from nona.ui.models.loading import (
-    UPLOAD_ERROR,
-    Choosing,
-    Loaded,
-    load_graph,
-    load_model,
-    model_names,
-    take_model,
-)
+from nona.ui.models import loading
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import acting, label_text, plain, whole
 
@@ -33,14 +25,14 @@ TRANSFORMERS = ("bert_base", "gpt2", "gpt2_decode", "llama2_7b", "vit_b_16")
 
 def pick_model(state: AppState) -> None:
     """The choice among all models, which also searches, and the upload of another one."""
-    names = sorted(model_names(state), key=lambda name: (name in sample_names(), _order(name)))
+    names = sorted(loading.model_names(state), key=lambda name: (name in sample_names(), _order(name)))
     if state.model not in names:
         state.model = names[0]
     key = f"model-choice-{names.index(state.model)}-{len(names)}"  # in step with what was chosen elsewhere
 
     def choose(text: str) -> None:
-        state.choices.complaints.pop(UPLOAD_ERROR, None)
-        state.choices.keep(replace(state.choices.of(Choosing), unread=""))
+        state.choices.complaints.pop(loading.UPLOAD_ERROR, None)
+        state.choices.keep(replace(state.choices.of(loading.Choosing), unread=""))
         state.model = described[text]
 
     described = {_described(state, name): name for name in names}
@@ -53,8 +45,8 @@ def pick_model(state: AppState) -> None:
         label_visibility="collapsed",
         help="Your own models first, then the samples; type a part of a name, a family or a size.",
     )
-    if state.choices.of(Choosing).again:
-        state.choices.keep(replace(state.choices.of(Choosing), again=False))
+    if state.choices.of(loading.Choosing).again:
+        state.choices.keep(replace(state.choices.of(loading.Choosing), again=False))
         st.session_state[OPEN] = True
     with st.popover("Upload", icon=":material/upload_file:", on_change="rerun", key=OPEN):
         _upload(state)
@@ -97,7 +89,7 @@ def upload_label() -> str:
 
 
 def _upload(state: AppState) -> None:
-    if complaint := state.choices.complaints.get(UPLOAD_ERROR):
+    if complaint := state.choices.complaints.get(loading.UPLOAD_ERROR):
         st.error(plain(complaint), icon=":material/error:")
     st.file_uploader(
         upload_label(),
@@ -112,21 +104,21 @@ def _upload(state: AppState) -> None:
 
 def _take_file(state: AppState) -> None:
     upload = st.session_state[FILE]
-    if upload is not None and take_model(state, upload.name, upload.getvalue()):
+    if upload is not None and loading.take_model(state, upload.name, upload.getvalue()):
         st.session_state[OPEN] = False
 
 
-def loaded_model(state: AppState, device: str) -> Loaded | None:
+def loaded_model(state: AppState, device: str) -> loading.Loaded | None:
     """The session's model, ready; asks for open dimensions, or shows why it cannot be read.
 
     An upload that cannot be read is given up: the page shows the former model, and the reason stands
     beside the upload.
     """
     try:
-        if state.choices.of(Choosing).unread == state.model:
+        if state.choices.of(loading.Choosing).unread == state.model:
             _read_upload(state)
-        loaded = load_model(state, state.model, device, state.scenario.contraction)
-        if state.choices.of(Choosing).asks == state.model:
+        loaded = loading.load_model(state, state.model, device, state.scenario.contraction)
+        if state.choices.of(loading.Choosing).asks == state.model:
             _ask_precision(state)
         return loaded
     except MissingDimensions as question:
@@ -137,14 +129,14 @@ def loaded_model(state: AppState, device: str) -> Loaded | None:
 
 
 def _read_upload(state: AppState) -> None:
-    choosing, single = state.choices.of(Choosing), False
+    choosing, single = state.choices.of(loading.Choosing), False
     try:
-        graph = load_graph(state, choosing.unread)
+        graph = loading.load_graph(state, choosing.unread)
         single = any(t.dtype == "float32" and t.shape is not None for t in graph.tensors.values())
     except MissingDimensions:
         single = True  # it can be read once the sizes are known
     except NonaError as error:
-        state.choices.complaints[UPLOAD_ERROR] = str(error)
+        state.choices.complaints[loading.UPLOAD_ERROR] = str(error)
         state.uploads.remove(choosing.unread)
         if choosing.replaced is not None:
             state.uploads.add(choosing.unread, choosing.replaced)
@@ -165,7 +157,7 @@ def _ask_precision(state: AppState) -> None:
         state.edit(path, next(value for value, name in names.items() if name == text))
 
     def done() -> None:
-        state.choices.keep(replace(state.choices.of(Choosing), asks=""))
+        state.choices.keep(replace(state.choices.of(loading.Choosing), asks=""))
 
     with st.container(border=True, key="ask-precision"):
         st.markdown(

@@ -21,14 +21,7 @@ from nona.report.times import given_text, origin_text
 from nona.results.placement import SolvedPlacement
 from nona.sources.lookup import safe_name
 from nona.sources.samples import description
-from nona.ui.models.graph_views import (
-    HOMES,
-    MODEL,
-    TASKS,
-    contraction_player,
-    graph_browser,
-    side_by_side,
-)
+from nona.ui.models import graph_views
 from nona.ui.models.loading import Loaded, load_model, model_names
 from nona.ui.pages.models_gain import (
     glued_steps,
@@ -78,7 +71,7 @@ def pick_view() -> str:
 def show_view(state: AppState, loaded: Loaded, device: str, view: str) -> None:
     """Draw one view of the session's model; ``device`` is the one whose times it shows."""
     if view == OPERATORS:
-        graph_browser(state, loaded, MODEL, partial(model_facts, state, loaded))
+        graph_views.graph_browser(state, loaded, graph_views.MODEL, partial(model_facts, state, loaded))
         return
     if view == TABLES:
         _tables(state, loaded)
@@ -90,9 +83,9 @@ def show_view(state: AppState, loaded: Loaded, device: str, view: str) -> None:
         return
     about = partial(headline, state, loaded, spans)
     if view == STEPS:
-        contraction_player(state, loaded, about, glued_steps(state, loaded))
+        graph_views.contraction_player(state, loaded, about, glued_steps(state, loaded))
     elif view == TASK_VIEW:
-        graph_browser(state, loaded, TASKS, about)
+        graph_views.graph_browser(state, loaded, graph_views.TASKS, about)
     elif view == WHERE:
         _where(state, loaded, about)
     else:
@@ -135,7 +128,7 @@ def _where(state: AppState, loaded: Loaded, about: Callable[[], None]) -> None:
         f"Colours are servers in the most frequent configuration of each sub-graph, by the placement{stale}; "
         "*Placement* has the others with their probabilities."
     )
-    graph_browser(state, loaded, HOMES, about, homes)
+    graph_views.graph_browser(state, loaded, graph_views.HOMES, about, homes)
 
 
 def _tables(state: AppState, loaded: Loaded) -> None:
@@ -175,7 +168,7 @@ def show_both(state: AppState, loaded: Loaded, other: str, device: str, view: st
         st.error(plain(str(error)), icon=":material/error:")
         return
     models = [(state.model, loaded), (other, second)]
-    side_by_side(state, models, MODEL if view == OPERATORS else TASKS)
+    graph_views.side_by_side(state, models, graph_views.MODEL if view == OPERATORS else graph_views.TASKS)
     table(_figures(models), "beside", "Figures of both models")
 
 

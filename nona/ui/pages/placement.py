@@ -11,25 +11,8 @@ import streamlit as st
 from nona.errors import NonaError
 from nona.report.html.simulation import placement_html
 from nona.report.models import Glued
+from nona.report.placements import tables, text
 from nona.report.placements.figures import link_waits_figure, steps_figure
-from nona.report.placements.tables import (
-    FACTS,
-    LINKS,
-    REPLICAS,
-    STEPS,
-    class_shares,
-    classes,
-    paths,
-    response,
-)
-from nona.report.placements.text import (
-    best_so_far,
-    early_text,
-    link_finding,
-    memory_finding,
-    response_finding,
-    servers_finding,
-)
 from nona.results.placement import (
     FullPlacementReport,
     PlacementReport,
@@ -96,7 +79,7 @@ def _live_search(job: Job) -> None:
     steps = SearchProgress.from_json(job.live).steps
     if not steps:
         return
-    st.markdown(f"**{plain(best_so_far(steps))}**")
+    st.markdown(f"**{plain(text.best_so_far(steps))}**")
     st.caption("Cancel keeps it.")
     _steps(steps, "live")
 
@@ -127,15 +110,19 @@ def _steps(steps: Sequence[SearchStep], key: str) -> None:
             "Mean JCT of the best placement so far over the seconds of the search, with the bound by formula"
         )
         picture(steps_figure(steps), key=f"search-{key}", alt=alt)
-    table(STEPS.of(steps), f"search-{key}-table", "The steps of the search")
+    table(tables.STEPS.of(steps), f"search-{key}-table", "The steps of the search")
 
 
 def _response_section(report: FullPlacementReport) -> None:
     st.subheader("How long a job takes")
-    st.markdown(f"**{plain(response_finding(report.response))}.**")
+    st.markdown(f"**{plain(text.response_finding(report.response))}.**")
     if report.response.warning:
         st.warning(plain(report.response.warning), icon=":material/travel_explore:")
-    table(response(report.response, report.models), "response", "Predicted completion times of each model")
+    table(
+        tables.response(report.response, report.models),
+        "response",
+        "Predicted completion times of each model",
+    )
     st.caption(
         "Sampled jobs meet random waits and wait for the slowest of several branches; the formula, which "
         "has the certificate, uses mean waits. Page Evidence compares both with the simulation."
@@ -148,14 +135,14 @@ def _link_section(report: PlacementReport) -> None:
     if len(links) < 2:
         return
     st.subheader("Where messages wait")
-    finding = link_finding(links)
+    finding = text.link_finding(links)
     st.markdown(f"**{plain(finding)}**")
     picture(
         link_waits_figure(links),
         key="link-waits",
         alt=f"Predicted wait of a mean message at each link on its path. {finding}",
     )
-    table(LINKS.of(links), "link-waits-table", "Predicted waits at the links of each role")
+    table(tables.LINKS.of(links), "link-waits-table", "Predicted waits at the links of each role")
     st.caption(
         "Modelled: each link by itself, first come first served, background included; the bars add up to "
         "the mean wait of a message."
@@ -164,9 +151,9 @@ def _link_section(report: PlacementReport) -> None:
 
 def _servers_section(report: PlacementReport) -> None:
     st.subheader("Executors and memory")
-    st.markdown(f"**{plain(servers_finding(report))}. {plain(memory_finding(report))}.**")
-    table(classes(report), "classes", "Executor classes with their load, wait and memory")
-    if shares := class_shares(report):
+    st.markdown(f"**{plain(text.servers_finding(report))}. {plain(text.memory_finding(report))}.**")
+    table(tables.classes(report), "classes", "Executor classes with their load, wait and memory")
+    if shares := tables.class_shares(report):
         st.markdown(
             "Every server of a query, its first and one for each part, is drawn with these probabilities, "
             "then uniformly within its class:"
@@ -181,7 +168,7 @@ def _servers_section(report: PlacementReport) -> None:
             "it held all models."
         )
         table(
-            REPLICAS.of(report.memory.models),
+            tables.REPLICAS.of(report.memory.models),
             "replicas",
             "Weights of each model, and how many executors hold them",
         )
@@ -290,7 +277,7 @@ def _queries(models: Mapping[str, WorkingModel]) -> None:
     )
     subgraph = subgraphs[chosen or 0]
     table(
-        paths(subgraph.configurations),
+        tables.paths(subgraph.configurations),
         "working-configurations",
         "Longest path of each configuration in use",
     )
@@ -314,13 +301,13 @@ def _gain(state: AppState, data: SolvedPlacement) -> None:
         "Parallelism is the time of all operators one after the other over that of the longest chain: what "
         "splitting one query could save if transfers and waits cost nothing."
     )
-    table(FACTS.of(data.models), "gain", "Parallelism of each model")
+    table(tables.FACTS.of(data.models), "gain", "Parallelism of each model")
     _glue_section(state)
 
 
 def _answer(state: AppState, data: SolvedPlacement) -> None:
     if data.ended_early_s is not None:
-        st.warning(plain(early_text(data.ended_early_s)), icon=":material/stop_circle:")
+        st.warning(plain(text.early_text(data.ended_early_s)), icon=":material/stop_circle:")
     result_tiles(data)
     charts(data)
     _response_section(data.nona)

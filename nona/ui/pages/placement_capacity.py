@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from nona.report.capacity import (
-    alone_note,
-    capacity,
-    capacity_finding,
-    others_finding,
-    others_stay,
-    tried,
-)
+from nona.report import capacity as report_capacity
 from nona.report.planning_figures import capacity_figure
 from nona.results.planning import CapacityReport
 from nona.scenario.values import NamedSpec
@@ -112,17 +105,19 @@ def _schedulers(state: AppState) -> tuple[str, ...]:
 
 def _so_far(job: Job) -> None:
     report = CapacityReport.from_json(job.live)
-    st.markdown(plain(f"So far: {capacity_finding(report)} {others_finding(report)}"))
+    st.markdown(
+        plain(f"So far: {report_capacity.capacity_finding(report)} {report_capacity.others_finding(report)}")
+    )
     alt = "What is known so far of the fewest servers for each scheduler"
-    table(capacity(report), "capacity-live", alt, files=False)
+    table(report_capacity.capacity(report), "capacity-live", alt, files=False)
 
 
 def _answer(state: AppState, report: CapacityReport) -> None:
     ended_early(report.ended_early_s)
-    finding, others = capacity_finding(report), others_finding(report)
+    finding, others = report_capacity.capacity_finding(report), report_capacity.others_finding(report)
     st.markdown(f"**{plain(finding)}** {plain(others)}".strip())
     _use(state, report)
-    for note in (_beside(state, report), alone_note(report, scheduler_names())):
+    for note in (_beside(state, report), report_capacity.alone_note(report, scheduler_names())):
         if note:
             st.caption(plain(note))
     picture(
@@ -130,14 +125,14 @@ def _answer(state: AppState, report: CapacityReport) -> None:
         key="capacity",
         alt=f"Share of missed SLOs over the number of servers, logarithmic. {finding} {others}",
     )
-    table(capacity(report), "capacity-table", "The fewest servers for each scheduler")
+    table(report_capacity.capacity(report), "capacity-table", "The fewest servers for each scheduler")
     with st.expander("Every number of servers that was tried"):
-        table(tried(report), "capacity-tried", "Every number of servers that was tried")
+        table(report_capacity.tried(report), "capacity-tried", "Every number of servers that was tried")
 
 
 def _beside(state: AppState, report: CapacityReport) -> str:
     """Say what the counts leave out: servers of other groups, and that fewer than one were not tried."""
-    others = others_stay(state.scenario.cluster.servers, report.group)
+    others = report_capacity.others_stay(state.scenario.cluster.servers, report.group)
     notes = [others] if others else []
     if others and any(d.servers == 1 for d in report.devices):
         notes.append("1 is the fewest that is tried; Plan also tries the other servers alone.")

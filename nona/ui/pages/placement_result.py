@@ -7,22 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from nona.report.placements.certificate import (
-    Other,
-    against,
-    bound_text,
-    certificate_words,
-    formula_line,
-    gap_text,
-    hits_text,
-    is_sampled,
-    is_slo,
-    mean_of,
-    measure_text,
-    order_finding,
-    origin_text,
-    value_of,
-)
+from nona.report.placements import certificate
 from nona.report.placements.figures import (
     comparison_figure,
     congestion_figure,
@@ -33,14 +18,7 @@ from nona.report.placements.report import gain_finding, slo_bound_words
 from nona.report.placements.tables import comparison, congestion
 from nona.report.placements.text import congestion_finding, parts_of, plain_notes, price_text, split_finding
 from nona.report.times import off_text
-from nona.results.placement import (
-    CongestionCurve,
-    PlacedConfiguration,
-    PlacedModel,
-    PlacedSubgraph,
-    PlacementOutcome,
-    PlacementReport,
-)
+from nona.results import placement
 from nona.tables.formats import percent_text, time_text
 from nona.ui.pages.run_page import Run, run_area
 from nona.ui.session.state import AppState
@@ -53,22 +31,22 @@ from nona.units import format_number
 LEAST = 5e-4  # of the probability: what is less splits nothing that counts
 
 
-def _split_share(report: PlacementReport) -> float:
+def _split_share(report: placement.PlacementReport) -> float:
     """Mean probability of splitting over the sub-graphs that have an interior."""
     shares = [s.split for m in report.models.values() for s in m.subgraphs if s.has_interior]
     return sum(shares) / len(shares) if shares else 0.0
 
 
-def _model_split(model: PlacedModel) -> float:
+def _model_split(model: placement.PlacedModel) -> float:
     own = [s.split for s in model.subgraphs if s.has_interior]
     return sum(own) / len(own) if own else 0.0
 
 
-def result_tiles(data: PlacementOutcome) -> None:
+def result_tiles(data: placement.PlacementOutcome) -> None:
     with st.container(border=True, key="placement-head"):
         left, right = st.columns([1, 2], vertical_alignment="center")
         with left:
-            _hits(data) if is_slo(data.nona) else _mean(data)
+            _hits(data) if certificate.is_slo(data.nona) else _mean(data)
         with right:
             st.markdown(plain(verdict(data)))
     with st.grid(4, min_column_width=170):
@@ -76,20 +54,20 @@ def result_tiles(data: PlacementOutcome) -> None:
             _small(fact)
 
 
-def _mean(data: PlacementOutcome) -> None:
+def _mean(data: placement.PlacementOutcome) -> None:
     report = data.nona
     st.metric(
         "Predicted mean JCT",
-        time_text(mean_of(report)),
+        time_text(certificate.mean_of(report)),
         help=f"The {term('response')}: mean over the whole mix, waits included; predicted, not simulated. "
         "± is one standard error.",
     )
     off = data.if_times_off
-    st.caption(plain(f"{measure_text(report)}{f'; {off_text(off)}' if off else ''}"))
+    st.caption(plain(f"{certificate.measure_text(report)}{f'; {off_text(off)}' if off else ''}"))
 
 
-def _hits(data: PlacementOutcome) -> None:
-    text, _, by = hits_text(data.nona).partition(" ±")
+def _hits(data: placement.PlacementOutcome) -> None:
+    text, _, by = certificate.hits_text(data.nona).partition(" ±")
     st.metric(
         "Predicted SLO hits",
         text.removesuffix(", by sampled jobs"),
@@ -109,7 +87,7 @@ class Fact:
     hint: str
 
 
-def _facts(data: PlacementOutcome) -> list[Fact]:
+def _facts(data: placement.PlacementOutcome) -> list[Fact]:
     p = data.nona.predicted
     return [
         _bound(data.nona),
@@ -135,26 +113,26 @@ def _facts(data: PlacementOutcome) -> list[Fact]:
     ]
 
 
-def _bound(report: PlacementReport) -> Fact:
-    if is_slo(report):
+def _bound(report: placement.PlacementReport) -> Fact:
+    if certificate.is_slo(report):
         return Fact(
             "Mean JCT",
-            time_text(mean_of(report)),
-            measure_text(report),
+            time_text(certificate.mean_of(report)),
+            certificate.measure_text(report),
             f"The {term('response')}: mean over the whole mix, waits included; predicted, not simulated. ± "
             "is one standard error.",
         )
-    if not is_sampled(report):
+    if not certificate.is_sampled(report):
         return Fact(
             "Mean JCT by formula",
             time_text(report.objective_s),
-            f"certified gap: {gap_text(report)}",
+            f"certified gap: {certificate.gap_text(report)}",
             "What was minimised: the paper's formula with mean waits. Its optimum is proved to this gap.",
         )
     return Fact(
         "Gap to the certified bound",
-        gap_text(report),
-        bound_text(report),
+        certificate.gap_text(report),
+        certificate.bound_text(report),
         "(predicted mean − bound) / predicted mean. The bound is certified for the formula, at its optimum's "
         "server wait.",
     )
@@ -167,31 +145,31 @@ def _small(fact: Fact) -> None:
         st.caption(plain(fact.line))
 
 
-def _short(data: PlacementOutcome, name: Other) -> str:
+def _short(data: placement.PlacementOutcome, name: certificate.Other) -> str:
     """``25 % below`` or in words; the label names the other."""
-    text = against(data, name)
+    text = certificate.against(data, name)
     for ending in (f" than {name}", f" {name}"):
         text = text.removesuffix(ending)
     text = text.removeprefix(f"{name} ")
     return {"as fast as": "as fast", "overloads executors": "no steady state"}.get(text, text)
 
 
-def _others(data: PlacementOutcome) -> str:
-    local = value_of(data, data.local)
+def _others(data: placement.PlacementOutcome) -> str:
+    local = certificate.value_of(data, data.local)
     if local is None:
         local_text = "local overloads executors"
     else:
-        local_text = f"local {percent_text(local) if is_slo(data.nona) else time_text(local)}"
-    return f"{local_text}; {against(data, 'spread')}"
+        local_text = f"local {percent_text(local) if certificate.is_slo(data.nona) else time_text(local)}"
+    return f"{local_text}; {certificate.against(data, 'spread')}"
 
 
-def verdict(data: PlacementOutcome) -> str:
+def verdict(data: placement.PlacementOutcome) -> str:
     """Name the split models, how often each is split, and the origin of the placement."""
-    parts = (_split_text(data.nona), origin_text(data.nona), gain_finding(data.nona))
+    parts = (_split_text(data.nona), certificate.origin_text(data.nona), gain_finding(data.nona))
     return " ".join(t for t in parts if t)
 
 
-def _split_text(report: PlacementReport) -> str:
+def _split_text(report: placement.PlacementReport) -> str:
     """Name the split models: a share is the mean over the model's sub-graphs that can be split."""
     shares = {name: _model_split(model) for name, model in report.models.items()}
     split = [
@@ -205,10 +183,12 @@ def _split_text(report: PlacementReport) -> str:
     return f"Split: {', '.join(split)}{others}."
 
 
-def certificate_notes(report: PlacementReport) -> None:
+def certificate_notes(report: placement.PlacementReport) -> None:
     with st.expander("How far the certificate goes", icon=":material/verified:"):
-        proved = slo_bound_words(report) if is_slo(report) else certificate_words(report)
-        for line in (formula_line(report), proved):
+        proved = (
+            slo_bound_words(report) if certificate.is_slo(report) else certificate.certificate_words(report)
+        )
+        for line in (certificate.formula_line(report), proved):
             if line:
                 st.markdown(plain(line))
         for note in plain_notes(report.notes):
@@ -219,7 +199,7 @@ def certificate_notes(report: PlacementReport) -> None:
 FIRST, MOST, MOST_TASKS = 4, 40, 8
 
 
-def configuration_list(subgraph: PlacedSubgraph) -> Node:
+def configuration_list(subgraph: placement.PlacedSubgraph) -> Node:
     """The configurations, the most probable first; those beyond ``FIRST`` behind a line to open."""
     ordered = sorted(subgraph.configurations, key=lambda c: -c.probability)
     items = [_item(c, subgraph.root, subgraph.sink, i + 1) for i, c in enumerate(ordered[:MOST])]
@@ -239,7 +219,9 @@ def configuration_list(subgraph: PlacedSubgraph) -> Node:
     return el("div", "", el("ol", "configurations", *items[:FIRST]), more, note)
 
 
-def _item(configuration: PlacedConfiguration, root: str | None, sink: str | None, number: int) -> Node:
+def _item(
+    configuration: placement.PlacedConfiguration, root: str | None, sink: str | None, number: int
+) -> Node:
     share = 100 * configuration.probability
     servers = servers_of(configuration, root, sink)
     about = "; ".join(f"{name}: {', '.join(tasks)}" for name, tasks in servers)
@@ -277,14 +259,14 @@ def _short_text(text: str) -> str:
     return text if len(text) <= 30 else text[:14] + "…" + text[-15:]
 
 
-def charts(data: PlacementOutcome) -> None:
+def charts(data: placement.PlacementOutcome) -> None:
     """The comparison with local and spread, and what the time is made of."""
     report = data.nona
     left, right = st.columns([2, 3])
     with left:
-        finding = order_finding(data)
+        finding = certificate.order_finding(data)
         st.markdown(f"**{plain(finding)}**")
-        what = "SLO hits" if is_slo(report) else "mean JCT"
+        what = "SLO hits" if certificate.is_slo(report) else "mean JCT"
         picture(
             comparison_figure(data),
             key="comparison",
@@ -307,7 +289,7 @@ def charts(data: PlacementOutcome) -> None:
         )
 
 
-def congestion_section(state: AppState, data: PlacementOutcome) -> None:
+def congestion_section(state: AppState, data: placement.PlacementOutcome) -> None:
     st.subheader("The price of congestion")
     st.markdown(plain(price_text(data.nona.predicted)))
     run_area(
@@ -315,17 +297,17 @@ def congestion_section(state: AppState, data: PlacementOutcome) -> None:
         Run(
             kind="congestion",
             label="Predict by formula over the link's load",
-            of=CongestionCurve,
+            of=placement.CongestionCurve,
             answer=lambda state, curve: _congestion(state, curve, data),
             before="Solves the formula at a dozen loads, from the present one to saturation.",
         ),
     )
 
 
-def _congestion(state: AppState, curve: CongestionCurve, data: PlacementOutcome) -> None:
+def _congestion(state: AppState, curve: placement.CongestionCurve, data: placement.PlacementOutcome) -> None:
     finding = congestion_finding(curve)
     st.markdown(f"**{plain(finding)}**")
-    if is_sampled(data.nona) and _split_share(data.nona) < LEAST and curve.stops != curve.now:
+    if certificate.is_sampled(data.nona) and _split_share(data.nona) < LEAST and curve.stops != curve.now:
         st.markdown(
             "By sampled jobs, which evaluate the placement above, splitting does not pay at the present load."
         )
@@ -344,7 +326,7 @@ def _congestion(state: AppState, curve: CongestionCurve, data: PlacementOutcome)
         table(congestion(curve), "congestion-table", "Mean JCT by formula over the background load")
 
 
-def configurations_of(state: AppState, report: PlacementReport) -> None:
+def configurations_of(state: AppState, report: placement.PlacementReport) -> None:
     names = [n for n, m in report.models.items() if any(s.has_interior for s in m.subgraphs)]
     if not names:
         st.info("No model in the mix has a sub-graph that could be split: every query stays on one server.")

@@ -6,32 +6,8 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from nona.report import plan, plan_options
 from nona.report.html.plan import plan_html
-from nona.report.plan import (
-    ANSWER,
-    PRESENT,
-    answer_text,
-    cliff_finding,
-    day_of,
-    floor_note,
-    marked,
-    plan_finding,
-    present_text,
-    servers_text,
-    tightest,
-    week_text,
-    why_text,
-)
-from nona.report.plan_options import (
-    MODELS,
-    chains,
-    curve,
-    evidence_text,
-    failures,
-    options,
-    targets,
-    work,
-)
 from nona.report.planning_figures import (
     LOAD_MEASURES,
     MEASURES,
@@ -61,7 +37,7 @@ MOST = 8
 
 def option_name(option: PlanOption) -> str:
     """Name servers and scheduler of an option, e.g. ``3 × l4, nona``, and its link."""
-    return f"{servers_text(option.servers)}, {option.scheduler}, {option.link * 8e-9:.4g} Gbit/s"
+    return f"{plan.servers_text(option.servers)}, {option.scheduler}, {option.link * 8e-9:.4g} Gbit/s"
 
 
 def _pinned_in(report: PlanReport) -> list[int]:
@@ -108,7 +84,7 @@ def _options_section(state: AppState, report: PlanReport) -> None:
     present = int(report.present is not None)  # rows before the options
     shown = [*range(present), *(present + i for i in order)]
     event = table(
-        options(report, shown),
+        plan_options.options(report, shown),
         "plan-options",
         "The present cluster, then every option: the answer, pinned ones, the cheapest first",
         name="plan_options",
@@ -118,16 +94,18 @@ def _options_section(state: AppState, report: PlanReport) -> None:
     st.caption("Tick a row to see why it has its verdict, and its models, below.")
     chosen = event.selection.rows if event is not None else []
     if chosen and chosen[0] < len(shown):
-        _detail(state, report, *marked(report)[shown[chosen[0]]])
+        _detail(state, report, *plan.marked(report)[shown[chosen[0]]])
     elif report.best is not None:
-        _detail(state, report, ANSWER, report.best)
+        _detail(state, report, plan.ANSWER, report.best)
 
 
 def _live_options(report: PlanReport) -> None:
     """The options while they are looked at: first those that were simulated, then as they are predicted."""
-    entries = marked(report)
-    order = sorted(range(len(entries)), key=lambda i: (entries[i][0] != PRESENT, _waits(entries[i][1]), i))
-    shown = options(report, order[:LIVE_ROWS])
+    entries = plan.marked(report)
+    order = sorted(
+        range(len(entries)), key=lambda i: (entries[i][0] != plan.PRESENT, _waits(entries[i][1]), i)
+    )
+    shown = plan_options.options(report, order[:LIVE_ROWS])
     table(
         shown.select(*shown.deciding),
         "plan-live",
@@ -146,7 +124,7 @@ def _kind(option: PlanOption) -> str:
 
 def _detail(state: AppState, report: PlanReport, mark: str, option: PlanOption) -> None:
     with st.container(border=True, key="plan-option-detail"):
-        begin = {ANSWER: "The answer: ", PRESENT: "The present cluster: "}.get(mark, "")
+        begin = {plan.ANSWER: "The answer: ", plan.PRESENT: "The present cluster: "}.get(mark, "")
         st.markdown(f"**{plain(f'{begin}{option_name(option)}')}**")
         st.markdown(plain(_why(report, option)))
         with st.container(horizontal=True):
@@ -169,7 +147,7 @@ def _detail(state: AppState, report: PlanReport, mark: str, option: PlanOption) 
             )
         if option.shares:
             alt = "Share within the SLO and p99 of every model on this option"
-            table(MODELS.of(option.models), "plan-models", alt)
+            table(plan_options.MODELS.of(option.models), "plan-models", alt)
             st.caption(
                 "The interval of each share by itself. The limits of a verdict are wider: they allow for "
                 "bursts of late jobs and for every look at the runs."
@@ -184,7 +162,7 @@ def _why(report: PlanReport, option: PlanOption) -> str:
     )
     runs = f" after {option.replications} runs" if option.replications else ""
     needed = f" About {option.needed:,} runs would decide it." if option.needed else ""
-    return f"{option.verdict.capitalize()}{sure}{runs}: {why_text(option)}.{needed}"
+    return f"{option.verdict.capitalize()}{sure}{runs}: {plan.why_text(option)}.{needed}"
 
 
 def _open(state: AppState, option: PlanOption) -> None:
@@ -211,13 +189,13 @@ def _finding(found: PlanOutcome) -> None:
     ended_early(found.ended_early_s)
     answer = report.answer
     value = "" if answer is None else money(answer.cost_per_hour, report.currency)
-    finding = plan_finding(report, day_of(found.about.made))
+    finding = plan.plan_finding(report, plan.day_of(found.about.made))
     with hero("plan-finding", "Cost per hour", value, "Servers and links of the answer, without data moved."):
         st.subheader(_said(finding.lead), anchor=False)
         st.caption(_said(finding.beside))
     if answer is not None:
-        st.caption(_said(f"{answer_text(answer, report.currency)}. Targets: {_targets(report)}."))
-    if now := present_text(report):
+        st.caption(_said(f"{plan.answer_text(answer, report.currency)}. Targets: {_targets(report)}."))
+    if now := plan.present_text(report):
         st.caption(_said(now))
 
 
@@ -231,10 +209,10 @@ def _choice(report: PlanReport, key: str) -> None:
         return
     hint = "Error budget: late jobs of the tightest target over those that it allows; above 1: missed."
     measure = one_of("Show", MEASURES, "plan-measure", hint)
-    alt = f"Cost per hour of every simulated option against its {measure}. {plan_finding(report).lead}"
+    alt = f"Cost per hour of every simulated option against its {measure}. {plan.plan_finding(report).lead}"
     picture(options_figure(report, measure, _pinned_in(report)), key=key, alt=alt)
     if measure == "Error budget" and (
-        note := floor_note(tightest(report.targets, o.shares) for o in report.options)
+        note := plan.floor_note(plan.tightest(report.targets, o.shares) for o in report.options)
     ):
         st.caption(note)
 
@@ -247,17 +225,17 @@ def _traffic(report: PlanReport) -> None:
     if not report.curve:
         st.caption("Nothing keeps the targets yet: more traffic is tried with the answer only.")
         return
-    finding = cliff_finding(report)
+    finding = plan.cliff_finding(report)
     hint = "In time: the share of jobs within the bound of the tightest target. p99: of the slowest model."
     measure = one_of("Show over the traffic", LOAD_MEASURES, "plan-load-measure", hint)
     chart(cliff_figure(report, measure), finding, "plan-cliff", f"{measure} over the traffic, with verdicts.")
     if measure == "Error budget" and (
-        note := floor_note(tightest(report.targets, c.shares) for c in report.curve)
+        note := plan.floor_note(plan.tightest(report.targets, c.shares) for c in report.curve)
     ):
         st.caption(note)
     with st.expander("The numbers of this chart", icon=":material/table:"):
-        table(curve(report), "plan-curve", "The answer with more and less traffic")
-    table(targets(report), "plan-targets", "How much traffic each target bears")
+        table(plan_options.curve(report), "plan-curve", "The answer with more and less traffic")
+    table(plan_options.targets(report), "plan-targets", "How much traffic each target bears")
     st.caption(
         "Only the factors of the chart were simulated. Beyond the headroom a target counts as held or missed "
         "by the 95 % interval of its share."
@@ -268,7 +246,11 @@ def _failures(report: PlanReport) -> None:
     if not report.failures:
         st.caption("Known once an option keeps the targets.")
         return
-    table(failures(report), "plan-failures", "Whether the answer keeps its targets with servers missing")
+    table(
+        plan_options.failures(report),
+        "plan-failures",
+        "Whether the answer keeps its targets with servers missing",
+    )
     st.caption(
         "Simulated with today's traffic on the servers that are left. Work that the lost servers were doing "
         "is not counted."
@@ -294,21 +276,21 @@ def _week(report: PlanReport) -> None:
     if report.week is None:
         st.caption("The traffic is steady. To size for the peak of a week, choose a profile under Demand.")
         return
-    finding = week_text(report.week, report.currency)
+    finding = plan.week_text(report.week, report.currency)
     chart(week_figure(report.week), finding, "plan-week", "Traffic and servers by hour of the week.")
 
 
 def _evidence(report: PlanReport) -> None:
-    st.markdown(plain(evidence_text(report)))
+    st.markdown(plain(plan_options.evidence_text(report)))
     if report.evidence:
         alt = "Counts that were ruled out, missed and kept, for each kind of cluster"
-        table(chains(report), "plan-evidence", alt)
+        table(plan_options.chains(report), "plan-evidence", alt)
     if report.work:
         st.caption(
             "How long one query keeps an executor busy. Times that a file gives for one GPU are scaled to "
             "the others by a ratio, which the page Models states."
         )
-        table(work(report), "plan-work", "Time of one query on each kind of executor")
+        table(plan_options.work(report), "plan-work", "Time of one query on each kind of executor")
 
 
 def _files(state: AppState, data: PlanOutcome) -> Files:

@@ -12,21 +12,9 @@ from nona.report.workloads import Offered
 from nona.study.planning.question import cost_note, cost_over
 from nona.tables.formats import share_text
 from nona.ui.models.loading import model_names
+from nona.ui.pages import scenario_cluster
 from nona.ui.pages.cluster_drawing import cluster_drawing
 from nona.ui.pages.scenario_batching import batching_of_all_rows
-from nona.ui.pages.scenario_cluster import (
-    background_editor,
-    capacity_tiles,
-    core_editor,
-    device_form,
-    device_list,
-    device_table,
-    group_editor,
-    hardware_notices,
-    memory_table,
-    path_editor,
-    weights_of,
-)
 from nona.ui.pages.scenario_edits import add_group, add_model, ask_before_adding
 from nona.ui.pages.scenario_workload import load_gauges, row_editor, trace_upload
 from nona.ui.pages.workload_facts import rates_of
@@ -90,7 +78,7 @@ def _weights(state: AppState, cluster: Cluster | None) -> tuple[str, str]:
     if cluster is None:
         return "–", hint
     classes = tuple(cluster.classes.values())
-    weights = weights_of(state, classes[0].name)
+    weights = scenario_cluster.weights_of(state, classes[0].name)
     if weights_problems(weights, classes):
         return "too large", "They do not fit every executor; the warning under Servers says which."
     room = min(executor.memory_bytes for executor in classes)
@@ -139,11 +127,11 @@ def servers(state: AppState, cluster: Cluster | None) -> None:
         st.subheader("Servers", anchor="servers", width="content")
         guide_link("mig", "How MIG slices a GPU")
     if cluster is not None:
-        capacity_tiles(cluster, state.scenario.cost)
-        hardware_notices(state, cluster)
+        scenario_cluster.capacity_tiles(cluster, state.scenario.cost)
+        scenario_cluster.hardware_notices(state, cluster)
     with st.container(key="settings-cluster"):
         for index in shown_at_once(len(state.scenario.cluster.servers), "groups-at-once", "Groups"):
-            group_editor(state, index)
+            scenario_cluster.group_editor(state, index)
         st.button(
             "Add a server group",
             icon=":material/add:",
@@ -161,11 +149,11 @@ def links(state: AppState, cluster: Cluster | None) -> None:
         left, right = st.columns(2)
         with left.container(border=True, height="stretch"):
             st.subheader("Network", anchor="network")
-            core_editor(state)
+            scenario_cluster.core_editor(state)
         with right.container(border=True, height="stretch"):
-            background_editor(state)
+            scenario_cluster.background_editor(state)
         with st.container(border=True):
-            path_editor(state, cluster)
+            scenario_cluster.path_editor(state, cluster)
 
 
 def more(state: AppState, cluster: Cluster | None) -> None:
@@ -175,7 +163,7 @@ def more(state: AppState, cluster: Cluster | None) -> None:
         trace_upload(state)
     if cluster is not None:
         with st.expander("Memory: which weights fit where", icon=":material/memory:"):
-            memory_table(state, cluster)
+            scenario_cluster.memory_table(state, cluster)
     with st.expander("Batching of all rows", icon=":material/stacks:"):
         batching_of_all_rows(state)
     own = state.scenario.cluster.devices
@@ -184,7 +172,7 @@ def more(state: AppState, cluster: Cluster | None) -> None:
         icon=":material/developer_board:",
         expanded=bool(own or state.choices.complaints.get("device-error")),
     ):
-        device_list(state)
-        device_form(state)
+        scenario_cluster.device_list(state)
+        scenario_cluster.device_form(state)
     with st.expander("All devices, and where their figures come from", icon=":material/table:"):
-        device_table(state)
+        scenario_cluster.device_table(state)

@@ -20,17 +20,7 @@ from nona.scenario.schema import CostSpec
 from nona.study.batching import held_bytes
 from nona.ui.form import field
 from nona.ui.models.loading import device_names
-from nona.ui.pages.scenario_edits import (
-    LINK_SETS,
-    add_device,
-    board_of,
-    remove_device,
-    remove_group,
-    set_gpu,
-    set_links,
-    set_sharing,
-    use_link,
-)
+from nona.ui.pages import scenario_edits
 from nona.ui.pages.scenario_mig import mig_editor
 from nona.ui.pages.workload_facts import row_cost
 from nona.ui.session.state import AppState
@@ -97,7 +87,7 @@ def hardware_notices(state: AppState, cluster: Cluster) -> None:
 def group_editor(state: AppState, index: int) -> None:
     place = ("cluster", "servers", index)
     group = state.scenario.cluster.servers[index]
-    board = board_of(state, group.gpu)
+    board = scenario_edits.board_of(state, group.gpu)
     with st.container(border=True, key=f"server-group-{index}"):
         with st.grid(6, min_column_width=108, vertical_alignment="bottom") as grid:
             field(state, (*place, "count"))
@@ -108,7 +98,7 @@ def group_editor(state: AppState, index: int) -> None:
                 (*place, "gpu"),
                 more=dropped,
                 choices=names,
-                edit=lambda gpu: set_gpu(state, index, gpu),
+                edit=lambda gpu: scenario_edits.set_gpu(state, index, gpu),
             )
             field(state, (*place, "gpus"))
             field(state, (*place, "vcpus"))
@@ -128,7 +118,7 @@ def _remove(state: AppState, index: int) -> None:
         key=f"remove-group-{state.revision}-{index}",
         help="Removes this server group; the last one cannot be removed.",
         disabled=len(state.scenario.cluster.servers) == 1,
-        on_click=remove_group,
+        on_click=scenario_edits.remove_group,
         args=(state, index),
     )
 
@@ -139,7 +129,7 @@ def _sharing(state: AppState, index: int, sharing: str, board: str | None) -> No
         "Shared as",
         options,
         options.index(sharing),
-        **acting(f"sharing-{state.revision}-{index}", partial(set_sharing, state, index)),
+        **acting(f"sharing-{state.revision}-{index}", partial(scenario_edits.set_sharing, state, index)),
         help="Whole: one task at a time per GPU. MIG: hardware slices. MPS: clients with equal parts.",
     )
 
@@ -173,19 +163,25 @@ def core_editor(state: AppState) -> None:
                 f"{plain(link.fact.source)} ({link.fact.checked})."
             )
             button(
-                plain(link.label or name), f"link-{name}", use_link, state, name, hint=hint, type="tertiary"
+                plain(link.label or name),
+                f"link-{name}",
+                scenario_edits.use_link,
+                state,
+                name,
+                hint=hint,
+                type="tertiary",
             )
 
 
 def path_editor(state: AppState, cluster: Cluster | None) -> None:
     st.subheader("Links on the path")
     network = state.scenario.cluster.network
-    now = LINK_SETS[0 if network.nic is None else 1 if network.racks is None else 2]
+    now = scenario_edits.LINK_SETS[0 if network.nic is None else 1 if network.racks is None else 2]
     st.segmented_control(
         "Links",
-        LINK_SETS,
+        scenario_edits.LINK_SETS,
         default=now,
-        **acting(f"links-{state.revision}", partial(set_links, state)),
+        **acting(f"links-{state.revision}", partial(scenario_edits.set_links, state)),
         required=True,
         help="Which links a message crosses besides the core; each has its own queue.",
     )
@@ -249,7 +245,7 @@ def device_list(state: AppState) -> None:
                 if name in used
                 else "Removes this device from the scenario.",
                 disabled=name in used,
-                on_click=remove_device,
+                on_click=scenario_edits.remove_device,
                 args=(state, name),
             )
 
@@ -324,7 +320,7 @@ def _beside(problem: str, field: str) -> None:
 def _add(state: AppState) -> None:
     given = {k: str(st.session_state[f"device-{k}"] or "") for k in ("base", *FIELDS)}
     name = str(st.session_state["device-name"] or "").strip()
-    problem = state.choices.complaints["device-error"] = add_device(state, name, given)
+    problem = state.choices.complaints["device-error"] = scenario_edits.add_device(state, name, given)
     if not problem:
         state.tell(
             f"Device {name} was added: choose it as the GPU of a server group, or see its times in",

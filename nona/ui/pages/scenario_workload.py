@@ -20,23 +20,10 @@ from nona.simulation.traces import read_trace, recorded_s
 from nona.system import Arrivals
 from nona.ui.form import entry_field, field
 from nona.ui.models.loading import model_names
+from nona.ui.pages import workload_facts
 from nona.ui.pages.models_times import ENDING
 from nona.ui.pages.scenario_batching import batching_fold
 from nona.ui.pages.scenario_edits import remove_entry
-from nona.ui.pages.workload_facts import (
-    DRAWN,
-    REPLAYED,
-    arrivals_of,
-    arrivals_picture,
-    columns_of,
-    fastest,
-    gauge,
-    rate_of,
-    rates_of,
-    sample_of,
-    shares_picture,
-    trace_of,
-)
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import draw, el
@@ -48,14 +35,14 @@ WHOLE, SHARE, COLUMN = "all its arrivals", "a share of them", "those with a valu
 
 def _own_rate(state: AppState, index: int) -> float:
     """Arrivals per second of the part of a trace that a row replays, as recorded; raises NonaError."""
-    return effective_rate(replace(arrivals_of(state, index), scale_to_rate=False), 0.0)
+    return effective_rate(replace(workload_facts.arrivals_of(state, index), scale_to_rate=False), 0.0)
 
 
 def _take_trace(state: AppState, index: int, name: str) -> None:
     row = dict(state.value(("workload", index)))
     row["arrivals"] = {**row["arrivals"], "process": "trace", "trace": name, "scale_to_rate": False}
     try:
-        times = trace_of(state, name)
+        times = workload_facts.trace_of(state, name)
         rate = len(times) / recorded_s(times)
         row["rate"] = quantity_text(float(f"{rate:.4g}"), "rate")
     except (NonaError, ZeroDivisionError):
@@ -68,8 +55,8 @@ def _trace_fields(state: AppState, index: int) -> None:
     spec, path = state.scenario.workload[index].arrivals, ("workload", index, "arrivals")
     name = spec.trace or ""
     try:
-        recorded, rate = recorded_s(trace_of(state, name)), _own_rate(state, index)
-        columns = columns_of(state, name)
+        recorded, rate = recorded_s(workload_facts.trace_of(state, name)), _own_rate(state, index)
+        columns = workload_facts.columns_of(state, name)
     except NonaError:
         return  # said below the fields of the row
     with st.grid(4, min_column_width=150, vertical_alignment="bottom"):
@@ -131,7 +118,7 @@ def _share(state: AppState, index: int, path: PlacePath, columns: dict[str, tupl
 
 
 def _coverage(state: AppState, index: int) -> None:
-    arrivals, rates = arrivals_of(state, index), rates_of(state)
+    arrivals, rates = workload_facts.arrivals_of(state, index), workload_facts.rates_of(state)
     if not rates or len(arrivals.times_s) < 2:
         return
     period, total, jobs = len(arrivals.times_s) / rates[index], sum(rates), state.scenario.simulation.jobs
@@ -176,12 +163,12 @@ def trace_upload(state: AppState) -> None:
 
 def _preview(state: AppState, name: str) -> None:
     try:
-        times = trace_of(state, name)
+        times = workload_facts.trace_of(state, name)
         st.markdown(f"**{plain(name)}** · {plain(_trace_text(times.tolist()))}")
         if times[-1] > times[0]:
             recorded = Arrivals("trace", times_s=tuple(times.tolist()), scale_to_rate=False)
             sample = arrival_sample(recorded, 0.0, state.scenario.seed, name)
-            draw(f"trace-{name}", arrivals_picture(sample, 4, ""))
+            draw(f"trace-{name}", workload_facts.arrivals_picture(sample, 4, ""))
     except NonaError as error:
         st.error(plain(str(error)), icon=":material/error:")
 
@@ -222,7 +209,7 @@ def load_gauges(state: AppState, load: Offered | None) -> None:
         el(
             "div",
             "gauges",
-            gauge(
+            workload_facts.gauge(
                 "Executors",
                 "executors",
                 background.compute.utilization,
@@ -230,7 +217,7 @@ def load_gauges(state: AppState, load: Offered | None) -> None:
                 load.even if load else None,
                 bad,
             ),
-            gauge("Link", "link", background.network.utilization, own, otherwise=wait),
+            workload_facts.gauge("Link", "link", background.network.utilization, own, otherwise=wait),
         ),
     )
     if load is not None and load.background + load.best >= 1:
@@ -279,7 +266,7 @@ def _row_line(state: AppState, index: int) -> str:
     row = state.scenario.workload[index]
     slo = f", SLO {format_time(row.slo)}" if row.slo is not None else ""
     try:
-        rate = f", {format_number(rate_of(state, index), 4)}/s"
+        rate = f", {format_number(workload_facts.rate_of(state, index), 4)}/s"
     except NonaError:
         rate = ""
     return f"{state.scenario.labels[index]}{rate}{slo}"
@@ -288,15 +275,17 @@ def _row_line(state: AppState, index: int) -> str:
 def _pictures(state: AppState, index: int, load: Offered | None, queries: float) -> None:
     row = state.scenario.workload[index]
     try:
-        cost, sample = fastest(state, index), sample_of(state, index)
+        cost, sample = workload_facts.fastest(state, index), workload_facts.sample_of(state, index)
     except NonaError as error:
         st.error(plain(str(error)), icon=":material/error:")
         return
     share = load.shares[index] if load else None
     draw(
         f"row-picture-{index}",
-        shares_picture(queries, share, index),
-        arrivals_picture(sample, index, REPLAYED if row.arrivals.trace else DRAWN),
+        workload_facts.shares_picture(queries, share, index),
+        workload_facts.arrivals_picture(
+            sample, index, workload_facts.REPLAYED if row.arrivals.trace else workload_facts.DRAWN
+        ),
     )
     kind, text = slo_text(row.slo, cost.total_s, cost.critical_s, row.service_scv > 0)
     if kind in _SHOW:
@@ -309,7 +298,7 @@ def _rate(state: AppState, index: int) -> None:
     arrivals, place = state.scenario.workload[index].arrivals, ("workload", index, "rate")
     if arrivals.trace and not arrivals.scale_to_rate:
         try:
-            shown = f"{format_number(rate_of(state, index), 4)}/s"
+            shown = f"{format_number(workload_facts.rate_of(state, index), 4)}/s"
         except NonaError:
             shown = "unknown"
         hint = "The trace's own. To set another one, let the trace be stretched to the rate."

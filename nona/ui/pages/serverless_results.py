@@ -9,18 +9,8 @@ import streamlit as st
 
 from nona.gpu_sharing.registry import WAYS
 from nona.report.html.serverless import serverless_html
+from nona.report.serverless import findings
 from nona.report.serverless.figures import latency_figure, layouts_figure, pareto_figure, search_figure
-from nona.report.serverless.findings import (
-    PER,
-    call_cost,
-    dollars,
-    hit_cost,
-    latency_title,
-    oracle_title,
-    overloaded,
-    ranked,
-    search_title,
-)
 from nona.report.serverless.layouts import Placed, clipped, layouts_title, placed, stranded_spans
 from nona.report.serverless.text import PARTS, POLICIES, applications
 from nona.report.text import counted
@@ -127,7 +117,7 @@ def policies_tab(state: AppState, data: ServerlessOutcome) -> None:
     _overloads(report)
     chart(
         pareto_figure(report.policies, report.oracle),
-        oracle_title(report.policies, report.oracle),
+        findings.oracle_title(report.policies, report.oracle),
         "serverless-pareto",
         "Share of SLOs kept against cost per 1,000 calls for each policy, with 95 % intervals, and the "
         "oracle's cost as a dashed line. Up and to the left is better.",
@@ -138,8 +128,8 @@ def policies_tab(state: AppState, data: ServerlessOutcome) -> None:
     table(POLICIES.of(report.policies), "serverless-policies", alt)
     _use(report)
     if report.oracle is not None:
-        least = dollars(report.oracle.cost_per_call_usd)
-        st.caption(plain(f"Oracle: {least} per {PER:,} calls, with {report.oracle.how}."))
+        least = findings.dollars(report.oracle.cost_per_call_usd)
+        st.caption(plain(f"Oracle: {least} per {findings.PER:,} calls, with {report.oracle.how}."))
     if report.checks:
         _checks(report)
 
@@ -156,7 +146,7 @@ def _use(report: ServerlessReport) -> None:
 
 
 def _overloads(report: ServerlessReport) -> None:
-    names = overloaded(report.policies)
+    names = findings.overloaded(report.policies)
     if names:
         st.warning(
             f"{plain(', '.join(names))}: queues keep growing, so the figures depend on the length of the "
@@ -167,14 +157,20 @@ def _overloads(report: ServerlessReport) -> None:
 
 def _tiles(report: ServerlessReport) -> list[tuple[str, str, str]]:
     policies, figures = report.policies, []
-    for name, usd in _first(ranked(policies, call_cost)):
-        figures.append((f"Least per {PER:,} calls", dollars(usd), f"By {name}."))
-    for name, usd in _first(ranked(policies, hit_cost)):
-        figures.append((f"Least per {PER:,} hits", dollars(usd), f"By {name}: cost over SLOs kept."))
+    for name, usd in _first(findings.ranked(policies, findings.call_cost)):
+        figures.append((f"Least per {findings.PER:,} calls", findings.dollars(usd), f"By {name}."))
+    for name, usd in _first(findings.ranked(policies, findings.hit_cost)):
+        figures.append(
+            (f"Least per {findings.PER:,} hits", findings.dollars(usd), f"By {name}: cost over SLOs kept.")
+        )
     oracle = None if report.oracle is None else report.oracle.cost_per_call_usd
     if oracle is not None:
         figures.append(
-            ("Oracle", dollars(oracle), f"No policy that keeps its SLOs pays less per {PER:,} calls.")
+            (
+                "Oracle",
+                findings.dollars(oracle),
+                f"No policy that keeps its SLOs pays less per {findings.PER:,} calls.",
+            )
         )
     if report.checks:
         failed = [n for n, ok in report.checks.items() if not ok]
@@ -211,7 +207,7 @@ def latency_tab(state: AppState, data: ServerlessOutcome) -> None:
     one = None if chosen == ALL else chosen
     chart(
         latency_figure(policies, one),
-        latency_title(policies, one),
+        findings.latency_title(policies, one),
         "serverless-latency",
         "Latencies for each policy: box from the 25th to the 75th percentile, whiskers from the 5th to the "
         "95th, the SLO as a dashed line",
@@ -220,7 +216,7 @@ def latency_tab(state: AppState, data: ServerlessOutcome) -> None:
     searches = {name: p.search_s for name, p in policies.items()}
     chart(
         search_figure(searches),
-        search_title(searches),
+        findings.search_title(searches),
         "serverless-searches",
         "Charged time of a search for each policy: mean, median, 95th and 99th percentile; the slides' 10 ms "
         "as a dashed line",

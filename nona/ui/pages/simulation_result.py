@@ -8,6 +8,7 @@ import streamlit as st
 
 from nona.report.figures import dots_figure
 from nona.report.models import provenance_text
+from nona.report.simulations import tables
 from nona.report.simulations.advice import scheduler_advice
 from nona.report.simulations.batches import (
     LOAD_AND_BUSY,
@@ -33,15 +34,6 @@ from nona.report.simulations.figures import (
 )
 from nona.report.simulations.findings import REFERENCE, advice
 from nona.report.simulations.report import SimulatedRun, python_decisions
-from nona.report.simulations.tables import (
-    DIFFERENCES,
-    RESULTS,
-    figures,
-    percentiles,
-    precision_lines,
-    warmup_lines,
-    withheld_lines,
-)
 from nona.report.simulations.titles import (
     difference_dots,
     differences_title,
@@ -135,8 +127,8 @@ def notes(data: SimulationOutcome) -> None:
     for name, m in data.models.items():
         kinds.setdefault(f"{m.device}, {provenance_text(m.provenance)}", []).append(name)
     origins = [f"{', '.join(names)}: {kind}" if len(kinds) > 1 else kind for kind, names in kinds.items()]
-    lines = [*warmup_lines(report.warmup), *precision_lines(report.precision)]
-    lines += withheld_lines(report.schedulers)
+    lines = [*tables.warmup_lines(report.warmup), *tables.precision_lines(report.precision)]
+    lines += tables.withheld_lines(report.schedulers)
     one_run = all(s.replications < 2 for s in report.schedulers.values())
     paragraphs = [
         f"{'; '.join(origins)}. Predictions: queueing theory with Poisson arrivals. Intervals: 95 %, over "
@@ -182,7 +174,7 @@ def _differences_panel(differences: Differences) -> None:
         "Paired difference of each scheduler's mean JCT with its 95 % interval",
     )
     alt = f"Paired differences from {baseline}"
-    table(DIFFERENCES.of(rows), "differences", alt, f"differences_from_{baseline}")
+    table(tables.DIFFERENCES.of(rows), "differences", alt, f"differences_from_{baseline}")
     st.caption(
         "Each at 95 %, paired by replication (by job if there is only one). Pairing saves: how many times "
         "as many replications independent random numbers would need for the same interval."
@@ -241,7 +233,7 @@ def _distribution(state: AppState, data: SimulatedRun) -> None:
     chart(
         figure, ecdf_title(schedulers, model), "ecdf", "Share of jobs done within a time, for each scheduler"
     )
-    rows = percentiles(schedulers, model)
+    rows = tables.percentiles(schedulers, model)
     table(rows, "percentiles", "Percentiles of the JCT of each scheduler", f"percentiles_{model}")
 
 
@@ -369,5 +361,8 @@ def _advice(run: Kept) -> None:
 def _results(run: Kept) -> None:
     alt = f"Every scheduler with its times, SLO hits and loads. {run.mark}"
     table(
-        figures(run.data.report.schedulers, run.data.predicted).select(*RESULTS), "results", alt, "simulation"
+        tables.figures(run.data.report.schedulers, run.data.predicted).select(*tables.RESULTS),
+        "results",
+        alt,
+        "simulation",
     )

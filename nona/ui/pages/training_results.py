@@ -13,46 +13,11 @@ from nona.registry import Look
 from nona.report.figures import dots_figure, scheduler_style
 from nona.report.html.training import training_html
 from nona.report.text import counted
-from nona.report.training.figures import (
-    MOST_LANES,
-    SPANS_S,
-    allocation_figure,
-    fitting_span,
-    gantt_figure,
-    jct_figure,
-    one_more_dots,
-    one_more_finding,
-    pareto_figure,
-    rho_figure,
-    round_at,
-    rounds_figure,
-    thinned,
-    window,
-)
-from nona.report.training.findings import (
-    Policies,
-    best_sentence,
-    cdf_title,
-    gantt_title,
-    hero_figure,
-    hours_text,
-    received_title,
-    rho_title,
-    rounds_title,
-    training_finding,
-)
+from nona.report.training import figures, findings
 from nona.report.training.tables import disturbances, jobs, one_more, policies, priorities, teams
 from nona.report.training.text import setting_text
+from nona.results import training
 from nona.results.elastic import ElasticHistory, ElasticReport
-from nona.results.training import (
-    OneMoreReport,
-    PolicyTrace,
-    Round,
-    Stay,
-    TrainingOutcome,
-    TrainingReport,
-    TrainingSetting,
-)
 from nona.ui.pages.run_page import Run, Tab, run_area
 from nona.ui.session.state import AppState
 from nona.ui.tasks.desk import OneMoreAsked
@@ -63,7 +28,7 @@ from nona.ui.widgets.terms import term
 from nona.units import duration
 
 
-def _policies_tab(state: AppState, data: TrainingOutcome) -> None:
+def _policies_tab(state: AppState, data: training.TrainingOutcome) -> None:
     report = data.report
     for name, p in report.policies.items():
         if p.warnings:
@@ -71,8 +36,8 @@ def _policies_tab(state: AppState, data: TrainingOutcome) -> None:
             warning = f"{name}: {p.warnings[0]}{more if len(p.warnings) > 1 else ''}"
             st.warning(plain(warning), icon=":material/warning:")
     chart(
-        pareto_figure(report.policies),
-        best_sentence(report.policies).removesuffix("."),
+        figures.pareto_figure(report.policies),
+        findings.best_sentence(report.policies).removesuffix("."),
         "training-pareto",
         "Mean JCT against the cost of the run for each policy, with 95 % intervals. Down and to the left is "
         "better.",
@@ -92,7 +57,7 @@ def _policies_tab(state: AppState, data: TrainingOutcome) -> None:
     checks(report, setting_text(report.setting), only)
 
 
-def _fairness_tab(state: AppState, data: TrainingOutcome) -> None:
+def _fairness_tab(state: AppState, data: training.TrainingOutcome) -> None:
     rho_chart(data.report.policies, scheduler_style, "training-rho")
     st.caption(
         f"ρ ({term('finish-time fairness')}): a job's JCT over its JCT on an equal share of the cluster. A "
@@ -104,7 +69,7 @@ def _fairness_tab(state: AppState, data: TrainingOutcome) -> None:
         st.caption("Of the first run.")
 
 
-def _shown(setting: TrainingSetting) -> str:
+def _shown(setting: training.TrainingSetting) -> str:
     """Name the jobs and the run whose ρ the curves show; empty for all jobs of a single run."""
     first, last = setting.measured
     jobs = "" if last - first + 1 == setting.jobs else f"jobs {first} to {last}, which are measured"
@@ -112,7 +77,7 @@ def _shown(setting: TrainingSetting) -> str:
     return f" The curves are of {', in '.join(filter(None, (jobs, run)))}." if jobs or run else ""
 
 
-def _jobs_tab(state: AppState, data: TrainingOutcome) -> None:
+def _jobs_tab(state: AppState, data: training.TrainingOutcome) -> None:
     outcomes = data.report.policies
     policy = choose_one("Policy", list(outcomes), "training-shown-jobs", "The policy to show.")
     table(jobs(outcomes[policy].jobs), "training-jobs", f"Every job of the first run under {policy}")
@@ -125,7 +90,7 @@ def _jobs_tab(state: AppState, data: TrainingOutcome) -> None:
 PAGE = 30  # jobs on one chart
 
 
-def _allocation_tab(state: AppState, data: TrainingOutcome) -> None:
+def _allocation_tab(state: AppState, data: training.TrainingOutcome) -> None:
     left, right = st.columns(2)
     with left:
         policy = choose_one("Policy", list(data.traces), "training-shown-allocation", "The policy to show.")
@@ -137,8 +102,8 @@ def _allocation_tab(state: AppState, data: TrainingOutcome) -> None:
     first = names.index(chosen) * PAGE
     error = data.report.policies[policy].received_error
     chart(
-        allocation_figure(rows[first : first + PAGE], sorted(data.types), data.job_names),
-        received_title(rows, error),
+        figures.allocation_figure(rows[first : first + PAGE], sorted(data.types), data.job_names),
+        findings.received_title(rows, error),
         "training-allocation",
         f"Two heat maps of jobs {chosen} and types of GPU under {policy}: mean share of time allocated, and "
         "received",
@@ -153,7 +118,7 @@ ROUND = "training-shown-round"
 ALL = "all types"
 
 
-def _rounds_tab(state: AppState, data: TrainingOutcome) -> None:
+def _rounds_tab(state: AppState, data: training.TrainingOutcome) -> None:
     with st.grid(4, min_column_width=150):
         policy = choose_one("Policy", list(data.traces), "training-shown-gantt", "The policy to show.")
         trace = data.traces[policy]
@@ -163,11 +128,11 @@ def _rounds_tab(state: AppState, data: TrainingOutcome) -> None:
         gpu = choose_one("GPUs", _ranges(data), "training-shown-gpus", "Which GPUs to show, by type.")
         kind, first, end_s = _kind(gpu), _first_gpu(gpu), trace.rounds[-1].end_s
         start_s, span_s = _window([s for s in trace.stays if kind in ("", s.gpu)], end_s)
-    shown = window(trace.stays, start_s, min(start_s + span_s, end_s), kind, first)
+    shown = figures.window(trace.stays, start_s, min(start_s + span_s, end_s), kind, first)
     chosen = _chosen(trace)
     event = chart(
-        gantt_figure(shown, data.job_names, None if chosen is None else chosen.start_s),
-        gantt_title(trace, policy),
+        figures.gantt_figure(shown, data.job_names, None if chosen is None else chosen.start_s),
+        findings.gantt_title(trace, policy),
         "training-gantt",
         f"GPUs ({kind or ALL}) as rows, jobs as bars over time, under {policy}; the line marks the round "
         "below",
@@ -179,25 +144,25 @@ def _rounds_tab(state: AppState, data: TrainingOutcome) -> None:
     _take_click(event, trace)
     _explained(trace, data)
     chart(
-        rounds_figure(thinned(trace.rounds)),
-        rounds_title(trace.rounds),
+        figures.rounds_figure(figures.thinned(trace.rounds)),
+        findings.rounds_title(trace.rounds),
         "training-rounds",
         f"Jobs that run and jobs that wait in each round under {policy}",
     )
 
 
-def _ranges(data: TrainingOutcome) -> list[str]:
+def _ranges(data: training.TrainingOutcome) -> list[str]:
     """All types where they fit on one chart, then each; a type of many GPUs in several parts.
 
     A part is written ``v100 0 to 47``.
     """
-    ranges = [ALL] if len(data.types) > 1 and sum(data.types.values()) <= MOST_LANES else []
+    ranges = [ALL] if len(data.types) > 1 and sum(data.types.values()) <= figures.MOST_LANES else []
     for gpu, count in sorted(data.types.items()):
-        if count <= MOST_LANES:
+        if count <= figures.MOST_LANES:
             ranges.append(gpu)
         else:
-            firsts = range(0, count, MOST_LANES)
-            ranges += [f"{gpu} {k} to {min(count, k + MOST_LANES) - 1}" for k in firsts]
+            firsts = range(0, count, figures.MOST_LANES)
+            ranges += [f"{gpu} {k} to {min(count, k + figures.MOST_LANES) - 1}" for k in firsts]
     return ranges
 
 
@@ -209,43 +174,43 @@ def _first_gpu(gpu: str) -> int:
     return int(gpu.rsplit(" ", 3)[1]) if " to " in gpu else 0
 
 
-def _window(stays: Sequence[Stay], end_s: float) -> tuple[float, float]:
-    fits = fitting_span(stays, end_s)
+def _window(stays: Sequence[training.Stay], end_s: float) -> tuple[float, float]:
+    fits = figures.fitting_span(stays, end_s)
     if fits >= end_s:
         return 0.0, end_s
     span = choose_one(
         "Window",
-        [hours_text(s) for s in SPANS_S if s <= fits][::-1],
+        [findings.hours_text(s) for s in figures.SPANS_S if s <= fits][::-1],
         "training-shown-span",
         "How much of the run the chart shows; longer windows would hold too many bars.",
     )
-    span_s = next(s for s in SPANS_S if hours_text(s) == span)
-    starts = [hours_text(k * span_s) for k in range(int(end_s // span_s) + 1)]
+    span_s = next(s for s in figures.SPANS_S if findings.hours_text(s) == span)
+    starts = [findings.hours_text(k * span_s) for k in range(int(end_s // span_s) + 1)]
     start = choose_one("From", starts, "training-shown-start", "Where the window begins.")
     return starts.index(start) * span_s, span_s
 
 
-def _chosen(trace: PolicyTrace) -> Round | None:
+def _chosen(trace: training.PolicyTrace) -> training.Round | None:
     """The round that is asked for; the first one with priorities where it does not exist."""
     number = st.session_state.get(ROUND)
     asked_for = next((r for r in trace.rounds if r.number == number), None)
     return asked_for or next((r for r in trace.rounds if r.priorities), None)
 
 
-def _take_click(event: Any, trace: PolicyTrace) -> None:
+def _take_click(event: Any, trace: training.PolicyTrace) -> None:
     """A stay that was clicked chooses the round in its middle, once for each click."""
     points = event.selection.points if event is not None else []
     clicked = points[0].get("customdata") if points else None
     mark = str(clicked)
     if clicked and st.session_state.get("training-clicked") != mark:
         st.session_state["training-clicked"] = mark
-        chosen = round_at(trace.rounds, float(clicked[0]))
+        chosen = figures.round_at(trace.rounds, float(clicked[0]))
         if chosen is not None:
             st.session_state[ROUND] = chosen.number
             st.rerun()
 
 
-def _explained(trace: PolicyTrace, data: TrainingOutcome) -> None:
+def _explained(trace: training.PolicyTrace, data: training.TrainingOutcome) -> None:
     chosen, last = _chosen(trace), trace.rounds[-1].number
     if chosen is None:
         st.caption("The priorities of this run were not kept. A run of fewer jobs keeps them.")
@@ -254,10 +219,12 @@ def _explained(trace: PolicyTrace, data: TrainingOutcome) -> None:
     hint = "The round to explain. A click on a bar of the chart chooses the round in its middle."
     first = trace.rounds[0].number
     number = whole("Round", first, last, first, ROUND, hint, persist_state="session")
-    explained = round_at(trace.rounds, next((r.start_s for r in trace.rounds if r.number == number), 0.0))
+    explained = figures.round_at(
+        trace.rounds, next((r.start_s for r in trace.rounds if r.number == number), 0.0)
+    )
     if explained is None:
         return
-    span = f"{hours_text(explained.start_s)} to {hours_text(explained.end_s)}"
+    span = f"{findings.hours_text(explained.start_s)} to {findings.hours_text(explained.end_s)}"
     st.markdown(
         f"**Round {explained.number}**, {plain(span)}: {counted(explained.running, 'job')} on GPUs, "
         f"{explained.waiting} waiting. On each type of GPU the highest priority π = X · W / τ goes first."
@@ -282,7 +249,7 @@ def _explained(trace: PolicyTrace, data: TrainingOutcome) -> None:
     )
 
 
-def _one_more_tab(state: AppState, data: TrainingOutcome | None) -> None:
+def _one_more_tab(state: AppState, data: training.TrainingOutcome | None) -> None:
     spec = state.scenario.training
     names = [p.name for p in spec.policies] if spec else []
     policy = choose_one("Under", names, "training-shown-one-more", "The policy that shares the GPUs.")
@@ -291,7 +258,7 @@ def _one_more_tab(state: AppState, data: TrainingOutcome | None) -> None:
         Run(
             kind="training-one-more",
             label="Add one GPU of each type",
-            of=OneMoreReport,
+            of=training.OneMoreReport,
             answer=_one_more,
             asked=OneMoreAsked(policy=policy),
             before="Simulates the same jobs with one more GPU of each type in turn. The answer is how much "
@@ -300,17 +267,17 @@ def _one_more_tab(state: AppState, data: TrainingOutcome | None) -> None:
     )
 
 
-def _one_more(state: AppState, report: OneMoreReport) -> None:
+def _one_more(state: AppState, report: training.OneMoreReport) -> None:
     chart(
-        dots_figure(one_more_dots(report), "mean JCT, h"),
-        one_more_finding(report).removesuffix("."),
+        dots_figure(figures.one_more_dots(report), "mean JCT, h"),
+        figures.one_more_finding(report).removesuffix("."),
         "training-one-more-figure",
         "Mean JCT with one more GPU of each type, and of the cluster as it is",
     )
     table(one_more(report), "training-one-more-table", "The cluster with one more GPU")
 
 
-TABS: Mapping[str, Tab[TrainingOutcome]] = {
+TABS: Mapping[str, Tab[training.TrainingOutcome]] = {
     "Policies": Tab(_policies_tab),
     "Fairness": Tab(_fairness_tab),
     "Rounds": Tab(_rounds_tab),
@@ -322,14 +289,14 @@ TABS: Mapping[str, Tab[TrainingOutcome]] = {
 
 POLL_S = 0.3
 ADVICE = "Fewer jobs, replications or policies take less time."
-Outcome = TrainingOutcome | ElasticHistory
+Outcome = training.TrainingOutcome | ElasticHistory
 
 
 def answer(state: AppState, data: Outcome) -> None:
     """The finding, with its large number."""
-    label, value, hint = hero_figure(data.report.policies)
+    label, value, hint = findings.hero_figure(data.report.policies)
     with hero("training-finding", label, value, hint):
-        finding = training_finding(data.report)
+        finding = findings.training_finding(data.report)
         st.subheader(_unbroken(finding.lead), anchor=False)
         st.caption(_unbroken(finding.beside))
         st.caption(plain(data.about.stamp))
@@ -353,17 +320,17 @@ def files(data: Outcome, command: str, first_run: tuple[str, str], tables: Seque
     return {"To read and to share": [*page, whole], "Every job": tables}
 
 
-def jct_chart(policies: Policies, look: Callable[[str], Look], key: str) -> None:
+def jct_chart(policies: findings.Policies, look: Callable[[str], Look], key: str) -> None:
     alt = "Share of the jobs that are complete within a time, one line for each policy"
-    chart(jct_figure(policies, look), cdf_title(policies), key, alt)
+    chart(figures.jct_figure(policies, look), findings.cdf_title(policies), key, alt)
 
 
-def rho_chart(policies: Policies, look: Callable[[str], Look], key: str) -> None:
+def rho_chart(policies: findings.Policies, look: Callable[[str], Look], key: str) -> None:
     alt = "Share of the jobs with at most a ρ, one line for each policy; dashed at 1: an equal share"
-    chart(rho_figure(policies, look), rho_title(policies), key, alt)
+    chart(figures.rho_figure(policies, look), findings.rho_title(policies), key, alt)
 
 
-def checks(report: TrainingReport | ElasticReport, setting: str, after: str = "") -> None:
+def checks(report: training.TrainingReport | ElasticReport, setting: str, after: str = "") -> None:
     """Say what was run, and which self-checks failed."""
     if report.failed_checks:
         st.error(f"Self-checks failed: {plain('; '.join(report.failed_checks))}.", icon=":material/error:")

@@ -23,19 +23,9 @@ from nona.graph.model import ModelGraph
 from nona.hardware.cluster import Cluster
 from nona.hardware.device import user_devices
 from nona.hardware.executor import executor_class
+from nona.report import workloads
 from nona.report.models import provenance_shares
 from nona.report.times import given_times, no_verdict
-from nona.report.workloads import (
-    BINS,
-    GAP_BINS,
-    LARGEST_GAP,
-    ArrivalSample,
-    Offered,
-    arrival_sample,
-    load_text,
-    offered_load,
-    regularity,
-)
 from nona.results.document import GivenTimes
 from nona.scenario.batching import BatchingSpec
 from nona.scenario.schema import GivenSpec
@@ -206,20 +196,20 @@ def _key(state: AppState, index: int) -> str:
     return json.dumps([content, [r.arrivals.model_dump(mode="json") for r in shares], rows[index].label])
 
 
-def sample_of(state: AppState, index: int) -> ArrivalSample:
+def sample_of(state: AppState, index: int) -> workloads.ArrivalSample:
     """The arrivals of row ``index`` as the first run simulates them; raises :class:`NonaError`."""
     row, arrivals = state.scenario.workload[index], arrivals_of(state, index)
     drawn = row.rate, state.scenario.seed, state.scenario.labels[index]
     key = ("sample", index, _key(state, index), *drawn)
-    return _kept(key, lambda: arrival_sample(arrivals, *drawn))
+    return _kept(key, lambda: workloads.arrival_sample(arrivals, *drawn))
 
 
-def offered(state: AppState) -> Offered | None:
+def offered(state: AppState) -> workloads.Offered | None:
     """The load that the mix offers; ``None`` where a model or the cluster is not valid."""
     scenario, rates = state.scenario, rates_of(state)
     background = scenario.background.compute.utilization
     if not rates:
-        return None if rates is None else Offered(background, 0.0, 0.0, "", ())
+        return None if rates is None else workloads.Offered(background, 0.0, 0.0, "", ())
     try:
         cluster = Cluster.from_spec(scenario.cluster)
         costs = [
@@ -235,7 +225,9 @@ def offered(state: AppState) -> Offered | None:
     if not fits.any(axis=1).all():
         return None
     seconds = np.array([[share_of(spec, c) for c in row] for spec, row in pairs])
-    return offered_load(rates, seconds, {name: counts[name] for name in cluster.classes}, fits, background)
+    return workloads.offered_load(
+        rates, seconds, {name: counts[name] for name in cluster.classes}, fits, background
+    )
 
 
 def share_of(spec: BatchingSpec | None, cost: RowCost) -> float:
@@ -271,12 +263,12 @@ def _share(what: str, share: float, number: int) -> Node:
     )
 
 
-def arrivals_picture(sample: ArrivalSample, number: int, origin: str = DRAWN) -> Node:
+def arrivals_picture(sample: workloads.ArrivalSample, number: int, origin: str = DRAWN) -> Node:
     """Counts over the first seconds, and the distribution of gaps beside that of a Poisson process.
 
     ``origin`` is a sentence on where the arrivals are from.
     """
-    about = f"CV of the gaps in this sample {sample.cv:.2f}: {regularity(sample.cv)}."
+    about = f"CV of the gaps in this sample {sample.cv:.2f}: {workloads.regularity(sample.cv)}."
     return el(
         "div",
         "arrivals",
@@ -304,17 +296,17 @@ def _bars(heights: list[float]) -> str:
     )
 
 
-def _counts(sample: ArrivalSample) -> list[Node]:
+def _counts(sample: workloads.ArrivalSample) -> list[Node]:
     most = max(int(sample.counts.max()), 1)
-    return [el("path", "bars", d=_bars([c / most for c in sample.counts.tolist()] or [0.0] * BINS))]
+    return [el("path", "bars", d=_bars([c / most for c in sample.counts.tolist()] or [0.0] * workloads.BINS))]
 
 
-def _gaps(sample: ArrivalSample) -> list[Node]:
-    width = LARGEST_GAP / GAP_BINS
-    poisson = [2.718281828459045 ** (-(i + 0.5) * width) for i in range(GAP_BINS)]
+def _gaps(sample: workloads.ArrivalSample) -> list[Node]:
+    width = workloads.LARGEST_GAP / workloads.GAP_BINS
+    poisson = [2.718281828459045 ** (-(i + 0.5) * width) for i in range(workloads.GAP_BINS)]
     most = max(float(sample.density.max()), 1.0)
     line = " ".join(
-        f"{(i + 0.5) * WIDTH / GAP_BINS:.1f},{HEIGHT - p / most * (HEIGHT - 4):.1f}"
+        f"{(i + 0.5) * WIDTH / workloads.GAP_BINS:.1f},{HEIGHT - p / most * (HEIGHT - 4):.1f}"
         for i, p in enumerate(poisson)
     )
     return [
@@ -338,7 +330,7 @@ def gauge(
     own = queries or 0.0
     upto = own if most is None else max(most, own)
     scale = max(1.25, (background + upto) * 1.05)
-    text = otherwise if queries is None else load_text(what, background, own, most)
+    text = otherwise if queries is None else workloads.load_text(what, background, own, most)
     over = " over" if background + own >= 1 else ""
     return el(
         "div",

@@ -14,28 +14,9 @@ from urllib.parse import parse_qs, quote
 
 from streamlit import config
 
-from nona.serving.access import (
-    DAYS,
-    WILDCARDS,
-    Hashed,
-    PasswordError,
-    host_allowed,
-    is_loopback,
-    origin_allowed,
-    read_password,
-)
+from nona.serving import access
 from nona.serving.settings import Serving
-from nona.ui.server.requests import (
-    Application,
-    Message,
-    Receive,
-    Request,
-    Scope,
-    Send,
-    answer,
-    form_text,
-    security_headers,
-)
+from nona.ui.server import requests
 from nona.ui.session.cookie import KEPT_S, cookie_name, is_token, new_token, set_cookie
 
 PATH = "/nona/login"
@@ -53,11 +34,11 @@ input,button{{padding:.5rem}}button{{background:#4f46e5;color:#fff;border:0;bord
 <button>Log in</button></form></html>"""
 
 
-def _page(told: str, request: Request) -> str:
+def _page(told: str, request: requests.Request) -> str:
     return _PAGE.format(told=told, path=f"{PATH}?to={quote(_wanted(request), safe='')}")
 
 
-def _wanted(request: Request) -> str:
+def _wanted(request: requests.Request) -> str:
     """The page that a visitor wants, as a path on this server: never an address elsewhere."""
     if request.path == PATH:
         path = parse_qs(request.query).get("to", ["/"])[0]
@@ -101,7 +82,7 @@ class Login:
     _turn: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     _waiting: int = 0
 
-    def admits(self, request: Request) -> bool:
+    def admits(self, request: requests.Request) -> bool:
         """Return whether a request comes from somebody who has logged in, or whom a proxy names."""
         header = self.serving.user_header.lower()
         if header and request.peer in self.serving.proxies and request.headers.get(header, "").strip():
@@ -109,31 +90,33 @@ class Login:
         hashed, ticket = self._hashed(), request.cookie(cookie_name("login"))
         return hashed is not None and ticket is not None and hashed.admits(ticket)
 
-    async def ask(self, request: Request, receive: Receive, send: Send) -> None:
+    async def ask(self, request: requests.Request, receive: requests.Receive, send: requests.Send) -> None:
         """Answer somebody who has not: take a password, show the page, or refuse."""
         if self.serving.password_file is None:
-            return await answer(send, request, 401, "Log in at the proxy first.\n")
+            return await requests.answer(send, request, 401, "Log in at the proxy first.\n")
         if request.path == PATH and request.method == "POST":
             return await self._take(request, receive, send)
         if request.document:
             return await self._show(request, send, 401, "This server asks for its password.")
-        return await answer(send, request, 401, "Log in first.\n")
+        return await requests.answer(send, request, 401, "Log in first.\n")
 
-    async def _take(self, request: Request, receive: Receive, send: Send) -> None:
+    async def _take(self, request: requests.Request, receive: requests.Receive, send: requests.Send) -> None:
         visitor = request.visitor(self.serving)
         if not self.guesses.may(visitor, time.monotonic()) or self._waiting >= WAITING:
             return await self._show(request, send, 429, "Too many attempts. Wait a minute, then try again.")
-        form = await form_text(receive)
+        form = await requests.form_text(receive)
         given = parse_qs(form or "").get("password", [""])[0]
         hashed = self._hashed()
         if hashed is None or not await self._fits(hashed, given):
             self.guesses.wrong(visitor, time.monotonic())
             return await self._show(request, send, 401, "That is not the password.")
-        cookie = set_cookie(cookie_name("login"), hashed.ticket(), DAYS * 86400, request.secure(self.serving))
+        cookie = set_cookie(
+            cookie_name("login"), hashed.ticket(), access.DAYS * 86400, request.secure(self.serving)
+        )
         more = [(b"location", _wanted(request).encode()), (b"set-cookie", cookie.encode())]
-        return await answer(send, request, 303, "", more=more)
+        return await requests.answer(send, request, 303, "", more=more)
 
-    async def _fits(self, hashed: Hashed, given: str) -> bool:
+    async def _fits(self, hashed: access.Hashed, given: str) -> bool:
         self._waiting += 1
         try:
             async with self._turn:
@@ -141,15 +124,15 @@ class Login:
         finally:
             self._waiting -= 1
 
-    async def _show(self, request: Request, send: Send, status: int, told: str) -> None:
-        await answer(send, request, status, _page(told, request), "text/html")
+    async def _show(self, request: requests.Request, send: requests.Send, status: int, told: str) -> None:
+        await requests.answer(send, request, status, _page(told, request), "text/html")
 
-    def _hashed(self) -> Hashed | None:
+    def _hashed(self) -> access.Hashed | None:
         """Read each time, so that a changed password ends all logins; ``None`` if unreadable."""
         path: Path | None = self.serving.password_file
         try:
-            return None if path is None else read_password(path)
-        except PasswordError:
+            return None if path is None else access.read_password(path)
+        except access.PasswordError:
             return None
 
 
@@ -169,18 +152,18 @@ class Guard:
         The server's settings.
     """
 
-    def __init__(self, app: Application, serving: Serving) -> None:
+    def __init__(self, app: requests.Application, serving: Serving) -> None:
         self._app, self._serving, self._login = app, serving, Login(serving)
         self._open: Counter[str] = Counter()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: requests.Scope, receive: requests.Receive, send: requests.Send) -> None:
         """Answer, or let the app answer."""
         if scope["type"] not in ("http", "websocket"):
             return await self._app(scope, receive, send)
-        request = Request.of(scope)
+        request = requests.Request.of(scope)
         refused = _refusal(request, self._serving)
         if refused:
-            return await answer(send, request, 403, refused + "\n")
+            return await requests.answer(send, request, 403, refused + "\n")
         if self._serving.guarded and request.path != HEALTH and not self._login.admits(request):
             return await self._login.ask(request, receive, send)
         if request.socket:
@@ -190,7 +173,9 @@ class Guard:
         cookie = self._cookie(request, token if is_token(token) else new_token()) if fresh else None
         return await self._app(scope, receive, _adding(send, cookie))
 
-    async def _connect(self, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _connect(
+        self, request: requests.Request, scope: requests.Scope, receive: requests.Receive, send: requests.Send
+    ) -> None:
         token, cookie = request.cookie(cookie_name()), None
         if token is None or not is_token(token):  # no page was asked for before: it gets its cookie here
             token = new_token()
@@ -198,7 +183,7 @@ class Guard:
             given = (b"cookie", f"{cookie_name()}={token}".encode())
             scope = {**scope, "headers": [*_without_cookie(scope), given]}
         if self._open[token] >= TABS or self._open.total() >= CONNECTIONS:
-            return await answer(send, request, 403, "")
+            return await requests.answer(send, request, 403, "")
         self._open[token] += 1
         try:
             await self._app(scope, receive, _adding(send, cookie))
@@ -206,34 +191,34 @@ class Guard:
             self._open[token] -= 1
             self._open += Counter()  # forget those at zero
 
-    def _cookie(self, request: Request, token: str | None) -> bytes:
+    def _cookie(self, request: requests.Request, token: str | None) -> bytes:
         secure = request.secure(self._serving)
         return set_cookie(cookie_name(), token or new_token(), KEPT_S, secure).encode()
 
 
-def _refusal(request: Request, serving: Serving) -> str:
+def _refusal(request: requests.Request, serving: Serving) -> str:
     """Name the reason to refuse a request whoever sends it; empty if there is none."""
     host, listening = request.headers.get("host", ""), config.get_option("server.address") or ""
     named = (*serving.hosts, *config.get_option("server.allowedHosts"))
-    if not host_allowed(host, named, listening):
+    if not access.host_allowed(host, named, listening):
         return (
             f"Host {host[:100]!r}: this server does not go by that name; use localhost, or start it with "
             "`nona app --allow-name NAME`."
         )
     origin = request.headers.get("origin")
-    if not origin_allowed(origin, host, config.get_option("server.corsAllowedOrigins")):
+    if not access.origin_allowed(origin, host, config.get_option("server.corsAllowedOrigins")):
         return f"Origin {(origin or '')[:100]!r}: only this server's own pages may ask it; open it directly."
-    if not serving.guarded and (listening in WILDCARDS or not is_loopback(listening)):
+    if not serving.guarded and (listening in access.WILDCARDS or not access.is_loopback(listening)):
         return "This server has no password, so it answers only localhost; start it with `nona app --host`."
     return ""
 
 
-def _adding(send: Send, cookie: bytes | None) -> Send:
+def _adding(send: requests.Send, cookie: bytes | None) -> requests.Send:
     """``send``, with the security headers and a cookie on every answer that begins."""
-    own = security_headers()
+    own = requests.security_headers()
     names = {name for name, _ in own}
 
-    async def sending(message: Message) -> None:
+    async def sending(message: requests.Message) -> None:
         if message["type"] == "http.response.start":
             kept = [(k, v) for k, v in message.get("headers", ()) if k.lower() not in names]
             message = {**message, "headers": [*kept, *own]}
@@ -244,7 +229,7 @@ def _adding(send: Send, cookie: bytes | None) -> Send:
     return sending
 
 
-def _without_cookie(scope: Scope) -> list[tuple[bytes, bytes]]:
+def _without_cookie(scope: requests.Scope) -> list[tuple[bytes, bytes]]:
     """The headers of a scope; a cookie of ours that is no token is left out with the others of its line."""
     own = cookie_name().encode() + b"="
     return [(k, v) for k, v in scope["headers"] if k.lower() != b"cookie" or own not in v]

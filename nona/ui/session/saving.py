@@ -17,22 +17,9 @@ from nona.foreign.files import write_whole
 from nona.results.document import Document
 from nona.scenario.file import scenario_to_mapping
 from nona.scenario.schema import Scenario
+from nona.ui.session import workspace_files
 from nona.ui.session.editing import Moment
 from nona.ui.session.state import AppState, Kept, Result
-from nona.ui.session.workspace_files import (
-    FILE,
-    MOST_WORKSPACE_BYTES,
-    RESULTS,
-    UPLOADS,
-    VERSION,
-    SavedDraft,
-    SavedMoment,
-    SavedResult,
-    SavedRun,
-    read_workspace,
-    remove_others,
-    sweep,
-)
 
 STEPS = 20  # to undo, and as many to redo
 
@@ -148,20 +135,26 @@ class Texts:
 
 
 def write_workspace(
-    folder: Path, uploads: Path, shot: Snapshot, texts: Texts, most_bytes: int = MOST_WORKSPACE_BYTES
+    folder: Path,
+    uploads: Path,
+    shot: Snapshot,
+    texts: Texts,
+    most_bytes: int = workspace_files.MOST_WORKSPACE_BYTES,
 ) -> None:
     """Save ``shot`` in ``folder``; ``uploads`` is where its files lie now. Raises ``OSError``.
 
     Beyond ``most_bytes`` the oldest results are left out first, then uploads.
     """
     left_out: list[str] = []
-    room = most_bytes - _copy_uploads(folder / UPLOADS, uploads, shot, most_bytes, left_out)
-    results, runs = _write_results(folder / RESULTS, shot, room, left_out)
+    room = most_bytes - _copy_uploads(folder / workspace_files.UPLOADS, uploads, shot, most_bytes, left_out)
+    results, runs = _write_results(folder / workspace_files.RESULTS, shot, room, left_out)
     body = _body(shot, texts, results, runs, left_out)
-    write_whole(folder / FILE, body.encode("ascii"), sync=True)
-    remove_others(folder / RESULTS, {saved.file for saved in (*results, *runs)})
+    write_whole(folder / workspace_files.FILE, body.encode("ascii"), sync=True)
+    workspace_files.remove_others(
+        folder / workspace_files.RESULTS, {saved.file for saved in (*results, *runs)}
+    )
     if shot.uploads is not None:
-        remove_others(folder / UPLOADS, {name for name, _, _ in shot.uploads})
+        workspace_files.remove_others(folder / workspace_files.UPLOADS, {name for name, _, _ in shot.uploads})
 
 
 def _copy_uploads(target: Path, source: Path, shot: Snapshot, most: int, left_out: list[str]) -> int:
@@ -182,21 +175,23 @@ def _copy_uploads(target: Path, source: Path, shot: Snapshot, most: int, left_ou
 
 def _write_results(
     folder: Path, shot: Snapshot, room: int, left_out: list[str]
-) -> tuple[list[SavedResult], list[SavedRun]]:
-    results: list[SavedResult] = []
-    runs: list[SavedRun] = []
+) -> tuple[list[workspace_files.SavedResult], list[workspace_files.SavedRun]]:
+    results: list[workspace_files.SavedResult] = []
+    runs: list[workspace_files.SavedRun] = []
     for run in reversed(shot.runs):
         file, room = _write_result(folder, run.job_id, run.data, room)
         if file:
             saved = {"kind": "simulate", "fingerprint": run.fingerprint, "job_id": run.job_id, "file": file}
-            runs.append(SavedRun(number=run.number, name=run.name, **saved))
+            runs.append(workspace_files.SavedRun(number=run.number, name=run.name, **saved))
         else:
             left_out.append(f"run {run.number}")
     for kind, result in shot.results.items():
         file, room = _write_result(folder, result.job_id, result.data, room)
         if file:
             results.append(
-                SavedResult(kind=kind, fingerprint=result.fingerprint, job_id=result.job_id, file=file)
+                workspace_files.SavedResult(
+                    kind=kind, fingerprint=result.fingerprint, job_id=result.job_id, file=file
+                )
             )
         elif isinstance(result.data, Document):
             left_out.append(f"the result of {kind}")
@@ -221,14 +216,14 @@ def _write_result(folder: Path, job_id: str, data: object, room: int) -> tuple[s
 def _body(
     shot: Snapshot,
     texts: Texts,
-    results: list[SavedResult],
-    runs: list[SavedRun],
+    results: list[workspace_files.SavedResult],
+    runs: list[workspace_files.SavedRun],
     left_out: list[str],
 ) -> str:
     past, future = _within(shot.past, texts), _within(shot.future, texts)
     texts.keep([m.scenario for _, m in (*past, *future)] + [shot.now.scenario])
     parts = {
-        "version": _json(VERSION),
+        "version": _json(workspace_files.VERSION),
         "now": _json(_moment("", shot.now, texts).to_json()),
         "past": _json([_moment(p, m, texts).to_json() for p, m in past]),
         "future": _json([_moment(p, m, texts).to_json() for p, m in future]),
@@ -256,13 +251,13 @@ def _within(steps: tuple[tuple[str, Moment], ...], texts: Texts) -> list[tuple[s
     return kept[::-1]
 
 
-def _moment(place: str, moment: Moment, texts: Texts) -> SavedMoment:
+def _moment(place: str, moment: Moment, texts: Texts) -> workspace_files.SavedMoment:
     drafts = [
-        SavedDraft(path=tuple(path), value=d.value, error=d.error)
+        workspace_files.SavedDraft(path=tuple(path), value=d.value, error=d.error)
         for path, d in moment.drafts.items()
         if _is_json(d.value)
     ]
-    return SavedMoment(
+    return workspace_files.SavedMoment(
         scenario=texts.number(moment.scenario), drafts=tuple(drafts), model=moment.model, place=place
     )
 
@@ -311,7 +306,7 @@ class Store:
         self._beat_s = beat_s
         self._watched: dict[str, _Watched] = {}
         self._lock, self._writing = threading.Lock(), threading.Lock()
-        sweep(folder)
+        workspace_files.sweep(folder)
 
     def start(self) -> None:
         """Save from now on, in a thread of its own."""
@@ -344,7 +339,7 @@ class Store:
         if watched is not None:
             return watched.state
         try:
-            state = read_workspace(self.place(token))
+            state = workspace_files.read_workspace(self.place(token))
         except OSError as error:
             self.problem = _problem(self.folder, error)
             return None
@@ -391,7 +386,7 @@ class Store:
 
     def _save(self, token: str, held: _Watched) -> None:
         place = self.place(token)
-        held.state.uploads.bring_back(place / UPLOADS)
+        held.state.uploads.bring_back(place / workspace_files.UPLOADS)
         shot = Snapshot.of(held.state)
         if shot.same(held.saved) or (held.state.untouched and not place.exists()):
             return

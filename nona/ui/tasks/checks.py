@@ -15,15 +15,8 @@ from nona.hardware.device import user_devices
 from nona.hardware.executor import executor_class
 from nona.placement.enumeration import configurations_considered
 from nona.report.studies.validation import comparison_rows
+from nona.results import program
 from nona.results.models import ConfigurationCounts
-from nona.results.program import (
-    ComparedRow,
-    SelfCheck,
-    SelfCheckProgress,
-    SelfCheckResult,
-    TheoryProgress,
-    TheoryResult,
-)
 from nona.simulation.agreement import EFFORTS, Effort, KnownSystem, compare
 from nona.simulation.known_systems import known_systems
 from nona.simulation.run import AUTO, engine_named
@@ -32,21 +25,21 @@ from nona.study.self_checks import SELF_CHECKS, self_checks
 from nona.ui.tasks.desk import CountAsked, Desk, EffortAsked, asked_of, scenario_of, sources_of
 
 
-def check_self(spec: Mapping[str, Any], desk: Desk) -> SelfCheckResult:
+def check_self(spec: Mapping[str, Any], desk: Desk) -> program.SelfCheckResult:
     begin = time.monotonic()
-    rows: list[SelfCheck] = []
+    rows: list[program.SelfCheck] = []
     desk.emit({"fraction": 0.0, "text": "Simulating a small scenario with every scheduler"})
     for check in self_checks():
         desk.check()
         rows.append(check)
         share = min(1.0, len(rows) / SELF_CHECKS)
-        live = SelfCheckProgress(rows=tuple(rows)).to_json()
+        live = program.SelfCheckProgress(rows=tuple(rows)).to_json()
         desk.emit({"fraction": share, "text": check.name, "live": live})
     seconds = time.monotonic() - begin
-    return SelfCheckResult(rows=tuple(rows), seconds=seconds, version=__version__)
+    return program.SelfCheckResult(rows=tuple(rows), seconds=seconds, version=__version__)
 
 
-def simulate_known(spec: Mapping[str, Any], desk: Desk) -> TheoryResult:
+def simulate_known(spec: Mapping[str, Any], desk: Desk) -> program.TheoryResult:
     """Simulate every known system with the effort that is asked for.
 
     Rows that are done come along with the progress, so that the page can tell while it runs.
@@ -62,12 +55,12 @@ def simulate_known(spec: Mapping[str, Any], desk: Desk) -> TheoryResult:
         raise JobError(f"Validation: effort={name!r} must be one of {efforts}; choose one of these.")
     effort = replace(EFFORTS[name], engine=engine_named(AUTO))
     begin = time.monotonic()
-    rows: list[ComparedRow] = []
+    rows: list[program.ComparedRow] = []
     teller = _Teller(list(known_systems()), effort, desk, rows)
     for system in teller.systems:
         rows += comparison_rows(compare(system, effort, teller.report))
         teller.next_system()
-    return TheoryResult(
+    return program.TheoryResult(
         rows=tuple(rows),
         effort=name,
         engine=effort.engine,
@@ -82,7 +75,7 @@ REPORT_EVERY_S = 0.4
 
 class _Teller:
     def __init__(
-        self, systems: Sequence[KnownSystem], effort: Effort, desk: Desk, rows: Sequence[ComparedRow]
+        self, systems: Sequence[KnownSystem], effort: Effort, desk: Desk, rows: Sequence[program.ComparedRow]
     ) -> None:
         self.systems, self._desk, self._rows = systems, desk, rows
         self._weights = [s.length.jobs * effort.scale + s.length.warmup for s in systems]
@@ -96,7 +89,7 @@ class _Teller:
         system, weights = self.systems[self._place], self._weights
         done = sum(weights[: self._place]) + share * weights[self._place]
         text = f"{system.name} at a load of {system.load:.0%}"
-        rows = TheoryProgress(rows=tuple(self._rows))
+        rows = program.TheoryProgress(rows=tuple(self._rows))
         self._desk.tell(done / sum(weights), text, lambda: rows, every_s=REPORT_EVERY_S)
 
 

@@ -9,15 +9,8 @@ from typing import Any
 from nona.placement.result import Placement
 from nona.report.capacity import capacity_report
 from nona.report.placements.working import working
+from nona.results import planning
 from nona.results.placement import CongestionCurve, SearchProgress, SolvedPlacement
-from nona.results.planning import (
-    CapacityReport,
-    DeviceCapacity,
-    HoldsOutcome,
-    HoldsReport,
-    PlanOutcome,
-    PlanReport,
-)
 from nona.study import simulation
 from nona.study.capacity import MOST, cheapest, fewest_servers, unfinished
 from nona.study.link_load import congestion_curve
@@ -28,16 +21,7 @@ from nona.study.planning.plan import PlanProgress, plan, plan_outcome
 from nona.study.preparation import Study
 from nona.study.shipped import now_text
 from nona.study.simulation import Comparison, compare, is_solved
-from nona.ui.tasks.desk import (
-    CapacityAsked,
-    Desk,
-    HoldsAsked,
-    PlacingWatch,
-    asked_of,
-    processes,
-    sources_of,
-    study_of,
-)
+from nona.ui.tasks import desk as task_desk
 
 READ, COMPARE = 0.1, 0.9  # shares of the work that are done by then, about
 
@@ -49,7 +33,7 @@ class _Search:
     that the page shows of the best so far: what is left when the job is cancelled.
     """
 
-    def __init__(self, prepared: Study, desk: Desk) -> None:
+    def __init__(self, prepared: Study, desk: task_desk.Desk) -> None:
         self._prepared, self._desk = prepared, desk
         self._others: SolvedPlacement | None = None  # the first outcome, with local and spread
         self.found = SearchSteps(prepared.system)
@@ -74,12 +58,12 @@ class _Search:
         return solved
 
 
-def place_scenario(spec: Mapping[str, Any], desk: Desk) -> SolvedPlacement:
+def place_scenario(spec: Mapping[str, Any], desk: task_desk.Desk) -> SolvedPlacement:
     """Solve, compare with local and spread, show the working; the best so far is reported on the way."""
-    prepared = study_of(spec, desk)
+    prepared = task_desk.study_of(spec, desk)
     search, solver = _Search(prepared, desk), str(spec.get("solver", "parametric"))
     was_solved = is_solved(prepared, solver, desk.cache)
-    watch = PlacingWatch(desk, READ, COMPARE)
+    watch = task_desk.PlacingWatch(desk, READ, COMPARE)
     placement = simulation.place(
         prepared, solver, desk.cache, desk.check, search.better, on_progress=watch.take
     )
@@ -89,23 +73,23 @@ def place_scenario(spec: Mapping[str, Any], desk: Desk) -> SolvedPlacement:
     return search.outcome(placement, was_solved)
 
 
-def predict_congestion(spec: Mapping[str, Any], desk: Desk) -> CongestionCurve:
+def predict_congestion(spec: Mapping[str, Any], desk: task_desk.Desk) -> CongestionCurve:
 
     def tell(share: float) -> None:
         desk.tell(share, "Solving the formula at every load")
 
-    return congestion_curve(study_of(spec, desk).system, progress=tell)
+    return congestion_curve(task_desk.study_of(spec, desk).system, progress=tell)
 
 
-def find_capacity(spec: Mapping[str, Any], desk: Desk) -> CapacityReport:
+def find_capacity(spec: Mapping[str, Any], desk: task_desk.Desk) -> planning.CapacityReport:
     """The fewest servers; what is known so far, of searches that go on too, is ``live`` and ``best``."""
-    scenario, sources = study_of(spec, desk).scenario, sources_of(spec)
-    asked = asked_of(spec, CapacityAsked)
+    scenario, sources = task_desk.study_of(spec, desk).scenario, task_desk.sources_of(spec)
+    asked = task_desk.asked_of(spec, task_desk.CapacityAsked)
     names, hit, group = asked.schedulers, asked.hit, asked.group
     gpu = scenario.cluster.servers[group].gpu
-    capacities: list[DeviceCapacity] = []
+    capacities: list[planning.DeviceCapacity] = []
 
-    def show(known: Sequence[DeviceCapacity]) -> None:
+    def show(known: Sequence[planning.DeviceCapacity]) -> None:
         rest = [unfinished(gpu, name) for name in names[len(known) :]]
         desk.emit({"live": _report([*known, *rest], hit, group).to_json(), "keeps": True})
 
@@ -130,14 +114,14 @@ def find_capacity(spec: Mapping[str, Any], desk: Desk) -> CapacityReport:
     return _report(capacities, hit, group)
 
 
-def _report(found: Sequence[DeviceCapacity], hit: float, group: int) -> CapacityReport:
+def _report(found: Sequence[planning.DeviceCapacity], hit: float, group: int) -> planning.CapacityReport:
     return capacity_report(found, cheapest(found), hit, group, MOST)
 
 
 class _Teller:
     """Progress of one scheduler's search: nobody knows how many counts it will try."""
 
-    def __init__(self, desk: Desk, done: int, total: int) -> None:
+    def __init__(self, desk: task_desk.Desk, done: int, total: int) -> None:
         self._desk, self._done, self._total, self._tried = desk, done, total, 0
 
     def tell(self, text: str) -> None:
@@ -149,35 +133,39 @@ class _Teller:
 REPORT_EVERY_S = 0.5
 
 
-def plan_purchase(spec: Mapping[str, Any], desk: Desk) -> PlanOutcome:
+def plan_purchase(spec: Mapping[str, Any], desk: task_desk.Desk) -> planning.PlanOutcome:
     """The plan of the scenario; what is known so far is the job's ``live`` and ``best``."""
-    prepared, made_at = study_of(spec, desk), now_text()
+    prepared, made_at = task_desk.study_of(spec, desk), now_text()
 
-    def told(report: PlanReport, progress: PlanProgress) -> None:
+    def told(report: planning.PlanReport, progress: PlanProgress) -> None:
         known = partial(plan_outcome, prepared, report, made_at)
         desk.tell(progress.whole, progress.text, known, every_s=REPORT_EVERY_S, keeps=True, open=True)
 
     report = plan(
-        prepared.scenario, sources_of(spec), workers=processes(1, 0), check=desk.check, on_table=told
+        prepared.scenario,
+        task_desk.sources_of(spec),
+        workers=task_desk.processes(1, 0),
+        check=desk.check,
+        on_table=told,
     )
     return plan_outcome(prepared, report, made_at)
 
 
-def does_it_hold(spec: Mapping[str, Any], desk: Desk) -> HoldsOutcome:
+def does_it_hold(spec: Mapping[str, Any], desk: task_desk.Desk) -> planning.HoldsOutcome:
     """The cluster as it stands under one scheduler; what is known so far is ``live`` and ``best``."""
-    prepared, made_at = study_of(spec, desk), now_text()
+    prepared, made_at = task_desk.study_of(spec, desk), now_text()
 
-    def outcome(report: HoldsReport) -> HoldsOutcome:
-        return HoldsOutcome(about=about(prepared, made_at), report=report)
+    def outcome(report: planning.HoldsReport) -> planning.HoldsOutcome:
+        return planning.HoldsOutcome(about=about(prepared, made_at), report=report)
 
-    def told(report: HoldsReport, share: float, text: str) -> None:
+    def told(report: planning.HoldsReport, share: float, text: str) -> None:
         desk.tell(share, text, lambda: outcome(report), every_s=REPORT_EVERY_S, keeps=True, open=True)
 
     report = holds(
         prepared.scenario,
-        sources_of(spec),
-        asked_of(spec, HoldsAsked).scheduler,
-        workers=processes(1, 0),
+        task_desk.sources_of(spec),
+        task_desk.asked_of(spec, task_desk.HoldsAsked).scheduler,
+        workers=task_desk.processes(1, 0),
         check=desk.check,
         on_report=told,
     )

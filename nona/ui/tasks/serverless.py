@@ -6,14 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nona.results.serverless import (
-    NodesFor,
-    NodesReport,
-    NodesSetting,
-    SchedulersReport,
-    TriedNodes,
-    WaysReport,
-)
+from nona.results import serverless
 from nona.results.serverless_charts import PlatformLive, PolicySoFar, ServerlessOutcome, Snapshot
 from nona.results.serverless_study import OverReport
 from nona.serverless.engine.machine import is_ready
@@ -150,7 +143,7 @@ def run_serverless(spec: Mapping[str, Any], desk: Desk) -> ServerlessOutcome:
     return outcome
 
 
-def compare_ways(spec: Mapping[str, Any], desk: Desk) -> WaysReport:
+def compare_ways(spec: Mapping[str, Any], desk: Desk) -> serverless.WaysReport:
     scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, WaysAsked)
     _begin(desk)
     results = compare_sharing(
@@ -165,17 +158,17 @@ def compare_ways(spec: Mapping[str, Any], desk: Desk) -> WaysReport:
         workers=processes(asked.calls * asked.replications, FEW_CALLS),
     )
     reports = {mode: report_of(result) for mode, result in results.items()}
-    return WaysReport(policy=asked.policy, reports=reports)
+    return serverless.WaysReport(policy=asked.policy, reports=reports)
 
 
-def find_nodes(spec: Mapping[str, Any], desk: Desk) -> NodesReport:
+def find_nodes(spec: Mapping[str, Any], desk: Desk) -> serverless.NodesReport:
     scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, NodesAsked)
     names, steps = asked.policies, 0
-    by_policy: dict[str, NodesFor] = {}
+    by_policy: dict[str, serverless.NodesFor] = {}
     size = CapacitySize(calls=asked.calls, most=asked.most)
     _begin(desk)
 
-    def report(tried: TriedNodes) -> None:
+    def report(tried: serverless.TriedNodes) -> None:
         nonlocal steps
         steps += 1
         share = (len(by_policy) + 1 - 0.85**steps) / len(names)
@@ -194,8 +187,8 @@ def find_nodes(spec: Mapping[str, Any], desk: Desk) -> NodesReport:
             workers=processes(size.calls * size.first, FEW_CALLS),
             on_tried=report,
         )
-    ran = NodesSetting(calls=size.calls, seed=scenario.seed, name=scenario.name)
-    return NodesReport(target=asked.target, most=size.most, policies=by_policy, setting=ran)
+    ran = serverless.NodesSetting(calls=size.calls, seed=scenario.seed, name=scenario.name)
+    return serverless.NodesReport(target=asked.target, most=size.most, policies=by_policy, setting=ran)
 
 
 def run_over(spec: Mapping[str, Any], desk: Desk) -> OverReport:
@@ -217,7 +210,7 @@ def run_over(spec: Mapping[str, Any], desk: Desk) -> OverReport:
     return policies_over(scenario, settings, sources, workers=processes(work, FEW_CALLS), on_progress=report)
 
 
-def run_schedulers(spec: Mapping[str, Any], desk: Desk) -> SchedulersReport:
+def run_schedulers(spec: Mapping[str, Any], desk: Desk) -> serverless.SchedulersReport:
     scenario, sources = scenario_of(spec), sources_of(spec)
 
     def report(progress: SimulationProgress) -> None:

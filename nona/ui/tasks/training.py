@@ -10,16 +10,8 @@ from typing import Any, Generic, TypeVar
 from nona.experiments.pool import Key, Shares
 from nona.report.text import counted
 from nona.report.training.traces import elastic_history
+from nona.results import training
 from nona.results.elastic import ElasticHistory, ElasticLive
-from nona.results.training import (
-    Live,
-    Moment,
-    OneMoreReport,
-    SoFar,
-    Stay,
-    TrainingLive,
-    TrainingOutcome,
-)
 from nona.study.outcome import about_scenario
 from nona.study.shipped import now_text
 from nona.study.training.elastic import elastic_request, simulate_elastic_jobs
@@ -44,7 +36,7 @@ class Watch(ABC, Generic[P]):
     """Takes in progress, keeps a curve for each policy and the GPUs of one, all of replication 0."""
 
     def __init__(self, policies: Sequence[str]) -> None:
-        self._policies: dict[str, SoFar] = dict.fromkeys(policies, SoFar())
+        self._policies: dict[str, training.SoFar] = dict.fromkeys(policies, training.SoFar())
         self._done = dict.fromkeys(policies, 0.0)
         self._focus, self._silent = "", 0
 
@@ -57,7 +49,7 @@ class Watch(ABC, Generic[P]):
         moment, completed = self._moment(progress, self._policies[name])
         curve = (*self._policies[name].curve, moment)
         thin = (*curve[:-1:2], moment) if len(curve) > MOST_POINTS else curve
-        self._policies[name] = SoFar(curve=thin, completed=completed)
+        self._policies[name] = training.SoFar(curve=thin, completed=completed)
         self._silent = 0 if name == self._focus else self._silent + 1
         if not self._focus or self._done[self._focus] >= ENDED or self._silent >= PATIENCE:
             turned, self._focus, self._silent = name != self._focus, name, 0
@@ -67,7 +59,7 @@ class Watch(ABC, Generic[P]):
             self._place(progress)
 
     @abstractmethod
-    def _moment(self, progress: P, before: SoFar) -> tuple[Moment, int]:
+    def _moment(self, progress: P, before: training.SoFar) -> tuple[training.Moment, int]:
         """The run now, and how many jobs are complete."""
 
     @abstractmethod
@@ -78,7 +70,7 @@ class Watch(ABC, Generic[P]):
         """Another policy is drawn from now on."""
 
     @abstractmethod
-    def live(self) -> Live:
+    def live(self) -> training.Live:
         """All that is known so far."""
 
 
@@ -90,13 +82,13 @@ class TrainingWatch(Watch[TrainingProgress]):
         self._types, self._gpus = cluster.types, cluster.gpus
         self._sums: dict[str, float] = dict.fromkeys(policies, 0.0)
         self._until_s = 0.0
-        self._stays: dict[tuple[tuple[int, ...], str, tuple[int, ...], float], Stay] = {}
+        self._stays: dict[tuple[tuple[int, ...], str, tuple[int, ...], float], training.Stay] = {}
 
-    def _moment(self, progress: TrainingProgress, before: SoFar) -> tuple[Moment, int]:
+    def _moment(self, progress: TrainingProgress, before: training.SoFar) -> tuple[training.Moment, int]:
         self._sums[progress.policy] += sum(progress.jcts_s)
         completed = before.completed + len(progress.jcts_s)
         mean = self._sums[progress.policy] / completed if completed else None
-        return Moment(progress.time_s, progress.running, progress.waiting, mean), completed
+        return training.Moment(progress.time_s, progress.running, progress.waiting, mean), completed
 
     def _forget(self) -> None:
         self._until_s = 0.0
@@ -112,15 +104,15 @@ class TrainingWatch(Watch[TrainingProgress]):
             where = (jobs, self._types[kind], gpus)
             before = self._stays.pop((*where, self._until_s), None)
             begin_s = min(self._until_s, start_s) if before is None else before.start_s
-            self._stays[(*where, until_s)] = Stay(
+            self._stays[(*where, until_s)] = training.Stay(
                 jobs=jobs, gpu=self._types[kind], gpus=gpus, start_s=begin_s, end_s=until_s
             )
         self._until_s = until_s
         for old in list(self._stays)[: max(0, len(self._stays) - MOST_STAYS)]:
             del self._stays[old]
 
-    def live(self) -> TrainingLive:
-        return TrainingLive(
+    def live(self) -> training.TrainingLive:
+        return training.TrainingLive(
             order=tuple(self._policies),
             policies=dict(self._policies),
             types=dict(self._gpus),
@@ -138,11 +130,11 @@ class ElasticWatch(Watch[ElasticProgress]):
         self._work: dict[str, tuple[float, float]] = {}
         self._given: Mapping[int, Given] = {}
 
-    def _moment(self, progress: ElasticProgress, before: SoFar) -> tuple[Moment, int]:
+    def _moment(self, progress: ElasticProgress, before: training.SoFar) -> tuple[training.Moment, int]:
         then_s, done = self._work.get(progress.policy, (0.0, 0.0))
         hours = (progress.time_s - then_s) / 3600
         self._work[progress.policy] = (progress.time_s, progress.work)
-        moment = Moment(
+        moment = training.Moment(
             time_s=progress.time_s,
             running=progress.running,
             waiting=progress.waiting,
@@ -189,7 +181,7 @@ MOST_ROUNDS = 2000  # of each policy, whose priorities are kept
 MOST_ROWS = 60_000  # of priorities that are kept of each policy, about
 
 
-def run_training(spec: Mapping[str, Any], desk: Desk) -> TrainingOutcome:
+def run_training(spec: Mapping[str, Any], desk: Desk) -> training.TrainingOutcome:
     scenario, sources = scenario_of(spec), sources_of(spec)
     desk.emit({"fraction": 0.0, "text": "Reading the jobs"})
     system = prepare_training(scenario, sources)
@@ -210,7 +202,7 @@ def run_training(spec: Mapping[str, Any], desk: Desk) -> TrainingOutcome:
     return outcome_of(result, about_scenario(scenario, scenario, now_text()))
 
 
-def add_one_gpu(spec: Mapping[str, Any], desk: Desk) -> OneMoreReport:
+def add_one_gpu(spec: Mapping[str, Any], desk: Desk) -> training.OneMoreReport:
     """One more GPU of each type."""
     scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, OneMoreAsked)
 
