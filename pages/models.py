@@ -3,16 +3,10 @@
 import streamlit as st
 
 from nona.ui.models.graph_views import model_bar
+from nona.ui.pages import models_views
 from nona.ui.pages.models import loaded_model, pick_model
 from nona.ui.pages.models_gain import link_words, pick_rule
 from nona.ui.pages.models_times import given_section, measured_times, pick_precision, pick_times
-from nona.ui.pages.models_views import (
-    graph_download,
-    pick_beside,
-    pick_view,
-    show_both,
-    show_view,
-)
 from nona.ui.pages.scenario_edits import add_model, ask_before_adding
 from nona.ui.session.workspace import current
 from nona.ui.shell.equivalents import equivalent
@@ -37,16 +31,16 @@ with times:
 if loaded is None:
     st.stop()
 with st.container(horizontal=True, vertical_alignment="center", key="model-views"):
-    view = pick_view()
-    other = pick_beside(state, view)
+    view = models_views.pick_view()
+    other = models_views.pick_beside(state, view)
 if other is None:
-    show_view(state, loaded, device, view)
+    models_views.show_view(state, loaded, device, view)
 else:
-    show_both(state, loaded, other, device, view)
+    models_views.show_both(state, loaded, other, device, view)
 with st.container(horizontal=True, vertical_alignment="center"):
     st.page_link("pages/placement.py", label="Go on to Placement", icon=":material/hub:")
     pick_precision(state)
-    graph_download(loaded)
+    models_views.graph_download(loaded)
     equivalent(state, "inspect", state.model, "--device", device, key="inspect", scenario=False)
     words = ("--rule", state.scenario.contraction, *link_words(state))
     equivalent(

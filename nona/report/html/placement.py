@@ -11,14 +11,9 @@ from nona.report.figures import Dot
 from nona.report.html.charts import bars
 from nona.report.html.pieces import chart, facts, paragraph, section, table
 from nona.report.placements import certificate
+from nona.report.placements import text as placement_text
 from nona.report.placements.report import missed_finding
 from nona.report.placements.tables import LINKS, MODELS, class_shares, classes
-from nona.report.placements.text import (
-    early_text,
-    link_finding,
-    memory_finding,
-    servers_finding,
-)
 from nona.report.times import off_text
 from nona.results.placement import PlacedConfiguration, PlacementOutcome, PlacementReport, PredictedLink
 from nona.tables.formats import or_dash, percent_text, time_text
@@ -62,7 +57,7 @@ def placement_section(report: PlacementReport | None, beside: PlacementOutcome |
 
 def _early(data: PlacementOutcome | None) -> Markup:
     after_s = data.ended_early_s if data else None
-    return Markup() if after_s is None else paragraph(early_text(after_s), "bad")
+    return Markup() if after_s is None else paragraph(placement_text.early_text(after_s), "bad")
 
 
 def _beside(report: PlacementReport, data: PlacementOutcome) -> Markup:
@@ -80,7 +75,7 @@ def _beside(report: PlacementReport, data: PlacementOutcome) -> Markup:
 def _servers(report: PlacementReport) -> Markup:
     """Executor classes, the probability that each model draws them, and the memory of the weights."""
     return (
-        paragraph(f"{servers_finding(report)}. {memory_finding(report)}.")
+        paragraph(f"{placement_text.servers_finding(report)}. {placement_text.memory_finding(report)}.")
         + table(classes(report), "Executor classes with their load, wait and memory")
         + table(class_shares(report), "Probability of each executor class, model by model")
     )
@@ -89,7 +84,7 @@ def _servers(report: PlacementReport) -> Markup:
 def _links(links: Sequence[PredictedLink]) -> Markup:
     if len(links) < 2:
         return Markup()
-    return paragraph(link_finding(links)) + table(
+    return paragraph(placement_text.link_finding(links)) + table(
         LINKS.of(links), "Predicted waits at the links of each role"
     )
 

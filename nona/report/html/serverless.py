@@ -7,14 +7,9 @@ from markupsafe import Markup
 from nona.report.html.charts import bars
 from nona.report.html.pieces import bullets, chart, document, paragraph, section, table
 from nona.report.html.simulation import CHECKS, INTERVALS, report_header, scenario_section
+from nona.report.serverless import text
 from nona.report.serverless.figures import cost_dots, hit_dots
 from nona.report.serverless.findings import PER, dollars, latency_title, pareto_title
-from nona.report.serverless.text import (
-    CALLS,
-    PARTS,
-    PLATFORM,
-    applications,
-)
 from nona.report.text import counted
 from nona.results.serverless import ServerlessReport
 from nona.results.serverless_charts import ServerlessOutcome
@@ -55,7 +50,9 @@ def serverless_html(data: ServerlessOutcome) -> str:
             report_header(about, "Serverless", {"Size": size, "Platform": platform}),
             bullets(findings, "findings"),
             _results(report),
-            section("Applications", table(applications(report.policies), "Every application and policy")),
+            section(
+                "Applications", table(text.applications(report.policies), "Every application and policy")
+            ),
             section("The platform", *_platform(report)),
             _oracle(report),
             _checks(report),
@@ -72,7 +69,7 @@ def _results(report: ServerlessReport) -> Markup:
     reasons = [(f"{n}: {p.state_reason}", "bad") for n, p in report.policies.items() if p.state_reason]
     return section(
         "Policies",
-        table(CALLS.of(report.policies), "All policies on the same calls, 95 % intervals"),
+        table(text.CALLS.of(report.policies), "All policies on the same calls, 95 % intervals"),
         bullets(reasons),
         chart("SLOs kept", bars(hits, "SLOs kept, %", "Share of SLOs kept under each policy", 100.0), note),
         chart("Cost", bars(costs, axis, "Cost of calls under each policy"), note),
@@ -80,8 +77,8 @@ def _results(report: ServerlessReport) -> Markup:
 
 
 def _platform(report: ServerlessReport) -> list[Markup]:
-    tables = [table(PLATFORM.of(report.policies), "How each policy used it")]
-    tables += [table(rows, part.title) for part in PARTS if (rows := part.filled(report.policies))]
+    tables = [table(text.PLATFORM.of(report.policies), "How each policy used it")]
+    tables += [table(rows, part.title) for part in text.PARTS if (rows := part.filled(report.policies))]
     return tables
 
 

@@ -9,18 +9,8 @@ from collections.abc import Mapping, Sequence
 from markupsafe import Markup
 
 from nona.report.figures import Dot, scheduler_style
+from nona.report.html import pieces
 from nona.report.html.charts import Line, bars, lines, overloaded, stacked_bars
-from nona.report.html.pieces import (
-    bullets,
-    chart,
-    code,
-    document,
-    header,
-    paragraph,
-    section,
-    subtitle,
-    table,
-)
 from nona.report.html.placement import placement_section
 from nona.report.placements.tables import FACTS
 from nona.report.simulations import tables
@@ -50,14 +40,14 @@ def _results_section(data: SimulationOutcome) -> Markup:
     picture = bars(
         jct_dots(schedulers), "mean JCT, ms", "Mean completion time of each scheduler with its interval"
     )
-    return section(
+    return pieces.section(
         "Results",
-        table(
+        pieces.table(
             tables.figures(schedulers, data.predicted).select(*tables.RESULTS),
             "All schedulers on the same jobs, 95 % intervals",
         ),
-        bullets(reasons),
-        chart(f"Mean completion time: {title}", picture, "Whiskers: 95 % confidence interval."),
+        pieces.bullets(reasons),
+        pieces.chart(f"Mean completion time: {title}", picture, "Whiskers: 95 % confidence interval."),
     )
 
 
@@ -69,23 +59,23 @@ def _difference_section(data: SimulationOutcome) -> Markup:
     note = (
         "Pairing saves: how many times as many replications unpaired runs would need for the same interval."
     )
-    return section(
+    return pieces.section(
         "Paired differences",
-        table(rows, f"Each scheduler minus {baseline}, on the same jobs, 95 % intervals"),
-        paragraph(note, "quiet"),
+        pieces.table(rows, f"Each scheduler minus {baseline}, on the same jobs, 95 % intervals"),
+        pieces.paragraph(note, "quiet"),
     )
 
 
 def _distribution_section(data: SimulationOutcome) -> Markup:
     models = list(data.slo_s)
     shown = models[:MOST_CHARTS]
-    charts = [chart(_distribution_title(data, m), _distribution(data, m)) for m in shown]
+    charts = [pieces.chart(_distribution_title(data, m), _distribution(data, m)) for m in shown]
     rest = (
         f"{len(models) - len(shown)} more models are not drawn; the job table contains them."
         if len(models) > len(shown)
         else ""
     )
-    return section("Distribution of completion times", *charts, paragraph(rest, "quiet"))
+    return pieces.section("Distribution of completion times", *charts, pieces.paragraph(rest, "quiet"))
 
 
 def _distribution(data: SimulationOutcome, model: str) -> str:
@@ -130,7 +120,7 @@ def _windows_section(data: SimulationOutcome) -> Markup:
     alt = "Share of the SLOs kept in each window of arrivals, one line per scheduler"
     axis = "arrival, s after the first measured job"
     svg = lines(curves, axis, "SLO hits, %", alt, {}, steps=False)
-    return section("SLO hits over time", chart(hits_over_time_title(hits), svg))
+    return pieces.section("SLO hits over time", pieces.chart(hits_over_time_title(hits), svg))
 
 
 def edges(windows: Sequence[HitWindow]) -> tuple[list[float], list[float]]:
@@ -160,14 +150,14 @@ def _warmup_section(data: SimulationOutcome) -> Markup:
         cut = {f"cut, {series.jobs:,} jobs": float(series.jobs)}
         alt = "Moving average of the completion time from the start of the pilot runs"
         svg = lines(curves, "jobs since the start", "moving average of the JCT, ms", alt, cut, steps=False)
-        picture = chart("Start-up of the pilot runs", svg)
-    return section("Warm-up and precision", bullets([(t, "") for t in sentences]), picture)
+        picture = pieces.chart("Start-up of the pilot runs", svg)
+    return pieces.section("Warm-up and precision", pieces.bullets([(t, "") for t in sentences]), picture)
 
 
 def _checks_section(report: SimulationReport) -> Markup:
     failed = [(line, "bad") for line in report.failed_checks]
-    shown = table(CHECKS.of(report.checks), "In every run of every scheduler")
-    return section("Self-checks of the runs", shown, bullets(failed))
+    shown = pieces.table(CHECKS.of(report.checks), "In every run of every scheduler")
+    return pieces.section("Self-checks of the runs", shown, pieces.bullets(failed))
 
 
 def _slo_section(data: SimulationOutcome) -> Markup:
@@ -177,10 +167,12 @@ def _slo_section(data: SimulationOutcome) -> Markup:
     picture = bars(
         hit_dots(schedulers), "SLO hits, %", "SLO hit rate of each scheduler with its interval", 100.0
     )
-    return section(
+    return pieces.section(
         "SLO hits",
-        chart("Share of the arrived jobs that were completed within their SLO", picture),
-        table(_hits_by_model(schedulers), "SLO hit rate by model") if len(data.slo_s) > 1 else Markup(),
+        pieces.chart("Share of the arrived jobs that were completed within their SLO", picture),
+        pieces.table(_hits_by_model(schedulers), "SLO hit rate by model")
+        if len(data.slo_s) > 1
+        else Markup(),
     )
 
 
@@ -202,10 +194,10 @@ def _parts_section(data: SimulationOutcome) -> Markup:
         "mean JCT, ms",
         "Mean completion time of each scheduler by parts",
     )
-    return section(
+    return pieces.section(
         "Parts of the completion time",
-        chart(_parts_title(schedulers), picture),
-        table(
+        pieces.chart(_parts_title(schedulers), picture),
+        pieces.table(
             tables.figures(schedulers).select("scheduler", *tables.PARTS),
             "Mean parts; they add up to the mean JCT",
         ),
@@ -232,8 +224,9 @@ def _utilisation_section(data: SimulationOutcome) -> Markup:
     ]
     alt = "Utilisation of executors and link under each scheduler"
     picture = bars(rows, "busy, %", alt, 100.0, looks.__getitem__)
-    return section(
-        "Utilisation", chart("Share of the time that resources were busy, background included", picture)
+    return pieces.section(
+        "Utilisation",
+        pieces.chart("Share of the time that resources were busy, background included", picture),
     )
 
 
@@ -263,12 +256,12 @@ def simulation_html(data: SimulationOutcome) -> str:
     lines = [(f.text, "bad" if f.bad else "") for f in findings(data)]
     told_off = [(f"{line[0].upper()}{line[1:]}.", "") for line in off_lines(data.off)]
     advice = scheduler_advice(report.schedulers, data.differences)
-    return document(
+    return pieces.document(
         f"{about.name}: simulation",
         [
             report_header(about, "Simulation", {"Engine": _engine(report), "Size": _size(data)}),
-            bullets([*lines, *told_off], "findings"),
-            paragraph(" ".join(advice.lines)) if advice else Markup(),
+            pieces.bullets([*lines, *told_off], "findings"),
+            pieces.paragraph(" ".join(advice.lines)) if advice else Markup(),
             _results_section(data),
             _difference_section(data),
             _distribution_section(data),
@@ -280,7 +273,7 @@ def simulation_html(data: SimulationOutcome) -> str:
             _checks_section(report),
             _provenance_section(data.models),
             placement_section(data.placement),
-            section("Limits", bullets([(line, "") for line in LIMITS])),
+            pieces.section("Limits", pieces.bullets([(line, "") for line in LIMITS])),
             scenario_section(about, "simulate", "--html", "report.html"),
         ],
     )
@@ -289,13 +282,13 @@ def simulation_html(data: SimulationOutcome) -> str:
 def placement_html(data: PlacementOutcome) -> str:
     """The report on a placement's outcome (:func:`nona.study.outcome.placement_outcome`)."""
     about = data.about
-    return document(
+    return pieces.document(
         f"{about.name}: placement",
         [
             report_header(about, "Placement", {"Solver": data.nona.solver}),
             placement_section(data.nona, data),
             _provenance_section(data.models),
-            section("Limits", bullets([(LIMITS[0], ""), (LIMITS[4], "")])),
+            pieces.section("Limits", pieces.bullets([(LIMITS[0], ""), (LIMITS[4], "")])),
             scenario_section(about, "place", "--html", "placement.html"),
         ],
     )
@@ -311,7 +304,7 @@ def report_header(told: About, what: str, more: Mapping[str, object]) -> Markup:
         **({"Models run as": told.runs_as} if told.runs_as else {}),
         **more,
     }
-    return header(told.name, what, told.description, about)
+    return pieces.header(told.name, what, told.description, about)
 
 
 def _engine(report: SimulationReport) -> str:
@@ -332,8 +325,10 @@ def _provenance_section(models: Mapping[str, ModelFacts]) -> Markup:
     for name, m in models.items():
         lines += [(note, "") for note in hardware_notes({name: m.given}, m.device)]
     lines += [(warning, "bad") for warning in model_warnings(models)]
-    return section(
-        "Where the times come from", table(FACTS.of(models), "Times of the models"), bullets(lines)
+    return pieces.section(
+        "Where the times come from",
+        pieces.table(FACTS.of(models), "Times of the models"),
+        pieces.bullets(lines),
     )
 
 
@@ -356,10 +351,10 @@ def scenario_section(about: About, command: str, *arguments: str) -> Markup:
         else ""
     )
     line = shlex.join(["nona", *command.split(), "scenario.yaml", *arguments])
-    return section(
+    return pieces.section(
         "Reproduce this report",
-        paragraph(f"Save the scenario below as scenario.yaml.{files} Then:"),
-        code(line),
-        subtitle("scenario.yaml"),
-        code(about.yaml),
+        pieces.paragraph(f"Save the scenario below as scenario.yaml.{files} Then:"),
+        pieces.code(line),
+        pieces.subtitle("scenario.yaml"),
+        pieces.code(about.yaml),
     )

@@ -23,13 +23,7 @@ from nona.sources.lookup import safe_name
 from nona.sources.samples import description
 from nona.ui.models import graph_views
 from nona.ui.models.loading import Loaded, load_model, model_names
-from nona.ui.pages.models_gain import (
-    glued_steps,
-    headline,
-    idle_of,
-    stays_together,
-    subgraphs_with_counts,
-)
+from nona.ui.pages import models_gain
 from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import Node, colour, draw, el
@@ -77,13 +71,13 @@ def show_view(state: AppState, loaded: Loaded, device: str, view: str) -> None:
         _tables(state, loaded)
         return
     try:
-        spans = idle_of(state, loaded)
+        spans = models_gain.idle_of(state, loaded)
     except NonaError as error:
         st.error(plain(str(error)), icon=":material/error:")
         return
-    about = partial(headline, state, loaded, spans)
+    about = partial(models_gain.headline, state, loaded, spans)
     if view == STEPS:
-        graph_views.contraction_player(state, loaded, about, glued_steps(state, loaded))
+        graph_views.contraction_player(state, loaded, about, models_gain.glued_steps(state, loaded))
     elif view == TASK_VIEW:
         graph_views.graph_browser(state, loaded, graph_views.TASKS, about)
     elif view == WHERE:
@@ -102,9 +96,9 @@ def _gain(state: AppState, loaded: Loaded, device: str, spans: Sequence[IdleSpan
         )
         return
     st.subheader("Left to distribute")
-    subgraphs_with_counts(state, loaded, device, spans)
+    models_gain.subgraphs_with_counts(state, loaded, device, spans)
     st.subheader("Stays together")
-    stays_together(state, loaded)
+    models_gain.stays_together(state, loaded)
 
 
 def _where(state: AppState, loaded: Loaded, about: Callable[[], None]) -> None:
@@ -132,7 +126,7 @@ def _where(state: AppState, loaded: Loaded, about: Callable[[], None]) -> None:
 
 
 def _tables(state: AppState, loaded: Loaded) -> None:
-    costed, glued = loaded.prepared.costed[0], glued_steps(state, loaded)
+    costed, glued = loaded.prepared.costed[0], models_gain.glued_steps(state, loaded)
     contracted = glued.contracted if glued else loaded.prepared.contracted
     st.subheader("Operators")
     table(operator_table(costed), "operators", "Work and time of every operator", height=400)

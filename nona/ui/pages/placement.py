@@ -26,15 +26,9 @@ from nona.scenario.words import words
 from nona.ui.form import field
 from nona.ui.jobs.registry import Job
 from nona.ui.models.loading import load_row
+from nona.ui.pages import placement_result
 from nona.ui.pages.models_gain import glued_of
 from nona.ui.pages.placement_capacity import capacity_section
-from nona.ui.pages.placement_result import (
-    certificate_notes,
-    charts,
-    configurations_of,
-    congestion_section,
-    result_tiles,
-)
 from nona.ui.pages.placement_split import split_section
 from nona.ui.pages.run_page import RunPage, Tab
 from nona.ui.session.state import AppState
@@ -287,7 +281,7 @@ def _queries(models: Mapping[str, WorkingModel]) -> None:
 
 def _tasks(state: AppState, data: SolvedPlacement) -> None:
     st.subheader("Where the tasks run")
-    configurations_of(state, data.nona)
+    placement_result.configurations_of(state, data.nona)
 
 
 def _resources(state: AppState, data: SolvedPlacement) -> None:
@@ -308,10 +302,10 @@ def _gain(state: AppState, data: SolvedPlacement) -> None:
 def _answer(state: AppState, data: SolvedPlacement) -> None:
     if data.ended_early_s is not None:
         st.warning(plain(text.early_text(data.ended_early_s)), icon=":material/stop_circle:")
-    result_tiles(data)
-    charts(data)
+    placement_result.result_tiles(data)
+    placement_result.charts(data)
     _response_section(data.nona)
-    certificate_notes(data.nona)
+    placement_result.certificate_notes(data.nona)
     _search_section(data)
 
 
@@ -329,7 +323,7 @@ PLACEMENT = RunPage(
     tabs={
         "Where the tasks run": Tab(_tasks),
         "Servers and links": Tab(_resources),
-        "Price of congestion": Tab(congestion_section),
+        "Price of congestion": Tab(placement_result.congestion_section),
         "How many servers": Tab(always=lambda state, data: capacity_section(state)),
         "What splitting can gain": Tab(_gain),
         "Split or batch": Tab(always=lambda state, data: split_section(state)),

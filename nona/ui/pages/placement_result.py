@@ -7,13 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from nona.report.placements import certificate
-from nona.report.placements.figures import (
-    comparison_figure,
-    congestion_figure,
-    jct_split_figure,
-    servers_of,
-)
+from nona.report.placements import certificate, figures
 from nona.report.placements.report import gain_finding, slo_bound_words
 from nona.report.placements.tables import comparison, congestion
 from nona.report.placements.text import congestion_finding, parts_of, plain_notes, price_text, split_finding
@@ -223,7 +217,7 @@ def _item(
     configuration: placement.PlacedConfiguration, root: str | None, sink: str | None, number: int
 ) -> Node:
     share = 100 * configuration.probability
-    servers = servers_of(configuration, root, sink)
+    servers = figures.servers_of(configuration, root, sink)
     about = "; ".join(f"{name}: {', '.join(tasks)}" for name, tasks in servers)
     kind = "local" if configuration.is_local else f"{len(servers)} servers"
     return el(
@@ -268,7 +262,7 @@ def charts(data: placement.PlacementOutcome) -> None:
         st.markdown(f"**{plain(finding)}**")
         what = "SLO hits" if certificate.is_slo(report) else "mean JCT"
         picture(
-            comparison_figure(data),
+            figures.comparison_figure(data),
             key="comparison",
             alt=f"Predicted {what} of nona, local and spread by sampled jobs. {finding}",
         )
@@ -277,7 +271,7 @@ def charts(data: placement.PlacementOutcome) -> None:
         finding = split_finding(models)
         st.markdown(f"**{plain(finding)}**")
         picture(
-            jct_split_figure(models),
+            figures.jct_split_figure(models),
             key="split",
             alt=f"Predicted JCT of each model by its parts. {finding}",
         )
@@ -313,7 +307,7 @@ def _congestion(state: AppState, curve: placement.CongestionCurve, data: placeme
         )
     slos = {n: r.slo for n, r in zip(state.scenario.labels, state.scenario.workload, strict=True) if r.slo}
     picture(
-        congestion_figure(curve, slos),
+        figures.congestion_figure(curve, slos),
         key="congestion",
         alt=f"Mean JCT by formula over the link's background load. {finding}",
     )

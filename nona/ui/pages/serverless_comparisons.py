@@ -31,13 +31,7 @@ from nona.report.serverless.findings import (
     pareto_title,
 )
 from nona.report.serverless.over import knees, over_finding, over_points, over_setting
-from nona.report.studies.policy_figures import (
-    cutoff_figure,
-    misses_figure,
-    sensitivity_figure,
-    settings_figure,
-    sharing_figure,
-)
+from nona.report.studies import policy_figures
 from nona.report.studies.serverless_claims import Key
 from nona.report.studies.serverless_text import cutoff_title, miss_title, presented, title
 from nona.report.sweeps import parse_values, value_text
@@ -325,17 +319,19 @@ def _study(data: ServerlessStudy) -> None:
 
 def _study_charts(data: ServerlessStudy) -> None:
     alt = "SLOs kept by every policy in each of the slides' settings, with its cost over ESG's"
-    picture(settings_figure(data), "study-settings", f"{alt}. {title(data)}")
+    picture(policy_figures.settings_figure(data), "study-settings", f"{alt}. {title(data)}")
     st.caption("Numbers in the bars: cost per call over that of esg. esg-wait is ours; nobody published it.")
     with st.grid(2, min_column_width=360):
         alt = "Configuration misses of Orion and Aquatope against those of the slides"
-        chart(misses_figure(data), miss_title(data), "study-misses", alt)
+        chart(policy_figures.misses_figure(data), miss_title(data), "study-misses", alt)
         alt = "Orion's share of SLOs kept by the cut-off of its search"
-        chart(cutoff_figure(data), cutoff_title(data), "study-cutoff", alt)
+        chart(policy_figures.cutoff_figure(data), cutoff_title(data), "study-cutoff", alt)
     _loads(data)
     _sensitivity(data)
     alt = "Share of SLOs kept by each policy"
-    chart(sharing_figure(data), "SLOs kept under each way of sharing the GPUs", "study-ways", alt)
+    chart(
+        policy_figures.sharing_figure(data), "SLOs kept under each way of sharing the GPUs", "study-ways", alt
+    )
 
 
 def _loads(data: ServerlessStudy) -> None:
@@ -370,4 +366,4 @@ def _sensitivity(data: ServerlessStudy) -> None:
         kinds: dict[str, Key] = {"SLOs kept": "hits", "cost": "costs"}
         kind = choose_one("Drawn", list(kinds), "study-kind", "The share of SLOs kept, or the cost per call.")
     alt = f"{kind} of every policy under each changed default in {setting}; first row: defaults"
-    picture(sensitivity_figure(data, setting, kinds[kind]), "study-sensitivity", alt)
+    picture(policy_figures.sensitivity_figure(data, setting, kinds[kind]), "study-sensitivity", alt)

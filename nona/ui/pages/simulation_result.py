@@ -8,15 +8,8 @@ import streamlit as st
 
 from nona.report.figures import dots_figure
 from nona.report.models import provenance_text
-from nona.report.simulations import tables
+from nona.report.simulations import batches, tables, uncertainty
 from nona.report.simulations.advice import scheduler_advice
-from nona.report.simulations.batches import (
-    LOAD_AND_BUSY,
-    batch_rows,
-    batches_of,
-    sizes_figure,
-    sizes_title,
-)
 from nona.report.simulations.figures import (
     MOST_JOBS,
     are_rare,
@@ -44,13 +37,6 @@ from nona.report.simulations.titles import (
     over_time_title,
     parts_title,
     utilisation_title,
-)
-from nona.report.simulations.uncertainty import (
-    MEANING,
-    SURENESS,
-    provenance_lines,
-    sureness_headline,
-    sureness_rows,
 )
 from nona.report.text import listed
 from nona.report.times import off_lines
@@ -182,21 +168,23 @@ def _differences_panel(differences: Differences) -> None:
 
 
 def _sure_tab(state: AppState, data: SimulatedRun) -> None:
-    rows = sureness_rows(data.report, data.predicted, data.idle_s)
+    rows = uncertainty.sureness_rows(data.report, data.predicted, data.idle_s)
     chart(
         forest_figure(rows),
-        sureness_headline(rows),
+        uncertainty.sureness_headline(rows),
         "forest",
         "For each scheduler the formula's prediction, the simulated mean with its interval, Little's law",
     )
-    table(SURENESS.of(rows), "sureness", "How sure each mean is", "how_sure")
+    table(uncertainty.SURENESS.of(rows), "sureness", "How sure each mean is", "how_sure")
     if data.off:
         off_text = off_lines(data.off)[0]
         st.markdown(f"**{plain(off_text[0].upper() + off_text[1:])}.**")
     st.markdown("**What the columns mean**")
-    st.markdown("\n".join(f"- **{plain(word)}**: {plain(text)}" for word, text in MEANING.items()))
+    st.markdown(
+        "\n".join(f"- **{plain(word)}**: {plain(text)}" for word, text in uncertainty.MEANING.items())
+    )
     st.markdown("**Where the task times come from**")
-    st.markdown("\n".join(f"- {plain(line)}" for line in provenance_lines(data.models)))
+    st.markdown("\n".join(f"- {plain(line)}" for line in uncertainty.provenance_lines(data.models)))
 
 
 def _warmup_panel(series: WarmupSeries | None) -> None:
@@ -246,7 +234,7 @@ def _parts(state: AppState, data: SimulatedRun) -> None:
         "runs other tasks of the same job; only splitting shortens the latter. The prediction on *Placement* "
         "counts the tasks of one job on one executor, one after the other, as computing."
     )
-    if batches_of(schedulers, model):
+    if batches.batches_of(schedulers, model):
         _batches(schedulers, model)
     figure = utilisation_figure(schedulers)
     chart(figure, utilisation_title(schedulers), "utilisation", "Utilisation of executors and busiest link")
@@ -259,9 +247,9 @@ def _parts(state: AppState, data: SimulatedRun) -> None:
 
 def _batches(schedulers: Schedulers, model: str) -> None:
     alt = "Shares of the batches by their number of queries, for each scheduler"
-    chart(sizes_figure(schedulers, model), sizes_title(schedulers, model), "batch-sizes", alt)
-    table(batch_rows(schedulers), "batches", "Batches of each scheduler and model", "batches")
-    st.caption(LOAD_AND_BUSY)
+    chart(batches.sizes_figure(schedulers, model), batches.sizes_title(schedulers, model), "batch-sizes", alt)
+    table(batches.batch_rows(schedulers), "batches", "Batches of each scheduler and model", "batches")
+    st.caption(batches.LOAD_AND_BUSY)
 
 
 def _cluster(state: AppState, data: SimulatedRun) -> None:

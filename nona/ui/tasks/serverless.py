@@ -14,21 +14,9 @@ from nona.serverless.engine.options import ServerlessProgress
 from nona.serverless.engine.preparation import make_ready
 from nona.serverless.system import HOUR_S, ServerlessSystem
 from nona.study.exports import write_serverless
-from nona.study.serverless.comparisons import (
-    CapacitySize,
-    compare_sharing,
-    nodes_for,
-    simulate_dag_schedulers,
-    ways_for,
-)
+from nona.study.serverless import comparisons, run
 from nona.study.serverless.knees import OverProgress, OverSettings, over_number, policies_over
 from nona.study.serverless.preparation import prepare_serverless
-from nona.study.serverless.run import (
-    chosen_policies,
-    report_of,
-    serverless_outcome,
-    simulate_serverless_scenario,
-)
 from nona.study.shipped import now_text
 from nona.study.simulation import SimulationProgress
 from nona.tables.formats import percent_text
@@ -121,22 +109,22 @@ def run_serverless(spec: Mapping[str, Any], desk: Desk) -> ServerlessOutcome:
     scenario, sources = scenario_of(spec), sources_of(spec)
     _begin(desk)
     system = prepare_serverless(scenario, sources)
-    watch = PlatformWatch(system, [p.name for p, _ in chosen_policies(scenario)])
+    watch = PlatformWatch(system, [p.name for p, _ in run.chosen_policies(scenario)])
 
     def report(progress: ServerlessProgress) -> None:
         watch.take(progress)
         desk.tell(progress.fraction, f"{progress.policy}, replication {progress.replication + 1}", watch.live)
 
     size = scenario.simulation
-    result = simulate_serverless_scenario(
+    result = run.simulate_serverless_scenario(
         scenario,
         sources,
         system=system,
-        workers=processes(len(chosen_policies(scenario)) * size.jobs * size.replications, FEW_CALLS),
+        workers=processes(len(run.chosen_policies(scenario)) * size.jobs * size.replications, FEW_CALLS),
         stories=STORIES,
         on_progress=report,
     )
-    outcome = serverless_outcome(scenario, result, now_text())
+    outcome = run.serverless_outcome(scenario, result, now_text())
     folder = Path(spec["folder"])
     folder.mkdir(parents=True, exist_ok=True)  # a cleaner of temporary folders may have been here
     write_serverless(folder, result)
@@ -146,10 +134,10 @@ def run_serverless(spec: Mapping[str, Any], desk: Desk) -> ServerlessOutcome:
 def compare_ways(spec: Mapping[str, Any], desk: Desk) -> serverless.WaysReport:
     scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, WaysAsked)
     _begin(desk)
-    results = compare_sharing(
+    results = comparisons.compare_sharing(
         scenario,
         sources,
-        ways_for(scenario),
+        comparisons.ways_for(scenario),
         on_progress=lambda mode, fraction, _: desk.tell(fraction, f"Sharing by {mode}"),
         policies=(asked.policy,),
         calls=asked.calls,
@@ -157,7 +145,7 @@ def compare_ways(spec: Mapping[str, Any], desk: Desk) -> serverless.WaysReport:
         oracle=False,
         workers=processes(asked.calls * asked.replications, FEW_CALLS),
     )
-    reports = {mode: report_of(result) for mode, result in results.items()}
+    reports = {mode: run.report_of(result) for mode, result in results.items()}
     return serverless.WaysReport(policy=asked.policy, reports=reports)
 
 
@@ -165,7 +153,7 @@ def find_nodes(spec: Mapping[str, Any], desk: Desk) -> serverless.NodesReport:
     scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, NodesAsked)
     names, steps = asked.policies, 0
     by_policy: dict[str, serverless.NodesFor] = {}
-    size = CapacitySize(calls=asked.calls, most=asked.most)
+    size = comparisons.CapacitySize(calls=asked.calls, most=asked.most)
     _begin(desk)
 
     def report(tried: serverless.TriedNodes) -> None:
@@ -178,7 +166,7 @@ def find_nodes(spec: Mapping[str, Any], desk: Desk) -> serverless.NodesReport:
     for name in names:
         steps = 0
         desk.emit({"fraction": len(by_policy) / len(names), "text": f"{name}: looking for the fewest nodes"})
-        by_policy[name] = nodes_for(
+        by_policy[name] = comparisons.nodes_for(
             scenario,
             name,
             asked.target,
@@ -217,4 +205,4 @@ def run_schedulers(spec: Mapping[str, Any], desk: Desk) -> serverless.Schedulers
         desk.tell(progress.fraction, f"{progress.scheduler}, each stage a task")
 
     desk.emit({"fraction": 0.0, "text": "Making a task of every function"})
-    return simulate_dag_schedulers(scenario, sources, on_progress=report)
+    return comparisons.simulate_dag_schedulers(scenario, sources, on_progress=report)
