@@ -28,28 +28,20 @@ from functools import partial
 from types import MappingProxyType
 
 from nona.errors import GraphError
-from studies.network_layers import (
-    SINGLE_FLOPS,
-    NodeLink,
-    TaskGraphBuilder,
-    attention,
-    compute_bound,
-    encoder,
-    feed_forward,
-)
+from studies import network_layers
 
 LEVELS = (320, 640, 1280, 1280)
 TEXT_TOKENS, TEXT_WIDTH, TIME_WIDTH = 77, 768, 1280
 
 
-def _stable_diffusion_u_net(side: int = 64) -> NodeLink:
+def _stable_diffusion_u_net(side: int = 64) -> network_layers.NodeLink:
     """One denoising step on latents of ``side`` × ``side``.
 
     >>> total_ms = sum(node["compute_ms"] for node in _stable_diffusion_u_net()["nodes"])
     >>> 65 < total_ms < 90
     True
     """
-    net = _UNet(TaskGraphBuilder(flops=SINGLE_FLOPS))
+    net = _UNet(network_layers.TaskGraphBuilder(flops=network_layers.SINGLE_FLOPS))
     graph = net.graph
     net.time = graph.linear("time", 1, TIME_WIDTH, TIME_WIDTH)
     net.text = graph.task("text", 0, TEXT_TOKENS * TEXT_WIDTH)
@@ -84,7 +76,7 @@ def _stable_diffusion_u_net(side: int = 64) -> NodeLink:
 class _UNet:
     """The graph with the names of its time step and its text."""
 
-    graph: TaskGraphBuilder
+    graph: network_layers.TaskGraphBuilder
     time: str = field(default="")
     text: str = field(default="")
 
@@ -118,13 +110,13 @@ class _UNet:
         return graph.linear(f"{name}.out", pixels, width, width, y, x)
 
 
-def u_net(levels: int, blocks: int, *, channels: int = 128, side: int = 64) -> NodeLink:
+def u_net(levels: int, blocks: int, *, channels: int = 128, side: int = 64) -> network_layers.NodeLink:
     """A diffusion U-Net: ``blocks`` residual blocks a level, each with the time's and the text's input.
 
     Sources: the image, the time step, the text. Skips join every block of the way down with its
     fellow on the way up.
     """
-    g = compute_bound()
+    g = network_layers.compute_bound()
     time = g.task("time", 2 * channels * channels * 16, 4 * channels)
     text = g.task("text", 0, 77 * 768)
     x = g.task("image", 2 * 9 * 4 * channels * side * side, channels * side * side)
@@ -145,7 +137,9 @@ def u_net(levels: int, blocks: int, *, channels: int = 128, side: int = 64) -> N
     return g.mapping()
 
 
-def _block(g: TaskGraphBuilder, name: str, x: str, time: str, text: str, c: int, pixels: int) -> str:
+def _block(
+    g: network_layers.TaskGraphBuilder, name: str, x: str, time: str, text: str, c: int, pixels: int
+) -> str:
     a = g.task(f"{name}.conv1", 2 * 9 * c * c * pixels, c * pixels, x)
     t = g.task(f"{name}.time", 2 * 4 * c * c, c, time)
     b = g.task(f"{name}.conv2", 2 * 9 * c * c * pixels, c * pixels, a, t)
@@ -164,7 +158,7 @@ TEXT_FLOP, STEP_FLOP, DECODE_FLOP = 1.3e10, 8e11, 2.5e12  # CLIP's text encoder;
 TEXT_WEIGHTS, STEP_WEIGHTS, DECODE_WEIGHTS = 1.23e8, 8.6e8, 5e7
 
 
-def _diffusion_loop(steps: int) -> NodeLink:
+def _diffusion_loop(steps: int) -> network_layers.NodeLink:
     """``steps`` of denoising, each a conditional and an unconditional pass beside one another.
 
     Every step reads both encoded texts, so that no task but the first separates the graph.
@@ -172,7 +166,7 @@ def _diffusion_loop(steps: int) -> NodeLink:
     >>> len(_diffusion_loop(4)["nodes"])
     17
     """
-    graph = TaskGraphBuilder()
+    graph = network_layers.TaskGraphBuilder()
     prompt = graph.task("prompt", 0, 77)
     texts = [
         graph.task(f"{kind}.text", TEXT_FLOP, TEXT, prompt, weights=TEXT_WEIGHTS)
@@ -194,13 +188,13 @@ def _diffusion_loop(steps: int) -> NodeLink:
 
 def encoder_decoder(
     layers: int, *, width: int = 1024, tokens: int = 512, experts: int = 0, cached: bool = True
-) -> NodeLink:
+) -> network_layers.NodeLink:
     """An encoder–decoder transformer of ``layers`` + ``layers`` layers, two sources and many sinks.
 
     With ``cached`` every decoder layer reads a cache of keys and values (sources of the graph) and
     hands out the longer one (sinks); ``experts`` > 0 makes the feed-forward a mixture of so many.
     """
-    g, n, d = compute_bound(), tokens, width
+    g, n, d = network_layers.compute_bound(), tokens, width
     x = g.task("embed", 0, n * d)
     for i in range(layers):
         x = _attention(g, f"enc{i}", x, x, n, d, None)
@@ -214,7 +208,9 @@ def encoder_decoder(
     return g.mapping()
 
 
-def _attention(g: TaskGraphBuilder, name: str, x: str, memory: str, n: int, d: int, cache: str | None) -> str:
+def _attention(
+    g: network_layers.TaskGraphBuilder, name: str, x: str, memory: str, n: int, d: int, cache: str | None
+) -> str:
     norm = g.task(f"{name}.norm", 0, n * d, x)
     seen = norm if memory == x else memory
     q = g.task(f"{name}.q", 2 * n * d * d, n * d, norm)
@@ -229,7 +225,7 @@ def _attention(g: TaskGraphBuilder, name: str, x: str, memory: str, n: int, d: i
     return g.task(f"{name}.add", 2 * n * d * d, n * d, o, x)
 
 
-def _feed_forward(g: TaskGraphBuilder, name: str, x: str, n: int, d: int, experts: int) -> str:
+def _feed_forward(g: network_layers.TaskGraphBuilder, name: str, x: str, n: int, d: int, experts: int) -> str:
     norm = g.task(f"{name}.norm2", 0, n * d, x)
     parts = []
     for e in range(max(experts, 1)):
@@ -242,23 +238,23 @@ def _feed_forward(g: TaskGraphBuilder, name: str, x: str, n: int, d: int, expert
 LAYERS, WIDTH, FRAMES, BANDS, VOCABULARY = 12, 768, 1500, 80, 51_865
 
 
-def _whisper_small(tokens: int = 8) -> NodeLink:
+def _whisper_small(tokens: int = 8) -> network_layers.NodeLink:
     """A pass over 30 s of audio and the first ``tokens`` of the text.
 
     >>> total_ms = sum(node["compute_ms"] for node in _whisper_small()["nodes"])
     >>> 31 < total_ms < 35
     True
     """
-    graph = TaskGraphBuilder(flops=SINGLE_FLOPS)
+    graph = network_layers.TaskGraphBuilder(flops=network_layers.SINGLE_FLOPS)
     audio = graph.task("audio", 0, 2 * FRAMES * BANDS)
     x = graph.linear("conv1", 2 * FRAMES, 3 * BANDS, WIDTH, audio)
     x = graph.linear("conv2", FRAMES, 3 * WIDTH, WIDTH, x)
-    heard = encoder(graph, "hear", x, LAYERS, FRAMES, WIDTH)
+    heard = network_layers.encoder(graph, "hear", x, LAYERS, FRAMES, WIDTH)
     y = graph.task("text", 0, tokens * WIDTH)
     for layer in range(LAYERS):
-        y = attention(graph, f"say{layer}.attend", y, tokens, WIDTH)
-        y = attention(graph, f"say{layer}.listen", y, tokens, WIDTH, heard, FRAMES)
-        y = feed_forward(graph, f"say{layer}.feed", y, tokens, WIDTH)
+        y = network_layers.attention(graph, f"say{layer}.attend", y, tokens, WIDTH)
+        y = network_layers.attention(graph, f"say{layer}.listen", y, tokens, WIDTH, heard, FRAMES)
+        y = network_layers.feed_forward(graph, f"say{layer}.feed", y, tokens, WIDTH)
     graph.linear("head", tokens, WIDTH, VOCABULARY, y)
     return graph.mapping(
         name="whisper_small", description="Speech encoder–decoder with the layer sizes of Whisper small"
@@ -269,22 +265,22 @@ TOWERS = {"vision": (577, 1024, 6), "audio": (750, 768, 6), "text": (256, 768, 4
 FUSED, KEPT, MULTIMODAL_WIDTH = 4, 96, 1024  # layers; tokens that each tower hands over; width
 
 
-def _multimodal(batch: int = 4) -> NodeLink:
+def _multimodal(batch: int = 4) -> network_layers.NodeLink:
     """Three towers side by side for a ``batch`` of clips, each pooled to 96 tokens, and four layers on all.
 
     >>> {node["id"].rstrip("0123456789.") for node in _multimodal()["nodes"]} >= {"clip", "fuse", "answer"}
     True
     """
-    graph = TaskGraphBuilder()
+    graph = network_layers.TaskGraphBuilder()
     clip = graph.task("clip", 0, batch * 3 * 336 * 336)
     pooled = []
     for name, (tokens, width, layers) in TOWERS.items():
         x = graph.linear(f"{name}.embed", batch * tokens, width, width, clip)
-        x = encoder(graph, f"{name}.", x, layers, batch * tokens, width)
+        x = network_layers.encoder(graph, f"{name}.", x, layers, batch * tokens, width)
         pooled.append(graph.linear(f"{name}.pool", batch * KEPT, width, MULTIMODAL_WIDTH, x))
     tokens = batch * KEPT * len(pooled)
     x = graph.task("fuse", 0, tokens * MULTIMODAL_WIDTH, *pooled)
-    x = encoder(graph, "fused", x, FUSED, tokens, MULTIMODAL_WIDTH)
+    x = network_layers.encoder(graph, "fused", x, FUSED, tokens, MULTIMODAL_WIDTH)
     graph.linear("answer", batch, MULTIMODAL_WIDTH, 32_000, x)
     return graph.mapping(
         name="multimodal", description="Vision, audio and text towers with a joint transformer"
@@ -294,7 +290,7 @@ def _multimodal(batch: int = 4) -> NodeLink:
 MIXTURE_WIDTH, HIDDEN, SHARE = 4096, 8 * 14_336, 0.25
 
 
-def mixture_of_experts(experts: int, layers: int = 1, tokens: int = 512) -> NodeLink:
+def mixture_of_experts(experts: int, layers: int = 1, tokens: int = 512) -> network_layers.NodeLink:
     """``layers`` of attention, router and ``experts``, each token visiting a quarter of them.
 
     An expert gathers its share of the tokens, multiplies them with three matrices (gate, up, down), and
@@ -303,11 +299,11 @@ def mixture_of_experts(experts: int, layers: int = 1, tokens: int = 512) -> Node
     >>> [len(mixture_of_experts(e)["nodes"]) for e in (8, 16)]
     [44, 76]
     """
-    graph = TaskGraphBuilder()
+    graph = network_layers.TaskGraphBuilder()
     x = graph.task("embed", 0, tokens * MIXTURE_WIDTH)
     hidden, routed = HIDDEN / experts, SHARE * tokens
     for layer in range(layers):
-        x = attention(graph, f"attend{layer}", x, tokens, MIXTURE_WIDTH)
+        x = network_layers.attention(graph, f"attend{layer}", x, tokens, MIXTURE_WIDTH)
         norm = graph.task(f"norm{layer}", 0, tokens * MIXTURE_WIDTH, x)
         route = graph.linear(f"route{layer}", tokens, MIXTURE_WIDTH, experts, norm)
         outputs = []
@@ -331,13 +327,13 @@ EMBEDDER, RERANKER, GENERATOR = 110e6, 110e6, 1.3e9  # parameters; a token takes
 ANSWER = 12  # tokens, each of which reads all weights
 
 
-def _retrieval_tree(shards: int) -> NodeLink:
+def _retrieval_tree(shards: int) -> network_layers.NodeLink:
     """A question, ``shards`` searched, 16 passages of each scored, merged by fours, an answer and a check.
 
     >>> [len(_retrieval_tree(n)["nodes"]) for n in (8, 32)]
     [34, 114]
     """
-    graph = TaskGraphBuilder()
+    graph = network_layers.TaskGraphBuilder()
     question = graph.task("question", 0, 64)
     vector = graph.task("embed", 2 * EMBEDDER * 64, VECTOR, question, weights=EMBEDDER)
     scored = []
@@ -368,7 +364,7 @@ def _retrieval_tree(shards: int) -> NodeLink:
     )
 
 
-def _merged(graph: TaskGraphBuilder, name: str, group: list[str]) -> str:
+def _merged(graph: network_layers.TaskGraphBuilder, name: str, group: list[str]) -> str:
     work = RERANKER * RETRIEVAL_KEPT * PASSAGE / 2  # a quarter of the passages is scored again, side by side
     return graph.task(name, work, RETRIEVAL_KEPT * PASSAGE * 2, *group, weights=RERANKER)
 
@@ -379,7 +375,7 @@ EFFICIENCY = 0.5  # of the rate of large products: small images fill a GPU badly
 FEATURES, CLASSES = 2048, 1000
 
 
-def _wide_ensemble(members: int) -> NodeLink:
+def _wide_ensemble(members: int) -> network_layers.NodeLink:
     """``members`` classifiers of a batch of 16 images, and a vote.
 
     Members of one image size share its scaling; every second member has two branches, for the image and for
@@ -388,7 +384,7 @@ def _wide_ensemble(members: int) -> NodeLink:
     >>> len(_wide_ensemble(8)["nodes"])
     22
     """
-    graph = TaskGraphBuilder()
+    graph = network_layers.TaskGraphBuilder()
     photo = graph.task("decode", 0, BATCH * 3 * 1024 * 768)
     scaled = [graph.task(f"scale{side}", 0, BATCH * 3 * side * side, photo) for side in SIDES]
     votes = []
@@ -411,7 +407,7 @@ RECOMMENDER_BATCH, LOOKUPS, RECOMMENDER_WIDTH = 4096, 64, 128
 RECOMMENDER_LAYERS = (4096, 2048, 512)
 
 
-def two_tower(tables: int) -> NodeLink:
+def two_tower(tables: int) -> network_layers.NodeLink:
     """``tables`` tables, half of each tower, for a batch of 4096 pairs.
 
     A lookup sums 64 rows of 128 entries for each of the batch: it reads memory and computes next to
@@ -420,7 +416,7 @@ def two_tower(tables: int) -> NodeLink:
     >>> len(two_tower(16)["nodes"])
     26
     """
-    graph = TaskGraphBuilder()
+    graph = network_layers.TaskGraphBuilder()
     ids = graph.task("request", 0, RECOMMENDER_BATCH * LOOKUPS * 2)
     towers = []
     for side in ("user", "item"):
@@ -455,7 +451,7 @@ class GeneratedNetwork:
     family: str
     interior: int
     description: str
-    build: Callable[[], NodeLink]
+    build: Callable[[], network_layers.NodeLink]
 
 
 def _experts(experts: int, layers: int, interior: int) -> GeneratedNetwork:

@@ -15,15 +15,7 @@ from typing import Any
 
 from nona.errors import ScenarioError
 from nona.options import Option, Options
-from nona.results.serverless_study import (
-    AlternativeCells,
-    Cell,
-    OverReport,
-    Pressed,
-    ProfileCurves,
-    ScarceCurve,
-    Sensitivity,
-)
+from nona.results import serverless_study
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.serverless.engine.options import RunOptions
@@ -133,7 +125,7 @@ class CurveSize:
 
 def _over(
     scenario: Scenario, values: Sequence[float], size: CurveSize, pool: TaskPool, tell: Tell
-) -> OverReport:
+) -> serverless_study.OverReport:
     settings = OverSettings(
         number=over_number(scenario, LOAD),
         values=tuple(values) if size.values is None else size.values,
@@ -157,7 +149,7 @@ def profile_curves(
     pool: TaskPool,
     tell: Tell,
     sets: Sequence[ProfileSet] = PROFILE_SETS,
-) -> tuple[ProfileCurves, ...]:
+) -> tuple[serverless_study.ProfileCurves, ...]:
     """Every policy over load in every setting, with every set of profiles."""
     curves, count = [], len(sets) * len(scenarios)
     for n, profiles in enumerate(sets):
@@ -170,7 +162,9 @@ def profile_curves(
 
             values = VALUES.get(name, USUAL_VALUES)
             reports[name] = _over(profiles.applied(scenario), values, size, pool, part)
-        curves.append(ProfileCurves(name=profiles.name, about=profiles.about, settings=reports))
+        curves.append(
+            serverless_study.ProfileCurves(name=profiles.name, about=profiles.about, settings=reports)
+        )
     return tuple(curves)
 
 
@@ -181,7 +175,7 @@ def scarce_curves(
     pool: TaskPool,
     tell: Tell,
     scarce: Sequence[tuple[float, int]] = SCARCE,
-) -> tuple[ScarceCurve, ...]:
+) -> tuple[serverless_study.ScarceCurve, ...]:
     """One setting over load with other CPU shares and vCPUs a node: vCPUs scarcer, or vGPUs."""
     curves = []
     for n, (share, vcpus) in enumerate(scarce):
@@ -193,11 +187,11 @@ def scarce_curves(
         for group in range(len(scenario.cluster.servers)):
             changed = with_value(changed, f"cluster.servers[{group}].vcpus", vcpus)
         report = _over(changed, VALUES.get(name, USUAL_VALUES), size, pool, part)
-        curves.append(ScarceCurve(cpu_share=share, vcpus=vcpus, report=report))
+        curves.append(serverless_study.ScarceCurve(cpu_share=share, vcpus=vcpus, report=report))
     return tuple(curves)
 
 
-def pressed(report: OverReport, policy: str = "esg") -> Pressed:
+def pressed(report: serverless_study.OverReport, policy: str = "esg") -> serverless_study.Pressed:
     """The load at which ``policy`` holds 80 to 90 % of the vGPUs, or comes nearest to 85 %.
 
     Of several such loads the largest that keeps the target, else the largest.
@@ -211,7 +205,7 @@ def pressed(report: OverReport, policy: str = "esg") -> Pressed:
         if kept
         else min(points, key=lambda p: abs((p.utilization.vgpu or 0.0) - middle))
     )
-    return Pressed(load=best.value, vgpus_held=best.utilization.vgpu)
+    return serverless_study.Pressed(load=best.value, vgpus_held=best.utilization.vgpu)
 
 
 Value = Option | Sequence[int] | Sequence[str]
@@ -360,7 +354,7 @@ def sensitivity(
     size: SensitivitySize,
     pool: TaskPool,
     tell: Callable[[float], None],
-) -> Sensitivity:
+) -> serverless_study.Sensitivity:
     """The study's cells with the defaults, and with each alternative, in every scenario."""
     tasks, places = [], []
     slo_s: dict[str, list[float]] = {}
@@ -375,17 +369,17 @@ def sensitivity(
                 tasks.append(Task(changed, policy, options, run, size.replications))
                 places.append((name, number, policy))
     done = dict(zip(places, run_tasks(tasks, pool, tell), strict=True))
-    cells: dict[Place, Cell] = {at: cell(d, slo_s[at[0]]) for at, d in done.items()}
+    cells: dict[Place, serverless_study.Cell] = {at: cell(d, slo_s[at[0]]) for at, d in done.items()}
 
-    def of(name: str, number: int) -> dict[str, Cell]:
+    def of(name: str, number: int) -> dict[str, serverless_study.Cell]:
         return {p: cells[at] for p in size.policies if (at := (name, number, p)) in cells}
 
-    return Sensitivity(
+    return serverless_study.Sensitivity(
         calls=size.calls,
         replications=size.replications,
         default={name: of(name, 0) for name in scenarios},
         rows=tuple(
-            AlternativeCells(
+            serverless_study.AlternativeCells(
                 key=row.key,
                 default=row.default,
                 other=row.other,

@@ -19,15 +19,8 @@ from nona.errors import SimulationError
 from nona.experiments.pool import Key
 from nona.experiments.workers import run_pieces
 from nona.random_streams import RandomStreams
+from nona.results import studies
 from nona.results.document import UNKNOWN
-from nona.results.studies import (
-    EstimatorAbout,
-    EstimatorPoint,
-    EstimatorStudy,
-    StudyPoint,
-    TrainingStudy,
-    Way,
-)
 from nona.results.training import PolicyOutcome
 from nona.scenario.training import GenerateSpec
 from nona.statistics import mean_interval
@@ -203,7 +196,7 @@ def training_study(
     *,
     workers: int = 1,
     on_progress: Hear = lambda share, text: None,
-) -> TrainingStudy:
+) -> studies.TrainingStudy:
     """Run the study; its results with their provenance (command, version, date, seed).
 
     ``on_progress`` hears the share of the runs that is done; what it raises ends the work and comes out.
@@ -216,7 +209,7 @@ def training_study(
     outcomes = run_pieces(work, runs, workers, lambda done, name: on_progress(done / runs, name))
     points = [_point(piece, outcomes[k * each : (k + 1) * each]) for k, piece in enumerate(pieces)]
     return rounded_result(
-        TrainingStudy(
+        studies.TrainingStudy(
             study="training",
             command=command_line("training", chosen),
             version=__version__,
@@ -262,8 +255,8 @@ def _at_once(chosen: StudySettings) -> tuple[Piece, ...]:
     )
 
 
-def _point(piece: Piece, outcomes: list[PolicyOutcome]) -> StudyPoint:
-    return StudyPoint(
+def _point(piece: Piece, outcomes: list[PolicyOutcome]) -> studies.StudyPoint:
+    return studies.StudyPoint(
         mode=piece.mode,
         variant=piece.variant.name,
         per_hour=piece.per_hour,
@@ -290,7 +283,7 @@ class EstimatorSettings:
 
 def estimator_study(
     settings: EstimatorSettings, *, on_progress: Hear = lambda share, text: None
-) -> EstimatorStudy:
+) -> studies.EstimatorStudy:
     """Profile, complete, match; compare with the measured rows and with estimates that need no profile."""
     started = time.perf_counter()
     table = shipped_throughputs()
@@ -303,7 +296,7 @@ def estimator_study(
         points.append(
             _estimator_point(reference, "known" if kind == "known" else "new", stop, share, settings)
         )
-    about = EstimatorAbout(
+    about = studies.EstimatorAbout(
         command=f"nona study estimator --replications {settings.replications} --seed {settings.seed}",
         version=nona.__version__,
         made=now_text(),
@@ -314,7 +307,7 @@ def estimator_study(
         models=len(reference.models),
         types=types,
     )
-    return EstimatorStudy(about=about, points=tuple(points))
+    return studies.EstimatorStudy(about=about, points=tuple(points))
 
 
 def _estimator_point(
@@ -323,7 +316,7 @@ def _estimator_point(
     stop: float,
     share: float,
     settings: EstimatorSettings,
-) -> EstimatorPoint:
+) -> studies.EstimatorPoint:
     """All models, ``replications`` times; one value of each mean per replication."""
     how, errors, recognised = Completion(tolerance=stop), [], []
     for replication in range(settings.replications):
@@ -333,12 +326,12 @@ def _estimator_point(
         recognised.append(float(np.mean([hit for _, hit in tried])))
     means = {way: mean_interval([e[way] for e in errors]).estimate for way in errors[0]}
     hits = mean_interval(recognised).estimate if kind == "known" else UNKNOWN
-    return EstimatorPoint(profiled=share, reference=kind, stop=stop, errors=means, found=hits)
+    return studies.EstimatorPoint(profiled=share, reference=kind, stop=stop, errors=means, found=hits)
 
 
 def _models(
     whole: Reference, kind: str, share: float, how: Completion, streams: RandomStreams
-) -> Iterator[tuple[dict[Way, float], bool]]:
+) -> Iterator[tuple[dict[studies.Way, float], bool]]:
     """Errors of each model as the new job, and whether it was recognised."""
     for number, model in enumerate(whole.models):
         reference, truth = whole, whole.kept[number]
@@ -352,7 +345,7 @@ def _models(
         yield _errors(reference.kept, match, row, truth), kind == "known" and match == number
 
 
-def _errors(rows: Floats, match: int, row: Floats, truth: Floats) -> dict[Way, float]:
+def _errors(rows: Floats, match: int, row: Floats, truth: Floats) -> dict[studies.Way, float]:
     distances = np.abs(rows - truth).mean(axis=1)
     return {
         "match": float(distances[match]),

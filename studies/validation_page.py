@@ -7,14 +7,7 @@ from collections.abc import Iterable
 from nona.cost.options import slice_constant
 from nona.cost.validation import WEAK_POINTS, ValidationReport, reading
 from nona.hardware.device import devices
-from nona.report.studies.validation import (
-    GROUPS,
-    LATENCIES,
-    SLICES,
-    THEORY,
-    comparison_rows,
-    theory_summary,
-)
+from nona.report.studies import validation
 from nona.simulation.agreement import Comparison, Effort
 
 _INTRODUCTION = """\
@@ -49,17 +42,18 @@ the interval rules out. With hundreds of executors theory is the limit for infin
 def validation_markdown(report: ValidationReport) -> str:
     """The part on modelled times."""
     counted, others = (
-        LATENCIES.of(r for r in report.rows if (r.use == "shown") is shown) for shown in (False, True)
+        validation.LATENCIES.of(r for r in report.rows if (r.use == "shown") is shown)
+        for shown in (False, True)
     )
     counted = counted.without("use", "group", "note", "source")
     others = others.without("precision", "stack", "predicted / published", "use", "source")
-    groups = GROUPS.of([*report.groups, report.tensorrt, report.overall])
+    groups = validation.GROUPS.of([*report.groups, report.tensorrt, report.overall])
     constants = {"speed": "speed_exponent", "tile": "tile_outputs", "sigma": "ratio_sigma"}
     parts = {
         "Summary": f"{groups.markdown()}\n\n{reading()}",
         "Every latency": counted.markdown() + "\n",
         "MIG slices": _SLICES.format(**{word: slice_constant(name) for word, name in constants.items()})
-        + f"\n{SLICES.of(report.slices).markdown()}\n",
+        + f"\n{validation.SLICES.of(report.slices).markdown()}\n",
         "Shown, not counted": others.markdown() + "\n",
         "Where it is weak": WEAK_POINTS,
         "Sources": "".join(f"- {s}\n" for s in dict.fromkeys(r.source for r in report.rows)),
@@ -78,12 +72,12 @@ def _recollected() -> str:
 
 def theory_markdown(comparisons: Iterable[Comparison], effort: Effort) -> str:
     """The part on the simulator."""
-    rows = [r for c in comparisons for r in comparison_rows(c)]
-    summary = theory_summary(rows)
+    rows = [r for c in comparisons for r in validation.comparison_rows(c)]
+    summary = validation.theory_summary(rows)
     text = (
         f"{summary.agree} of {summary.rows} means agree; they are off by {summary.mean_error:.1%} on average "
         f"and by {summary.largest_error:.1%} at most."
     )
     intro = _SIMULATOR.format(replications=effort.replications, level=f"{effort.level:.1%}")
-    table = THEORY.of(rows).without("theory by").markdown()
+    table = validation.THEORY.of(rows).without("theory by").markdown()
     return f"## Theory against simulation\n\n{intro}\n{text}\n\n{table}\n"

@@ -17,16 +17,9 @@ from nona.placement.sampled.judge import reported_response
 from nona.report.models import provenance_shares
 from nona.report.placements.report import placement_report, response_report
 from nona.report.placements.text import parts_of
+from nona.report.simulations import series
 from nona.report.simulations.comparison import replication_means
 from nona.report.simulations.report import SimulatedRun, simulation_report
-from nona.report.simulations.series import (
-    ecdf_series,
-    executor_load,
-    gantt_rows,
-    jct_over_time,
-    warmup_series,
-    with_hits,
-)
 from nona.report.simulations.uncertainty import all_differences, idle_bound_s
 from nona.report.studies.prediction_map import BOUNDS, like_cases
 from nona.report.times import MeanParts, given_times, mean_if_off, means_if_off, runs_as, times_error
@@ -193,13 +186,13 @@ def simulation_outcome(study: Study, result: SimulationResult, made: str) -> Sim
     report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)
     return SimulationOutcome(
         about=about(study, made),
-        report=with_hits(report, result.records, slo_s),
+        report=series.with_hits(report, result.records, slo_s),
         differences=all_differences(result.records, slo_s),
-        warmup=warmup_series(result.warmup),
-        ecdf=ecdf_series(result.records, names),
-        over_time=jct_over_time(result.records),
-        load=executor_load(result.records),
-        gantt=gantt_rows(result.records, study.system),
+        warmup=series.warmup_series(result.warmup),
+        ecdf=series.ecdf_series(result.records, names),
+        over_time=series.jct_over_time(result.records),
+        load=series.executor_load(result.records),
+        gantt=series.gantt_rows(result.records, study.system),
         slo_s=dict(zip(names, slo_s, strict=True)),
         predicted=predicted_means(study, placement),
         models=model_facts(study),

@@ -25,18 +25,10 @@ from nona.scenario.schema import Scenario
 from nona.scenario.values import NamedSpec
 from nona.schedulers.registry import get_scheduler
 from nona.sources.lookup import Sources
+from nona.study import sweep_bench
 from nona.study.cache import StudyCache
 from nona.study.preparation import Study, prepare
 from nona.study.simulation import place, simulate, steady_local, steady_spread
-from nona.study.sweep_bench import (
-    Bench,
-    GridSettings,
-    SweepSettings,
-    check_grid,
-    check_settings,
-    find_servers,
-    swept_scenario,
-)
 from nona.study.sweep_numbers import with_value
 
 NEAR = 0.01  # of the larger of two values
@@ -148,7 +140,7 @@ BEGIN = {"coarse": 0.0, "replications": 0.45, "edges": 0.8, "bends": 0.9, "serve
 
 def curves(
     scenario: Scenario,
-    settings: SweepSettings,
+    settings: sweep_bench.SweepSettings,
     sources: Sources | None = None,
     *,
     engine: str = "auto",
@@ -170,12 +162,12 @@ def curves(
     NonaError
         For settings that cannot be swept, before any work is done, and for a scenario that cannot run.
     """
-    check_settings(scenario, settings)
+    sweep_bench.check_settings(scenario, settings)
 
     def at(value: float) -> Scenario:
-        return swept_scenario(scenario, settings, value)
+        return sweep_bench.swept_scenario(scenario, settings, value)
 
-    with Bench(at, settings, sources or Sources(), engine, workers, cache, check) as bench:
+    with sweep_bench.Bench(at, settings, sources or Sources(), engine, workers, cache, check) as bench:
         for stage in STAGES:
             begin, end = BEGIN[stage], BEGIN[(*STAGES, "done")[STAGES.index(stage) + 1]]
             for share in _WORK[stage](bench, settings):
@@ -183,7 +175,7 @@ def curves(
         yield bench.told("done", 1.0)
 
 
-def _coarse(bench: Bench, settings: SweepSettings) -> Iterator[float]:
+def _coarse(bench: sweep_bench.Bench, settings: sweep_bench.SweepSettings) -> Iterator[float]:
     """A few values far apart at first, so that all curves are there early; then those between.
 
     Within each wave schedulers that need no placement go before those that wait for it to be solved.
@@ -198,7 +190,7 @@ def _coarse(bench: Bench, settings: SweepSettings) -> Iterator[float]:
         yield done / len(steps)
 
 
-def _replications(bench: Bench, settings: SweepSettings) -> Iterator[float]:
+def _replications(bench: sweep_bench.Bench, settings: sweep_bench.SweepSettings) -> Iterator[float]:
     for done, i in enumerate(spread_order(len(settings.values)), 1):
         value = settings.values[i]
         stable = [n for n in settings.schedulers if bench.is_stable(n, value)]
@@ -208,7 +200,7 @@ def _replications(bench: Bench, settings: SweepSettings) -> Iterator[float]:
         yield done / len(settings.values)
 
 
-def _edges(bench: Bench, settings: SweepSettings) -> Iterator[float]:
+def _edges(bench: sweep_bench.Bench, settings: sweep_bench.SweepSettings) -> Iterator[float]:
     names = settings.schedulers if settings.edges else ()
     for done, name in enumerate(names):
         yield from (done / len(names) for _ in _edges_of(bench, settings, name))
@@ -216,7 +208,7 @@ def _edges(bench: Bench, settings: SweepSettings) -> Iterator[float]:
         yield (done + 1) / len(names)
 
 
-def _edges_of(bench: Bench, settings: SweepSettings, name: str) -> Iterator[None]:
+def _edges_of(bench: sweep_bench.Bench, settings: sweep_bench.SweepSettings, name: str) -> Iterator[None]:
     for low, high in turns(stable_flags(bench.points[name])):
         below = bench.is_stable(name, low)
         search = edge(low, high, settings.number.unit, _span(settings))
@@ -235,7 +227,7 @@ def _next(search: Edge, like: bool) -> float | None:
         return None
 
 
-def _formula_edges(bench: Bench, settings: SweepSettings, name: str) -> None:
+def _formula_edges(bench: sweep_bench.Bench, settings: sweep_bench.SweepSettings, name: str) -> None:
     for low, high in turns(formula_flags(bench.formula.get(name, {}))):
         below = bench.formula[name][low] is not None
 
@@ -245,7 +237,7 @@ def _formula_edges(bench: Bench, settings: SweepSettings, name: str) -> None:
         driven(edge(low, high, settings.number.unit, _span(settings)), like)
 
 
-def _bends(bench: Bench, settings: SweepSettings) -> Iterator[float]:
+def _bends(bench: sweep_bench.Bench, settings: sweep_bench.SweepSettings) -> Iterator[float]:
     names = settings.schedulers if settings.edges else ()
     for done, name in enumerate(names):
         left = BENDS
@@ -255,28 +247,28 @@ def _bends(bench: Bench, settings: SweepSettings) -> Iterator[float]:
             yield done / len(names)
 
 
-def _next_bend(bench: Bench, settings: SweepSettings, name: str) -> float | None:
+def _next_bend(bench: sweep_bench.Bench, settings: sweep_bench.SweepSettings, name: str) -> float | None:
     means = bench.stable_means(name)
     values = bends(means, settings.number.unit, _span(settings), 1)
     return next((v for v in values if v not in bench.points[name]), None)
 
 
-def _span(settings: SweepSettings) -> float:
+def _span(settings: sweep_bench.SweepSettings) -> float:
     return settings.values[-1] - settings.values[0]
 
 
-_WORK: dict[str, Callable[[Bench, SweepSettings], Iterator[float]]] = {
+_WORK: dict[str, Callable[[sweep_bench.Bench, sweep_bench.SweepSettings], Iterator[float]]] = {
     "coarse": _coarse,
     "replications": _replications,
     "edges": _edges,
     "bends": _bends,
-    "servers": find_servers,
+    "servers": sweep_bench.find_servers,
 }
 
 
 def grid(
     scenario: Scenario,
-    settings: GridSettings,
+    settings: sweep_bench.GridSettings,
     sources: Sources | None = None,
     *,
     engine: str = "auto",
@@ -289,7 +281,7 @@ def grid(
     Rows far apart come first. Each is a sweep of the first number as :func:`nona.study.sweeps.curves`
     makes it, at its values alone, with the same random numbers; parameters and errors are the same.
     """
-    check_grid(scenario, settings)
+    sweep_bench.check_grid(scenario, settings)
     begin, shared = time.perf_counter(), cache or StudyCache()
     row_settings = replace(settings.sweep, edges=False)
     second = settings.second

@@ -16,16 +16,9 @@ from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import decompose
 from nona.random_streams import RandomStreams
 from nona.schedulers.base import NetworkView
+from nona.schedulers.learned import network
 from nona.schedulers.learned.card import Card, Ranges, Trained
 from nona.schedulers.learned.choose import learned_tables
-from nona.schedulers.learned.network import (
-    BLIND_PAIR,
-    LINK_PAIR,
-    first_weights,
-    mean_work_s,
-    network_of,
-    task_features,
-)
 from nona.system import QueryClass, Stream, System
 from studies.learning.gradient import Adam, Graphs, gradient
 from studies.learning.rollouts import Choices, Rollout, advantages, rolled_out
@@ -150,7 +143,7 @@ class TrainSettings:
     @property
     def pair(self) -> int:
         """Features of a task on an executor."""
-        return LINK_PAIR if self.sees_link else BLIND_PAIR
+        return network.LINK_PAIR if self.sees_link else network.BLIND_PAIR
 
     @property
     def view(self) -> NetworkView:
@@ -163,7 +156,7 @@ def trained(settings: TrainSettings, on_iteration: OnIteration | None = None) ->
     mean work of a query there. The same settings give the same weights, bit for bit, on one kind of machine.
     """
     streams = RandomStreams(settings.seed)
-    weights = first_weights(streams.generator("decima", "weights"), settings.pair)
+    weights = network.first_weights(streams.generator("decima", "weights"), settings.pair)
     draws = streams.generator("decima", "systems")
     adam, curve = Adam(len(weights)), np.zeros(settings.iterations)
     with threadpool_limits(limits=1):  # sums of several threads differ in the last bit
@@ -174,7 +167,7 @@ def trained(settings: TrainSettings, on_iteration: OnIteration | None = None) ->
             entropy = _between(settings.entropy, settings.last_entropy, done)
             direction = _direction(system, weights, settings, runs, entropy)
             adam.step(weights, direction, _between(settings.rate, settings.last_rate, done))
-            curve[number] = np.mean([r.mean_jct_s for r in runs]) / mean_work_s(system)
+            curve[number] = np.mean([r.mean_jct_s for r in runs]) / network.mean_work_s(system)
             if on_iteration:
                 on_iteration(number + 1, float(curve[number]))
     return weights, curve
@@ -199,7 +192,7 @@ def trained_file(settings: TrainSettings, on_iteration: OnIteration | None = Non
 
 def rollouts_of(system: System, weights: Floats, settings: TrainSettings) -> list[Rollout]:
     """Runs with the same arrivals, and draws of their own."""
-    policy = learned_tables(system, network_of(weights, settings.pair))
+    policy = learned_tables(system, network.network_of(weights, settings.pair))
     jobs, salts = max(settings.jobs, 3 * system.executors), range(1, settings.rollouts + 1)
     return [rolled_out(system, policy, settings.view, jobs, salt) for salt in salts]
 
@@ -208,10 +201,10 @@ def _direction(
     system: System, weights: Floats, settings: TrainSettings, runs: Sequence[Rollout], entropy: float
 ) -> Floats:
     """The gradient of one iteration, per choice, of length at most 1."""
-    unit_s = mean_work_s(system)
+    unit_s = network.mean_work_s(system)
     graphs = Graphs(
         tuple(q.tasks.dag for q in system.queries),
-        tuple(task_features(system, q, unit_s) for q in system.queries),
+        tuple(network.task_features(system, q, unit_s) for q in system.queries),
     )
     better = advantages(runs, settings.window * unit_s)
     choices = _together([r.choices for r in runs])

@@ -16,18 +16,11 @@ from nona.results.planning import PlanFailure, PlanLoad, PlanOption, PlanOutcome
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.study.outcome import about
+from nona.study.planning import written as planning_written
 from nona.study.planning.chains import with_count
 from nona.study.planning.planner import Planner, RunPool
 from nona.study.planning.question import MILLE, losses, question_now, question_of, same_option
 from nona.study.planning.trials import Known, Trial, models_of, ruled_out, shares_of
-from nona.study.planning.written import (
-    Further,
-    Written,
-    cost_per_million,
-    option_row,
-    queries_per_s,
-    servers_of,
-)
 from nona.study.preparation import Study
 
 PlanStage = Literal["search", "present", "headroom", "failures", "week"]
@@ -171,7 +164,7 @@ def _most_runs(planner: Planner) -> int:
 
 def loads_of(planner: Planner, option: Option) -> tuple[PlanLoad, ...]:
     """The factors that were looked at, ascending."""
-    rate = queries_per_s(planner.bounds)
+    rate = planning_written.queries_per_s(planner.bounds)
     rows = sorted(
         ((t.load, k) for t, k in planner.known.items() if t.option == option and k.seen),
         key=lambda pair: pair[0],
@@ -181,7 +174,9 @@ def loads_of(planner: Planner, option: Option) -> tuple[PlanLoad, ...]:
             factor=load / MILLE,
             verdict=evidence.verdict,
             models=models_of(planner.question, evidence),
-            cost_per_million=cost_per_million(planner.question, option, evidence.moved, rate * load / MILLE),
+            cost_per_million=planning_written.cost_per_million(
+                planner.question, option, evidence.moved, rate * load / MILLE
+            ),
             shares=shares_of(planner.question, evidence),
         )
         for load, evidence in rows
@@ -200,7 +195,7 @@ def failures(planner: Planner, option: Option) -> tuple[PlanFailure, ...]:
         rows.append(
             PlanFailure(
                 lost=loss.text,
-                servers=servers_of(question, loss.rest),
+                servers=planning_written.servers_of(question, loss.rest),
                 verdict=evidence.verdict,
                 shares=shares_of(question, evidence),
             )
@@ -227,13 +222,13 @@ class Present:
 
     def predicted(self) -> PlanOption:
         """The row before any run."""
-        return option_row(self.planner, self._options[0], Known())
+        return planning_written.option_row(self.planner, self._options[0], Known())
 
     def judged(self) -> PlanOption:
         """The row under the first scheduler that keeps; without one under the best by verdict."""
         rows = []
         for option in self._options:
-            rows.append(option_row(self.planner, option, self._known(option)))
+            rows.append(planning_written.option_row(self.planner, option, self._known(option)))
             if rows[-1].verdict == "keeps":
                 break
         return min(rows, key=lambda row: ("keeps", "open", "misses").index(row.verdict))
@@ -346,7 +341,7 @@ def plan(
         with ProcessPool(workers) as processes:
             return plan(scenario, sources, pool=processes, check=check, on_table=on_table)
     planner = Planner(question, pool, check)
-    written = Written(planner)
+    written = planning_written.Written(planner)
 
     def report(stage: PlanStage, last: str = "") -> None:
         on_table(written.report(), PlanProgress(stage, last, len(planner.settled), planner.chains_known))
@@ -374,7 +369,7 @@ def plan(
     if question.profile is not None:
         begin("week")
         week = _week_of(planner, planner.best, question.profile)
-    return written.report(Further(factor, loads_of(planner, planner.best), lost, week))
+    return written.report(planning_written.Further(factor, loads_of(planner, planner.best), lost, week))
 
 
 def _present(planner: Planner, scenario: Scenario) -> Present | None:

@@ -30,19 +30,8 @@ from nona.hardware.device import find_device, user_devices
 from nona.hardware.mig import board
 from nona.planning.least import BESIDE, driven, least
 from nona.planning.verdict import counted, settle, verdict
+from nona.results import serverless
 from nona.results.document import Estimate, Verdict
-from nona.results.serverless import (
-    CallCounts,
-    NodesFor,
-    PolicyOutcome,
-    SchedulerApplication,
-    SchedulerOutcome,
-    SchedulersReport,
-    Tail,
-    TailLatency,
-    TriedNodes,
-    Utilization,
-)
 from nona.results.simulation import ModelResult
 from nona.scenario.arrivals import ArrivalsSpec
 from nona.scenario.schema import BackgroundSpec, Scenario, ServerGroupSpec, WorkloadRow
@@ -177,7 +166,7 @@ def simulate_dag_schedulers(
     replications: int | None = None,
     workers: int = 1,
     on_progress: Callable[[SimulationProgress], None] | None = None,
-) -> SchedulersReport:
+) -> serverless.SchedulersReport:
     """Every scheduler's outcome.
 
     ``batch`` is 1, ``kind`` says ``dag-scheduler``. The cost of a call is that of the executor-seconds at
@@ -194,7 +183,9 @@ def simulate_dag_schedulers(
     given = {k: v for k, v in sizes.items() if v is not None}
     core = core.model_copy(update={"simulation": core.simulation.model_copy(update=given)})
     result = simulate(prepare(core, sources), workers=workers, on_progress=on_progress)
-    return SchedulersReport(schedulers={name: _outcome(name, result, system) for name in result.summaries})
+    return serverless.SchedulersReport(
+        schedulers={name: _outcome(name, result, system) for name in result.summaries}
+    )
 
 
 def _row(row: WorkloadRow, name: str, slo_s: float, system: ServerlessSystem) -> WorkloadRow:
@@ -231,14 +222,14 @@ def _sliced(group: ServerGroupSpec, scenario: Scenario) -> ServerGroupSpec:
     return group.model_copy(update={"mig": layout, "mps": None})
 
 
-def _outcome(name: str, result: SimulationResult, system: ServerlessSystem) -> SchedulerOutcome:
+def _outcome(name: str, result: SimulationResult, system: ServerlessSystem) -> serverless.SchedulerOutcome:
     core = result.summaries[name].result
     price = float(system.price_per_s[system.space.smallest])
     cost = mean_interval(
         [price * float(run.executor_busy_s.sum()) / run.jobs for run in result.records[name]]
     )
     hits = core.slo_hit_rate
-    return SchedulerOutcome(
+    return serverless.SchedulerOutcome(
         kind="dag-scheduler",
         batch=BATCH,
         left_out=LEFT_OUT,
@@ -248,23 +239,25 @@ def _outcome(name: str, result: SimulationResult, system: ServerlessSystem) -> S
         slo_hit_rate=hits,
         cost_per_call_usd=cost.estimate,
         cost_per_hit_usd=Estimate(mean=cost.mean / hits.mean if hits.mean else None, ci95=None),
-        latency_s=TailLatency(**core.jct_s.model_dump(include=set(TailLatency.model_fields))),
+        latency_s=serverless.TailLatency(
+            **core.jct_s.model_dump(include=set(serverless.TailLatency.model_fields))
+        ),
         applications={name: _application(m) for name, m in core.models.items()},
         configuration_miss_rate=None,
         cold_start_rate=None,
         locality=None,
         search_s=None,
         mean_batch=float(BATCH),
-        utilization=Utilization(vcpu=None, vgpu=core.utilization.compute),
-        calls=CallCounts(**dict(core.jobs)),
+        utilization=serverless.Utilization(vcpu=None, vgpu=core.utilization.compute),
+        calls=serverless.CallCounts(**dict(core.jobs)),
     )
 
 
-def _application(m: ModelResult) -> SchedulerApplication:
-    return SchedulerApplication(
+def _application(m: ModelResult) -> serverless.SchedulerApplication:
+    return serverless.SchedulerApplication(
         slo_s=m.slo_s,
         slo_hit_rate=m.slo_hit_rate,
-        latency_s=Tail(mean=m.jct_s, p50=m.jct_p50_s, p95=m.jct_p95_s, p99=m.jct_p99_s),
+        latency_s=serverless.Tail(mean=m.jct_s, p50=m.jct_p50_s, p95=m.jct_p95_s, p99=m.jct_p99_s),
     )
 
 
@@ -292,8 +285,8 @@ def nodes_for(
     size: CapacitySize | None = None,
     group: int = 0,
     workers: int = 1,
-    on_tried: Callable[[TriedNodes], None] = lambda tried: None,
-) -> NodesFor:
+    on_tried: Callable[[serverless.TriedNodes], None] = lambda tried: None,
+) -> serverless.NodesFor:
     """The fewest nodes of ``cluster.servers[group]`` with which ``policy`` keeps ``target`` of the SLOs.
 
     Parameters
@@ -311,7 +304,7 @@ def nodes_for(
         raise ScenarioError([f"Nodes: target {target:g} must lie between 0 and 1; give 0.99 for 99 %."])
     if not 0 <= group < len(scenario.cluster.servers):
         raise ScenarioError([f"Nodes: there is no cluster.servers[{group}]; choose an existing group."])
-    tried: dict[int, TriedNodes] = {}
+    tried: dict[int, serverless.TriedNodes] = {}
 
     def keeps(nodes: int) -> bool:
         if nodes not in tried:
@@ -323,7 +316,7 @@ def nodes_for(
     search = least(chosen.most, scenario.cluster.servers[group].count, beside=BESIDE)
     count = driven(search, keeps)
     fewest = None if count is None else tried[count]
-    return NodesFor(found=fewest, tried=tuple(tried[n] for n in sorted(tried)))
+    return serverless.NodesFor(found=fewest, tried=tuple(tried[n] for n in sorted(tried)))
 
 
 def _judged(
@@ -334,7 +327,7 @@ def _judged(
     size: CapacitySize,
     nodes: int,
     workers: int,
-) -> TriedNodes:
+) -> serverless.TriedNodes:
     """Simulate one count with more and more replications until a verdict on the target stands."""
     system = prepare_serverless(scenario, sources)
 
@@ -358,7 +351,7 @@ def _judged(
 
     settled = settle(simulate, judge, size.replications, size.first)
     summary = settled.result.summaries[policy]
-    return TriedNodes(
+    return serverless.TriedNodes(
         nodes=nodes,
         slo_hit_rate=summary.slo_hit_rate,
         replications=summary.replications,
@@ -379,7 +372,7 @@ def cluster_usd_hour(system: ServerlessSystem) -> float:
     )
 
 
-def held_usd_hour(summary: PolicyOutcome, system: ServerlessSystem) -> float:
+def held_usd_hour(summary: serverless.PolicyOutcome, system: ServerlessSystem) -> float:
     """US dollars an hour of the vCPUs and vGPUs that batches held on average."""
     vcpus = sum(node.vcpus for node in system.invokers) * (summary.utilization.vcpu or 0.0)
     vgpus = sum(node.gpus * node.vgpus for node in system.invokers) * (summary.utilization.vgpu or 0.0)

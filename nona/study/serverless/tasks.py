@@ -12,16 +12,9 @@ from nona.options import Options
 from nona.results.serverless import PolicyOutcome
 from nona.results.serverless_study import Cell, CutoffPoint, SharedOutcome
 from nona.scenario.schema import Scenario
+from nona.serverless import metrics
 from nona.serverless.engine.options import OnProgress, RunOptions, ServerlessProgress
 from nona.serverless.engine.run import simulate_serverless
-from nona.serverless.metrics import (
-    Floats,
-    RunMeasures,
-    judge,
-    measure,
-    slo_ratios,
-    summarise,
-)
 from nona.serverless.policies.base import Planner
 from nona.serverless.policies.registry import get_policy
 from nona.sources.lookup import Sources
@@ -56,8 +49,8 @@ class Done:
     """
 
     summary: PolicyOutcome
-    runs: tuple[RunMeasures, ...]
-    ratios: tuple[Floats, ...]
+    runs: tuple[metrics.RunMeasures, ...]
+    ratios: tuple[metrics.Floats, ...]
     states: tuple[str, ...]
     windows_s: tuple[float, ...]
 
@@ -85,10 +78,10 @@ class Tasks:
                 share = (number + 1) / task.replications
                 on_progress(ServerlessProgress(task.policy, number, share))
         return Done(
-            summary=summarise(system, records),
-            runs=tuple(measure(system, r) for r in records),
-            ratios=tuple(slo_ratios(system, r) for r in records),
-            states=tuple(judge(r)[0] for r in records),
+            summary=metrics.summarise(system, records),
+            runs=tuple(metrics.measure(system, r) for r in records),
+            ratios=tuple(metrics.slo_ratios(system, r) for r in records),
+            states=tuple(metrics.judge(r)[0] for r in records),
             windows_s=tuple(r.sums.end_s - r.sums.start_s for r in records),
         )
 

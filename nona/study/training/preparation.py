@@ -14,15 +14,7 @@ from nona.planning.prices import prices_of
 from nona.scenario.schema import Scenario, ServerGroupSpec
 from nona.scenario.training import TrainingSpec
 from nona.sources.lookup import Sources
-from nona.study.training.rates import (
-    GivenJob,
-    ModelledRates,
-    RateBook,
-    base_table,
-    drawn_from,
-    given_jobs,
-    with_all_types,
-)
+from nona.study.training import rates
 from nona.training.generated_jobs import MOST_LOAD, SLO_SHARE, choose_replicas, generate, replica_capacity
 from nona.training.job_files import TraceJob, is_trace, read_trace, reference_rate, write_trace
 from nona.training.moves import checkpoint_bytes
@@ -97,7 +89,7 @@ class Served:
     note: str
 
 
-def _enter_inference(given: GivenJob, book: RateBook) -> Served | None:
+def _enter_inference(given: rates.GivenJob, book: rates.RateBook) -> Served | None:
     """The job's replicas on the cheapest GPUs that serve its rate; ``None`` with a problem where none do.
 
     A job becomes one job per type of GPU in use, each with its replicas and its part of the queries. Servers
@@ -125,7 +117,7 @@ def _enter_inference(given: GivenJob, book: RateBook) -> Served | None:
     return Served(tuple(jobs), _note(job, chosen, speed))
 
 
-def _queries_per_s(given: GivenJob, book: RateBook) -> dict[str, float]:
+def _queries_per_s(given: rates.GivenJob, book: rates.RateBook) -> dict[str, float]:
     """μ, queries per second of a replica, by GPU."""
     types = book.cluster.types
     if given.rates:
@@ -194,12 +186,14 @@ def prepare_training(
     spec = training_part(scenario)
     sources.check(scenario)
     cluster = _training_cluster(scenario, spec)
-    modelled = ModelledRates(scenario, sources, _training_devices(scenario), cluster)
-    table = base_table(spec, sources, modelled)
-    every, carried_from = with_all_types(table, modelled)
-    book = RateBook(every, modelled, cluster)
+    modelled = rates.ModelledRates(scenario, sources, _training_devices(scenario), cluster)
+    table = rates.base_table(spec, sources, modelled)
+    every, carried_from = rates.with_all_types(table, modelled)
+    book = rates.RateBook(every, modelled, cluster)
     jobs: list[Job] = []
-    listed = given_jobs(scenario, spec, sources, drawn_from(table, modelled), cluster.gpus, replication)
+    listed = rates.given_jobs(
+        scenario, spec, sources, rates.drawn_from(table, modelled), cluster.gpus, replication
+    )
     own = all(given.rates for given in listed if given.job.kind == "training")
     notes = [OWN_RATES if own else _source_note(scenario, spec), *_price_notes(cluster)]
     if not own:
@@ -302,16 +296,16 @@ def job_trace(scenario: Scenario, sources: Sources = _NO_SOURCES) -> str:
     if spec.trace is not None and is_trace(spec.trace):
         return write_trace(read_trace(sources.read(spec.trace), PurePath(spec.trace).name))
     cluster = _training_cluster(scenario, spec)
-    modelled = ModelledRates(scenario, sources, _training_devices(scenario), cluster)
-    table = drawn_from(base_table(spec, sources, modelled), modelled)
+    modelled = rates.ModelledRates(scenario, sources, _training_devices(scenario), cluster)
+    table = rates.drawn_from(rates.base_table(spec, sources, modelled), modelled)
     if spec.generate is not None:
         return write_trace(generate(spec.generate, table, scenario.seed, 0, cluster.gpus))
-    given = given_jobs(scenario, spec, sources, table, cluster.gpus, 0)
+    given = rates.given_jobs(scenario, spec, sources, table, cluster.gpus, 0)
     lines = [line for each in given if (line := _line(each, table)) is not None]
     return write_trace(sorted(lines, key=lambda line: line.arrival_s))
 
 
-def _line(given: GivenJob, table: Throughputs) -> TraceJob | None:
+def _line(given: rates.GivenJob, table: Throughputs) -> TraceJob | None:
     """The job's line; none where a trace cannot hold it. SLO: deadline · rate on a V100 / steps."""
     job = given.job
     rate = reference_rate(table, job.model, job.workers)

@@ -17,34 +17,15 @@ from nona.options import Options
 from nona.planning.prices import prices_of
 from nona.random_streams import RandomStreams
 from nona.report.training.traces import policy_trace
+from nona.results import training as result_training
 from nona.results.document import About, Estimate
-from nona.results.training import (
-    CheckpointReport,
-    IntervalRow,
-    OneMoreReport,
-    OneMoreRow,
-    PolicyOutcome,
-    SwitchesReport,
-    SwitchRow,
-    TrainingOutcome,
-    TrainingReport,
-    TrainingSetting,
-)
 from nona.scenario.schema import Scenario, ServerGroupSpec
 from nona.scenario.training import FailuresSpec, TrainingSpec
 from nona.simulation.records import checked
 from nona.sources.lookup import Sources
 from nona.statistics import mean_interval, paired_difference
 from nona.study.training.preparation import prepare_training, training_part
-from nona.training.checkpoints import (
-    best_interval,
-    daly_s,
-    exact_s,
-    failure_gaps,
-    simulated_wall,
-    wall_per_work,
-    young_s,
-)
+from nona.training import checkpoints
 from nona.training.metrics import pooled_outcome
 from nona.training.replications import TrainingRun, run_policies
 from nona.training.rounds import OnProgress, RunOptions, TrainingProgress
@@ -58,7 +39,7 @@ TRACE_ROUNDS = 200
 class TrainingResult:
     """The report, the first replication's system, and the runs of each policy."""
 
-    report: TrainingReport
+    report: result_training.TrainingReport
     system: TrainingSystem
     runs: Mapping[str, tuple[TrainingRun, ...]]
 
@@ -97,7 +78,7 @@ def simulate_training_scenario(
     run = RunOptions(trace_rounds=trace_rounds)
     runs = run_policies(systems, chosen, run, ideal=ideal, workers=workers, on_progress=on_progress)
     passed, failed = checked({n: [c for run in own for c in run.checks] for n, own in runs.items()})
-    report = TrainingReport(
+    report = result_training.TrainingReport(
         policies={name: pooled_outcome([run.outcome for run in own]) for name, own in runs.items()},
         checks=passed,
         failed_checks=failed,
@@ -112,9 +93,9 @@ def _setting(
     systems: Sequence[TrainingSystem],
     policies: Sequence[tuple[Policy, Options]],
     throughputs: str,
-) -> TrainingSetting:
+) -> result_training.TrainingSetting:
     system = systems[0]
-    return TrainingSetting(
+    return result_training.TrainingSetting(
         name=scenario.name,
         jobs=len(system.jobs),
         measured=system.window,
@@ -146,10 +127,10 @@ def chosen_policies(scenario: Scenario, names: Sequence[str] = ()) -> list[tuple
     return chosen
 
 
-def outcome_of(result: TrainingResult, about: About) -> TrainingOutcome:
+def outcome_of(result: TrainingResult, about: About) -> result_training.TrainingOutcome:
     """Return the report with its provenance, and the first replication of each policy."""
     system = result.system
-    return TrainingOutcome(
+    return result_training.TrainingOutcome(
         about=about,
         report=result.report,
         job_names=tuple(job.name for job in system.jobs),
@@ -163,7 +144,7 @@ Told = Callable[[float, str], None]
 
 def one_more_gpu(
     scenario: Scenario, policy: str, sources: Sources = _NO_SOURCES, on_progress: Told | None = None
-) -> OneMoreReport:
+) -> result_training.OneMoreReport:
     """Simulate ``policy`` on the scenario's cluster, and with a server of one more GPU of each type.
 
     All runs have the same jobs and random numbers. ``on_progress`` gets the share that is done and the
@@ -186,7 +167,7 @@ def one_more_gpu(
         report = simulate_training_scenario(larger, sources, policies=(policy,), on_progress=told).report
         rows.append(_row(gpu, prices.get(gpu), report.policies[policy]))
     gpus = {t: sum(g.count * g.gpus for g in groups if g.gpu == t) for t in types}
-    return OneMoreReport(
+    return result_training.OneMoreReport(
         policy=policy, gpus=gpus, base=rows[0], rows=tuple(rows[1:]), modelled=report.setting.modelled
     )
 
@@ -209,8 +190,8 @@ def with_one_more(scenario: Scenario, gpu: str) -> Scenario:
     return scenario.model_copy(update=update)
 
 
-def _row(gpu: str, price_hour: float | None, p: PolicyOutcome) -> OneMoreRow:
-    return OneMoreRow(
+def _row(gpu: str, price_hour: float | None, p: result_training.PolicyOutcome) -> result_training.OneMoreRow:
+    return result_training.OneMoreRow(
         gpu=gpu,
         price_hour=price_hour,
         mean_jct_s=p.jct_s.mean,
@@ -265,7 +246,7 @@ def compare_switches(
     replications: int | None = None,
     workers: int = 1,
     on_setting: Callable[[str, float], None] | None = None,
-) -> SwitchesReport:
+) -> result_training.SwitchesReport:
     """Simulate every setting with the same jobs and random numbers."""
     begin, settings = time.perf_counter(), list(_settings_of(training_part(scenario)))
     if len(settings) == 1:
@@ -285,7 +266,7 @@ def compare_switches(
             ideal=False,
             trace_rounds=0,
         )
-    return SwitchesReport(
+    return result_training.SwitchesReport(
         scenario=scenario.name,
         replications=results[OFF].report.setting.replications,
         rows=tuple(row for name, result in results.items() for row in _rows(name, result, results[OFF])),
@@ -294,13 +275,13 @@ def compare_switches(
     )
 
 
-def _rows(setting: str, result: TrainingResult, off: TrainingResult) -> Iterator[SwitchRow]:
+def _rows(setting: str, result: TrainingResult, off: TrainingResult) -> Iterator[result_training.SwitchRow]:
     for policy, outcome in result.report.policies.items():
         with_it, without = (
             [np.nan if (mean := run.outcome.jct_s.mean) is None else mean for run in of.runs[policy]]
             for of in (result, off)
         )
-        yield SwitchRow(
+        yield result_training.SwitchRow(
             setting=setting,
             policy=policy,
             jct_s=Estimate(mean=outcome.jct_s.mean, ci95=outcome.jct_s.ci95),
@@ -320,7 +301,7 @@ def checkpoint_report(
     *,
     failures: int = FAILURES,
     replications: int = REPLICATIONS,
-) -> CheckpointReport:
+) -> result_training.CheckpointReport:
     """Compare intervals over the same failures, for every number of nodes that jobs need."""
     spec = training_part(scenario).failures
     if spec is None or spec.checkpoint == 0:
@@ -328,13 +309,13 @@ def checkpoint_report(
             ["training: failures with a checkpoint above 0 s are missing; add 'failures: {mtbf: 24 h}'."]
         )
     system = prepare_training(scenario, sources)
-    gaps = failure_gaps(RandomStreams(scenario.seed), failures, replications)
+    gaps = checkpoints.failure_gaps(RandomStreams(scenario.seed), failures, replications)
     rows = [
         row
         for nodes, jobs in sorted(_nodes(system).items())
         for row in _checkpoint_rows(spec, nodes, jobs, gaps)
     ]
-    return CheckpointReport(
+    return result_training.CheckpointReport(
         scenario=scenario.name,
         mtbf_s=spec.mtbf,
         checkpoint_s=spec.checkpoint,
@@ -351,25 +332,27 @@ def _nodes(system: TrainingSystem) -> Counter[int]:
     return Counter(ceil(job.workers / most) for job in system.jobs if job.kind == "training")
 
 
-def _checkpoint_rows(spec: FailuresSpec, nodes: int, jobs: int, gaps: Floats) -> list[IntervalRow]:
+def _checkpoint_rows(
+    spec: FailuresSpec, nodes: int, jobs: int, gaps: Floats
+) -> list[result_training.IntervalRow]:
     c, m, r = spec.checkpoint, spec.mtbf / nodes, spec.restart
     intervals = {
-        "Young": young_s(c, m),
-        "Daly": daly_s(c, m),
-        "least of the formula": exact_s(c, m),
-        "best simulated": best_interval(c, m, r, gaps).interval_s,
+        "Young": checkpoints.young_s(c, m),
+        "Daly": checkpoints.daly_s(c, m),
+        "least of the formula": checkpoints.exact_s(c, m),
+        "best simulated": checkpoints.best_interval(c, m, r, gaps).interval_s,
     }
     if not isinstance(spec.interval, str):
         intervals["as given"] = spec.interval
     return [
-        IntervalRow(
+        result_training.IntervalRow(
             nodes=nodes,
             jobs=jobs,
             mtbf_s=m,
             method=method,
             interval_s=tau,
-            formula=wall_per_work(tau, c, m, r),
-            simulated=mean_interval(simulated_wall(tau, c, m, r, gaps)).estimate,
+            formula=checkpoints.wall_per_work(tau, c, m, r),
+            simulated=mean_interval(checkpoints.simulated_wall(tau, c, m, r, gaps)).estimate,
         )
         for method, tau in intervals.items()
     ]
