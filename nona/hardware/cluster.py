@@ -213,9 +213,9 @@ class Cluster:
             )
 
     @classmethod
-    def from_spec(cls, spec: ClusterSpec) -> Cluster:
-        """The servers that a scenario describes, but for those of engines, which run no tasks."""
-        groups = [g for g in spec.servers if g.engine is None]
+    def from_spec(cls, spec: ClusterSpec, engines: bool = False) -> Cluster:
+        """The servers that a scenario describes; those of ``engines``, which run no tasks, if asked for."""
+        groups = [g for g in spec.servers if engines or g.engine is None]
         if spec.servers and not groups:
             raise HardwareError(
                 "Cluster: all of its servers have engines of language models; add a group without an engine."

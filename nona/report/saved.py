@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import plotly.graph_objects as go
@@ -10,10 +10,11 @@ import plotly.graph_objects as go
 from nona.registry import Look
 from nona.report.figures import PALETTE, add_points, capped, figure, log_axis, spread_wide, text
 from nona.report.simulations.comparison import points
-from nona.report.text import counted
+from nona.report.text import counted, listed
 from nona.report.training.findings import jobs_text
 from nona.results.document import UNKNOWN, Estimate
 from nona.results.saved import SavedAnswer, SavedComparison, SavedItem, SavedList, Unit
+from nona.scenario.language import LanguageRow
 from nona.scenario.schema import Scenario
 from nona.tables.formats import Show, mean_text, share_text
 from nona.tables.table import Column, Filled, Table
@@ -53,13 +54,30 @@ def workload_text(scenario: Scenario) -> str:
     >>> text = f"{{cluster: {{servers: [{{count: 2}}]}}, workload: [{{model: gpt2, rate: 5/s}}], {chosen}}}"
     >>> workload_text(parse_scenario(text))
     'gpt2, 40/s'
+    >>> row = "llm: {model: gpt2, tokens: {input: 9, output: 9}}"
+    >>> text = f"{{cluster: {{servers: [{{engine: {{}}}}]}}, workload: [{{{row}, rate: 3/s}}]}}"
+    >>> workload_text(parse_scenario(text))
+    'gpt2 token by token, 3/s'
     """
+    if scenario.language:
+        queries = scenario.model_copy(update={"language": ()})
+        return listed(
+            [workload_text(queries)] * bool(scenario.workload) + [_requests_text(scenario.language)]
+        )
     if not scenario.workload:
         return "no queries" if scenario.training is None else jobs_text(scenario.training)
     names, calls = scenario.labels, scenario.serverless
     load = None if calls is None else calls.interval
     rate = sum(row.rate for row in scenario.workload) if load is None else load.rate
     return f"{names[0] if len(names) == 1 else f'{len(names)} models'}, {format_number(rate)}/s"
+
+
+def _requests_text(rows: Sequence[LanguageRow]) -> str:
+    names = list(dict.fromkeys(row.llm.model for row in rows))
+    who = f"{names[0] if len(names) == 1 else f'{len(names)} models'} token by token"
+    rate, users = sum(row.rate or 0.0 for row in rows), sum(row.concurrency or 0 for row in rows)
+    loads = [f"{format_number(rate)}/s"] * (rate > 0) + [f"{users:,} at a time"] * (users > 0)
+    return ", ".join([who, *loads])
 
 
 LONGEST = 60  # characters of a name or note in a table

@@ -113,16 +113,23 @@ def shipped_scenario(name: str) -> Scenario:
 
 @cache
 def scenario_families() -> Mapping[str, tuple[str, ...]]:
-    """Group the shipped scenarios by topic: queries, what to buy, serverless workflows, training.
+    """Group the shipped scenarios by topic: queries, what to buy, language models, serverless, training.
 
     >>> scenario_families()["Training"][0]
     'deadlines_at_least_cost'
     """
-    families: dict[str, list[str]] = {"Queries": [], "Planning": [], "Serverless": [], "Training": []}
+    parts = {
+        "training": "Training",
+        "serverless": "Serverless",
+        "language": "Language models",
+        "plan": "Planning",
+    }
+    order = ("Queries", "Planning", "Language models", "Serverless", "Training")
+    families: dict[str, list[str]] = {family: [] for family in order}
     for name in scenario_names():
         of = shipped_scenario(name)
-        family = "Training" if of.training else "Serverless" if of.serverless else "Planning"
-        families["Queries" if family == "Planning" and of.plan is None else family].append(name)
+        family = next((family for part, family in parts.items() if getattr(of, part)), "Queries")
+        families[family].append(name)
     return MappingProxyType({family: tuple(names) for family, names in families.items()})
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
+from nona.language.memory import MemorySplit
 from nona.registry import Look
 from nona.report.figures import (
     PALETTE,
@@ -24,9 +27,10 @@ from nona.report.language.tables import MEASURES
 from nona.results.document import Estimate
 from nona.results.language import EngineStep, RequestPoint, RequestTargets, RouterResult, TokenTimes
 from nona.tables.formats import mean_text, share_text
-from nona.units import format_time
+from nona.units import format_size, format_time
 
 DECODES, PROMPTS = PALETTE[1], PALETTE[2]
+BINS = 40
 
 
 def goodput_figure(schedulers: Mapping[str, RouterResult]) -> go.Figure:
@@ -96,6 +100,43 @@ def steps_figure(steps: Sequence[EngineStep], engines: Sequence[str]) -> go.Figu
     chart.update_layout(barmode="overlay", bargap=0.35)
     chart.update_xaxes(title="time, ms")
     chart.update_yaxes(autorange="reversed", showgrid=False)
+    return chart
+
+
+def lengths_figure(tokens: NDArray[np.int64], what: str) -> go.Figure:
+    """Histogram of the tokens of requests, up to their 99.5th percentile, as shares of them."""
+    most = max(int(np.percentile(tokens, 99.5)), int(tokens.min()) + 1)
+    shares, edges = np.histogram(np.minimum(tokens, most), BINS, range=(0, most))
+    chart = figure(200)
+    chart.add_bar(
+        x=((edges[:-1] + edges[1:]) / 2).tolist(),
+        y=(100 * shares / len(tokens)).tolist(),
+        marker_color=PROMPTS if what.startswith("input") else DECODES,
+        hovertemplate="about %{x:,.0f} tokens: %{y:.1f} % of the requests<extra></extra>",
+    )
+    rule(chart, float(tokens.mean()), f"mean {tokens.mean():,.0f}", "x")
+    chart.update_layout(bargap=0.05, showlegend=False)
+    chart.update_xaxes(title=f"{what} of a request")
+    chart.update_yaxes(title="requests, %")
+    return chart
+
+
+def memory_figure(split: MemorySplit) -> go.Figure:
+    """The memory of one GPU that an engine takes, as one bar: weights, activations, graphs, KV."""
+    chart = figure(130)
+    parts = ("weights", split.weights), ("activations", split.activations), ("graphs", split.graphs)
+    for number, (name, size) in enumerate((*parts, ("KV cache", max(0.0, split.kv)))):
+        chart.add_bar(
+            x=[size / 1e9],
+            y=[""],
+            orientation="h",
+            name=name,
+            marker_color=PALETTE[number],
+            hovertemplate=f"{name}: {format_size(size)}<extra></extra>",
+        )
+    chart.update_layout(barmode="stack", bargap=0.2)
+    chart.update_xaxes(title="memory of one GPU, GB", range=[0, split.usable / 1e9])
+    chart.update_yaxes(showticklabels=False)
     return chart
 
 

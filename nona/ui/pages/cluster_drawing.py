@@ -24,8 +24,8 @@ MOST_UNITS, MOST_SERVERS = 32, 1200  # that are drawn
 
 
 def cluster_drawing(scenario: Scenario, load: ResourceLoad | None, key: str = "cluster-drawing") -> None:
-    """Draw the scenario's cluster with the load of a run; without one, with the background load alone."""
-    cluster = Cluster.from_spec(scenario.cluster)
+    """Draw the servers that run tasks with the load of a run; without one, all with the background load."""
+    cluster = Cluster.from_spec(scenario.cluster, engines=load is None)
     draw(key, cluster_tree(cluster, load or _background(scenario, cluster), load is not None))
 
 

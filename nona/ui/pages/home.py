@@ -192,18 +192,27 @@ QUESTIONS = (
 )
 
 
+PREFIXES = {"Planning": "Plan: ", "Language models": "Language: "}  # of the scenarios' names, by family
+
+
 def examples() -> dict[str, dict[str, str]]:
     """Family → the shipped scenarios in it with their names."""
     return {
         family: {
-            name: shipped_scenario(name).name.removeprefix("Plan: ").removeprefix(f"{family}: ")
+            name: shipped_scenario(name).name.removeprefix(PREFIXES.get(family, f"{family}: "))
             for name in names
         }
         for family, names in scenario_families().items()
     }
 
 
-FAMILY_PAGES = {"Queries": "scenario", "Planning": "plan", "Serverless": "serverless", "Training": "training"}
+FAMILY_PAGES = {
+    "Queries": "scenario",
+    "Planning": "plan",
+    "Language models": "simulation",
+    "Serverless": "serverless",
+    "Training": "training",
+}
 
 
 def example_gallery(state: AppState) -> None:

@@ -35,13 +35,19 @@ from nona.units import (
 
 def idle_of(state: AppState, loaded: Loaded) -> tuple[IdleSpan, ...]:
     """The spans of the model's sub-graphs on this scenario's servers and links, without other load."""
-    cluster = Cluster.from_spec(state.scenario.cluster)
-    link, servers, prepared = placement_link(cluster), cluster.servers, loaded.prepared
+    cluster, prepared = _cluster(state), loaded.prepared
+    link, servers = placement_link(cluster), cluster.servers
     return fetch(
         ("idle", loaded.key, link, servers),
         lambda: idle_spans(prepared.tasks, prepared.decomposition, link, servers),
         "Finding the best split",
     )
+
+
+def _cluster(state: AppState) -> Cluster:
+    """The servers that run tasks; all of them where each has an engine of language models."""
+    spec = state.scenario.cluster
+    return Cluster.from_spec(spec, engines=all(group.engine for group in spec.servers))
 
 
 def pick_rule(state: AppState) -> None:
@@ -65,7 +71,7 @@ def _conditions(state: AppState) -> None:
 
 def headline(state: AppState, loaded: Loaded, spans: Sequence[IdleSpan]) -> None:
     """Say what contraction left to distribute, show it in figures, and say when two tasks may merge."""
-    link = placement_link(Cluster.from_spec(state.scenario.cluster))
+    link = placement_link(_cluster(state))
     what = "link" if link.route is None else "path of links"
     first, second = contraction_headline(
         loaded, spans, f"this cluster's {format_bandwidth(link.speed)} {what}"
@@ -166,7 +172,7 @@ class Lost:
 
 def glued_of(state: AppState, loaded: Loaded) -> Glued:
     """The coarsening of the model over this scenario's link, with the share that was chosen."""
-    link = placement_link(Cluster.from_spec(state.scenario.cluster))
+    link = placement_link(_cluster(state))
     share = SHARES[state.choices.of(Lost).share]
     return fetch(
         ("glued", loaded.key, link, share),
@@ -182,7 +188,7 @@ def glued_steps(state: AppState, loaded: Loaded) -> Glued | None:
 
 def link_words(state: AppState) -> tuple[str, ...]:
     """The options of ``nona contract`` for this scenario's link and the chosen share."""
-    link = placement_link(Cluster.from_spec(state.scenario.cluster))
+    link = placement_link(_cluster(state))
     capacity, latency = quantity_text(link.speed, "bandwidth"), quantity_text(link.latency_s, "time")
     words = ["--capacity", str(capacity), "--latency", str(latency)]
     share = state.choices.of(Lost).share

@@ -16,6 +16,7 @@ from nona.ui.pages import scenario_cluster
 from nona.ui.pages.cluster_drawing import cluster_drawing
 from nona.ui.pages.scenario_batching import batching_of_all_rows
 from nona.ui.pages.scenario_edits import add_group, add_model, ask_before_adding
+from nona.ui.pages.scenario_language import another_language_row, language_row, load_tiles
 from nona.ui.pages.scenario_workload import load_gauges, row_editor, trace_upload
 from nona.ui.pages.workload_facts import rates_of
 from nona.ui.session.page_list import page_file
@@ -27,13 +28,15 @@ from nona.ui.widgets.terms import guide_link
 from nona.units import format_number, format_size
 
 
-def cluster_of(state: AppState) -> Cluster | None:
-    """The scenario's cluster; ``None``, with the reason on the page, where it cannot be."""
+def clusters_of(state: AppState) -> tuple[Cluster | None, Cluster | None]:
+    """All servers, and those that run tasks; ``None``, with the reason on the page, where there are none."""
+    spec = state.scenario.cluster
     try:
-        return Cluster.from_spec(state.scenario.cluster)
+        everything = Cluster.from_spec(spec, engines=True)
+        return everything, None if all(g.engine for g in spec.servers) else Cluster.from_spec(spec)
     except NonaError as error:
         st.error(plain(str(error)), icon=":material/error:")
-        return None
+        return None, None
 
 
 def standing(state: AppState, cluster: Cluster | None, load: Offered | None) -> None:
@@ -42,26 +45,31 @@ def standing(state: AppState, cluster: Cluster | None, load: Offered | None) -> 
     best, blind = (
         ("–", "–") if load is None else (share_text(load.background + q, 1) for q in (load.best, load.even))
     )
+    requests = load_tiles(state) if scenario.language else []
+    queries = [
+        (
+            "Queries/s",
+            "–" if rates is None else format_number(sum(rates), 4),
+            "All models together, on average.",
+        ),
+        (
+            "Load at best",
+            best,
+            "Background and queries on the busiest kind of executor, shared out so that it is least. "
+            "From 100 % on, queues grow without bound.",
+        ),
+        (
+            "Load, blind draw",
+            blind,
+            "The same where every executor is drawn alike, as local and spread do.",
+        ),
+        ("Weights in memory", *_weights(state, cluster)),
+    ]
     with st.container(key="standing"):
         tiles(
             [
-                (
-                    "Queries/s",
-                    "–" if rates is None else format_number(sum(rates), 4),
-                    "All models together, on average.",
-                ),
-                (
-                    "Load at best",
-                    best,
-                    "Background and queries on the busiest kind of executor, shared out so that it is least. "
-                    "From 100 % on, queues grow without bound.",
-                ),
-                (
-                    "Load, blind draw",
-                    blind,
-                    "The same where every executor is drawn alike, as local and spread do.",
-                ),
-                ("Weights in memory", *_weights(state, cluster)),
+                *(queries if scenario.workload or not requests else []),
+                *requests,
                 ("Cost per hour", cost_over(scenario, 1.0), cost_note(scenario)),
                 (
                     "Cost per month",
@@ -87,15 +95,16 @@ def _weights(state: AppState, cluster: Cluster | None) -> tuple[str, str]:
 
 
 def mix(state: AppState, load: Offered | None) -> None:
-    """The models of the mix: load, a card for each, another one."""
+    """The models of the mix: load, a card for each, another one; then the language models."""
     rows, training = state.scenario.workload, state.scenario.training
     rates = rates_of(state)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.subheader("Models", anchor="mix", width="content")
         guide_link("words", "What the words mean")
+    language = state.scenario.language
     if rows:
         load_gauges(state, load)
-    else:
+    elif not language:
         with_jobs = "This scenario has training jobs only. " if training is not None else ""
         st.caption(f"{with_jobs}No queries arrive. Choose a model below and add it.")
     if not rows and training is not None:
@@ -119,16 +128,22 @@ def mix(state: AppState, load: Offered | None) -> None:
         )
         st.page_link(page_file("models"), label="Look at models", icon=":material/account_tree:")
     ask_before_adding(state)
+    if language:
+        st.subheader("Language models", anchor="language")
+    for index in shown_at_once(len(language), "language-at-once", "Rows"):
+        language_row(state, index)
+    another_language_row(state)
 
 
-def servers(state: AppState, cluster: Cluster | None) -> None:
-    """The groups of servers with their GPUs, and the whole as a drawing."""
+def servers(state: AppState, cluster: Cluster | None, tasks: Cluster | None) -> None:
+    """The groups of servers with their GPUs, and the whole as a drawing; ``tasks``: those that run tasks."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.subheader("Servers", anchor="servers", width="content")
         guide_link("mig", "How MIG slices a GPU")
     if cluster is not None:
         scenario_cluster.capacity_tiles(cluster, state.scenario.cost)
-        scenario_cluster.hardware_notices(state, cluster)
+    if tasks is not None:
+        scenario_cluster.hardware_notices(state, tasks)
     with st.container(key="settings-cluster"):
         for index in shown_at_once(len(state.scenario.cluster.servers), "groups-at-once", "Groups"):
             scenario_cluster.group_editor(state, index)

@@ -21,6 +21,7 @@ from nona.study.batching import held_bytes
 from nona.ui.form import field
 from nona.ui.models.loading import device_names
 from nona.ui.pages import scenario_edits
+from nona.ui.pages.scenario_engines import engine_editor
 from nona.ui.pages.scenario_mig import mig_editor
 from nona.ui.pages.workload_facts import row_cost
 from nona.ui.session.state import AppState
@@ -102,13 +103,15 @@ def group_editor(state: AppState, index: int) -> None:
             )
             field(state, (*place, "gpus"))
             field(state, (*place, "vcpus"))
-            _sharing(state, index, SHARING[1 if group.mig else 2 if group.mps else 0], board)
+            if group.engine is None:
+                _sharing(state, index, SHARING[1 if group.mig else 2 if group.mps else 0], board)
             with grid.cell():
                 _remove(state, index)
         if group.mps:
             field(state, (*place, "mps"))
         if group.mig and board:
             mig_editor(state, index, board)
+        engine_editor(state, index)
 
 
 def _remove(state: AppState, index: int) -> None:

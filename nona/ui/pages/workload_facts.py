@@ -92,7 +92,7 @@ def row_cost(state: AppState, index: int, executor: str) -> RowCost:
         timed, kind = with_given(graph, spec.device, spec.factors), executor_class(executor, devices)
         return _cost(timed, cost_batches(timed, kind, options, largest, measured, devices), options), graph
 
-    return _kept(("cost", id(graph), executor, own, options, largest, digest, given), make)[0]
+    return kept(("cost", id(graph), executor, own, options, largest, digest, given), make)[0]
 
 
 def _cost(graph: ModelGraph, batches: Mapping[int, CostedGraph], options: CostOptions) -> RowCost:
@@ -135,7 +135,7 @@ def fastest(state: AppState, index: int) -> RowCost:
 def arrivals_of(state: AppState, index: int) -> Arrivals:
     """The arrivals of row ``index`` with its trace read; raises :class:`NonaError` if that cannot be."""
     key = "arrivals", index, _key(state, index)
-    return _kept(key, lambda: row_arrivals(state.scenario, index, _reader(state)))
+    return kept(key, lambda: row_arrivals(state.scenario, index, _reader(state)))
 
 
 def rate_of(state: AppState, index: int) -> float:
@@ -158,18 +158,18 @@ def trace_of(state: AppState, name: str) -> NDArray[np.float64]:
 
 
 def columns_of(state: AppState, name: str) -> dict[str, tuple[str, ...]]:
-    key, sources = ("columns", name, _mark(state, name)), state.uploads.sources
-    return _kept(key, lambda: trace_columns(sources.read(name), PurePath(name).name))
+    key, sources = ("columns", name, file_mark(state, name)), state.uploads.sources
+    return kept(key, lambda: trace_columns(sources.read(name), PurePath(name).name))
 
 
 def _reader(state: AppState) -> ReadTrace:
     def read(name: str, where: Where | None, clock: Clock) -> NDArray[np.float64]:
-        return _trace(_mark(state, name), name, where, clock, state.uploads.sources)
+        return _trace(file_mark(state, name), name, where, clock, state.uploads.sources)
 
     return read
 
 
-def _mark(state: AppState, name: str) -> str:
+def file_mark(state: AppState, name: str) -> str:
     """Return a mark that identifies an upload without reading it: large ones are drawn often."""
     if name not in state.uploads.names():
         state.uploads.sources.read(name)  # says that it is missing
@@ -183,15 +183,15 @@ def _trace(mark: str, name: str, where: Where | None, clock: Clock, _sources: So
 
 
 @st.cache_resource(max_entries=512, show_spinner=False)
-def _kept(key: Hashable, _make: Callable[[], T]) -> T:
-    """What was made for a key, which names all that it depends on."""
+def kept(key: Hashable, _make: Callable[[], T]) -> T:
+    """Return what was made for a key, which names all that it depends on."""
     return _make()
 
 
 def _key(state: AppState, index: int) -> str:
     rows = state.scenario.workload
     name = rows[index].arrivals.trace
-    content = _mark(state, name) if name else ""
+    content = file_mark(state, name) if name else ""
     shares = [row for row in rows if row.arrivals.trace == name] if name else [rows[index]]
     return json.dumps([content, [r.arrivals.model_dump(mode="json") for r in shares], rows[index].label])
 
@@ -201,7 +201,7 @@ def sample_of(state: AppState, index: int) -> workloads.ArrivalSample:
     row, arrivals = state.scenario.workload[index], arrivals_of(state, index)
     drawn = row.rate, state.scenario.seed, state.scenario.labels[index]
     key = ("sample", index, _key(state, index), *drawn)
-    return _kept(key, lambda: workloads.arrival_sample(arrivals, *drawn))
+    return kept(key, lambda: workloads.arrival_sample(arrivals, *drawn))
 
 
 def offered(state: AppState) -> workloads.Offered | None:

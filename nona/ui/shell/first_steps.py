@@ -67,7 +67,10 @@ def no_queries(state: AppState, needed_for: str) -> bool:
     """Return whether the workload is empty; then a line says so, with links to where rows are added."""
     if state.scenario.workload:
         return False
-    if state.scenario.training is not None:
+    training, language = state.scenario.training is not None, bool(state.scenario.language)
+    if language:
+        text = f"{needed_for} is for models that run as graphs of tasks; this scenario has none."
+    elif training:
         text = f"This scenario has training jobs only. {needed_for} needs a row in the workload."
     else:
         text = f"The workload is empty. {needed_for} needs a row in it."
@@ -75,6 +78,8 @@ def no_queries(state: AppState, needed_for: str) -> bool:
         st.markdown(text)
         with st.container(horizontal=True):
             st.page_link("pages/scenario.py", label="Add a row", icon=":material/add:")
-            if state.scenario.training is not None:
+            if language:
+                st.page_link("pages/simulation.py", label="Simulate them", icon=":material/timeline:")
+            if training:
                 st.page_link("pages/training.py", label="Open Training", icon=":material/model_training:")
     return True

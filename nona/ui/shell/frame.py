@@ -96,6 +96,9 @@ def _deciders(scenario: Scenario) -> Fact:
     if training is not None and not scenario.workload:
         deciding = training.decided_by
         return Fact(_count(deciding, "policies"), TRAINING, f"Training policies: {', '.join(deciding)}.")
+    if scenario.language and not scenario.workload:
+        names = [entry.name for entry in scenario.routers]
+        return Fact(_count(names, "routers"), "pages/simulation.py", f"Routers: {', '.join(names)}.")
     names = [entry.name for entry in (scenario.schedulers if part is None else part.policies)]
     if part is None:
         return Fact(_count(names, "schedulers"), "pages/simulation.py", f"Schedulers: {', '.join(names)}.")

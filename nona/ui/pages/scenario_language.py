@@ -1,0 +1,248 @@
+"""Language models on the Scenario page: a card for each row, its lengths, another row, their load."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from statistics import harmonic_mean
+from typing import Any
+
+import streamlit as st
+
+from nona.errors import NonaError, ScenarioError
+from nona.language.formula import predict
+from nona.language.models import language_models, read_config
+from nona.language.traces import read_tokens
+from nona.report.language.figures import lengths_figure
+from nona.scenario.words import words
+from nona.sources.opening import edited
+from nona.tables.formats import share_text
+from nona.ui.form import field, form, switch
+from nona.ui.pages.scenario_edits import add_entry, remove_entry
+from nona.ui.pages.scenario_engines import prepared
+from nona.ui.session.editing import PlacePath
+from nona.ui.session.state import AppState
+from nona.ui.widgets.fields import acting, button, field_error, plain, stored_name, upload
+from nona.ui.widgets.results import picture
+
+BEST_HINT = (
+    "By the formula, of the engines, dealt out so that all are equally full; from 100 % on queues grow "
+    "without bound. Unknown with a closed loop, roles, experts, other steps than vLLM's: simulate."
+)
+EVEN_HINT = "The same for the busiest engine where requests are dealt out evenly, as round-robin does."
+OPEN, CLOSED, REPLAYED = "open: a rate", "closed: users", "the trace's own"
+DRAWN = "drawn"
+CONFIG, TRACE = ".config.json", ".tokens."  # in the names of uploaded files
+FIRST = {"input": 512, "output": 128}
+
+
+def load_tiles(state: AppState) -> list[tuple[str, str, str]]:
+    """The formula's load of the engines of the fullest model; dashes where it does not hold."""
+    study = prepared(state)
+    loads: dict[str, list[float]] = {}
+    if not isinstance(study, ScenarioError):
+        for k, engine in enumerate(study.system.engines):
+            said = predict(study.system, k)
+            loads.setdefault(engine.model, []).append(math.nan if said is None else said.load)
+    known = bool(loads) and not any(math.isnan(load) for of in loads.values() for load in of)
+    best = max(map(harmonic_mean, loads.values())) if known else math.nan
+    even = max(map(max, loads.values())) if known else math.nan
+    tiles = ("Engines, load at best", best, BEST_HINT), ("Engines, dealt evenly", even, EVEN_HINT)
+    return [(name, share_text(load, 1) if known else "–", hint) for name, load, hint in tiles]
+
+
+def language_row(state: AppState, index: int) -> None:
+    """A card for one row of requests."""
+    place, row = ("language", index), state.scenario.language[index]
+    with st.container(border=True, key=f"language-row-{index}"):
+        with st.grid(6, min_column_width=120, vertical_alignment="bottom"):
+            names = dict.fromkeys([*language_models(), *_configs(state), row.llm.model])
+            field(state, (*place, "llm", "model"), choices={name: name for name in names})
+            _loop(state, index)
+            for target in ("ttft", "tpot", "e2e"):
+                field(state, (*place, "slo", target))
+        _lengths(state, index)
+        for problem in _problems(state, index):
+            st.error(plain(problem), icon=":material/error:")
+        with st.expander(f"More on {plain(state.scenario.language_labels[index])}"):
+            _details(state, index)
+        with st.container(horizontal=True):
+            for label, icon, act in (
+                ("Duplicate", "content_copy", _duplicate),
+                ("Remove", "delete", _remove),
+            ):
+                button(
+                    label, f"{label.lower()}-language-{state.revision}-{index}", act, state, index, icon=icon
+                )
+
+
+def _duplicate(state: AppState, index: int) -> None:
+    add_entry(state, ("language",), state.value(("language", index)))
+
+
+def _remove(state: AppState, index: int) -> None:
+    remove_entry(state, ("language",), index)
+
+
+def _configs(state: AppState) -> list[str]:
+    return [name for name in state.uploads.names() if name.endswith(CONFIG)]
+
+
+def _problems(state: AppState, index: int) -> list[str]:
+    """What the preparation says of this row, or of no place at all: those stand at the first row."""
+    study = prepared(state)
+    if not isinstance(study, ScenarioError):
+        return list(study.warnings) if index == 0 else []
+    here = f"workload[{len(state.scenario.workload) + index}]"
+    elsewhere = ("workload[", "cluster.servers[")
+    return [p for p in study.problems if p.startswith(here) or (index == 0 and not p.startswith(elsewhere))]
+
+
+def _loop(state: AppState, index: int) -> None:
+    row, place = state.scenario.language[index], ("language", index)
+    loops: dict[str, dict[str, Any]] = {OPEN: {"rate": "3/s"}, CLOSED: {"concurrency": 16}}
+    if row.llm.trace:
+        loops[REPLAYED] = {}
+    now = CLOSED if row.concurrency else OPEN if row.rate is not None else REPLAYED
+
+    def take(loop: str) -> None:
+        none: dict[str, Any] = {"rate": None, "concurrency": None, "arrivals": {}}
+        _edit_row(state, place, {**state.value(place), **none, **loops[loop]})
+
+    st.selectbox(
+        "Loop",
+        list(loops),
+        list(loops).index(now),
+        **acting(f"loop-{state.revision}-{index}", take),
+        help="Open: requests come at a rate, whatever the engines do. Closed: so many users, each with one "
+        "request at a time, so that it cannot overload.",
+    )
+    if now != REPLAYED:
+        field(state, (*place, "concurrency" if now == CLOSED else "rate"))
+
+
+def _edit_row(state: AppState, place: PlacePath, row: dict[str, Any]) -> None:
+    if state.edit(place, row):
+        state.revision += 1
+
+
+def _lengths(state: AppState, index: int) -> None:
+    row, place = state.scenario.language[index], ("language", index, "llm")
+    traces = dict.fromkeys([*_traces(state), *([row.llm.trace] if row.llm.trace else [])])
+
+    def take(source: str) -> None:
+        whole = state.value(place[:2])
+        drawn = source == DRAWN
+        rate = (whole["rate"] or "3/s") if drawn and not whole["concurrency"] else None
+        llm = {"model": whole["llm"]["model"], **({"tokens": FIRST} if drawn else {"trace": source})}
+        _edit_row(state, place[:2], {**whole, "llm": llm, "rate": rate, "arrivals": {}})
+
+    options = [DRAWN, *traces]
+    with st.grid(5, min_column_width=120, vertical_alignment="bottom"):
+        st.selectbox(
+            "Lengths",
+            options,
+            options.index(row.llm.trace or DRAWN),
+            **acting(f"lengths-{state.revision}-{index}", take),
+            help="Tokens of prompts and answers: drawn, or those of a trace, which brings its arrivals too.",
+        )
+        for side in ("input", "output") if row.llm.tokens else ():
+            path = (*place, "tokens", side)
+            title = words(path).title
+            if getattr(row.llm.tokens, side).values:
+                st.caption(f"{title}: one of the values that the file has.")
+                continue
+            field(state, (*path, "mean"), title)
+            field(state, (*path, "cv"), f"{title}, CV")
+    field_error(state, place[:2])
+    study = prepared(state)
+    if isinstance(study, ScenarioError):
+        return
+    label = state.scenario.language_labels[index]
+    with (
+        st.expander(f"Lengths of {plain(label)}", icon=":material/bar_chart:"),
+        st.grid(2, min_column_width=260),
+    ):
+        tokens = study.system.rows[index].lengths.tokens
+        for column, title in enumerate(("Input tokens", "Output tokens")):
+            figure = lengths_figure(tokens[:, column], title.lower())
+            picture(figure, f"tokens-{index}-{column}", f"{title} of the requests of {label}: histogram")
+
+
+def _traces(state: AppState) -> list[str]:
+    return [name for name in state.uploads.names() if TRACE in name]
+
+
+def _details(state: AppState, index: int) -> None:
+    row, place = state.scenario.language[index], f"language.{index}"
+    with st.grid(4, min_column_width=130):
+        for name in ("name", "priority"):
+            field(state, f"{place}.{name}")
+        if row.llm.tokens:
+            for side in ("input", "output"):
+                path = ("language", index, "llm", "tokens", side)
+                field(state, (*path, "most"), f"{words(path).title}, most")
+        if row.rate is not None and not row.llm.trace:
+            drawn = words(f"{place}.arrivals.process").choices
+            del drawn["trace"]
+            field(state, f"{place}.arrivals.process", choices=drawn)
+            for name in ("cv", "burst_factor", "burst_fraction", "burst_mean"):
+                field(state, f"{place}.arrivals.{name}", slider=name == "burst_fraction")
+    if row.llm.tokens and switch(state, f"{place}.llm.tokens.prefix", {"tokens": 100}):
+        form(state, f"{place}.llm.tokens.prefix", "tokens groups")
+
+
+def another_language_row(state: AppState) -> None:
+    """What adds a row of requests, and files of one's own for such rows."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        models = [*language_models(), *_configs(state)]
+        chosen = st.selectbox(
+            "Another language model",
+            models,
+            key="another-language-model",
+            width=260,
+            help="Served token by token by engines. One that ships, or a config.json that you uploaded.",
+        )
+        hint = "As another row, at 3 requests per second; with an engine on an H100 where none serves it."
+        button("Add its requests", "add-language-row", _add, state, chosen, icon="add", hint=hint)
+    with st.expander("Traces of requests, and models of your own", icon=":material/upload_file:"):
+        st.caption(
+            "A trace has arrivals with input and output tokens: files of Azure, BurstGPT, Mooncake, GuideLLM "
+            "as they are, or a CSV. A config.json describes a model, as Hugging Face has it."
+        )
+        hint = "A trace can then be chosen as the lengths of a row, a config.json as its model."
+        upload(state, "Trace or config.json", "token-file", "token-file", partial(_take_file, state), hint)
+
+
+def _take_file(state: AppState, name: str, data: bytes) -> None:
+    try:
+        read_config(data, name)
+        ending = CONFIG
+    except NonaError:
+        read_tokens(data, name)
+        ending = f"{TRACE}{name.rpartition('.')[2].lower()}"
+    state.tell(f"{state.uploads.add(stored_name(name, ending), data)} can be chosen in a row of requests.")
+
+
+def _add(state: AppState, model: str) -> None:
+    """Add a row, and an engine where no group serves its model: all as one step to undo."""
+    if state.is_behind():
+        return
+    data = state.scenario.model_dump(mode="json")
+    asked = list(dict.fromkeys(row.llm.model for row in state.scenario.language))
+    engines = [group["engine"] for group in data["cluster"]["servers"] if group["engine"]]
+    if asked and model not in asked:
+        for engine in engines:
+            engine["model"] = engine["model"] or asked[0]
+    if not any(engine["model"] in (None, model) for engine in engines):
+        data["cluster"]["servers"].append({"gpu": "h100", "engine": {"model": model if asked else None}})
+    data["language"].append(
+        {"llm": {"model": model, "tokens": FIRST}, "rate": "3/s", "slo": {"ttft": "500 ms"}}
+    )
+    try:
+        changed = edited(state.scenario, data)
+    except NonaError as error:
+        state.notice = str(error)
+        return
+    state.apply(changed, "adding requests to a language model")
+    state.tell(f"{model} was added: 3 requests a second.")

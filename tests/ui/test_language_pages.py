@@ -1,0 +1,99 @@
+"""Language models on the pages: rows and engines, files of requests, and no page breaks without queries."""
+
+import pytest
+from app_driver import edit, go, metrics, named, open_demo, said, state_of
+
+from nona.language.formula import predict
+from nona.study.language.preparation import prepare_language
+from nona.tables.formats import share_text
+from nona.ui.pages.scenario_engines import prepared
+
+ROW = {"llm": {"model": "llama-3.1-8b", "tokens": {"input": 512, "output": 128}}, "rate": "3/s"}
+
+
+def test_no_page_breaks_where_all_rows_are_of_language_models(open_page):
+    at = open_demo(open_page, "chat_routers")
+    for page in ("scenario", "models", "placement", "simulation", "plan", "serverless", "training", "home"):
+        go(at, page)
+        assert not at.error, page
+        if page in ("placement", "plan"):
+            assert "graphs of tasks" in said(at.markdown)
+    system = prepare_language(state_of(at).scenario).system
+    loads = [predict(system, k).load for k in range(len(system.engines))]
+    shown = metrics(go(at, "scenario"))
+    assert shown["Engines, dealt evenly"] == share_text(max(loads), 1)
+    # what all take where each gets requests in proportion to its speed
+    assert shown["Engines, load at best"] == share_text(len(loads) / sum(1 / load for load in loads), 1)
+
+
+def test_rows_of_requests_are_added_edited_duplicated_removed_and_brought_back(open_page):
+    at = open_page("scenario")
+    state = state_of(at)
+    before = state.scenario
+    at.button(key="add-language-row").click().run()
+    assert [g.engine is not None for g in state.scenario.cluster.servers] == [False, True]
+    assert len(prepared(state).system.engines) == 1
+    named(at.text_input, "Time per output token").set_value("20 ms").run()
+    named(at.text_input, "Output tokens").set_value("0").run()
+    assert "at least 1" in said(at.error)
+    named(at.text_input, "Output tokens").set_value("300").run()
+    row = state.scenario.language[0]
+    assert (row.slo.tpot, row.llm.tokens.output.mean) == (0.02, 300)
+    named(at.selectbox, "Loop").set_value("closed: users").run()
+    assert (state.scenario.language[0].rate, state.scenario.language[0].concurrency) == (None, 16)
+    assert metrics(at)["Engines, load at best"] == "–"
+    at.button(key=f"duplicate-language-{state.revision}-0").click().run()
+    assert state.scenario.language_labels == ("llama-3.1-8b", "llama-3.1-8b #2")
+    for _ in range(2):
+        at.button(key=f"remove-language-{state.revision}-0").click().run()
+    assert not state.scenario.language
+    while state.scenario.language != before.language or state.scenario != before:
+        state.undo()
+    assert state.scenario == before
+
+
+def test_a_second_model_gets_an_engine_of_its_own(open_page):
+    at = open_page("scenario")
+    state = state_of(at)
+    at.button(key="add-language-row").click().run()
+    named(at.selectbox, "Another language model").set_value("llama-3.2-1b").run()
+    at.button(key="add-language-row").click().run()
+    engines = [g.engine.model for g in state.scenario.cluster.servers if g.engine]
+    assert engines == ["llama-3.1-8b", "llama-3.2-1b"]
+    assert not at.error
+
+
+def test_an_engine_says_what_fits_and_what_does_not(open_page):
+    at = open_demo(open_page, "prefill_stalls_decode")
+    go(at, "scenario")
+    (engine,) = prepared(state_of(at)).system.engines
+    tokens = 12_300
+    assert f"{engine.blocks // -(-tokens // 16)} requests of documents (12,300 tokens" in said(at.markdown)
+    assert "Step times calibrated" in said(at.caption)
+    edit(at, ("cluster", "servers", 0, "gpu"), "t4")
+    assert "leaves no memory for KV" in said(at.error)
+    edit(at, ("cluster", "servers", 0), {"gpu": "l4", "engine": {"blocks": 500}})
+    assert "modelled" in said(at.warning)
+    assert "they are refused" in said(at.warning)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kept"),
+    [
+        ("mine.csv", b"arrival_s,input_tokens,output_tokens\n0,100,9\n1,200,5\n", "mine.tokens.csv"),
+        ("bad.csv", b"a,b\n1,2\n", ""),
+    ],
+)
+def test_a_trace_of_requests_is_uploaded_and_replayed_or_refused(open_page, name, content, kept):
+    at = open_demo(open_page, "prefill_stalls_decode")
+    state = state_of(go(at, "scenario"))
+    at.file_uploader(key="token-file").upload(name, content).run()
+    assert state.uploads.names() == ((kept,) if kept else ())
+    if not kept:
+        assert "Trace 'bad.csv'" in said(at.error)
+        return
+    at.selectbox(key=f"lengths-{state.revision}-0").set_value(kept).run()
+    assert not at.error
+    assert prepared(state).system.rows[0].lengths.tokens.tolist() == [[100, 9], [200, 5]]
+    at.selectbox(key=f"lengths-{state.revision}-0").set_value("drawn").run()
+    assert state.scenario.language[0].llm.tokens is not None
