@@ -67,8 +67,8 @@ def test_words_say_what_the_numbers_are():
     assert len(settings(data)) == len(SETTINGS) * len(POLICIES)
     shown = {"agrees": True, "does not": False, "–": None}
     for claim, row in zip(serverless_claims.CLAIMS, CLAIMED.of(judged_claims(data)).texts(), strict=True):
-        assert shown[row["order"]] == claim.order(cells)
-        assert shown[row["size"]] == claim.size(cells)
+        assert shown[row["order"]] == claim.judge(cells).order
+        assert shown[row["size"]] == claim.judge(cells).size
         for alternative, _ in serverless_claims.movers(data, claim):
             assert alternative in row["changed by"]
     assert data.command in text
@@ -107,13 +107,17 @@ def test_policies_are_paired_by_replication():
 def test_claims_hold_where_they_are_true_and_fail_where_they_are_not():
     like_the_slides, unlike = made_up(0.95, 0.45, 1.2), made_up(0.45, 0.95, 0.5)
     for claim in serverless_claims.CLAIMS:
-        assert claim.order(like_the_slides) is True, claim.name
-        assert claim.size(like_the_slides) in (True, None), claim.name
-        assert claim.finding(like_the_slides)
-    failed = {c.name for c in serverless_claims.CLAIMS if c.order(unlike) is False or c.size(unlike) is False}
+        assert claim.judge(like_the_slides).order is True, claim.name
+        assert claim.judge(like_the_slides).size in (True, None), claim.name
+        assert claim.judge(like_the_slides).finding
+    failed = {
+        c.name
+        for c in serverless_claims.CLAIMS
+        if c.judge(unlike).order is False or c.judge(unlike).size is False
+    }
     assert len(failed) >= 3
     reversed_times = dict(zip(SETTINGS, [like_the_slides[name] for name in SETTINGS[::-1]], strict=True))
-    again = {c.name for c in serverless_claims.CLAIMS if c.order(reversed_times) is False}
+    again = {c.name for c in serverless_claims.CLAIMS if c.judge(reversed_times).order is False}
     assert any("misses of orion" in n for n in again)
     assert any("search" in n for n in again)
 

@@ -89,17 +89,21 @@ STRICT, RELAXED = "strict_light", "relaxed_heavy"
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """A claim of the slides, ``stated``; ``order`` and ``size`` judge it; ``finding`` states what came out.
+class Judged:
+    """The verdicts on order and size (``None``: the cells lack what it takes, or no size is stated)."""
 
-    ``None`` is no verdict: the cells lack what it takes, or the slides give no number.
-    """
+    order: Verdict
+    finding: str = "–"
+    size: Verdict = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A claim of the slides, ``stated``, and what judges it."""
 
     name: str
     stated: str
-    order: Callable[[SettingCells], Verdict]
-    size: Callable[[SettingCells], Verdict]
-    finding: Callable[[SettingCells], str]
+    judge: Callable[[SettingCells], Judged]
 
 
 def _gaps(cells: SettingCells, others: Sequence[str]) -> list[tuple[float, float]]:
@@ -118,21 +122,19 @@ def _gaps(cells: SettingCells, others: Sequence[str]) -> list[tuple[float, float
 def _more_hits(name: str, others: tuple[str, str], low: float, high: float) -> Claim:
     """ESG keeps ``low`` to ``high`` per cent more SLOs than two others."""
 
-    def order(cells: SettingCells) -> Verdict:
-        return all(points > MATERIAL for points, _ in _gaps(cells, others))
-
-    def size(cells: SettingCells) -> Verdict:
-        return any(low <= gap <= high for both in _gaps(cells, others) for gap in both)
-
-    def finding(cells: SettingCells) -> str:
-        points, relative = zip(*_gaps(cells, others), strict=True)
-        return (
+    def judge(cells: SettingCells) -> Judged:
+        gaps = _gaps(cells, others)
+        points, relative = zip(*gaps, strict=True)
+        finding = (
             f"{min(points):+.1f} to {max(points):+.1f} percentage points ({min(relative):+.1f} % to "
             f"{max(relative):+.1f} % of theirs), by setting and policy"
         )
+        size = any(low <= gap <= high for both in gaps for gap in both)
+        return Judged(min(points) > MATERIAL, finding, size)
 
-    stated = f"ESG keeps {low:.0f} % to {high:.0f} % more SLOs than {others[0]} and {others[1]}"
-    return Claim(name, stated, order, size, finding)
+    return Claim(
+        name, f"ESG keeps {low:.0f} % to {high:.0f} % more SLOs than {others[0]} and {others[1]}", judge
+    )
 
 
 def missed(cells: SettingCells, policy: str) -> dict[str, float]:
@@ -145,29 +147,21 @@ def _misses(policy: str, grows: bool) -> Claim:
     """A policy's configuration misses rise, or fall, from the strict to the relaxed setting."""
     stated = MISSES[policy]
 
-    def order(cells: SettingCells) -> Verdict:
+    def judge(cells: SettingCells) -> Judged:
         misses = missed(cells, policy)
-        if not {STRICT, RELAXED} <= set(misses):
-            return None
-        change = misses[RELAXED] - misses[STRICT]
-        return change > MATERIAL if grows else change < -MATERIAL
-
-    def size(cells: SettingCells) -> Verdict:
-        misses = missed(cells, policy)
-        return all(abs(misses[n] - stated[n]) <= NEAR for n in misses if n in stated) if misses else None
-
-    def finding(cells: SettingCells) -> str:
-        return ", ".join(f"{share:.1f} % ({name})" for name, share in missed(cells, policy).items()) or "–"
+        if not misses:
+            return Judged(None)
+        order = None
+        if {STRICT, RELAXED} <= set(misses):
+            change = misses[RELAXED] - misses[STRICT]
+            order = change > MATERIAL if grows else change < -MATERIAL
+        finding = ", ".join(f"{share:.1f} % ({name})" for name, share in misses.items())
+        return Judged(order, finding, all(abs(misses[n] - stated[n]) <= NEAR for n in misses if n in stated))
 
     numbers = ", ".join(f"{share:g} %" for share in stated.values())
     change = "grow" if grows else "fall"
-    return Claim(
-        f"misses of {policy}",
-        f"{policy}'s configuration misses {change} from strict-light to relaxed-heavy: {numbers}",
-        order,
-        size,
-        finding,
-    )
+    text = f"{policy}'s configuration misses {change} from strict-light to relaxed-heavy: {numbers}"
+    return Claim(f"misses of {policy}", text, judge)
 
 
 BRUTE_FORCE_S = 7.258
@@ -177,141 +171,87 @@ SIMILAR = 0.05  # relative: costs that close are "similar"
 JUST_BELOW = (0.8, 1.0)  # median latency / SLO that is "just below but close"
 
 
-def _ratios(cells: SettingCells) -> list[tuple[float, str, str]]:
-    """(cost over ESG's, policy, setting)."""
-    return [
+def _costs(cells: SettingCells) -> Judged:
+    """No policy is cheaper than ESG by more than what is similar."""
+    ratios = [
         (mean(row[other], "costs") / mean(row["esg"], "costs"), other, name)
         for name, row in cells.items()
         for other in row
         if other != "esg"
     ]
-
-
-def _costs_finding(cells: SettingCells) -> str:
-    ratios = _ratios(cells)
-    return (
-        f"others cost {min(ratios)[0]:.2f} ({min(ratios)[1]}, {min(ratios)[2]}) to {max(ratios)[0]:.2f} "
-        f"times as much ({max(ratios)[1]}, {max(ratios)[2]})"
+    (low, *cheapest), (high, *dearest) = min(ratios), max(ratios)
+    finding = (
+        f"others cost {low:.2f} ({', '.join(cheapest)}) to {high:.2f} times as much ({', '.join(dearest)})"
     )
+    return Judged(low >= 1 - SIMILAR, finding)
 
 
-def _dearest(cells: SettingCells) -> dict[str, str]:
-    return {name: max(row, key=lambda p: mean(row[p], "costs")) for name, row in cells.items()}
+def _dearest(cells: SettingCells) -> Judged:
+    most = {name: max(row, key=lambda p: mean(row[p], "costs")) for name, row in cells.items()}
+    shown = ", ".join(f"{p} ({name})" for name, p in most.items())
+    return Judged(set(most.values()) == {"infless"}, f"the most expensive: {shown}")
 
 
-def _dearest_finding(cells: SettingCells) -> str:
-    return "the most expensive: " + ", ".join(f"{p} ({name})" for name, p in _dearest(cells).items())
+def _just_below(cells: SettingCells) -> Judged:
+    fills = [f for f in cells[RELAXED]["esg"].fill if f is not None] if RELAXED in cells else []
+    if not fills:
+        return Judged(None)
+    finding = f"median latencies are {min(fills):.2f} to {max(fills):.2f} of the SLO"
+    return Judged(all(JUST_BELOW[0] <= f <= JUST_BELOW[1] for f in fills), finding)
 
 
-def _fills(cells: SettingCells) -> list[float]:
-    return [f for f in cells[RELAXED]["esg"].fill if f is not None] if RELAXED in cells else []
-
-
-def _just_below(cells: SettingCells) -> Verdict:
-    fills = _fills(cells)
-    return all(JUST_BELOW[0] <= f <= JUST_BELOW[1] for f in fills) if fills else None
-
-
-def _just_below_finding(cells: SettingCells) -> str:
-    fills = _fills(cells)
-    return f"median latencies are {min(fills):.2f} to {max(fills):.2f} of the SLO" if fills else "–"
-
-
-def _mean_fill(cells: SettingCells, policy: str) -> float | None:
-    return cells[RELAXED][policy].mean_fill if RELAXED in cells else None
-
-
-def _slower(cells: SettingCells) -> Verdict:
-    theirs, ours = _mean_fill(cells, "fast-gshare"), _mean_fill(cells, "esg")
-    return None if theirs is None or ours is None else theirs > (1 + SLOWER) * ours
-
-
-def _slower_finding(cells: SettingCells) -> str:
-    theirs, ours = _mean_fill(cells, "fast-gshare"), _mean_fill(cells, "esg")
+def _slower(cells: SettingCells) -> Judged:
+    theirs, ours = (
+        cells[RELAXED][policy].mean_fill if RELAXED in cells else None for policy in ("fast-gshare", "esg")
+    )
     if theirs is None or ours is None:
-        return "–"
-    return f"mean latency / SLO {theirs:.2f} under fast-gshare, {ours:.2f} under esg"
+        return Judged(None)
+    finding = f"mean latency / SLO {theirs:.2f} under fast-gshare, {ours:.2f} under esg"
+    return Judged(theirs > (1 + SLOWER) * ours, finding)
 
 
-def _searches(cells: SettingCells) -> dict[str, float]:
-    times_s = {name: row["esg"].search_s for name, row in cells.items()}
-    return {name: s for name, s in times_s.items() if s is not None}
+def _searches(cells: SettingCells) -> Judged:
+    """ESG's searches are short enough in every setting."""
+    times_s = {n: s for n, row in cells.items() if (s := row["esg"].search_s) is not None}
+    finding = ", ".join(f"{format_time(s)} ({n})" for n, s in times_s.items()) or "–"
+    return Judged(all(s < SEARCH_S for s in times_s.values()), finding)
 
 
-def _searches_finding(cells: SettingCells) -> str:
-    return ", ".join(f"{format_time(s)} ({n})" for n, s in _searches(cells).items()) or "–"
+def _search_grows(cells: SettingCells) -> Judged:
+    finding = _searches(cells).finding
+    strict, relaxed = (cells[n]["esg"].search_s if n in cells else None for n in (STRICT, RELAXED))
+    if strict is None or relaxed is None:
+        return Judged(None, finding)
+    return Judged(bool((1 + SLOWER) * strict < relaxed), finding)
 
 
-def _search_grows(cells: SettingCells) -> Verdict:
-    if not {STRICT, RELAXED} <= set(cells):
-        return None
-    strict, relaxed = (cells[name]["esg"].search_s for name in (STRICT, RELAXED))
-    return None if strict is None or relaxed is None else bool((1 + SLOWER) * strict < relaxed)
-
-
-def _no_size(cells: SettingCells) -> Verdict:
-    return None
+def _more_misses(cells: SettingCells) -> Judged:
+    """Aquatope misses more than Orion wherever Orion planned any."""
+    aquatope = missed(cells, "aquatope")
+    more = {n: aquatope.get(n, 0.0) - share for n, share in missed(cells, "orion").items()}
+    finding = ", ".join(f"{points:+.1f} points ({n})" for n, points in more.items())
+    return Judged(all(points > MATERIAL for points in more.values()), finding)
 
 
 CLAIMS: tuple[Claim, ...] = (
     _more_hits("more SLOs kept than by the searches", ("orion", "aquatope"), 46.0, 80.0),
     _more_hits("more SLOs kept than with static shares", ("infless", "fast-gshare"), 36.0, 61.0),
-    Claim(
-        "costs similar or lower",
-        "ESG costs as much as the others or less",
-        lambda cells: all(r >= 1 - SIMILAR for r, *_ in _ratios(cells)),
-        _no_size,
-        _costs_finding,
-    ),
-    Claim(
-        "INFless uses most",
-        "INFless uses the most resources",
-        lambda cells: set(_dearest(cells).values()) == {"infless"},
-        _no_size,
-        _dearest_finding,
-    ),
-    Claim(
-        "ESG just below the SLO",
-        "in relaxed-heavy ESG's latencies are just below the SLO",
-        _just_below,
-        _no_size,
-        _just_below_finding,
-    ),
-    Claim(
-        "FaST-GShare slower",
-        "in relaxed-heavy FaST-GShare leads to slower jobs than ESG",
-        _slower,
-        _no_size,
-        _slower_finding,
-    ),
-    Claim(
-        "search below 10 ms",
-        "ESG searches for less than 10 ms on average",
-        lambda cells: all(s < SEARCH_S for s in _searches(cells).values()),
-        _no_size,
-        _searches_finding,
-    ),
+    Claim("costs similar or lower", "ESG costs as much as the others or less", _costs),
+    Claim("INFless uses most", "INFless uses the most resources", _dearest),
+    Claim("ESG just below the SLO", "in relaxed-heavy ESG's latencies are just below the SLO", _just_below),
+    Claim("FaST-GShare slower", "in relaxed-heavy FaST-GShare leads to slower jobs than ESG", _slower),
+    Claim("search below 10 ms", "ESG searches for less than 10 ms on average", _searches),
     Claim(
         "search longer when relaxed",
         "ESG searches longer with a relaxed SLO than with a strict one",
         _search_grows,
-        _no_size,
-        _searches_finding,
     ),
     _misses("orion", grows=True),
     _misses("aquatope", grows=False),
     Claim(
         "Aquatope misses more than Orion",
         "Aquatope misses more often than Orion in every setting",
-        lambda cells: all(
-            missed(cells, "aquatope").get(n, 0.0) > share + MATERIAL
-            for n, share in missed(cells, "orion").items()
-        ),
-        _no_size,
-        lambda cells: ", ".join(
-            f"{missed(cells, 'aquatope').get(n, 0.0) - share:+.1f} points ({n})"
-            for n, share in missed(cells, "orion").items()
-        ),
+        _more_misses,
     ),
 )
 
@@ -343,13 +283,10 @@ def alternative_cells(data: ServerlessStudy, row: AlternativeCells) -> SettingCe
 def movers(data: ServerlessStudy, claim: Claim) -> Iterator[tuple[str, str]]:
     """Yield (alternative, change) where the verdict differs from the default's in runs of equal size."""
     default = default_cells(data)
-    before = {"order": claim.order(default), "size": claim.size(default)}
+    before = claim.judge(default)
     for row in data.sensitivity.rows:
-        cells = alternative_cells(data, row)
-        now = {"order": claim.order(cells), "size": claim.size(cells)}
-        for what, verdict in now.items():
-            if verdict is not None and verdict != before[what]:
-                yield (
-                    f"{row.key.removeprefix('serverless.')}: {row.other}",
-                    (f"{what} {'holds' if verdict else 'fails'}"),
-                )
+        now = claim.judge(alternative_cells(data, row))
+        for what, verdict, was in (("order", now.order, before.order), ("size", now.size, before.size)):
+            if verdict is not None and verdict != was:
+                alternative = f"{row.key.removeprefix('serverless.')}: {row.other}"
+                yield alternative, f"{what} {'holds' if verdict else 'fails'}"

@@ -102,15 +102,15 @@ def judged_claims(data: serverless_study.ServerlessStudy) -> list[JudgedClaim]:
     cells = serverless_claims.main_cells(data)
     rows = []
     for claim in serverless_claims.CLAIMS:
-        moved: dict[str, list[str]] = {}
+        judged, moved = claim.judge(cells), dict[str, list[str]]()
         for alternative, what in serverless_claims.movers(data, claim):
             moved.setdefault(what, []).append(alternative)
         rows.append(
             JudgedClaim(
                 slides=claim.stated,
-                finding=claim.finding(cells),
-                order=_verdict(claim.order(cells)),
-                size=_verdict(claim.size(cells)),
+                finding=judged.finding,
+                order=_verdict(judged.order),
+                size=_verdict(judged.size),
                 changed_by="; ".join(f"{what} with {', '.join(names)}" for what, names in moved.items())
                 or "no alternative",
             )

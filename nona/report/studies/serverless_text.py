@@ -307,9 +307,8 @@ def cutoff_title(data: ServerlessStudy) -> str:
 def miss_title(data: ServerlessStudy) -> str:
     """The deviation of the configuration misses from those of the slides."""
     cells = main_cells(data)
-    near = [
-        c.name.removeprefix("misses of ") for c in CLAIMS if c.name.startswith("misses of") and c.size(cells)
-    ]
+    ahead = (c for c in CLAIMS if c.name.startswith("misses of"))
+    near = [c.name.removeprefix("misses of ") for c in ahead if c.judge(cells).size]
     if near:
         return f"Configuration misses of {listed(near)} are within {NEAR:.0f} points of the slides'"
     return f"Configuration misses differ from the slides' by more than {NEAR:.0f} points in some setting"

@@ -11,7 +11,7 @@ from nona.schedulers.registry import get_scheduler
 from nona.ui.pages.run_page import Run, ended_early, run_area
 from nona.ui.session.state import AppState
 from nona.ui.tasks.desk import HoldsAsked
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import plain, unbroken
 from nona.ui.widgets.results import table
 
 KEY = "holds-scheduler"
@@ -79,10 +79,6 @@ def _answer(state: AppState, data: HoldsOutcome) -> None:
 
 def _sentences(data: HoldsOutcome) -> None:
     finding = holds_finding(data.report, day_of(data.about.made))
-    st.subheader(_unbroken(finding.lead), anchor=False)
+    st.subheader(unbroken(finding.lead), anchor=False)
     if finding.beside:
-        st.markdown(_unbroken(finding.beside))
-
-
-def _unbroken(text: str) -> str:
-    return plain(text).replace(" %", "\N{NO-BREAK SPACE}%")
+        st.markdown(unbroken(finding.beside))

@@ -24,7 +24,7 @@ from nona.ui.pages.runs import ToSave
 from nona.ui.session.state import AppState, Kept, Result
 from nona.ui.shell.job_panel import progress_text
 from nona.ui.widgets.components import declare
-from nona.ui.widgets.fields import one_of, plain
+from nona.ui.widgets.fields import one_of, plain, unbroken
 from nona.ui.widgets.results import hero, picture, table
 
 _PIECES = ("axes", "marks", "panels", "livechart")  # in this order they make one module
@@ -276,16 +276,11 @@ def _hero(finding: Finding, run: Kept | None, key: str) -> None:
         "true task times, for those that a cost model made."
     )
     with hero(key, "Mean JCT", finding.value, hint):
-        st.markdown(f"##### {_unbroken(finding.lead)}")
+        st.markdown(f"##### {unbroken(finding.lead)}")
         if finding.beside:
-            st.markdown(_unbroken(f"{finding.beside}."))
+            st.markdown(unbroken(f"{finding.beside}."))
         if run is not None:
             st.caption(plain(f"Run {run.title} · version {run.data.about.hash}"))
-
-
-def _unbroken(text: str) -> str:
-    """Markdown of a plain text in which no number is parted from its per-cent sign."""
-    return plain(text).replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def _counts(live: LiveRun) -> str:

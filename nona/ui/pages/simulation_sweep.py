@@ -42,7 +42,7 @@ from nona.ui.pages.simulation_sweep_settings import (
 from nona.ui.pages.simulation_what_if import changed_text
 from nona.ui.session.state import AppState
 from nona.ui.tasks.sweeps import grid_request_of, request_of
-from nona.ui.widgets.fields import one_of, plain
+from nona.ui.widgets.fields import one_of, plain, unbroken
 from nona.ui.widgets.results import picture, table
 
 BEST = "the best in each cell"
@@ -187,7 +187,7 @@ def _answer(state: AppState, report: SweepOutcome | GridOutcome) -> None:
     if isinstance(report, SweepOutcome):
         with st.expander("What comes from the formula, what from the simulation", icon=":material/balance:"):
             for what, text in explanation(report).items():
-                st.markdown(f"**{what}.** {_prose(text)}")
+                st.markdown(f"**{what}.** {unbroken(text)}")
     _files(report)
     runs = report if isinstance(report, SweepOutcome) else report.rows[0].sweep if report.rows else None
     if runs is not None:
@@ -202,7 +202,7 @@ def _reading(state: AppState, report: SweepOutcome) -> None:
         st.caption("No value was simulated before the sweep ended.")
         return
     value = _slider(state, report, values)
-    st.markdown(f"**{_prose(headline(report, value))}** {_prose(' '.join(sweep_findings(report)))}")
+    st.markdown(f"**{unbroken(headline(report, value))}** {unbroken(' '.join(sweep_findings(report)))}")
     names = list(views(report))
     shown = one_of("Show", names, "sweep-view", "What the chart shows of each scheduler.")
     picture(
@@ -234,11 +234,6 @@ def _slider(state: AppState, report: SweepOutcome, values: list[float]) -> float
         help="Reads the sweep at this value; nothing is computed again.",
     )
     return chosen
-
-
-def _prose(text: str) -> str:
-    """Text for Markdown, a number and its unit on one line."""
-    return plain(text.replace(" %", "\u00a0%").replace(" ×", "\u00a0×"))
 
 
 def _known(report: SweepOutcome, value: float) -> bool:

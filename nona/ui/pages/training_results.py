@@ -22,7 +22,7 @@ from nona.ui.pages.run_page import Run, Tab, run_area
 from nona.ui.session.state import AppState
 from nona.ui.tasks.desk import OneMoreAsked
 from nona.ui.widgets.downloads import Download, Files, file_stem, reports
-from nona.ui.widgets.fields import choose_one, plain, whole
+from nona.ui.widgets.fields import choose_one, plain, unbroken, whole
 from nona.ui.widgets.results import chart, hero, table
 from nona.ui.widgets.terms import term
 from nona.units import duration
@@ -297,13 +297,9 @@ def answer(state: AppState, data: Outcome) -> None:
     label, value, hint = findings.hero_figure(data.report.policies)
     with hero("training-finding", label, value, hint):
         finding = findings.training_finding(data.report)
-        st.subheader(_unbroken(finding.lead), anchor=False)
-        st.caption(_unbroken(finding.beside))
+        st.subheader(unbroken(finding.lead), anchor=False)
+        st.caption(unbroken(finding.beside))
         st.caption(plain(data.about.stamp))
-
-
-def _unbroken(text: str) -> str:
-    return plain(text).replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def files(data: Outcome, command: str, first_run: tuple[str, str], tables: Sequence[Download]) -> Files:

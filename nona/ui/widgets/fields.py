@@ -66,6 +66,11 @@ def plain(text: str) -> str:
     return _SIGNS.sub(r"\\\g<0>", re.sub(r"[\r\n]", " ", text))
 
 
+def unbroken(text: str) -> str:
+    """:func:`plain` text in which no number is parted from its per-cent sign or its sign of times."""
+    return plain(text.replace(" %", "\u00a0%").replace(" ×", "\u00a0×"))
+
+
 def label_text(text: str) -> str:
     """A name for the label of a field, which browsers also read out as it is written.
 
