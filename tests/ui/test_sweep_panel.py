@@ -167,7 +167,7 @@ def test_the_work_and_the_scenario_of_a_sweep_are_told_before_it_runs(open_page)
     jobs = len(one.values) * 3 * one.replications * one.jobs
     assert any(f"simulates {jobs:,} jobs" in c.value for c in at.caption)
     asked_of.change(state, second="cluster.servers[0].count", jobs=100_000)
-    both = asked_of.grid_settings_of(state)
+    both = asked_of.settings_of(state)
     jobs = len(both.values) * len(both.sweep.values) * 3 * both.sweep.replications * 100_000
     assert f"All pairs together are {jobs / 1e6:.3g} million jobs" in asked_of.work_text(both)
 
@@ -190,7 +190,7 @@ def test_two_numbers_make_a_map(open_page, tmp_path, capsys):
     assert at.button(key="run-grid").disabled  # not run twice
     file = tmp_path / "scenario.yaml"
     file.write_text(state.dump(), encoding="utf-8")
-    words = asked_of.grid_shell_arguments(asked_of.grid_settings_of(state))
+    words = asked_of.shell_arguments(asked_of.settings_of(state))
     assert main(["sweep", str(file), *words, "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     wanted = told.to_json()["rows"]

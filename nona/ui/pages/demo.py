@@ -31,14 +31,13 @@ from nona.study.shipped import shipped_path, stored_result
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.pages.demo_stories import EVIDENCE, SPLIT_TAB, STORIES, Step, Story
 from nona.ui.pages.placement_split import asked_now, split_run
-from nona.ui.pages.simulation_sweep_settings import change, settings_of, sweep_version
+from nona.ui.pages.simulation_sweep_settings import asked_of, change, settings_of, sweep_version
 from nona.ui.session.kept import choose, is_kept
 from nona.ui.session.opening import open_shipped_scenario, shipped
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
 from nona.ui.shell.job_panel import Seen, bring
 from nona.ui.shell.run_keeper import ONLY_SAVED
-from nona.ui.tasks.sweeps import request_of
 from nona.ui.widgets.components import COMPONENTS
 from nona.ui.widgets.fields import button, plain
 
@@ -180,7 +179,7 @@ def _show(state: AppState, tour: Tour, kind: str) -> None:
 def _asked(state: AppState, kind: str) -> Mapping[str, Any]:
     """What a job of that kind is asked for beyond the scenario at the present step."""
     if kind == "sweep":
-        return request_of(settings_of(state)).to_json()
+        return asked_of(settings_of(state)).to_json()
     return asked_now(state).to_json() if kind == "arrange" else {}
 
 

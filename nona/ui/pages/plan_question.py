@@ -23,7 +23,7 @@ from nona.ui.pages.plan_offers import (
     offer_fields,
 )
 from nona.ui.session.state import AppState
-from nona.ui.shell.first_steps import Demo, demo_cards, demo_error
+from nona.ui.shell.first_steps import Demo, demo_cards, demo_error, start_card
 from nona.ui.widgets.fields import button, plain, upload
 from nona.ui.widgets.folding import listed
 from nona.ui.widgets.policy_choice import scheduler_picker
@@ -85,19 +85,17 @@ def demo_screen(state: AppState) -> None:
 
 
 def _own(state: AppState) -> None:
-    with st.container(border=True, height="stretch"):
-        st.markdown("**Your scenario**")
-        st.caption("Plans for the workload as it is. The servers of the cluster are on offer at first.")
-        st.button(
-            "Plan for this workload",
-            icon=":material/shopping_cart:",
-            type="primary",
-            key="make-plan",
-            width="stretch",
-            on_click=begin_plan,
-            args=(state,),
-            help="Adds the key plan to the scenario; the cluster stays as it is.",
-        )
+    start_card(
+        "Your scenario",
+        "Plans for the workload as it is. The servers of the cluster are on offer at first.",
+        "Plan for this workload",
+        "make-plan",
+        begin_plan,
+        state,
+        icon=":material/shopping_cart:",
+        hint="Adds the key plan to the scenario; the cluster stays as it is.",
+        type="primary",
+    )
 
 
 PROFILE = (PART, "profile")

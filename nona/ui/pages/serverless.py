@@ -26,7 +26,7 @@ from nona.ui.pages.serverless_results import files, latency_tab, layouts_tab, po
 from nona.ui.pages.serverless_search import search_tab
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import whose
-from nona.ui.shell.first_steps import Demo, demo_cards, demo_error
+from nona.ui.shell.first_steps import Demo, demo_cards, demo_error, start_card
 from nona.ui.shell.job_panel import progress_text
 from nona.ui.widgets.components import declare
 from nona.ui.widgets.fields import plain
@@ -90,20 +90,18 @@ def start_screen(state: AppState) -> None:
 def _own(state: AppState) -> None:
     reason = why_not(state)
     names = ", ".join(map(plain, state.scenario.labels[:4]))
-    with st.container(border=True, height="stretch"):
-        st.markdown("**My own workflows**")
-        st.caption(plain(reason) if reason else f"{names}: each stage a function, on the present cluster.")
-        st.button(
-            "Make this scenario's workflows serverless",
-            icon=":material/bolt:",
-            type="primary" if not reason else "secondary",
-            key="make-serverless",
-            width="stretch",
-            disabled=bool(reason),
-            on_click=_make_serverless,
-            args=(state,),
-            help="Adds the key serverless to the scenario, with its defaults; everything else stays.",
-        )
+    start_card(
+        "My own workflows",
+        plain(reason) if reason else f"{names}: each stage a function, on the present cluster.",
+        "Make this scenario's workflows serverless",
+        "make-serverless",
+        _make_serverless,
+        state,
+        icon=":material/bolt:",
+        hint="Adds the key serverless to the scenario, with its defaults; everything else stays.",
+        type="secondary" if reason else "primary",
+        disabled=bool(reason),
+    )
 
 
 def _make_serverless(state: AppState) -> None:

@@ -24,14 +24,12 @@ from nona.report.sweeps import sweep_points, value_text
 from nona.report.text import counted
 from nona.results.sweeps import GridOutcome, SweepGrid, SweepOutcome
 from nona.scenario.file import scenario_hash
+from nona.study.sweep_bench import GridSettings
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.run_page import Run, run_area
 from nona.ui.pages.simulation_result import engine_text
 from nona.ui.pages.simulation_sweep_settings import (
-    form_of,
-    grid_settings_of,
-    grid_shell_arguments,
-    grid_version,
+    asked_of,
     is_stale,
     settings_of,
     shell_arguments,
@@ -41,7 +39,6 @@ from nona.ui.pages.simulation_sweep_settings import (
 )
 from nona.ui.pages.simulation_what_if import changed_text
 from nona.ui.session.state import AppState
-from nona.ui.tasks.sweeps import grid_request_of, request_of
 from nona.ui.widgets.fields import one_of, plain, unbroken
 from nona.ui.widgets.results import picture, table
 
@@ -93,7 +90,7 @@ def sweep_panel(state: AppState) -> None:
     _of_which(state)
     sweep_controls(state)
     try:
-        run: Run[Any] = _grid_run(state) if form_of(state).second is not None else _sweep_run(state)
+        run = _run(state)
     except NonaError as error:
         st.error(plain(str(error)), icon=":material/error:")
         return
@@ -113,39 +110,23 @@ def _of_which(state: AppState) -> None:
     st.markdown(text)
 
 
-def _sweep_run(state: AppState) -> Run[SweepOutcome]:
+def _run(state: AppState) -> Run[Any]:
     settings = settings_of(state)
     version = sweep_version(state.scenario, settings)
+    two = isinstance(settings, GridSettings)
+    kind, of = ("grid", GridOutcome) if two else ("sweep", SweepOutcome)
     return Run(
-        kind="sweep",
+        kind=kind,
         label="Run sweep",
-        of=SweepOutcome,
-        live=_live_sweep,
+        of=of,
+        live=_live_grid if two else _live_sweep,
         answer=_answer,
-        asked=request_of(settings),
+        asked=asked_of(settings),
         version=version,
         before=f"Nothing has been swept yet. {work_text(settings)}",
-        **_beside(state, "sweep", SweepOutcome, version),
+        **_beside(state, kind, of, version),
         command="sweep",
         words=shell_arguments(settings),
-    )
-
-
-def _grid_run(state: AppState) -> Run[GridOutcome]:
-    settings = grid_settings_of(state)
-    version = grid_version(state.scenario, settings)
-    return Run(
-        kind="grid",
-        label="Run sweep",
-        of=GridOutcome,
-        live=_live_grid,
-        answer=_answer,
-        asked=grid_request_of(settings),
-        version=version,
-        before=f"Nothing has been swept yet. {work_text(settings)}",
-        **_beside(state, "grid", GridOutcome, version),
-        command="sweep",
-        words=grid_shell_arguments(settings),
     )
 
 

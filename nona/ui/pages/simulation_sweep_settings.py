@@ -11,11 +11,10 @@ from typing import Any
 
 import streamlit as st
 
-from nona.errors import NonaError, ScenarioError
+from nona.errors import NonaError
 from nona.report.sweep_findings import target_text
 from nona.report.sweeps import parse_value, spaced
 from nona.report.workloads import Offered
-from nona.results.document import Document
 from nona.results.sweeps import TARGET, GridRequest, SweepRequest
 from nona.scenario.file import scenario_hash
 from nona.scenario.schema import Scenario
@@ -30,6 +29,7 @@ from nona.ui.widgets.fields import acting, whole
 from nona.ui.widgets.policy_choice import scheduler_picker
 from nona.units import format_number, quantity_text
 
+Settings = SweepSettings | GridSettings
 JOBS, REPLICATIONS = 4000, 4
 ENDS = ("low", "high", "count")
 
@@ -105,20 +105,13 @@ def change_ends(state: AppState, of: Range, **ends: Any) -> None:
     state.choices.keep(replace(chosen, ends={**chosen.ends, of.key: (new.low, new.high, new.count)}))
 
 
-def settings_of(state: AppState) -> SweepSettings:
-    """Read the sweep from the form; raises :class:`~nona.errors.NonaError` naming the wrong field."""
-    settings = _sweep_settings(state)
-    check_settings(state.scenario, settings)
-    return settings
-
-
-def grid_settings_of(state: AppState) -> GridSettings:
-    """Read the sweep in two numbers from the form; raises :class:`~nona.errors.NonaError`."""
-    second = form_of(state).second
+def settings_of(state: AppState) -> Settings:
+    """Read the sweep of one number or two from the form; raises :class:`~nona.errors.NonaError`."""
+    sweep, second = _sweep_settings(state), form_of(state).second
     if second is None:
-        raise ScenarioError(["Sweep: there is no second number; choose one."])
-    number, values = _values(state, second)
-    settings = GridSettings(_sweep_settings(state), number, values)
+        check_settings(state.scenario, sweep)
+        return sweep
+    settings = GridSettings(sweep, *_values(state, second))
     check_grid(state.scenario, settings)
     return settings
 
@@ -141,45 +134,46 @@ def _scenario_schedulers(scenario: Scenario) -> tuple[str, ...]:
     return tuple(dict.fromkeys(s.name for s in scenario.schedulers))
 
 
-def sweep_version(scenario: Scenario, settings: SweepSettings) -> str:
-    """Return the version of all that a sweep depends on: not of the swept number's present value."""
+def sweep_version(scenario: Scenario, settings: Settings) -> str:
+    """Return the version of all that a sweep depends on: not of the swept numbers' present values."""
+    request = asked_of(settings)
+    if isinstance(settings, GridSettings):
+        scenario, settings = settings.second.set(scenario, settings.values[0]), settings.sweep
     first = swept_scenario(scenario, settings, settings.values[0])
-    return _version(first, request_of(settings))
-
-
-def grid_version(scenario: Scenario, settings: GridSettings) -> str:
-    """The same for a sweep of two numbers."""
-    row = settings.second.set(scenario, settings.values[0])
-    return _version(swept_scenario(row, settings.sweep, settings.sweep.values[0]), grid_request_of(settings))
-
-
-def _version(first: Scenario, request: Document) -> str:
-    named = json.dumps(request.to_json(), sort_keys=True)
-    whole = scenario_hash(first, *SIMULATION_PARTS) + named
+    whole = scenario_hash(first, *SIMULATION_PARTS) + json.dumps(request.to_json(), sort_keys=True)
     return hashlib.sha256(whole.encode()).hexdigest()[:12]
+
+
+def asked_of(settings: Settings) -> SweepRequest | GridRequest:
+    """The settings as a job takes them."""
+    return grid_request_of(settings) if isinstance(settings, GridSettings) else request_of(settings)
 
 
 def is_stale(state: AppState, version: str, settings: SweepRequest | GridRequest) -> bool:
     """Return whether a sweep of that version and those settings belongs to an earlier scenario."""
     try:
-        if isinstance(settings, GridRequest):
-            now = grid_version(state.scenario, grid_settings_from(state.scenario, settings))
-        else:
-            now = sweep_version(state.scenario, settings_from(state.scenario, settings))
+        restored: Settings = (
+            grid_settings_from(state.scenario, settings)
+            if isinstance(settings, GridRequest)
+            else settings_from(state.scenario, settings)
+        )
+        return sweep_version(state.scenario, restored) != version
     except NonaError:
         return True
-    return now != version
 
 
-def shell_arguments(settings: SweepSettings) -> list[str]:
+def shell_arguments(settings: Settings) -> list[str]:
     """The arguments of ``nona sweep`` after the scenario's file."""
+    if isinstance(settings, GridSettings):
+        second = ["--second", settings.second.key, "--second-values", _written(settings.values)]
+        return [*shell_arguments(settings.sweep), *second]
     named = [word for n in settings.schedulers for word in ("--scheduler", n)]
     size = ["--jobs", str(settings.jobs), "--replications", str(settings.replications)]
     target = [] if settings.target == TARGET else ["--target", f"{100 * settings.target:.12g}%"]
     return ["--key", settings.number.key, "--values", _written(settings.values), *named, *size, *target]
 
 
-def work_text(settings: SweepSettings | GridSettings) -> str:
+def work_text(settings: Settings) -> str:
     if isinstance(settings, GridSettings):
         one, rows = settings.sweep, len(settings.values)
     else:
@@ -189,12 +183,6 @@ def work_text(settings: SweepSettings | GridSettings) -> str:
     if not rows:
         return f"It simulates {shown} jobs, and more near edges; the first curves appear after a few seconds."
     return f"All pairs together are {shown} jobs, which may take minutes. Cancel keeps what is finished."
-
-
-def grid_shell_arguments(settings: GridSettings) -> list[str]:
-    """The same for two numbers."""
-    second = ["--second", settings.second.key, "--second-values", _written(settings.values)]
-    return [*shell_arguments(settings.sweep), *second]
 
 
 def _written(values: Sequence[float]) -> str:

@@ -14,7 +14,7 @@ from nona.ui.pages.training_clusterview import cluster_view, training_drawing
 from nona.ui.pages.training_form import controls, summary, trace_upload
 from nona.ui.pages.training_results import ADVICE, POLL_S, TABS, answer, files
 from nona.ui.session.state import AppState
-from nona.ui.shell.first_steps import Demo, demo_cards, demo_error
+from nona.ui.shell.first_steps import Demo, demo_cards, demo_error, start_card
 from nona.ui.shell.job_panel import progress_text
 from nona.ui.widgets.downloads import Download, Files, file_stem
 from nona.ui.widgets.terms import guide_link, term
@@ -114,19 +114,17 @@ def start_screen(state: AppState) -> None:
 
 
 def _generated(state: AppState) -> None:
-    with st.container(border=True, height="stretch"):
-        st.markdown("**Generated jobs on this cluster**")
-        st.caption("Draws jobs as Gavel's generator does. The cluster and the workload stay as they are.")
-        st.button(
-            "Generate jobs",
-            icon=":material/casino:",
-            type="primary",
-            key="make-training",
-            width="stretch",
-            on_click=_make_training,
-            args=(state,),
-            help="Adds the key training to the scenario, with a generator of 60 jobs.",
-        )
+    start_card(
+        "Generated jobs on this cluster",
+        "Draws jobs as Gavel's generator does. The cluster and the workload stay as they are.",
+        "Generate jobs",
+        "make-training",
+        _make_training,
+        state,
+        icon=":material/casino:",
+        hint="Adds the key training to the scenario, with a generator of 60 jobs.",
+        type="primary",
+    )
 
 
 def _traced(state: AppState) -> None:

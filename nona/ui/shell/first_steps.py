@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
@@ -42,19 +43,29 @@ def demo_error(state: AppState) -> None:
         st.error(plain(state.choices.complaints["demo-error"]), icon=":material/error:")
 
 
-def _card(state: AppState, page: str, demo: Demo) -> None:
+def start_card(
+    title: str,
+    about: str,
+    label: str,
+    key: str,
+    begin: Callable[..., None],
+    *args: object,
+    icon: str,
+    hint: str,
+    **more: Any,
+) -> None:
+    """A way to begin on a page: what it is, and the button that does it; ``more`` goes to the button."""
     with st.container(border=True, height="stretch"):
-        st.markdown(f"**{demo.title}**")
-        st.caption(f"{demo.about} Run: {demo.takes}." if demo.takes else demo.about)
-        st.button(
-            "Open this demo",
-            icon=demo.icon,
-            key=f"open-{page}-{demo.name}",
-            width="stretch",
-            on_click=_open,
-            args=(state, demo),
-            help=f"Makes “{demo.title}” the scenario; Undo restores the open one.",
-        )
+        st.markdown(f"**{title}**")
+        st.caption(about)
+        st.button(label, key, hint, begin, args, icon=icon, width="stretch", **more)
+
+
+def _card(state: AppState, page: str, demo: Demo) -> None:
+    about = f"{demo.about} Run: {demo.takes}." if demo.takes else demo.about
+    hint = f"Makes “{demo.title}” the scenario; Undo restores the open one."
+    key = f"open-{page}-{demo.name}"
+    start_card(demo.title, about, "Open this demo", key, _open, state, demo, icon=demo.icon, hint=hint)
 
 
 def _open(state: AppState, demo: Demo) -> None:
