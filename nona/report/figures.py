@@ -444,6 +444,30 @@ def add_points(
     )
 
 
+def add_means(
+    made: go.Figure,
+    name: str,
+    places: Sequence[float | str],
+    values: Sequence[Estimate],
+    scale: float,
+    look: Look,
+    hover: str = "",
+    lying: bool = False,
+    **more: Any,
+) -> list[float | None]:
+    """Add means with their intervals, ``scale`` times as large, and return these means.
+
+    They are joined by a line over their ``places``; ``lying`` ones stand alone, each on the row of its place.
+    """
+    means = [None if v.mean is None else scale * v.mean for v in values]
+    spans = [scaled(v.ci95, scale) for v in values]
+    if lying:
+        add_points(made, name, means, places, look, hover, across=spans, **more)
+    else:
+        add_points(made, name, places, means, look, hover, joined=True, spans=spans, **more)
+    return means
+
+
 def add_bars(
     made: go.Figure,
     name: str,

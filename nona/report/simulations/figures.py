@@ -18,6 +18,7 @@ from nona.report.figures import (
     Dot,
     add_bars,
     add_line,
+    add_means,
     add_points,
     distributions_figure,
     dots_figure,
@@ -243,9 +244,8 @@ def _sureness_label(row: Sureness) -> str:
 
 
 def _simulated(made: go.Figure, rows: Sequence[Sureness], names: Sequence[str]) -> None:
-    means = [None if r.jct_s.mean is None else 1e3 * r.jct_s.mean for r in rows]
-    spans = [scaled(r.jct_s.ci95, 1e3) for r in rows]
-    add_points(made, "simulated, 95 %", means, names, PLAIN, "%{y}: simulated %{x:,.3~r} ms", across=spans)
+    jcts, hover = [r.jct_s for r in rows], "%{y}: simulated %{x:,.3~r} ms"
+    add_means(made, "simulated, 95 %", names, jcts, 1e3, PLAIN, hover, lying=True)
     looks = [scheduler_style(r.scheduler).colour for r in rows]
     made.data[-1].marker.update(color=looks, line={"color": looks})
 

@@ -18,11 +18,11 @@ from nona.report.figures import (
     QUIET,
     add_heat,
     add_line,
+    add_means,
     add_points,
     colours,
     figure,
     rule,
-    scaled,
     scheduler_style,
     text,
 )
@@ -156,10 +156,8 @@ def network_views_figure(data: studies.NetworkViewsStudy) -> go.Figure:
 def _points(
     made: go.Figure, names: list[str], links: list[studies.OnLink], label: str, colour: str, symbol: str
 ) -> None:
-    means = [None if on.jct_s.mean is None else 1e3 * on.jct_s.mean for on in links]
-    spans = [scaled(on.jct_s.ci95, 1e3) for on in links]
     look, hover = Look(colour, "solid", symbol), f"%{{y}}, {label}: %{{x:,.3~r}} ms"
-    add_points(made, label, means, names, look, hover, across=spans, bar=1.5)
+    add_means(made, label, names, [on.jct_s for on in links], 1e3, look, hover, lying=True, bar=1.5)
 
 
 def _without_steady_state(made: go.Figure, names: list[str], rows: list[studies.NetworkViewRow]) -> None:

@@ -12,11 +12,11 @@ from nona.report.figures import (
     PALETTE,
     QUIET,
     add_bars,
+    add_means,
     add_points,
     figure,
     fitting_axis,
     log_axis,
-    scaled,
     scheduler_style,
     text,
 )
@@ -93,10 +93,8 @@ def cutoff_figure(data: ServerlessStudy) -> go.Figure:
     """Orion's SLOs kept against its cut-off, with ESG's as a line."""
     points, style = data.cutoff.points, scheduler_style("orion")
     chart = figure(320)
-    x, y = [1e3 * p.cutoff_s for p in points], [_percent(p.slo_hit_rate) or 0.0 for p in points]
-    spans = [_ends(p.slo_hit_rate) for p in points]
-    hover = "orion, cut-off %{x:,.3~r} ms: %{y:.1f} % kept"
-    add_points(chart, "orion", x, y, style, hover, joined=True, spans=spans)
+    x, hover = [1e3 * p.cutoff_s for p in points], "orion, cut-off %{x:,.3~r} ms: %{y:.1f} % kept"
+    add_means(chart, "orion", x, [p.slo_hit_rate for p in points], 100, style, hover)
     esg = data.settings[data.cutoff.setting].policies["esg"]
     chart.add_hline(
         y=_percent(esg.slo_hit_rate),
@@ -152,22 +150,16 @@ PACKED = ", packed"
 
 def training_load_figure(data: TrainingStudy, mode: str) -> go.Figure:
     """Mean JCT with 95 % intervals over jobs per hour, one line for each variant; packed ones are hollow."""
-    chart, means = figure(420), []
+    chart, means = figure(420), list[float | None]()
     mine = [p for p in data.loads if p.mode == mode]
     for name in dict.fromkeys(p.variant for p in mine):
         points = [p for p in mine if p.variant == name]
-        intervals = [mean_interval([v / HOUR_S for v in values(p, "jcts_s")]) for p in points]
+        jcts = [mean_interval(values(p, "jcts_s")).estimate for p in points]
         look = scheduler_style(name.removesuffix(PACKED))
         if name.endswith(PACKED):
             look = replace(look, symbol=f"{look.symbol}-open")
-        loads, own, spans = (
-            [p.per_hour for p in points],
-            [i.mean for i in intervals],
-            [i.ends for i in intervals],
-        )
         hover = f"{text(name)}, %{{x:,.3~r}} jobs per hour: %{{y:,.3~r}} h"
-        add_points(chart, name, loads, own, look, hover, joined=True, spans=spans)
-        means += own
+        means += add_means(chart, name, [p.per_hour for p in points], jcts, 1 / HOUR_S, look, hover)
     chart.update_xaxes(title="jobs that arrive per hour", rangemode="tozero")
     fitting_axis(chart, means, "mean JCT, h", "y")
     return chart
@@ -188,9 +180,8 @@ def estimator_figure(data: EstimatorStudy, kind: str = "new") -> go.Figure:
     points = converged(data, kind)
     for way, look in LOOKS.items():
         shares, errors = [100 * p.profiled for p in points], [p.errors[way] for p in points]
-        means, spans = [e.mean for e in errors], [e.ci95 for e in errors]
         hover = f"{WAYS[way]}, %{{x:,.3~r}} % profiled: error %{{y:.3f}}"
-        add_points(chart, WAYS[way], shares, means, look, hover, joined=True, spans=spans)
+        add_means(chart, WAYS[way], shares, errors, 1, look, hover)
     chart.update_xaxes(title="pairs profiled, %", rangemode="tozero")
     chart.update_yaxes(title="mean error of the share kept", rangemode="tozero")
     return chart
@@ -243,13 +234,9 @@ def _line(
     points: Sequence[ElasticPoint],
     place: Callable[[ElasticPoint], float],
     look: Look,
-) -> list[float]:
-    intervals = [mean_of(p) for p in points]
-    means = [i.mean / HOUR_S for i in intervals]
-    spans = [scaled(i.ends, 1 / HOUR_S) for i in intervals]
-    hover = f"{text(name)}, %{{x:,.3~r}}: %{{y:,.3~r}} h"
-    add_points(made, name, [place(p) for p in points], means, look, hover, joined=True, spans=spans)
-    return means
+) -> list[float | None]:
+    hover, jcts = f"{text(name)}, %{{x:,.3~r}}: %{{y:,.3~r}} h", [mean_of(p).estimate for p in points]
+    return add_means(made, name, [place(p) for p in points], jcts, 1 / HOUR_S, look, hover)
 
 
 def _published(made: go.Figure, name: str, published: Sequence[tuple[float, float]], look: Look) -> None:

@@ -8,7 +8,7 @@ from typing import TypeVar
 import plotly.graph_objects as go
 
 from nona.registry import Look
-from nona.report.figures import add_points, figure, log_axis, scaled
+from nona.report.figures import add_means, figure, log_axis
 from nona.report.studies.presented import Presented, Shown
 from nona.report.text import listed
 from nona.results.document import Estimate
@@ -192,14 +192,10 @@ def row_note(data: RowArranged) -> str:
 def row_figure(data: RowArranged) -> go.Figure:
     """Mean times over the rate of each copy, milliseconds, logarithmic; no point without steady state."""
     chart = figure(340)
-    rates, means = [c.rates[0] for c in data.points], []
+    rates, means = [c.rates[0] for c in data.points], list[float | None]()
     for name, read, look in SIMPLE:
-        estimates = [read(c) for c in data.points]
-        shown = [None if e.mean is None else 1e3 * e.mean for e in estimates]
-        spans = [scaled(e.ci95, 1e3) for e in estimates]
-        hover = f"{name} at %{{x:,.3~r}}/s: %{{y:,.3~r}} ms"
-        add_points(chart, name, rates, shown, look, hover, joined=True, spans=spans, bar=1.5)
-        means += shown
+        hover, estimates = f"{name} at %{{x:,.3~r}}/s: %{{y:,.3~r}} ms", [read(c) for c in data.points]
+        means += add_means(chart, name, rates, estimates, 1e3, look, hover, bar=1.5)
     chart.update_xaxes(title="queries per second of each copy", rangemode="tozero")
     log_axis(chart, means, "mean JCT, ms", "y")
     return chart
@@ -237,10 +233,8 @@ def split_figure(data: SplitStudy) -> go.Figure:
     names = [_name(case) for case in data.cases]
     chart = figure(120 + 40 * len(names))
     for name, read, look in ARRANGEMENTS:
-        estimates = [read(case) for case in data.cases]
-        means = [None if e.mean is None else 1e3 * e.mean for e in estimates]
-        spans = [scaled(e.ci95, 1e3) for e in estimates]
-        add_points(chart, name, means, names, look, f"%{{y}}, {name}: %{{x:.3~r}} ms", across=spans, bar=1.5)
+        hover, estimates = f"%{{y}}, {name}: %{{x:.3~r}} ms", [read(case) for case in data.cases]
+        add_means(chart, name, names, estimates, 1e3, look, hover, lying=True, bar=1.5)
     chart.update_yaxes(categoryorder="array", categoryarray=names[::-1], automargin=True)
     chart.update_xaxes(title="mean JCT, ms", rangemode="tozero")
     return chart
