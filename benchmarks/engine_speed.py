@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from benchmarks import ciw_queues
 from benchmarks.c_loop import CLoop
-from benchmarks.fork_join import make_queues, make_system
+from benchmarks.fork_join import batched, make_queues, make_system
 from benchmarks.heap_loop import HeapLoop
 from benchmarks.machine import Look, in_turn, look, seconds, verdict
 from nona import study
@@ -161,10 +161,28 @@ def queues(jobs: int, repeats: int) -> None:
     )
 
 
+def batches(jobs: int, repeats: int) -> None:
+    """The fork-join jobs on the compiled engine, with and without batches."""
+    compiled = ENGINE_TITLES["compiled"]
+
+    def timed(largest: int) -> Callable[[], float]:
+        system = batched(make_system(), largest)
+        entry = engines(system, "random", None, jobs)[compiled]
+        return lambda: entry.jobs / seconds(lambda: entry.run(entry.jobs))
+
+    sizes = {"one query at a time": 0, "batches of up to 8": 8, "batches of up to 32": 32}
+    rates = in_turn({name: timed(largest) for name, largest in sizes.items()}, repeats)
+    alone = next(iter(rates.values()))
+    print(f"\nFork-join jobs of 8 tasks on 80 executors, {compiled}\n\n| executors take | jobs/s | ratio |")
+    print("|---|---:|---:|")
+    for name, rate in rates.items():
+        print(f"| {name} | {rate:,.0f} | {rate / alone:.3g} |", flush=True)
+
+
 def main(jobs: int = 5000, repeats: int = 3) -> None:
-    """All three systems, and whether the machine was idle enough."""
+    """All systems, and whether the machine was idle enough."""
     looks: list[Look] = [look()]
-    for part in (micro, five_models, queues):
+    for part in (micro, batches, five_models, queues):
         part(jobs, repeats)
         looks.append(look())
     print(f"\n{verdict(looks)}")

@@ -207,7 +207,7 @@ def test_a_policy_that_cannot_be_compiled_runs_on_the_same_core(name):
 @pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
 def test_overloaded_runs_are_cut_off_alike(name, discipline):
     system = busy(rate=12.0, discipline=discipline)
-    assert compare(system, COMPILED[name](system), jobs=1500, warmup=100).state == "overloaded"
+    assert compare(system, COMPILED[name](system), jobs=500, warmup=100).state == "overloaded"
 
 
 @pytest.mark.sized

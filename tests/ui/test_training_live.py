@@ -143,7 +143,7 @@ def _every_report_is_passed_on(monkeypatch):
 
 def asked(tmp_path):
     size = {"jobs": 20, "replications": 1}
-    scenario = changed("vision_language_8_servers", simulation=size, schedulers=["nona"])
+    scenario = changed("rag_pipeline", simulation=size, schedulers=["nona"])
     folder = str(tmp_path)
     return {"scenario": scenario.model_dump(mode="json"), "uploads": folder, "folder": folder}
 

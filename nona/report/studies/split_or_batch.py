@@ -78,8 +78,7 @@ def _rates_text(case: Arranged) -> str:
 
 
 def _name(case: SplitCase) -> str:
-    batches = f"batches of {case.batch}" if case.batch > 1 else "no batches"
-    return f"{batches}, {'bursts' if case.cv > 1 else 'Poisson'}, {_rates_text(case)}/s"
+    return f"B {case.batch}, CV {case.cv:g}, {_rates_text(case)}/s"
 
 
 def _even(data: SplitStudy, cv: float) -> Iterator[tuple[SplitCase, float]]:
