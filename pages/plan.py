@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from nona.ui.pages.language_plan import LANGUAGE_PLAN
 from nona.ui.pages.plan import PLAN
 from nona.ui.pages.plan_question import demo_screen, start_screen
 from nona.ui.pages.run_page import run_page
@@ -9,10 +10,13 @@ from nona.ui.session.workspace import current
 from nona.ui.shell.first_steps import no_queries
 
 state = current()
-if no_queries(state, "A plan"):
+of_language = bool(state.scenario.language) and not state.scenario.workload
+if not of_language and no_queries(state, "A plan"):
     demo_screen(state)
     st.stop()
 if state.scenario.plan is None:
     start_screen(state)
+elif of_language:
+    run_page(state, LANGUAGE_PLAN)
 else:
     run_page(state, PLAN)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 
+from nona.cli.commands.planning import PlanOptions
 from nona.cli.commands.scenarios import SimulateOptions
 from nona.cli.output import ProgressLine, emit
 from nona.errors import SimulationError
-from nona.report.language.tables import language_text
+from nona.report.language.tables import language_text, plan_text
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
+from nona.study.language.plan import plan_language
 from nona.study.language.preparation import prepare_language
 from nona.study.language.simulation import simulate_language
 
@@ -39,3 +41,14 @@ def simulated_language(arguments: SimulateOptions, scenario: Scenario, sources: 
     if not (arguments.json and scenario.workload):
         emit(arguments, result.report, language_text)
     return result.report.to_json()
+
+
+def planned_language(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
+    """Find what to buy for the language rows, and print it or JSON."""
+    for option in ("profile", "present", "html", "csv", "parquet", "save", "dask", "batch", "link"):
+        if getattr(arguments, option):
+            raise SimulationError(f"--{option}: a plan for language models has none yet; leave it out.")
+    line = ProgressLine(quiet=arguments.json)
+    plan = plan_language(scenario, sources, lambda _, text, share: line.tell(text, share))
+    line.end()
+    emit(arguments, plan, plan_text)

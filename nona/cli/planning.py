@@ -10,6 +10,7 @@ from pathlib import Path
 from click.exceptions import Exit
 
 from nona.cli.commands.planning import CapacityOptions, PlanOptions
+from nona.cli.language import planned_language
 from nona.cli.output import ProgressLine, emit, warn_of_interrupt, warn_of_models
 from nona.cli.saved import save_item
 from nona.errors import NonaError, SimulationError
@@ -135,6 +136,9 @@ def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
     check_places(arguments.html, arguments.csv, arguments.parquet)
     if scenario.plan is None:
         scenario = with_values(scenario, {"plan": {}})
+    if scenario.language and not scenario.workload:
+        planned_language(arguments, scenario, sources)
+        return
     if arguments.profile is not None:
         name = arguments.profile.name
         sources = replace(sources, held={**(sources.held or {}), name: _profile(arguments.profile)})

@@ -80,10 +80,10 @@ class Times(NamedTuple):
 class Sums(NamedTuple):
     """Sums over the steps that begin within the window, by engine and row where two axes stand.
 
-    ``kv_area`` (E, R): token-seconds in the cache; ``kv_most`` (E, R) and ``kv_peak`` (E,): tokens; ``gap_s`` (E, R) and ``gaps``
-    (E, R, bins): time between two tokens of one request; ``made`` (E, R): output tokens; ``steps``,
-    ``prefill``, ``decoded``, ``busy_s``, ``running_area``, ``waiting_area`` (E,): steps, prompt tokens and
-    decodes computed, seconds at work, request-seconds.
+    ``kv_area`` (E, R): token-seconds in the cache; ``kv_most`` (E, R) and ``kv_peak`` (E,): tokens;
+    ``gap_s`` (E, R) and ``gaps`` (E, R, bins): time between two tokens of one request; ``made`` (E, R):
+    output tokens; ``steps``, ``prefill``, ``decoded``, ``busy_s``, ``running_area``, ``waiting_area`` (E,):
+    steps, prompt tokens and decodes computed, seconds at work, request-seconds.
     """
 
     kv_area: Floats
@@ -114,7 +114,8 @@ class Sums(NamedTuple):
         kv_peak, steps, prefill, decoded = np.zeros((4, engines), dtype=np.int64)
         gaps = np.zeros((*both, bins), dtype=np.int64)
         return cls(
-            kv_area, kv_most, kv_peak, gap_s, gaps, made, steps, prefill, decoded, busy_s, running_area, waiting_area
+            kv_area, kv_most, kv_peak, gap_s, gaps, made,
+            steps, prefill, decoded, busy_s, running_area, waiting_area,
         )  # fmt: skip
 
 

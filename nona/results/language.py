@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from nona.results.document import About, Document, Estimate, Figure, Interval
+from nona.results.document import About, Document, Estimate, Figure, Interval, Verdict
 from nona.results.simulation import JobCounts, Percentile, State
 
 
@@ -145,3 +145,56 @@ class LanguageRun(Document):
     rows: tuple[str, ...]
     steps: Mapping[str, tuple[EngineStep, ...]]
     requests: Mapping[str, tuple[RequestPoint, ...]]
+
+
+class LanguageOption(Document):
+    """The fewest servers of an offer under a router that keep every target, and what they cost.
+
+    Attributes
+    ----------
+    gpu, gpus, tp, engines
+        GPUs of a server, GPUs of an engine, engines of a server.
+    servers
+        ``None`` where no number up to the most keeps the targets, or the model does not fit (``note``).
+    least
+        Servers below which the load alone is too much, by the formula.
+    price, per_million
+        Per hour, and per million output tokens of the demand.
+    verdict, share, tightest
+        Of the row that is closest to its target, with the share of its requests in time.
+    headroom
+        The largest multiple of the traffic at which the targets were seen to hold; of the best option alone.
+    """
+
+    gpu: str
+    gpus: int
+    tp: int
+    engines: int
+    router: str
+    servers: int | None
+    least: int
+    price: Figure
+    per_million: Figure
+    verdict: Verdict
+    share: Figure
+    tightest: str
+    provenance: str
+    note: str = ""
+    headroom: Figure = None
+    without_one: Verdict | None = None
+
+
+class LanguagePlan(Document):
+    """What to buy for requests to language models: every option, the cheapest that keeps all first."""
+
+    options: tuple[LanguageOption, ...]
+    targets: tuple[str, ...]
+    tokens_per_s: float
+    currency: str
+    growth: float
+    seconds: float
+
+    @property
+    def best(self) -> LanguageOption | None:
+        """The cheapest option that keeps every target."""
+        return next((o for o in self.options if o.verdict == "keeps"), None)

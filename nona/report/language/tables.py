@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from nona.report.text import listed
+from nona.planning.prices import breaks_after
+from nona.report.text import counted, listed
 from nona.results.document import Estimate
-from nona.results.language import EngineResult, LanguageReport, RequestResult, RouterResult, TokenTimes
+from nona.results.language import (
+    EngineResult,
+    LanguageOption,
+    LanguagePlan,
+    LanguageReport,
+    RequestResult,
+    RouterResult,
+    TokenTimes,
+)
 from nona.results.simulation import Percentile
-from nona.tables.formats import mean_text, share_text
+from nona.tables.formats import mean_text, money, share_text, times_text
 from nona.tables.table import COUNT, PLAIN, RATE, SHARE, TIME, Column, Filled, Table
 from nona.units import format_time
 
@@ -166,3 +175,79 @@ def predicted_lines(of: RouterResult) -> list[str]:
                 "cache, if neither cache nor budget is the limit."
             )
     return lines
+
+
+HOURS_A_MONTH = 730
+OPTIONS = Table[LanguageOption](
+    "",
+    (
+        Column("GPU", lambda o: o.gpu, decides=True),
+        Column("GPUs of an engine", lambda o: o.tp, COUNT, "tp", decides=True),
+        Column("router", lambda o: o.router, decides=True),
+        Column("servers", lambda o: o.servers, COUNT, decides=True),
+        Column("GPUs of a server", lambda o: o.gpus, COUNT, "gpus"),
+        Column("engines of a server", lambda o: o.engines, COUNT, "engines"),
+        Column("servers by load alone", lambda o: o.least, COUNT, "least"),
+        Column("per hour", lambda o: o.price, PLAIN, "price", decides=True),
+        Column("per month", lambda o: o.price and o.price * HOURS_A_MONTH, PLAIN, "price_month"),
+        Column(
+            "per million tokens",
+            lambda o: o.per_million,
+            PLAIN,
+            "per_million",
+            decides=True,
+            help="Price of the servers over the output tokens that the rates ask for.",
+        ),
+        Column("verdict", lambda o: o.verdict, decides=True),
+        Column("in time", lambda o: o.share, RATE, "share", decides=True),
+        Column("tightest row", lambda o: o.tightest),
+        Column("step times", lambda o: o.provenance, key="provenance"),
+        Column("note", lambda o: o.note or None, decides=True, optional=True),
+    ),
+)
+
+
+def options_table(plan: LanguagePlan) -> Filled:
+    """Every option that was tried, the cheapest that keeps all targets first."""
+    return OPTIONS.of([o for o in plan.options if o.verdict != "open" or o.share is not None])
+
+
+def plan_finding(plan: LanguagePlan) -> str:
+    """Say what to buy."""
+    best = plan.best
+    if best is None or best.servers is None or best.price is None:
+        return "No option on offer keeps all targets."
+    span = "" if best.tp == 1 else f" with engines of {best.tp} GPUs"
+    what = f"{best.servers} × {best.gpu}" if best.gpus == 1 else f"{best.servers} × {best.gpus} {best.gpu}"
+    cost = f"{money(best.price, plan.currency)} an hour"
+    tokens = (
+        "" if best.per_million is None else f", {money(best.per_million, plan.currency)} per million tokens"
+    )
+    return f"Buy {what}{span} under {best.router}: {cost}{tokens}."
+
+
+def plan_notes(plan: LanguagePlan) -> list[str]:
+    """What the best option bears, and what stands behind it."""
+    best = plan.best
+    lines = [f"Targets: {', '.join(plan.targets)}."]
+    if best is None:
+        return lines
+    if best.headroom is not None:
+        months = breaks_after(best.headroom, plan.growth) if plan.growth else None
+        until = "" if months is None else f", for {months} months at this growth"
+        lines.append(f"It holds up to {times_text(best.headroom)} the traffic{until}.")
+    if best.without_one is not None:
+        words = {"keeps": "holds", "misses": "misses", "open": "is not told apart from its target"}
+        lines.append(f"Without one server it {words[best.without_one]}.")
+    rest = sum(o.verdict == "open" and o.share is None for o in plan.options)
+    if rest:
+        lines.append(f"{counted(rest, 'more option')} would cost more by the load alone.")
+    if best.provenance == "modelled":
+        lines.append("Step times on this GPU are modelled, ± 20 to 40 %: measure before you buy.")
+    return lines
+
+
+def plan_text(plan: LanguagePlan) -> str:
+    """The plan for terminals."""
+    table = options_table(plan)
+    return "\n".join([plan_finding(plan), *plan_notes(plan), "", table.select(*table.deciding).text()])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nona.language.draws import draw_requests, replays_once
 from nona.language.formula import predict
-from nona.language.records import REFUSED, Run, Window, gap_percentile
+from nona.language.records import REFUSED, Requests, Run, Window, gap_percentile
 from nona.language.run import simulate_once
 from nona.language.system import BLOCK_TOKENS, LanguageSystem, RequestClass
 from nona.results.document import number
@@ -27,6 +27,7 @@ from nona.results.language import (
     TokenTimes,
 )
 from nona.results.simulation import JobCounts, Percentile, State
+from nona.scenario.schema import SimulationSpec
 from nona.simulation.records import Check, checked
 from nona.simulation.sizes import auto_warmup
 from nona.simulation.steady_state import MATERIAL, SIGNIFICANT, growth_of
@@ -69,9 +70,7 @@ def simulate_language(
     replications = 1 if once else spec.replications
     runs: dict[str, list[Run]] = {name: [] for name in names}
     for replication in range(replications):
-        window, count = _sizes(study, once, replication, steps)
-        requests = draw_requests(system, count, replication)
-        window = Window(min(window.jobs, len(requests) - window.first), window.first, replication, steps)
+        requests, window = drawn(system, spec, replication, steps)
         for place, name in enumerate(names):
             done = (replication * len(names) + place) / (replications * len(names))
             share = 1 / (replications * len(names))
@@ -96,17 +95,23 @@ def simulate_language(
     return LanguageResult({name: tuple(of) for name, of in runs.items()}, report)
 
 
-def _sizes(study: LanguageStudy, once: bool, replication: int, steps: int) -> tuple[Window, int]:
-    """What is measured, and how many requests are drawn."""
-    spec = study.scenario.simulation
-    if once:
-        total = sum(len(row.arrivals.times_s) for row in study.system.rows)
-        first = min(spec.warmup, total - 1) if isinstance(spec.warmup, int) else 0
-        jobs = min(spec.jobs, total - first) if "jobs" in spec.model_fields_set else total - first
-        return Window(jobs, first, replication, steps), total
-    first = spec.warmup if isinstance(spec.warmup, int) else auto_warmup(spec.jobs)
-    total = first + spec.jobs
-    return Window(spec.jobs, first, replication, steps), total + math.ceil(TAIL * spec.jobs) + 100
+def drawn(
+    system: LanguageSystem, spec: SimulationSpec, replication: int, steps: int = 0
+) -> tuple[Requests, Window]:
+    """Draw the requests of a replication, and say which of them are measured.
+
+    Where every row is a trace that is replayed once these are all of them, unless the scenario says how many.
+    """
+    if all(replays_once(row) for row in system.rows):
+        count = sum(len(row.arrivals.times_s) for row in system.rows)
+        first = min(spec.warmup, count - 1) if isinstance(spec.warmup, int) else 0
+        jobs = spec.jobs if "jobs" in spec.model_fields_set else count
+    else:
+        first = spec.warmup if isinstance(spec.warmup, int) else auto_warmup(spec.jobs)
+        jobs = spec.jobs
+        count = first + jobs + math.ceil(TAIL * jobs) + 100
+    requests = draw_requests(system, count, replication)
+    return requests, Window(min(jobs, len(requests) - first), first, replication, steps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +122,7 @@ class _Measured:
     tpot_s: Array
     e2e_s: Array
     met: NDArray[np.bool_]
+    ratios: Array
     numbers: NDArray[np.int64]
 
 
@@ -124,16 +130,24 @@ def _measured(system: LanguageSystem, run: Run, row: int | None = None) -> _Meas
     numbers, times = run.measured, run.times
     if row is not None:
         numbers = numbers[run.requests.row[numbers] == row]
-    outputs, rows = run.requests.outputs[numbers], run.requests.row[numbers]
+    outputs = run.requests.outputs[numbers]
     arrival_s = times.arrival_s[numbers]
     ttft_s, e2e_s = times.first_s[numbers] - arrival_s, times.end_s[numbers] - arrival_s
     ttft_s = np.where(np.isnan(e2e_s), math.nan, ttft_s)
     with np.errstate(divide="ignore", invalid="ignore"):
         tpot_s = np.where(outputs > 1, (e2e_s - ttft_s) / (outputs - 1), math.nan)
-    limits = np.array([_limits(r) for r in system.rows])[rows]
-    met = np.isfinite(e2e_s) & (ttft_s <= limits[:, 0]) & (e2e_s <= limits[:, 2])
-    met &= (tpot_s <= limits[:, 1]) | (outputs == 1)
-    return _Measured(ttft_s, tpot_s, e2e_s, met, numbers)
+    limits = np.array([_limits(r) for r in system.rows])[run.requests.row[numbers]]
+    ratios = np.fmax(ttft_s / limits[:, 0], np.fmax(tpot_s / limits[:, 1], e2e_s / limits[:, 2]))
+    ratios = np.where(np.isnan(e2e_s), math.inf, ratios)
+    return _Measured(ttft_s, tpot_s, e2e_s, ratios <= 1, ratios, numbers)
+
+
+def over_targets(system: LanguageSystem, run: Run, row: int) -> Array:
+    """Return how far each measured request of a row is over the target that it misses most.
+
+    That is a time over its target: at most 1 where all are met, ``inf`` where it is incomplete or refused.
+    """
+    return _measured(system, run, row).ratios
 
 
 def _limits(row: RequestClass) -> tuple[float, float, float]:

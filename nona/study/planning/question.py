@@ -128,7 +128,7 @@ def question_of(scenario: Scenario, sources: Sources) -> Question:
         sources=sources,
         spec=spec,
         targets=_targets(scenario, spec),
-        offers=_offers(scenario, spec),
+        offers=offers_of(scenario, spec),
         ways=tuple(Way(s, b) for s in spec.schedulers for b in spec.batches or (None,)),
         links=links or (Link(scenario.cluster.network.capacity, 0.0),),
         profile=profile,
@@ -202,7 +202,8 @@ def _targets(scenario: Scenario, spec: PlanSpec) -> tuple[Target, ...]:
     return tuple(targets)
 
 
-def _offers(scenario: Scenario, spec: PlanSpec) -> tuple[Offer, ...]:
+def offers_of(scenario: Scenario, spec: PlanSpec) -> tuple[Offer, ...]:
+    """The servers on offer, those of the cluster where none are named; each raises as :func:`question_of`."""
     given = spec.offers or tuple(
         OfferSpec(gpu=g.gpu, mig=g.mig, gpus=g.gpus, vcpus=g.vcpus, mps=g.mps)
         for g in scenario.cluster.servers
@@ -275,7 +276,7 @@ def servers_now(scenario: Scenario) -> dict[Offer, int]:
     spec = scenario.plan or PlanSpec(
         prices=PricesSpec(gpus=scenario.training.prices if scenario.training else {})
     )
-    offers = _offers(scenario, spec) if spec.offers else ()
+    offers = offers_of(scenario, spec) if spec.offers else ()
     counts: dict[Offer, int] = {}
     for group in scenario.cluster.servers:
         own = OfferSpec(gpu=group.gpu, mig=group.mig, gpus=group.gpus, vcpus=group.vcpus, mps=group.mps)

@@ -81,6 +81,7 @@ KINDS: Registry[TaskKind] = Registry(
         _kind("arrange", "split or batch", (*PARTS, "seed"), "simulation:arrange", quick=True),
         _kind("simulate", "simulation", SIMULATION_PARTS, "simulation:simulate_scenario"),
         _kind("language", "simulation of language models", _LANGUAGE, "language:simulate_requests"),
+        _kind("language-plan", "plan for language models", (*_LANGUAGE, "plan"), "language:plan_requests"),
         _kind("sweep", "sweep", SIMULATION_PARTS, "sweeps:sweep_scenario"),
         _kind("grid", "sweep of two numbers", SIMULATION_PARTS, "sweeps:sweep_grid"),
         _kind("answer", "quick answer", SIMULATION_PARTS, "simulation:answer", quick=True),

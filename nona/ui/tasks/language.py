@@ -1,12 +1,13 @@
-"""A simulation of language engines."""
+"""A simulation of language engines, and what to buy for them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from nona.results.language import LanguageRun
+from nona.results.language import LanguagePlan, LanguageRun
 from nona.study.language.outcome import STEPS, language_outcome
+from nona.study.language.plan import plan_language
 from nona.study.language.preparation import prepare_language
 from nona.study.language.simulation import simulate_language
 from nona.study.shipped import now_text
@@ -24,3 +25,13 @@ def simulate_requests(spec: Mapping[str, Any], desk: Desk) -> LanguageRun:
 
     result = simulate_language(study, steps=STEPS, on_progress=tell)
     return language_outcome(scenario, result, now_text())
+
+
+def plan_requests(spec: Mapping[str, Any], desk: Desk) -> LanguagePlan:
+    """Find what to buy for the scenario's requests to language models."""
+
+    def tell(plan: LanguagePlan, text: str, fraction: float) -> None:
+        desk.check()
+        desk.tell(fraction, text, lambda: plan)
+
+    return plan_language(scenario_of(spec), sources_of(spec), tell)

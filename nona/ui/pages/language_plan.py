@@ -1,0 +1,82 @@
+"""Plan for language models: the fewest servers of each offer, their price per hour and per million tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from nona.report.language.tables import options_table, plan_finding, plan_notes
+from nona.results.language import LanguagePlan
+from nona.tables.formats import money, share_text
+from nona.ui.form import field
+from nona.ui.jobs.registry import Job
+from nona.ui.pages.plan_offers import offer_fields
+from nona.ui.pages.run_page import RunPage, Tab
+from nona.ui.session.state import AppState
+from nona.ui.widgets.downloads import Files, frame_files
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.folding import listed
+from nona.ui.widgets.results import hero, table
+
+
+def _summary(state: AppState) -> Sequence[str]:
+    spec = state.scenario.plan
+    if spec is None:
+        return []
+    return [
+        f"{share_text(spec.hit)} of the requests in time",
+        listed([offer.gpu for offer in spec.offers]) or "the GPUs of the cluster",
+        listed([router.name for router in state.scenario.routers]),
+    ]
+
+
+def _fields(state: AppState) -> None:
+    offer_fields(state)
+    with st.grid(3, min_column_width=170):
+        for name in ("hit", "survive", "growth"):
+            field(state, f"plan.{name}")
+
+
+def _answer(state: AppState, data: LanguagePlan) -> None:
+    best = data.best
+    price = "" if best is None or best.price is None else money(best.price, data.currency)
+    with hero("language-plan-finding", "Per hour", price, "Of the cheapest option that keeps all targets."):
+        st.subheader(plain(plan_finding(data)), anchor=False)
+        for line in plan_notes(data):
+            st.caption(plain(line))
+
+
+def _live(job: Job) -> None:
+    so_far = LanguagePlan.from_json(job.live)
+    if so_far.best is not None:
+        st.markdown(plain(f"So far: {plan_finding(so_far)}"))
+
+
+def _options(state: AppState, data: LanguagePlan) -> None:
+    alt = "Each option that was tried: GPU, engines, router, servers, price, verdict."
+    table(options_table(data), "language-options", alt)
+
+
+def _files(state: AppState, data: LanguagePlan) -> Files:
+    hint = "A row per option that was tried, plain numbers."
+    return {"Options": frame_files("Options", hint, "language_plan", lambda: options_table(data).numbers())}
+
+
+LANGUAGE_PLAN = RunPage(
+    kind="language-plan",
+    label="Find what to buy",
+    of=LanguagePlan,
+    summary=_summary,
+    fields=_fields,
+    live=_live,
+    answer=_answer,
+    before="For each GPU on offer, engines of 1, 2, 4 and 8 of them, each router: the fewest servers with "
+    "which enough requests keep every target of their row. What costs more than the cheapest by load "
+    "alone is not tried.",
+    tabs={"Options": Tab(_options)},
+    files=_files,
+    command="plan",
+    guide=("language", "How engines serve requests token by token"),
+    advice="Fewer offers, routers or requests take less time.",
+)

@@ -1,0 +1,74 @@
+"""What the command line answers for language scenarios, and what a plan says is fewest."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from nona.cli.main import main
+from nona.language.draws import draw_requests
+from nona.language.records import Window
+from nona.language.routers import NUMBERS, ROUTERS
+from nona.language.run import simulate_once
+from nona.scenario.file import parse_scenario
+from nona.sources.lookup import Sources
+from nona.study.language.plan import plan_language
+from nona.study.language.preparation import prepare_language
+
+SCENARIO = """
+version: 1
+cluster: {servers: [{count: 1, gpu: h100, engine: {blocks: 900, budget: 1024, sequences: 64, watermark: 0.02,
+  steps: {a: 6.678 ms, b: 19.5 us, g: 44 ns, c: 33.3 us, q: 1.31 ns}}}]}
+workload: [{name: chat, llm: {model: llama-3.1-8b, trace: requests.csv}, slo: {ttft: 2 s, tpot: 60 ms}}]
+schedulers: [round-robin]
+"""
+TIMES = ("ttft_s", "tpot_s", "itl_s", "e2e_s")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rows = ["arrival_s,input_tokens,output_tokens"]
+    rows += [f"{0.1 * k:.3f},{100 + 37 * k % 900},{1 + 13 * k % 200}" for k in range(1, 121)]
+    (tmp_path / "requests.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    (tmp_path / "s.yaml").write_text(SCENARIO, encoding="utf-8")
+    return tmp_path
+
+
+def test_a_trace_is_answered_request_by_request(folder, capsys) -> None:
+    answers = []
+    for engine in ("auto", "simpy"):
+        assert main(["simulate", str(folder / "s.yaml"), "--json", "--engine", engine]) == 0
+        answers.append(json.loads(capsys.readouterr().out))
+    for answer in answers:
+        del answer["seconds"], answer["engine"]
+    assert answers[0] == answers[1]
+    chat = answers[0]["schedulers"]["round-robin"]["models"]["chat"]
+    assert chat["jobs"] == {"arrived": 120, "completed": 120, "in_flight": 0}
+    assert all(set(chat[t]) >= {"mean", "ci95", "p50", "p95", "p99"} for t in TIMES)
+    assert {"goodput", "slo_hit_rate", "preemptions", "tokens_per_s", "kv_tokens"} <= set(chat)
+    assert all(answers[0]["checks"].values())
+    study = prepare_language(parse_scenario(SCENARIO), Sources(folder))
+    requests = draw_requests(study.system, 120, 0)
+    run = simulate_once(study.system, requests, "round-robin", Window(120))
+    ttft_s = run.times.first_s - run.times.arrival_s
+    assert chat["ttft_s"]["mean"] == pytest.approx(ttft_s.mean(), abs=1e-12)
+    assert chat["kv_tokens"]["most"] <= 900 * 16
+
+
+def test_a_plan_is_the_fewest_and_says_so() -> None:
+    text = SCENARIO.replace("trace: requests.csv}", "tokens: {input: 500, output: 100}}, rate: 60/s")
+    scenario = parse_scenario(text + "simulation: {jobs: 2000}\nplan: {offers: [h100=2, l40s=1], most: 30}\n")
+    plan = plan_language(scenario, Sources())
+    best = plan.best
+    assert best is not None and best.servers is not None
+    assert best.servers >= best.least
+    assert best.price == min(o.price for o in plan.options if o.price is not None)
+    assert best.without_one == "misses" or best.servers == 1
+    made = 60 * 100 * 3600 / 1e6
+    assert best.per_million == pytest.approx(best.price / made)
+
+
+def test_every_router_is_declared_once() -> None:
+    assert list(ROUTERS) == list(NUMBERS)
+    assert all(r.summary and r.source and r.adaptation for r in ROUTERS.values())

@@ -1,0 +1,159 @@
+"""Engines against closed forms, published programs and laws that hold of every queue."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from nona.language.draws import draw_requests
+from nona.language.engine import Server
+from nona.language.formula import predict
+from nona.language.records import Run, Window
+from nona.language.run import simulate_once
+from nona.language.system import Engine, LanguageSystem, Lengths, RequestClass, StepTimes
+from tests.language.test_engines import milliseconds, one_engine, requests_at
+
+H100 = StepTimes(6.367e-3, 11.2e-6, 41.9e-9, 17.6e-6)
+
+
+def system(rate: float, tokens: np.ndarray, steps: StepTimes = H100, **engine: object) -> LanguageSystem:
+    row = RequestClass("chat", "llm", rate, Lengths(tokens))
+    return LanguageSystem((Engine("gpu", "llm", steps, **{"blocks": 40_000, **engine}),), (row,), 1e9, 0.0)
+
+
+def steady(of: LanguageSystem, jobs: int = 12_000, replication: int = 0) -> Run:
+    requests = draw_requests(of, jobs + 4000, replication)
+    return simulate_once(of, requests, "round-robin", Window(jobs, 2000, replication))
+
+
+def tpot_s(run: Run) -> float:
+    k, times = run.measured, run.times
+    outputs = run.requests.outputs[k]
+    many = outputs > 1
+    return float(((times.end_s[k] - times.first_s[k])[many] / (outputs[many] - 1)).mean())
+
+
+@pytest.mark.parametrize(("rate", "n", "m"), [(10, 512, 128), (30, 512, 128), (10, 1024, 256)])
+def test_the_formula_says_the_time_per_token_and_the_cache(rate: float, n: int, m: int) -> None:
+    of = system(rate, np.array([[n, m]]), budget=16_384, sequences=1024)
+    said, runs = predict(of, 0), [steady(of, replication=r) for r in range(3)]
+    assert said is not None
+    assert np.mean([tpot_s(r) for r in runs]) == pytest.approx(said.tpot_s, rel=0.01)
+    held = np.mean([r.sums.kv_area.sum() / (r.over_s - r.begin_s) for r in runs])
+    assert held == pytest.approx(said.kv_tokens, rel=0.02)
+
+
+def test_time_per_token_depends_on_the_mean_answer_alone() -> None:
+    """Decode only: processor sharing is insensitive. (30/s, 100 tokens, 6.5 ms, 0.2 ms): E[T] = 1.675 s."""
+    rng = np.random.default_rng(5)
+    answers = {
+        "fixed": np.full(4096, 100),
+        "geometric": rng.geometric(0.01, 65_536),
+        "bimodal": np.where(rng.random(65_536) < 0.5, 20, 180),
+    }
+    for name, m in answers.items():
+        tokens = np.column_stack((np.ones(len(m), dtype=np.int64), m))
+        of = system(30, tokens, StepTimes(6.5e-3, 0.2e-3), budget=16_384, sequences=4096)
+        e2e = [
+            float((r.times.end_s - r.times.arrival_s)[r.measured].mean())
+            for r in (steady(of, 20_000, k) for k in range(3))
+        ]
+        assert np.mean(e2e) == pytest.approx(1.675, rel=0.03), name
+
+
+@pytest.mark.parametrize("router", ["round-robin", "least-requests", "least-kv", "kv-live"])
+def test_a_closed_loop_keeps_its_number(router: str) -> None:
+    """Little's law: concurrency = throughput · time in the system."""
+    row = RequestClass("users", "llm", 0.0, Lengths(np.array([[200, 50]])), concurrency=12)
+    engines = tuple(Engine(f"gpu {k}", "llm", H100, blocks=2000) for k in range(3))
+    of = LanguageSystem(engines, (row,), 1e9, 0.0)
+    run = simulate_once(of, draw_requests(of, 4000, 0), router, Window(3000, 500))
+    k, times = run.measured, run.times
+    span = times.end_s[k].max() - times.arrival_s[k].min()
+    assert len(k) / span * (times.end_s - times.arrival_s)[k].mean() == pytest.approx(12, rel=0.02)
+
+
+def test_more_cache_preempts_no_more_and_time_has_no_unit() -> None:
+    requests = requests_at(0.05 * np.arange(1, 201), 512, 256)
+    most = math.inf
+    for blocks in (600, 900, 1600):
+        run = simulate_once(one_engine(blocks=blocks), requests, "round-robin", Window(200))
+        assert run.times.preemptions.sum() <= most
+        most = run.times.preemptions.sum()
+    slow = replace(H100, a=2 * H100.a, b=2 * H100.b, g=2 * H100.g, c=2 * H100.c)
+    engines = [Engine("gpu", "llm", steps, blocks=600) for steps in (H100, slow)]
+    late = requests_at(0.1 * np.arange(1, 201), 512, 256)
+    row = RequestClass("chat", "llm", 1.0, Lengths(np.array([[512, 256]])))
+    runs = [
+        simulate_once(LanguageSystem((e,), (row,), 1e9, 0.0), q, "round-robin", Window(200))
+        for e, q in zip(engines, (requests, late), strict=True)
+    ]
+    assert runs[1].over_s == pytest.approx(2 * runs[0].over_s, rel=1e-12)
+
+
+def test_prompts_computed_apart_wait_for_the_link() -> None:
+    """One prompt at a time: the first token comes after prompt, transfer and one step of the other side."""
+    row = RequestClass("chat", "llm", 1.0, Lengths(np.array([[1000, 10]])))
+    roles = ("prefill", "decode")
+    engines = tuple(Engine(r, "llm", H100, blocks=4000, role=r, kv_bytes=131_072.0) for r in roles)
+    of = LanguageSystem(engines, (row,), 1.25e9, 1e-3)
+    run = simulate_once(of, requests_at([0.0, 10.0], 1000, 10), "round-robin", Window(2))
+    prompt_s = H100.seconds(0, 0, 1000, 0.0)
+    sent_s = 1000 * 131_072 / 1.25e9 + 1e-3
+    assert run.times.sent_s == pytest.approx([sent_s, sent_s])
+    assert (run.times.first_s - run.times.arrival_s)[0] == pytest.approx(
+        prompt_s + sent_s + H100.seconds(0, 0, 1, 999.5)
+    )
+
+
+class _Roofline:
+    """Step times of BLIS v0.7.15 on an H100, in whole microseconds."""
+
+    def __init__(self, hidden: int, layers: int, heads: int, kv: int, ff: int) -> None:
+        self.shape = hidden, layers, heads, kv, ff
+
+    def __call__(self, server: Server) -> float:
+        hidden, layers, heads, kv, ff = self.shape
+        flops, loaded = [0.0, 0.0], 2.0 * layers * (2 * hidden**2 + 2 * hidden * kv + 2 * hidden * ff)
+        for r in server.members:
+            s, x = r.computed, r.step
+            e = s + (x - 1) / 2 if x > 1 else s
+            dense = 2 * x * (hidden**2 + 2 * hidden * kv) + 2 * x * hidden**2 + 4 * x * hidden * ff
+            attention = 4 * heads * x * e * 128 + 5 * heads * x * e + 2 * x * hidden
+            flops[s >= r.inputs] += layers * (dense + attention)
+            loaded += 4 * layers * kv * (s + x) + 2 * layers * hidden * x
+        compute_s = flops[0] / (989.5e12 * 0.45) + flops[1] / (989.5e12 * 0.30)
+        return max(1, int(max(compute_s, loaded / 3.35e12) * 1e6)) * 1e-6
+
+
+SEVEN, EIGHT = (4096, 32, 32, 4096, 11008), (4096, 32, 32, 1024, 14336)
+BLIS = [
+    (SEVEN, 99_999e-6 * np.arange(1, 201), 512, 128, {"blocks": 7463}, 5438, (13.586, 3.699, 483.311)),
+    (EIGHT, 0.5 * np.arange(1, 101), 6000, 64, {"blocks": 20_000}, 6600, (158.850, 3.281, 365.524)),
+    (
+        EIGHT,
+        1e-3 * np.arange(1, 301),
+        1024,
+        128,
+        {"blocks": 20_000, "budget": 8192, "sequences": 128},
+        390,
+        (4304.055, 25.294, 7516.337),
+    ),
+]
+
+
+@pytest.mark.parametrize(("shape", "arrival_s", "n", "m", "engine", "steps", "means"), BLIS)
+def test_the_readable_loop_equals_blis_to_the_microsecond(
+    monkeypatch, shape, arrival_s, n, m, engine, steps, means
+) -> None:
+    """Means of the time to the first token, per token and to the last, from BLIS v0.7.15 (f90a1e3)."""
+    times = _Roofline(*shape)
+    monkeypatch.setattr(Server, "seconds", lambda server: times(server))
+    requests, window = requests_at(arrival_s, n, m), Window(len(arrival_s))
+    run = simulate_once(one_engine(**engine), requests, "round-robin", window, readable=True)
+    got = milliseconds(run)
+    assert int(run.sums.steps.sum()) == steps
+    assert (got["ttft"], got["tpot"], got["e2e"]) == means
