@@ -14,8 +14,9 @@ from nona.tables.table import text_table
 
 
 def schedulers(arguments: Printing) -> None:
-    """List the schedulers, and the policies of serverless workflows and of training clusters."""
+    """List the schedulers, the routers of language models, and the policies of serverless workflows and of training clusters."""
     from nona.allocation.registry import POLICIES as TRAINING
+    from nona.language.routers import ROUTERS
     from nona.schedulers.base import FAMILY_TITLES
     from nona.schedulers.registry import SCHEDULERS
     from nona.serverless.policies.registry import POLICIES as SERVERLESS
@@ -33,6 +34,7 @@ def schedulers(arguments: Printing) -> None:
 
     rows = [
         *(entry(s, s.kind, FAMILY_TITLES[s.family], s.network_view.name) for s in SCHEDULERS.values()),
+        *(entry(r, "bind", "Routers of language models") for r in ROUTERS.values()),
         *(entry(p, "configure", "Serverless policies") for p in SERVERLESS.values()),
         *(entry(p, "allocate", "Training policies") for p in TRAINING.values()),
     ]

@@ -61,10 +61,11 @@ def test_a_plan_is_the_fewest_and_says_so() -> None:
     scenario = parse_scenario(text + "simulation: {jobs: 2000}\nplan: {offers: [h100=2, l40s=1], most: 30}\n")
     plan = plan_language(scenario, Sources())
     best = plan.best
-    assert best is not None and best.servers is not None
+    assert best is not None
+    assert best.servers is not None
     assert best.servers >= best.least
     assert best.price == min(o.price for o in plan.options if o.price is not None)
-    assert best.without_one == "misses" or best.servers == 1
+    assert best.without_one != "keeps"
     made = 60 * 100 * 3600 / 1e6
     assert best.per_million == pytest.approx(best.price / made)
 
