@@ -14,7 +14,7 @@ from nona.tables.table import text_table
 
 
 def schedulers(arguments: Printing) -> None:
-    """List the schedulers, the routers of language models, and the policies of serverless workflows and of training clusters."""
+    """List schedulers, routers of language models, policies of serverless workflows and training clusters."""
     from nona.allocation.registry import POLICIES as TRAINING
     from nona.language.routers import ROUTERS
     from nona.schedulers.base import FAMILY_TITLES

@@ -76,6 +76,31 @@ def test_a_closed_loop_keeps_its_number(router: str) -> None:
     assert len(k) / span * (times.end_s - times.arrival_s)[k].mean() == pytest.approx(12, rel=0.02)
 
 
+A100, L40S = (
+    StepTimes(11.567e-3, 31.6e-6, 81.9e-9, 54.4e-6, 3.31e-9),
+    StepTimes(22.212e-3, 34.6e-6, 191e-9, 55.6e-6, 8.36e-9),
+)
+LARGE = StepTimes(15.18e-3, 31.7e-6, 27e-9, 56.5e-6, 2.74e-9)  # 70B on four H100
+
+
+@pytest.mark.parametrize(
+    ("steps", "n", "m", "users", "milliseconds"),
+    [
+        (replace(H100, q=1.69e-9), 512, 128, 16, 7.813),
+        (replace(H100, q=1.69e-9), 1024, 256, 32, 10.601),
+        (A100, 1024, 256, 32, 22.850),
+        (L40S, 1024, 256, 32, 39.723),
+        (LARGE, 1024, 256, 32, 24.003),
+    ],
+)
+def test_time_per_token_of_a_closed_loop_is_near_aiconfigurator(steps, n, m, users, milliseconds) -> None:
+    """AIConfigurator 0.12.0, ``estimate --estimate-mode agg --backend vllm``."""
+    row = RequestClass("users", "llm", 0.0, Lengths(np.array([[n, m]])), concurrency=users)
+    of = LanguageSystem((Engine("gpu", "llm", steps, blocks=40_000),), (row,), 1e9, 0.0)
+    run = simulate_once(of, draw_requests(of, 1000, 0), "round-robin", Window(700, 200))
+    assert 1e3 * tpot_s(run) == pytest.approx(milliseconds, rel=0.1)
+
+
 def test_more_cache_preempts_no_more_and_time_has_no_unit() -> None:
     requests = requests_at(0.05 * np.arange(1, 201), 512, 256)
     most = math.inf
