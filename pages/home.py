@@ -12,7 +12,7 @@ from nona.ui.widgets.terms import term
 
 state = current()
 with st.container(horizontal=True, vertical_alignment="center"):
-    hint = "Eight questions, a few steps each, on the pages. Your scenario comes back then."
+    hint = "Questions, a few steps each, on the pages. Your scenario comes back then."
     button("Start the demo", "start-demo", begin, state, icon="slideshow", hint=hint, type="primary")
     hint = "Begin your own with a group of servers and no queries; Undo restores the present one."
     button("New scenario", "new-on-home", new_scenario, state, icon="note_add", hint=hint)

@@ -198,3 +198,40 @@ class LanguagePlan(Document):
     def best(self) -> LanguageOption | None:
         """The cheapest option that keeps every target."""
         return next((o for o in self.options if o.verdict == "keeps"), None)
+
+
+class TimeBeside(Document):
+    """A statistic of one of the times of a measured run, in seconds, beside the simulated one."""
+
+    measure: str
+    statistic: str
+    measured_s: float
+    simulated_s: float
+
+    @property
+    def error(self) -> float:
+        """Simulated over measured, less 1."""
+        return self.simulated_s / self.measured_s - 1
+
+
+class MeasuredRun(Document):
+    """A measured run beside its simulation; ``requests``: by time, each as (measured, simulated) seconds."""
+
+    rows: tuple[TimeBeside, ...]
+    requests: Mapping[str, tuple[tuple[float, float], ...]]
+    preemptions: int
+
+
+class FormulaPoint(Document):
+    """Time per output token by formula and simulated, at one load, with one distribution of answers."""
+
+    lengths: str
+    load: float
+    formula_s: Figure
+    simulated_s: Estimate
+
+
+class FormulaCheck(Document):
+    """The formula beside simulations."""
+
+    points: tuple[FormulaPoint, ...]

@@ -31,8 +31,10 @@ def press(at, key):
     return at.button(key=f"demo-{key}").click().run()
 
 
-def test_nine_stories_of_at_most_five_steps_without_numbers_in_their_texts_and_their_ends():
-    assert len(STORIES) == len(QUESTIONS) + 2 == 9
+def test_stories_of_at_most_five_steps_without_numbers_in_their_texts_and_their_ends():
+    assert len(STORIES) == len(QUESTIONS) + 2 == 10
+    for number, question in enumerate(QUESTIONS):  # the demo of its card
+        assert question.scenario in ("", STORIES[number + 1].scenario)
     for story in STORIES:
         assert 1 < len(story.steps) <= MOST_STEPS
     for story, step in STEPS:

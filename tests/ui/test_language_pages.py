@@ -1,14 +1,17 @@
 """Language models on the pages: rows and engines, files of requests, and no page breaks without queries."""
 
 import pytest
-from app_driver import edit, go, metrics, named, open_demo, said, state_of
+from app_driver import edit, go, metrics, named, open_demo, put, said, state_of
 
 from nona.language.formula import predict
+from nona.report.language.evidence import measured_finding
+from nona.sources.samples import shipped_scenario
+from nona.study.language.evidence import beside_formula, beside_vllm
+from nona.study.language.outcome import STEPS, TRACED, _steps
 from nona.study.language.preparation import prepare_language
+from nona.study.language.simulation import simulate_language
 from nona.tables.formats import share_text
 from nona.ui.pages.scenario_engines import prepared
-
-ROW = {"llm": {"model": "llama-3.1-8b", "tokens": {"input": 512, "output": 128}}, "rate": "3/s"}
 
 
 def test_no_page_breaks_where_all_rows_are_of_language_models(open_page):
@@ -97,3 +100,25 @@ def test_a_trace_of_requests_is_uploaded_and_replayed_or_refused(open_page, name
     assert prepared(state).system.rows[0].lengths.tokens.tolist() == [[100, 9], [200, 5]]
     at.selectbox(key=f"lengths-{state.revision}-0").set_value("drawn").run()
     assert state.scenario.language[0].llm.tokens is not None
+
+
+def test_the_measured_run_of_vllm_is_met_and_the_formula_does_not_ask_how_long_answers_are(open_page):
+    run = beside_vllm()
+    assert run.preemptions > 100
+    assert max(abs(row.error) for row in run.rows if row.statistic == "mean") < 0.03
+    assert max(abs(row.error) for row in run.rows) < 0.05
+    for point in beside_formula(lambda fraction, text: None, (0.2, 0.5)).points:
+        assert point.formula_s == pytest.approx(point.simulated_s.mean, rel=0.012)
+    at = put(open_page("evidence"), "evidence-tabs", "Language models")
+    assert not at.error
+    assert measured_finding(run) in said(at.markdown)
+    assert "one workstation card" in said(at.info)
+
+
+def test_the_steps_on_the_page_are_those_around_the_longest():
+    study = prepare_language(shipped_scenario("prefill_stalls_decode"))
+    (run, *_) = simulate_language(study, steps=TRACED).runs["round-robin"]
+    shown, all_s = _steps(run), run.trace["end_s"] - run.trace["begin_s"]
+    assert max(s.end_s - s.begin_s for s in shown) == pytest.approx(all_s.max())
+    assert max(s.prefill for s in shown) >= 8000
+    assert (shown[0].begin_s, len(shown)) == (0.0, STEPS)

@@ -19,7 +19,7 @@ from nona.results.language import (
 )
 from nona.results.simulation import Percentile
 from nona.tables.formats import mean_text, money, share_text, times_text
-from nona.tables.table import COUNT, PLAIN, RATE, SHARE, TIME, Column, Filled, Table
+from nona.tables.table import COUNT, NUMBER, PLAIN, RATE, SHARE, TIME, Column, Filled, Table
 from nona.units import format_time
 
 MEASURES: Mapping[str, str] = {
@@ -95,10 +95,10 @@ ENGINES = Table[EngineResult](
     (
         Column("role", lambda e: e.role),
         Column("at work", lambda e: e.busy, SHARE, "busy", decides=True),
-        Column("running", lambda e: e.running, PLAIN, decides=True),
-        Column("waiting", lambda e: e.waiting, PLAIN, decides=True),
-        Column("decodes per step", lambda e: e.decodes_per_step, PLAIN, "decodes_per_step"),
-        Column("prompt tokens per step", lambda e: e.prefill_per_step, PLAIN, "prefill_per_step"),
+        Column("running", lambda e: e.running, NUMBER, decides=True),
+        Column("waiting", lambda e: e.waiting, NUMBER, decides=True),
+        Column("decodes per step", lambda e: e.decodes_per_step, NUMBER, "decodes_per_step"),
+        Column("prompt tokens per step", lambda e: e.prefill_per_step, NUMBER, "prefill_per_step"),
         Column("cache in use, mean", lambda e: e.kv_share, SHARE, "kv_share", decides=True),
         Column("cache in use, most", lambda e: e.kv_most, SHARE, "kv_most", decides=True),
         Column("blocks", lambda e: e.blocks, COUNT),
@@ -144,7 +144,20 @@ def finding(report: LanguageReport) -> str:
         parts.append(f"{goodput} of {worst[0]}'s requests in time")
     if of.preemptions:
         parts.append(f"{of.preemptions:,} preemptions for want of cache")
-    return f"{head}{listed(parts)}."
+    said = f"{head}{listed(parts)}."
+    return said[0].upper() + said[1:] if not head else said
+
+
+def pace_finding(report: LanguageReport) -> str:
+    """Say of the first row under the best router when first tokens come, and how long gaps become."""
+    name, row = next(iter(report.schedulers[best_router(report.schedulers)].models.items()))
+    ttft_s, gap_s = row.ttft_s.mean, row.itl_s.p99
+    if ttft_s is None or gap_s is None:
+        return f"{name}: no request is complete."
+    return (
+        f"{name}: the first token comes after {format_time(ttft_s)} on average; one of a hundred gaps "
+        f"between tokens is longer than {format_time(gap_s)}."
+    )
 
 
 def language_text(report: LanguageReport) -> str:

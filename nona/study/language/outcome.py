@@ -13,7 +13,8 @@ from nona.scenario.schema import Scenario
 from nona.study.language.simulation import LanguageResult
 from nona.study.outcome import about_scenario
 
-STEPS = 120  # of each engine
+STEPS = 120  # of the engine with the longest one
+TRACED = 1500  # of each engine, among which it is looked for
 POINTS = 600  # requests of each router
 
 
@@ -29,14 +30,21 @@ def language_outcome(scenario: Scenario, result: LanguageResult, made: str) -> L
 
 
 def _steps(run: Run) -> tuple[EngineStep, ...]:
-    """The first steps up to the instant to which all engines that work are recorded, from 0 on."""
+    """The steps around the longest one, from 0 s on, while those of all engines are known."""
     trace = run.trace
     if not len(trace):
         return ()
-    begin_s = float(trace["begin_s"].min())
-    until_s = min(float(trace["end_s"][trace["engine"] == e].max()) for e in np.unique(trace["engine"]))
+    longest = int(np.argmax(trace["end_s"] - trace["begin_s"]))
+    own = np.flatnonzero(trace["engine"] == trace["engine"][longest])
+    first = max(0, int(np.searchsorted(own, longest)) - STEPS // 3)
+    begin_s = float(trace["begin_s"][own[first]])
+    ends_s = [float(trace["end_s"][trace["engine"] == e].max()) for e in np.unique(trace["engine"])]
+    until_s = min(
+        [float(trace["end_s"][own[first : first + STEPS]].max()), *(e for e in ends_s if e > begin_s)]
+    )
+    shown = trace[(trace["begin_s"] >= begin_s) & (trace["begin_s"] < until_s)]
     names = trace.dtype.names or ()
-    steps = (dict(zip(names, row, strict=True)) for row in trace[trace["begin_s"] < until_s].tolist())
+    steps = (dict(zip(names, row, strict=True)) for row in shown.tolist())
     return tuple(
         EngineStep(**step | {"begin_s": step["begin_s"] - begin_s, "end_s": step["end_s"] - begin_s})
         for step in steps

@@ -9,6 +9,7 @@ from typing import Any
 
 import streamlit as st
 
+from nona.report.language.tables import pace_finding
 from nona.report.placements.certificate import order_finding
 from nona.report.plan import answer_text, day_of, plan_finding
 from nona.report.serverless.findings import latency_title, own_search_title, pareto_title
@@ -19,6 +20,7 @@ from nona.report.studies.split_or_batch import findings as split_findings
 from nona.report.studies.split_or_batch import row_finding
 from nona.report.sweep_findings import stability_finding
 from nona.report.training.findings import gantt_title, received_title, rho_title, training_finding
+from nona.results.language import LanguageRun
 from nona.results.placement import SolvedPlacement
 from nona.results.planning import PlanOutcome
 from nona.results.serverless_charts import ServerlessOutcome
@@ -287,10 +289,16 @@ def _training(state: AppState, tab: str) -> str:
     )
 
 
+def _language(state: AppState, tab: str) -> str:
+    run = state.held("language", LanguageRun)
+    return "" if run is None else pace_finding(run.report)
+
+
 TOLD: Mapping[str, Told] = {
     "place": _placement,
     "arrange": _arranged,
     "simulate": _simulation,
+    "language": _language,
     "sweep": _sweep,
     "plan": _plan,
     "serverless": _serverless,

@@ -1,4 +1,4 @@
-"""The demo's stories: nine questions, the pages that answer them, what to see there."""
+"""The demo's stories: questions, the pages that answer them, what to see there."""
 
 from __future__ import annotations
 
@@ -99,6 +99,13 @@ SPLIT_TAB = "Split or batch"
 def _arranged(text: str, batch: str, gaps: str = "Poisson (CV 1)") -> Step:
     choices = (("place-tabs", SPLIT_TAB), ("arranged-batch", batch), ("arranged-gaps", gaps))
     return Step(PLACEMENT, text, choices=choices, run="arrange")
+
+
+SMALL_STEPS: Mapping[str, float | str] = MappingProxyType({"cluster.servers[0].engine.budget": 1024})
+
+
+def _engine_step(text: str, changes: Mapping[str, float | str]) -> Step:
+    return Step(SIMULATION, text, changes, (("language-tabs", "Engines"),), "language")
 
 
 STORIES = (
@@ -286,29 +293,33 @@ STORIES = (
             ),
         ),
     ),
+    TRAINING_STORY,
     Story(
-        "Does batching make splitting pointless?",
-        "batches_save_servers",
+        "Do long prompts stall the answers of language models?",
+        "prefill_stalls_decode",
         (
-            _arranged(
-                "Two copies of a model share two GPUs, a query at a time. Where is splitting quicker than a "
-                "GPU for each copy?",
-                "1",
+            Step(
+                SCENARIO,
+                "Chat and long documents ask the same engine, which makes all answers token by token. Look "
+                "at the lengths, and at how many tokens a step may have.",
             ),
-            _arranged("The same when a GPU runs several queries as a batch. What has changed?", "8"),
-            _arranged(
-                "The same batches when queries come in bursts. Does splitting pay again?",
-                "8",
-                "very bursty (CV 3)",
+            _engine_step(
+                "A step gives a token to every answer that runs. Look for steps with a large part of a "
+                "prompt: all answers wait meanwhile.",
+                {},
+            ),
+            _engine_step(
+                "The same requests where a step has fewer tokens, so that prompts are split into small "
+                "parts. What became of the gaps, and of the first tokens?",
+                SMALL_STEPS,
             ),
             Step(
                 EVIDENCE,
-                "The study behind it, with bursts, and with a model that has most of the queries.",
-                choices=(("evidence-tabs", SPLIT_TAB),),
+                "The same simulation beside a run of vLLM that was measured request by request.",
+                choices=(("evidence-tabs", "Language models"),),
             ),
         ),
     ),
-    TRAINING_STORY,
     Story(
         "How accurate are the results?",
         "vision_language_8_servers",
@@ -340,6 +351,28 @@ STORIES = (
                 QUICK,
                 (RUN, ("simulate-tabs", "How sure")),
                 "simulate",
+            ),
+        ),
+    ),
+    Story(
+        "Does batching make splitting pointless?",
+        "batches_save_servers",
+        (
+            _arranged(
+                "Two copies of a model share two GPUs, a query at a time. Where is splitting quicker than a "
+                "GPU for each copy?",
+                "1",
+            ),
+            _arranged("The same when a GPU runs several queries as a batch. What has changed?", "8"),
+            _arranged(
+                "The same batches when queries come in bursts. Does splitting pay again?",
+                "8",
+                "very bursty (CV 3)",
+            ),
+            Step(
+                EVIDENCE,
+                "The study behind it, with bursts, and with a model that has most of the queries.",
+                choices=(("evidence-tabs", SPLIT_TAB),),
             ),
         ),
     ),

@@ -18,6 +18,7 @@ from nona.simulation.known_systems import known_systems
 from nona.tables.formats import share_text
 from nona.ui.jobs.registry import Job
 from nona.ui.pages import evidence_studies
+from nona.ui.pages.evidence_language import language_tab
 from nona.ui.pages.run_page import Run, run_area
 from nona.ui.pages.serverless_comparisons import slides_tab
 from nona.ui.session.state import AppState
@@ -256,6 +257,7 @@ TABS: Mapping[str, Callable[[AppState], None]] = {
     "The slides": _slides,
     "Network views": evidence_studies.network_views_tab,
     "Split or batch": evidence_studies.split_tab,
+    "Language models": language_tab,
     "Training": evidence_studies.training_tab,
     "Sources": _sources,
 }

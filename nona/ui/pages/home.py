@@ -182,6 +182,17 @@ QUESTIONS = (
         "training",
     ),
     Question(
+        "Do long prompts stall the answers of language models?",
+        "Engines that serve requests token by token: when the first token comes, how fast the others follow, "
+        "how full caches are, and which router keeps the targets.",
+        "Serve language models",
+        ":material/forum:",
+        "pages/simulation.py",
+        "prefill_stalls_decode",
+        (("language-tabs", "Routers"),),
+        "language",
+    ),
+    Question(
         "How accurate are the results?",
         "Prediction against simulation with its interval, the simulator against queueing theory, modelled "
         "times against published ones.",

@@ -114,7 +114,9 @@ def _engines(state: AppState, data: LanguageRun) -> None:
         "language-cache",
         "A line for each engine, in per cent of its cache.",
     )
-    st.caption("The first steps that were measured. A step gives a token to each answer that runs.")
+    st.caption(
+        "The steps around the longest one of the first run. A step gives a token to each answer that runs."
+    )
     table(engines_table(of), "language-engines", "Each engine under this router.")
 
 

@@ -38,6 +38,7 @@ CHOICES = (
     "holds-scheduler",
     "map-measure",
     "decisions-question",
+    "language-tabs",
     "model-beside",
     "model-view",
     "paper-schedulers",

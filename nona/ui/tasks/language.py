@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nona.results.language import LanguagePlan, LanguageRun
-from nona.study.language.outcome import STEPS, language_outcome
+from nona.results.language import FormulaCheck, LanguagePlan, LanguageRun
+from nona.study.language.evidence import beside_formula
+from nona.study.language.outcome import TRACED, language_outcome
 from nona.study.language.plan import plan_language
 from nona.study.language.preparation import prepare_language
 from nona.study.language.simulation import simulate_language
@@ -23,7 +24,7 @@ def simulate_requests(spec: Mapping[str, Any], desk: Desk) -> LanguageRun:
         desk.check()
         desk.tell(fraction, router)
 
-    result = simulate_language(study, steps=STEPS, on_progress=tell)
+    result = simulate_language(study, steps=TRACED, on_progress=tell)
     return language_outcome(scenario, result, now_text())
 
 
@@ -35,3 +36,13 @@ def plan_requests(spec: Mapping[str, Any], desk: Desk) -> LanguagePlan:
         desk.tell(fraction, text, lambda: plan)
 
     return plan_language(scenario_of(spec), sources_of(spec), tell)
+
+
+def check_formula(spec: Mapping[str, Any], desk: Desk) -> FormulaCheck:
+    """Simulate one engine at several loads, beside the formula."""
+
+    def tell(fraction: float, text: str) -> None:
+        desk.check()
+        desk.tell(fraction, text)
+
+    return beside_formula(tell)
