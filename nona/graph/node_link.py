@@ -28,17 +28,8 @@ from pathlib import PurePath
 from typing import Any
 
 from nona.errors import GraphError
+from nona.graph import node_link_fields
 from nona.graph.model import ANY_DEVICE, ModelGraph, Operator, Tensor, Work, in_order
-from nona.graph.node_link_fields import (
-    device_of,
-    names_of,
-    read_edges,
-    read_node,
-    read_tensors,
-    symbols_of,
-    warnings_of,
-    with_edge_tensors,
-)
 from nona.graph.registry import Document, Reader
 from nona.graph.text import MAX_EDGES, MAX_OPERATORS, check_count, check_name, one_line, quote
 
@@ -130,19 +121,21 @@ def from_node_link(
     name = check_name(name or (own if isinstance(own, str) else "graph"), "Graph")
     nodes, links = _lists(document, name)
     ignored = {str(key): 1 for key in document if key not in _KEYS}
-    device = device_of(meta, f"Graph {quote(name)}")
+    device = node_link_fields.device_of(meta, f"Graph {quote(name)}")
     if depth > MAX_BODIES_DEEP:
         raise GraphError(f"Graph {quote(name)}: it is inside more than {MAX_BODIES_DEEP} nodes; flatten it.")
     operators = [
-        read_node(node, i, ignored, device, lambda body: from_node_link(body, depth=depth + 1))
+        node_link_fields.read_node(
+            node, i, ignored, device, lambda body: from_node_link(body, depth=depth + 1)
+        )
         for i, node in enumerate(nodes)
     ]
     _check_unique(operators, name)
-    tensors = read_tensors(meta.get("tensors", {}), name)
-    unordered, notes = read_edges(links, {o.id for o in operators}, tensors, name, ignored)
+    tensors = node_link_fields.read_tensors(meta.get("tensors", {}), name)
+    unordered, notes = node_link_fields.read_edges(links, {o.id for o in operators}, tensors, name, ignored)
     ordered, edges = in_order(operators, unordered, name)
     if "tensors" not in meta:
-        ordered, tensors = with_edge_tensors(nodes, ordered, edges)
+        ordered, tensors = node_link_fields.with_edge_tensors(nodes, ordered, edges)
     if ignored:
         notes.append(f"Ignored keys: {_counted(ignored)}.")
     origin = meta.get("format")
@@ -151,11 +144,11 @@ def from_node_link(
         operators=tuple(ordered),
         edges=tuple(edges),
         tensors=tensors,
-        parameters=names_of(meta, "parameters", tensors, name),
-        static=names_of(meta, "static", tensors, name),
+        parameters=node_link_fields.names_of(meta, "parameters", tensors, name),
+        static=node_link_fields.names_of(meta, "static", tensors, name),
         source_format=check_name(origin, "Format") if isinstance(origin, str) else source_format,
-        warnings=(*warnings_of(meta), *notes),
-        symbols=symbols_of(meta),
+        warnings=(*node_link_fields.warnings_of(meta), *notes),
+        symbols=node_link_fields.symbols_of(meta),
         device=device,
     )
 

@@ -10,17 +10,7 @@ from dataclasses import replace
 from typing import TypeGuard, get_args
 
 from nona.errors import GraphError
-from nona.graph.model import (
-    ANY_DEVICE,
-    AttributeValue,
-    Bound,
-    Edge,
-    ModelGraph,
-    Operator,
-    Tensor,
-    Work,
-    check_symbols,
-)
+from nona.graph import model
 from nona.graph.registry import Document
 from nona.graph.text import (
     MAX_FLOPS,
@@ -66,8 +56,8 @@ def read_node(
     place: int,
     ignored: dict[str, int],
     device: str | None = None,
-    read_body: Callable[[Mapping[str, object]], ModelGraph] | None = None,
-) -> Operator:
+    read_body: Callable[[Mapping[str, object]], model.ModelGraph] | None = None,
+) -> model.Operator:
     """The operator that ``node``, number ``place`` of the list, describes.
 
     Keys without a meaning are counted in ``ignored``; a time without a device is one of ``device``.
@@ -92,7 +82,7 @@ def read_node(
         for key in node.keys() - _KNOWN:
             count_ignored(key, ignored)
     times, batch_s = (None, ()) if _TIMES.isdisjoint(node) else _times(node, f"Node {quote(name)}", device)
-    return Operator(
+    return model.Operator(
         id=name,
         kind=_text(node.get("kind", "Task"), "kind", name),
         inputs=_names(node.get("inputs", ()), "inputs", name),
@@ -138,11 +128,11 @@ def device_of(data: Mapping[str, object], owner: str) -> str | None:
         raise GraphError(
             f"{owner}: device={quote(value)} must be a text; name the device of its times, or 'any'."
         )
-    return ANY_DEVICE if value == "any" else check_name(value, f"{owner}, device")
+    return model.ANY_DEVICE if value == "any" else check_name(value, f"{owner}, device")
 
 
-def _bound(value: object, node: str) -> Bound:
-    for bound in get_args(Bound):
+def _bound(value: object, node: str) -> model.Bound:
+    for bound in get_args(model.Bound):
         if value == bound:
             return bound  # type: ignore[no-any-return]
     raise GraphError(
@@ -200,7 +190,7 @@ def _times(
     if not batches:
         return times, ()
     if times is None and 1 in batches:
-        times = {own or device or ANY_DEVICE: batches[1]}
+        times = {own or device or model.ANY_DEVICE: batches[1]}
     if times is not None and not by_device:
         (one_s,) = times.values()
         if batches.setdefault(1, one_s) != one_s:
@@ -249,20 +239,20 @@ def _device_times(
     value: object, key: str, factor: float, own: str | None, owner: str, device: str | None
 ) -> dict[str, float]:
     if not isinstance(value, Mapping):
-        value = {own or device or ANY_DEVICE: value}
+        value = {own or device or model.ANY_DEVICE: value}
     elif own is not None:
         raise GraphError(f"{owner}: it has a device and a map of devices; keep one of them.")
     if not value:
         raise GraphError(f"{owner}: {key} is an empty map; give a number, or at least one device.")
     times = {}
     for name, time in value.items():
-        label = key if name == ANY_DEVICE else f"{key}[{quote(name)}]"
+        label = key if name == model.ANY_DEVICE else f"{key}[{quote(name)}]"
         device_name = check_name(name, f"{owner}, device") if isinstance(name, str) else quote(name)
         times[device_name] = checked(time, owner, label, MAX_TIME_S * factor) / factor
     return times
 
 
-def _work(node: Mapping[str, object], owner: str) -> Work:
+def _work(node: Mapping[str, object], owner: str) -> model.Work:
     values = {
         key: checked(node[key], owner, key, most)
         for key, most in _WORK.items()
@@ -270,13 +260,13 @@ def _work(node: Mapping[str, object], owner: str) -> Work:
     }
     if "flops" not in values and "macs" in values:
         values["flops"] = 2 * values["macs"]  # a multiply-add is two operations
-    return Work(**values)
+    return model.Work(**values)
 
 
-def _attributes(value: object, node: str) -> dict[str, AttributeValue]:
+def _attributes(value: object, node: str) -> dict[str, model.AttributeValue]:
     if not isinstance(value, Mapping):
         raise GraphError(f"Node {quote(node)}: attributes={quote(value)} must be an object, name → value.")
-    attributes: dict[str, AttributeValue] = {}
+    attributes: dict[str, model.AttributeValue] = {}
     for key, item in value.items():
         key = check_name(str(key), "Attribute")
         if isinstance(item, list | tuple):
@@ -314,10 +304,10 @@ _EDGES_KNOWN = {"source", "target", "bytes", "tensor", "key"}
 def read_edges(
     links: Sequence[object],
     ids: Collection[str],
-    tensors: Mapping[str, Tensor],
+    tensors: Mapping[str, model.Tensor],
     graph: str,
     ignored: dict[str, int],
-) -> tuple[list[Edge], list[str]]:
+) -> tuple[list[model.Edge], list[str]]:
     """The edges among the nodes ``ids``, one per (producer, consumer, tensor), and what to warn of.
 
     An edge without ``bytes`` takes them from the tensor of its name in ``tensors``, else 0 with a
@@ -328,9 +318,9 @@ def read_edges(
     GraphError
         For an end that is no node, an impossible number, or a tensor with two producers or sizes.
     """
-    edges: list[Edge] = []
+    edges: list[model.Edge] = []
     unnamed: list[int] = []
-    by_tensor: dict[str, Edge] = {}
+    by_tensor: dict[str, model.Edge] = {}
     seen: set[tuple[str, str]] = set()
     silent = 0
     for place, link in enumerate(links):
@@ -343,7 +333,7 @@ def read_edges(
         if size is None and tensor in tensors:
             size = tensors[tensor].size_bytes
         silent += size is None
-        edge = Edge(source, target, tensor, 0.0 if size is None else _size(size, source, target))
+        edge = model.Edge(source, target, tensor, 0.0 if size is None else _size(size, source, target))
         if not tensor:
             unnamed.append(len(edges))
         else:
@@ -401,7 +391,7 @@ def _tensor_name(value: object, source: str, target: str) -> str:
     return check_name(value, "Tensor")
 
 
-def _check_shared(edge: Edge, first: Edge, graph: str) -> None:
+def _check_shared(edge: model.Edge, first: model.Edge, graph: str) -> None:
     if first.source != edge.source:
         raise GraphError(
             f"Graph {quote(graph)}: tensor {quote(edge.tensor)} is made by {quote(first.source)} and by "
@@ -414,7 +404,7 @@ def _check_shared(edge: Edge, first: Edge, graph: str) -> None:
         )
 
 
-def _name(edges: list[Edge], unnamed: Sequence[int], taken: set[str]) -> None:
+def _name(edges: list[model.Edge], unnamed: Sequence[int], taken: set[str]) -> None:
     """Give every edge without a tensor one of its own, named after its ends."""
     reached: dict[str, int] = {}  # so that a million edges between two nodes take no square of that
     for i in unnamed:
@@ -426,13 +416,13 @@ def _name(edges: list[Edge], unnamed: Sequence[int], taken: set[str]) -> None:
             name = f"{base} #{number}"
         taken.add(name)
         reached[base] = number
-        edges[i] = Edge(edge.source, edge.target, name, edge.size_bytes)
+        edges[i] = model.Edge(edge.source, edge.target, name, edge.size_bytes)
 
 
 MAX_WARNINGS = 1_000
 
 
-def read_tensors(data: object, graph: str) -> dict[str, Tensor]:
+def read_tensors(data: object, graph: str) -> dict[str, model.Tensor]:
     """Tensors by name, from ``{name: {"bytes": …, "shape": […], "dtype": …}}``.
 
     Raises
@@ -454,7 +444,7 @@ def read_tensors(data: object, graph: str) -> dict[str, Tensor]:
             raise GraphError(
                 f"Tensor {quote(name)}: dtype={quote(dtype)} must be a text; give for example 'float32'."
             )
-        tensors[check_name(name, "Tensor")] = Tensor(
+        tensors[check_name(name, "Tensor")] = model.Tensor(
             name, size, None if shape is None else _shape(shape, name), check_name(dtype, "Type of a tensor")
         )
     return tensors
@@ -475,7 +465,7 @@ def _shape(value: object, tensor: str) -> tuple[int, ...]:
 
 
 def names_of(
-    meta: Mapping[str, object], key: str, tensors: Mapping[str, Tensor], graph: str
+    meta: Mapping[str, object], key: str, tensors: Mapping[str, model.Tensor], graph: str
 ) -> frozenset[str]:
     """The names listed under ``key``; each must be a tensor."""
     names = meta.get(key, [])
@@ -494,7 +484,7 @@ def symbols_of(meta: Mapping[str, object]) -> dict[str, int]:
     symbols = meta.get("symbols", {})
     if not isinstance(symbols, Mapping):
         raise GraphError(f"'symbols' is {quote(symbols)}; give an object, name → whole number.")
-    return check_symbols({check_name(str(k), "Dimension"): v for k, v in symbols.items()})
+    return model.check_symbols({check_name(str(k), "Dimension"): v for k, v in symbols.items()})
 
 
 def warnings_of(meta: Mapping[str, object]) -> tuple[str, ...]:
@@ -506,8 +496,8 @@ def warnings_of(meta: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def with_edge_tensors(
-    nodes: Sequence[object], operators: Iterable[Operator], edges: Iterable[Edge]
-) -> tuple[list[Operator], dict[str, Tensor]]:
+    nodes: Sequence[object], operators: Iterable[model.Operator], edges: Iterable[model.Edge]
+) -> tuple[list[model.Operator], dict[str, model.Tensor]]:
     """Tensors of a document that lists none: those on the edges, entered into the operators.
 
     Operators for which the document itself lists inputs or outputs keep them.
@@ -518,11 +508,11 @@ def with_edge_tensors(
     }
     into: dict[str, list[str]] = {}
     out: dict[str, dict[str, None]] = {}
-    tensors: dict[str, Tensor] = {}
+    tensors: dict[str, model.Tensor] = {}
     for edge in edges:
         into.setdefault(edge.target, []).append(edge.tensor)
         out.setdefault(edge.source, {})[edge.tensor] = None
-        tensors[edge.tensor] = Tensor(edge.tensor, edge.size_bytes)
+        tensors[edge.tensor] = model.Tensor(edge.tensor, edge.size_bytes)
     filled = [
         replace(
             o,

@@ -14,22 +14,13 @@ from pathlib import PurePath
 from typing import Any
 
 from nona.errors import GraphError
+from nona.graph import onnx_tensors
 from nona.graph.model import MAX_DIMENSION, MissingDimensions
 from nona.graph.node_link import MAX_BODIES_DEEP
 from nona.graph.onnx_bodies import Bodies
 from nona.graph.onnx_bodies import warnings as control_warnings
 from nona.graph.onnx_model import all_text, parse_model, scope_of, small_attributes, sorted_nodes, unique_ids
 from nona.graph.onnx_shapes import complete
-from nona.graph.onnx_tensors import (
-    Node,
-    TensorType,
-    at_stored_width,
-    drop_weights,
-    split_static,
-    tensor_data,
-    tensor_types,
-    weights,
-)
 from nona.graph.registry import Document
 from nona.graph.text import one_line, quote
 
@@ -182,21 +173,21 @@ def read_document(data: bytes, filename: str, symbols: Mapping[str, int] | None 
 
 def _read(
     model: Any, name: str, bound: Mapping[str, int], notes: list[str], depth: int = 0
-) -> tuple[Document | None, dict[str, TensorType]]:
+) -> tuple[Document | None, dict[str, onnx_tensors.TensorType]]:
     """The document of a model, ``None`` where nothing runs, and the types of its tensors."""
     if depth > MAX_BODIES_DEEP:
         raise GraphError(
             f"Graph {quote(name)}: control flow is more than {MAX_BODIES_DEEP} deep; flatten it."
         )
-    drop_weights(model.graph)
+    onnx_tensors.drop_weights(model.graph)
     constants = {t.name for t in model.graph.initializer}
     constants |= {s.values.name for s in model.graph.sparse_initializer}
     nodes = sorted_nodes(model.graph, constants, name)
-    types, stated, more = tensor_types(model)
-    static, running = split_static(nodes, constants)
+    types, stated, more = onnx_tensors.tensor_types(model)
+    static, running = onnx_tensors.split_static(nodes, constants)
     within = Bodies(model, types, static, lambda body: _read(body, name, {}, [], depth + 1))
     complete(model, nodes, types, stated, within.enter)
-    at_stored_width(nodes, {v.name for v in model.graph.output}, types)
+    onnx_tensors.at_stored_width(nodes, {v.name for v in model.graph.output}, types)
     if not running:
         return None, types
     notes += more + control_warnings(running)
@@ -206,9 +197,9 @@ def _read(
 def _document(
     graph: Any,
     name: str,
-    nodes: Sequence[Node],
-    parted: tuple[set[str], Sequence[Node]],
-    types: dict[str, TensorType],
+    nodes: Sequence[onnx_tensors.Node],
+    parted: tuple[set[str], Sequence[onnx_tensors.Node]],
+    types: dict[str, onnx_tensors.TensorType],
     bound: Mapping[str, int],
     notes: list[str],
 ) -> Document:
@@ -216,7 +207,7 @@ def _document(
     static, running = parted
     outputs = [v.name for v in graph.output]
     all_text(outputs)
-    stored = weights(nodes, running, static, outputs, types)
+    stored = onnx_tensors.weights(nodes, running, static, outputs, types)
     ids = unique_ids([n.proto for n in running])
     owned = {f"{own}/{t}": k for n, own in zip(running, ids, strict=True) for t, k in n.owned}
     types = types | owned
@@ -237,14 +228,14 @@ def _document(
     return {"directed": True, "graph": meta, "nodes": rows, "edges": links}
 
 
-def _tensors(names: Iterable[str], types: Mapping[str, TensorType]) -> dict[str, Document]:
+def _tensors(names: Iterable[str], types: Mapping[str, onnx_tensors.TensorType]) -> dict[str, Document]:
     """Tensors by name; those of one type share their data."""
     kinds = {t: types.get(t, (0, None)) for t in sorted(names)}
-    data = {kind: tensor_data(kind) for kind in set(kinds.values())}
+    data = {kind: onnx_tensors.tensor_data(kind) for kind in set(kinds.values())}
     return {t: data[kind] for t, kind in kinds.items()}
 
 
-def _rows(running: Sequence[Node], ids: Sequence[str], outputs: Sequence[str]) -> list[Document]:
+def _rows(running: Sequence[onnx_tensors.Node], ids: Sequence[str], outputs: Sequence[str]) -> list[Document]:
     """Operators. An output that nobody reads is named "" unless it is the first."""
     read = {tensor for node in running for tensor in node.needs}
     read.update(outputs)
@@ -270,7 +261,7 @@ def _rows(running: Sequence[Node], ids: Sequence[str], outputs: Sequence[str]) -
     return rows
 
 
-def _links(running: Sequence[Node], ids: Sequence[str]) -> list[Document]:
+def _links(running: Sequence[onnx_tensors.Node], ids: Sequence[str]) -> list[Document]:
     """One edge per (producer, consumer, tensor); its bytes are those of the tensor."""
     maker = {tensor: own for node, own in zip(running, ids, strict=True) for tensor in node.outputs}
     maker.pop("", None)
@@ -282,7 +273,9 @@ def _links(running: Sequence[Node], ids: Sequence[str]) -> list[Document]:
     ]
 
 
-def _unknown_sizes(running: Sequence[Node], types: Mapping[str, TensorType]) -> list[str]:
+def _unknown_sizes(
+    running: Sequence[onnx_tensors.Node], types: Mapping[str, onnx_tensors.TensorType]
+) -> list[str]:
     """One line on the tensors between operators whose shape is not known."""
     read = {t for node in running for t in node.needs}
     kinds: dict[str, int] = {}

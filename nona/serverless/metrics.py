@@ -22,29 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.results.serverless import (
-    ApplicationOutcome,
-    CallCounts,
-    ContainerOutcome,
-    Latency,
-    MemoryOutcome,
-    PolicyOutcome,
-    Spread,
-    TransferOutcome,
-    Utilization,
-)
-from nona.serverless.occupation import (
-    ContainerTime,
-    MemoryUse,
-    StandingMeasures,
-    container_time,
-    hourly_usd,
-    leases,
-    memory_use,
-    standing_measures,
-    stood,
-    summarise_standing,
-)
+from nona.results import serverless
+from nona.serverless import occupation
 from nona.serverless.records import ServerlessRecords
 from nona.serverless.system import HOUR_S, ServerlessSystem
 from nona.simulation.sizes import MARKS
@@ -97,9 +76,9 @@ class RunMeasures:
     forced: float
     rechecks: float
     prewarms: float
-    standing: StandingMeasures | None = None
-    containers: ContainerTime | None = None
-    memory: MemoryUse | None = None
+    standing: occupation.StandingMeasures | None = None
+    containers: occupation.ContainerTime | None = None
+    memory: occupation.MemoryUse | None = None
     evictions: float = 0.0
 
     @property
@@ -126,8 +105,10 @@ def batch_cost(system: ServerlessSystem, records: ServerlessRecords) -> Floats:
     """
     if records.instances is not None:
         return np.zeros(len(records.batches.jobs))
-    batch_leases = leases(records)
-    cost: Floats = hourly_usd(system, batch_leases) / HOUR_S * (batch_leases.to_s - batch_leases.from_s)
+    batch_leases = occupation.leases(records)
+    cost: Floats = (
+        occupation.hourly_usd(system, batch_leases) / HOUR_S * (batch_leases.to_s - batch_leases.from_s)
+    )
     return cost
 
 
@@ -137,7 +118,7 @@ def call_cost(system: ServerlessSystem, records: ServerlessRecords) -> Floats:
     Where instances stand: what those of the application cost in the window, in equal parts for its
     measured calls; nothing for other calls.
     """
-    calls, standing = records.calls, stood(system, records)
+    calls, standing = records.calls, occupation.stood(system, records)
     if standing is not None and records.instances is not None:
         number = len(system.applications)
         total = np.bincount(records.instances.application, weights=standing.cost, minlength=number)
@@ -169,8 +150,10 @@ def measure(system: ServerlessSystem, records: ServerlessRecords) -> RunMeasures
     calls, of, sums = records.calls, records.batches, records.sums
     cost, hit = call_cost(system, records), hits(system, records)
     lives = records.containers
-    waiting = None if lives is None else container_time(system, records, lives)
-    memory = None if lives is None or not system.memory else memory_use(system.memory, records, lives)
+    waiting = None if lives is None else occupation.container_time(system, records, lives)
+    memory = (
+        None if lives is None or not system.memory else occupation.memory_use(system.memory, records, lives)
+    )
     everything = _calls(records, cost, hit, calls.measured)
     inside = _inside(records)
     batches, length_s = int(inside.sum()), sums.end_s - sums.start_s
@@ -198,7 +181,7 @@ def measure(system: ServerlessSystem, records: ServerlessRecords) -> RunMeasures
         containers=waiting,
         memory=memory,
         evictions=ratio(memory.evictions, batches) if memory else 0.0,
-        standing=standing_measures(system, records),
+        standing=occupation.standing_measures(system, records),
     )
 
 
@@ -271,7 +254,7 @@ def judge(records: ServerlessRecords) -> tuple[str, str]:
 STATES = ("stable", "backlogged", "overloaded")  # from good to bad
 
 
-def summarise(system: ServerlessSystem, records: Sequence[ServerlessRecords]) -> PolicyOutcome:
+def summarise(system: ServerlessSystem, records: Sequence[ServerlessRecords]) -> serverless.PolicyOutcome:
     """The outcome of a policy's replications, of which there is at least one.
 
     The state is the worst of the replications; a mean is that of the replications.
@@ -284,14 +267,14 @@ def summarise(system: ServerlessSystem, records: Sequence[ServerlessRecords]) ->
         return mean_interval([value(run) for run in runs])
 
     latency = [r.all.latency_s for r in runs]
-    return PolicyOutcome(
+    return serverless.PolicyOutcome(
         state=state,
         state_reason=reason,
         replications=len(records),
         slo_hit_rate=mean(lambda r: r.all.hit_rate).rate,
         cost_per_call_usd=mean(lambda r: r.cost_per_call).estimate,
         cost_per_hit_usd=mean(lambda r: r.cost_per_hit).estimate,
-        latency_s=Latency(ci95=mean(lambda r: r.all.latency_s[0]).ends, **dict(_spread(latency))),
+        latency_s=serverless.Latency(ci95=mean(lambda r: r.all.latency_s[0]).ends, **dict(_spread(latency))),
         applications={
             app.name: _application(app.slo_s, [run.applications[k] for run in runs])
             for k, app in enumerate(system.applications)
@@ -301,7 +284,7 @@ def summarise(system: ServerlessSystem, records: Sequence[ServerlessRecords]) ->
         locality=mean(lambda r: r.locality).mean,
         search_s=_spread([r.search_s for r in runs]),
         steps_mean=mean(lambda r: r.steps).mean,
-        utilization=Utilization(
+        utilization=serverless.Utilization(
             vcpu=mean(lambda r: r.vcpu_utilization).mean, vgpu=mean(lambda r: r.vgpu_utilization).mean
         ),
         stranded_vgpus=mean(lambda r: r.stranded_vgpus).mean,
@@ -313,23 +296,23 @@ def summarise(system: ServerlessSystem, records: Sequence[ServerlessRecords]) ->
         transfers=_transfers(records),
         containers=_containers(runs),
         memory=_memory(runs),
-        standing=summarise_standing([r.standing for r in runs if r.standing is not None]),
+        standing=occupation.summarise_standing([r.standing for r in runs if r.standing is not None]),
     )
 
 
-def _counts(runs: Sequence[RunMeasures]) -> CallCounts:
+def _counts(runs: Sequence[RunMeasures]) -> serverless.CallCounts:
     counts = [(run.all.calls, run.all.completed, run.all.dropped) for run in runs]
     arrived, completed, dropped = map(sum, zip(*counts, strict=True))
-    return CallCounts(
+    return serverless.CallCounts(
         arrived=arrived, completed=completed, in_flight=arrived - completed - dropped, dropped=dropped
     )
 
 
-def _containers(runs: Sequence[RunMeasures]) -> ContainerOutcome | None:
+def _containers(runs: Sequence[RunMeasures]) -> serverless.ContainerOutcome | None:
     containers = [run.containers for run in runs if run.containers is not None]
     if not containers:
         return None
-    return ContainerOutcome(
+    return serverless.ContainerOutcome(
         executing_per_call_usd=mean_interval([run.all.cost_per_call for run in runs]).estimate,
         idle_per_call_usd=mean_interval([ratio(run.idle_usd, run.all.calls) for run in runs]).estimate,
         busy=mean_interval([ratio(c.busy_s, c.life_s) for c in containers]).mean,
@@ -338,18 +321,18 @@ def _containers(runs: Sequence[RunMeasures]) -> ContainerOutcome | None:
     )
 
 
-def _memory(runs: Sequence[RunMeasures]) -> MemoryOutcome | None:
+def _memory(runs: Sequence[RunMeasures]) -> serverless.MemoryOutcome | None:
     memory = [run.memory for run in runs if run.memory is not None]
     if not memory:
         return None
-    return MemoryOutcome(
+    return serverless.MemoryOutcome(
         mean=mean_interval([m.mean for m in memory]).mean,
         most=max(m.most for m in memory),
         evictions=mean_interval([run.evictions for run in runs]).estimate,
     )
 
 
-def _transfers(records: Sequence[ServerlessRecords]) -> TransferOutcome | None:
+def _transfers(records: Sequence[ServerlessRecords]) -> serverless.TransferOutcome | None:
     used = [r.transfers for r in records if r.transfers is not None]
     if not used:
         return None
@@ -361,7 +344,7 @@ def _transfers(records: Sequence[ServerlessRecords]) -> TransferOutcome | None:
         waits.append(float((seconds - run.alone_s)[which].mean()) if which.any() else np.nan)
     shares = np.mean([run.busy_s / of.stopped_s for run, of in zip(used, records, strict=True)], axis=0)
     busiest = int(shares.argmax())
-    return TransferOutcome(
+    return serverless.TransferOutcome(
         mean_s=mean_interval(means).estimate,
         wait_s=mean_interval(waits).estimate,
         core_utilization=float(shares[0]),
@@ -376,15 +359,15 @@ def _inside(records: ServerlessRecords) -> Bools:
     return np.asarray((at_s >= sums.start_s) & (at_s <= sums.end_s))
 
 
-def _spread(values: Sequence[tuple[float, ...]]) -> Spread:
+def _spread(values: Sequence[tuple[float, ...]]) -> serverless.Spread:
     """Each value is a mean, followed by the percentiles; each is averaged over the replications."""
     mean, *percentiles = (mean_interval(column).mean for column in zip(*values, strict=True))
-    return Spread(mean=mean, **{f"p{p}": v for p, v in zip(PERCENTILES, percentiles, strict=True)})
+    return serverless.Spread(mean=mean, **{f"p{p}": v for p, v in zip(PERCENTILES, percentiles, strict=True)})
 
 
-def _application(slo_s: float, runs: Sequence[CallMeasures]) -> ApplicationOutcome:
+def _application(slo_s: float, runs: Sequence[CallMeasures]) -> serverless.ApplicationOutcome:
     rate = mean_interval([of.hit_rate for of in runs])
-    return ApplicationOutcome(
+    return serverless.ApplicationOutcome(
         slo_s=slo_s,
         calls=sum(of.calls for of in runs),
         slo_hit_rate=rate.mean,

@@ -25,17 +25,9 @@ import scipy
 from numpy.typing import NDArray
 
 from nona.placement.configurations import Shape
+from nona.placement.interiors import start_bounds
 from nona.placement.interiors.column_generation import levels_of
 from nona.placement.interiors.prices import Prices
-from nona.placement.interiors.start_bounds import (
-    Flat,
-    crossing_s,
-    earliest_end,
-    elsewhere_s,
-    starts,
-    tails_elsewhere_s,
-    tails_s,
-)
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -256,17 +248,17 @@ class Ends:
         return np.maximum(self.least_s, home), np.maximum(self.least_s, apart)
 
 
-def exchange_group_ends(f: Flat, family: ExchangeGroups, charged: Floats) -> Ends:
+def exchange_group_ends(f: start_bounds.Flat, family: ExchangeGroups, charged: Floats) -> Ends:
     """The bounds when an edge that is crossed costs ``charged`` (E,) besides its time.
 
     Joined groups on several servers meet behind a crossing (u, v) into an interior task. Either v is not on
     the root's server, or u is not. If all are on one other server, their work is between the first
     arrival there and the way back.
     """
-    delay = crossing_s(f, charged)
-    start, tail = starts(f, delay), tails_s(f, delay)
-    away, back = elsewhere_s(f, start, delay), tails_elsewhere_s(f, tail, delay)
-    least = earliest_end(f, start, delay)
+    delay = start_bounds.crossing_s(f, charged)
+    start, tail = start_bounds.starts(f, delay), start_bounds.tails_s(f, delay)
+    away, back = start_bounds.elsewhere_s(f, start, delay), start_bounds.tails_elsewhere_s(f, tail, delay)
+    least = start_bounds.earliest_end(f, start, delay)
     before, after = float(away[family.inside].min()) + f.visit_s, float(back[family.inside].min())
     if not family.meets.any():
         return Ends(least, 0.0, 0.0, before, after)
@@ -280,7 +272,7 @@ def exchange_group_ends(f: Flat, family: ExchangeGroups, charged: Floats) -> End
 
 
 def exchange_group_cost_s(
-    f: Flat, prices: Prices, family: ExchangeGroups, per_byte: Floats, free: Ends, priced: Ends
+    f: start_bounds.Flat, prices: Prices, family: ExchangeGroups, per_byte: Floats, free: Ends, priced: Ends
 ) -> float:
     """A bound on span + α·load + γ·M of all configurations that are not local, but for what they share.
 
@@ -310,7 +302,7 @@ def exchange_group_cost_s(
 
 
 def _at(
-    f: Flat,
+    f: start_bounds.Flat,
     family: ExchangeGroups,
     per_byte: Floats,
     cells: tuple[Floats, Floats],
@@ -341,7 +333,7 @@ def _at(
 
 
 def _squares(
-    f: Flat, prices: Prices, family: ExchangeGroups, cells: tuple[Floats, Floats], cuts: Floats
+    f: start_bounds.Flat, prices: Prices, family: ExchangeGroups, cells: tuple[Floats, Floats], cuts: Floats
 ) -> Floats:
     """(cells, cuts) γ·M at least."""
     charged, blocks = np.zeros((len(cells[0]), len(cuts))), 1.0 + family.between + family.begins * cuts

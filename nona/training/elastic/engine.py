@@ -13,36 +13,26 @@ import numpy as np
 from nona.errors import SimulationError
 from nona.options import Options
 from nona.random_streams import RandomStreams
+from nona.training.elastic import system as elastic_system
 from nona.training.elastic.applications import Counts, Split, StepTime
 from nona.training.elastic.policy import Active, Agent, Answer, ElasticPolicy, Question, Traffic
 from nona.training.elastic.records import Change, ElasticRecords, Points
-from nona.training.elastic.system import (
-    ElasticJob,
-    ElasticSystem,
-    Given,
-    Link,
-    Sender,
-    balance,
-    counts_of,
-    ring_bytes,
-    size_of,
-)
 
 
 @dataclass(slots=True)
 class Balancer:
     """Balance of the link's senders in one run."""
 
-    link: Link
-    _senders: tuple[Sender, ...] | None = None
+    link: elastic_system.Link
+    _senders: tuple[elastic_system.Sender, ...] | None = None
     _link_s: tuple[float, ...] = ()
     _used: tuple[float, ...] = ()
 
-    def spread(self, senders: Mapping[int, Sender]) -> tuple[dict[int, float], Traffic]:
+    def spread(self, senders: Mapping[int, elastic_system.Sender]) -> tuple[dict[int, float], Traffic]:
         """Seconds of an all-reduce by job, and the traffic that a policy of view N4 sees."""
         chosen = tuple(senders.values())
         if chosen != self._senders:
-            link_s, used = balance(self.link, chosen)
+            link_s, used = elastic_system.balance(self.link, chosen)
             self._senders, self._link_s, self._used = chosen, tuple(link_s.tolist()), tuple(used.tolist())
         service_s = {n: self.link.service_s(sender.size) for n, sender in senders.items()}
         traffic = Traffic(self.link, dict(zip(senders, self._used, strict=True)), service_s)
@@ -60,9 +50,9 @@ class JobState:
     all-reduce takes on the link now; ``lost_gpu_s``: what waiting for it cost.
     """
 
-    job: ElasticJob
+    job: elastic_system.ElasticJob
     agent: Agent
-    given: Given = ()
+    given: elastic_system.Given = ()
     counts: Counts = ()
     split: Split = NO_SPLIT
     delay_s: float = 0.0
@@ -79,10 +69,10 @@ class JobState:
     def share(self) -> float:
         return self.progress / self.job.application.ends[-1]
 
-    def give(self, given: Given, restart_s: float) -> None:
+    def give(self, given: elastic_system.Given, restart_s: float) -> None:
         if given == self.given:
             return
-        self.given, self.counts = given, counts_of(given)
+        self.given, self.counts = given, elastic_system.counts_of(given)
         if given:
             self.split = self.agent.split(self.counts)
             self.delay_s = restart_s
@@ -97,7 +87,7 @@ class JobState:
         """
         if not self.given:
             return
-        gpus, left = size_of(self.given), seconds
+        gpus, left = elastic_system.size_of(self.given), seconds
         paused = min(self.delay_s, left)
         self.delay_s -= paused
         left -= paused
@@ -122,13 +112,15 @@ class JobState:
             self.split = self.agent.split(self.counts)
         self.gpu_s += gpus * (seconds - left)
 
-    def sender(self) -> Sender | None:
+    def sender(self) -> elastic_system.Sender | None:
         """Return the job's load on the link in each step; ``None`` on one node."""
         if len(self.counts) < 2 or self.job.application.parameters is None:
             return None
         seconds, time = self.job.application.step(self.counts, self.split)
         nodes = len(self.counts)
-        return Sender(nodes, ring_bytes(self.job.application.parameters, nodes), seconds, time.sync_s)
+        return elastic_system.Sender(
+            nodes, elastic_system.ring_bytes(self.job.application.parameters, nodes), seconds, time.sync_s
+        )
 
     def _rate(self) -> tuple[float, float]:
         """Progress per second, and the share of time that the link costs; the agent sees what is measured."""
@@ -161,7 +153,7 @@ class ElasticProgress:
     running: int
     waiting: int
     mean_jct_s: float
-    given: Mapping[int, Given]
+    given: Mapping[int, elastic_system.Given]
     jobs: int
     work: float
     piece: int = 0
@@ -171,7 +163,7 @@ OnProgress = Callable[[ElasticProgress], None]
 
 
 def simulate_elastic(
-    system: ElasticSystem,
+    system: elastic_system.ElasticSystem,
     policy: ElasticPolicy,
     options: Options,
     replication: int = 0,
@@ -200,7 +192,7 @@ def simulate_elastic(
 class _Run:
     def __init__(
         self,
-        system: ElasticSystem,
+        system: elastic_system.ElasticSystem,
         policy: ElasticPolicy,
         options: Options,
         replication: int,
@@ -276,7 +268,7 @@ class _Run:
     def _note(self, n: int) -> None:
         state = self.jobs[n]
         if state.given:
-            gpus = size_of(state.given)
+            gpus = elastic_system.size_of(state.given)
             ends = state.job.application.ends
             start = ends[state.epoch - 1] if state.epoch else 0.0
             part = (state.progress - start) / (ends[state.epoch] - start) if state.epoch < len(ends) else 0.0
@@ -305,7 +297,9 @@ class _Run:
         restarts = max(s.starts - 1, 0)
         return Active(n, s.job, s.epoch, s.given, s.gpu_s, restarts, self.now_s - s.job.arrival_s)
 
-    def _give(self, n: int, given: Given, value: float | None, facts: Mapping[str, float]) -> None:
+    def _give(
+        self, n: int, given: elastic_system.Given, value: float | None, facts: Mapping[str, float]
+    ) -> None:
         self.jobs[n].give(given, float(self.system.restart_s))
         self.changes.append(Change(self.now_s, n, given, value, facts))
 

@@ -6,19 +6,8 @@ from dataclasses import dataclass, field
 
 from nona.options import Setting
 from nona.registry import Look
+from nona.training.elastic import policy
 from nona.training.elastic.applications import Counts, Noise, Split, StepTime
-from nona.training.elastic.policy import (
-    Active,
-    Agent,
-    Answer,
-    ElasticPolicy,
-    FixedBatch,
-    Planner,
-    Question,
-    first_fit,
-    pack,
-    place,
-)
 from nona.training.elastic.system import ElasticJob, ElasticSystem, size_of
 
 GROWTH = 2
@@ -26,7 +15,7 @@ GROWTH = 2
 
 
 @dataclass
-class Timing(FixedBatch):
+class Timing(policy.FixedBatch):
     """The batch size that the user chose; keeps the last time of a step by number of GPUs."""
 
     step_s: dict[int, float] = field(default_factory=dict)
@@ -41,7 +30,7 @@ class Timing(FixedBatch):
 
 
 @dataclass
-class Gandiva(Planner):
+class Gandiva(policy.Planner):
     """The policy that runs the job with the fewest slices next; a slice that began is finished.
 
     A slice has so many ticks in which the job trains: ticks that are all pause do not count, so that each
@@ -56,37 +45,37 @@ class Gandiva(Planner):
     _trains_s: dict[int, float] = field(default_factory=dict)
     _agents: dict[int, Timing] = field(default_factory=dict)
 
-    def agent(self, job: ElasticJob, number: int) -> Agent:
+    def agent(self, job: ElasticJob, number: int) -> policy.Agent:
         agent = self._agents[number] = Timing(job)
         return agent
 
-    def plan(self, question: Question) -> Answer:
+    def plan(self, question: policy.Question) -> policy.Answer:
         """Within slices first, then by slices had, then by arrival; jobs grow while nobody waits."""
         cluster = self.system.cluster
         for active in question.jobs:
             trained = bool(active.given) and not self._pauses(active.number, question.time_s)
             self._ticks[active.number] = self._ticks.get(active.number, 0) + trained
-        wanted = first_fit(
+        wanted = policy.first_fit(
             cluster, sorted(question.jobs, key=lambda active: self._turn(active, question.time_s))
         )
         if self.grow and len(wanted) == len(question.jobs):
             self._grow(question, wanted)
         slices = {active.number: self._ticks[active.number] / self.slice_ticks for active in question.jobs}
-        given = (pack if self.migrate else place)(cluster, question.jobs, wanted)
+        given = (policy.pack if self.migrate else policy.place)(cluster, question.jobs, wanted)
         for active in question.jobs:
             if given.get(active.number, ()) != active.given:
                 self._trains_s[active.number] = question.time_s + self.system.restart_s
-        return Answer(given, slices)
+        return policy.Answer(given, slices)
 
     def _pauses(self, number: int, now_s: float) -> bool:
         return now_s <= self._trains_s.get(number, -1.0)
 
-    def _turn(self, active: Active, now_s: float) -> tuple[bool, int]:
+    def _turn(self, active: policy.Active, now_s: float) -> tuple[bool, int]:
         had, part = divmod(self._ticks[active.number], self.slice_ticks)
         within = part or self._pauses(active.number, now_s)
         return not (active.given and within), had
 
-    def _grow(self, question: Question, wanted: dict[int, int]) -> None:
+    def _grow(self, question: policy.Question, wanted: dict[int, int]) -> None:
         """Jobs that have grown stay so; others follow by arrival, all of their growth or nothing."""
         free = self.system.cluster.size - sum(wanted.values())
         for active in sorted(question.jobs, key=lambda active: size_of(active.given) <= active.job.gpus):
@@ -97,7 +86,7 @@ class Gandiva(Planner):
                 wanted[n] = more
 
 
-POLICY = ElasticPolicy(
+POLICY = policy.ElasticPolicy(
     name="gandiva",
     title="Gandiva",
     summary="Jobs take turns of a few ticks, move to fewer nodes, and use idle GPUs while nobody waits.",

@@ -13,15 +13,7 @@ from nona.allocation.registry import POLICIES
 from nona.errors import SimulationError
 from nona.options import Setting
 from nona.registry import Look
-from nona.training.elastic.policy import (
-    Active,
-    Answer,
-    ElasticPolicy,
-    Planner,
-    Question,
-    place,
-    step_alone_s,
-)
+from nona.training.elastic import policy
 from nona.training.elastic.system import ElasticSystem
 from nona.training.mechanism import Ledger, select
 
@@ -44,7 +36,7 @@ class _Alone:
 
 
 @dataclass
-class Gavel(Planner):
+class Gavel(policy.Planner):
     """A round lasts ``round_s``; the policy is asked when jobs came or left, at most every ``gap_s``."""
 
     system: ElasticSystem
@@ -61,10 +53,10 @@ class Gavel(Planner):
     _left: dict[int, float] = field(default_factory=dict)
     _equal: dict[int, float] = field(default_factory=dict)
 
-    def plan(self, question: Question) -> Answer:
+    def plan(self, question: policy.Question) -> policy.Answer:
         """Answer: between rounds all jobs keep their GPUs, and new ones wait."""
         if question.time_s < self._next_s - EDGE_S:
-            return Answer({active.number: active.given for active in question.jobs}, {})
+            return policy.Answer({active.number: active.given for active in question.jobs}, {})
         self._next_s = question.time_s + self.round_s
         self._follow(question)
         if self._dirty and (self._asked_s is None or question.time_s - self._asked_s >= self.gap_s - EDGE_S):
@@ -76,9 +68,9 @@ class Gavel(Planner):
         for c in chosen:
             self.ledger.book(c.row, 0, self.round_s)
         wanted = {n: self.system.jobs[n].gpus for n in runs}
-        return Answer(place(self.system.cluster, question.jobs, wanted), values)
+        return policy.Answer(policy.place(self.system.cluster, question.jobs, wanted), values)
 
-    def _follow(self, question: Question) -> None:
+    def _follow(self, question: policy.Question) -> None:
         present = frozenset(active.number for active in question.jobs)
         if gone := self._present - present:
             self.ledger.leave(set(gone))
@@ -88,7 +80,7 @@ class Gavel(Planner):
         self._dirty |= bool(gone or came)
         self._present = present
 
-    def _ask(self, question: Question) -> None:
+    def _ask(self, question: policy.Question) -> None:
         problem = self._problem(question.jobs)
         answer = POLICIES[self.name].prepare({})(problem)
         numbers = [active.number for active in question.jobs]
@@ -96,7 +88,7 @@ class Gavel(Planner):
         self.ledger.reset((tuple(numbers[i] for i in row) for row in answer.rows), answer.shares, since)
         self._asked_s, self._dirty = question.time_s, False
 
-    def _problem(self, jobs: Sequence[Active]) -> Problem:
+    def _problem(self, jobs: Sequence[policy.Active]) -> Problem:
         numbers = [active.number for active in jobs]
         rates = self.rates[numbers]
         left = np.array([_left(active) for active in jobs])
@@ -130,7 +122,7 @@ class Gavel(Planner):
                 self._isolated_s[n] = self._isolated_s.get(n, 0.0) + done / self._equal[n]
 
 
-def _left(active: Active) -> float:
+def _left(active: policy.Active) -> float:
     return active.job.application.remaining_iterations(active.job.batch, active.epoch)
 
 
@@ -144,13 +136,13 @@ def _build(system: ElasticSystem, options: Mapping[str, Any], _: np.random.Gener
             f"be longer than the restart of {system.restart_s} s, else no job trains: set it to {ticks} or "
             "more."
         )
-    rates = np.array([[1.0 / step_alone_s(system.cluster, job)] for job in system.jobs])
+    rates = np.array([[1.0 / policy.step_alone_s(system.cluster, job)] for job in system.jobs])
     workers = np.array([job.gpus for job in system.jobs])
     ledger = Ledger(_Alone(rates), workers, round_s)
     return Gavel(system, options["policy"], round_s, options["reallocation_s"], rates, ledger)
 
 
-POLICY = ElasticPolicy(
+POLICY = policy.ElasticPolicy(
     name="gavel",
     title="Gavel",
     summary="Shares of time by one of Gavel's policies, in rounds, with the GPUs that users ask for.",

@@ -5,35 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nona.registry import Look
-from nona.training.elastic.policy import (
-    Answer,
-    ElasticPolicy,
-    Planner,
-    Question,
-    alone_s,
-    first_fit,
-    place,
-)
+from nona.training.elastic import policy
 from nona.training.elastic.system import ElasticSystem
 
 
 @dataclass(frozen=True)
-class Sjf(Planner):
+class Sjf(policy.Planner):
     """Known remaining times on the GPUs asked for; longer jobs are preempted."""
 
     system: ElasticSystem
 
-    def plan(self, question: Question) -> Answer:
+    def plan(self, question: policy.Question) -> policy.Answer:
         """Place the jobs that fit, shortest first; equal ones by arrival."""
         left = {
-            active.number: alone_s(self.system.cluster, active.job, active.epoch) for active in question.jobs
+            active.number: policy.alone_s(self.system.cluster, active.job, active.epoch)
+            for active in question.jobs
         }
         order = sorted(question.jobs, key=lambda active: left[active.number])
-        wanted = first_fit(self.system.cluster, order)
-        return Answer(place(self.system.cluster, question.jobs, wanted), left)
+        wanted = policy.first_fit(self.system.cluster, order)
+        return policy.Answer(policy.place(self.system.cluster, question.jobs, wanted), left)
 
 
-POLICY = ElasticPolicy(
+POLICY = policy.ElasticPolicy(
     name="sjf",
     title="SJF",
     summary="Shortest remaining time first, preemptive, with the GPUs and batch sizes that users ask for.",

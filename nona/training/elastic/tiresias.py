@@ -10,36 +10,30 @@ import numpy as np
 from nona.options import Setting
 from nona.registry import Look
 from nona.training.attained_service import STARVATION, AttainedQueues, GittinsRank, limits_of
-from nona.training.elastic.policy import (
-    Answer,
-    ElasticPolicy,
-    Planner,
-    Question,
-    alone_s,
-    first_fit,
-    place,
-)
+from nona.training.elastic import policy
 from nona.training.elastic.system import ElasticSystem
 
 RANKS = ("none", "gittins")
 
 
-class Tiresias(Planner):
+class Tiresias(policy.Planner):
     """At each tick jobs sink and rise; queue by queue, those run whose GPUs are left."""
 
     def __init__(self, system: ElasticSystem, queues: AttainedQueues) -> None:
         self._system, self._queues = system, queues
 
-    def plan(self, question: Question) -> Answer:
+    def plan(self, question: policy.Question) -> policy.Answer:
         """Place jobs by queue, and preempt those that do not fit."""
         jobs = {active.number: active for active in question.jobs}
         present = {n: (active.job.gpus, active.job.arrival_s) for n, active in jobs.items()}
         running = {n for n, active in jobs.items() if active.given}
         self._queues.follow(present, self._system.tick_s, running)
-        wanted = first_fit(self._system.cluster, (jobs[n] for n in self._queues.order()))
+        wanted = policy.first_fit(self._system.cluster, (jobs[n] for n in self._queues.order()))
         attained = {n: self._queues.attained(n) for n in jobs}
         queue = {n: self._queues.queue_of(n) + 1.0 for n in jobs}
-        return Answer(place(self._system.cluster, question.jobs, wanted), attained, {"queue": queue})
+        return policy.Answer(
+            policy.place(self._system.cluster, question.jobs, wanted), attained, {"queue": queue}
+        )
 
 
 def _build(system: ElasticSystem, options: Mapping[str, Any], _: np.random.Generator) -> Tiresias:
@@ -49,10 +43,10 @@ def _build(system: ElasticSystem, options: Mapping[str, Any], _: np.random.Gener
 
 
 def _sizes(system: ElasticSystem) -> list[float]:
-    return [job.gpus * alone_s(system.cluster, job) for job in system.jobs]
+    return [job.gpus * policy.alone_s(system.cluster, job) for job in system.jobs]
 
 
-POLICY = ElasticPolicy(
+POLICY = policy.ElasticPolicy(
     name="tiresias",
     title="Tiresias",
     summary="Least attained service in queues, with the GPUs and batch sizes that users ask for.",
