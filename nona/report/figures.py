@@ -321,6 +321,15 @@ def fitting_axis(made: go.Figure, values: Sequence[float | None], title: str, of
         change(type="linear", title=title, rangemode="tozero")
 
 
+def zero_or_close(made: go.Figure, values: Sequence[float]) -> None:
+    """Make the x axis begin at 0, or near the least value where all of them are close together."""
+    if values and min(values) > 0.5 * max(values):
+        room = 0.12 * (max(values) - min(values)) + 0.02 * max(values)
+        made.update_xaxes(range=[min(values) - room, max(values) + room])
+    else:
+        made.update_xaxes(rangemode="tozero")
+
+
 def distributions_figure(
     curves: Mapping[str, tuple[Sequence[float], Sequence[float], Look]], axis: str, hover: str
 ) -> go.Figure:

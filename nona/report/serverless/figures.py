@@ -28,6 +28,7 @@ from nona.report.figures import (
     scaled,
     scheduler_style,
     text,
+    zero_or_close,
 )
 from nona.report.serverless.findings import (
     PER,
@@ -83,11 +84,7 @@ def _frame(chart: go.Figure, outcomes: Mapping[str, Outcome], curve: Sequence[tu
     low = max(0.0, 10 * (least // 10 - 1))
     chart.update_yaxes(range=[low, 100 + 0.03 * (100 - low)])
     costs += [PER * usd for share, usd in curve if share >= low / 100]
-    if costs and min(costs) > 0.5 * max(costs):
-        room = 0.12 * (max(costs) - min(costs)) + 0.02 * max(costs)
-        chart.update_xaxes(range=[min(costs) - room, max(costs) + room])
-    else:
-        chart.update_xaxes(rangemode="tozero")
+    zero_or_close(chart, costs)
 
 
 def _pareto_point(chart: go.Figure, name: str, outcome: Outcome) -> None:

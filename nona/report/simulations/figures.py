@@ -23,6 +23,7 @@ from nona.report.figures import (
     distributions_figure,
     dots_figure,
     figure,
+    fitting_axis,
     log_axis,
     rule,
     scaled,
@@ -229,10 +230,8 @@ def forest_figure(rows: Sequence[Sureness]) -> go.Figure:
         look, hover = replace(PLAIN, dash="dot"), "idle bound: %{x:,.3~r} ms"
         add_line(chart, "idle bound", [1e3 * idle] * 2, [names[0], names[-1]], look, hover)
     name_rows(chart, [r.scheduler for r in rows], [_sureness_label(r) for r in rows])
-    if spread_wide(values):
-        log_axis(chart, values, "mean JCT, ms")
-    else:
-        chart.update_xaxes(type="linear", title="mean JCT, ms", nticks=6, rangemode="tozero")
+    fitting_axis(chart, values, "mean JCT, ms")
+    chart.update_xaxes(nticks=6)
     return chart
 
 

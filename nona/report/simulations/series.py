@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from nona.hardware.cluster import Network
-from nona.report.figures import PALETTE, QUIET, figure, text
+from nona.report.figures import PALETTE, QUIET, add_bars, figure, text
 from nona.report.simulations.live import Stretches
 from nona.results import simulation_charts
 from nona.results.simulation import HitsOverTime, HitWindow, SimulationReport
@@ -181,15 +181,11 @@ def stages_figure(stages: Sequence[LinkStage]) -> go.Figure:
     """Total capacity of each stage: traffic queues first at the narrowest."""
     chart = figure(60 + 34 * len(stages), legend=False)
     narrow = min(r.together for r in stages)
-    chart.add_bar(
-        y=[r.stage for r in stages],
-        x=[r.together * 8e-9 for r in stages],
-        orientation="h",
-        marker_color=[PALETTE[2] if r.together == narrow else PALETTE[0] for r in stages],
-        text=[f"{r.links:,} × {format_bandwidth(r.each)}" for r in stages],
-        textposition="auto",
-        hovertemplate="%{y}: %{x:,.3~r} Gbit/s in all<extra></extra>",
-    )
+    names, gbit = [r.stage for r in stages], [r.together * 8e-9 for r in stages]
+    colours = [PALETTE[2] if r.together == narrow else PALETTE[0] for r in stages]
+    words = [f"{r.links:,} × {format_bandwidth(r.each)}" for r in stages]
+    hover = "%{y}: %{x:,.3~r} Gbit/s in all"
+    add_bars(chart, "", names, gbit, colours, hover, text=words, textposition="auto")
     chart.update_yaxes(autorange="reversed", type="category")
     chart.update_xaxes(title="capacity, Gbit/s", rangemode="tozero")
     return chart
@@ -216,13 +212,9 @@ def each_link(records: Sequence[Records]) -> list[simulation_charts.LinkLoad]:
 def links_figure(links: Sequence[simulation_charts.LinkLoad]) -> go.Figure:
     """Utilisation of the busiest links, background included; the busiest on top."""
     chart = figure(70 + 24 * len(links), legend=False)
-    chart.add_bar(
-        y=[text(r.link) for r in links],
-        x=[100 * r.utilization for r in links],
-        orientation="h",
-        marker_color=[QUIET if r.link.startswith("server") else PALETTE[4] for r in links],
-        hovertemplate="%{y}: %{x:.1f} %<extra></extra>",
-    )
+    names, percent = [text(r.link) for r in links], [100 * r.utilization for r in links]
+    colours = [QUIET if r.link.startswith("server") else PALETTE[4] for r in links]
+    add_bars(chart, "", names, percent, colours, "%{y}: %{x:.1f} %")
     chart.update_yaxes(autorange="reversed", type="category")
     chart.update_xaxes(title="utilisation, %", range=[0, 101])
     return chart

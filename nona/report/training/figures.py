@@ -24,6 +24,7 @@ from nona.report.figures import (
     scaled,
     scheduler_style,
     text,
+    zero_or_close,
 )
 from nona.report.training.findings import (
     HOUR_S,
@@ -57,7 +58,7 @@ def pareto_figure(policies: Mapping[str, PolicyOutcome]) -> go.Figure:
         spans = [scaled(p.jct_s.ci95, 1 / HOUR_S)]
         add_points(chart, name, [usd], [hours], style, hover, size=11, spans=spans)
     chart.update_xaxes(title="cost of the measured jobs, US dollars")
-    _zero_or_close(chart, [usd for *_, usd, _ in points], "x")
+    zero_or_close(chart, [usd for *_, usd, _ in points])
     chart.update_yaxes(title="mean JCT, h", rangemode="tozero")
     return chart
 
@@ -74,15 +75,6 @@ def frontier(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]
             front.append((x, y))
             best = y
     return front
-
-
-def _zero_or_close(made: go.Figure, values: Sequence[float], of: str) -> None:
-    change = made.update_xaxes if of == "x" else made.update_yaxes
-    if values and min(values) > 0.5 * max(values):
-        room = 0.12 * (max(values) - min(values)) + 0.02 * max(values)
-        change(range=[min(values) - room, max(values) + room])
-    else:
-        change(rangemode="tozero")
 
 
 def jct_figure(policies: Policies, look: Callable[[str], Look] = scheduler_style) -> go.Figure:
