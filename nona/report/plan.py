@@ -176,7 +176,6 @@ def _borne(report: PlanReport, answer: PlanAnswer, today: date | None) -> str:
 
 
 def _survived(report: PlanReport) -> str:
-    """State the verdicts at failures of each kind; empty before any is tried."""
     words = {"keeps": "keeps its targets", "misses": "misses its targets", "open": "open"}
     clauses = []
     for verdict, begin in words.items():

@@ -156,7 +156,6 @@ def _add_target(made: go.Figure, report: SweepReport) -> None:
 
 
 def _set_hits_axis(made: go.Figure, drawn: Sequence[float]) -> None:
-    """Per cent at the places that :func:`nines` gives, over the range of what is drawn."""
     low, high = min(drawn), max(drawn)
     made.update_yaxes(
         range=[low - TARGET_ROOM, high + TARGET_ROOM],

@@ -73,7 +73,6 @@ def _beside(report: PlacementReport, data: PlacementOutcome) -> Markup:
 
 
 def _servers(report: PlacementReport) -> Markup:
-    """Executor classes, the probability that each model draws them, and the memory of the weights."""
     return (
         paragraph(f"{placement_text.servers_finding(report)}. {placement_text.memory_finding(report)}.")
         + table(classes(report), "Executor classes with their load, wait and memory")
@@ -107,7 +106,6 @@ SPLIT = Table[_Split](
 
 
 def _configurations(report: PlacementReport) -> tuple[Filled, str]:
-    """The sub-graphs that are split with some probability, and a sentence on the others."""
     rows: list[_Split] = []
     whole = split = left_out = 0
     for name, model in report.models.items():

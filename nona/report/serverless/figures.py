@@ -73,7 +73,6 @@ def pareto_figure(outcomes: Mapping[str, Outcome], oracle: Oracle | None) -> go.
 
 
 def _frame(chart: go.Figure, outcomes: Mapping[str, Outcome], curve: Sequence[tuple[float, float]]) -> None:
-    """Axes from 0, or from a larger value if all policies are close together."""
     points = [
         (hits, o.cost_per_call_usd.mean)
         for o in outcomes.values()

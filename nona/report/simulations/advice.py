@@ -119,7 +119,6 @@ def _mean(s: SchedulerResult) -> float:
 
 
 def _why(best: str, other: str, schedulers: Schedulers) -> str:
-    """Name the winner, both schedulers' views, and the part with most of the loser's extra time."""
     gap = _mean(schedulers[other]) - _mean(schedulers[best])
     own, theirs = _parts(schedulers[best]), _parts(schedulers[other])
     more = {part: theirs[part] - own[part] for part in own}
@@ -206,7 +205,6 @@ def _to_tell(best: str, level: Sequence[str], differences: Differences) -> str:
 
 
 def _alone(best: str, schedulers: Schedulers) -> Advice:
-    """One scheduler with a mean: the others are overloaded, or there are none."""
     over = [n for n, s in schedulers.items() if s.overloaded]
     spent = _most_text(schedulers[best], "its jobs'")
     if not over:

@@ -236,7 +236,6 @@ def forest_figure(rows: Sequence[Sureness]) -> go.Figure:
 
 
 def _sureness_label(row: Sureness) -> str:
-    """The label below a scheduler's name: the error of the prediction, or why there is none."""
     if row.jct_s.mean is None:
         return row.state
     return "no prediction" if row.error is None else f"prediction {100 * row.error:+.1f} %"

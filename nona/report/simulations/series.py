@@ -414,7 +414,6 @@ def _message(m: MessageInterval, letters: Mapping[int, str]) -> simulation_chart
 
 
 def _headline(load: float, runs: Mapping[str, simulation_charts.StoryChart]) -> str:
-    """The finding of the charts of one load, from their figures."""
     local, spread, nona = (f"{format_number(runs[n].mean_ms)} ms" for n in ("local", "spread", "nona"))
     link = "an idle link" if load == 0 else f"a link {100 * load:.0f} % busy with other traffic"
     start = f"With {link}, one server takes {local}, blind splitting {spread}"

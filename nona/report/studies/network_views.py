@@ -154,7 +154,6 @@ def loses(row: NetworkViewRow) -> bool:
 
 
 def _slowdown_text(row: NetworkViewRow) -> str:
-    """A scheduler with how many times as long it takes on the loaded link."""
     if row.loaded.state == "overloaded":
         return f"{row.scheduler} (no steady state)"
     return f"{row.scheduler} ({_times_text(row.slowdown.mean)})"

@@ -209,7 +209,6 @@ def _task_panel(state: AppState, key: str, loaded: Loaded, own: str, neighbours:
 
 
 def _step_panel(ids: Sequence[str], steps: Sequence[Merge], step: int) -> None:
-    """Name the two tasks that the step merged, and why it may; ``ids`` are those of the operators."""
     if not step:
         st.caption("Play, step with the arrow keys, or drag the slider. Click an operator to see its task.")
         return
@@ -432,7 +431,6 @@ def contraction_player(
 
 
 def _part(loaded: Loaded, facts: Facts, found: Modules) -> tuple[str, tuple[int, ...]]:
-    """Let the user choose the played part of a large model; return its name and its operators."""
     parts = playable_modules(found)
     names = {".".join(path): path for path in parts}
     name = st.selectbox(

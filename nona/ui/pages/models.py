@@ -57,7 +57,6 @@ def _order(name: str) -> tuple[int, str]:
 
 
 def _described(state: AppState, name: str) -> str:
-    """A model with its family, and its operators where they are known without reading it."""
     if name in sample_names():
         return f"{name} · {family(name)}, {operators(name):,} operators"
     return f"{name} · {'in the scenario' if name in state.scenario.models else 'your upload'}"

@@ -51,7 +51,6 @@ def _summary(state: AppState) -> list[str]:
 
 
 def _search_note(report: PlacementReport) -> str:
-    """Describe the extent of the search in a sentence; empty where the formula was minimised alone."""
     search = report.sampled
     if search is None:
         return ""
@@ -124,7 +123,6 @@ def _response_section(report: FullPlacementReport) -> None:
 
 
 def _link_section(report: PlacementReport) -> None:
-    """Bars and a table of the predicted waits per role; nothing where there is but one link."""
     links = report.predicted.links
     if len(links) < 2:
         return
@@ -169,7 +167,6 @@ def _servers_section(report: PlacementReport) -> None:
 
 
 def _glue_section(state: AppState) -> None:
-    """One row for every model: interior tasks, groups that might leave their server, what that loses."""
     glued: dict[str, Glued] = {}
     for index, label in enumerate(state.scenario.labels):
         try:

@@ -97,7 +97,6 @@ def _controls(state: AppState) -> CapacityAsked:
 
 
 def _schedulers(state: AppState) -> tuple[str, ...]:
-    """The schedulers asked about: those of the scenario, until others are chosen."""
     own = tuple(dict.fromkeys(s.name for s in state.scenario.schedulers))
     hint = "Each has its own answer: one that looks at queues may need half as many servers as another."
     return kept_schedulers(state, SCHEDULERS_KEY, "Schedulers", own, {*own, *scheduler_names()}, hint)

@@ -145,7 +145,6 @@ def _asked(state: AppState, label: str, slo_s: float | None) -> str:
 
 
 def _week(state: AppState) -> None:
-    """Draw the choice of the file with the traffic by hour of the week, and its upload."""
     files = [n for n in state.uploads.names() if n.lower().endswith(ENDINGS)]
     field(state, PROFILE, choices={None: words(PROFILE).none, **{name: name for name in files}})
     if state.value(PROFILE) is not None:

@@ -468,7 +468,6 @@ def _list(state: AppState, every: SavedList) -> None:
 
 
 def _filters() -> str:
-    """The search and the choice of the runs to list; which these are."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(
             "Find",

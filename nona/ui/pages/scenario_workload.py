@@ -262,7 +262,6 @@ def row_editor(state: AppState, index: int, load: Offered | None, share: float) 
 
 
 def _row_line(state: AppState, index: int) -> str:
-    """The row in a line, for the demo, which hides the fields."""
     row = state.scenario.workload[index]
     slo = f", SLO {format_time(row.slo)}" if row.slo is not None else ""
     try:

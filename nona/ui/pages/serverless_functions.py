@@ -32,7 +32,6 @@ ENDING = ".profile.csv"
 
 
 def _choose_times(state: AppState, names: Sequence[str]) -> None:
-    """One function, where its times are from, and an upload for its own."""
     with st.grid(3, min_column_width=220):
         hint = "The function whose times the next field chooses."
         name = choose_one("Function", list(names), "times-function", hint)

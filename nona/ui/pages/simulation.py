@@ -89,7 +89,6 @@ def _quoted(task: str) -> str:
 
 
 def _set_mode(state: AppState, label: str, mode: str) -> None:
-    """Choose for one row: automatic, a preset, or own parts (none yet: all on the first server)."""
     state.drafts.pop(("expert", label), None)
     entry: Any = None if mode == AUTOMATIC else [] if mode == OWN_PARTS else mode
     if _mode_of(entry) != _mode_of(_table_of(state).get(label)):

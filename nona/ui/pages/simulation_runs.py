@@ -179,7 +179,6 @@ def _restore_scenario(state: AppState, number: int) -> None:
 
 
 def _pin_run(state: AppState, number: int | None) -> None:
-    """Compare later runs with this one; ``None``: with none."""
     state.runs.pinned = number
 
 
@@ -270,7 +269,6 @@ def _draw(finding: Finding, charts: LiveCharts, run: Kept | None = None, key: st
 
 
 def _hero(finding: Finding, run: Kept | None, key: str) -> None:
-    """The one large number, and beside it what it is, how sure it is, and whose run."""
     hint = (
         "JCT is the response time: from a job's arrival to its completion. Usually off: the 90 % range of "
         "true task times, for those that a cost model made."

@@ -194,7 +194,6 @@ def _nodes_title(trace: ElasticTrace, policy: str) -> str:
 
 
 def _files(state: AppState, data: ElasticHistory) -> Files:
-    """Plain numbers of each job, and of each job with GPUs at each tick, beside the reports."""
     name = file_stem(data.about.name)
     jobs = (
         "A row for each job and policy of the first run: JCT, waiting, GPU-seconds, restarts, ρ, in seconds."

@@ -94,7 +94,6 @@ def _use(state: AppState, profiles: ProfilesSpec | None, workload: str | int) ->
 
 
 def _upload(state: AppState) -> None:
-    """One's own jobs, and with all four tables one's own applications."""
     key = f"elastic-upload-{state.revision}"
 
     def take() -> None:

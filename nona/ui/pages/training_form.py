@@ -87,7 +87,6 @@ def _generator(state: AppState) -> None:
 
 
 def _measured(state: AppState) -> None:
-    """First and last job that metrics count, in one text field."""
     path = (PART, "generate", "measured")
     now, said = state.value(path), words(path)
 
@@ -264,7 +263,6 @@ SWITCHES = {
 
 
 def _switch_fields(state: AppState) -> None:
-    """A toggle for each switch, then the fields of those that are on."""
     st.caption("Switches: what else the simulation takes into account.")
     undo, on = "Undo brings back what turning it off removed.", []
     with st.container(horizontal=True):

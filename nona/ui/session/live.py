@@ -139,7 +139,6 @@ class Live:
         return [job for job in map(registry.get, self.parts) if job is not None]
 
     def _lost(self, registry: JobRegistry) -> bool:
-        """Return whether the jobs ended without an answer (unwatched, or discarded)."""
         jobs = self._jobs(registry)
         return len(jobs) < len(self.parts) or any(job.status == "cancelled" for job in jobs)
 

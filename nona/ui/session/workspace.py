@@ -135,7 +135,6 @@ def _workspaces() -> Workspaces:
 
 @st.cache_resource
 def _passing() -> Workspaces:
-    """The workspaces of connections without a cookie: nobody could ask for them again later."""
     return _swept(None, GONE_S)
 
 

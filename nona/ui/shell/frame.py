@@ -127,7 +127,6 @@ def _mean_jct(state: AppState) -> Fact | None:
 
 
 def _hits(state: AppState) -> Fact | None:
-    """SLO hits of the scheduler with the lowest mean JCT in the last run of this scenario as it is or was."""
     run = state.held("simulate", SimulatedRun)
     if run is not None and run.about.name != state.scenario.name:
         return None
@@ -139,7 +138,6 @@ def _hits(state: AppState) -> Fact | None:
 
 
 def _kept(state: AppState) -> Fact | None:
-    """SLO hits of the policy that the last serverless run's headline names."""
     run = state.held("serverless", ServerlessOutcome)
     best = None if run is None else keeps_most(run.report.policies)
     if run is None or best is None:
@@ -264,7 +262,6 @@ def _unfinished(state: AppState, kind: str) -> bool:
 
 
 def _jobs(state: AppState, before: list[str]) -> None:
-    """Draw the waiting and running jobs, each with its end: a job continues while another page is open."""
     for kind, task in KINDS.items():
         job = current_job(state, kind)
         if job is None or not job.unfinished:

@@ -83,7 +83,6 @@ def _choices(state: AppState) -> dict[str, Any]:
 
 
 def _whole(state: AppState) -> Scenario:
-    """The scenario with small uploaded models inside it."""
     return state.scenario if _unread(state) else portable(state)
 
 
@@ -212,7 +211,6 @@ def _steps(state: AppState) -> None:
 
 
 def _hint(state: AppState, steps: Sequence[tuple[str, Moment]]) -> str:
-    """Describe the change of the scenario by a step; empty without a step."""
     if not steps:
         return ""
     place, moment = steps[-1]
