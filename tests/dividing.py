@@ -18,7 +18,6 @@ SECOND = {
     "test_files",
     "test_journey",
     "test_links_and_sessions",
-    "test_plan",
     "test_restart",
 }
 # Files that take about ten seconds or more, longest first; the order of all others is pytest's own.

@@ -111,14 +111,6 @@ def test_a_delay(rate, delay_s):
     assert_mean(records, bulk_queue(rate, tuple(RESNET50[:8]), delay_s).time_s, sized(0.02, 0.005))
 
 
-def test_as_large_as_can_be():
-    """A server that is never full: the exact values of Inoue's queue without a limit."""
-    tau, alpha = 1.8874, 0.1438
-    steps = [tau + alpha * b for b in range(1, 257)]
-    records = run(cases.make_system(batching_query(steps, rate=4.0)), cases.fixed([0]), 100_000)
-    assert_mean(records, 6.94125, 0.03)
-
-
 @st.composite
 def one_executor(draw):
     """Arrivals at instants without ties, several keys, any rule."""
