@@ -155,14 +155,14 @@ def curve(report: planning.PlanReport) -> Filled:
 CHAINS = Table[planning.PlanChain](
     "",
     (
-        Column("servers that grow", lambda c: gpu_text(c.gpu, c.mig), width=236),
+        Column("servers that grow", lambda c: gpu_text(c.gpu, c.mig), width=200),
         Column(
             "beside",
             lambda c: plan.servers_text(c.others) or None,
             help="Servers whose number stays.",
-            width=256,
+            width=180,
         ),
-        Column("scheduler", lambda c: c.scheduler, width=98),
+        Column("scheduler", lambda c: c.scheduler, width=210),
         Column("link", lambda c: c.link, BANDWIDTH),
         Column("ruled out ≤", lambda c: c.lowest - 1, COUNT, help="By bounds.", width=86),
         Column("not kept ≤", lambda c: c.missed, COUNT, help="Misses or open.", width=84),
@@ -258,8 +258,11 @@ OPTIONS = Table[_Option](
             width=36,
         ),
         Column("verdict", lambda r: r.option.verdict, decides=True, width=62),
-        Column("servers", lambda r: plan.servers_text(r.option.servers), decides=True, width=300),
-        Column("scheduler", lambda r: r.option.way, decides=True, width=98),
+        Column("servers", lambda r: plan.servers_text(r.option.servers), decides=True, width=270),
+        Column("scheduler", lambda r: r.option.scheduler, decides=True, width=98),
+        Column(
+            "batches", lambda r: (r.option.batches or "").removeprefix("batches of "), decides=True, width=140
+        ),
         Column("link", lambda r: r.option.link, BANDWIDTH),
         Column(
             "budget used",
@@ -290,7 +293,7 @@ OPTIONS = Table[_Option](
     ),
 )
 PRINTED = (
-    *("answer", "servers", "scheduler", "link", "cost_per_hour", "verdict", "mark", "in time"),
+    *("answer", "servers", "scheduler", "batches", "link", "cost_per_hour", "verdict", "mark", "in time"),
     *("p99", "headroom", "runs", "why"),
 )
 
@@ -301,6 +304,8 @@ def options(report: planning.PlanReport, places: Sequence[int] | None = None) ->
     first = len(report.options) - len(entries)
     rows = [_Option(report, k, *entry) for k, entry in enumerate(entries, start=first)]
     filled = OPTIONS.of(rows if places is None else [rows[k] for k in places])
+    if not any(option.batches for option in report.options):
+        filled = filled.without("batches")
     return filled if plan.several_links(report) else filled.without("link")
 
 
