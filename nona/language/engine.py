@@ -9,6 +9,7 @@ those of ``sglang`` are SGLang's (0.5), the figures of what it reserves and whom
 from __future__ import annotations
 
 import math
+from collections import Counter
 from heapq import heappop, heappush
 
 import numpy as np
@@ -43,6 +44,9 @@ class Request:
         self.number, self.row, self.priority = number, int(requests.row[number]), priority
         self.inputs, self.outputs = int(requests.inputs[number]), int(requests.outputs[number])
         self.prefix = int(requests.prefix[number])
+        # full blocks of its prefix; the last token of a prompt is always computed
+        self.prefix_blocks = min(int(requests.shared[number]), self.inputs - 1) // BLOCK_TOKENS
+        self.taken = -1  # of these, those that lie in the blocks of its prefix; −1: it does not use these
         self.made = self.computed = self.blocks = self.step = 0
         self.seen_s = self.last_s = math.inf
 
@@ -73,6 +77,14 @@ class Server:
         self.preempted: list[Request] = []
         self.free, self.ratio = engine.blocks, FIRST_RATIO
         self.composed_s = self.visible_s = self.end_s = -math.inf
+        self.hits = 0
+        # Blocks that hold prefixes, and the requests that use each; ``idle`` ones, the longest unused first,
+        # count as free.
+        self.cached: Counter[int] = Counter()
+        self.users: Counter[int] = Counter()
+        self.idle: dict[int, None] = {}
+        self.idle_blocks = 0
+        self.prefix_tokens: Counter[int] = Counter()  # by row, of prefixes that are used
 
     def join(self, r: Request, now: float) -> None:
         """Wait behind all of its priority."""
@@ -115,9 +127,7 @@ class Server:
             r = self.waiting[0]
             if not self.engine.chunked and budget < min(r.left, self.engine.budget):
                 break
-            tokens = min(r.left, budget) if self.engine.chunked else r.left
-            self._start(r, tokens)
-            budget -= tokens
+            budget -= self._start(r, min(r.left, budget) if self.engine.chunked else r.left)
 
     def _may_start(self) -> bool:
         """Return whether the first who waits was seen and has a place and room for its prompt."""
@@ -127,16 +137,27 @@ class Server:
         spare = self.free
         if self.running:
             spare -= math.floor(self.engine.watermark * self.engine.blocks)
-        return r.seen_s <= self.visible_s and blocks_of(r.inputs + r.made) <= spare
+        return r.seen_s <= self.visible_s and self._more(r, blocks_of(r.inputs + r.made)) <= spare
+
+    def _more(self, r: Request, blocks: int) -> int:
+        """Return by how much the free blocks shrink if a request that starts holds so many."""
+        if not self._shares(r):
+            return blocks
+        cached = self.cached[r.prefix]
+        return blocks - min(cached, r.prefix_blocks) + (0 if self.users[r.prefix] else cached)
+
+    def _shares(self, r: Request) -> bool:
+        return self.engine.shares_prefixes and r.computed == 0 and r.prefix >= 0 and r.prefix_blocks > 0
 
     def _prompts_first(self) -> None:
         budget, reserved = self.engine.budget, 0.0
         for r in self.running:
             reserved += self.ratio * min(r.outputs - r.made, MOST_RESERVED)
             if not r.decodes:  # a prompt that was split
-                tokens = min(r.left, budget)
+                tokens = min(r.left, budget, BLOCK_TOKENS * (r.blocks + self.free) - r.computed)
                 reserved += r.left - tokens
-                self._take(r, tokens)
+                if tokens > 0:
+                    self._take(r, tokens)
                 budget -= tokens
         while budget > 0 and self._may_start():
             r = self.waiting[0]
@@ -145,18 +166,18 @@ class Server:
             if self.running and wanted + reserved > BLOCK_TOKENS * self.free:
                 break
             reserved += wanted - tokens
-            self._start(r, tokens)
-            budget -= tokens
+            budget -= self._start(r, tokens)
         if self.members or not self.running:
             return
         self._retract()
         for r in self.running:
-            self._take(r, 1)
+            if r.decodes:
+                self._take(r, 1)
         self.ratio = max(LEAST_RATIO, self.ratio - (FIRST_RATIO - LEAST_RATIO) / RATIO_STEPS)
 
     def _retract(self) -> None:
         """Send back who made the fewest tokens, until each of the others can make one."""
-        while sum(blocks_of(r.computed + 1) - r.blocks for r in self.running) > self.free:
+        while sum(blocks_of(r.computed + 1) - r.blocks for r in self.running if r.decodes) > self.free:
             self._preempt(min(self.running, key=lambda r: (r.made, -r.inputs)))
         if self.preempted and self.running:
             made = sum(r.made for r in self.running) + RETRACTED_STEPS * len(self.running)
@@ -164,7 +185,7 @@ class Server:
 
     def _whole_batch(self) -> None:
         if not self.running:
-            while self._may_start() and self.waiting[0].most_blocks <= self.free:
+            while self._may_start() and self._more(self.waiting[0], self.waiting[0].most_blocks) <= self.free:
                 r = self.waiting[0]
                 self._start(r, 0)
                 self._hold(r, r.most_blocks)
@@ -179,10 +200,40 @@ class Server:
             for r in self.running:
                 self._take(r, 1)
 
-    def _start(self, r: Request, tokens: int) -> None:
+    def _start(self, r: Request, tokens: int) -> int:
+        """Admit the first who waits; return how many tokens it computes: the rest lie in its prefix."""
         del self.waiting[0]
         self.running.append(r)
+        if self._shares(r):
+            if not self.users[r.prefix]:
+                self._idle(r, False)
+            self.users[r.prefix] += 1
+            r.taken = r.blocks = min(self.cached[r.prefix], r.prefix_blocks)
+            r.computed = r.taken * BLOCK_TOKENS
+            self.hits += r.computed
+            self.board.queued[self.number] -= r.computed
+            tokens = min(tokens, r.left)
         self._take(r, tokens)
+        return tokens
+
+    def _idle(self, r: Request, now_idle: bool) -> None:
+        """The prefix of a request is used by nobody any more, or is used again."""
+        blocks = self.cached[r.prefix] if now_idle else -self.cached[r.prefix]
+        self.free += blocks
+        self.board.used[self.number] -= blocks
+        self.idle_blocks += blocks
+        self.prefix_tokens[r.row] -= blocks * BLOCK_TOKENS
+        if now_idle:
+            self.idle[r.prefix] = None
+        else:
+            self.idle.pop(r.prefix, None)
+
+    def keep_prefix(self, r: Request) -> None:
+        """What a request has computed of its prefix beyond what lies there is now used by others too."""
+        full = min(r.computed // BLOCK_TOKENS, r.prefix_blocks)
+        if r.taken == self.cached[r.prefix] < full:
+            self.prefix_tokens[r.row] += (full - r.taken) * BLOCK_TOKENS
+            self.cached[r.prefix] = r.taken = full
 
     def _take(self, r: Request, tokens: int) -> None:
         """The step computes so many tokens of a request."""
@@ -196,6 +247,13 @@ class Server:
         self.free -= blocks - r.blocks
         self.board.used[self.number] += blocks - r.blocks
         r.blocks = blocks
+        while self.idle_blocks > self.free:  # idle prefixes give way, from their ends
+            oldest = next(iter(self.idle))
+            blocks = min(self.cached[oldest], self.idle_blocks - self.free)
+            self.cached[oldest] -= blocks
+            self.idle_blocks -= blocks
+            if not self.cached[oldest]:
+                del self.idle[oldest]
 
     def _preempt(self, r: Request) -> None:
         """Forget what was computed, keep the tokens that were made, wait before all of its priority."""
@@ -215,7 +273,14 @@ class Server:
         self.board.queued[self.number] -= 0 if r.decodes else r.left
 
     def release(self, r: Request) -> None:
-        """Give its blocks back."""
+        """Give its blocks back, but for those of its prefix."""
+        if r.taken >= 0:
+            self.free -= r.taken
+            self.board.used[self.number] += r.taken
+            r.taken = -1
+            self.users[r.prefix] -= 1
+            if not self.users[r.prefix]:
+                self._idle(r, True)
         self._hold(r, 0)
 
     def seconds(self) -> float:
@@ -314,8 +379,10 @@ class Loop:
         """Add the step to the sums of the window."""
         e, sums, span = server.number, self.sums, server.end_s - self.now
         held = [0] * len(self.system.rows)
+        for row, tokens in server.prefix_tokens.items():
+            held[row] += tokens
         for r in server.running:
-            held[r.row] += r.computed
+            held[r.row] += r.computed - BLOCK_TOKENS * max(0, r.taken)
         for r in server.members:
             held[r.row] += r.step
         for row, tokens in enumerate(held):
@@ -328,6 +395,8 @@ class Loop:
         sums.steps[e] += 1
         sums.decoded[e] += decodes
         sums.prefill[e] += prefill
+        sums.hits[e] += server.hits
+        server.hits = 0
         sums.busy_s[e] += span
         sums.running_area[e] += running * span
         sums.waiting_area[e] += waiting * span
@@ -341,6 +410,8 @@ class Loop:
         steady = [0] * len(self.system.rows)
         for r in server.members:
             r.computed += r.step
+            if r.taken >= 0:
+                server.keep_prefix(r)
         for r in [r for r in server.members if r.left == 0]:
             if server.engine.role == "prefill" and self.system.first_token == "decode":
                 r.computed -= 1  # the other side computes the last token of the prompt again

@@ -7,10 +7,25 @@ none.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
-from nona.language.records import BINS_AN_OCTAVE, LEAST_OCTAVE, OCTAVES, Floats, Sums, Times, Whole
-from nona.language.routers import Board, route
+from nona.language.records import BINS_AN_OCTAVE, LEAST_OCTAVE, OCTAVES
+from nona.language.routers import route
+from nona.language.seats import (
+    State,
+    admit,
+    compute,
+    decoding,
+    give_back,
+    hold,
+    keep_prefix,
+    leave,
+    left_of,
+    may_start,
+    more_of,
+    preempt,
+    wait,
+)
 from nona.language.system import (
     BLOCK_TOKENS,
     FIRST_RATIO,
@@ -28,28 +43,6 @@ VLLM, SGLANG, STATIC = range(3)
 BOTH, PREFILL, DECODE = range(3)
 KIND_BIT = 40  # an event's key is its kind, then the number of its request or engine
 NEVER = 1 << 60
-
-
-class State(NamedTuple):
-    """All of a run: ``running`` (E, S) are the requests of each engine in the order of admission."""
-
-    clock: Any
-    engines: Any
-    requests: Any
-    running: Whole
-    events: Any
-    next_of_loop: Whole
-    outputs: Floats
-    places: Whole
-    trace: Floats
-    row_tokens: Whole
-    row_decodes: Whole
-    fill: Whole
-    background_s: Floats
-    background_work_s: Floats
-    board: Board
-    times: Times
-    sums: Sums
 
 
 def advance(s: State) -> int:
@@ -142,100 +135,6 @@ def wake(s: State, e: int) -> None:
         x.due_s = s.clock[0].now_s
 
 
-def left_of(q: Any) -> int:
-    return int(q.inputs + q.made - q.computed)
-
-
-def decoding(q: Any) -> bool:
-    return bool(q.made > 0 and q.inputs + q.made - q.computed == 1)
-
-
-def wait(s: State, e: int, r: int, behind: int) -> None:
-    """Wait behind all of its priority, or before them."""
-    x, q = s.engines[e], s.requests[r]
-    before, after = -1, x.head
-    if behind and x.tail >= 0 and s.requests[x.tail].priority <= q.priority:
-        before, after = x.tail, -1
-    while after >= 0 and s.requests[after].priority < q.priority + behind:
-        before, after = after, s.requests[after].following
-    q.following = after
-    if before < 0:
-        x.head = r
-    else:
-        s.requests[before].following = r
-    if after < 0:
-        x.tail = r
-    x.waits += 1
-    s.board.requests[e] += 1
-    if not decoding(q):
-        s.board.queued[e] += left_of(q)
-
-
-def hold(s: State, e: int, r: int, blocks: int) -> None:
-    more = blocks - s.requests[r].held
-    s.engines[e].spare -= more
-    s.board.used[e] += more
-    s.requests[r].held = blocks
-
-
-def compute(s: State, e: int, r: int, tokens: int) -> None:
-    """The step computes so many tokens of a request."""
-    q = s.requests[r]
-    blocks = (q.computed + tokens + BLOCK_TOKENS - 1) // BLOCK_TOKENS
-    if blocks > q.held:
-        hold(s, e, r, blocks)
-    if not decoding(q):
-        s.board.queued[e] -= tokens
-    q.step = tokens
-    s.engines[e].members += 1
-
-
-def admit(s: State, e: int, tokens: int) -> None:
-    """The first who waits runs."""
-    x = s.engines[e]
-    r = x.head
-    x.head = s.requests[r].following
-    if x.head < 0:
-        x.tail = -1
-    x.waits -= 1
-    s.running[e, x.runs] = r
-    x.runs += 1
-    if tokens > 0:
-        compute(s, e, r, tokens)
-
-
-def leave(s: State, e: int, place: int) -> None:
-    """Whoever runs at the place runs no longer."""
-    x = s.engines[e]
-    q = s.requests[s.running[e, place]]
-    s.board.requests[e] -= 1
-    if not decoding(q):
-        s.board.queued[e] -= left_of(q)
-    x.runs -= 1
-    for k in range(place, x.runs):
-        s.running[e, k] = s.running[e, k + 1]
-
-
-def preempt(s: State, e: int, place: int) -> None:
-    """Forget what was computed, keep the tokens that were made, wait before all of its priority."""
-    r = s.running[e, place]
-    leave(s, e, place)
-    s.requests[r].computed = 0
-    hold(s, e, r, 0)
-    wait(s, e, r, 0)
-    s.times.preemptions[r] += 1
-
-
-def may_start(s: State, e: int) -> bool:
-    x = s.engines[e]
-    if x.head < 0 or x.runs >= x.sequences:
-        return False
-    q = s.requests[x.head]
-    spare = x.spare - (x.margin if x.runs > 0 else 0)
-    blocks = (q.inputs + q.made + BLOCK_TOKENS - 1) // BLOCK_TOKENS
-    return bool(q.seen_s <= x.visible_s and blocks <= spare)
-
-
 def mix(s: State, e: int) -> None:
     """Decodes and parts of prompts in one step, as vLLM does it."""
     x = s.engines[e]
@@ -262,9 +161,7 @@ def mix(s: State, e: int) -> None:
         rest = left_of(s.requests[x.head])
         if not x.chunked and budget < min(rest, x.budget):
             break
-        tokens = min(rest, budget) if x.chunked else rest
-        admit(s, e, tokens)
-        budget -= tokens
+        budget -= admit(s, e, min(rest, budget) if x.chunked else rest)
 
 
 def prompts_first(s: State, e: int) -> None:
@@ -275,9 +172,10 @@ def prompts_first(s: State, e: int) -> None:
         q = s.requests[s.running[e, k]]
         reserved += x.ratio * min(q.outputs - q.made, MOST_RESERVED)
         if not decoding(q):
-            tokens = min(left_of(q), budget)
+            tokens = min(left_of(q), budget, BLOCK_TOKENS * (q.held + x.spare) - q.computed)
             reserved += left_of(q) - tokens
-            compute(s, e, s.running[e, k], tokens)
+            if tokens > 0:
+                compute(s, e, s.running[e, k], tokens)
             budget -= tokens
     while budget > 0 and may_start(s, e):
         q = s.requests[x.head]
@@ -286,13 +184,13 @@ def prompts_first(s: State, e: int) -> None:
         if x.runs > 0 and wanted + reserved > BLOCK_TOKENS * x.spare:
             break
         reserved += wanted - tokens
-        admit(s, e, tokens)
-        budget -= tokens
+        budget -= admit(s, e, tokens)
     if x.members > 0 or x.runs == 0:
         return
     retract(s, e)
     for k in range(x.runs):
-        compute(s, e, s.running[e, k], 1)
+        if decoding(s.requests[s.running[e, k]]):
+            compute(s, e, s.running[e, k], 1)
     x.ratio = max(LEAST_RATIO, x.ratio - (FIRST_RATIO - LEAST_RATIO) / RATIO_STEPS)
 
 
@@ -304,7 +202,8 @@ def retract(s: State, e: int) -> None:
         wanted, victim = 0, 0
         for k in range(x.runs):
             q, v = s.requests[s.running[e, k]], s.requests[s.running[e, victim]]
-            wanted += (q.computed + BLOCK_TOKENS) // BLOCK_TOKENS - q.held
+            if decoding(q):
+                wanted += (q.computed + BLOCK_TOKENS) // BLOCK_TOKENS - q.held
             if q.made < v.made or (q.made == v.made and q.inputs > v.inputs):
                 victim = k
         if wanted <= x.spare:
@@ -323,7 +222,9 @@ def whole_batch(s: State, e: int) -> None:
     """Nobody joins before all of the batch are complete."""
     x = s.engines[e]
     if x.runs == 0:
-        while may_start(s, e) and s.requests[x.head].most_blocks <= x.spare:
+        while (
+            may_start(s, e) and more_of(s, e, s.requests[x.head], s.requests[x.head].most_blocks) <= x.spare
+        ):
             r = x.head
             admit(s, e, 0)
             hold(s, e, r, s.requests[r].most_blocks)
@@ -360,12 +261,13 @@ def begin_step(s: State, e: int, now: float, until_s: float) -> None:
     if x.members == 0:
         return
     decodes, kv, prefill, attended = 0, 0, 0, 0.0
-    s.row_tokens[:] = 0
+    for row in range(s.clock[0].rows):
+        s.row_tokens[row] = s.prefix_tokens[e, row]
     steps = NEVER
     steady = x.members == x.runs
     for k in range(x.runs):
         q = s.requests[s.running[e, k]]
-        s.row_tokens[q.row] += q.computed + q.step
+        s.row_tokens[q.row] += q.computed + q.step - BLOCK_TOKENS * max(0, q.taken)
         if q.step == 0:
             continue
         if decoding(q):
@@ -452,6 +354,8 @@ def note(s: State, e: int, begin_s: float, end_s: float, decodes: int, prefill: 
     s.sums.steps[e] += 1
     s.sums.decoded[e] += decodes
     s.sums.prefill[e] += prefill
+    s.sums.hits[e] += x.hits
+    x.hits = 0
     s.sums.busy_s[e] += span
     s.sums.running_area[e] += x.runs * span
     s.sums.waiting_area[e] += x.waits * span
@@ -484,6 +388,8 @@ def end_step(s: State, e: int) -> None:
         stepped = q.step > 0
         q.step = 0
         place += 1
+        if stepped and q.taken >= 0:
+            keep_prefix(s, e, q)
         if not stepped or left_of(q) > 0:
             continue
         if x.role == PREFILL and c.handed_on:
@@ -504,7 +410,7 @@ def end_step(s: State, e: int) -> None:
         if q.made == q.outputs:
             place -= 1
             leave(s, e, place)
-            hold(s, e, r, 0)
+            give_back(s, e, r)
             complete(s, r, now)
         elif x.role == PREFILL:
             place -= 1
@@ -533,7 +439,7 @@ def send(s: State, e: int, place: int) -> None:
 def deliver(s: State, r: int) -> None:
     """Its prompt is on the side that makes its tokens."""
     e = s.times.engine[r]
-    hold(s, e, r, 0)
+    give_back(s, e, r)
     wake(s, e)
     to = routed(s, r, 1)
     s.times.decoder[r] = to

@@ -82,8 +82,9 @@ class Sums(NamedTuple):
 
     ``kv_area`` (E, R): token-seconds in the cache; ``kv_most`` (E, R) and ``kv_peak`` (E,): tokens;
     ``gap_s`` (E, R) and ``gaps`` (E, R, bins): time between two tokens of one request; ``made`` (E, R):
-    output tokens; ``steps``, ``prefill``, ``decoded``, ``busy_s``, ``running_area``, ``waiting_area`` (E,):
-    steps, prompt tokens and decodes computed, seconds at work, request-seconds.
+    output tokens; ``steps``, ``prefill``, ``decoded``, ``hits``, ``busy_s``, ``running_area``,
+    ``waiting_area`` (E,): steps, prompt tokens and decodes computed, prompt tokens that lay in a prefix,
+    seconds at work, request-seconds.
     """
 
     kv_area: Floats
@@ -95,6 +96,7 @@ class Sums(NamedTuple):
     steps: Whole
     prefill: Whole
     decoded: Whole
+    hits: Whole
     busy_s: Floats
     running_area: Floats
     waiting_area: Floats
@@ -111,11 +113,11 @@ class Sums(NamedTuple):
         kv_area, gap_s = np.zeros((2, *both))
         kv_most, made = np.zeros((2, *both), dtype=np.int64)
         busy_s, running_area, waiting_area = np.zeros((3, engines))
-        kv_peak, steps, prefill, decoded = np.zeros((4, engines), dtype=np.int64)
+        kv_peak, steps, prefill, decoded, hits = np.zeros((5, engines), dtype=np.int64)
         gaps = np.zeros((*both, bins), dtype=np.int64)
         return cls(
             kv_area, kv_most, kv_peak, gap_s, gaps, made,
-            steps, prefill, decoded, busy_s, running_area, waiting_area,
+            steps, prefill, decoded, hits, busy_s, running_area, waiting_area,
         )  # fmt: skip
 
 

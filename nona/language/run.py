@@ -13,6 +13,7 @@ from nona.language import machine
 from nona.language.engine import Loop
 from nona.language.records import STEP, Requests, Run, Sums, Times, Window
 from nona.language.routers import NUMBERS, make_board
+from nona.language.seats import State
 from nona.language.system import BLOCK_TOKENS, FIRST_RATIO, Engine, LanguageSystem
 from nona.random_streams import RandomStreams
 from nona.simulation.compiled.memory import EVENT
@@ -32,11 +33,11 @@ CLOCK = _record(
 )
 ENGINE = _record(
     i="budget sequences chunked margin order role lookahead experts active spare head tail waits runs "
-    "members busy due preempted",
+    "members busy due preempted shares_prefixes idle_blocks idle_head idle_tail hits",
     f="a b g c q e kv_bytes ratio composed_s visible_s end_s due_s",
 )
 REQUEST = _record(
-    i="row inputs outputs prefix priority most_blocks made computed held step following",
+    i="row inputs outputs prefix priority most_blocks prefix_blocks taken made computed held step following",
     f="arrival_s seen_s last_s",
 )
 
@@ -73,16 +74,18 @@ def simulate_once(
 
 
 @cache
-def _machine() -> Callable[[machine.State], int]:
+def _machine() -> Callable[[State], int]:
     """The loop as machine code: from disk in a fraction of a second, or compiled."""
     from nona.simulation.compiled.build import compile_function
 
-    compiled: Callable[[machine.State], int] = compile_function(machine.advance, loop=True)
+    compiled: Callable[[State], int] = compile_function(machine.advance, loop=True)
     return compiled
 
 
-def _state_of(system: LanguageSystem, requests: Requests, router: str, window: Window) -> machine.State:
+def _state_of(system: LanguageSystem, requests: Requests, router: str, window: Window) -> State:
     engines, rows = len(system.engines), len(system.rows)
+    shared = any(engine.shares_prefixes for engine in system.engines)
+    prefixes = 1 + int(requests.prefix.max(initial=-1)) if shared else 0
     clock = np.zeros(1, dtype=CLOCK)
     loops = requests.first_of_loops(rows)
     loops[[not row.concurrency for row in system.rows]] = -1
@@ -96,13 +99,18 @@ def _state_of(system: LanguageSystem, requests: Requests, router: str, window: W
     }  # fmt: skip
     for name, value in values.items():
         clock[name] = value
-    return machine.State(
+    return State(
         clock=clock,
         engines=_engines(system.engines),
         requests=_requests(system, requests),
         running=np.full((engines, 1 + max(e.sequences for e in system.engines)), -1, dtype=np.int64),
         events=np.zeros(len(requests) + 1, dtype=EVENT),
         next_of_loop=loops,
+        cached=np.zeros((engines, prefixes), dtype=np.int64),
+        users=np.zeros((engines, prefixes), dtype=np.int64),
+        idle_after=np.full((engines, prefixes), -1, dtype=np.int64),
+        idle_before=np.full((engines, prefixes), -1, dtype=np.int64),
+        prefix_tokens=np.zeros((engines, rows), dtype=np.int64),
         outputs=np.array([row.lengths.mean_outputs for row in system.rows]),
         places=system.places,
         trace=np.zeros((engines * window.steps, len(STEP.names or ()))),
@@ -119,7 +127,7 @@ def _state_of(system: LanguageSystem, requests: Requests, router: str, window: W
 
 def _engines(engines: tuple[Engine, ...]) -> Any:
     x = np.zeros(len(engines), dtype=ENGINE)
-    for name in ("budget", "sequences", "chunked", "lookahead", "kv_bytes"):
+    for name in ("budget", "sequences", "chunked", "lookahead", "kv_bytes", "shares_prefixes"):
         x[name] = [getattr(e, name) for e in engines]
     for name in ("a", "b", "g", "c", "q", "e", "experts", "active"):
         x[name] = [getattr(e.steps, name) for e in engines]
@@ -127,7 +135,8 @@ def _engines(engines: tuple[Engine, ...]) -> Any:
     x["order"] = [("vllm", "sglang", "static").index(e.order) for e in engines]
     x["role"] = [("both", "prefill", "decode").index(e.role) for e in engines]
     x["spare"] = [e.blocks for e in engines]
-    x["head"] = x["tail"] = -1
+    for name in ("head", "tail", "idle_head", "idle_tail"):
+        x[name] = -1
     x["ratio"] = FIRST_RATIO
     x["composed_s"] = -math.inf
     return x
@@ -139,14 +148,13 @@ def _requests(system: LanguageSystem, requests: Requests) -> Any:
         q[name] = getattr(requests, name)
     q["priority"] = np.array([row.priority for row in system.rows])[requests.row]
     q["most_blocks"] = -(-(requests.inputs + requests.outputs - 1) // BLOCK_TOKENS)
-    q["following"] = -1
+    q["prefix_blocks"] = np.minimum(requests.shared, requests.inputs - 1) // BLOCK_TOKENS
+    q["following"] = q["taken"] = -1
     q["seen_s"] = q["last_s"] = math.inf
     return q
 
 
-def _with_background(
-    s: machine.State, blocks: Iterator[Any], capacity: float, first: bool = False
-) -> machine.State:
+def _with_background(s: State, blocks: Iterator[Any], capacity: float, first: bool = False) -> State:
     """The link's background drawn further; none where there is none."""
     kept = slice(int(s.clock["background"][0]), None)
     times, works = [s.background_s[kept]], [s.background_work_s[kept]]

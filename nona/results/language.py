@@ -70,7 +70,8 @@ class RequestResult(Document):
 class EngineResult(Document):
     """One engine under one router: share of time at work, requests and tokens of a step, KV in use.
 
-    ``kv_share`` is the mean share of its cache, ``kv_most`` the largest.
+    ``kv_share`` is the mean share of its cache, ``kv_most`` the largest; ``prefix_hits`` the share of
+    prompts' tokens that lay in the cache of a prefix, where engines keep these.
     """
 
     model: str
@@ -82,6 +83,7 @@ class EngineResult(Document):
     prefill_per_step: Figure
     kv_share: Figure
     kv_most: Figure
+    prefix_hits: Figure
     blocks: int
 
 

@@ -92,6 +92,7 @@ def drawn_system(rng: np.random.Generator) -> tuple[LanguageSystem, Requests, Wi
             order=rng.choice(["vllm", "vllm", "sglang", "static"]),
             role=("prefill", "decode", "both")[k % 3] if apart else "both",
             lookahead=bool(rng.random() < 0.3),
+            shares_prefixes=bool(rng.random() < 0.6),
             kv_bytes=131072.0,
         )
         for k in range(rng.integers(2 if apart else 1, 5))
@@ -109,7 +110,10 @@ def drawn_system(rng: np.random.Generator) -> tuple[LanguageSystem, Requests, Wi
     row_of, arrival_s = row_of[order], arrival_s[order]
     inputs, outputs = rng.integers(1, 400, n), rng.integers(1, 120, n)
     prefix = rng.integers(-1, 4, n)
-    requests = Requests(arrival_s, row_of, inputs, outputs, prefix, np.where(prefix < 0, 0, 16))
+    prefix = np.where(prefix < 0, -1, 4 * row_of + prefix)  # rows share none
+    requests = Requests(
+        arrival_s, row_of, inputs, outputs, prefix, np.where(prefix < 0, 0, 40 * (prefix % 4 + 1))
+    )
     background = Stream(20.0, 1e6, 1.0) if rng.random() < 0.5 else Stream()
     first_token = rng.choice(["prefill", "decode"])
     system = LanguageSystem(

@@ -101,6 +101,7 @@ ENGINES = Table[EngineResult](
         Column("prompt tokens per step", lambda e: e.prefill_per_step, NUMBER, "prefill_per_step"),
         Column("cache in use, mean", lambda e: e.kv_share, SHARE, "kv_share", decides=True),
         Column("cache in use, most", lambda e: e.kv_most, SHARE, "kv_most", decides=True),
+        Column("from prefixes", lambda e: e.prefix_hits, SHARE, "prefix_hits", decides=True, optional=True),
         Column("blocks", lambda e: e.blocks, COUNT),
     ),
 )

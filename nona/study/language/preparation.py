@@ -337,8 +337,6 @@ def _warnings(basis: EngineFacts, engine: Engine, rows: Sequence[RequestClass]) 
             f"{engine.blocks:,} blocks are given where memory is reckoned to hold {basis.memory.blocks:,}; "
             "check them against what the engine prints."
         )
-    if engine.shares_prefixes:
-        yield "prefix_cache is read, but engines do not keep prefixes yet: prompts are computed whole."
     if basis.steps.provenance == "modelled":
         yield (
             f"step times of {basis.model.name} on {basis.tp} × {basis.gpu} are modelled, ± "

@@ -229,8 +229,14 @@ def _engine(system: LanguageSystem, runs: Sequence[Run], number_of: int) -> Engi
         prefill_per_step=sum(int(r.sums.prefill[e]) for r in runs) / steps,
         kv_share=_mean([r.sums.kv_area[e].sum() / _span(r) / engine.kv_tokens for r in runs]),
         kv_most=max(int(r.sums.kv_peak[e]) for r in runs) / engine.kv_tokens,
+        prefix_hits=_hits(runs, e) if engine.shares_prefixes else None,
         blocks=engine.blocks,
     )
+
+
+def _hits(runs: Sequence[Run], e: int) -> float:
+    hits = sum(int(r.sums.hits[e]) for r in runs)
+    return hits / max(1, hits + sum(int(r.sums.prefill[e]) for r in runs))
 
 
 def _span(run: Run) -> float:

@@ -134,6 +134,21 @@ def test_prompts_computed_apart_wait_for_the_link() -> None:
     )
 
 
+@pytest.mark.parametrize("readable", [False, True])
+def test_a_prefix_is_computed_once_while_its_blocks_last(readable: bool) -> None:
+    """50 blocks of each prompt of 1,000 tokens are shared; one that needs all blocks drives them out."""
+    arrival_s, inputs = np.arange(6) * 10.0, np.array([1000, 1000, 1000, 1500, 1000, 1000])
+    prefix = np.array([0, 0, 0, -1, 0, 0])
+    requests = replace(requests_at(arrival_s, inputs, 4), prefix=prefix, shared=np.where(prefix < 0, 0, 800))
+    of = one_engine(blocks=94, shares_prefixes=True)
+    run = simulate_once(of, requests, "round-robin", Window(6), readable)
+    assert run.sums.hits[0] == 3 * 800  # of the second, third and last
+    assert run.sums.prefill[0] == inputs.sum() - 3 * 800
+    ttft_s = run.times.first_s - run.times.arrival_s
+    assert ttft_s[[1, 2]] == pytest.approx(ttft_s[[5, 5]])
+    assert ttft_s[1] < ttft_s[0] == pytest.approx(ttft_s[4])
+
+
 class _Roofline:
     """Step times of BLIS v0.7.15 on an H100, in whole microseconds."""
 
