@@ -11,13 +11,15 @@ from nona.errors import PlacementError, ScenarioError
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.sampled.judge import by_response
 from nona.planning.offers import Option
-from nona.scenario.file import dump_scenario, load_scenario, parse_scenario
+from nona.scenario.file import dump_scenario, load_scenario, parse_scenario, scenario_from_mapping
 from nona.scenario.schema import SimulationSpec
 from nona.scenario.values import NamedSpec
 from nona.sources.lookup import Sources
 from nona.sources.opening import open_scenario
 from nona.sources.samples import query_scenario_names, scenario_description, scenario_names, scenario_path
 from nona.statistics import paired_difference
+from nona.study.language.preparation import prepare_language
+from nona.study.language.simulation import simulate_language
 from nona.study.outcome import full_report
 from nona.study.planning.plan import judged
 from nona.study.planning.planner import Planner
@@ -27,6 +29,7 @@ from nona.study.planning.trials import Trial
 PROMISED = (
     "slides_example five_models_80_servers vision_language_8_servers mig_layouts esg_workflows "
     "rag_pipeline ensemble_bursty background_sweep racks_and_nics strict_light "
+    "chat_routers prefill_stalls_decode prompt_over_the_network "
     "moderate_normal relaxed_heavy mig_or_mps serverless_nodes black_friday "
     "a100s_sliced_or_l4s survive_a_rack language_and_vision batches_save_servers"
 )
@@ -245,3 +248,32 @@ def test_mixtures_cost_less_than_sevenths_and_those_less_than_whole_gpus():
     assert planner_of("survive_a_rack").question.scenario.cluster.network.racks.size == 4
     cost = planner_of("language_and_vision").question.cost
     assert cost(Option((2, 2))) < cost(Option((3, 0)))
+
+
+def _served(name, **engine):
+    """The sample with a third of its requests, all of its engines changed; router → its result."""
+    scenario, _ = open_scenario(scenario_path(name))
+    data = scenario.model_dump(mode="json")
+    data["simulation"] |= {"jobs": scenario.simulation.jobs // 3, "replications": 3}
+    for group in data["cluster"]["servers"]:
+        group["engine"] |= engine
+    study = prepare_language(scenario_from_mapping(data))
+    return simulate_language(study).report.schedulers
+
+
+def test_what_the_descriptions_of_language_samples_say():
+    routers = _served("chat_routers")
+    assert routers["round-robin"].predicted["llama-3.1-8b"].load > 1  # of the slower cards
+    assert routers["round-robin"].state == "overloaded"
+    assert all(routers[name].goodput.mean > 0.99 for name in ("least-kv", "kv-live"))
+    large, small = (
+        _served("prefill_stalls_decode", budget=b)["round-robin"].models["chat"] for b in (8192, 1024)
+    )
+    assert small.itl_s.p99 < 0.5 * large.itl_s.p99
+    assert small.ttft_s.mean > 1.2 * large.ttft_s.mean
+    apart, both = (_served("prompt_over_the_network", **roles) for roles in ({}, {"role": "both"}))
+    for name, router in apart.items():
+        row, other = router.models["chat"], both[name].models["chat"]
+        assert row.sent_s > 0.01
+        assert row.ttft_s.mean > other.ttft_s.mean
+        assert row.itl_s.p99 < 0.5 * other.itl_s.p99
