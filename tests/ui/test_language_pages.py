@@ -1,7 +1,7 @@
 """Language models on the pages: rows and engines, files of requests, and no page breaks without queries."""
 
 import pytest
-from app_driver import edit, go, metrics, named, open_demo, put, said, state_of
+from app_driver import edit, finish, go, metrics, named, open_demo, put, said, state_of
 
 from nona.language.formula import predict
 from nona.report.language.evidence import measured_finding
@@ -12,6 +12,7 @@ from nona.study.language.preparation import prepare_language
 from nona.study.language.simulation import simulate_language
 from nona.tables.formats import share_text
 from nona.ui.pages.scenario_engines import prepared
+from nona.ui.shell.job_panel import start
 
 
 def test_no_page_breaks_where_all_rows_are_of_language_models(open_page):
@@ -122,3 +123,21 @@ def test_the_steps_on_the_page_are_those_around_the_longest():
     assert max(s.end_s - s.begin_s for s in shown) == pytest.approx(all_s.max())
     assert max(s.prefill for s in shown) >= 8000
     assert (shown[0].begin_s, len(shown)) == (0.0, STEPS)
+
+
+def test_the_slider_sets_the_tokens_of_a_step_and_runs_the_requests(open_page):
+    at = open_demo(open_page, "prefill_stalls_decode")
+    state = state_of(at)
+    for path, value in {"jobs": 500, "replications": 2}.items():
+        edit(at, ("simulation", path), value)
+    start(state, "language")
+    finish(at, "language")
+    first = state.results["language"]
+    put(go(at, "simulation"), "language-tabs", "Engines").select_slider[0].set_value(1024).run()
+    assert state.scenario.cluster.servers[0].engine.budget == 1024
+    finish(at, "language")
+    second = state.results["language"]
+    gaps = [of.data.report.schedulers["round-robin"].models["chat"].itl_s.p99 for of in (first, second)]
+    assert gaps[1] < gaps[0]
+    state.undo()
+    assert state.scenario.cluster.servers[0].engine.budget == 8192

@@ -210,11 +210,15 @@ def examples() -> dict[str, dict[str, str]]:
     """Family → the shipped scenarios in it with their names."""
     return {
         family: {
-            name: shipped_scenario(name).name.removeprefix(PREFIXES.get(family, f"{family}: "))
+            name: _capital(shipped_scenario(name).name.removeprefix(PREFIXES.get(family, f"{family}: ")))
             for name in names
         }
         for family, names in scenario_families().items()
     }
+
+
+def _capital(title: str) -> str:
+    return title[:1].upper() + title[1:]
 
 
 FAMILY_PAGES = {

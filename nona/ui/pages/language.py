@@ -26,12 +26,15 @@ from nona.report.language.tables import (
 )
 from nona.report.text import counted
 from nona.results.language import LanguageRun
+from nona.scenario.words import words
+from nona.sources.opening import edited
 from nona.tables.formats import share_text
 from nona.ui.form import field
 from nona.ui.pages.run_page import RunPage, Tab
 from nona.ui.session.state import AppState
+from nona.ui.shell.job_panel import start
 from nona.ui.widgets.downloads import Download, Files, file_stem, frame_files
-from nona.ui.widgets.fields import one_of, plain
+from nona.ui.widgets.fields import acting, one_of, plain
 from nona.ui.widgets.folding import listed
 from nona.ui.widgets.policy_choice import pick_entries, policy_entries
 from nona.ui.widgets.results import chart, hero, table
@@ -96,7 +99,36 @@ def _requests(state: AppState, data: LanguageRun) -> None:
     st.caption("Some requests of the first run. In time are those below and left of the targets.")
 
 
+BUDGETS = ("auto", 256, 512, 1024, 2048, 4096, 8192, 16384)
+
+
+def _budget(state: AppState) -> None:
+    """A slider for the tokens of a step of all engines; what it is set to is simulated at once."""
+    groups = state.scenario.cluster.servers
+    now = next((group.engine.budget for group in groups if group.engine is not None), "auto")
+    options = sorted({*BUDGETS, now}, key=lambda budget: 0 if isinstance(budget, str) else budget)
+    said = words("cluster.servers[0].engine.budget")
+
+    def take(budget: int | str) -> None:
+        data = state.scenario.model_dump(mode="json")
+        for group in data["cluster"]["servers"]:
+            if group["engine"] is not None:
+                group["engine"]["budget"] = budget
+        state.apply(edited(state.scenario, data), "the engines' tokens of a step")
+        start(state, "language")
+
+    st.select_slider(
+        said.title,
+        options,
+        now,
+        lambda budget: said.choices.get(budget, f"{budget:,}" if isinstance(budget, int) else budget),
+        **acting(f"language-budget-{state.revision}", take),
+        help=f"{said.about} Sets it for all engines, and runs the requests; Undo takes it back.",
+    )
+
+
 def _engines(state: AppState, data: LanguageRun) -> None:
+    _budget(state)
     names = list(data.report.schedulers)
     router = one_of("Router", names, "language-router", "") if len(names) > 1 else names[0]
     of = data.report.schedulers[router]
