@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import plotly.graph_objects as go
@@ -29,14 +30,19 @@ def gain_text(times: BatchedTimes) -> str:
     )
 
 
-def times_figure(times: BatchedTimes, slo_s: float | None) -> go.Figure:
-    """By batch: its time, the line through it, the bound of latency where the next batch serves all."""
+def times_figure(times: BatchedTimes, slo_s: float | None, delay_s: float = 0.0) -> go.Figure:
+    """By batch: its time, the line through it, the bound of latency where the next batch serves all.
+
+    A query that just misses a batch waits until it ends, and for no less than ``delay_s``, then runs; no
+    bound is drawn where that is infinite.
+    """
     sizes, ms = [b.batch for b in times.batches], [1e3 * b.compute_s for b in times.batches]
     chart = _by_batch(times, "ms")
     line_ms = [1e3 * (times.fit.fixed_s + times.fit.per_query_s * b) for b in sizes]
     add_line(chart, "fitted line", sizes, line_ms, DASHED)
     _add(chart, "time s(b)", sizes, ms, PALETTE[0])
-    _add(chart, "latency bound 2·s(b)", sizes, [2 * t for t in ms], PALETTE[2])
+    if math.isfinite(delay_s):
+        _add(chart, "latency bound", sizes, [t + max(t, 1e3 * delay_s) for t in ms], PALETTE[2])
     if slo_s is not None and 1e3 * slo_s < 4 * ms[-1]:
         rule(chart, 1e3 * slo_s, "SLO")
     return chart

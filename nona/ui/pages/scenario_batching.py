@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import streamlit as st
 
 from nona.cost.stated import by_law
@@ -20,7 +22,10 @@ from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import picture
 
 FIELDS = " ".join(BatchingSpec.model_fields)
-BOUND = "2·s(b): a query that just misses a batch waits until it ends, and then runs in the next."
+BOUND = (
+    "Latency bound: a query that just misses a batch waits until it ends, and for the delay if that is "
+    "longer, and then runs in the next."
+)
 
 
 def batching_fold(state: AppState, index: int) -> None:
@@ -79,8 +84,13 @@ def _consequences(state: AppState, index: int, spec: BatchingSpec) -> None:
     for line in warnings:
         st.warning(plain(line), icon=":material/info:")
     times = batched_times(filled(spec, cost).tolist())
+    delay_s = {"greedy": 0.0, "static": math.inf}.get(spec.starts, spec.delay)
     st.markdown(f"**{plain(gain_text(times))}**")
     with st.grid(2, min_column_width=260):
-        picture(times_figure(times, row.slo), f"batch-times-{index}", "Time and bound of latency by batch")
+        picture(
+            times_figure(times, row.slo, delay_s),
+            f"batch-times-{index}",
+            "Time and bound of latency by batch",
+        )
         picture(served_figure(times), f"batch-served-{index}", "Queries served a second by batch")
     st.caption(plain(f"On {executor}: {fit_text(times)}. {BOUND}"))
