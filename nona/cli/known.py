@@ -35,6 +35,18 @@ def _schedulers() -> Iterable[str]:
     return scheduler_names()
 
 
+def _simulated() -> Iterable[str]:
+    from nona.scenario.language import ROUTERS
+
+    return (*_schedulers(), *ROUTERS)
+
+
+def _check_simulated(name: str) -> object:
+    from nona.scenario.language import ROUTERS
+
+    return name if name in ROUTERS else check_scheduler(name)
+
+
 def check_scheduler(name: str) -> object:
     """Refuse a name that is no scheduler's; that of a policy with the command that runs it.
 
@@ -157,6 +169,7 @@ MODEL = Name("model", _models, unchecked, files=True)
 DEVICE = Name("device", _devices, unchecked)
 OFFER = Name("offer", _devices, unchecked)
 SCHEDULER = Name("scheduler", _schedulers, check_scheduler)
+SIMULATED = Name("scheduler", _simulated, _check_simulated)
 POLICY = Name("policy", _policies, _check_policy, listed=True)
 SWEPT = Name("scheduler", _swept, _check_swept)
 TRAINING_POLICY = Name("policy", _training_policies, _check_training_policy)

@@ -8,6 +8,7 @@ from nona.cli.commands.planning import PlanOptions
 from nona.cli.commands.scenarios import SimulateOptions
 from nona.cli.output import ProgressLine, emit
 from nona.errors import SimulationError
+from nona.language.routers import ROUTERS
 from nona.report.language.tables import language_text, plan_text
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
@@ -29,6 +30,12 @@ def simulated_language(arguments: SimulateOptions, scenario: Scenario, sources: 
             raise SimulationError(
                 f"--{option}: a simulation of language models has none yet; leave it out, or read --json."
             )
+    others = [name for name in arguments.scheduler if name not in ROUTERS]
+    if others and not scenario.workload:
+        raise SimulationError(
+            f"--scheduler {others[0]!r}: it is for rows of tasks, and all rows ask language models; choose "
+            f"one of {', '.join(ROUTERS)}."
+        )
     study = prepare_language(scenario, sources)
     line = ProgressLine(quiet=arguments.json)
     result = simulate_language(

@@ -104,7 +104,7 @@ class SimulateOptions:
     """``nona simulate``."""
 
     scenario: str = SCENARIO
-    scheduler: tuple[str, ...] = setting("schedulers", known.SCHEDULER, metavar="S")
+    scheduler: tuple[str, ...] = setting("schedulers", known.SIMULATED, metavar="S")
     jobs: int | None = setting("simulation.jobs", Whole())
     replications: int | None = setting("simulation.replications", Whole())
     precision: str | None = setting("simulation.precision", metavar="REL")
