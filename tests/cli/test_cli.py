@@ -12,6 +12,7 @@ from calling import answer, by_formula, refusal, text
 from sizes import first
 
 from nona.allocation.registry import policy_names as training_names
+from nona.language.routers import ROUTERS
 from nona.scenario.file import load_scenario
 from nona.schedulers.registry import scheduler_names
 from nona.serverless.policies.registry import policy_names as serverless_names
@@ -77,7 +78,11 @@ def test_simulate_checks_itself_in_every_shipped_scenario(scenario, capsys, tmp_
 
 def test_registries(capsys):
     listed = answer(capsys, "schedulers")["schedulers"]
-    policies = {"Serverless policies": serverless_names(), "Training policies": training_names()}
+    policies = {
+        "Serverless policies": serverless_names(),
+        "Training policies": training_names(),
+        "Routers of language models": list(ROUTERS),
+    }
     for family, names in policies.items():
         found = {s["name"]: s for s in listed if s["family"] == family}
         assert found.keys() == set(names)
