@@ -56,6 +56,16 @@ def test_rows_of_requests_are_added_edited_duplicated_removed_and_brought_back(o
     assert state.scenario == before
 
 
+def test_queries_and_requests_are_on_the_pages_of_one_scenario(open_page):
+    at = open_page("scenario")
+    at.button(key="add-language-row").click().run()
+    for page in ("simulation", "placement", "models", "plan", "scenario"):
+        go(at, page)
+        assert not at.error, page
+        assert not at.exception, page
+    assert {"Load at best", "Engines, load at best"} <= set(metrics(at))
+
+
 def test_a_second_model_gets_an_engine_of_its_own(open_page):
     at = open_page("scenario")
     state = state_of(at)

@@ -39,9 +39,9 @@ def language_tab(state: AppState) -> None:
     st.info(plain(evidence.OPEN_QUESTIONS), icon=":material/help:")
     st.subheader("The formula and the simulation")
     st.markdown(
-        "The mean time per output token has a closed form, which depends on the lengths of answers by means "
-        "alone. One H100 with Llama 3.1 8B, prompts of 512 tokens, answers of 128 on average in three "
-        "distributions."
+        "The mean time per output token has a closed form, in which the lengths of answers count by their "
+        "mean and by the tokens that they read. One H100 with Llama 3.1 8B, prompts of 512 tokens, answers of "
+        "128 on average in three distributions."
     )
     run_area(
         state,

@@ -51,6 +51,9 @@ def _summary(state: AppState) -> Sequence[str]:
 
 def _fields(state: AppState) -> None:
     pick_entries(state, "language-routers", ("routers",), policy_entries(ROUTERS, "Routers"))
+    if state.scenario.workload:
+        st.caption("Jobs, replications and the seed are those of the queries, below.")
+        return
     with st.grid(3, min_column_width=150):
         for place in ("simulation.jobs", "simulation.replications", "seed"):
             field(state, place)
