@@ -40,8 +40,8 @@ def language_tab(state: AppState) -> None:
     st.subheader("The formula and the simulation")
     st.markdown(
         "The mean time per output token has a closed form, in which the lengths of answers count by their "
-        "mean and by the tokens that they read. One H100 with Llama 3.1 8B, prompts of 512 tokens, answers of "
-        "128 on average in three distributions."
+        "mean and by the tokens that they read. One H100 with Llama 3.1 8B, prompts of 512 tokens, answers "
+        "of 128 on average in three distributions."
     )
     run_area(
         state,
