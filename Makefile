@@ -21,6 +21,7 @@ $(STAMP): $(PACKAGES)
 	$(BIN)/python -m nona.simulation.compiled
 	$(BIN)/python -m nona.serverless.policies.esg
 	$(BIN)/python -m nona.serverless.engine
+	$(BIN)/python -m nona.language
 	@touch $(STAMP)
 
 app: install

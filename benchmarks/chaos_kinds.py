@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from benchmarks.visitor import Visitor
 
 PLACED, PLANNED = "queries", "a100s_sliced_or_l4s"
+SPOKEN = "chat_routers"
 SERVERLESS, TRAINING, ELASTIC = "strict_light", "two_teams_one_cluster", "who_scales_who_waits"
 SMALL = """\
 version: 1
@@ -102,6 +103,9 @@ STARTED = (
     ),
     Started("holds", PLACED, "simulation"),
     Started("simulate", PLACED, "simulation", (RUN,)),
+    Started("language", SPOKEN, "simulation"),
+    Started("language-plan", SPOKEN, "plan"),
+    Started("language-formula", PLACED, "evidence", (("evidence-tabs", "Language models"),)),
     Started("sweep", PLACED, "simulation", (SWEEP,), _one_number),
     Started("grid", PLACED, "simulation", (SWEEP,), _two_numbers),
     Started("answer", PLACED, "simulation", (WHAT_IF,), _another_load, own_button=False),

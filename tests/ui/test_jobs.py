@@ -316,7 +316,9 @@ def test_kinds_can_be_told_apart_buttons_start_them_and_others_are_refused(lasti
         lasting.start("shell", {})
     files = [*(ROOT / "nona/ui/pages").rglob("*.py"), *(ROOT / "pages").glob("*.py")]
     text = "".join(p.read_text(encoding="utf-8") for p in files)
-    named = set(re.findall(r'\bkind="([\w-]+)"', text))
+    named = {
+        name for name in OF_THE_SESSION if re.search(rf'\bkind(?:="|, of = \("|.* else \("){name}"', text)
+    }
     assert named == set(OF_THE_SESSION)
 
 

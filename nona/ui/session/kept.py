@@ -20,6 +20,7 @@ MOST = 300  # values
 # One among several: a link carries these too. For what is no choice Streamlit takes the default.
 CHOICES = (
     "all-columns-*",
+    "another-language-model",
     "another-model",
     "arranged-*",
     "baseline-measure",
@@ -38,6 +39,10 @@ CHOICES = (
     "holds-scheduler",
     "map-measure",
     "decisions-question",
+    "language-plan-tabs",
+    "language-plane-row",
+    "language-router",
+    "language-row",
     "language-tabs",
     "model-beside",
     "model-view",
