@@ -55,6 +55,7 @@ def language_row(state: AppState, index: int) -> None:
     """A card for one row of requests."""
     place, row = ("language", index), state.scenario.language[index]
     with st.container(border=True, key=f"language-row-{index}"):
+        st.markdown(f"**{plain(state.scenario.language_labels[index])}**")
         with st.grid(6, min_column_width=120, vertical_alignment="bottom"):
             names = dict.fromkeys([*language_models(), *_configs(state), row.llm.model])
             field(state, (*place, "llm", "model"), choices={name: name for name in names})
