@@ -30,7 +30,10 @@ def slice_at(page, start):
 def test_a_layout_is_edited_by_mouse_and_by_keyboard(page):
     page.set_viewport_size({"width": 1280, "height": 900})
     open_page(page, "Scenario")
-    page.get_by_role("combobox", name="Shared as").first.click()
+    shared = page.get_by_role("combobox", name="Shared as").first
+    shared.scroll_into_view_if_needed()  # a list closes when the page moves under it
+    wait_idle(page)
+    shared.click()
     page.get_by_role("option", name="MIG slices", exact=True).click()
     until(page, [(0, "3g.20gb"), (4, "3g.20gb")])
     assert page.evaluate(FITS)

@@ -69,6 +69,7 @@ def _one_more(page):
 
 
 NODES = ".st-key-elastic-nodes .node"
+MENU = ".st-key-downloads-training-elastic"
 
 
 def open_elastic(page, title, load):
@@ -84,7 +85,7 @@ def open_elastic(page, title, load):
 def run_elastic(page):
     """Run the policies to the end; the sentence that says who is fastest."""
     page.get_by_role("button", name="Run the policies").click()
-    page.get_by_text("Downloads of this run").wait_for(timeout=tools.RESULT_MS)
+    page.locator(MENU).wait_for(timeout=tools.RESULT_MS)
     page.get_by_role("button", name="Cancel run of elastic jobs").wait_for(state="detached")
     tools.wait_idle(page)
     return str(page.locator(".st-key-training-elastic-area").get_by_role("heading").inner_text())
@@ -111,7 +112,7 @@ def test_who_scales_is_cancelled_run_again_explained_and_sent(page):
     page.get_by_role("button", name="Cancel run of elastic jobs").click()
     page.get_by_text("Cancelled at").first.wait_for()
     page.locator(".st-key-training-elastic-area .node").first.wait_for()  # what had come stays
-    assert page.get_by_text("Downloads of this run").count() == 0
+    assert page.locator(MENU).count() == 0
 
     tools.fill_number(page, "Relative load", "0.5")
     said = run_elastic(page)
