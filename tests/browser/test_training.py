@@ -120,7 +120,7 @@ def test_who_scales_is_cancelled_run_again_explained_and_sent(page):
     means = {name: p["jct_s"]["mean"] for name, p in report["policies"].items()}
     best = min(means, key=lambda name: means[name])
     assert said.startswith(best)
-    tile = page.locator(".st-key-training-elastic-finding").get_by_test_id("stMetricValue")
+    tile = page.locator(".st-key-training-finding").get_by_test_id("stMetricValue")
     assert tile.inner_text() == hours_text(means[best])
     assert not report["failed_checks"]
     rows = tools.downloaded(page, "Jobs (CSV)").decode().splitlines()
