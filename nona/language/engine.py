@@ -25,16 +25,12 @@ from nona.language.system import (
     RETRACTED_STEPS,
     Engine,
     LanguageSystem,
+    blocks_of,
 )
 from nona.random_streams import RandomStreams
 from nona.simulation.workload import link_background
 
 STEP_END, DELIVERY, ARRIVAL, COMPOSE = range(4)
-
-
-def blocks_of(tokens: int) -> int:
-    """Return the blocks that hold so many tokens."""
-    return -(-tokens // BLOCK_TOKENS)
 
 
 class Request:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from nona.language.engine import ARRIVAL, COMPOSE, DELIVERY, STEP_END
 from nona.language.records import BINS_AN_OCTAVE, LEAST_OCTAVE, OCTAVES
 from nona.language.routers import route
 from nona.language.seats import (
@@ -33,12 +34,12 @@ from nona.language.system import (
     MOST_RESERVED,
     RATIO_STEPS,
     RETRACTED_STEPS,
+    blocks_of,
     step_seconds,
 )
 from nona.simulation.compiled.memory import drop_first, push
 
 DONE, REPORT, BACKGROUND = range(3)  # why the loop came back
-STEP_END, DELIVERY, ARRIVAL, COMPOSE = range(4)
 VLLM, SGLANG, STATIC = range(3)
 BOTH, PREFILL, DECODE = range(3)
 KIND_BIT = 40  # an event's key is its kind, then the number of its request or engine
@@ -144,7 +145,7 @@ def mix(s: State, e: int) -> None:
         q = s.requests[r]
         tokens = min(left_of(q), budget)
         stays = True
-        while stays and (q.computed + tokens + BLOCK_TOKENS - 1) // BLOCK_TOKENS - q.held > x.spare:
+        while stays and blocks_of(q.computed + tokens) - q.held > x.spare:
             victim = x.runs - 1
             for k in range(x.runs - 1, place - 1, -1):
                 if s.requests[s.running[e, k]].priority > s.requests[s.running[e, victim]].priority:
@@ -203,7 +204,7 @@ def retract(s: State, e: int) -> None:
         for k in range(x.runs):
             q, v = s.requests[s.running[e, k]], s.requests[s.running[e, victim]]
             if decoding(q):
-                wanted += (q.computed + BLOCK_TOKENS) // BLOCK_TOKENS - q.held
+                wanted += blocks_of(q.computed + 1) - q.held
             if q.made < v.made or (q.made == v.made and q.inputs > v.inputs):
                 victim = k
         if wanted <= x.spare:
@@ -333,7 +334,7 @@ def decode_on(s: State, e: int, now: float, until_s: float, steps: int, kv: int)
             q.computed += taken
             q.made += taken
             q.last_s = begin_s
-            blocks = (q.computed + BLOCK_TOKENS) // BLOCK_TOKENS
+            blocks = blocks_of(q.computed + 1)
             if blocks > q.held:
                 hold(s, e, r, blocks)
     return begin_s, kv

@@ -57,7 +57,7 @@ def simulate_once(
         return Loop(system, requests, router, window).run()
     state = _state_of(system, requests, router, window)
     background = background_blocks(system.background, RandomStreams(system.seed, window.replication), "link")
-    state = _with_background(state, background, system.capacity, first=True)
+    state = _with_background(state, background, system.capacity)
     advance, clock = _machine(), state.clock
     clock["report_every"] = clock["report_at"] = max(1, len(requests) // 50)
     while (code := advance(state)) != machine.DONE:
@@ -154,7 +154,7 @@ def _requests(system: LanguageSystem, requests: Requests) -> Any:
     return q
 
 
-def _with_background(s: State, blocks: Iterator[Any], capacity: float, first: bool = False) -> State:
+def _with_background(s: State, blocks: Iterator[Any], capacity: float) -> State:
     """The link's background drawn further; none where there is none."""
     kept = slice(int(s.clock["background"][0]), None)
     times, works = [s.background_s[kept]], [s.background_work_s[kept]]

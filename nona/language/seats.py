@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from nona.language.records import Floats, Sums, Times, Whole
 from nona.language.routers import Board
-from nona.language.system import BLOCK_TOKENS
+from nona.language.system import BLOCK_TOKENS, blocks_of
 
 
 class State(NamedTuple):
@@ -86,7 +86,7 @@ def hold(s: State, e: int, r: int, blocks: int) -> None:
 def compute(s: State, e: int, r: int, tokens: int) -> None:
     """The step computes so many tokens of a request."""
     q = s.requests[r]
-    blocks = (q.computed + tokens + BLOCK_TOKENS - 1) // BLOCK_TOKENS
+    blocks = blocks_of(q.computed + tokens)
     if blocks > q.held:
         hold(s, e, r, blocks)
     if not decoding(q):
@@ -148,7 +148,7 @@ def may_start(s: State, e: int) -> bool:
         return False
     q = s.requests[x.head]
     spare = x.spare - (x.margin if x.runs > 0 else 0)
-    blocks = (q.inputs + q.made + BLOCK_TOKENS - 1) // BLOCK_TOKENS
+    blocks = blocks_of(q.inputs + q.made)
     return bool(q.seen_s <= x.visible_s and more_of(s, e, q, blocks) <= spare)
 
 

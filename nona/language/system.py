@@ -25,6 +25,11 @@ FIRST_RATIO, LEAST_RATIO, RATIO_STEPS = 0.7, 0.098, 600
 MOST_RESERVED, RETRACTED_STEPS = 4096, 20
 
 
+def blocks_of(tokens: int) -> int:
+    """Return the blocks that hold so many tokens."""
+    return -(-tokens // BLOCK_TOKENS)
+
+
 @dataclass(frozen=True, slots=True)
 class StepTimes:
     """Seconds of a step: a + e·touched + b·decodes + g·Σ kv + c·prefill + q·Σ x·(past + x/2).
@@ -116,6 +121,11 @@ class Targets:
     ttft_s: float | None = None
     tpot_s: float | None = None
     e2e_s: float | None = None
+
+    @property
+    def any(self) -> bool:
+        """True where there is one."""
+        return any(limit is not None for limit in (self.ttft_s, self.tpot_s, self.e2e_s))
 
 
 @dataclass(frozen=True, eq=False)

@@ -89,7 +89,7 @@ class _Case:
         spec = self.study.scenario.simulation
         if spec.jobs > MOST_JOBS:
             spec = spec.model_copy(update={"jobs": MOST_JOBS})
-        asked = [k for k, row in enumerate(system.rows) if _is_limited(system, k)]
+        asked = [k for k, row in enumerate(system.rows) if row.targets.any]
         runs: list[Run] = []
 
         def simulate(count: int) -> list[Run]:
@@ -190,7 +190,7 @@ def plan_language(scenario: Scenario, sources: Sources, on_progress: OnProgress 
     cases = list(_cases(scenario, sources, spec))
     if not cases:
         raise ScenarioError(["plan.offers: the model fits no GPU on offer; offer larger ones, or more each."])
-    made = tokens_per_s(cases[0].study.system) if cases else 0.0
+    made = tokens_per_s(cases[0].study.system)
     shown = _plan(scenario, spec, options, begin, made)
     cheapest = math.inf
     for place, case in enumerate(sorted(cases, key=lambda c: c.least * c.offer.price)):
@@ -268,7 +268,7 @@ def _cases(scenario: Scenario, sources: Sources, spec: PlanSpec) -> Iterator[_Ca
                     raise
                 continue  # the model does not fit so few GPUs, or its heads do not divide among so many
             rows = study.system.rows
-            asked = [k for k in range(len(rows)) if _is_limited(study.system, k)]
+            asked = [k for k, row in enumerate(rows) if row.targets.any]
             if not asked:
                 raise ScenarioError(
                     ["plan: no row has a target, so that everything keeps them; give an slo."]
@@ -276,11 +276,6 @@ def _cases(scenario: Scenario, sources: Sources, spec: PlanSpec) -> Iterator[_Ca
             shares = tuple(_share(spec, rows[k].name) for k in asked)
             for router in routers:
                 yield _Case(study, shares, 1 - spec.confidence, sized, tp, router)
-
-
-def _is_limited(system: LanguageSystem, row: int) -> bool:
-    of = system.rows[row].targets
-    return any(limit is not None for limit in (of.ttft_s, of.tpot_s, of.e2e_s))
 
 
 def _scaled(row: RequestClass, factor: float) -> RequestClass:

@@ -189,7 +189,7 @@ def _row(system: LanguageSystem, runs: Sequence[Run], row: int) -> RequestResult
     sent = [run.times.sent_s[m.numbers] for run, m in zip(runs, of, strict=True)]
     apart = any(engine.role != "both" for engine in system.engines if engine.model == spec.model)
     targets = spec.targets
-    limited = any(t is not None for t in (targets.ttft_s, targets.tpot_s, targets.e2e_s))
+    limited = targets.any
     return RequestResult(
         ttft_s=_times([m.ttft_s for m in of], runs, system),
         tpot_s=_times([m.tpot_s for m in of], runs, system),

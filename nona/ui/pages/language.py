@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from nona.language.routers import ROUTERS
+from nona.language.system import BLOCK_TOKENS
 from nona.report.language.figures import (
     cache_figure,
     goodput_figure,
@@ -142,7 +143,7 @@ def _engines(state: AppState, data: LanguageRun) -> None:
         "language-steps",
         "A cell for each step; those that compute prompts have another colour.",
     )
-    sizes = [16 * engine.blocks for engine in of.engines.values()]
+    sizes = [BLOCK_TOKENS * engine.blocks for engine in of.engines.values()]
     chart(
         cache_figure(steps, engines, sizes),
         "Caches of the engines: a full one sends requests back",
