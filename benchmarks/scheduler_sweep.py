@@ -14,13 +14,13 @@ import time
 from benchmarks.machine import look, verdict
 from nona.report.sweep_findings import at_value, explanation, ratio_text, stability_text
 from nona.report.sweeps import Curves, sweep_report
+from nona.results.sweeps import SweepRequest
 from nona.scenario.file import load_scenario
 from nona.simulation.run import engine_named
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
 from nona.study.cache import StudyCache
-from nona.study.sweep_bench import SweepSettings
-from nona.study.sweep_numbers import number_named, with_value
+from nona.study.sweep_numbers import with_value
 from nona.study.sweeps import FIRST, curves
 
 SCENARIO, KEY = "five_models_80_servers", "background.network.utilization"
@@ -35,7 +35,7 @@ def main(jobs: int = 4000, replications: int = 4, workers: int = 1) -> None:
     scenario, sources = load_scenario(path), Sources(path.parent)
     names = tuple(s.name for s in scenario.schedulers)
     _warm(names)
-    settings = SweepSettings(number_named(scenario, KEY), VALUES, names, jobs, replications)
+    settings = SweepRequest(number=KEY, values=VALUES, schedulers=names, jobs=jobs, replications=replications)
     when: dict[str, tuple[float, float]] = {}
     begin, used = time.perf_counter(), time.process_time()
     told: Curves | None = None
@@ -57,7 +57,7 @@ def _warm(names: tuple[str, ...]) -> None:
     """The machine code is loaded once in a process, as in the app's workers that wait."""
     small = load_scenario(scenario_path("slides_example"))
     small = with_value(small, "simulation.jobs", 10)
-    chosen = SweepSettings(number_named(small, KEY), (0.0,), names, 10, 1)
+    chosen = SweepRequest(number=KEY, values=(0.0,), schedulers=names, jobs=10, replications=1)
     for _ in curves(small, chosen, cache=StudyCache()):
         pass
 

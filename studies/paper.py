@@ -29,7 +29,7 @@ from nona.placement.prediction import predict
 from nona.placement.result import Prediction, SubGraphPlacement
 from nona.report.sweeps import REFERENCE, sweep_report
 from nona.results.studies import Growth, Overload, OverloadRun, PaperStudy, Reach
-from nona.results.sweeps import SweepReport
+from nona.results.sweeps import SweepReport, SweepRequest
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
 from nona.scenario.values import NamedSpec
@@ -43,8 +43,7 @@ from nona.study.preparation import Study, prepare
 from nona.study.settings import check_least, choice, command_line
 from nona.study.shipped import now_text, rounded_result
 from nona.study.simulation import chosen_schedulers, place
-from nona.study.sweep_bench import SweepSettings
-from nona.study.sweep_numbers import COMPUTE, LINK, number_named, with_value
+from nona.study.sweep_numbers import COMPUTE, LINK, with_value
 from nona.study.sweeps import curves
 from nona.system import System
 
@@ -275,10 +274,10 @@ def _span(part: str) -> float:
     return min(later) - _BEGIN[part]
 
 
-def _sweep(scenario: Scenario, settings: PaperSettings, name: str) -> SweepSettings:
+def _sweep(scenario: Scenario, settings: PaperSettings, name: str) -> SweepRequest:
     key, values = SWEEPS[name]
-    return SweepSettings(
-        number=number_named(scenario, key),
+    return SweepRequest(
+        number=key,
         values=(settings.values or {}).get(name, values),
         schedulers=tuple(s.name for s in scenario.schedulers),
         jobs=settings.jobs,

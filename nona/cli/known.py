@@ -5,46 +5,26 @@ The command line must start, show help and complete words without the modules th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from nona.cli.parameters import Name, Names, load, unchecked
 from nona.errors import NonaError
 
 
-def _scenarios() -> Iterable[str]:
-    from nona.sources.samples import scenario_names
-
-    return scenario_names()
+def _names(*places: str) -> Names:
+    return lambda: [name for place in places for name in load(place)]
 
 
-def _models() -> Iterable[str]:
-    from nona.sources.samples import sample_names
-
-    return sample_names()
+def _check(place: str) -> Callable[[str], object]:
+    return lambda name: load(place)(name)
 
 
-def _devices() -> Iterable[str]:
-    from nona.hardware.device import devices
-
-    return devices()
-
-
-def _schedulers() -> Iterable[str]:
-    from nona.schedulers.registry import scheduler_names
-
-    return scheduler_names()
-
-
-def _simulated() -> Iterable[str]:
-    from nona.scenario.language import ROUTERS
-
-    return (*_schedulers(), *ROUTERS)
-
-
-def _check_simulated(name: str) -> object:
-    from nona.scenario.language import ROUTERS
-
-    return name if name in ROUTERS else check_scheduler(name)
+_SCHEDULERS = _names("nona.schedulers.registry:scheduler_names()")
+_POLICIES = _names("nona.serverless.policies.registry:policy_names()")
+_TRAINING_POLICIES = _names("nona.allocation.registry:policy_names()")
+_ROUTERS = "nona.scenario.language:ROUTERS"
+_DEVICES = _names("nona.hardware.device:devices()")
+_check_policy = _check("nona.serverless.policies.registry:get_policy")
 
 
 def check_scheduler(name: str) -> object:
@@ -59,8 +39,8 @@ def check_scheduler(name: str) -> object:
 
     if name not in SCHEDULERS:
         for what, names, command in (
-            ("configuration policy for serverless workflows", _policies, "serverless"),
-            ("policy for training clusters", _training_policies, "training simulate"),
+            ("configuration policy for serverless workflows", _POLICIES, "serverless"),
+            ("policy for training clusters", _TRAINING_POLICIES, "training simulate"),
         ):
             if name in names():
                 raise NonaError(
@@ -70,71 +50,12 @@ def check_scheduler(name: str) -> object:
     return get_scheduler(name)
 
 
-def _policies() -> Iterable[str]:
-    from nona.serverless.policies.registry import policy_names
-
-    return policy_names()
-
-
-def _check_policy(name: str) -> object:
-    from nona.serverless.policies.registry import get_policy
-
-    return get_policy(name)
-
-
-def _swept() -> Iterable[str]:
-    return (*_schedulers(), *_policies())
+def _check_simulated(name: str) -> object:
+    return name if name in load(_ROUTERS) else check_scheduler(name)
 
 
 def _check_swept(name: str) -> object:
-    return _check_policy(name) if name in _policies() else check_scheduler(name)
-
-
-def _training_policies() -> Iterable[str]:
-    from nona.allocation.registry import policy_names
-
-    return policy_names()
-
-
-def _check_training_policy(name: str) -> object:
-    from nona.allocation.registry import get_policy
-
-    return get_policy(name)
-
-
-def _elastic_policies() -> Iterable[str]:
-    from nona.training.elastic.registry import ELASTIC
-
-    return ELASTIC
-
-
-def _check_elastic_policy(name: str) -> object:
-    from nona.training.elastic.registry import ELASTIC
-
-    return ELASTIC.find(name)
-
-
-def _schedules() -> Iterable[str]:
-    schedules: Iterable[str] = load("studies.counting.engine:SCHEDULES")
-    return schedules
-
-
-def _solvers() -> Iterable[str]:
-    from nona.placement.solver.registry import SOLVERS
-
-    return SOLVERS
-
-
-def _check_solver(name: str) -> object:
-    from nona.placement.solver.registry import SOLVERS
-
-    return SOLVERS.find(name)
-
-
-def _rules() -> Iterable[str]:
-    from nona.contraction.rules import rule_choices
-
-    return rule_choices()
+    return _check_policy(name) if name in _POLICIES() else check_scheduler(name)
 
 
 def _engines() -> Iterable[str]:
@@ -154,34 +75,28 @@ def _choices(place: str) -> Names:
     return names
 
 
-def _mapped() -> Iterable[str]:
-    systems: tuple[str, ...] = load("studies.prediction_map:SYSTEMS")
-    return systems
-
-
-def _networks() -> Iterable[str]:
-    names: Iterable[str] = load("studies.decision_cells:workload_table")()
-    return names
-
-
-SCENARIO = Name("scenario", _scenarios, unchecked, files=True)
-MODEL = Name("model", _models, unchecked, files=True)
-DEVICE = Name("device", _devices, unchecked)
-OFFER = Name("offer", _devices, unchecked)
-SCHEDULER = Name("scheduler", _schedulers, check_scheduler)
-SIMULATED = Name("scheduler", _simulated, _check_simulated)
-POLICY = Name("policy", _policies, _check_policy, listed=True)
-SWEPT = Name("scheduler", _swept, _check_swept)
-TRAINING_POLICY = Name("policy", _training_policies, _check_training_policy)
-ELASTIC_POLICY = Name("policy", _elastic_policies, _check_elastic_policy, listed=True)
-SCHEDULE = Name("schedule", _schedules, unchecked, listed=True)
-SOLVER = Name("solver", _solvers, _check_solver, listed=True)
-RULE = Name("Contraction rule", _rules, listed=True)
+SCENARIO = Name("scenario", _names("nona.sources.samples:scenario_names()"), unchecked, files=True)
+MODEL = Name("model", _names("nona.sources.samples:sample_names()"), unchecked, files=True)
+DEVICE = Name("device", _DEVICES, unchecked)
+OFFER = Name("offer", _DEVICES, unchecked)
+SCHEDULER = Name("scheduler", _SCHEDULERS, check_scheduler)
+SIMULATED = Name(
+    "scheduler", _names("nona.schedulers.registry:scheduler_names()", _ROUTERS), _check_simulated
+)
+POLICY = Name("policy", _POLICIES, _check_policy, listed=True)
+SWEPT = Name("scheduler", lambda: (*_SCHEDULERS(), *_POLICIES()), _check_swept)
+TRAINING_POLICY = Name("policy", _TRAINING_POLICIES, _check("nona.allocation.registry:get_policy"))
+_ELASTIC = "nona.training.elastic.registry:ELASTIC"
+ELASTIC_POLICY = Name("policy", _names(_ELASTIC), _check(f"{_ELASTIC}.find"), listed=True)
+SCHEDULE = Name("schedule", _names("studies.counting.engine:SCHEDULES"), unchecked, listed=True)
+_SOLVERS = "nona.placement.solver.registry:SOLVERS"
+SOLVER = Name("solver", _names(_SOLVERS), _check(f"{_SOLVERS}.find"), listed=True)
+RULE = Name("Contraction rule", _names("nona.contraction.rules:rule_choices()"), listed=True)
 WAY = Name("way of sharing", _choices("serverless.sharing.mode"), unchecked, listed=True)
 ENGINE = Name("Engine", _engines, listed=True)
 STACK = Name("stack", _choices("cost.stack"), unchecked, listed=True)
 PRECISION = Name("precision", _choices("cost.precision"), unchecked, listed=True)
 OBJECTIVE = Name("objective", _choices("objective"), unchecked, listed=True)
 SURVIVED = Name("failure", _choices("plan.survive"), unchecked, listed=True)
-MAPPED = Name("scenario", _mapped, unchecked)
-NETWORK = Name("network", _networks, unchecked)
+MAPPED = Name("scenario", _names("studies.prediction_map:SYSTEMS"), unchecked)
+NETWORK = Name("network", _names("studies.decision_cells:workload_table()"), unchecked)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from nona.cli.commands.planning import SweepOptions
 from nona.cli.commands.scenarios import ServerlessOptions
-from nona.cli.declared import Printing
 from nona.cli.output import ProgressLine, emit
 from nona.errors import NonaError
 from nona.report.files import csv_bytes
@@ -46,21 +44,6 @@ from nona.study.shipped import now_text
 from nona.study.sweep_numbers import LOAD
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The settings of either command: names of policies may be empty, sizes ``None``."""
-
-    key: str
-    values: str | None
-    policies: Sequence[str]
-    calls: int | None
-    replications: int | None
-    target: float
-    values_only: bool
-    workers: int
-    csv: Path | None
-
-
 def _serverless_over(arguments: ServerlessOptions, scenario: Scenario, sources: Sources, key: str) -> None:
     """``nona serverless SCENARIO --over KEY``.
 
@@ -79,18 +62,9 @@ def _serverless_over(arguments: ServerlessOptions, scenario: Scenario, sources: 
     for option, value in others.items():
         if value:
             raise NonaError(f"--over does not go with {option}; leave one of them out.")
-    asked = Asked(
-        key=key,
-        values=arguments.values,
-        policies=arguments.policy,
-        calls=arguments.calls,
-        replications=arguments.replications,
-        target=arguments.target,
-        values_only=arguments.values_only,
-        workers=arguments.workers,
-        csv=arguments.csv,
+    _run_over(
+        arguments, scenario, sources, _settings(arguments, scenario, key, arguments.policy, arguments.calls)
     )
-    run_over(arguments, asked, scenario, sources)
 
 
 def sweep_serverless(arguments: SweepOptions, scenario: Scenario, sources: Sources) -> None:
@@ -106,54 +80,51 @@ def sweep_serverless(arguments: SweepOptions, scenario: Scenario, sources: Sourc
             "nona sweep: a serverless scenario is swept over one number; "
             "leave out --second and --second-values."
         )
-    asked = Asked(
-        key=arguments.key,
-        values=arguments.values,
-        policies=arguments.scheduler,
-        calls=arguments.jobs,
-        replications=arguments.replications,
-        target=arguments.target,
-        values_only=arguments.values_only,
-        workers=arguments.workers,
-        csv=arguments.csv,
-    )
-    run_over(arguments, asked, scenario, sources)
+    settings = _settings(arguments, scenario, arguments.key, arguments.scheduler, arguments.jobs)
+    _run_over(arguments, scenario, sources, settings)
 
 
-def run_over(arguments: Printing, asked: Asked, scenario: Scenario, sources: Sources) -> None:
+def _run_over(
+    arguments: ServerlessOptions | SweepOptions, scenario: Scenario, sources: Sources, settings: OverSettings
+) -> None:
     """Run, print, then write the file."""
-    check_places(asked.csv)
+    check_places(arguments.csv)
     line = ProgressLine(quiet=arguments.json)
 
     def show(progress: OverProgress) -> None:
         line.tell(progress.text, progress.fraction)
 
-    settings = _settings(asked, scenario)
-    report = policies_over(scenario, settings, sources, workers=asked.workers, on_progress=show)
+    report = policies_over(scenario, settings, sources, workers=arguments.workers, on_progress=show)
     line.end()
     emit(arguments, report, over_text)
-    if asked.csv:
-        write_bytes(asked.csv, csv_bytes(over_points(report).numbers()))
+    if arguments.csv:
+        write_bytes(arguments.csv, csv_bytes(over_points(report).numbers()))
 
 
-def _settings(asked: Asked, scenario: Scenario) -> OverSettings:
-    number = over_number(scenario, asked.key)
-    if asked.values is None and asked.key != LOAD:
-        raise NonaError(f"--over {asked.key}: --values is missing; only load has values of its own.")
-    values = LOADS if asked.values is None else parse_values(asked.values, number.unit)
-    names = tuple(policy.name for policy, _ in chosen_policies(scenario, asked.policies))
-    usual = OverSettings(number, values, names)
-    first = usual.first if asked.replications is None else asked.replications
+def _settings(
+    arguments: ServerlessOptions | SweepOptions,
+    scenario: Scenario,
+    key: str,
+    policies: Sequence[str],
+    calls: int | None,
+) -> OverSettings:
+    number = over_number(scenario, key)
+    if arguments.values is None and key != LOAD:
+        raise NonaError(f"--over {key}: --values is missing; only load has values of its own.")
+    values = LOADS if arguments.values is None else parse_values(arguments.values, number.unit)
+    names = tuple(policy.name for policy, _ in chosen_policies(scenario, policies))
+    usual, asked = OverSettings(number, values, names), arguments.replications
+    first = usual.first if asked is None else asked
     return OverSettings(
         number=number,
         values=values,
         policies=names,
-        calls=usual.calls if asked.calls is None else asked.calls,
+        calls=usual.calls if calls is None else calls,
         first=first,
-        most=max(usual.most, first) if asked.replications is None else 2 * first,
-        target=asked.target,
-        knees=not asked.values_only,
-        extend=asked.values is None and not asked.values_only,
+        most=max(usual.most, first) if asked is None else 2 * first,
+        target=arguments.target,
+        knees=not arguments.values_only,
+        extend=arguments.values is None and not arguments.values_only,
     )
 
 

@@ -15,11 +15,11 @@ from nona.report.files import csv_bytes
 from nona.report.sweep_findings import sweep_text
 from nona.report.sweep_grids import GridCurves, grid_points, grid_report, grid_text
 from nona.report.sweeps import Curves, parse_values, sweep_points, sweep_report
+from nona.results.sweeps import GridRequest, SweepRequest
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.study.exports import check_places, write_bytes
 from nona.study.preparation import prepare
-from nona.study.sweep_bench import GridSettings, SweepSettings
 from nona.study.sweep_numbers import number_named
 from nona.study.sweeps import curves, grid
 from nona.tables.table import Filled
@@ -74,12 +74,12 @@ def _last(steps: Iterator[Told]) -> Told | None:
     return latest
 
 
-def _settings(arguments: SweepOptions, scenario: Scenario) -> SweepSettings:
+def _settings(arguments: SweepOptions, scenario: Scenario) -> SweepRequest:
     number = number_named(scenario, arguments.key)
     spec = scenario.simulation
     own = tuple(dict.fromkeys(s.name for s in scenario.schedulers))
-    return SweepSettings(
-        number=number,
+    return SweepRequest(
+        number=number.key,
         values=parse_values(arguments.values, number.unit),
         schedulers=tuple(arguments.scheduler) if arguments.scheduler else own,
         jobs=spec.jobs if arguments.jobs is None else arguments.jobs,
@@ -89,12 +89,12 @@ def _settings(arguments: SweepOptions, scenario: Scenario) -> SweepSettings:
     )
 
 
-def _grid_settings(arguments: SweepOptions, scenario: Scenario, settings: SweepSettings) -> GridSettings:
+def _grid_settings(arguments: SweepOptions, scenario: Scenario, settings: SweepRequest) -> GridRequest:
     if arguments.second is None or arguments.second_values is None:
         raise NonaError("--second and --second-values belong together; give both.")
     second = number_named(scenario, arguments.second)
     values = parse_values(arguments.second_values, second.unit, "--second-values")
-    return GridSettings(settings, second, values)
+    return GridRequest(sweep=settings, second=second.key, values=values)
 
 
 def _points(arguments: SweepOptions, points: Filled) -> None:

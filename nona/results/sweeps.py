@@ -128,7 +128,7 @@ class SweepRequest(Document):
     schedulers: tuple[str, ...]
     jobs: int
     replications: int
-    edges: bool
+    edges: bool = True
     target: float = TARGET
 
 

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
 
 from nona.errors import PlacementError, ScenarioError
@@ -14,7 +14,7 @@ from nona.experiments.workers import ProcessPool
 from nona.placement.result import Placement
 from nona.planning.least import least
 from nona.report.sweeps import MOST_VALUES, CurvePoint, Curves
-from nona.results.sweeps import TARGET, ServersNeeded
+from nona.results.sweeps import GridRequest, ServersNeeded, SweepRequest
 from nona.scenario.schema import Scenario
 from nona.scenario.values import NamedSpec
 from nona.schedulers.base import Prepared, Scheduler
@@ -27,37 +27,12 @@ from nona.sources.lookup import Sources
 from nona.study.cache import StudyCache
 from nona.study.preparation import Study, prepare
 from nona.study.simulation import beyond_capacity, chosen_schedulers, judged, place, predictions
-from nona.study.sweep_numbers import LOAD, Number, number_named
+from nona.study.sweep_numbers import LOAD, number_named
 
 MOST_CELLS = 900
 
 
-@dataclass(frozen=True, slots=True)
-class SweepSettings:
-    """The settings of a sweep: ``values`` in SI, ascending; ``replications`` runs of ``jobs`` each.
-
-    ``edges``: look for each scheduler's edge of stability and for bends between the values.
-    """
-
-    number: Number
-    values: tuple[float, ...]
-    schedulers: tuple[str, ...]
-    jobs: int
-    replications: int
-    edges: bool = True
-    target: float = TARGET
-
-
-@dataclass(frozen=True, slots=True)
-class GridSettings:
-    """A sweep of two numbers: that of the first at each of ``values`` (SI, ascending) of the ``second``."""
-
-    sweep: SweepSettings
-    second: Number
-    values: tuple[float, ...]
-
-
-def check_settings(scenario: Scenario, settings: SweepSettings) -> None:
+def check_settings(scenario: Scenario, settings: SweepRequest) -> None:
     """Raise :class:`~nona.errors.ScenarioError` if a value is not allowed, or a scheduler not known."""
     if not 1 <= len(settings.values) <= MOST_VALUES:
         raise ScenarioError([f"Sweep: {len(settings.values)} values; give 1 to {MOST_VALUES}."])
@@ -73,25 +48,26 @@ def check_settings(scenario: Scenario, settings: SweepSettings) -> None:
         swept_scenario(scenario, settings, value)
 
 
-def check_grid(scenario: Scenario, settings: GridSettings) -> None:
+def check_grid(scenario: Scenario, settings: GridRequest) -> None:
     """Raise :class:`~nona.errors.ScenarioError` for two numbers that cannot be swept together."""
-    if settings.second.key == settings.sweep.number.key:
-        raise ScenarioError([f"Sweep: {settings.second.key} is given twice; choose two numbers."])
+    if settings.second == settings.sweep.number:
+        raise ScenarioError([f"Sweep: {settings.second} is given twice; choose two numbers."])
     cells = len(settings.values) * len(settings.sweep.values)
     if not 1 <= cells <= MOST_CELLS:
         raise ScenarioError([f"Sweep: {cells} pairs of values; give 1 to {MOST_CELLS}."])
+    second = number_named(scenario, settings.second)
     for value in settings.values:
-        check_settings(settings.second.set(scenario, value), settings.sweep)
+        check_settings(second.set(scenario, value), settings.sweep)
 
 
-def swept_scenario(scenario: Scenario, settings: SweepSettings, value: float) -> Scenario:
+def swept_scenario(scenario: Scenario, settings: SweepRequest, value: float) -> Scenario:
     """The scenario at one value of the sweep, with the sweep's schedulers and sizes."""
     own = {s.name: s for s in scenario.schedulers}
     chosen = tuple(own.get(n, NamedSpec(name=n)) for n in settings.schedulers)
     simulation = scenario.simulation.model_copy(
         update={"jobs": settings.jobs, "replications": settings.replications, "precision": None}
     )
-    there = settings.number.set(scenario, value)
+    there = number_named(scenario, settings.number).set(scenario, value)
     return there.model_copy(update={"schedulers": chosen, "simulation": simulation})
 
 
@@ -108,7 +84,7 @@ class Bench:
     def __init__(
         self,
         at: Callable[[float], Scenario],
-        settings: SweepSettings,
+        settings: SweepRequest,
         sources: Sources,
         engine: str,
         workers: int,
@@ -119,6 +95,7 @@ class Bench:
         self.formula: dict[str, dict[float, float | None]] = {}
         self.needed: tuple[ServersNeeded, ...] = ()
         self._at, self._settings, self._sources, self._check = at, settings, sources, check
+        self.number = number_named(at(settings.values[0]), settings.number)
         self._cache = cache or StudyCache()
         self._options = RunOptions(jobs=settings.jobs, warmup=_warmup(at(settings.values[0])), engine=engine)
         self._workers, self._exit = workers, ExitStack()
@@ -140,9 +117,9 @@ class Bench:
         """The present results."""
         s = self._settings
         return Curves(
-            key=s.number.key,
-            label=s.number.label,
-            unit=s.number.unit,
+            key=self.number.key,
+            label=self.number.label,
+            unit=self.number.unit,
             values=s.values,
             points={name: dict(by_value) for name, by_value in self.points.items()},
             formula={name: dict(by_value) for name, by_value in self.formula.items()},
@@ -160,7 +137,7 @@ class Bench:
         """The scenario at one value."""
         return self._at(value)
 
-    def beside(self, at: Callable[[float], Scenario], settings: SweepSettings) -> Bench:
+    def beside(self, at: Callable[[float], Scenario], settings: SweepRequest) -> Bench:
         """A bench for another number, in the same processes."""
         engine = self._options.engine
         other = Bench(at, settings, self._sources, engine, 1, self._cache, self._check)
@@ -281,19 +258,21 @@ TIMES = 4  # counts up to that many times the present one are tried
 MOST_SCHEDULERS = 2
 
 
-def find_servers(bench: Bench, settings: SweepSettings) -> Iterator[float]:
+def find_servers(bench: Bench, settings: SweepRequest) -> Iterator[float]:
     """Fill ``bench.needed`` in a sweep of the load, count by count; the share of the work that is done.
 
     Asked are the schedulers that keep the target up to the highest loads, each at the first swept load
     from 1 on where it misses.
     """
-    missed = _missed(bench, settings) if settings.edges and settings.number.key == LOAD else []
+    missed = _missed(bench, settings) if settings.edges and settings.number == LOAD else []
     for done, (name, load) in enumerate(missed):
         loaded = bench.scenario_at(load)
         count = number_named(loaded, SERVERS)
         now = int(count.of(loaded))
         most = max(TIMES * now, now + TIMES)
-        inner = replace(settings, number=count, values=(float(now),), schedulers=(name,))
+        inner = settings.model_copy(
+            update={"number": count.key, "values": (float(now),), "schedulers": (name,)}
+        )
         tried = bench.beside(lambda n, base=loaded, of=count: of.set(base, n), inner)  # type: ignore[misc]
 
         def keeps(servers: int, name: str = name, tried: Bench = tried) -> bool:
@@ -314,7 +293,7 @@ def find_servers(bench: Bench, settings: SweepSettings) -> Iterator[float]:
         bench.needed = (*bench.needed, need)
 
 
-def _missed(bench: Bench, settings: SweepSettings) -> list[tuple[str, float]]:
+def _missed(bench: Bench, settings: SweepRequest) -> list[tuple[str, float]]:
     """Scheduler and the load at which it is asked; those that hold longest first."""
     missed = []
     for name in settings.schedulers:

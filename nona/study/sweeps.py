@@ -21,6 +21,7 @@ from nona.planning.least import driven
 from nona.report.sweep_grids import GridCurves
 from nona.report.sweeps import Curves, by_ratio, formula_flags, stable_flags, turns
 from nona.results.simulation import SchedulerResult
+from nona.results.sweeps import GridRequest, SweepRequest
 from nona.scenario.schema import Scenario
 from nona.scenario.values import NamedSpec
 from nona.schedulers.registry import get_scheduler
@@ -29,7 +30,7 @@ from nona.study import sweep_bench
 from nona.study.cache import StudyCache
 from nona.study.preparation import Study, prepare
 from nona.study.simulation import place, simulate, steady_local, steady_spread
-from nona.study.sweep_numbers import with_value
+from nona.study.sweep_numbers import number_named, with_value
 
 NEAR = 0.01  # of the larger of two values
 NEAR_SPAN = 0.002  # of all values' span: a bracket that starts at 0 ends too
@@ -140,7 +141,7 @@ BEGIN = {"coarse": 0.0, "replications": 0.45, "edges": 0.8, "bends": 0.9, "serve
 
 def curves(
     scenario: Scenario,
-    settings: sweep_bench.SweepSettings,
+    settings: SweepRequest,
     sources: Sources | None = None,
     *,
     engine: str = "auto",
@@ -175,7 +176,7 @@ def curves(
         yield bench.told("done", 1.0)
 
 
-def _coarse(bench: sweep_bench.Bench, settings: sweep_bench.SweepSettings) -> Iterator[float]:
+def _coarse(bench: sweep_bench.Bench, settings: SweepRequest) -> Iterator[float]:
     """A few values far apart at first, so that all curves are there early; then those between.
 
     Within each wave schedulers that need no placement go before those that wait for it to be solved.
@@ -190,7 +191,7 @@ def _coarse(bench: sweep_bench.Bench, settings: sweep_bench.SweepSettings) -> It
         yield done / len(steps)
 
 
-def _replications(bench: sweep_bench.Bench, settings: sweep_bench.SweepSettings) -> Iterator[float]:
+def _replications(bench: sweep_bench.Bench, settings: SweepRequest) -> Iterator[float]:
     for done, i in enumerate(spread_order(len(settings.values)), 1):
         value = settings.values[i]
         stable = [n for n in settings.schedulers if bench.is_stable(n, value)]
@@ -200,7 +201,7 @@ def _replications(bench: sweep_bench.Bench, settings: sweep_bench.SweepSettings)
         yield done / len(settings.values)
 
 
-def _edges(bench: sweep_bench.Bench, settings: sweep_bench.SweepSettings) -> Iterator[float]:
+def _edges(bench: sweep_bench.Bench, settings: SweepRequest) -> Iterator[float]:
     names = settings.schedulers if settings.edges else ()
     for done, name in enumerate(names):
         yield from (done / len(names) for _ in _edges_of(bench, settings, name))
@@ -208,10 +209,10 @@ def _edges(bench: sweep_bench.Bench, settings: sweep_bench.SweepSettings) -> Ite
         yield (done + 1) / len(names)
 
 
-def _edges_of(bench: sweep_bench.Bench, settings: sweep_bench.SweepSettings, name: str) -> Iterator[None]:
+def _edges_of(bench: sweep_bench.Bench, settings: SweepRequest, name: str) -> Iterator[None]:
     for low, high in turns(stable_flags(bench.points[name])):
         below = bench.is_stable(name, low)
-        search = edge(low, high, settings.number.unit, _span(settings))
+        search = edge(low, high, bench.number.unit, _span(settings))
         new = next(search, None)
         while new is not None:
             like = bench.measure(new, name) == below
@@ -227,17 +228,17 @@ def _next(search: Edge, like: bool) -> float | None:
         return None
 
 
-def _formula_edges(bench: sweep_bench.Bench, settings: sweep_bench.SweepSettings, name: str) -> None:
+def _formula_edges(bench: sweep_bench.Bench, settings: SweepRequest, name: str) -> None:
     for low, high in turns(formula_flags(bench.formula.get(name, {}))):
         below = bench.formula[name][low] is not None
 
         def like(value: float, below: bool = below) -> bool:
             return (bench.predict(value, name) is not None) == below
 
-        driven(edge(low, high, settings.number.unit, _span(settings)), like)
+        driven(edge(low, high, bench.number.unit, _span(settings)), like)
 
 
-def _bends(bench: sweep_bench.Bench, settings: sweep_bench.SweepSettings) -> Iterator[float]:
+def _bends(bench: sweep_bench.Bench, settings: SweepRequest) -> Iterator[float]:
     names = settings.schedulers if settings.edges else ()
     for done, name in enumerate(names):
         left = BENDS
@@ -247,17 +248,17 @@ def _bends(bench: sweep_bench.Bench, settings: sweep_bench.SweepSettings) -> Ite
             yield done / len(names)
 
 
-def _next_bend(bench: sweep_bench.Bench, settings: sweep_bench.SweepSettings, name: str) -> float | None:
+def _next_bend(bench: sweep_bench.Bench, settings: SweepRequest, name: str) -> float | None:
     means = bench.stable_means(name)
-    values = bends(means, settings.number.unit, _span(settings), 1)
+    values = bends(means, bench.number.unit, _span(settings), 1)
     return next((v for v in values if v not in bench.points[name]), None)
 
 
-def _span(settings: sweep_bench.SweepSettings) -> float:
+def _span(settings: SweepRequest) -> float:
     return settings.values[-1] - settings.values[0]
 
 
-_WORK: dict[str, Callable[[sweep_bench.Bench, sweep_bench.SweepSettings], Iterator[float]]] = {
+_WORK: dict[str, Callable[[sweep_bench.Bench, SweepRequest], Iterator[float]]] = {
     "coarse": _coarse,
     "replications": _replications,
     "edges": _edges,
@@ -268,7 +269,7 @@ _WORK: dict[str, Callable[[sweep_bench.Bench, sweep_bench.SweepSettings], Iterat
 
 def grid(
     scenario: Scenario,
-    settings: sweep_bench.GridSettings,
+    settings: GridRequest,
     sources: Sources | None = None,
     *,
     engine: str = "auto",
@@ -283,8 +284,8 @@ def grid(
     """
     sweep_bench.check_grid(scenario, settings)
     begin, shared = time.perf_counter(), cache or StudyCache()
-    row_settings = replace(settings.sweep, edges=False)
-    second = settings.second
+    row_settings = settings.sweep.model_copy(update={"edges": False})
+    second = number_named(scenario, settings.second)
     grid_curves = GridCurves(second.key, second.label, second.unit, settings.values, {}, "", 0.0, 0.0)
     order = spread_order(len(settings.values))
     for done, i in enumerate(order):

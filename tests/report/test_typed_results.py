@@ -34,7 +34,7 @@ from nona.results.document import Estimate, ModelFacts, OffRange
 from nona.results.models import ConfigurationCounts
 from nona.results.planning import DeviceCapacity, ServerCount
 from nona.results.program import SelfCheck, SelfCheckResult, TheoryResult
-from nona.results.sweeps import SweepOutcome
+from nona.results.sweeps import SweepOutcome, SweepRequest
 from nona.scenario.file import load_scenario
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.simulation.agreement import Agreement, Comparison, Effort, Expected, compare
@@ -42,10 +42,7 @@ from nona.simulation.known_systems import KNOWN, LOADS, known_result
 from nona.sources.samples import load_sample, scenario_path
 from nona.statistics import Interval
 from nona.study.models import configuration_counts, prepare_model
-from nona.study.sweep_bench import SweepSettings
-from nona.study.sweep_numbers import number_named
 from nona.study.sweeps import curves
-from nona.ui.tasks.sweeps import request_of, settings_from
 from studies.pages import validation_page
 from studies.validation_page import theory_markdown, validation_markdown
 
@@ -53,10 +50,11 @@ from studies.validation_page import theory_markdown, validation_markdown
 def sweep():
     """Two schedulers at two values."""
     scenario = load_scenario(scenario_path("slides_example"))
-    settings = SweepSettings(number_named(scenario, "load"), (1.0, 9.0), ("local", "spread"), 30, 2, False)
-    *_, last = curves(scenario, settings, engine="simpy")
-    request = request_of(settings)
-    assert settings_from(scenario, request) == settings
+    values, schedulers = (1.0, 9.0), ("local", "spread")
+    request = SweepRequest(
+        number="load", values=values, schedulers=schedulers, jobs=30, replications=2, edges=False
+    )
+    *_, last = curves(scenario, request, engine="simpy")
     return SweepOutcome(**dict(sweep_report(last)), settings=request)
 
 

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from dataclasses import replace
 from unittest.mock import MagicMock, Mock
 
 import pytest
@@ -15,6 +14,7 @@ from nona.errors import ScenarioError
 from nona.experiments.pool import ThisProcess
 from nona.report.sweeps import sweep_report
 from nona.results.document import UNKNOWN
+from nona.results.sweeps import GridRequest, SweepRequest
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.simulation.run import Cancelled
 from nona.simulation.summary import hit_rate_difference, jct_difference
@@ -23,7 +23,7 @@ from nona.study import simulation as bounded
 from nona.study.outcome import simulation_outcome
 from nona.study.preparation import prepare
 from nona.study.simulation import simulate
-from nona.study.sweep_bench import GridSettings, SweepSettings, swept_scenario
+from nona.study.sweep_bench import swept_scenario
 from nona.study.sweep_numbers import number_named
 from nona.study.sweeps import bends, curves, grid, middle, near_enough, spread_order
 
@@ -57,8 +57,14 @@ def scenario(rate=80.0, servers=4, capacity=2e9, **more):
     )
 
 
+def asked(key, values, names, jobs, runs, edges=True):
+    return SweepRequest(
+        number=key, values=values, schedulers=names, jobs=jobs, replications=runs, edges=edges
+    )
+
+
 def swept(given_, key, values, *names, jobs=400, runs=2):
-    chosen = SweepSettings(number_named(given_, key), values, names, jobs, runs)
+    chosen = asked(key, values, names, jobs, runs)
     *_, last = curves(given_, chosen)
     return last
 
@@ -113,7 +119,7 @@ def test_unstable_everywhere_and_a_single_value():
 
 def test_its_points_are_those_of_a_simulation_with_the_same_random_numbers():
     given_ = scenario(150.0, 4)
-    chosen = SweepSettings(number_named(given_, "load"), (0.5, 1.0, 1.5), ("local", "spread"), 300, 3)
+    chosen = asked("load", (0.5, 1.0, 1.5), ("local", "spread"), 300, 3)
     *_, found = curves(given_, chosen)
     for value in chosen.values:
         whole = simulate(prepare(swept_scenario(given_, chosen, value)))
@@ -137,7 +143,7 @@ def test_workers_take_the_runs_and_change_nothing(monkeypatch):
     run = pool.return_value.__enter__.return_value.run = Mock(side_effect=ThisProcess().run)
     monkeypatch.setattr("nona.study.sweep_bench.ProcessPool", pool)
     given_ = scenario(150.0)
-    chosen = SweepSettings(number_named(given_, "load"), (0.5, 1.5), ("local", "spread"), 100, 2, edges=False)
+    chosen = asked("load", (0.5, 1.5), ("local", "spread"), 100, 2, edges=False)
     *_, alone = curves(given_, chosen)
     assert not pool.called
     *_, shared = curves(given_, chosen, workers=2)
@@ -164,7 +170,7 @@ def test_where_there_is_no_placement_nona_has_no_steady_state_and_the_others_go_
 
 def test_it_tells_early_never_goes_back_and_stops_when_nobody_wants_it_any_more():
     given_ = scenario()
-    chosen = SweepSettings(number_named(given_, "load"), (0.5, 1.0, 4.0), ("local", "spread"), 100, 2)
+    chosen = asked("load", (0.5, 1.0, 4.0), ("local", "spread"), 100, 2)
     told = list(curves(given_, chosen))
     assert len(told[0].points["local"]) == 1
     fractions = [t.fraction for t in told]
@@ -174,7 +180,7 @@ def test_it_tells_early_never_goes_back_and_stops_when_nobody_wants_it_any_more(
             assert before.points[name].keys() <= after.points[name].keys()
     assert (told[-1].fraction, told[-1].stage) == (1, "done")
     assert len(told[0].points["local"]) == 1  # what was told does not change afterwards
-    chosen = SweepSettings(number_named(scenario(), "load"), (0.5, 1.0), ("local",), 400, 2)
+    chosen = asked("load", (0.5, 1.0), ("local",), 400, 2)
     with pytest.raises(Cancelled):
         list(curves(scenario(), chosen, check=Mock(side_effect=[None] * 5 + [Cancelled])))
 
@@ -191,7 +197,7 @@ def test_it_tells_early_never_goes_back_and_stops_when_nobody_wants_it_any_more(
 )
 def test_what_cannot_be_swept_is_said_before_anything_runs(key, values, names, why):
     with pytest.raises(ScenarioError, match=why):
-        next(curves(scenario(), SweepSettings(number_named(scenario(), key), values, names, 10, 1)))
+        next(curves(scenario(), asked(key, values, names, 10, 1)))
 
 
 @given(st.integers(1, 60))
@@ -225,14 +231,14 @@ def test_more_values_go_where_a_curve_bends():
 
 def test_the_servers_that_more_load_needs_are_simulated_counts():
     given_ = scenario(300.0, 4)
-    chosen = SweepSettings(number_named(given_, "load"), (0.5, 1.0, 1.5), ("local",), 400, 2)
+    chosen = asked("load", (0.5, 1.0, 1.5), ("local",), 400, 2)
     *_, told = curves(given_, chosen)
     (need,) = told.needed
     assert (need.scheduler, need.now, need.most) == ("local", 4, 16)
-    loaded = chosen.number.set(given_, need.value)
+    loaded = number_named(given_, chosen.number).set(given_, need.value)
 
     def hits(servers):
-        there = swept_scenario(loaded, replace(chosen, number=number_named(given_, COUNT)), servers)
+        there = swept_scenario(loaded, chosen.model_copy(update={"number": COUNT}), servers)
         rate = simulate(prepare(there)).summaries["local"].result.slo_hit_rate
         return 0.0 if rate is None else rate.mean
 
@@ -241,13 +247,13 @@ def test_the_servers_that_more_load_needs_are_simulated_counts():
 
 def test_a_grid_is_a_sweep_in_every_row_and_ends_when_asked():
     given_ = scenario(100.0, 4)
-    chosen = SweepSettings(number_named(given_, "load"), (0.5, 1.0), ("local", "spread"), 200, 2, edges=False)
-    both = GridSettings(chosen, number_named(given_, COUNT), (3.0, 4.0))
+    chosen = asked("load", (0.5, 1.0), ("local", "spread"), 200, 2, edges=False)
+    both = GridRequest(sweep=chosen, second=COUNT, values=(3.0, 4.0))
     steps = list(grid(given_, both))
     assert [s.fraction for s in steps] == sorted(s.fraction for s in steps)
     assert steps[-1].fraction == 1
     for count, row in steps[-1].rows.items():
-        *_, alone = curves(both.second.set(given_, count), chosen)
+        *_, alone = curves(number_named(given_, COUNT).set(given_, count), chosen)
         assert row.points.keys() == alone.points.keys()
         for name in alone.points:
             one, other = ([p.means_s for p in of.points[name].values()] for of in (row, alone))
@@ -255,7 +261,7 @@ def test_a_grid_is_a_sweep_in_every_row_and_ends_when_asked():
     with pytest.raises(Cancelled):
         list(grid(given_, both, check=Mock(side_effect=Cancelled)))
     with pytest.raises(ScenarioError, match="given twice"):
-        list(grid(given_, replace(both, second=chosen.number)))
+        list(grid(given_, both.model_copy(update={"second": chosen.number})))
 
 
 def prepared(jobs, rate="90/s", **simulation):

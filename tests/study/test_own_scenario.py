@@ -18,6 +18,7 @@ from nona.report.training.figures import one_more_finding
 from nona.report.training.findings import training_finding
 from nona.report.workloads import load_text, offered_load
 from nona.results.planning import ServerCount
+from nona.results.sweeps import SweepRequest
 from nona.scenario.file import parse_scenario
 from nona.scenario.values import NamedSpec
 from nona.sources.lookup import Sources
@@ -26,8 +27,8 @@ from nona.study.cache import StudyCache
 from nona.study.capacity import Asked, _Search, fewest_servers
 from nona.study.preparation import prepare
 from nona.study.simulation import simulate
-from nona.study.sweep_bench import Bench, SweepSettings, swept_scenario
-from nona.study.sweep_numbers import LOAD, number_named
+from nona.study.sweep_bench import Bench, swept_scenario
+from nona.study.sweep_numbers import LOAD
 from nona.study.training.preparation import prepare_training
 from nona.study.training.rates import ModelledRates, with_all_types
 from nona.study.training.run import one_more_gpu, simulate_training_scenario
@@ -50,7 +51,9 @@ def no(*_):
 
 def bench_of(text):
     scenario = parse_scenario(text)
-    settings = SweepSettings(number_named(scenario, LOAD), (1.0,), ("nona", "local"), 300, 1, edges=False)
+    settings = SweepRequest(
+        number=LOAD, values=(1.0,), schedulers=("nona", "local"), jobs=300, replications=1, edges=False
+    )
     at = lambda value: swept_scenario(scenario, settings, value)  # noqa: E731
     return Bench(at, settings, Sources(), "simpy", 1, None, lambda: None)
 

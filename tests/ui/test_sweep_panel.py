@@ -13,7 +13,6 @@ from nona.study.sweep_numbers import number_named
 from nona.ui.pages import simulation_sweep_settings as asked_of
 from nona.ui.pages.simulation_what_if import move
 from nona.ui.session.state import AppState
-from nona.ui.tasks.sweeps import request_of, settings_from
 
 FEW = {"simulation": {"jobs": 40, "replications": 2}}
 
@@ -126,23 +125,22 @@ def test_settings_are_read_and_named_fit_the_scenario_and_without_a_scheduler_th
     settings = asked_of.settings_of(state)
     assert settings.values == (2.0, 5.0, 8.0)
     assert settings.schedulers == ("nona", "local", "spread")
-    asked = request_of(settings)
-    sent = json.loads(json.dumps(asked.to_json()))
-    assert settings_from(state.scenario, SweepRequest.from_json(sent)) == settings
+    sent = json.loads(json.dumps(settings.to_json()))
+    assert SweepRequest.from_json(sent) == settings
     mark = asked_of.sweep_version(state.scenario, settings)
     state.edit(("cluster", "servers", 0, "count"), 7)
     assert asked_of.sweep_version(state.scenario, settings) == mark
-    assert not asked_of.is_stale(state, mark, asked)
+    assert not asked_of.is_stale(state, mark, settings)
     state.edit(("cluster", "network", "capacity"), "3 Gbit/s")
-    assert asked_of.is_stale(state, mark, asked)
+    assert asked_of.is_stale(state, mark, settings)
     state.replace_list(("cluster", "servers"), state.value(("cluster", "servers")))
-    assert asked_of.is_stale(state, mark, asked.model_copy(update={"number": "cluster.servers[4].count"}))
+    assert asked_of.is_stale(state, mark, settings.model_copy(update={"number": "cluster.servers[4].count"}))
     words = asked_of.shell_arguments(settings)
     assert words[:4] == ["--key", "cluster.servers[0].count", "--values", "2,5,8"]
     assert words.count("--scheduler") == 3
     state = session("five_models_80_servers")
     settings = asked_of.settings_of(state)
-    assert settings.number.key == "background.network.utilization"
+    assert settings.number == "background.network.utilization"
     assert (settings.values[0], settings.values[-1], len(settings.values)) == (0.0, 0.95, 11)
     assert settings.jobs == 4000
     assert settings.schedulers == tuple(s.name for s in state.scenario.schedulers)

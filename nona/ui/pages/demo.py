@@ -33,7 +33,7 @@ from nona.study.shipped import shipped_path, stored_result
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.pages.demo_stories import EVIDENCE, SPLIT_TAB, STORIES, Step, Story
 from nona.ui.pages.placement_split import asked_now, split_run
-from nona.ui.pages.simulation_sweep_settings import asked_of, change, settings_of, sweep_version
+from nona.ui.pages.simulation_sweep_settings import change, settings_of, sweep_version
 from nona.ui.session.kept import choose, is_kept
 from nona.ui.session.opening import open_shipped_scenario, shipped
 from nona.ui.session.state import AppState
@@ -181,7 +181,7 @@ def _show(state: AppState, tour: Tour, kind: str) -> None:
 def _asked(state: AppState, kind: str) -> Mapping[str, Any]:
     """What a job of that kind is asked for beyond the scenario at the present step."""
     if kind == "sweep":
-        return asked_of(settings_of(state)).to_json()
+        return settings_of(state).to_json()
     return asked_now(state).to_json() if kind == "arrange" else {}
 
 

@@ -22,14 +22,12 @@ from nona.report.sweep_grid_figure import grid_figure
 from nona.report.sweep_grids import MEASURES, grid_finding, grid_points, grid_targets
 from nona.report.sweeps import sweep_points, value_text
 from nona.report.text import counted
-from nona.results.sweeps import GridOutcome, SweepGrid, SweepOutcome
+from nona.results.sweeps import GridOutcome, GridRequest, SweepGrid, SweepOutcome
 from nona.scenario.file import scenario_hash
-from nona.study.sweep_bench import GridSettings
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.run_page import Run, run_area
 from nona.ui.pages.simulation_result import engine_text
 from nona.ui.pages.simulation_sweep_settings import (
-    asked_of,
     is_stale,
     settings_of,
     shell_arguments,
@@ -113,7 +111,7 @@ def _of_which(state: AppState) -> None:
 def _run(state: AppState) -> Run[Any]:
     settings = settings_of(state)
     version = sweep_version(state.scenario, settings)
-    two = isinstance(settings, GridSettings)
+    two = isinstance(settings, GridRequest)
     kind, of = ("grid", GridOutcome) if two else ("sweep", SweepOutcome)
     return Run(
         kind=kind,
@@ -121,7 +119,7 @@ def _run(state: AppState) -> Run[Any]:
         of=of,
         live=_live_grid if two else _live_sweep,
         answer=_answer,
-        asked=asked_of(settings),
+        asked=settings,
         version=version,
         before=f"Nothing has been swept yet. {work_text(settings)}",
         **_beside(state, kind, of, version),

@@ -19,17 +19,16 @@ from nona.results.sweeps import TARGET, GridRequest, SweepRequest
 from nona.scenario.file import scenario_hash
 from nona.scenario.schema import Scenario
 from nona.schedulers.registry import scheduler_names
-from nona.study.sweep_bench import GridSettings, SweepSettings, check_grid, check_settings, swept_scenario
+from nona.study.sweep_bench import check_grid, check_settings, swept_scenario
 from nona.study.sweep_numbers import CAPACITY, COMPUTE, LINK, LOAD, Number, number_named, numbers_of
 from nona.ui.jobs.kinds import SIMULATION_PARTS
 from nona.ui.pages.workload_facts import offered
 from nona.ui.session.state import AppState
-from nona.ui.tasks.sweeps import grid_request_of, grid_settings_from, request_of, settings_from
 from nona.ui.widgets.fields import acting, whole
 from nona.ui.widgets.policy_choice import scheduler_picker
 from nona.units import format_number, quantity_text
 
-Settings = SweepSettings | GridSettings
+Settings = SweepRequest | GridRequest
 JOBS, REPLICATIONS = 4000, 4
 ENDS = ("low", "high", "count")
 
@@ -111,16 +110,25 @@ def settings_of(state: AppState) -> Settings:
     if second is None:
         check_settings(state.scenario, sweep)
         return sweep
-    settings = GridSettings(sweep, *_values(state, second))
+    number, values = _values(state, second)
+    settings = GridRequest(sweep=sweep, second=number.key, values=values)
     check_grid(state.scenario, settings)
     return settings
 
 
-def _sweep_settings(state: AppState) -> SweepSettings:
+def _sweep_settings(state: AppState) -> SweepRequest:
     form = form_of(state)
     number, values = _values(state, form.first)
     chosen = form.schedulers if form.schedulers is not None else _scenario_schedulers(state.scenario)
-    return SweepSettings(number, values, chosen, form.jobs, form.replications, target=form.target)
+    return SweepRequest(
+        number=number.key,
+        values=values,
+        schedulers=chosen,
+        jobs=form.jobs,
+        replications=form.replications,
+        edges=True,
+        target=form.target,
+    )
 
 
 def _values(state: AppState, of: Range) -> tuple[Number, tuple[float, ...]]:
@@ -136,45 +144,36 @@ def _scenario_schedulers(scenario: Scenario) -> tuple[str, ...]:
 
 def sweep_version(scenario: Scenario, settings: Settings) -> str:
     """Return the version of all that a sweep depends on: not of the swept numbers' present values."""
-    request = asked_of(settings)
-    if isinstance(settings, GridSettings):
-        scenario, settings = settings.second.set(scenario, settings.values[0]), settings.sweep
-    first = swept_scenario(scenario, settings, settings.values[0])
-    whole = scenario_hash(first, *SIMULATION_PARTS) + json.dumps(request.to_json(), sort_keys=True)
+    sweep = settings
+    if isinstance(sweep, GridRequest):
+        second = number_named(scenario, sweep.second)
+        scenario, sweep = second.set(scenario, sweep.values[0]), sweep.sweep
+    first = swept_scenario(scenario, sweep, sweep.values[0])
+    whole = scenario_hash(first, *SIMULATION_PARTS) + json.dumps(settings.to_json(), sort_keys=True)
     return hashlib.sha256(whole.encode()).hexdigest()[:12]
 
 
-def asked_of(settings: Settings) -> SweepRequest | GridRequest:
-    """The settings as a job takes them."""
-    return grid_request_of(settings) if isinstance(settings, GridSettings) else request_of(settings)
-
-
-def is_stale(state: AppState, version: str, settings: SweepRequest | GridRequest) -> bool:
+def is_stale(state: AppState, version: str, settings: Settings) -> bool:
     """Return whether a sweep of that version and those settings belongs to an earlier scenario."""
     try:
-        restored: Settings = (
-            grid_settings_from(state.scenario, settings)
-            if isinstance(settings, GridRequest)
-            else settings_from(state.scenario, settings)
-        )
-        return sweep_version(state.scenario, restored) != version
+        return sweep_version(state.scenario, settings) != version
     except NonaError:
         return True
 
 
 def shell_arguments(settings: Settings) -> list[str]:
     """The arguments of ``nona sweep`` after the scenario's file."""
-    if isinstance(settings, GridSettings):
-        second = ["--second", settings.second.key, "--second-values", _written(settings.values)]
+    if isinstance(settings, GridRequest):
+        second = ["--second", settings.second, "--second-values", _written(settings.values)]
         return [*shell_arguments(settings.sweep), *second]
     named = [word for n in settings.schedulers for word in ("--scheduler", n)]
     size = ["--jobs", str(settings.jobs), "--replications", str(settings.replications)]
     target = [] if settings.target == TARGET else ["--target", f"{100 * settings.target:.12g}%"]
-    return ["--key", settings.number.key, "--values", _written(settings.values), *named, *size, *target]
+    return ["--key", settings.number, "--values", _written(settings.values), *named, *size, *target]
 
 
 def work_text(settings: Settings) -> str:
-    if isinstance(settings, GridSettings):
+    if isinstance(settings, GridRequest):
         one, rows = settings.sweep, len(settings.values)
     else:
         one, rows = settings, 0

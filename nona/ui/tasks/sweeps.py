@@ -14,8 +14,6 @@ from nona.scenario.schema import Scenario
 from nona.simulation.run import AUTO, engine_named
 from nona.sources.lookup import Sources
 from nona.study.cache import StudyCache
-from nona.study.sweep_bench import GridSettings, SweepSettings
-from nona.study.sweep_numbers import number_named
 from nona.study.sweeps import curves, grid
 from nona.ui.tasks.desk import Desk, asked_of, sources_of, study_of
 
@@ -43,7 +41,7 @@ def sweep_scenario(spec: Mapping[str, Any], desk: Desk) -> SweepOutcome:
     request = asked_of(spec, SweepRequest)
 
     def steps(scenario: Scenario, how: How) -> Iterator[Curves]:
-        return curves(scenario, settings_from(scenario, request), **how)
+        return curves(scenario, request, **how)
 
     return _swept(spec, desk, steps, lambda told: TEXTS[told.stage], lambda told: _outcome(told, request))
 
@@ -59,7 +57,7 @@ def sweep_grid(spec: Mapping[str, Any], desk: Desk) -> GridOutcome:
     request = asked_of(spec, GridRequest)
 
     def steps(scenario: Scenario, how: How) -> Iterator[GridCurves]:
-        return grid(scenario, grid_settings_from(scenario, request), **how)
+        return grid(scenario, request, **how)
 
     return _swept(spec, desk, steps, lambda told: told.stage, lambda told: _grid_outcome(told, request))
 
@@ -101,40 +99,3 @@ def _grid_outcome(told: GridCurves, request: GridRequest) -> GridOutcome:
 
 def _outcome(told: Curves, request: SweepRequest) -> SweepOutcome:
     return SweepOutcome(**dict(sweep_report(told)), settings=request)
-
-
-def request_of(settings: SweepSettings) -> SweepRequest:
-    """The settings as a job takes them."""
-    return SweepRequest(
-        number=settings.number.key,
-        values=settings.values,
-        schedulers=settings.schedulers,
-        jobs=settings.jobs,
-        replications=settings.replications,
-        edges=settings.edges,
-        target=settings.target,
-    )
-
-
-def settings_from(scenario: Scenario, request: SweepRequest) -> SweepSettings:
-    """Restore the settings that :func:`request_of` wrote; raises if the scenario has no such number."""
-    return SweepSettings(
-        number_named(scenario, request.number),
-        request.values,
-        request.schedulers,
-        request.jobs,
-        request.replications,
-        request.edges,
-        request.target,
-    )
-
-
-def grid_request_of(settings: GridSettings) -> GridRequest:
-    """The settings of two numbers as a job takes them."""
-    return GridRequest(sweep=request_of(settings.sweep), second=settings.second.key, values=settings.values)
-
-
-def grid_settings_from(scenario: Scenario, request: GridRequest) -> GridSettings:
-    """Restore the settings that :func:`grid_request_of` wrote; raises if the scenario has no such number."""
-    sweep = settings_from(scenario, request.sweep)
-    return GridSettings(sweep, number_named(scenario, request.second), request.values)
