@@ -212,7 +212,13 @@ def dot_of(name: str, value: Estimate, factor: float, show: Callable[[Estimate],
     return Dot(name, mean, scaled(value.ci95, factor), show(value), note)
 
 
-def dots_figure(dots: Sequence[Dot], axis: str, zero: bool = False, most: float | None = None) -> go.Figure:
+def dots_figure(
+    dots: Sequence[Dot],
+    axis: str,
+    zero: bool = False,
+    most: float | None = None,
+    look: Callable[[str], Look] | None = None,
+) -> go.Figure:
     """One dot per row, the first on top; each row shows its name and its label.
 
     ``axis`` titles the values; ``zero`` draws a line at 0 and keeps it in view, as differences need it;
@@ -222,7 +228,7 @@ def dots_figure(dots: Sequence[Dot], axis: str, zero: bool = False, most: float 
     values = [d.value for d in dots] + [d.before.value for d in dots if d.before is not None]
     log = not zero and most is None and spread_wide(values)
     for dot in dots:
-        _add(chart, dot, most, zero, log)
+        _add(chart, dot, (look or scheduler_style)(dot.name), (most, zero, log))
     rows(chart, [d.name for d in dots], [d.note or d.label if d.value is None else d.label for d in dots])
     if log:
         log_axis(chart, values, axis)
@@ -357,20 +363,20 @@ def spread_wide(values: Sequence[float | None]) -> bool:
     return bool(numbers) and min(numbers) > 0 and max(numbers) > FAR * min(numbers)
 
 
-def _add(made: go.Figure, dot: Dot, most: float | None, zero: bool, log: bool) -> None:
-    style, row = scheduler_style(dot.name), text(dot.name, 24)
+def _add(made: go.Figure, dot: Dot, style: Look, axis: tuple[float | None, bool, bool]) -> None:
+    row = text(dot.name, 24)
     if dot.before is not None and dot.before.value is not None:
         if dot.value is not None:
             add_line(made, "", [dot.before.value, dot.value], [row, row], replace(style, dash="solid"))
         before = Dot(dot.name, dot.before.value, dot.before.interval, "")
         ghost = Look(QUIET, "solid", GHOST)
-        _mark(made, before, ghost, f"{row}, {dot.before.word}: %{{x:,.3~r}}", (most, zero, log))
+        _mark(made, before, ghost, f"{row}, {dot.before.word}: %{{x:,.3~r}}", axis)
     if dot.value is None:
         made.add_scatter(x=[None], y=[row])
     else:
         shown = text(dot.label)
         hover = f"{text(dot.name)}: " + (shown if dot.before is None else f"%{{x:,.3~r}}<br>{shown}")
-        _mark(made, dot, style, hover, (most, zero, log))
+        _mark(made, dot, style, hover, axis)
 
 
 def _mark(made: go.Figure, dot: Dot, look: Look, hover: str, axis: tuple[float | None, bool, bool]) -> None:

@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+from collections import Counter
 from functools import partial
 from html.parser import HTMLParser
 
@@ -12,8 +13,9 @@ from training_sample import ABOUT
 from training_sample import outcome as training_outcome
 
 from nona import study
-from nona.report.html.charts import log_ticks, ticks
-from nona.report.html.simulation import edges, placement_html, simulation_html
+from nona.report import figures as axes
+from nona.report.html.charts import chart, ticks
+from nona.report.html.simulation import placement_html, simulation_html
 from nona.report.html.training import training_html
 from nona.report.placements.certificate import bound_text, comparison_finding
 from nona.report.placements.text import early_text, link_finding
@@ -111,11 +113,14 @@ def test_equal_data_give_equal_bytes_and_bars_are_as_long_as_their_means(data):
     assert simulation_html(again) == simulation_html(data)
     assert MADE in simulation_html(data)
     text = simulation_html(data)
-    first = text[text.index("<svg") : text.index("</svg>")]
-    widths = [float(w) for w in re.findall(r'<rect [^>]*width="([\d.]+)"', first)]
+    picture = text[text.index("Parts of the completion time") :]
+    bar = r'<rect x="[\d.]+" y="([\d.]+)" width="([\d.]+)" height="\d+\.\d"'
+    widths = Counter()
+    for y, width in re.findall(bar, picture[: picture.index("</svg>")]):
+        widths[float(y)] += float(width)
     means = [s.jct_s.mean for s in data.report.schedulers.values()]
     assert len(widths) == len(means)
-    ratios = [w / m for w, m in zip(widths, means, strict=True)]
+    ratios = [widths[y] / mean for y, mean in zip(sorted(widths), means, strict=True)]
     assert max(ratios) / min(ratios) == pytest.approx(1, abs=0.01)  # drawn to a tenth of a pixel
 
 
@@ -142,12 +147,6 @@ def test_its_numbers_the_scenario_and_the_command_are_those_of_the_report(data, 
 
 def test_slo_hits_per_window_are_drawn_where_a_job_has_an_slo(data):
     assert "SLO hits over time" in simulation_html(data)
-    hits = data.report.slo_over_time
-    for windows in hits.values():
-        at, rate = edges(windows)
-        assert len(at) == len(rate) == 2 * len([w for w in windows if w.hit_rate is not None])
-        assert at == sorted(at)
-        assert all(0 <= r <= 100 for r in rate)
     none = but(data, report=but(data.report, slo_over_time={}))
     assert "SLO hits over time" not in simulation_html(none)
 
@@ -216,16 +215,41 @@ def test_a_placement_has_its_certificate_its_configurations_and_the_waits_of_its
 
 
 @pytest.mark.parametrize("high", [0.0003, 0.7, 1.0, 9.99, 23.0, 1e6])
-def test_marks_are_round_and_reach_both_ends(high):
-    marks = ticks(high)
+def test_marks_are_round_and_within_both_ends(high):
+    marks = ticks(0.0, high)
     assert marks[0] == 0
-    assert high <= marks[-1] * (1 + 1e-9)
-    assert marks[-2] < high
-    steps = {round((b - a) / (marks[1] - marks[0]), 6) for a, b in itertools.pairwise(marks)}
-    assert steps == {1.0}
-    upright = log_ticks(high / 70, high)
-    assert upright[0] <= high / 70
-    assert upright[-1] >= high * (1 - 1e-9)
+    step = marks[1] - marks[0]
+    assert high - step < marks[-1] <= high * (1 + 1e-9)
+    assert {round((b - a) / step, 6) for a, b in itertools.pairwise(marks)} == {1.0}
+
+
+def test_a_figure_is_drawn_as_the_app_draws_it():
+    """A line with a gap, intervals, a note on a logarithmic axis, what a pointer shows, names as text."""
+    figure = axes.figure(300)
+    axes.add_points(
+        figure,
+        HOSTILE,
+        [1, 10, None, 100],
+        [1.0, 2.0, 3.0, 4.0],
+        axes.PLAIN,
+        "%{y:.1f} at %{x}",
+        joined=True,
+        spans=[(0.5, 1.5), None, None, (3.0, 5.0)],
+    )
+    figure.update_xaxes(type="log", range=[0, 2])
+    figure.update_yaxes(range=[0, 5])
+    axes.rule(figure, 10.0, "SLO", "x")
+    drawn = chart("A finding", figure, HOSTILE)
+    assert Page(str(drawn)).wrong == []
+    course = re.search(r'stroke-width="2" d="(M[^"]*)"', str(drawn))[1]
+    assert re.fullmatch(r"M[\d. ]+L[\d. ]+M[\d. ]+", course)  # up to the gap, and on behind it
+    first, second, last = (float(x) for x in re.findall(r"[ML]([\d.]+) ", course))
+    assert second - first == pytest.approx(last - second, abs=0.2)
+    (place,) = re.findall(r'<text x="([\d.]+)"[^>]*>SLO</text>', str(drawn))
+    assert float(place) == pytest.approx(second, abs=0.2)
+    assert len(re.findall(r"v10m0|h8m-4", str(drawn))) == 2
+    assert "<title>4.0 at 100</title>" in drawn
+    assert "<img" not in drawn
 
 
 def test_the_report_on_training_says_what_the_page_says_escapes_names_and_says_which_order_is_not_sure():

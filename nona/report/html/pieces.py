@@ -40,15 +40,6 @@ def _pieces() -> Any:
     return _environment().get_template("pieces.html.j2").module
 
 
-def escape(value: object) -> Markup:
-    """Text escaped for HTML, also inside an attribute; characters that no file may hold become a box.
-
-    >>> print(escape('<b title="x">'))
-    &lt;b title=&#34;x&#34;&gt;
-    """
-    return Markup.escape(_visible(value))
-
-
 def document(title: str, body: Iterable[Markup]) -> str:
     """A complete page without other files, requests or scripts."""
     template = _environment().get_template("page.html.j2")
@@ -105,6 +96,13 @@ def code(text: str) -> Markup:
     return Markup(_pieces().code(text))
 
 
-def chart(title: str, svg: str, note: str = "") -> Markup:
-    """A chart, drawn by :mod:`nona.report.html.charts`, with its finding as title."""
-    return Markup(_pieces().chart(title, Markup(svg), note))
+def drawn(shape: str, *values: object) -> Markup:
+    """A shape of a chart: ``grid``, ``line``, ``mark``, ``bar`` or ``words``."""
+    return Markup(getattr(_pieces(), shape)(*values))
+
+
+def figure(
+    title: str, size: tuple[float, float], alt: str, shapes: Sequence[Markup], note: str = ""
+) -> Markup:
+    """A chart under its finding; ``alt`` describes it in words."""
+    return Markup(_pieces().figure(title, *size, alt, shapes, note))

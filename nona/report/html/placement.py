@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from nona.report.figures import Dot
-from nona.report.html.charts import bars
-from nona.report.html.pieces import chart, facts, paragraph, section, table
+from nona.report.figures import Dot, dots_figure
+from nona.report.html.charts import chart
+from nona.report.html.pieces import facts, paragraph, section, table
 from nona.report.placements import certificate
 from nona.report.placements import text as placement_text
 from nona.report.placements.report import missed_finding
@@ -67,9 +67,8 @@ def _beside(report: PlacementReport, data: PlacementOutcome) -> Markup:
         label = or_dash(jct, format_time) if jct is not None else "overloaded"
         rows.append(Dot(name, None if jct is None else 1e3 * jct, None, label))
     alt = "Predicted mean completion times of the solved placement, local and spread"
-    return chart(
-        "Predicted mean completion time compared with local and spread", bars(rows, "mean JCT, ms", alt)
-    )
+    title = "Predicted mean completion time compared with local and spread"
+    return chart(title, dots_figure(rows, "mean JCT, ms"), alt)
 
 
 def _servers(report: PlacementReport) -> Markup:

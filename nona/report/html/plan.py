@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from markupsafe import Markup
 
 from nona.report import plan, plan_options
-from nona.report.figures import GOOD, PALETTE, QUIET, scheduler_style
-from nona.report.html.charts import Line, Point, Shape, lines, points, stacked_bars
-from nona.report.html.pieces import bullets, chart, document, facts, paragraph, section, table
+from nona.report.html.charts import chart
+from nona.report.html.pieces import bullets, document, facts, paragraph, section, table
 from nona.report.html.simulation import report_header, scenario_section
-from nona.results.document import Verdict
-from nona.results.planning import PlanOption, PlanOutcome, PlanReport, PlanWeek
-from nona.tables.formats import per_hour, time_text
+from nona.report.planning_figures import cliff_figure, costs_figure, options_figure, week_figure
+from nona.results.planning import PlanOutcome, PlanReport, PlanWeek
+from nona.tables.formats import time_text
 
-SHAPES: Mapping[Verdict, Shape] = {"keeps": "circle", "misses": "cross", "open": "diamond"}
 MOST_ROWS = 200
-BUDGET = "error budget used"
 
 
 def plan_html(data: PlanOutcome) -> str:
@@ -73,49 +68,21 @@ def _options(report: PlanReport) -> Markup:
     count = len(report.options) + (report.present is not None)
     shown = plan_options.options(report, range(min(count, MOST_ROWS))).select("option", *plan_options.PRINTED)
     rest = f"{count - MOST_ROWS:,} more expensive options are not shown." if count > MOST_ROWS else ""
-    dots = [p for i, o in enumerate(report.options) if (p := _point(report, i, o)) is not None]
     picture = Markup()
-    if dots:
-        names = ", ".join(dict.fromkeys(o.scheduler for o in report.options if o.shares))
-        axis, alt = f"{report.currency} per hour", "Cost and error budget of every simulated option"
-        svg = points(dots, axis, BUDGET, alt, list(SHAPES.items()), (1.0, "all that the targets allow"))
+    if any(o.shares for o in report.options):
+        title = "Options by cost and by how much of the error budget they use"
         floor = plan.floor_note(plan.tightest(report.targets, o.shares) for o in report.options)
-        note = f"The shape is the verdict, the colour the scheduler ({names}). {floor}".rstrip()
-        picture = chart("Options by cost and by how much of the error budget they use", svg, note)
+        note = f"The shape is the verdict, the colour the scheduler. {floor}".rstrip()
+        alt = "Cost and error budget of every simulated option"
+        picture = chart(title, options_figure(report), alt, note)
     return section("Options", picture, table(shown, "Options in order of cost", ("why",)), paragraph(rest))
 
 
-def _point(report: PlanReport, index: int, option: PlanOption) -> Point | None:
-    budget = plan.tightest(report.targets, option.shares)
-    if budget is None:
-        return None
-    is_answer = report.answer is not None and report.answer.option == index
-    name = plan.servers_text(option.servers)
-    price = per_hour(option.cost_per_hour, report.currency)
-    label = f"{name}, {option.scheduler}: {option.verdict}, {price}"
-    return Point(
-        option.cost_per_hour,
-        max(budget.used, plan.LEAST_USED),
-        label,
-        SHAPES[option.verdict],
-        scheduler_style(option.scheduler).colour,
-        "answer" if is_answer else "",
-    )
-
-
 def _traffic(report: PlanReport) -> Markup:
-    budgets = [
-        (c.factor, b.used) for c in report.curve if (b := plan.tightest(report.targets, c.shares)) is not None
-    ]
-    if not budgets:
+    if not any(load.shares for load in report.curve):
         return Markup()
-    line = Line(BUDGET, [x for x, _ in budgets], [min(y, 3.0) for _, y in budgets], PALETTE[0])
-    limits = {}
-    if report.answer is not None and report.answer.headroom is not None:
-        limits = {f"shown up to {plan.headroom_text(report.answer.headroom)}": report.answer.headroom}
-    finding = plan.cliff_finding(report)
-    svg = lines([line], "traffic, times that of today", BUDGET, finding, limits, steps=False)
-    picture = chart(finding, svg, "At 1 the error budget is used up; the curve is cut off above 3.")
+    finding, note = plan.cliff_finding(report), "At 1 the error budget is used up."
+    picture = chart(finding, cliff_figure(report), finding, note)
     return section(
         "More traffic",
         picture,
@@ -125,32 +92,17 @@ def _traffic(report: PlanReport) -> Markup:
 
 
 def _costs(report: PlanReport) -> Markup:
-    chosen_bills = plan_options.bills(report)
-    if not chosen_bills:
+    if not plan_options.bills(report):
         return Markup()
-    parts = list(dict.fromkeys(c.part for bill in chosen_bills for c in bill.costs))
-    rows = [
-        (bill.name, [sum(c.per_hour for c in bill.costs if c.part == part) for part in parts])
-        for bill in chosen_bills
-    ]
-    legend = [(part, PALETTE[i % len(PALETTE)]) for i, part in enumerate(parts)]
     alt = "Cost per hour, by part, of the options that keep the targets"
-    svg = stacked_bars(rows, legend, f"cost per hour, {report.currency}", alt)
+    picture = chart("Cost of the options that keep the targets", costs_figure(report), alt)
     notes = [(note, "") for note in report.prices]
     warning = "Prices are as of these dates: check them before you buy." if notes else ""
-    return section(
-        "Costs", chart("Cost of the options that keep the targets", svg), bullets(notes), paragraph(warning)
-    )
+    return section("Costs", picture, bullets(notes), paragraph(warning))
 
 
 def _week(week: PlanWeek | None, currency: str) -> Markup:
     if week is None:
         return Markup()
-    hours = [float(h) for h in range(len(week.factors))]
-    constant = Line("constant", hours, [float(max(week.servers))] * len(hours), QUIET, "dash")
-    by_hour = Line("by hour", hours, [float(n) for n in week.servers], GOOD)
-    traffic = Line("traffic", hours, list(week.factors), PALETTE[4])
-    axis = "hour of the week, 0 is Monday 0:00"
-    upright, alt = f"servers of {week.gpu}; traffic, times that of today", "Traffic and servers by hour"
-    svg = lines([traffic, constant, by_hour], axis, upright, alt, {})
-    return section("Week", chart(plan.week_text(week, currency), svg))
+    picture = chart(plan.week_text(week, currency), week_figure(week), "Traffic and servers by hour")
+    return section("Week", picture)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from nona.report.html.charts import bars
-from nona.report.html.pieces import bullets, chart, document, paragraph, section, table
+from nona.report.figures import dots_figure
+from nona.report.html.charts import chart
+from nona.report.html.pieces import bullets, document, paragraph, section, table
 from nona.report.html.simulation import CHECKS, INTERVALS, report_header, scenario_section
 from nona.report.serverless import text
-from nona.report.serverless.figures import cost_dots, hit_dots
+from nona.report.serverless.figures import COST_AXIS, cost_dots, hit_dots
 from nona.report.serverless.findings import PER, dollars, latency_title, pareto_title
 from nona.report.text import counted
 from nona.results.serverless import ServerlessReport
@@ -64,15 +65,16 @@ def serverless_html(data: ServerlessOutcome) -> str:
 
 
 def _results(report: ServerlessReport) -> Markup:
-    hits, costs = hit_dots(report.policies), cost_dots(report.policies)
-    axis, note = f"US dollars per {PER:,} calls", "Whiskers: 95 % confidence interval."
+    hits = dots_figure(hit_dots(report.policies), "SLOs kept, %", most=100.0)
+    costs = dots_figure(cost_dots(report.policies), COST_AXIS)
+    note = "Whiskers: 95 % confidence interval."
     reasons = [(f"{n}: {p.state_reason}", "bad") for n, p in report.policies.items() if p.state_reason]
     return section(
         "Policies",
         table(text.CALLS.of(report.policies), "All policies on the same calls, 95 % intervals"),
         bullets(reasons),
-        chart("SLOs kept", bars(hits, "SLOs kept, %", "Share of SLOs kept under each policy", 100.0), note),
-        chart("Cost", bars(costs, axis, "Cost of calls under each policy"), note),
+        chart("SLOs kept", hits, "Share of SLOs kept under each policy", note),
+        chart("Cost", costs, "Cost of calls under each policy", note),
     )
 
 

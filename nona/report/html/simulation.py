@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from markupsafe import Markup
 
-from nona.report.figures import Dot, scheduler_style
+from nona.report.figures import dots_figure
 from nona.report.html import pieces
-from nona.report.html.charts import Line, bars, lines, overloaded, stacked_bars
+from nona.report.html.charts import chart
 from nona.report.html.placement import placement_section
 from nona.report.placements.tables import FACTS
 from nona.report.simulations import tables
 from nona.report.simulations.advice import scheduler_advice
-from nona.report.simulations.figures import LABELS, hits_over_time_title
+from nona.report.simulations.figures import (
+    ecdf_figure,
+    hits_over_time_figure,
+    hits_over_time_title,
+    parts_figure,
+    utilisation_figure,
+    warmup_figure,
+)
 from nona.report.simulations.findings import findings, shortest
 from nona.report.simulations.titles import hit_dots, jct_dots
 from nona.report.times import hardware_notes, model_warnings, off_lines
 from nona.results.document import About, ModelFacts
 from nona.results.placement import PlacementOutcome
-from nona.results.simulation import HitWindow, SchedulerResult, Schedulers, SimulationReport
+from nona.results.simulation import SchedulerResult, Schedulers, SimulationReport
 from nona.results.simulation_charts import SimulationOutcome
-from nona.tables.formats import or_dash, share_text
-from nona.tables.table import RATE, SHARE, Column, Filled, Table
+from nona.tables.formats import share_text
+from nona.tables.table import RATE, Column, Filled, Table
 from nona.units import format_time
 
 MOST_CHARTS = 8
@@ -37,9 +44,8 @@ def _results_section(data: SimulationOutcome) -> Markup:
     reasons += [(line, "") for line in tables.withheld_lines(schedulers)]
     best = shortest(schedulers)
     title = f"{best} is shortest" if best else "No scheduler has a mean completion time"
-    picture = bars(
-        jct_dots(schedulers), "mean JCT, ms", "Mean completion time of each scheduler with its interval"
-    )
+    alt = "Mean completion time of each scheduler with its interval"
+    picture = dots_figure(jct_dots(schedulers), "mean JCT, ms")
     return pieces.section(
         "Results",
         pieces.table(
@@ -47,7 +53,7 @@ def _results_section(data: SimulationOutcome) -> Markup:
             "All schedulers on the same jobs, 95 % intervals",
         ),
         pieces.bullets(reasons),
-        pieces.chart(f"Mean completion time: {title}", picture, "Whiskers: 95 % confidence interval."),
+        chart(f"Mean completion time: {title}", picture, alt, "Whiskers: 95 % confidence interval."),
     )
 
 
@@ -69,7 +75,7 @@ def _difference_section(data: SimulationOutcome) -> Markup:
 def _distribution_section(data: SimulationOutcome) -> Markup:
     models = list(data.slo_s)
     shown = models[:MOST_CHARTS]
-    charts = [pieces.chart(_distribution_title(data, m), _distribution(data, m)) for m in shown]
+    charts = [_distribution(data, model) for model in shown]
     rest = (
         f"{len(models) - len(shown)} more models are not drawn; the job table contains them."
         if len(models) > len(shown)
@@ -78,17 +84,12 @@ def _distribution_section(data: SimulationOutcome) -> Markup:
     return pieces.section("Distribution of completion times", *charts, pieces.paragraph(rest, "quiet"))
 
 
-def _distribution(data: SimulationOutcome, model: str) -> str:
-    schedulers, curves = data.report.schedulers, []
-    for name, of in data.ecdf.items():
-        style = scheduler_style(name)
-        title, dash = overloaded(name, style.dash, schedulers[name].state)
-        x = [1e3 * v for v in of[model].x]
-        curves.append(Line(title, x, [100 * v for v in of[model].y], style.colour, dash))
-    slo = data.slo_s[model]
-    limits = {f"SLO {format_time(slo)}": 1e3 * slo} if slo else {}
+def _distribution(data: SimulationOutcome, model: str) -> Markup:
+    states = {name: s.state for name, s in data.report.schedulers.items()}
+    figure, slo_s = ecdf_figure(data.ecdf, model, data.slo_s, states), data.slo_s[model]
     alt = f"Distribution of the completion times of {model} jobs, one curve per scheduler"
-    return lines(curves, "JCT, ms, log", "jobs completed, %", alt, limits, log=True)
+    note = f"Dashed: the SLO, {format_time(slo_s)}." if slo_s else ""
+    return chart(_distribution_title(data, model), figure, alt, note)
 
 
 def _distribution_title(data: SimulationOutcome, model: str) -> str:
@@ -110,29 +111,11 @@ def _distribution_title(data: SimulationOutcome, model: str) -> str:
 def _windows_section(data: SimulationOutcome) -> Markup:
     """SLO hits of the jobs that arrived in each window; nothing where no job has an SLO."""
     hits = data.report.slo_over_time
-    curves = [
-        Line(n, *edges(windows), scheduler_style(n).colour, scheduler_style(n).dash)
-        for n, windows in hits.items()
-        if any(w.hit_rate is not None for w in windows)
-    ]
-    if not curves:
+    if all(w.hit_rate is None for windows in hits.values() for w in windows):
         return Markup()
     alt = "Share of the SLOs kept in each window of arrivals, one line per scheduler"
-    axis = "arrival, s after the first measured job"
-    svg = lines(curves, axis, "SLO hits, %", alt, {}, steps=False)
-    return pieces.section("SLO hits over time", pieces.chart(hits_over_time_title(hits), svg))
-
-
-def edges(windows: Sequence[HitWindow]) -> tuple[list[float], list[float]]:
-    """Both ends of every window with an SLO (s), and its SLO hits at both (%).
-
-    >>> half = HitWindow(start_s=0.0, end_s=2.0, hits=1, jobs=2, hit_rate=0.5)
-    >>> edges([half, half.model_copy(update={"start_s": 2.0, "end_s": 4.0, "hit_rate": 1.0})])
-    ([0.0, 2.0, 2.0, 4.0], [50.0, 50.0, 100.0, 100.0])
-    """
-    rates = [(w, 100 * w.hit_rate) for w in windows if w.hit_rate is not None]
-    ends = [at for w, _ in rates for at in (w.start_s, w.end_s)]
-    return ends, [rate for _, rate in rates for _ in range(2)]
+    picture = chart(hits_over_time_title(hits), hits_over_time_figure(hits), alt)
+    return pieces.section("SLO hits over time", picture)
 
 
 def _warmup_section(data: SimulationOutcome) -> Markup:
@@ -143,14 +126,8 @@ def _warmup_section(data: SimulationOutcome) -> Markup:
         sentences.insert(0, f"{jobs:,} jobs were discarded at the start of every run (rule: {rule}).")
     picture = Markup()
     if series:
-        curves = [
-            Line(n, c.at, [1e3 * v for v in c.jct_s], scheduler_style(n).colour, scheduler_style(n).dash)
-            for n, c in series.schedulers.items()
-        ]
-        cut = {f"cut, {series.jobs:,} jobs": float(series.jobs)}
         alt = "Moving average of the completion time from the start of the pilot runs"
-        svg = lines(curves, "jobs since the start", "moving average of the JCT, ms", alt, cut, steps=False)
-        picture = pieces.chart("Start-up of the pilot runs", svg)
+        picture = chart("Start-up of the pilot runs", warmup_figure(series), alt)
     return pieces.section("Warm-up and precision", pieces.bullets([(t, "") for t in sentences]), picture)
 
 
@@ -164,12 +141,11 @@ def _slo_section(data: SimulationOutcome) -> Markup:
     schedulers = data.report.schedulers
     if all(s.slo_hit_rate.mean is None for s in schedulers.values()):
         return Markup()
-    picture = bars(
-        hit_dots(schedulers), "SLO hits, %", "SLO hit rate of each scheduler with its interval", 100.0
-    )
+    title = "Share of the arrived jobs that were completed within their SLO"
+    picture = dots_figure(hit_dots(schedulers), "SLO hits, %", most=100.0)
     return pieces.section(
         "SLO hits",
-        pieces.chart("Share of the arrived jobs that were completed within their SLO", picture),
+        chart(title, picture, "SLO hit rate of each scheduler with its interval"),
         pieces.table(_hits_by_model(schedulers), "SLO hit rate by model")
         if len(data.slo_s) > 1
         else Markup(),
@@ -185,18 +161,10 @@ def _hits_by_model(schedulers: Schedulers) -> Filled:
 
 def _parts_section(data: SimulationOutcome) -> Markup:
     schedulers = data.report.schedulers
-    values = {
-        n: [1e3 * v for v in s.parts_s.by_name().values() if v is not None] for n, s in schedulers.items()
-    }
-    picture = stacked_bars(
-        list(values.items()),
-        [(label, colour) for _, label, colour in LABELS],
-        "mean JCT, ms",
-        "Mean completion time of each scheduler by parts",
-    )
+    alt = "Mean completion time of each scheduler by parts"
     return pieces.section(
         "Parts of the completion time",
-        pieces.chart(_parts_title(schedulers), picture),
+        chart(_parts_title(schedulers), parts_figure(schedulers), alt),
         pieces.table(
             tables.figures(schedulers).select("scheduler", *tables.PARTS),
             "Mean parts; they add up to the mean JCT",
@@ -215,19 +183,9 @@ def _parts_title(schedulers: Schedulers) -> str:
 
 
 def _utilisation_section(data: SimulationOutcome) -> Markup:
-    schedulers = data.report.schedulers
-    looks = {f"{n}, {what}": scheduler_style(n) for n in schedulers for what in ("executors", "link")}
-    shares = [v for s in schedulers.values() for v in (s.utilization.compute, s.utilization.network)]
-    rows = [
-        Dot(name, None if share is None else 100 * share, None, or_dash(share, SHARE.show))
-        for name, share in zip(looks, shares, strict=True)
-    ]
+    title = "Share of the time that resources were busy, background included"
     alt = "Utilisation of executors and link under each scheduler"
-    picture = bars(rows, "busy, %", alt, 100.0, looks.__getitem__)
-    return pieces.section(
-        "Utilisation",
-        pieces.chart("Share of the time that resources were busy, background included", picture),
-    )
+    return pieces.section("Utilisation", chart(title, utilisation_figure(data.report.schedulers), alt))
 
 
 INTERVALS = (

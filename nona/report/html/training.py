@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import plotly.graph_objects as go
 from markupsafe import Markup
 
-from nona.report.figures import Dot, scaled, scheduler_style
-from nona.report.html.charts import bars
-from nona.report.html.pieces import bullets, chart, document, paragraph, section, table
+from nona.report.figures import Dot, dot_of, dots_figure, scheduler_style
+from nona.report.html.charts import chart
+from nona.report.html.pieces import bullets, document, paragraph, section, table
 from nona.report.html.simulation import CHECKS, INTERVALS, report_header, scenario_section
 from nona.report.text import counted
 from nona.report.training import findings
@@ -20,6 +21,7 @@ from nona.results.elastic import ElasticReport
 from nona.results.training import TrainingReport
 
 WHISKERS = "Whiskers: 95 % confidence interval."
+MEANS = "Mean job completion time under each policy with its interval"
 LIMITS = (
     "The source of each job's speed on each type of GPU is stated above; it does not change during a run.",
     "Moves, failures, checkpoints, regions and wrong claims cost nothing unless their switch is on.",
@@ -89,7 +91,7 @@ def _document(
             section(
                 "Policies",
                 table(figures.select(*figures.deciding), "All policies on the same jobs"),
-                chart("Mean JCT", _means(report), WHISKERS),
+                chart("Mean JCT", _means(report), MEANS, WHISKERS),
                 *beside,
                 table(figures.select(*MORE), "More figures of them"),
             ),
@@ -106,24 +108,20 @@ def _document(
     )
 
 
-def _means(report: TrainingReport | ElasticReport) -> str:
-    look = elastic_style if isinstance(report, ElasticReport) else scheduler_style
-    shown = [
-        Dot(
-            name,
-            None if (mean := p.jct_s.mean) is None else mean / findings.HOUR_S,
-            scaled(p.jct_s.ci95, 1 / findings.HOUR_S),
-            findings.hours_text(p.jct_s.mean),
-        )
+def _means(report: TrainingReport | ElasticReport) -> go.Figure:
+    hours = 1 / findings.HOUR_S
+    dots = [
+        dot_of(name, p.jct_s.estimate, hours, lambda jct: findings.hours_text(jct.mean))
         for name, p in report.policies.items()
     ]
-    alt = "Mean job completion time under each policy with its interval"
-    return bars(shown, "mean JCT, h", alt, look=look)
+    look = elastic_style if isinstance(report, ElasticReport) else scheduler_style
+    return dots_figure(dots, "mean JCT, h", look=look)
 
 
 def _costs(report: TrainingReport) -> Markup:
     costs = {name: p.cost_usd for name, p in report.policies.items()}
     if not any(costs.values()):
         return Markup()
-    shown = [Dot(name, usd, None, findings.dollars_text(usd)) for name, usd in costs.items()]
-    return chart("Cost", bars(shown, "US dollars per run", "Cost of the measured jobs under each policy"))
+    dots = [Dot(name, usd, None, findings.dollars_text(usd)) for name, usd in costs.items()]
+    alt = "Cost of the measured jobs under each policy"
+    return chart("Cost", dots_figure(dots, "US dollars per run"), alt)
