@@ -1,7 +1,7 @@
 """Times of batches: what an executor takes for b queries of a model that run as one, by b.
 
 Weights are read once; FLOPs and the bytes of activations are b times those of one query. s(b) is what
-:func:`~nona.cost.costing.cost_graph` says at b = 1, 2, 4, … and at batches that were measured; it is linear
+:func:`~nona.cost.costing.cost_graph` says at b = 1, 2, 4, … and at batches that were measured or given; it is linear
 between them.
 """
 
@@ -40,13 +40,15 @@ def cost_batches(
     measured: MeasuredTable | None = None,
     own: Mapping[str, Device] | None = None,
 ) -> dict[int, CostedGraph]:
-    """Cost batches of 1 to ``largest`` queries at :func:`batch_sizes` and at those of the model in the table.
+    """Cost batches of 1 to ``largest`` queries at :func:`batch_sizes` and at those that are timed.
 
     The arguments are those of :func:`~nona.cost.costing.cost_graph`, which says what they are and raises.
     """
     rows = measured.rows if measured is not None and largest > 1 else ()
-    several = {row.batch / options.batch for row in rows if row.model in (ANY, graph.name)}
-    sizes = {*batch_sizes(largest), *(int(n) for n in several if n.is_integer() and n <= largest)}
+    timed = {row.batch for row in rows if row.model in (ANY, graph.name)}
+    timed |= {inputs for operator in graph.operators for inputs, _ in operator.batch_s}
+    corners = {size for inputs in timed for size in (inputs // options.batch, -(-inputs // options.batch))}
+    sizes = {*batch_sizes(largest), *(size for size in corners if 1 < size < largest)}
     return {
         size: cost_graph(graph, executor, replace(options, members=size), measured, own)
         for size in sorted(sizes)

@@ -122,6 +122,18 @@ def test_times_of_a_file_grow_as_it_says_or_by_the_law_and_tasks_add_them_up():
     ]
 
 
+@pytest.mark.parametrize("own", [1, 3])
+def test_times_by_batch_hold_at_every_size_that_the_file_gives(own):
+    """Also between powers of two, where kernels change: 9 inputs take longer than 10 here."""
+    points = {1: 1.0, 3: 1.25, 7: 1.5, 9: 1.9, 10: 1.7, 21: 3.5}
+    times = {str(inputs): ms for inputs, ms in points.items()}
+    task = from_node_link({"directed": True, "nodes": [{"id": "a", "batch_ms": times}], "edges": []})
+    largest = 21 // own
+    steps = prepare_model(task, (A100,), CostOptions(batch=own), largest=largest).batch_s[:, 0, 0]
+    inputs = own * np.arange(1, largest + 1)
+    assert 1e3 * steps == pytest.approx(np.interp(inputs, list(points), list(points.values())))
+
+
 def test_times_by_batch_survive_the_ways_out_of_a_file_and_are_carried_by_their_ratios():
     graph = from_node_link(FLOW)
     assert from_node_link(to_node_link(graph)) == graph == from_lines(to_lines(graph))
