@@ -1,8 +1,8 @@
 """Times of batches: what an executor takes for b queries of a model that run as one, by b.
 
 Weights are read once; FLOPs and the bytes of activations are b times those of one query. s(b) is what
-:func:`~nona.cost.costing.cost_graph` says at b = 1, 2, 4, … and at batches that were measured or given; it is linear
-between them.
+:func:`~nona.cost.costing.cost_graph` says at b = 1, 2, 4, … and at batches that were measured or given; it is
+linear between them.
 """
 
 from __future__ import annotations
