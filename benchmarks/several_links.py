@@ -16,8 +16,8 @@ from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import decompose
 from nona.placement.configurations import spread_configuration
 from nona.placement.enumeration import candidates
-from nona.placement.model import Model, build_model
-from nona.placement.prediction import as_model, link_waits
+from nona.placement.model import Model, build_model, value_at
+from nona.placement.prediction import as_model, prediction_of
 from nona.placement.result import SubGraphPlacement
 from nona.placement.solver.parametric import solve_parametric
 from nona.placement.solver.problem import build_problem, groups_of
@@ -171,7 +171,8 @@ def waits(jobs: int = 20_000, replications: int = 3) -> None:
             system = forks(rho, core, nic, uplink)
             model, x = _spread(system)
             through = float(model.candidates[0][0].messages.through_s.mean())
-            expected = through + sum(w.share * w.wait_s for w in link_waits(model, x))
+            links = prediction_of(model, value_at(model, x)).links
+            expected = through + sum(w.share * w.wait_s for w in links)
             prepared = policy.prepare(system, None, {})
             times = []
             for r in range(replications):

@@ -69,7 +69,7 @@ class Role:
     spacing
         r above.
     background_utilization, background_moment_s
-        ρ0 and b0 = λE[S²] in seconds, of its background; ``background_cube_s2`` is λE[S³].
+        ρ0 and b0 = λE[S²] in seconds, of its background.
     """
 
     name: str
@@ -83,7 +83,6 @@ class Role:
     spacing: float
     background_utilization: float
     background_moment_s: float
-    background_cube_s2: float
 
     def utilization(self, load: float) -> float:
         """ρ at the load y."""
@@ -171,7 +170,6 @@ class _Crossed(NamedTuple):
 def _role(
     name: str, kind: str, links: int, capacity: float, slower: float, crossed: _Crossed, stream: Stream
 ) -> Role:
-    cube = stream.mean**3 * (1.0 + stream.scv) * (1.0 + 2.0 * stream.scv)  # of a gamma distribution
     return Role(
         name=name,
         kind=kind,
@@ -184,7 +182,6 @@ def _role(
         spacing=capacity * crossed.ahead if crossed.ahead else 0.0,
         background_utilization=stream.rate * stream.mean / capacity,
         background_moment_s=stream.rate * second_moment(stream) / capacity**2,
-        background_cube_s2=stream.rate * cube / capacity**3,
     )
 
 

@@ -111,19 +111,6 @@ def messages(shape: Shape, labels: Labels, link: Link) -> Messages:
     return Messages(remote, through, stretched, load, square, bundle)
 
 
-def cubes(shape: Shape, labels: Labels, link: Link) -> tuple[Floats, Floats]:
-    """(n,) Σ (link seconds)³ over batches and over bundles, for second moments of waits."""
-    n = len(labels)
-    server = np.concatenate([np.zeros((1, n), dtype=np.int64), labels.T])
-    remote = server[shape.source] != server[shape.target]
-    batch, bundle = np.zeros(n), np.zeros(n)
-    for edges in shape.edges_of if link.crosses else ():
-        sent, _ = _sent(shape, edges, server, remote)
-        batch += sent.sum(axis=0) ** 3
-        bundle += (sent * _beside(shape, edges, server, sent) ** 2).sum(axis=0)
-    return batch / link.capacity**3, bundle / link.capacity**3
-
-
 def _beside(shape: Shape, edges: tuple[int, ...], server: Labels, sent: Floats) -> Floats:
     """Bytes of the bundle that each edge's message belongs to, (edges, n)."""
     goal = server[shape.target[list(edges)]]

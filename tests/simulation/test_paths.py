@@ -14,6 +14,7 @@ from nona.decomposition import decompose
 from nona.errors import HardwareError
 from nona.placement import prediction, queueing
 from nona.placement.fixed import spread_placement
+from nona.placement.model import value_at
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.run import RunOptions, simulate_run
 from nona.simulation.theory import link_wait_s
@@ -221,7 +222,7 @@ def predicted_s(model, waits):
 def test_messages_take_as_long_as_predicted_at_half_load(speeds, background):
     system = forks(0.5, background=background, **speeds)
     model, x = spread(system)
-    waits = prediction.link_waits(model, x)
+    waits = prediction.prediction_of(model, value_at(model, x)).links
     assert max(w.utilization for w in waits) == pytest.approx(0.5)
     found = runs(system, 5000, 4)
     for w in waits:
