@@ -12,9 +12,8 @@ critical_s ≤ best_s ≤ local_s, and no load makes any of them shorter.
 1. Whole components are placed, one representative for each symmetry class. Where every component
    is a single task, and all classes are listed, that is exhaustive.
 2. Where components have several tasks, or the classes are too many, the family is restricted, and
-   says so: balanced groups of components, single components sent away, every task on its own,
-   list schedules on 2, 3, … servers at several prices of the link, and what a local search that
-   moves single tasks makes of the best of these.
+   says so: every task on its own, list schedules on 2, 3, … servers at several prices of the link,
+   and what a local search that moves single tasks makes of the best of these.
 """
 
 from __future__ import annotations
@@ -260,7 +259,6 @@ def _moves(row: NDArray[np.int64], has_sink: bool, slots: int) -> Labels:
 
 CLASSES = 4000
 _MOST_SERVERS = 8
-_CELLS = 2_000_000  # entries of the table of configurations, which bounds its time and memory
 Rows = list[tuple[int, ...]]
 
 
@@ -280,63 +278,18 @@ def _large_candidates(shape: Shape, link: Link, slots: int) -> Candidates:
     if slots > 1:
         rows.append((*(1 + i % (slots - 1) for i in range(shape.m)), 0))
         rows += list_schedules(shape, link, slots)
-        if not complete:
-            most = max(8, _CELLS // (shape.m + 1))
-            rows += _balanced(shape, parts, slots, most // 2) + _singled_out(shape, parts, most // 2)
     considered = Candidates(shape, _unique(rows), link, exhaustive=False)
     if slots > 1:
         considered = Candidates(shape, _improve(considered, slots), link, exhaustive=False)
-    what = "whole components and" if complete else "groups of components,"
+    what = "whole components, " if complete else ""
     return Candidates(
         shape,
         considered.labels,
         link,
         exhaustive=False,
         note=f"interior of {shape.m} tasks in {len(parts)} component{'s' if len(parts) > 1 else ''}: "
-        f"{what} list schedules and local search ({len(considered)} configurations), not all",
+        f"{what}list schedules and local search ({len(considered)} configurations), not all",
     )
-
-
-def _balanced(shape: Shape, parts: Sequence[Sequence[int]], slots: int, most: int) -> Rows:
-    """Components in 2, 3, … groups of nearly equal work (longest first to the lightest group).
-
-    At most ``most`` rows, small numbers of groups first.
-    The lightest group stays with the root, which has work of its own to do before.
-    """
-    order = sorted(range(len(parts)), key=lambda c: (-sum(shape.mean_s[v - 1] for v in parts[c]), c))
-    rows = []
-    for k in range(2, min(len(parts), slots, 4 * _MOST_SERVERS) + 1):
-        work, group = [0.0] * k, {}
-        for c in order:
-            lightest = min(range(k), key=lambda i: work[i])
-            work[lightest] += sum(shape.mean_s[v - 1] for v in parts[c])
-            group[c] = lightest
-        stays = min(range(k), key=lambda i: work[i])
-        for sink in range(k) if shape.has_sink else (stays,):
-            server = [0] * (shape.m + 1)
-            for c, part in enumerate(parts):
-                for v in part:
-                    server[v - 1] = (group[c] - stays) % k
-            server[-1] = (sink - stays) % k
-            rows.append(canonical(server))
-            if len(rows) >= most:
-                return rows
-    return rows
-
-
-def _singled_out(shape: Shape, parts: Sequence[Sequence[int]], most: int) -> Rows:
-    """Each component alone on another server, the rest with the root; and the other way round.
-
-    Of many components the ones with most work, so that there are at most ``most`` rows.
-    """
-    rows: Rows = []
-    for part in sorted(parts, key=lambda c: -sum(shape.mean_s[v - 1] for v in c))[: most // 2]:
-        inside = [0] * shape.m
-        for v in part:
-            inside[v - 1] = 1
-        rows.append((*inside, 0))
-        rows.append((*(1 - i for i in inside), 0))
-    return rows
 
 
 def list_schedules(shape: Shape, link: Link, slots: int) -> Rows:

@@ -338,21 +338,14 @@ class Envelope:
         active = values >= np.repeat(top, np.diff(self.start))
         return top, np.maximum.reduceat(np.where(active, self.slope, 0.0), self.start[:-1])
 
-    def places(self, columns: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The lines of some configurations, and where those of each begin among them."""
+    def of(self, columns: NDArray[np.int64], link_wait: float) -> Floats:
+        """Spans of some configurations only."""
+        if not len(columns):
+            return np.zeros(0)
         counts = self.start[columns + 1] - self.start[columns]
         ends = np.cumsum(counts)
         at = np.repeat(self.start[columns] - (ends - counts), counts) + np.arange(counts.sum())
-        return at, ends - counts
-
-    def of(self, columns: NDArray[np.int64], link_wait: float | Floats) -> Floats:
-        """Spans of some configurations only, at one wait or at one for each of them."""
-        if not len(columns):
-            return np.zeros(0)
-        at, starts = self.places(columns)
-        if isinstance(link_wait, np.ndarray):
-            link_wait = np.repeat(link_wait, self.start[columns + 1] - self.start[columns])
-        result: Floats = np.maximum.reduceat(self.const[at] + self.slope[at] * link_wait, starts)
+        result: Floats = np.maximum.reduceat(self.const[at] + self.slope[at] * link_wait, ends - counts)
         return result
 
 

@@ -307,7 +307,7 @@ def test_many_distinct_branches_fall_back_to_a_stated_family():
     rng = np.random.default_rng(1)
     s = system(heads(40, times=rng.uniform(0.001, 0.01, 40).tolist(), rate=3.0), servers=60, capacity=1e5)
     p = solve(s)
-    assert any("40 tasks in 40 components: groups of components" in n for n in p.notes)
+    assert any("40 tasks in 40 components: list schedules" in n for n in p.notes)
     assert p.objective_s < 0.5 * local_placement(s).objective_s
     assert 0 <= p.gap < 0.9
     placed = p.queries[0][0]

@@ -20,7 +20,7 @@ from nona.placement.model import build_model
 from nona.placement.prediction import predict
 from nona.placement.result import Configuration, SubGraphPlacement
 from nona.placement.solve import solve
-from nona.placement.solver.inner_program import best_response, solve_knapsack
+from nona.placement.solver.inner_program import solve_knapsack
 from nona.placement.solver.parametric import solve_parametric
 from nona.placement.solver.problem import Problem
 from nona.placement.solver.registry import SOLVERS
@@ -316,20 +316,6 @@ def test_certificate(seed, groups, sharing, background):
     assert (np.bincount(p.group, weights=found.x > 0) > 1).sum() <= 1, "at most one group mixes"
     for x in random_points(p, seed, 20):
         assert found.lower_bound_s <= p.value(x) * (1 + 1e-12)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_best_response_cannot_be_improved_by_one_group(seed):
-    p = random_problem(seed)
-    start = random_points(p, seed, 1)[0]
-    x = best_response(p, start)
-    value = p.value(x)
-    for g in range(p.groups):
-        for c in range(p.start[g], p.start[g + 1]):
-            other = x.copy()
-            other[p.start[g] : p.start[g + 1]] = 0.0
-            other[c] = 1.0
-            assert value <= p.value(other) * (1 + 1e-9)
 
 
 def test_nothing_to_choose():

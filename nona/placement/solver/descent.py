@@ -80,7 +80,6 @@ Inner = Callable[[Problem, Floats | None], Certified]
 TOLERANCE = 1e-6
 _ROUGH = 1e-3
 _ROUNDS = 60
-_KICKED = 8
 _FULL = 0.98
 
 
@@ -88,23 +87,16 @@ def descend_from_starts(model: Model, rough: Inner, inner: Inner) -> Solution:
     """Descend from several starts with the ``rough`` solver, and from the best end with ``inner``.
 
     The starts are the local placement, the best one (without prices) at the server wait of
-    background work alone, and the quickest one without local sub-graphs; then the best end
-    with one query class after the other put back to one of these, because neighbouring sub-graphs
-    shorten or lengthen runs only together. It is a heuristic: the end is a local optimum.
+    background work alone, and the quickest one without local sub-graphs. It is a heuristic: the end
+    is a local optimum.
     """
     local = [[c.local.astype(float) for c in row] for row in model.candidates]
     silent = [[np.zeros(len(c)) for c in row] for row in model.candidates]
     groups = groups_of(model)
     eager_problem = build_problem(model, groups, model.server_wait_s(silent))
     eager = probabilities(model, groups, eager_problem, rough(eager_problem, None).x)
-    idle = model.server_wait_s(silent)
-    others = (local, eager, _away(model, idle))
+    others = (local, eager, _away(model, model.server_wait_s(silent)))
     best = min((descend(model, rough, x, _ROUGH) for x in others), key=lambda s: s.value_s)
-    for j in range(min(len(local), _KICKED)) if len(local) > 1 else ():
-        for other in others:
-            if not _same(best.x[j], other[j]):
-                kicked = [other[i] if i == j else row for i, row in enumerate(best.x)]
-                best = min(best, descend(model, rough, kicked, _ROUGH), key=lambda s: s.value_s)
     end = descend(model, inner, best.x)
     return replace(end, x=_without_arrivals(model, end.x))
 
@@ -142,10 +134,6 @@ def _without_arrivals(model: Model, x: Table) -> Table:
         ]
         for j, row in enumerate(x)
     ]
-
-
-def _same(a: Sequence[Floats], b: Sequence[Floats]) -> bool:
-    return all(np.array_equal(p, q) for p, q in zip(a, b, strict=True))
 
 
 def descend(model: Model, inner: Inner, x: Table, tolerance: float = TOLERANCE) -> Solution:

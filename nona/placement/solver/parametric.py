@@ -21,7 +21,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.solver.inner_program import Choice, best_response, cheapest, solve_knapsack
+from nona.placement.solver.inner_program import Choice, cheapest, solve_knapsack
 from nona.placement.solver.problem import Problem
 from nona.placement.solver.several_links import solve_network
 from nona.placement.solver.solution import Certified
@@ -87,8 +87,7 @@ class _Search:
         if start is not None:
             self._offer(start)
         if problem.groups:
-            self._offer(best_response(problem, self._program(problem.least_wait, math.inf)[1]))
-            self._offer(best_response(problem, self.x))
+            self._offer(self._program(problem.least_wait, math.inf)[1])
 
     def _offer(self, x: Floats) -> None:
         value = math.inf if self.fixed else self.problem.value(x)

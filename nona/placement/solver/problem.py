@@ -108,15 +108,6 @@ class Rows:
         bundle = float(self.bundle @ x)
         return Traffic(float(self.load @ x), bundle, bundle + float(self.pairs @ x))
 
-    def swaps(self, chosen: NDArray[np.int64], out: int, into: slice) -> tuple[float, Floats]:
-        """w of pure columns ``chosen``, and with column ``out`` of them replaced by each of ``into``."""
-        here = [float(row[chosen].sum()) for row in (self.load, self.bundle, self.pairs)]
-        load, bundle, pairs = (
-            np.maximum(total - row[out] + row[into], 0.0)
-            for total, row in zip(here, (self.load, self.bundle, self.pairs), strict=True)
-        )
-        return self.curve.wait(*here), self.curve.waits(load, bundle, pairs)
-
     def alone(self) -> tuple[Floats, Floats, float, float]:
         """(a0, a1, b0, b1) of one link that is full when the first of these is, and waits alike when idle.
 

@@ -8,8 +8,7 @@ because both brackets are 0. cost_c and the A are convex, so each may be replace
 point of the rectangle; then every column's term is affine in (w, y), their minimum over the columns
 of each group is concave, and the least value over the rectangle is at one of its corners. The
 minimum over the columns is over all x, so that is a bound. At the prices of the linear program at the
-tangents' point the error is of second order in the size of the rectangle. With the costs and curves
-of the lower corner and the rows of the upper one there is a second bound, for large rectangles.
+tangents' point the error is of second order in the size of the rectangle.
 
 All links' loads are lines in one number, the load y of the queries, so for a fixed y the mean wait
 of a message is *linear* in the probabilities, see :mod:`nona.placement.link_waits`. The objective
@@ -32,7 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.solver.inner_program import Dual, TwoRows, best_response, cheapest, solve_two_rows
+from nona.placement.solver.inner_program import Dual, TwoRows, cheapest, solve_two_rows
 from nona.placement.solver.problem import Problem, Rows
 from nona.placement.solver.solution import Certified
 
@@ -48,15 +47,6 @@ class Cell:
     y0: float
     y1: float
     guess: float = 0.0
-
-    def holds_none(self, rows: Rows) -> bool:
-        """Return whether no point has its wait and its load in the cell, by the messages' sizes alone."""
-        least, most, pairs = rows.ratios
-        idle, bundle, _ = rows.curve.at(self.y0)
-        if idle + bundle * least * self.y0 > self.w1 * (1 + 1e-12):
-            return True
-        idle, bundle, pair = rows.curve.at(self.y1)
-        return idle + (bundle * most + pair * pairs) * self.y1 < self.w0 * (1 - 1e-12)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,16 +87,6 @@ class Tangents:
         by_load = here - min(self.value(self.wait, y) for y in (cell.y0, cell.y1))
         return by_wait, by_load
 
-    def coarse(self, cell: Cell) -> float:
-        """The second bound: costs and curves of the lower corner, rows of the upper one."""
-        p, r = self.problem, self.rows
-        idle, bundle, pair = r.curve.at(cell.y0)
-        price = p.lines(cell.w0) + self.load_price * r.load
-        price += self.wait_price * (bundle * r.bundle + pair * r.pairs)
-        rest = self.wait_price * (idle - cell.w1) - self.load_price * cell.y1
-        bound = p.constant + float(np.minimum.reduceat(price, p.start[:-1]).sum()) + rest
-        return bound if math.isfinite(bound) else -math.inf
-
 
 _DUAL = 0.05  # of the wanted gap, to which the prices of a cell are found
 
@@ -135,8 +115,7 @@ class _Search:
         if start is not None:
             self._offer(start)
         if problem.groups:
-            self._offer(best_response(problem, self._cheapest(problem.least_wait)[0]))
-            self._offer(best_response(problem, self.x))
+            self._offer(self._cheapest(problem.least_wait)[0])
 
     def _offer(self, x: Floats) -> None:
         value = self.problem.value(x)
@@ -172,8 +151,6 @@ class _Search:
 
     def _explore(self, cell: Cell, whole: Cell) -> tuple[float, tuple[Cell, ...]]:
         """A bound on the cell, and the two halves that it falls into."""
-        if cell.holds_none(self.rows):
-            return math.inf, ()
         wait, load = self._inside(cell, whole)
         dual = self._prices(wait, load, cell.guess)
         for x in dual.points:
@@ -182,7 +159,7 @@ class _Search:
         if not math.isfinite(dual.bound):  # no point has so little wait and load: any prices will do
             prices = (float(self.problem.lines.slope.max()), cell.guess)
         tangents = Tangents.at(self.problem, self.rows, wait, load, prices)
-        bound = max(tangents.least(cell), tangents.coarse(cell))
+        bound = tangents.least(cell)
         if bound >= self._target():
             return bound, ()
         by_wait, by_load = tangents.across(cell)
