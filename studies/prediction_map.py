@@ -20,8 +20,7 @@ from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.prediction import predict
 from nona.placement.response.equilibrium import predict_response
 from nona.placement.response.times import Response
-from nona.placement.result import Queries
-from nona.placement.sampled.moves import blend
+from nona.placement.result import Configuration, Queries, SubGraphPlacement
 from nona.results.document import Estimate
 from nona.results.studies import Comparison, MapAbout, MapPoint, PredictionMap
 from nona.scenario.file import load_scenario
@@ -170,6 +169,24 @@ def placed(system: System, name: str) -> Placed:
         return Placed(solved.queries, solved.class_shares)
     local, spread = local_placement(system).queries, spread_placement(system).queries
     return Placed(blend(local, spread, _SPREAD_SHARE[name]))
+
+
+def blend(first: Queries, second: Queries, share: float) -> Queries:
+    """Each sub-graph placed as in ``second`` with probability ``share``, else as in ``first``."""
+    return tuple(
+        tuple(_mixed(a, b, share) for a, b in zip(row, other, strict=True))
+        for row, other in zip(first, second, strict=True)
+    )
+
+
+def _mixed(a: SubGraphPlacement, b: SubGraphPlacement, share: float) -> SubGraphPlacement:
+    """One sub-graph placed as ``b`` says with probability ``share``, else as ``a``."""
+    chances: dict[Configuration, float] = {}
+    for placed, weight in ((a, 1.0 - share), (b, share)):
+        for c, p in zip(placed.configurations, placed.probabilities.tolist(), strict=True):
+            chances[c] = chances.get(c, 0.0) + weight * p
+    kept = {c: p for c, p in chances.items() if p > 0}
+    return SubGraphPlacement(a.subgraph, tuple(kept), np.array(list(kept.values())))
 
 
 def point(system: System, name: str, load: Load) -> tuple[System, Placed]:

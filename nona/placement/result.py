@@ -158,7 +158,7 @@ class Sampled:
     settled
         Whether the search ended because no move was better by more than the sampling error.
     origin
-        Where it comes from: ``formula``, ``local``, ``spread``, another preset, ``mixture``, ``search``.
+        Where it comes from: ``formula``, ``local``, ``spread``, another preset, ``expert``, ``search``.
     rivals
         Other placements whose value is within the accuracy of the prediction, best first.
     """

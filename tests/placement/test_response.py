@@ -1,4 +1,4 @@
-"""The response of a placement by sampled jobs: known waits and paths, simulation, and conserved work."""
+"""The response of a placement by sampled jobs: known waits and paths, and simulation."""
 
 import math
 from dataclasses import replace
@@ -19,7 +19,6 @@ from nona.placement.response import sample_paths
 from nona.placement.response.equilibrium import predict_response
 from nona.placement.response.resources import Tracks, Visits
 from nona.placement.response.walk import even_draws, shared_s
-from nona.placement.sampled.judge import conserved_floor_s
 from nona.placement.solver.solution import placements
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.sampling_tables import build_tables
@@ -368,40 +367,6 @@ def simulated_s(made, placed):
     return float(means.mean()), float(means.std(ddof=1) / 2.0)
 
 
-@pytest.mark.parametrize("scv", [0.0, 0.7])
-@pytest.mark.parametrize("background", [Stream(), Stream(0.2, 0.5, 2.0)])
-def test_all_on_one_server_is_an_m_g_1_queue(scv, background):
-    """One task, or many beside each other and in sub-graphs one after the other: one visit to an executor."""
-    arcs = [(u + k, v + k, 1.0) for k in (0, 3) for u, v in ((0, 1), (0, 2), (1, 3), (2, 3))]
-    diamonds = query([0.1, 1.0, 2.0, 0.2, 1.0, 0.5, 0.3], arcs, 0.5)
-    for work in (query([2.0], [], 1.0, service_scv=scv), diamonds):
-        made = system(work, servers=4, compute=background)
-        placed = local_placement(made).queries
-        assert conserved_floor_s(made, placed) == pytest.approx(predict(made, placed).jct_s)
-        assert conserved_floor_s(made) <= conserved_floor_s(made, placed) * (1 + 1e-12)
-
-
-@pytest.mark.parametrize("servers", [2, 8])
-@pytest.mark.parametrize("load", [0.4, 0.8])
-def test_no_simulation_is_below_it(servers, load):
-    for seed in range(3):
-        made = random_system(seed, capacity=2e4, load=load, servers=servers)
-        for placed in (local_placement(made).queries, spread_placement(made).queries):
-            mean, error = simulated_s(made, placed)
-            assert conserved_floor_s(made) <= mean + 4.0 * error
-            assert conserved_floor_s(made, placed) <= mean + 4.0 * error
-
-
-def test_it_tells_where_a_response_is_too_low():
-    """A long visit after a short one: the usual response lies below what conserved work demands."""
-    made = late_input(0.8)
-    placed = source_away(made)
-    floor = conserved_floor_s(made, placed)
-    assert predict_response(made, placed).mix.mean_s < floor
-    mean, error = simulated_s(made, placed)
-    assert floor <= mean + 4.0 * error
-
-
 def test_the_default_placement_is_not_misled_by_such_a_response():
     """Sampled jobs prefer to send the source away; simulated beside it, local is quicker, and is chosen."""
     made = late_input(0.8)
@@ -409,9 +374,3 @@ def test_the_default_placement_is_not_misled_by_such_a_response():
     mean, error = simulated_s(made, place_system(made).queries)
     local, local_error = simulated_s(made, local_placement(made).queries)
     assert mean <= local + 3.0 * (error + local_error)
-
-
-def test_without_poisson_arrivals_only_the_longest_chain_counts():
-    busy = query([1.0, 3.0, 2.0], [(0, 2, 1.0)], 1.0)
-    assert conserved_floor_s(system(replace(busy, arrivals=Arrivals("gamma", cv=2.0)))) == 3.0
-    assert conserved_floor_s(system(replace(busy, rate=0.0))) == 0.0

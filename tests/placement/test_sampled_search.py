@@ -16,7 +16,7 @@ from nona.placement.fixed import idle_presets, local_placement, place_fixed, spr
 from nona.placement.response.equilibrium import predict_response
 from nona.placement.result import Rival
 from nona.placement.sampled.judge import Judge, Values, rows
-from nona.placement.sampled.moves import groups_of, moves, starts
+from nona.placement.sampled.moves import groups_of, moved, starts
 from nona.placement.sampled.search import SURE, choose_placement
 from nona.placement.solve import solve
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
@@ -112,12 +112,12 @@ def test_every_move_leaves_a_placement_that_can_be_run():
     members = [(g.query, k) for g in groups for k in g.members]
     assert len(set(members)) == len(members)
     count = 0
-    for move in moves(groups):
-        made = move.of(rows(placement.queries))
+    for group, column in ((g, c) for g in groups for c in g.columns):
+        made = moved(rows(placement.queries), group, column)
         build_tables(study.system, made)  # refuses parts that do not partition, and bad probabilities
         places = [(j, k) for j, row in enumerate(made) for k in range(len(row))]
         changed = {(j, k) for j, k in places if made[j][k] is not placement.queries[j][k]}
-        assert changed <= {(move.group.query, k) for k in move.members}
+        assert changed <= {(group.query, k) for k in group.members}
         count += 1
     assert count >= 20
 

@@ -1,8 +1,7 @@
 """Starts of a search by sampled jobs, and the changes that it may make.
 
 The formula takes mean waits and is optimistic wherever a path crosses many joins; keeping a query whole is
-what it is worst at seeing. So every placement that a person would try by hand is a start, and a mixture takes
-for each query class the start that serves that class best.
+what it is worst at seeing. So every placement that a person would try by hand is a start.
 
 The chain of most work stays on one server, in one run. What none of its tasks leads to (the text's keys
 and values of a U-Net, the other experts of a mixture) can be done meanwhile elsewhere, in one visit,
@@ -10,23 +9,19 @@ and has arrived before the chain needs it unless that one visit waits long. So t
 maximum of few random waits, where a configuration that parts the chain adds them, and one that sends the
 feeders to many servers takes the maximum of many.
 
-They are: all local; those that the placement uses; the cheapest ones at several link waits, server waits
-and prices of link load (:func:`nona.placement.interiors.column_generation.best_configuration`), free to use
-and as dear as the congestion they cause; and those that leave the root's server for good, so that the job's
-run there ends, which shortens the wait of all others: the whole interior, or its last task, with the sink.
-Large interiors may also keep their longest chain together and send what leads to it ahead
-(:mod:`nona.placement.sampled.moves`).
-Large interiors are searched at waits several times the predicted ones (:func:`_dear`): a path that crosses
-many joins waits longer than the sum of its mean waits, so configurations with few visits are worth a trial.
-From the configuration in use the search may also bring one part home, or join two parts
-(:func:`simpler`).
+Columns are: all local; those that the placement uses; of interiors whose configurations are listed, the
+cheapest ones at several link waits, server waits and prices of link load, free to use and as dear as the
+congestion they cause; of larger ones, those that keep the longest chain together and send what leads to it
+ahead; and those that leave the root's server for good, so that the job's run there ends, which shortens the
+wait of all others: the whole interior, or its last task, with the sink. From the configuration in use the
+search may also bring one part home, or join two parts (:func:`simpler`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
 
 import numpy as np
 
@@ -41,10 +36,9 @@ from nona.placement.configurations import (
     to_configuration,
     to_labels,
 )
-from nona.placement.enumeration import list_schedules
+from nona.placement.enumeration import candidates
 from nona.placement.fixed import PRESETS, idle_presets, place_fixed
-from nona.placement.interiors.column_generation import Budget, best_configuration, climbed
-from nona.placement.interiors.prices import Prices
+from nona.placement.interiors.prices import Prices, costs
 from nona.placement.link_routes import link_of
 from nona.placement.messages import Candidates, Link
 from nona.placement.result import Configuration, Placement, Queries, SubGraphPlacement
@@ -53,55 +47,20 @@ from nona.system import System
 
 
 def starts(system: System, optimum: Queries) -> dict[str, Queries]:
-    """Named placements, equal ones once: the formula's ``optimum``, presets, the expert's, and a mixture.
+    """Named placements, equal ones once: the formula's ``optimum``, presets, and the expert's.
 
-    ``expert`` is for each class the preset that is quickest on an idle cluster; ``half local`` follows the
-    optimum for half of the jobs and keeps the others whole.
+    ``expert`` is for each class the preset that is quickest on an idle cluster.
     """
     named: dict[str, Queries] = {"formula": optimum}
     for name in PRESETS:
         named[name] = rows([place_fixed(system, q, name) for q in system.queries])
     idle = idle_presets(system)
     named["expert"] = rows([place_fixed(system, q, p) for q, p in zip(system.queries, idle, strict=True)])
-    named["half local"] = blend(optimum, named["local"], 0.5)
     distinct: dict[str, Queries] = {}
     for name, queries in named.items():
         if not any(same(queries, other) for other in distinct.values()):
             distinct[name] = queries
     return distinct
-
-
-def best_of_each(named: Mapping[str, Queries], values: Mapping[str, Sequence[float | None]]) -> Queries:
-    """For each query class the start that serves it best; the first of equals.
-
-    ``values[name][j]`` is what class j has under that start, ``None`` where the class does not count.
-    """
-    names = list(values)
-    classes = range(len(values[names[0]]))
-    best = [min(names, key=lambda n: _number(values[n][j])) for j in classes]
-    return rows([named[name][j] for j, name in enumerate(best)])
-
-
-def _number(value: float | None) -> float:
-    return 0.0 if value is None else value
-
-
-def blend(first: Queries, second: Queries, share: float) -> Queries:
-    """Each sub-graph placed as in ``second`` with probability ``share``, else as in ``first``."""
-    return tuple(
-        tuple(mixed(a, b, share) for a, b in zip(row, other, strict=True))
-        for row, other in zip(first, second, strict=True)
-    )
-
-
-def mixed(a: SubGraphPlacement, b: SubGraphPlacement, share: float) -> SubGraphPlacement:
-    """One sub-graph placed as ``b`` says with probability ``share``, else as ``a``."""
-    chances: dict[Configuration, float] = {}
-    for placed, weight in ((a, 1.0 - share), (b, share)):
-        for c, p in zip(placed.configurations, placed.probabilities.tolist(), strict=True):
-            chances[c] = chances.get(c, 0.0) + weight * p
-    kept = {c: p for c, p in chances.items() if p > 0}
-    return SubGraphPlacement(a.subgraph, tuple(kept), np.array(list(kept.values())))
 
 
 def same(a: Queries, b: Queries) -> bool:
@@ -244,14 +203,9 @@ def _label(shape: Shape, held: Sequence[Sequence[int]]) -> tuple[int, ...]:
     return canonical(server)
 
 
-NODES = 20_000  # of a search for one configuration of a small interior: here any good one will do
-_SMALL = 14  # tasks; larger interiors get fewer nodes, as each of them takes longer
 WAITS = (0.0, 1.0, 4.0)  # times those predicted
-DEAR = (1.0, 2.0, 4.0, 8.0)  # times those predicted, for interiors that are searched by moves
-_TRIALS_S = 0.4  # of such a search
-_RARE = 1e-9  # probability
-_PARTS = 6  # most parts of which pairs are joined, smallest first
 PRICES = (0.0, 1.0, 10.0)  # times the price of congestion
+_PARTS = 6  # most parts of which pairs are joined, smallest first
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,29 +220,13 @@ class Group:
     columns: tuple[tuple[Configuration, ...], ...]
     subgraphs: Sequence[SubGraph]
 
-    def with_columns(self, columns: Iterable[tuple[Configuration, ...]]) -> Group:
-        """The same group with other columns."""
-        return replace(self, columns=tuple(columns))
 
-
-@dataclass(frozen=True, eq=False)
-class Move:
-    """``members`` of a group go to ``column`` with probability ``share``, else they stay as they are."""
-
-    group: Group
-    column: int
-    members: tuple[int, ...]
-    share: float
-
-    def of(self, queries: Queries) -> Queries:
-        """The placement after the move."""
-        moved = [list(row) for row in queries]
-        for k in self.members:
-            placed = moved[self.group.query][k]
-            configuration = self.group.columns[self.column][self.group.members.index(k)]
-            new = SubGraphPlacement(placed.subgraph, (configuration,), np.ones(1))
-            moved[self.group.query][k] = _tidy(mixed(placed, new, self.share))
-        return rows(moved)
+def moved(queries: Queries, group: Group, column: tuple[Configuration, ...]) -> Queries:
+    """The placement with all members of ``group`` in their configurations of ``column``."""
+    placed = [list(row) for row in queries]
+    for k, configuration in zip(group.members, column, strict=True):
+        placed[group.query][k] = SubGraphPlacement(group.subgraphs[k], (configuration,), np.ones(1))
+    return rows(placed)
 
 
 def groups_of(system: System, placement: Placement) -> tuple[Group, ...]:
@@ -309,64 +247,30 @@ def groups_of(system: System, placement: Placement) -> tuple[Group, ...]:
             own = {_numbers(c, subgraphs[k]) for k in members for c in placement.queries[j][k].configurations}
             if shape.m > ENUMERATED:
                 labels += _moves_feeders(system, j, shape, link, slots)
-                labels += _dear(shape, link, slots, placement, labels + [_row(c, shape.m) for c in own])
             columns = [tuple(to_configuration(row, subgraphs[k].interior) for k in members) for row in labels]
             columns += [tuple(_as(c, subgraphs[k]) for k in members) for c in sorted(own, key=repr)]
             groups.append(Group(j, tuple(members), tuple(dict.fromkeys(columns)), subgraphs))
     return tuple(groups)
 
 
-def moves(groups: tuple[Group, ...]) -> Iterator[Move]:
-    """All members, every second or every third one, one alone; or all of them half the time."""
-    for group in groups:
-        ways = dict.fromkeys(
-            (*((group.members[b::n], 1.0) for n in (1, 2, 3) for b in {0, n - 1}), (group.members[:1], 1.0))
-        )
-        for column in range(len(group.columns)):
-            for members, share in (*ways, (group.members, 0.5)):
-                if members:
-                    yield Move(group, column, members, share)
-
-
 def _labels(shape: Shape, link: Link, slots: int, placement: Placement) -> list[list[int]]:
-    p = placement.prediction
-    wait = p.network_wait_s if link.discipline == "fifo" else p.network_utilization
-    price = p.congestion_price_s_per_byte * link.capacity
     labels = [[0] * (shape.m + 1)]
-    for link_wait in (w * wait for w in WAITS[:2]):
-        for server_wait_s in (w * p.server_wait_s for w in WAITS):
-            for load_price in (x * price for x in PRICES):
-                best = best_configuration(
-                    shape,
-                    link,
-                    slots,
-                    link_wait=link_wait,
-                    server_wait_s=server_wait_s,
-                    load_price=load_price,
-                    nodes=max(NODES * _SMALL // max(shape.m, _SMALL) ** 2 * _SMALL, 200),
-                )
-                labels.append(best.labels.tolist())
+    if shape.m <= ENUMERATED:
+        labels += _cheapest(candidates(shape, link, slots), placement)
     if shape.has_sink:
         labels += [[1] * (shape.m + 1), [0] * (shape.m - 1) + [1, 1]]
     return [list(row) for row in dict.fromkeys(tuple(row) for row in labels)]
 
 
-def _dear(
-    shape: Shape, link: Link, slots: int, placement: Placement, known: list[list[int]]
-) -> list[list[int]]:
-    """Improve the ``known`` configurations by local search where waits cost several times the mean."""
-    p = placement.prediction
+def _cheapest(listed: Candidates, placement: Placement) -> list[list[int]]:
+    """The cheapest of all configurations at multiples of the predicted waits and congestion price."""
+    p, link = placement.prediction, listed.link
     wait = p.network_wait_s if link.discipline == "fifo" else p.network_utilization
-    rows_ = [tuple(row) for row in (*known, *list_schedules(shape, link, slots))]
-    start = Candidates(shape, np.array(list(dict.fromkeys(rows_)), dtype=np.int64), link, exhaustive=False)
+    price = p.congestion_price_s_per_byte * link.capacity
     labels: list[list[int]] = []
-    for factor in DEAR:
-        dear = Prices(
-            link_wait=factor * wait,
-            server_wait_s=factor * p.server_wait_s,
-            load=p.congestion_price_s_per_byte * link.capacity,
-        )
-        labels += climbed(start, slots, dear, Budget(_TRIALS_S)).tolist()
+    for link_wait, server_wait, load_price in product(WAITS[:2], WAITS, PRICES):
+        at = Prices(link_wait * wait, server_wait * p.server_wait_s, load_price * price)
+        labels.append(listed.labels[int(np.argmin(costs(listed, at)))].tolist())
     return labels
 
 
@@ -380,21 +284,14 @@ def _moves_feeders(system: System, query: int, shape: Shape, link: Link, slots: 
     return labels
 
 
-def _row(c: Configuration, m: int) -> list[int]:
-    """Labels (m + 1,) of a configuration whose tasks are numbered by their place in the interior."""
-    return to_labels(c, range(m))
-
-
-def simpler(group: Group, placed: SubGraphPlacement) -> Iterator[tuple[Configuration, ...]]:
+def simpler(group: Group, here: Queries) -> Iterator[tuple[Configuration, ...]]:
     """From the most probable configuration: one part brought to the root's server, or two parts joined.
 
     A column for every member of the group. Of many parts the pairs among the smallest are joined.
     """
+    placed = here[group.query][group.members[0]]
     c = placed.configurations[int(np.argmax(placed.probabilities))]
-    member = next(k for k in group.members if group.subgraphs[k] == placed.subgraph)
-    own = _numbers(c, group.subgraphs[member])
-    m = len(placed.subgraph.interior)
-    row = np.array(_row(own, m), dtype=np.int64)
+    row = np.array(to_labels(c, placed.subgraph.interior), dtype=np.int64)
     away = sorted(set(row.tolist()) - {0}, key=lambda label: int((row == label).sum()))
     joined = [(a, 0) for a in away] + [(a, b) for a, b in combinations(away[:_PARTS], 2)]
     for a, b in joined:
@@ -412,11 +309,3 @@ def _as(c: Configuration, subgraph: SubGraph) -> Configuration:
     """The inverse of :func:`_numbers`."""
     tasks = subgraph.interior
     return Configuration(tuple(tuple(tasks[i] for i in part) for part in c.parts), c.root_part, c.sink_part)
-
-
-def _tidy(placed: SubGraphPlacement) -> SubGraphPlacement:
-    """Drop configurations that hardly ever happen; the probabilities add up to 1 again."""
-    pairs = zip(placed.configurations, placed.probabilities.tolist(), strict=True)
-    kept = {c: p for c, p in pairs if p > _RARE}
-    total = sum(kept.values())
-    return SubGraphPlacement(placed.subgraph, tuple(kept), np.array([p / total for p in kept.values()]))

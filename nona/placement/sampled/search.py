@@ -1,10 +1,10 @@
 """The search by sampled jobs, one sure move after the other: the program's default.
 
-In a round every move gets a score (the mean by formula, its waits stretched by as much as they were at the
-present placement), the most promising moves are walked by few sampled jobs, and the best of these by more,
-with random numbers of their own: a move is taken if it is better by more than :data:`SURE` standard errors
-there. The search ends when no move is, when the certified bound leaves nothing to gain, or at its limit,
-which counts work and not seconds, so that equal inputs give equal results.
+In a round every move gets a score (the mean by formula), the most promising moves are walked by few
+sampled jobs, and the best of these by more, with random numbers of their own: a move is taken if it is
+better by more than :data:`SURE` standard errors there. The search ends when no
+move is, when the certified bound leaves nothing to gain, or at its limit, which counts work and not
+seconds, so that equal inputs give equal results.
 
 The formula's optimum is certified for the formula: mean waits, and at a join the maximum of means. What is
 chosen here is judged by the response (jobs walked among random waits), beside the placements that a person
@@ -16,10 +16,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-
-import numpy as np
 
 from nona.errors import NonaError, PlacementError
 from nona.placement.configurations import ENUMERATED
@@ -27,7 +25,7 @@ from nona.placement.fixed import PRESETS, local_placement
 from nona.placement.prediction import predict
 from nona.placement.result import SAMPLED, Placement, Prediction, Queries, Rival, Sampled, SampledObjective
 from nona.placement.sampled.judge import FINAL, Judge, Values, bounded, certificate_of, mean_of, rows, walked
-from nona.placement.sampled.moves import Group, Move, best_of_each, groups_of, moves, same, simpler, starts
+from nona.placement.sampled.moves import Group, groups_of, moved, same, simpler, starts
 from nona.system import System
 
 SURE = 2.0  # standard errors
@@ -116,7 +114,7 @@ class Search:
         self.judge, self.limits, self.seed, self.bound = judge, limits, seed, bound
         self.check, self.on_better, self.on_spent = check, on_better, on_spent
         self._whole = limits.evaluations, limits.work_s
-        self.turn, self.origin, self.stretch = 0, "formula", 0.0
+        self.turn, self.origin = 0, "formula"
         self.tried: dict[str, Valued] = {}
 
     def run(self, starts: Mapping[str, Queries], groups: Callable[[], tuple[Group, ...]]) -> Found:
@@ -144,18 +142,13 @@ class Search:
         return self.bound * (1.0 - WRONG) <= values.value <= self.bound * (1.0 + CLOSE)
 
     def _best_start(self, starts: Mapping[str, Queries]) -> Valued:
-        """Return the best start, or the mixture of the best start for each class."""
+        """Return the best start."""
         best: Valued | None = None
         for name, queries in starts.items():
             if best is None or (not self._nothing_left(best[1]) and math.isfinite(self._score(queries))):
                 best = self._try(best, queries, name)
         if best is None:
             raise PlacementError("Search: there is no starting placement; give the formula's optimum.")
-        if len(self.judge.counted) > 1 and len(self.tried) > 1 and not self._nothing_left(best[1]):
-            by_class = {name: self.judge.by_class(values) for name, (_, values) in self.tried.items()}
-            mixed = best_of_each(starts, by_class)
-            if not any(same(mixed, queries) for queries, _ in self.tried.values()):
-                best = self._try(best, mixed, "mixture")
         return best
 
     def _try(self, best: Valued | None, queries: Queries, name: str) -> Valued:
@@ -178,36 +171,21 @@ class Search:
         return values
 
     def _score(self, queries: Queries) -> float:
-        """Mean JCT by formula with stretched waits; infinite where there is no steady state."""
+        """Mean JCT by formula; infinite where there is no steady state."""
         prediction = predicted(self.judge, queries)
         if prediction is None or not prediction.network_utilization < _FULL:
             return math.inf
-        return prediction.jct_s + self.stretch * self._waits_s(prediction)
-
-    def _waits_s(self, found: Prediction) -> float:
-        waits = [found.queries[j].network_wait_s + found.queries[j].server_wait_s for j in self.judge.counted]
-        return float(self.judge.weights @ np.array(waits))
-
-    def _calibrate(self, here: Queries, now: Values) -> None:
-        """Set the stretch of waits on a path over those by formula, from the present placement."""
-        prediction = predicted(self.judge, here)
-        if self.judge.objective != "mean-jct" or prediction is None or not math.isfinite(now.value):
-            return
-        waits_s = self._waits_s(prediction)
-        if waits_s > 0 and math.isfinite(waits_s):
-            self.stretch = min(max((now.value - prediction.jct_s) / waits_s, self.stretch, 0.0), 10.0)
-
-    def _moves(self, here: Queries, groups: tuple[Group, ...]) -> Iterator[Move]:
-        yield from moves(groups)
-        for group in groups:
-            columns = dict.fromkeys(simpler(group, here[group.query][group.members[0]]))
-            yield from moves((group.with_columns(columns),))
+        return prediction.jct_s
 
     def _likely(self, here: Queries, groups: tuple[Group, ...]) -> list[Queries]:
         """The placements after the moves that are not hopeless, best score first."""
         limit = self._score(here) * (1 + SLACK)
-        moved = (move.of(here) for move in self._moves(here, groups))
-        scored = [(self._score(new), number, new) for number, new in enumerate(moved)]
+        tried = [
+            moved(here, group, column)
+            for group in groups
+            for column in dict.fromkeys((*group.columns, *simpler(group, here)))
+        ]
+        scored = [(self._score(new), number, new) for number, new in enumerate(tried)]
         self.limits.spend_scores(len(scored))
         scored = sorted((s for s in scored if s[0] <= limit), key=lambda s: s[:2])
         kept: list[Queries] = []
@@ -222,7 +200,6 @@ class Search:
         """The best move that is significantly better; ``None`` if there is none."""
         self.turn += 1
         now = self._values(here, FEW)
-        self._calibrate(here, now)
         gains = []
         for number, new in enumerate(self._likely(here, groups)):
             if self.limits.reached:
@@ -266,7 +243,7 @@ def choose_placement(
     on_better: Improved = lambda placement: None,
     on_spent: Callable[[float], None] = lambda share: None,
 ) -> Placement:
-    """The best placement by sampled jobs, from the formula's optimum, fixed placements and mixtures.
+    """The best placement by sampled jobs, from the formula's optimum and fixed placements.
 
     Parameters
     ----------

@@ -25,8 +25,6 @@ ORIGINS = {
     "formula": "It is the formula's optimum: no other candidate is significantly faster",
     "search": "It was found by a search from the fastest start",
     "local": "All local: sampled jobs are faster there than at the formula's optimum",
-    "mixture": "It uses the best start for each model",
-    "half local": "It uses the formula's optimum for half of the jobs and keeps the others on one server",
     "expert": "It is the expert's: for each model the preset that is fastest on an idle cluster",
 }
 
