@@ -28,7 +28,7 @@ _HOMES = {
         "simulate",
     ),
     "sweep_numbers": ("Number", "number_named", "numbers_of", "with_value"),
-    "sweeps": ("SweptPoint", "sweep"),
+    "sweeps": ("curves", "grid"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = tuple(_HOME)

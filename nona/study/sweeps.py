@@ -14,23 +14,18 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from nona.placement.result import Placement
 from nona.planning.least import driven
 from nona.report.sweep_grids import GridCurves
 from nona.report.sweeps import Curves, by_ratio, formula_flags, stable_flags, turns
-from nona.results.simulation import SchedulerResult
 from nona.results.sweeps import GridRequest, SweepRequest
 from nona.scenario.schema import Scenario
-from nona.scenario.values import NamedSpec
 from nona.schedulers.registry import get_scheduler
 from nona.sources.lookup import Sources
 from nona.study import sweep_bench
 from nona.study.cache import StudyCache
-from nona.study.preparation import Study, prepare
-from nona.study.simulation import place, simulate, steady_local, steady_spread
-from nona.study.sweep_numbers import number_named, with_value
+from nona.study.sweep_numbers import number_named
 
 NEAR = 0.01  # of the larger of two values
 NEAR_SPAN = 0.002  # of all values' span: a bracket that starts at 0 ends too
@@ -302,67 +297,3 @@ def grid(
                 seconds=time.perf_counter() - begin,
             )
             yield grid_curves
-
-
-_PREDICTED: dict[str, Callable[[Study], Placement | None]] = {
-    "nona": place,
-    "local": steady_local,
-    "spread": steady_spread,
-}
-PREDICTED = tuple(_PREDICTED)
-_NO_SOURCES = Sources()
-
-
-@dataclass(frozen=True, eq=False)
-class SweptPoint:
-    """One scheduler at one value of the swept number.
-
-    ``predicted_s`` and ``link_utilization`` are ``None`` where queueing theory has no steady state;
-    ``result`` holds the simulation.
-    """
-
-    value: float
-    scheduler: str
-    predicted_s: float | None
-    link_utilization: float | None
-    result: SchedulerResult
-
-    @property
-    def error(self) -> float | None:
-        """(predicted − simulated) / simulated mean JCT; ``None`` without both."""
-        mean = self.result.jct_s.mean
-        if self.predicted_s is None or mean is None:
-            return None
-        return (self.predicted_s - mean) / mean
-
-
-def sweep(
-    scenario: Scenario,
-    path: str,
-    values: Sequence[float],
-    schedulers: Sequence[str] = PREDICTED,
-    sources: Sources = _NO_SOURCES,
-    workers: int = 1,
-    dask: str | None = None,
-) -> Iterator[SweptPoint]:
-    """Set the key at ``path`` to each of ``values``; predict and simulate each scheduler there.
-
-    Schedulers that queueing theory has no prediction for are simulated only; ``workers`` and ``dask`` say
-    where, as for :func:`~nona.study.simulation.simulate`.
-    """
-    own = {s.name: s for s in scenario.schedulers}
-    entries = tuple(own.get(name, NamedSpec(name=name)) for name in schedulers)
-    for value in values:
-        study = prepare(with_value(scenario, path, value).model_copy(update={"schedulers": entries}), sources)
-        placements = {name: _PREDICTED[name](study) for name in schedulers if name in _PREDICTED}
-        result = simulate(study, placement=placements.get("nona"), workers=workers, dask=dask)
-        for name in schedulers:
-            placed = placements.get(name)
-            p = placed.prediction if placed else None
-            yield SweptPoint(
-                value,
-                name,
-                p.jct_s if p else None,
-                p.network_utilization if p else None,
-                result.summaries[name].result,
-            )

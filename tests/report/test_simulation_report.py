@@ -20,19 +20,19 @@ from nona.report.simulations.comparison import replication_means
 from nona.report.simulations.figures import warmup_figure
 from nona.report.simulations.live import LiveSeries
 from nona.report.simulations.report import SimulatedRun, compared, simulation_report
-from nona.report.simulations.series import story_load, warmup_series
+from nona.report.simulations.series import warmup_series
 from nona.report.simulations.uncertainty import all_differences, differences, sureness_rows
 from nona.results.document import Estimate
 from nona.results.simulation import QuickAnswer, ReplicationMeans, WarmupReport
 from nona.results.simulation_charts import LiveRun, Story
 from nona.simulation.collected import Busy, Progress
 from nona.simulation.summary import FEWEST, MOST_LINKS
-from nona.study.link_load import network_story
 from nona.study.outcome import TIMELINE_JOBS, simulation_outcome
 from nona.study.preparation import prepare
 from nona.study.simulation import simulate
 from nona.tables.formats import mean_text, time_text
 from nona.units import format_time
+from studies.network_story import network_story, story_load
 
 
 def simulated(**simulation):

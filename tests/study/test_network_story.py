@@ -8,16 +8,23 @@ import pytest
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.sampled.judge import by_response, certificate_of
 from nona.placement.solve import solve
-from nona.report.simulations.series import LINK, story_load
 from nona.results.simulation_charts import Story
 from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
-from nona.study.link_load import LOADS, STRATEGIES, network_story, overview_story, paying_limit
 from nona.study.placing import SearchSteps
 from nona.study.preparation import prepare
 from nona.study.shipped import rounded_result, stored_result
 from nona.study.simulation import place
 from nona.study.sweep_numbers import with_value
+from studies.network_story import (
+    LINK,
+    LOADS,
+    STRATEGIES,
+    network_story,
+    overview_story,
+    paying_limit,
+    story_load,
+)
 
 
 @pytest.fixture(scope="module")

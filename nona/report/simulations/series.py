@@ -16,13 +16,12 @@ from nona.report.simulations.live import Stretches
 from nona.results import simulation_charts
 from nona.results.simulation import HitsOverTime, HitWindow, SimulationReport
 from nona.simulation.collected import in_time
-from nona.simulation.records import MessageInterval, Records, TaskInterval
+from nona.simulation.records import Records, TaskInterval
 from nona.simulation.steady_state import Truncation, Warmup
 from nona.simulation.summary import link_utilizations
-from nona.statistics import Interval
 from nona.system import System
 from nona.tables.table import BANDWIDTH, COUNT, Column, Table
-from nona.units import format_bandwidth, format_number
+from nona.units import format_bandwidth
 
 MOST_WINDOWS = 24
 LEAST_JOBS = 30  # in a window, on average
@@ -340,83 +339,3 @@ def _counted(seen: Counter[tuple[int, int]], task: TaskInterval) -> int:
         return 0
     seen[task.executor, task.step] += 1
     return seen[task.executor, task.step] - 1
-
-
-LINK = "link"
-
-
-@dataclass(frozen=True, eq=False)
-class StoryRun:
-    """One strategy at one load: predicted and simulated mean JCT (s), and one job near the mean.
-
-    ``predicted_s`` is ``None`` without a steady state; ``jct_s`` is that of the typical job, and times
-    of its intervals count from its arrival.
-    """
-
-    predicted_s: float | None
-    mean: Interval
-    jct_s: float
-    tasks: tuple[TaskInterval, ...]
-    messages: tuple[MessageInterval, ...]
-
-
-def story_load(load: float, runs: Mapping[str, StoryRun], system: System) -> simulation_charts.StoryLoad:
-    """One load: strategy → figures and blocks, and the finding."""
-    charts = {name: _chart(run, system) for name, run in runs.items()}
-    return simulation_charts.StoryLoad(load=load, runs=charts, headline=_headline(load, charts))
-
-
-def _chart(run: StoryRun, system: System) -> simulation_charts.StoryChart:
-    letters = _server_letters(run.tasks, run.messages, system)
-    return simulation_charts.StoryChart(
-        predicted_ms=None if run.predicted_s is None else 1e3 * run.predicted_s,
-        mean_ms=1e3 * run.mean.mean,
-        half_ms=1e3 * run.mean.half_width,
-        jct_ms=1e3 * run.jct_s,
-        servers=len(letters),
-        blocks=(
-            *(_task(t, letters, system) for t in run.tasks),
-            *(_message(m, letters) for m in run.messages),
-        ),
-    )
-
-
-def _server_letters(
-    tasks: Sequence[TaskInterval], messages: Sequence[MessageInterval], system: System
-) -> dict[int, str]:
-    """Server → ``A``, ``B``, … in the order in which the job first uses them."""
-    uses = [(t.start_s, int(system.executor_server[t.executor])) for t in tasks]
-    uses += [(m.end_s, m.destination) for m in messages]
-    order = dict.fromkeys(server for _, server in sorted(uses))
-    return {server: chr(ord("A") + i) if i < 26 else str(i + 1) for i, server in enumerate(order)}
-
-
-def _task(t: TaskInterval, letters: Mapping[int, str], system: System) -> simulation_charts.StoryBlock:
-    return simulation_charts.StoryBlock(
-        lane=letters[int(system.executor_server[t.executor])],
-        what="task",
-        label=system.queries[t.query].tasks.task_ids[t.task],
-        asked_ms=1e3 * t.ready_s,
-        start_ms=1e3 * t.start_s,
-        end_ms=1e3 * t.end_s,
-    )
-
-
-def _message(m: MessageInterval, letters: Mapping[int, str]) -> simulation_charts.StoryBlock:
-    return simulation_charts.StoryBlock(
-        lane=LINK,
-        what="message",
-        label=f"{letters[m.source]} to {letters[m.destination]}",
-        asked_ms=1e3 * m.request_s,
-        start_ms=1e3 * m.start_s,
-        end_ms=1e3 * m.end_s,
-    )
-
-
-def _headline(load: float, runs: Mapping[str, simulation_charts.StoryChart]) -> str:
-    local, spread, nona = (f"{format_number(runs[n].mean_ms)} ms" for n in ("local", "spread", "nona"))
-    link = "an idle link" if load == 0 else f"a link {100 * load:.0f} % busy with other traffic"
-    start = f"With {link}, one server takes {local}, blind splitting {spread}"
-    if runs["nona"].servers == 1:
-        return f"{start}: splitting no longer pays, and Nona keeps the query on one server."
-    return f"{start}, link-aware splitting {nona}."
