@@ -486,7 +486,7 @@ def add_means(
 def add_bars(
     made: go.Figure,
     name: str,
-    places: Sequence[str],
+    places: Sequence[str | float],
     values: Sequence[float | None],
     colour: str | Sequence[str],
     hover: str = "",

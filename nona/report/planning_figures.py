@@ -41,7 +41,6 @@ from nona.results.planning import (
     PlanOption,
     PlanReport,
     PlanWeek,
-    ServerCount,
 )
 from nona.tables.formats import money, per_hour
 
@@ -341,27 +340,23 @@ def _line(made: go.Figure, report: CapacityReport, device: DeviceCapacity, floor
     colour = colours(d.gpu for d in report.devices)[device.gpu] if one else look.colour
     several = len({d.gpu for d in report.devices}) > 1
     name = f"{device.scheduler}, {device.gpu}" if several else device.scheduler
-    made.add_scatter(
-        x=[t.servers for t in tried],
-        y=[100 * max(t.miss or 0.0, floor) for t in tried],
-        error_y={
-            "type": "data",
-            "array": [200 * t.error if t.miss else 0.0 for t in tried],
-            "arrayminus": [_down(t, floor) for t in tried],
-            "width": 4,
-            "thickness": 1.5,
-        },
-        name=text(f"{name}{'' if device.finished else ', not finished'}"),
-        mode="lines+markers",
-        line={"color": colour, "width": 2, "dash": look.dash},
-        marker={
-            "symbol": [look.symbol if t.miss else _hollow(look.symbol) for t in tried],
-            "size": [14 if t.servers == device.servers else 8 for t in tried],
-            "line": {"width": [2 if t.servers == device.servers else 1 for t in tried], "color": GOOD},
-        },
-        customdata=[f"{100 * (t.miss or 0.0):.3g} %" if t.miss else "none" for t in tried],
-        hovertemplate=f"{text(device.scheduler)}, %{{x}} servers: %{{customdata}} missed<extra></extra>",
+    missed = [(t.miss or 0.0, 2 * t.error if t.miss else 0.0) for t in tried]
+    add_points(
+        made,
+        f"{name}{'' if device.finished else ', not finished'}",
+        [t.servers for t in tried],
+        [100 * max(miss, floor) for miss, _ in missed],
+        replace(look, colour=colour),
+        f"{text(device.scheduler)}, %{{x}} servers: %{{customdata}} missed",
+        size=[14 if t.servers == device.servers else 8 for t in tried],
+        joined=True,
+        spans=[(100 * max(miss - error, floor), 100 * (miss + error)) for miss, error in missed],
+        bar=1.5,
+        customdata=[f"{100 * t.miss:.3g} %" if t.miss else "none" for t in tried],
     )
+    widths = [2 if t.servers == device.servers else 1 for t in tried]
+    symbols = [look.symbol if t.miss else _hollow(look.symbol) for t in tried]
+    made.data[-1].marker.update(symbol=symbols, line={"width": widths, "color": GOOD})
 
 
 def _hollow(symbol: str) -> str:
@@ -371,9 +366,3 @@ def _hollow(symbol: str) -> str:
     ('circle-open', 'x-thin-open')
     """
     return symbol if symbol.endswith("-open") else f"{symbol.removesuffix('-dot')}-open"
-
-
-def _down(count: ServerCount, floor: float) -> float:
-    """The lower arm of the error bar in per cent: it must not leave a logarithmic axis."""
-    miss = count.miss or 0.0
-    return 100 * max(min(2 * count.error, miss - floor), 0.0)

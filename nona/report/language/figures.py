@@ -13,6 +13,7 @@ from nona.registry import Look
 from nona.report.figures import (
     PALETTE,
     Dot,
+    add_bars,
     add_line,
     add_points,
     dots_figure,
@@ -108,12 +109,10 @@ def lengths_figure(tokens: NDArray[np.int64], what: str) -> go.Figure:
     most = max(int(np.percentile(tokens, 99.5)), int(tokens.min()) + 1)
     shares, edges = np.histogram(np.minimum(tokens, most), BINS, range=(0, most))
     chart = figure(200)
-    chart.add_bar(
-        x=((edges[:-1] + edges[1:]) / 2).tolist(),
-        y=(100 * shares / len(tokens)).tolist(),
-        marker_color=PROMPTS if what.startswith("input") else DECODES,
-        hovertemplate="about %{x:,.0f} tokens: %{y:.1f} % of the requests<extra></extra>",
-    )
+    middles, percent = ((edges[:-1] + edges[1:]) / 2).tolist(), (100 * shares / len(tokens)).tolist()
+    colour = PROMPTS if what.startswith("input") else DECODES
+    hover = "about %{x:,.0f} tokens: %{y:.1f} % of the requests"
+    add_bars(chart, "", middles, percent, colour, hover, upright=True)
     rule(chart, float(tokens.mean()), f"mean {tokens.mean():,.0f}", "x")
     chart.update_layout(bargap=0.05, showlegend=False)
     chart.update_xaxes(title=f"{what} of a request")
@@ -126,14 +125,7 @@ def memory_figure(split: MemorySplit) -> go.Figure:
     chart = figure(130)
     parts = ("weights", split.weights), ("activations", split.activations), ("graphs", split.graphs)
     for number, (name, size) in enumerate((*parts, ("KV cache", max(0.0, split.kv)))):
-        chart.add_bar(
-            x=[size / 1e9],
-            y=[""],
-            orientation="h",
-            name=name,
-            marker_color=PALETTE[number],
-            hovertemplate=f"{name}: {format_size(size)}<extra></extra>",
-        )
+        add_bars(chart, name, [""], [size / 1e9], PALETTE[number], f"{name}: {format_size(size)}")
     chart.update_layout(barmode="stack", bargap=0.2)
     chart.update_xaxes(title="memory of one GPU, GB", range=[0, split.usable / 1e9])
     chart.update_yaxes(showticklabels=False)

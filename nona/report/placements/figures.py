@@ -196,16 +196,16 @@ def link_waits_figure(links: Sequence[PredictedLink]) -> go.Figure:
     """
     chart = figure(80 + 34 * len(links), legend=False)
     worst = bottleneck(links).name
-    chart.add_bar(
-        y=[text(r.name) for r in links],
-        x=[1e3 * r.share * (r.wait_s or 0.0) for r in links],
-        orientation="h",
-        marker_color=[BAD if r.name == worst else PALETTE[2] for r in links],
+    add_bars(
+        chart,
+        "",
+        [text(r.name) for r in links],
+        [1e3 * r.share * (r.wait_s or 0.0) for r in links],
+        [BAD if r.name == worst else PALETTE[2] for r in links],
+        "%{y}: crossed by %{customdata[0]} of messages, which wait %{customdata[1]}",
         text=[f"{percent_text(r.utilization)} busy" for r in links],
         textposition="auto",
         customdata=[[percent_text(r.share), time_text(r.wait_s)] for r in links],
-        hovertemplate="%{y}: crossed by %{customdata[0]} of messages, which wait %{customdata[1]}"
-        "<extra></extra>",
     )
     chart.update_yaxes(autorange="reversed", type="category")
     chart.update_xaxes(title="mean wait per message, ms", rangemode="tozero")

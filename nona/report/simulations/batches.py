@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from nona.report.figures import figure, scheduler_style, text
+from nona.report.figures import add_bars, figure, scheduler_style, text
 from nona.results.simulation import Batches, Schedulers
 from nona.tables.formats import share_text
 from nona.tables.table import COUNT, SHARE, TIME, Column, Filled, Kind, Table
@@ -63,13 +63,9 @@ def sizes_figure(schedulers: Schedulers, model: str) -> go.Figure:
     """Shares of the batches by their number of queries, one colour per scheduler."""
     chart = figure(320)
     for name, batches in batches_of(schedulers, model).items():
-        chart.add_bar(
-            x=list(batches.sizes),
-            y=[100 * share for share in batches.sizes.values()],
-            name=text(name),
-            marker_color=scheduler_style(name).colour,
-            hovertemplate=f"{text(name)}: %{{y:.1f}} % of the batches hold %{{x}}<extra></extra>",
-        )
+        shares, colour = [100 * share for share in batches.sizes.values()], scheduler_style(name).colour
+        hover = f"{text(name)}: %{{y:.1f}} % of the batches hold %{{x}}"
+        add_bars(chart, name, list(batches.sizes), shares, colour, hover, upright=True)
     chart.update_xaxes(title="queries in a batch", dtick=1 if _most(schedulers, model) <= 16 else None)
     chart.update_yaxes(title="% of the batches", rangemode="tozero")
     return chart

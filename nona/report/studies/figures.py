@@ -279,21 +279,15 @@ def validation_figure(rows: Sequence[ValidationRow]) -> go.Figure:
     others = [g for g in groups if g not in coloured]
     for group in groups:
         own = [r for r in rows if r.group == group]
-        chart.add_scatter(
-            x=[1e3 * r.measured_s for r in own],
-            y=[1e3 * r.predicted_s for r in own],
-            mode="markers",
-            name=text(group) + (" (not counted)" if group not in coloured else ""),
-            marker={
-                "color": PALETTE[coloured.index(group) % len(PALETTE)] if group in coloured else QUIET,
-                "symbol": [VALIDATION_SYMBOLS.get(r.use, GREY[0]) for r in own]
-                if group in coloured
-                else GREY[others.index(group) % len(GREY)],
-                "size": 9,
-            },
-            text=[_validation_hover(r) for r in own],
-            hovertemplate="%{text}<extra></extra>",
-        )
+        x, y = [1e3 * r.measured_s for r in own], [1e3 * r.predicted_s for r in own]
+        name, colour = f"{group} (not counted)", QUIET
+        symbols: str | list[str] = GREY[others.index(group) % len(GREY)] if group in others else ""
+        if group in coloured:
+            name, colour = group, PALETTE[coloured.index(group) % len(PALETTE)]
+            symbols = [VALIDATION_SYMBOLS.get(r.use, GREY[0]) for r in own]
+        look, hovers = Look(colour, "solid", "circle"), [_validation_hover(r) for r in own]
+        add_points(chart, name, x, y, look, "%{customdata}", customdata=hovers)
+        chart.data[-1].marker.symbol = symbols
     chart.update_xaxes(type="log", title="published, ms", dtick=1)
     chart.update_yaxes(type="log", title="predicted, ms", dtick=1)
     return chart
@@ -310,25 +304,22 @@ def theory_figure(rows: Sequence[ComparedRow]) -> go.Figure:
     for number, load in enumerate(loads):
         own = [r for r in rows if r.load == load]
         shift = (number - (len(loads) - 1) / 2) * 0.22
-        chart.add_scatter(
-            x=[r.error_percent for r in own],
-            y=[labels.index(_label(r)) + shift for r in own],
-            error_x={
-                "type": "data",
-                "array": [r.half_width_percent for r in own],
-                "thickness": 1.5,
-                "width": 0,
-            },
-            mode="markers",
-            name=f"load {load:.0%}",
-            marker={
-                "color": [PALETTE[number] if r.verdict in (AGREES, UNCLEAR) else BAD for r in own],
-                "size": 7,
-            },
-            text=[_theory_hover(r) for r in own],
-            hovertemplate="%{text}<extra></extra>",
+        add_points(
+            chart,
+            f"load {load:.0%}",
+            [r.error_percent for r in own],
+            [labels.index(_label(r)) + shift for r in own],
+            Look(PALETTE[number], "solid", "circle"),
+            "%{customdata}",
+            size=7,
+            across=[
+                (r.error_percent - r.half_width_percent, r.error_percent + r.half_width_percent) for r in own
+            ],
+            bar=1.5,
+            customdata=[_theory_hover(r) for r in own],
         )
-        chart.data[-1].error_x.color = PALETTE[number]
+        seen = [PALETTE[number] if r.verdict in (AGREES, UNCLEAR) else BAD for r in own]
+        chart.data[-1].marker.update(color=seen, line={"color": seen})
     rule(chart, 0.0, "", "x")
     chart.update_xaxes(title="simulated mean over theory − 1, %", ticksuffix=" %")
     chart.update_yaxes(
