@@ -14,8 +14,8 @@ from typing import Any, Protocol, TypeVar, dataclass_transform
 
 import click
 
-from nona.cli import known
-from nona.cli.parameters import OutputFile, Setting, Symbol, Whole, flag, load
+from nona.cli import known, parameters
+from nona.cli.parameters import OutputFile, Whole, flag, load
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 _FORCE = "nona.force"
@@ -280,7 +280,7 @@ DEVICE = option("see `nona devices`", known.DEVICE, default="a100-40gb", metavar
 STACK = setting("cost.stack", known.STACK, default="tensorrt")
 PRECISION = setting("cost.precision", known.PRECISION, default="auto")
 BATCH = setting("workload.0.batch", Whole(), default=1)
-SYMBOL = option("size of a symbolic dimension", Symbol(), metavar="NAME=SIZE")
+SYMBOL = option("size of a symbolic dimension", parameters.SYMBOL, metavar="NAME=SIZE")
 SEED = setting("seed", Whole())
 ENGINE = option("auto (default): compiled once its machine code is available", known.ENGINE, default="auto")
 WORKERS = option(
@@ -301,7 +301,7 @@ STORE = option(
 CSV = option("also write one row per simulated point", OUTPUT, metavar="FILE")
 SETTINGS = option(
     "an option of a policy, e.g. optimus.fitted=true; repeat for several",
-    Setting(),
+    parameters.SETTING,
     flags=("--set",),
     metavar="NAME.OPTION=VALUE",
 )

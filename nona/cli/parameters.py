@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -65,6 +65,7 @@ def share(option: str, text: str) -> float:
 
 
 Names = Callable[[], Iterable[str]]
+T = TypeVar("T")
 
 
 def flag(parameter: click.Parameter | None) -> str:
@@ -114,21 +115,6 @@ class Whole(click.IntRange):
                 f"{flag(param)} {number} must be at most {self.max}; give a smaller number", ctx
             )
         return number
-
-
-class Decimal(click.ParamType[float]):
-    """A number, which may have a fraction."""
-
-    name = "number"
-
-    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number; a usage error that names the option and the value for anything else."""
-        try:
-            return float(value)
-        except ValueError:
-            raise click.UsageError(
-                f"{flag(param)} {value!r} must be a number; write it as 25 or 2.5", ctx
-            ) from None
 
 
 class Name(click.ParamType[str]):
@@ -188,27 +174,83 @@ def _one_of(kind: str, value: str, names: Iterable[str]) -> None:
         raise NonaError(f"{kind} {value!r} is not known; choose one of {', '.join(choices)}.")
 
 
-class Sizes(click.ParamType[tuple[int, ...]]):
+class Form(click.ParamType[T]):
+    """A value with a form of its own: ``parse`` gives ``None`` for a text that breaks the ``rule``.
+
+    ``usage``: such a text is an error of usage, after which help is named.
+    """
+
+    def __init__(self, name: str, parse: Callable[[str], T | None], rule: str, usage: bool = False) -> None:
+        self.name, self.parse, self.rule, self.usage = name, parse, rule, usage
+
+    def convert(self, value: str | T, param: click.Parameter | None, ctx: click.Context | None) -> T:
+        """The value; an error that names the option, the text and the rule for anything else."""
+        if not isinstance(value, str):
+            return value
+        parsed = self.parse(value)
+        if parsed is None:
+            text = f"{flag(param)} {value!r} must be {self.rule}"
+            raise click.UsageError(text, ctx) if self.usage else NonaError(f"{text}.")
+        return parsed
+
+
+def sizes(most: int = 4096) -> Form[tuple[int, ...]]:
     """Whole numbers from 1 to ``most``, with commas between them."""
 
-    name = "sizes"
+    def parse(text: str) -> tuple[int, ...] | None:
+        words = text.replace(",", " ").split()
+        whole = all(w.isascii() and w.isdigit() and 0 < int(w[:9]) <= most for w in words)
+        return tuple(map(int, words)) if words and whole else None
 
-    def __init__(self, most: int = 4096) -> None:
-        self.most = most
+    return Form("sizes", parse, f"whole numbers from 1 to {most}; write them as 1,2,4", usage=True)
 
-    def convert(
-        self, value: str | tuple[int, ...], param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, ...]:
-        """The numbers; a usage error that names the option and the value for anything else."""
-        if isinstance(value, tuple):
-            return value
-        words = value.replace(",", " ").split()
-        if not words or not all(w.isascii() and w.isdigit() and 0 < int(w[:9]) <= self.most for w in words):
-            raise click.UsageError(
-                f"{flag(param)} {value!r} must be whole numbers from 1 to {self.most}; write them as 1,2,4",
-                ctx,
-            )
-        return tuple(map(int, words))
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _symbol(text: str) -> tuple[str, int] | None:
+    name, _, size = text.partition("=")
+    named = name and size.isascii() and size.isdigit() and len(size) < 11 and int(size) > 0
+    return (name, int(size)) if named else None
+
+
+def _assigned(text: str) -> tuple[str, str] | None:
+    name, _, given = text.partition("=")
+    return (name.strip(), given.strip()) if name.strip() and given.strip() else None
+
+
+def _price(text: str) -> tuple[str, float] | None:
+    name, _, amount = text.partition("=")
+    price = _number(amount)
+    return (name, price) if name and price is not None and price >= 0 else None
+
+
+def _setting(text: str) -> tuple[str, str, Option] | None:
+    place, _, value = text.partition("=")
+    owner, _, option = place.partition(".")
+    return (owner, option, _option(value.strip())) if owner and option and value.strip() else None
+
+
+def _option(text: str) -> Option:
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+DECIMAL = Form("number", _number, "a number; write it as 25 or 2.5", usage=True)
+SYMBOL = Form("name=size", _symbol, "NAME=SIZE with a size of at least 1, e.g. batch=8")
+ASSIGNED = Form("name=value", _assigned, "NAME=VALUE; write both", usage=True)
+PRICE = Form("device=number", _price, "DEVICE=NUMBER, at least 0, e.g. t4=0.35")
+SETTING = Form("name.option=value", _setting, "NAME.OPTION=VALUE, e.g. optimus.fitted=true; correct it")
 
 
 class Share(click.ParamType[float]):
@@ -233,97 +275,6 @@ class Quantity(click.ParamType[float]):
             return parse_quantity(value, self.dimension)
         except ValueError as error:
             raise NonaError(f"{flag(param)}: {error}.") from error
-
-
-class Symbol(click.ParamType[tuple[str, int]]):
-    """NAME=SIZE: the size of a symbolic dimension."""
-
-    name = "name=size"
-
-    def convert(
-        self, value: str | tuple[str, int], param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, int]:
-        """Name and size; :class:`NonaError` for anything else."""
-        if isinstance(value, tuple):
-            return value
-        name, _, size = value.partition("=")
-        if not (name and size.isascii() and size.isdigit() and len(size) < 11 and int(size) > 0):
-            raise NonaError(
-                f"{flag(param)} {value!r} must be NAME=SIZE with a size of at least 1, e.g. batch=8."
-            )
-        return name, int(size)
-
-
-class Assigned(click.ParamType[tuple[str, str]]):
-    """``NAME=VALUE``, both not empty."""
-
-    name = "name=value"
-
-    def convert(
-        self, value: str | tuple[str, str], param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, str]:
-        """Name and value; a usage error for a text without one of the two."""
-        if isinstance(value, tuple):
-            return value
-        name, sign, given = value.partition("=")
-        if not (sign and name.strip() and given.strip()):
-            raise click.UsageError(f"{flag(param)} {value!r} must be NAME=VALUE; write both", ctx)
-        return name.strip(), given.strip()
-
-
-class Price(click.ParamType[tuple[str, float]]):
-    """DEVICE=NUMBER: the price of one device, at least 0."""
-
-    name = "device=number"
-
-    def convert(
-        self, value: str | tuple[str, float], param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, float]:
-        """Device and price; :class:`NonaError` for anything else."""
-        if isinstance(value, tuple):
-            return value
-        name, _, text = value.partition("=")
-        try:
-            price = float(text)
-        except ValueError:
-            price = -1.0
-        if not (name and price >= 0):
-            raise NonaError(f"{flag(param)} {value!r} must be DEVICE=NUMBER, at least 0, e.g. t4=0.35.")
-        return name, price
-
-
-class Setting(click.ParamType[tuple[str, str, Option]]):
-    """NAME.OPTION=VALUE: an option of one of several policies; a value is true, false, a number or a text."""
-
-    name = "name.option=value"
-
-    def convert(
-        self,
-        value: str | tuple[str, str, Option],
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> tuple[str, str, Option]:
-        """Policy, option and value; :class:`NonaError` for anything else."""
-        if isinstance(value, tuple):
-            return value
-        place, equals, text = value.partition("=")
-        owner, dot, option = place.partition(".")
-        if not (owner and dot and option and equals and text.strip()):
-            raise NonaError(
-                f"{flag(param)} {value!r} must be NAME.OPTION=VALUE, e.g. optimus.fitted=true; correct it."
-            )
-        return owner, option, _option(text.strip())
-
-
-def _option(text: str) -> Option:
-    if text in ("true", "false"):
-        return text == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
 
 
 def settings_by_name(

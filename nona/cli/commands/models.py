@@ -24,7 +24,7 @@ from nona.cli.declared import (
     option,
     options,
 )
-from nona.cli.parameters import Quantity, Sizes, Whole
+from nona.cli.parameters import Quantity, Whole, sizes
 
 if TYPE_CHECKING:
     from nona.cost.options import CostPrecision
@@ -49,7 +49,7 @@ class InspectOptions(ModelOptions):
 
     batches: tuple[int, ...] = option(
         "also the times of batches of so many queries, as 1,2,4,8, each with the inputs of --batch",
-        Sizes(1024),
+        sizes(1024),
         default=(),
         whole=True,
         metavar="SIZES",
@@ -101,7 +101,7 @@ class MeasureOptions:
     output: Path | None = option("write the times of operators to this file", OUTPUT, metavar="CSV")
     batches: tuple[int, ...] = option(
         "sizes of batches at which to time it, as 1,2,4,8",
-        Sizes(),
+        sizes(),
         default=(),
         whole=True,
         metavar="SIZES",

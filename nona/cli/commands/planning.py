@@ -22,7 +22,7 @@ from nona.cli.declared import (
     option,
     setting,
 )
-from nona.cli.parameters import Price, Share, Whole
+from nona.cli.parameters import PRICE, Share, Whole
 
 EXAMPLE = "background.network.utilization"
 
@@ -86,7 +86,7 @@ class CapacityOptions:
         "device to try in that entry; repeat for several", known.DEVICE, metavar="D"
     )
     price: tuple[tuple[str, float], ...] = option(
-        "price of one GPU, to find the cheapest", Price(), metavar="D=NUMBER"
+        "price of one GPU, to find the cheapest", PRICE, metavar="D=NUMBER"
     )
     most: int = option("largest number of servers to try", COUNT, usual="nona.study.capacity:MOST")
     scheduler: tuple[str, ...] = option(

@@ -23,7 +23,7 @@ from nona.cli.declared import (
     option,
     setting,
 )
-from nona.cli.parameters import Assigned, Share, Whole
+from nona.cli.parameters import ASSIGNED, Share, Whole
 
 
 def _warmup(text: str) -> str | int:
@@ -167,7 +167,7 @@ class ServerlessOptions:
     )
     times: tuple[tuple[str, str], ...] = option(
         "a function's times: of a measured network (vgg16 ... bert), or from a file; repeat for several",
-        Assigned(),
+        ASSIGNED,
         metavar="FUNCTION=TIMES",
     )
     dag_schedulers: bool = option(

@@ -12,7 +12,7 @@ import click
 from nona.cli import known
 from nona.cli.declared import CONTEXT, CSV, ENGINE, HTML, JSON, SHIPPED, WORKERS, Command, group, option
 from nona.cli.output import ProgressLine, emit
-from nona.cli.parameters import Decimal, Quantity, Share, Whole, load
+from nona.cli.parameters import DECIMAL, Quantity, Share, Whole, load
 from nona.study.settings import choices, option_name
 
 
@@ -150,7 +150,7 @@ def _option_of(one: Field[Any]) -> click.Parameter:
         kind = Whole(min=words.get("least"), max=words.get("most"))
     elif "float" in annotation:
         dimension = words.get("dimension")
-        kind = Share() if dimension == "fraction" else Quantity(dimension) if dimension else Decimal()
+        kind = Share() if dimension == "fraction" else Quantity(dimension) if dimension else DECIMAL
     text, default = words["text"], None
     if not (one.default is None or isinstance(one.default, bool | tuple)):
         text, default = f"{text} (default {one.default:g})", one.default

@@ -23,7 +23,7 @@ from nona.cli.declared import (
     option,
     setting,
 )
-from nona.cli.parameters import Decimal, Quantity, Share, Whole
+from nona.cli.parameters import DECIMAL, Quantity, Share, Whole
 from nona.options import Option
 
 
@@ -120,11 +120,11 @@ class ElasticOptions:
     gpus: int | None = option("GPUs of each node (default 4)", Whole(min=1, max=9))
     tick: int | None = setting("training.elastic.tick", Whole(min=1), metavar="SECONDS")
     restart: int | None = setting("training.elastic.restart", Whole(min=0), metavar="SECONDS")
-    load: float | None = setting("training.elastic.load", Decimal())
+    load: float | None = setting("training.elastic.load", DECIMAL)
     interference: float | None = setting("training.elastic.interference", Share())
     background: float | None = option(
         "jobs on several nodes exchange gradients over a link, of which others use this part",
-        Decimal(),
+        DECIMAL,
         metavar="U",
     )
     capacity: float | None = option(
