@@ -18,7 +18,6 @@ from nona.graph.text import quote
 from nona.placement.configurations import Shape, shapes_of
 from nona.placement.glue import (
     EDGE,
-    SOURCE,
     Coarsening,
     Glue,
     Groups,
@@ -27,7 +26,6 @@ from nona.placement.glue import (
     chains,
     glue_blocks,
     glue_edges,
-    glue_sources,
     message_s,
     visits_s,
 )
@@ -44,9 +42,8 @@ def coarsen(
     through it, its message on an idle link and the waits. Where that is no less than the whole
     interior on one server, no configuration that cuts it is better than the local one, whatever
     the waits and prices are: nothing is lost. *Blocks* (:mod:`~.glue`): tasks whose compute is
-    below what moving their cheapest tensor costs on an idle link stay with their producer, or, having
-    no inputs, with their one reader (:mod:`~.glue`); that delays the others by little, and this is
-    added up.
+    below what moving their cheapest tensor costs on an idle link stay with their producer; that delays
+    the others by little, and this is added up.
 
     Parameters
     ----------
@@ -83,13 +80,11 @@ def coarsen(
     local = shape.local_s
     steps = [step for step, _ in glue_edges(shape, link, groups, waits, local)]
     spare = share * local
-    sources, loss = glue_sources(shape, link, groups, spare)
-    blocks, more = glue_blocks(shape, link, groups, max(0.0, spare - loss.span_s))
-    steps, loss = [*steps, *sources, *blocks], loss + more
+    blocks, loss = glue_blocks(shape, link, groups, spare)
     late, loss_s = _late_edges(shape, link, groups, waits, spare, loss)
     return Coarsening(
         group=groups.array(),
-        steps=(*steps, *late),
+        steps=(*steps, *blocks, *late),
         loss_s=loss_s,
         load_loss_s=loss.load_s,
         square_loss_s2=loss.square_s2,
@@ -208,11 +203,6 @@ def _reason(contracted: ContractedGraph, subgraph: SubGraph, u: int, v: int, glu
         return (
             f"With {name(u)} and {name(v)} on two servers the longest path takes {work} of compute and "
             f"{transfer} for the message on an idle link; everything{where} on one server takes {against}."
-        )
-    if glue.kind == SOURCE:
-        return (
-            f"{name(u)} has no inputs and computes for {work}; moving its cheapest tensor takes {transfer} "
-            f"on an idle link. On the server of {name(v)} it delays the rest by at most {against}."
         )
     return (
         f"{name(v)} computes for {work}, and moving its cheapest tensor takes {transfer} on an idle link; "

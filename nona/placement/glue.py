@@ -13,12 +13,6 @@ waits W_n + W_c for it, which is what v had waited. So in c' nothing else ends l
 with β(v) the least tensor on a chain from u, R(v) the bytes that v may send (where none: −L in place of
 R(v)/C), and ``shift`` what the order of messages in a batch can change. The waits cancel: this
 holds for all W_n, W_c ≥ 0.
-
-Behind a virtual root every task starts W_c or later, as some source before it has queued. Let v be
-without inputs, w and all else that reads from v be one group, on server s. Whatever the configuration
-c, let c' be the same with v on s. v is ready when its visit has waited W_c, which whatever follows it on
-s has waited too; so v delays the tasks behind it on s, w among them, by p(v) at most, and nothing
-else: v's messages vanish, and its old server is the freer. This holds for every W_n, W_c ≥ 0.
 """
 
 from __future__ import annotations
@@ -33,7 +27,7 @@ from numpy.typing import NDArray
 from nona.placement.configurations import Shape
 from nona.placement.messages import Link
 
-EDGE, BLOCK, SOURCE = "edge", "block", "source"
+EDGE, BLOCK = "edge", "block"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +38,7 @@ class Glue:
     ----------
     kind
         ``"edge"``: cutting the edge takes too long by itself. ``"block"``: ``target`` is too short
-        to be worth a message. ``"source"``: so is ``source``, which has no inputs.
+        to be worth a message.
     work_s
         Compute on the longest way through the edge; of a short task, its own.
     transfer_s
@@ -466,23 +460,3 @@ def _shift_s(link: Link, block: _Block, traffic: Traffic, u: int) -> float:
         return 0.0
     moved = traffic.shift_bytes(u) / link.speed
     return float("inf") if moved > 0 and u < block.anchor else moved
-
-
-def glue_sources(shape: Shape, link: Link, groups: Groups, budget_s: float) -> tuple[list[Glue], Loss]:
-    """Glue sources, shortest first, while their work is no more than ``budget_s`` together."""
-    steps: list[Glue] = []
-    total = Loss()
-    if shape.has_root:
-        return steps, total
-    sources = [v for v in range(1, shape.m + 1) if not shape.edges_into[v] and shape.edges_of[v]]
-    for v in sorted(sources, key=lambda v: (float(shape.mean_s[v - 1]), v)):
-        own, cheapest = float(shape.mean_s[v - 1]), _cheapest_s(shape, link, v)
-        readers = shape.target[list(shape.edges_of[v])].tolist()
-        if total.span_s + own > budget_s:
-            break
-        one = all(groups.together(r, readers[0]) for r in readers) and max(readers) <= shape.m
-        if one and groups.single(v) and own <= cheapest:
-            groups.join(v, readers[0])
-            total += Loss(own)
-            steps.append(Glue(v, readers[0], SOURCE, own, cheapest, own))
-    return steps, total

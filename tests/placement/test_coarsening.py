@@ -86,16 +86,6 @@ def test_a_light_task_stays_with_its_producer_for_what_it_takes():
     assert [len(coarsen(longer, Link(2.0, late), share=0.1).steps) for late in (0.0, 0.2)] == [0, 1]
 
 
-def test_a_light_source_stays_with_its_reader():
-    """Two sources; the light one is read by task 3 alone and may only delay it."""
-    shape = shape_of([4.0, 0.1, 5.0], [(1, 4), (2, 3), (3, 4)], root=False)
-    c = coarsen(shape, Link(4.0, 0.0), share=0.02)
-    assert [(s.source, s.target, s.kind) for s in c.steps] == [(2, 3, "source")]
-    assert (c.loss_s, c.load_loss_s) == (pytest.approx(0.1), 0.0)
-    assert greatest_loss(c, shape, Link(4.0, 0.0), [(0, 0, 0, 0), (0.1, 0.2, 1, 1)]) <= 0.1 + 1e-12
-    assert coarsen(shape, Link(4.0, 0.0)).steps == ()
-
-
 def test_where_every_cut_takes_longer_than_staying_nothing_is_left():
     c = coarsen(chain_and_branch(0.1), Link(0.1, 0.0))
     assert c.group.tolist() == [0] * 5
