@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nona.errors import PlacementError
 from nona.placement.capacity import allowed_classes, default_shares
 from nona.placement.fixed import local_placement, spread_placement
-from nona.placement.shares import is_choice
+from nona.placement.shares import Wanted, is_choice
 from nona.placement.solve import solve
 from nona.results.placement import CongestionCurve, CongestionPoint
 from nona.system import Stream, System
@@ -71,7 +71,7 @@ def _shares(system: System) -> Floats | None:
 
 def _point(system: System, load: float, shares: Floats | None) -> CongestionPoint:
     loaded = with_background(system, load)
-    wanted = "uniform" if shares is None else shares
+    wanted: Wanted = "uniform" if shares is None else shares
     return CongestionPoint(
         background=load,
         nona_s=_jct(lambda: solve(loaded, gap=GAP, shares=wanted, time_s=TIME_S).objective_s),

@@ -1,13 +1,16 @@
 """Random interiors with all that can occur, made without contraction, and all configurations of them."""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
 
 from nona.placement.configurations import Shape, set_partitions
-from nona.placement.interiors.prices import BlockPrice, Prices
-from nona.placement.messages import Link
+from nona.placement.interiors.compiled_searches import search
+from nona.placement.interiors.prices import BlockPrice, Prices, costs, scatter_s
+from nona.placement.interiors.start_bounds import crossing_s, flatten, tails_s
+from nona.placement.messages import Candidates, Link
 
 
 def shape_of(times, edges, tensor=None, size=None, root=True, sink=True):
@@ -106,3 +109,28 @@ def every_configuration(shape, slots):
     rows = everything(shape)
     beside = (rows[:, :-1] == rows[:, -1:]).any(axis=1) | (rows[:, -1] == 0)
     return rows[beside & (rows.max(axis=1) < slots)]
+
+
+class Searched(NamedTuple):
+    """The cheapest configuration that was found, and a bound on all; ``closed``: the tree was finished."""
+
+    labels: np.ndarray
+    cost_s: float
+    bound_s: float
+    closed: bool
+
+
+def searched(shape, link, slots, prices, nodes=400_000):
+    """The search tree of the certificate, and the local configuration beside it."""
+    local = np.zeros(shape.m + 1, dtype=np.int64)
+    best = float(costs(Candidates(shape, local[None], link), prices)[0])
+    flat = flatten(shape, link, slots, prices)
+    shared_s = scatter_s(prices, shape) + float(prices.blocks.factor @ prices.blocks.ahead_s2)
+    found, tails = (
+        np.zeros(shape.m + 2, dtype=np.int64),
+        tails_s(flat, crossing_s(flat, np.zeros(len(flat.source)))),
+    )
+    cost, bound, _ = search(flat, tails, best - shared_s, found, nodes)
+    closed = bound >= cost - 1e-12 * abs(cost)
+    labels = found[1:] if found.any() else local
+    return Searched(labels, cost + shared_s, bound + shared_s, closed)

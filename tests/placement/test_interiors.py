@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from drawn_shapes import every_configuration, random_case, random_shape, shape_of
+from drawn_shapes import every_configuration, random_case, random_shape, searched, shape_of
 from hypothesis import given
 from hypothesis import strategies as st
 from placement_helpers import query, random_system, system
@@ -16,7 +16,7 @@ from nona.placement.enumeration import CLASSES, candidates, component_classes, c
 from nona.placement.fixed import local_placement
 from nona.placement.interiors import compiled_searches as search
 from nona.placement.interiors import exchange_groups, relaxed_columns
-from nona.placement.interiors.column_generation import Budget, cheapest_configuration, clusters, flat_groups
+from nona.placement.interiors.column_generation import Budget, clusters, flat_groups
 from nona.placement.interiors.compiled_searches import climb, cost_of
 from nona.placement.interiors.prices import Prices, block_prices, costs
 from nona.placement.interiors.start_bounds import crossing_s, earliest_end, flatten, starts, tails_s
@@ -43,7 +43,7 @@ def away(shape, link, slots):
 def test_the_oracle_finds_the_least_of_all_configurations(seed):
     shape, link, slots, prices = random_case(seed)
     every = Candidates(shape, every_configuration(shape, slots), link)
-    found = cheapest_configuration(shape, link, slots, prices)
+    found = searched(shape, link, slots, prices)
     least = costs(every, prices).min()
     assert found.closed
     assert found.cost_s == pytest.approx(least, rel=1e-9, abs=1e-12)
@@ -54,9 +54,9 @@ def test_the_oracle_finds_the_least_of_all_configurations(seed):
 @pytest.mark.parametrize("seed", range(12))
 def test_a_search_cut_short_leaves_an_honest_bound(seed):
     shape, link, slots, prices = random_case(seed, most=9)
-    full = cheapest_configuration(shape, link, slots, prices)
+    full = searched(shape, link, slots, prices)
     for nodes in (1, 5, 40):
-        short = cheapest_configuration(shape, link, slots, prices, nodes=nodes)
+        short = searched(shape, link, slots, prices, nodes=nodes)
         assert short.bound_s <= full.cost_s * (1 + 1e-12) <= short.cost_s * (1 + 1e-9)
 
 

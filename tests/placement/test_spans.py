@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from drawn_shapes import drawn_shape, everything, links, shape_of, shapes
+from drawn_shapes import drawn_shape, everything, links, searched, shape_of, shapes
 from event_walk import EventWalk
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +16,7 @@ from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import decompose
 from nona.placement.configurations import configuration_labels
 from nona.placement.enumeration import candidates, idle_spans
-from nona.placement.interiors.column_generation import best_configuration
+from nona.placement.interiors.prices import Prices
 from nona.placement.link_routes import link_between
 from nona.placement.messages import Candidates, Link
 from nona.placement.model import build_model
@@ -108,7 +108,7 @@ def test_the_oracle_agrees_with_a_mixed_integer_program(m, root, sink, disciplin
     shape = drawn_shape(40 * m + 2 * root + sink, m, root=root, sink=sink, dense=0.25, light=0.1)
     link, at = Link(12.0, 0.05, discipline), {"link_wait": 0.2, "server_wait_s": 0.1, "load_price": 0.5}
     value, labels = cheapest_by_milp(shape, link, 4, **at)
-    found = best_configuration(shape, link, 4, **at)
+    found = searched(shape, link, 4, Prices(0.2, 0.1, 0.5))
     assert found.closed
     assert found.cost_s == pytest.approx(value, rel=1e-5)
     story = EventWalk(shape, labels, link, at["link_wait"], at["server_wait_s"])
@@ -116,11 +116,10 @@ def test_the_oracle_agrees_with_a_mixed_integer_program(m, root, sink, disciplin
 
 
 def test_most_of_those_optima_are_split():
-    at = {"link_wait": 0.2, "server_wait_s": 0.1, "load_price": 0.5}
     away = 0
     for m in (7, 8, 9, 10):
         shape = drawn_shape(40 * m + 3, m, dense=0.25, light=0.1)
-        away += bool(best_configuration(shape, Link(12.0, 0.05), 4, **at).labels.any())
+        away += bool(searched(shape, Link(12.0, 0.05), 4, Prices(0.2, 0.1, 0.5)).labels.any())
     assert away >= 3
 
 

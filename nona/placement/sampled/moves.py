@@ -11,10 +11,11 @@ feeders to many servers takes the maximum of many.
 
 Columns are: all local; those that the placement uses; of interiors whose configurations are listed, the
 cheapest ones at several link waits, server waits and prices of link load, free to use and as dear as the
-congestion they cause; of larger ones, those that keep the longest chain together and send what leads to it
-ahead; and those that leave the root's server for good, so that the job's run there ends, which shortens the
-wait of all others: the whole interior, or its last task, with the sink. From the configuration in use the
-search may also bring one part home, or join two parts (:func:`simpler`).
+congestion they cause; of larger ones, what a local search finds at waits several times the predicted ones,
+and those that keep the longest chain together and send what leads to it ahead; and those that leave the
+root's server for good, so that the job's run there ends, which shortens the wait of all others: the whole
+interior, or its last task, with the sink. From the configuration in use the search may also bring one part
+home, or join two parts (:func:`simpler`).
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ from nona.placement.configurations import (
     to_configuration,
     to_labels,
 )
-from nona.placement.enumeration import candidates
+from nona.placement.enumeration import candidates, list_schedules
 from nona.placement.fixed import PRESETS, idle_presets, place_fixed
+from nona.placement.interiors.column_generation import Budget, climbed
 from nona.placement.interiors.prices import Prices, costs
 from nona.placement.link_routes import link_of
 from nona.placement.messages import Candidates, Link
@@ -205,6 +207,8 @@ def _label(shape: Shape, held: Sequence[Sequence[int]]) -> tuple[int, ...]:
 
 WAITS = (0.0, 1.0, 4.0)  # times those predicted
 PRICES = (0.0, 1.0, 10.0)  # times the price of congestion
+DEAR = (1.0, 2.0, 4.0, 8.0)  # the same, for large interiors
+_CLIMB_S = 0.4  # about how long a local search may take
 _PARTS = 6  # most parts of which pairs are joined, smallest first
 
 
@@ -246,7 +250,9 @@ def groups_of(system: System, placement: Placement) -> tuple[Group, ...]:
             labels = _labels(shape, link, slots, placement)
             own = {_numbers(c, subgraphs[k]) for k in members for c in placement.queries[j][k].configurations}
             if shape.m > ENUMERATED:
-                labels += _moves_feeders(system, j, shape, link, slots)
+                labels += _moves_feeders(system, j, shape, link, slots) + _climbed(
+                    shape, link, slots, placement
+                )
             columns = [tuple(to_configuration(row, subgraphs[k].interior) for k in members) for row in labels]
             columns += [tuple(_as(c, subgraphs[k]) for k in members) for c in sorted(own, key=repr)]
             groups.append(Group(j, tuple(members), tuple(dict.fromkeys(columns)), subgraphs))
@@ -271,6 +277,22 @@ def _cheapest(listed: Candidates, placement: Placement) -> list[list[int]]:
     for link_wait, server_wait, load_price in product(WAITS[:2], WAITS, PRICES):
         at = Prices(link_wait * wait, server_wait * p.server_wait_s, load_price * price)
         labels.append(listed.labels[int(np.argmin(costs(listed, at)))].tolist())
+    return labels
+
+
+def _climbed(shape: Shape, link: Link, slots: int, placement: Placement) -> list[list[int]]:
+    """What a local search makes of list schedules where waits cost several times the predicted ones.
+
+    A path that crosses many joins waits longer than the sum of its mean waits, so configurations with few
+    visits are worth a trial.
+    """
+    p = placement.prediction
+    wait = p.network_wait_s if link.discipline == "fifo" else p.network_utilization
+    listed = np.array([(0,) * (shape.m + 1), *list_schedules(shape, link, slots)], dtype=np.int64)
+    start, labels = Candidates(shape, listed, link, exhaustive=False), []
+    for times in DEAR:
+        at = Prices(times * wait, times * p.server_wait_s, p.congestion_price_s_per_byte * link.capacity)
+        labels += climbed(start, slots, at, Budget(_CLIMB_S)).tolist()
     return labels
 
 
