@@ -133,6 +133,21 @@ def scenario_families() -> Mapping[str, tuple[str, ...]]:
     return MappingProxyType({family: tuple(names) for family, names in families.items()})
 
 
+_PREFIXES = ("Plan: ", "Language: ", "Serverless: ", "Training: ")  # of scenarios' names, by family
+
+
+def scenario_title(name: str) -> str:
+    """Return the name of a shipped scenario without that of its family.
+
+    >>> scenario_title("black_friday"), scenario_title("survive_a_rack")
+    ('Black Friday', 'Survive a rack')
+    """
+    title = shipped_scenario(name).name
+    for prefix in _PREFIXES:
+        title = title.removeprefix(prefix)
+    return title[:1].upper() + title[1:]
+
+
 @cache
 def query_scenario_names() -> tuple[str, ...]:
     """Names of the shipped scenarios that have queries: a workload to place and to simulate.

@@ -267,7 +267,7 @@ def test_demos_fields_an_upload_and_a_run(open_page):
         scenario = shipped_scenario(demo.name)
         seconds = expected_s(scenario.training.elastic, scenario.simulation.replications)
         assert demo.takes == expected_text(seconds)
-    at.button(key=f"open-training-{ELASTIC_DEMOS[0].name}").click().run()
+    at.button(key=f"open-training-elastic-{ELASTIC_DEMOS[0].name}").click().run()
     edit(at, ("training", "elastic", "policies"), ["optimus", "fifo"])
     named(at.number_input, "Nodes").set_value(2).run()
     assert state_of(at).scenario.cluster.servers[0].count == 2
@@ -295,7 +295,7 @@ def test_demos_fields_an_upload_and_a_run(open_page):
 
 def test_a_cancelled_run_keeps_what_is_known_and_says_so(open_page):
     at = open_page(PAGE)
-    at.button(key=f"open-training-{ELASTIC_DEMOS[0].name}").click().run()
+    at.button(key=f"open-training-elastic-{ELASTIC_DEMOS[0].name}").click().run()
     assert state_of(at).edit(("training", "elastic", "tick"), "1 s")
     edit(at, ("training", "elastic", "policies"), ["tiresias"])
     at.button(key="run-training-elastic").click().run()

@@ -46,54 +46,30 @@ class Story:
     model: str = ""
 
 
-TRAINING = "pages/training.py"
-SHORT: Mapping[str, float | str] = MappingProxyType({"simulation.replications": 1})
-TRAINING_STORY = Story(
-    "Who should get which GPU, when jobs train for hours?",
-    "shared_research_cluster",
-    (
-        Step(
-            TRAINING,
-            "Every policy gets the same jobs on the same GPUs. The chart sets mean JCT against cost.",
-            SHORT,
-            (("training-tabs", "Policies"),),
-            "training",
-        ),
-        Step(
-            TRAINING,
-            "Which job had which GPU. Click a bar: the table says why each job ran or waited in that round.",
-            SHORT,
-            (("training-tabs", "Rounds"),),
-            "training",
-        ),
-        Step(
-            TRAINING,
-            "The share of time that the policy allocates to each job on each type, and the share received.",
-            SHORT,
-            (("training-tabs", "Allocation"),),
-            "training",
-        ),
-        Step(
-            TRAINING,
-            "Who would be faster on an equal share of the cluster.",
-            SHORT,
-            (("training-tabs", "Fairness"),),
-            "training",
-        ),
-    ),
-)
-
-MODELS, SCENARIO, PLACEMENT = "pages/models.py", "pages/scenario.py", "pages/placement.py"
-SIMULATION, SERVERLESS = "pages/simulation.py", "pages/serverless.py"
-PLAN = "pages/plan.py"
-HOME, EVIDENCE = "pages/home.py", "pages/evidence.py"
-MOST_STEPS = 5
-RUN, SWEEP = ("simulation-view", "Run"), ("simulation-view", "Sweep")
-QUICK: Mapping[str, float | str] = MappingProxyType({"simulation.jobs": 2000, "simulation.replications": 3})
-BUSY: Mapping[str, float | str] = MappingProxyType({"background.network.utilization": 0.85})
-MORE: Mapping[str, float | str] = MappingProxyType({**QUICK, "cluster.servers[0].count": 12})
-
+HOME, SCENARIO, MODELS = "pages/home.py", "pages/scenario.py", "pages/models.py"
+PLACEMENT, SIMULATION, PLAN = "pages/placement.py", "pages/simulation.py", "pages/plan.py"
+SERVERLESS, TRAINING, EVIDENCE = "pages/serverless.py", "pages/training.py", "pages/evidence.py"
 SPLIT_TAB = "Split or batch"
+MOST_STEPS = 5
+Changes = Mapping[str, float | str]
+NONE: Changes = MappingProxyType({})
+QUICK: Changes = MappingProxyType({"simulation.jobs": 2000, "simulation.replications": 3})
+SHORT: Changes = MappingProxyType({"simulation.replications": 1})
+BUSY: Changes = MappingProxyType({"background.network.utilization": 0.85})
+MORE: Changes = MappingProxyType({**QUICK, "cluster.servers[0].count": 12})
+SMALL_STEPS: Changes = MappingProxyType({"cluster.servers[0].engine.budget": 1024})
+
+
+def _tabs(
+    page: str, key: str, texts: Mapping[str, str], run: str = "", changes: Changes = NONE
+) -> tuple[Step, ...]:
+    """A step for each tab of a page, or each value of another choice of that key."""
+    return tuple(Step(page, text, changes, ((key, tab),), run) for tab, text in texts.items())
+
+
+def _simulated(text: str, changes: Changes, tab: str = "Compare", against: bool = False) -> Step:
+    choices = (("simulation-view", "Run"), ("simulate-tabs", tab))
+    return Step(SIMULATION, text, changes, choices, "simulate", against)
 
 
 def _arranged(text: str, batch: str, gaps: str = "Poisson (CV 1)") -> Step:
@@ -101,13 +77,33 @@ def _arranged(text: str, batch: str, gaps: str = "Poisson (CV 1)") -> Step:
     return Step(PLACEMENT, text, choices=choices, run="arrange")
 
 
-SMALL_STEPS: Mapping[str, float | str] = MappingProxyType({"cluster.servers[0].engine.budget": 1024})
-
-
-def _engine_step(text: str, changes: Mapping[str, float | str]) -> Step:
+def _engines(text: str, changes: Changes = NONE) -> Step:
     return Step(SIMULATION, text, changes, (("language-tabs", "Engines"),), "language")
 
 
+def _evidence(text: str, tab: str) -> Step:
+    return Step(EVIDENCE, text, choices=(("evidence-tabs", tab),))
+
+
+TRAINING_STORY = Story(
+    "Who should get which GPU, when jobs train for hours?",
+    "shared_research_cluster",
+    _tabs(
+        TRAINING,
+        "training-tabs",
+        {
+            "Policies": "Every policy gets the same jobs on the same GPUs. The chart sets mean JCT against "
+            "cost.",
+            "Rounds": "Which job had which GPU. Click a bar: the table says why each job ran or waited in "
+            "that round.",
+            "Allocation": "The share of time that the policy allocates to each job on each type, and the "
+            "share received.",
+            "Fairness": "Who would be faster on an equal share of the cluster.",
+        },
+        "training",
+        SHORT,
+    ),
+)
 STORIES = (
     Story(
         "Why does the network matter?",
@@ -131,44 +127,29 @@ STORIES = (
                 BUSY,
                 run="place",
             ),
-            Step(
-                SIMULATION,
+            _simulated(
                 "A simulation of the same cluster, with the same arrivals for every scheduler. Compare the "
                 "prediction with the simulated mean.",
                 BUSY,
-                (RUN, ("simulate-tabs", "Compare")),
-                run="simulate",
             ),
         ),
     ),
     Story(
         "What could my model gain?",
         "vision_language_8_servers",
-        (
-            Step(
-                MODELS,
-                "A model as its file has it: every node is an operator with a time. Parallelism is the most "
-                "that splitting one query could gain.",
-                choices=(("model-view", "Operators"),),
-            ),
-            Step(
-                MODELS,
-                "Contraction merges operators that cannot gain from being apart. Press Play: every step says "
-                "why it is allowed.",
-                choices=(("model-view", "Step by step"),),
-            ),
-            Step(
-                MODELS,
-                "These tasks remain. Tasks drawn next to each other could run at the same time, on different "
-                "servers.",
-                choices=(("model-view", "Tasks"),),
-            ),
-            Step(
-                MODELS,
-                "Each row is a part of the query that could be distributed, with the most that this could "
-                "save on this cluster's link.",
-                choices=(("model-view", "What it could gain"),),
-            ),
+        _tabs(
+            MODELS,
+            "model-view",
+            {
+                "Operators": "A model as its file has it: every node is an operator with a time. Parallelism "
+                "is the most that splitting one query could gain.",
+                "Step by step": "Contraction merges operators that cannot gain from being apart. Press Play: "
+                "every step says why it is allowed.",
+                "Tasks": "These tasks remain. Tasks drawn next to each other could run at the same time, on "
+                "different servers.",
+                "What it could gain": "Each row is a part of the query that could be distributed, with the "
+                "most that this could save on this cluster's link.",
+            },
         ),
         "googlenet",
     ),
@@ -182,21 +163,15 @@ STORIES = (
                 "full the servers become, and what they cost.",
                 QUICK,
             ),
-            Step(
-                SIMULATION,
+            _simulated(
                 "Every scheduler on the same arrivals, with intervals. The headline says which has the "
                 "lowest mean JCT, and whether the difference is clear.",
                 QUICK,
-                (RUN, ("simulate-tabs", "Compare")),
-                "simulate",
             ),
-            Step(
-                SIMULATION,
+            _simulated(
                 "The same with more servers. The step before is the baseline: does the interval of the "
                 "difference exclude zero?",
                 MORE,
-                (RUN, ("simulate-tabs", "Compare")),
-                "simulate",
                 against=True,
             ),
         ),
@@ -204,32 +179,20 @@ STORIES = (
     Story(
         "What should we buy, and when does it break?",
         "a100s_sliced_or_l4s",
-        (
-            Step(
-                PLAN,
-                "GPUs on offer, whole or sliced, at their prices. The plan looks for the cheapest servers "
-                "and scheduler that keep every target: each marker is a cluster that was simulated.",
-                choices=(("plan-tabs", "More traffic"),),
-                run="plan",
-            ),
-            Step(
-                PLAN,
-                "What the answer costs, part by part, next to the runners-up that keep the targets.",
-                choices=(("plan-tabs", "Costs"),),
-                run="plan",
-            ),
-            Step(
-                PLAN,
-                "When a server fails, does the rest still keep the targets? The plan did not ask for that.",
-                choices=(("plan-tabs", "Failures"),),
-                run="plan",
-            ),
-            Step(
-                PLAN,
-                "The evidence: for every kind of cluster, which counts were ruled out, missed or kept.",
-                choices=(("plan-tabs", "Evidence"),),
-                run="plan",
-            ),
+        _tabs(
+            PLAN,
+            "plan-tabs",
+            {
+                "More traffic": "GPUs on offer, whole or sliced, at their prices. The plan looks for the "
+                "cheapest servers and scheduler that keep every target: each marker is a cluster that was "
+                "simulated.",
+                "Costs": "What the answer costs, part by part, next to the runners-up that keep the targets.",
+                "Failures": "When a server fails, does the rest still keep the targets? The plan did not ask "
+                "for that.",
+                "Evidence": "The evidence: for every kind of cluster, which counts were ruled out, missed or "
+                "kept.",
+            },
+            "plan",
         ),
     ),
     Story(
@@ -244,53 +207,33 @@ STORIES = (
                 SIMULATION,
                 "One number of the scenario varies, every scheduler is simulated at every value. A curve "
                 "ends where its scheduler becomes unstable.",
-                choices=(SWEEP,),
+                choices=(("simulation-view", "Sweep"),),
                 run="sweep",
             ),
-            Step(
-                SIMULATION,
+            _simulated(
                 "At the scenario's own load: where the time of each scheduler goes, from computing to "
                 "waiting for servers and the link.",
                 QUICK,
-                (RUN, ("simulate-tabs", "Where time goes")),
-                "simulate",
+                "Where time goes",
             ),
         ),
     ),
     Story(
         "Which serverless policy keeps the SLO, at what cost?",
         "strict_light",
-        (
-            Step(
-                SERVERLESS,
-                "Every policy chooses jobs, vCPUs and vGPUs for each batch, on the same calls. The chart "
-                "sets kept SLOs against cost.",
-                QUICK,
-                (("serverless-tabs", "Policies"),),
-                "serverless",
-            ),
-            Step(
-                SERVERLESS,
-                "How long calls take under each policy, against their SLO.",
-                QUICK,
-                (("serverless-tabs", "Latency"),),
-                "serverless",
-            ),
-            Step(
-                SERVERLESS,
-                "One search of ESG, step by step: which configurations it tries, and which rule prunes each "
-                "branch.",
-                QUICK,
-                (("serverless-tabs", "Search"),),
-                "serverless",
-            ),
-            Step(
-                SERVERLESS,
-                "What the slides on ESG claim, and whether this simulation reproduces it.",
-                QUICK,
-                (("serverless-tabs", "The slides"),),
-                "serverless",
-            ),
+        _tabs(
+            SERVERLESS,
+            "serverless-tabs",
+            {
+                "Policies": "Every policy chooses jobs, vCPUs and vGPUs for each batch, on the same calls. "
+                "The chart sets kept SLOs against cost.",
+                "Latency": "How long calls take under each policy, against their SLO.",
+                "Search": "One search of ESG, step by step: which configurations it tries, and which rule "
+                "prunes each branch.",
+                "The slides": "What the slides on ESG claim, and whether this simulation reproduces it.",
+            },
+            "serverless",
+            QUICK,
         ),
     ),
     TRAINING_STORY,
@@ -303,20 +246,18 @@ STORIES = (
                 "Chat and long documents ask the same engine, which makes all answers token by token. Look "
                 "at the lengths, and at how many tokens a step may have.",
             ),
-            _engine_step(
+            _engines(
                 "A step gives a token to every answer that runs. Look for steps with a large part of a "
-                "prompt: all answers wait meanwhile.",
-                {},
+                "prompt: all answers wait meanwhile."
             ),
-            _engine_step(
+            _engines(
                 "The same requests where a step has fewer tokens, so that prompts are split into small "
                 "parts. What became of the gaps, and of the first tokens?",
                 SMALL_STEPS,
             ),
-            Step(
-                EVIDENCE,
+            _evidence(
                 "The same simulation beside a run of vLLM that was measured request by request.",
-                choices=(("evidence-tabs", "Language models"),),
+                "Language models",
             ),
         ),
     ),
@@ -324,33 +265,15 @@ STORIES = (
         "How accurate are the results?",
         "vision_language_8_servers",
         (
-            Step(
-                EVIDENCE,
-                "Modelled times against published latencies of whole networks.",
-                choices=(("evidence-tabs", "Modelled times"),),
-            ),
-            Step(
-                EVIDENCE,
-                "Predicted means against simulated ones, from all local to all spread.",
-                choices=(("evidence-tabs", "Prediction"),),
-            ),
-            Step(
-                EVIDENCE,
-                "Whether the chosen placements win in simulation.",
-                choices=(("evidence-tabs", "Decisions"),),
-            ),
-            Step(
-                EVIDENCE,
-                "The paper's evaluation, repeated.",
-                choices=(("evidence-tabs", "The paper"),),
-            ),
-            Step(
-                SIMULATION,
+            _evidence("Modelled times against published latencies of whole networks.", "Modelled times"),
+            _evidence("Predicted means against simulated ones, from all local to all spread.", "Prediction"),
+            _evidence("Whether the chosen placements win in simulation.", "Decisions"),
+            _evidence("The paper's evaluation, repeated.", "The paper"),
+            _simulated(
                 "Every run of yours says how sure it is: prediction, simulated mean with its interval, and "
                 "the bound of an idle cluster.",
                 QUICK,
-                (RUN, ("simulate-tabs", "How sure")),
-                "simulate",
+                "How sure",
             ),
         ),
     ),
@@ -369,10 +292,8 @@ STORIES = (
                 "8",
                 "very bursty (CV 3)",
             ),
-            Step(
-                EVIDENCE,
-                "The study behind it, with bursts, and with a model that has most of the queries.",
-                choices=(("evidence-tabs", SPLIT_TAB),),
+            _evidence(
+                "The study behind it, with bursts, and with a model that has most of the queries.", SPLIT_TAB
             ),
         ),
     ),

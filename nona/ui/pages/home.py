@@ -14,7 +14,7 @@ from nona.results.document import Document, Figure
 from nona.results.saved import SavedItem
 from nona.results.simulation_charts import LINK_LOAD, STORY_SCENARIO, STRATEGIES, Story, StoryLoad
 from nona.scenario.schema import Scenario
-from nona.sources.samples import scenario_families, shipped_scenario
+from nona.sources.samples import scenario_families, scenario_title, shipped_scenario
 from nona.study.shipped import stored_result
 from nona.ui.pages.demo import begin
 from nona.ui.pages.runs import open_item
@@ -203,22 +203,12 @@ QUESTIONS = (
 )
 
 
-PREFIXES = {"Planning": "Plan: ", "Language models": "Language: "}  # of the scenarios' names, by family
-
-
 def examples() -> dict[str, dict[str, str]]:
     """Family → the shipped scenarios in it with their names."""
     return {
-        family: {
-            name: _capital(shipped_scenario(name).name.removeprefix(PREFIXES.get(family, f"{family}: ")))
-            for name in names
-        }
+        family: {name: scenario_title(name) for name in names}
         for family, names in scenario_families().items()
     }
-
-
-def _capital(title: str) -> str:
-    return title[:1].upper() + title[1:]
 
 
 FAMILY_PAGES = {

@@ -32,33 +32,28 @@ from nona.units import format_time
 DEMOS = (
     Demo(
         "black_friday",
-        "Black Friday",
         "Traffic peaks every week and grows every month: what to buy, and how long does it suffice?",
-        ":material/trending_up:",
+        "trending_up",
     ),
     Demo(
         "a100s_sliced_or_l4s",
-        "A100s sliced or L4s whole?",
         "Three ways to use a large GPU, against a small one: which mix is cheapest?",
-        ":material/call_split:",
+        "call_split",
     ),
     Demo(
         "survive_a_rack",
-        "Survive a rack",
         "Servers stand in racks: does the cheapest cluster survive the loss of one?",
-        ":material/domain_disabled:",
+        "domain_disabled",
     ),
     Demo(
         "language_and_vision",
-        "Language models and vision on one cluster",
         "Long and short queries share GPUs, each with a target of its own.",
-        ":material/join_inner:",
+        "join_inner",
     ),
     Demo(
         "batches_save_servers",
-        "Batches instead of servers",
         "Queries that run together take a GPU for less time each: how many servers does that save?",
-        ":material/stacks:",
+        "stacks",
     ),
 )
 
@@ -92,7 +87,7 @@ def _own(state: AppState) -> None:
         "make-plan",
         begin_plan,
         state,
-        icon=":material/shopping_cart:",
+        icon="shopping_cart",
         hint="Adds the key plan to the scenario; the cluster stays as it is.",
         type="primary",
     )

@@ -40,36 +40,22 @@ SLO_FACTOR = 1.0  # for workflows whose rows have no SLO
 DEMOS = (
     Demo(
         "strict_light",
-        "Strict SLO, light load",
         "Little time, much capacity: which policy finds a fast configuration soon enough?",
-        ":material/speed:",
+        "speed",
     ),
-    Demo(
-        "moderate_normal",
-        "Moderate SLO, normal load",
-        "Queues begin to form: plans made in advance start to miss.",
-        ":material/balance:",
-    ),
+    Demo("moderate_normal", "Queues begin to form: plans made in advance start to miss.", "balance"),
     Demo(
         "relaxed_heavy",
-        "Relaxed SLO, heavy load",
         "Much time, little capacity: which policy batches well, and what does a hit cost?",
-        ":material/stacked_bar_chart:",
+        "stacked_bar_chart",
     ),
     Demo(
         "mig_or_mps",
-        "MIG or MPS?",
         "The same workload on slices, on MPS and in turns: isolation against flexibility.",
-        ":material/view_week:",
-        (("serverless-tabs", "Sharing"),),
+        "view_week",
+        "Sharing",
     ),
-    Demo(
-        "serverless_nodes",
-        "How many nodes for 99 % at the least cost?",
-        "Each policy on one node more or less, until the target holds.",
-        ":material/dns:",
-        (("serverless-tabs", "Nodes"),),
-    ),
+    Demo("serverless_nodes", "Each policy on one node more or less, until the target holds.", "dns", "Nodes"),
 )
 
 
@@ -97,7 +83,7 @@ def _own(state: AppState) -> None:
         "make-serverless",
         _make_serverless,
         state,
-        icon=":material/bolt:",
+        icon="bolt",
         hint="Adds the key serverless to the scenario, with its defaults; everything else stays.",
         type="secondary" if reason else "primary",
         disabled=bool(reason),

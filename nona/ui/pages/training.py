@@ -25,45 +25,39 @@ GENERATED = {"generate": {"jobs": 60, "mean_gap": "20 min"}}
 DEMOS = (
     Demo(
         "who_gets_the_v100",
-        "Who gets the V100?",
         "Three jobs, two GPUs, small enough to solve by hand: which job gains most from the fast GPU?",
-        ":material/looks_one:",
-        (("training-tabs", "Allocation"),),
+        "looks_one",
+        "Allocation",
     ),
     Demo(
         "shared_research_cluster",
-        "A shared research cluster",
         "Jobs arrive all day on three types of GPU. Compare fair, fast and simple policies.",
-        ":material/groups:",
-        (("training-tabs", "Policies"),),
+        "groups",
+        "Policies",
     ),
     Demo(
         "deadlines_at_least_cost",
-        "Deadlines at the least cost",
         "Every job has a deadline, every GPU a price: which policy keeps the deadlines and spends least?",
-        ":material/savings:",
-        (("training-tabs", "Policies"),),
+        "savings",
+        "Policies",
     ),
     Demo(
         "two_teams_one_cluster",
-        "Two teams, one cluster",
         "Each team has a weight; one shares fairly inside, the other runs first in, first out.",
-        ":material/diversity_2:",
-        (("training-tabs", "Policies"),),
+        "diversity_2",
+        "Policies",
     ),
     Demo(
         "training_notebooks_inference",
-        "Training, notebooks and inference together",
         "Notebooks hold their GPUs, inference keeps replicas on different servers, training gets the rest.",
-        ":material/dashboard:",
-        (("training-tabs", "Policies"),),
+        "dashboard",
+        "Policies",
     ),
     Demo(
         "failures_and_checkpoints",
-        "Failures and checkpoints",
         "GPUs fail, jobs return to their last checkpoint: how often should they save?",
-        ":material/healing:",
-        (("training-tabs", "Policies"),),
+        "healing",
+        "Policies",
     ),
 )
 
@@ -71,26 +65,23 @@ DEMOS = (
 ELASTIC_DEMOS = (
     Demo(
         "who_scales_who_waits",
-        "Who scales, who waits?",
         "160 jobs on 64 GPUs. Optimus gives every job some GPUs, Tiresias what it asks for or nothing.",
-        ":material/open_in_full:",
-        (("training-elastic-tabs", "Policies"),),
+        "open_in_full",
+        "Policies",
         takes="a few seconds",
     ),
     Demo(
         "tuned_by_hand_or_by_pollux",
-        "Tuned by hand or by Pollux",
         "Batch sizes that users tuned, or GPUs and batch size chosen together, minute by minute?",
-        ":material/tune:",
-        (("training-elastic-tabs", "Policies"),),
+        "tune",
+        "Policies",
         takes="about 20 s",
     ),
     Demo(
         "who_sees_the_link",
-        "Who sees the link?",
         "Jobs on several nodes exchange gradients over a link that others fill: who sees that, and gains?",
-        ":material/cable:",
-        (("training-elastic-tabs", "Policies"),),
+        "cable",
+        "Policies",
         takes="a few seconds",
     ),
 )
@@ -106,7 +97,8 @@ def start_screen(state: AppState) -> None:
         "while they run."
     )
     with st.grid(3, min_column_width=260):
-        demo_cards(state, "training", (*DEMOS, *ELASTIC_DEMOS))
+        demo_cards(state, "training", DEMOS)
+        demo_cards(state, "training-elastic", ELASTIC_DEMOS)
         _generated(state)
         _traced(state)
     demo_error(state)
@@ -121,7 +113,7 @@ def _generated(state: AppState) -> None:
         "make-training",
         _make_training,
         state,
-        icon=":material/casino:",
+        icon="casino",
         hint="Adds the key training to the scenario, with a generator of 60 jobs.",
         type="primary",
     )

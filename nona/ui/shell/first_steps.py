@@ -8,30 +8,29 @@ from typing import Any
 
 import streamlit as st
 
-from nona.sources.samples import scenario_names
+from nona.sources.samples import scenario_names, scenario_title
 from nona.ui.session.kept import choose
 from nona.ui.session.opening import open_shipped_scenario
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import button, plain
 
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """A shipped scenario to begin with; ``choices`` are (widget, value) on this page.
+    """A shipped scenario to begin with, and the tab that is open then.
 
     ``takes``: about how long its run takes on one idle core, where that is known.
     """
 
     name: str
-    title: str
     about: str
     icon: str
-    choices: tuple[tuple[str, str], ...] = ()
+    tab: str = ""
     takes: str = ""
 
 
 def demo_cards(state: AppState, page: str, demos: Iterable[Demo]) -> None:
-    """A card for each demo that is shipped; ``page`` begins the keys of its button."""
+    """A card for each demo that is shipped; ``page`` begins the keys of its button and of the page's tabs."""
     for demo in demos:
         if demo.name in scenario_names():
             _card(state, page, demo)
@@ -58,20 +57,19 @@ def start_card(
     with st.container(border=True, height="stretch"):
         st.markdown(f"**{title}**")
         st.caption(about)
-        st.button(label, key, hint, begin, args, icon=icon, width="stretch", **more)
+        button(label, key, begin, *args, icon=icon, hint=hint, width="stretch", **more)
 
 
 def _card(state: AppState, page: str, demo: Demo) -> None:
     about = f"{demo.about} Run: {demo.takes}." if demo.takes else demo.about
-    hint = f"Makes “{demo.title}” the scenario; Undo restores the open one."
-    key = f"open-{page}-{demo.name}"
-    start_card(demo.title, about, "Open this demo", key, _open, state, demo, icon=demo.icon, hint=hint)
+    title, key = scenario_title(demo.name), f"open-{page}-{demo.name}"
+    hint = f"Makes “{title}” the scenario; Undo restores the open one."
+    start_card(title, about, "Open this demo", key, _open, state, page, demo, icon=demo.icon, hint=hint)
 
 
-def _open(state: AppState, demo: Demo) -> None:
-    if open_shipped_scenario(state, demo.name):
-        for key, value in demo.choices:
-            choose(state, key, value)
+def _open(state: AppState, page: str, demo: Demo) -> None:
+    if open_shipped_scenario(state, demo.name) and demo.tab:
+        choose(state, f"{page}-tabs", demo.tab)
 
 
 def no_queries(state: AppState, needed_for: str) -> bool:
