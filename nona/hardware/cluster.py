@@ -252,11 +252,6 @@ class Cluster:
         return sum(g.count for g in self.groups)
 
     @cached_property
-    def server_vcpus(self) -> tuple[int, ...]:
-        """vCPUs of each server."""
-        return tuple(g.vcpus for g in self.groups for _ in range(g.count))
-
-    @cached_property
     def server_memory_bytes(self) -> tuple[float, ...]:
         """Device memory of each server, summed over its GPUs."""
         return tuple(

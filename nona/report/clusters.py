@@ -227,27 +227,36 @@ def _slices(made: ExecutorClass) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """Totals of a cluster: executors, their memory (bytes), their peak (FLOP/s) as models run, vCPUs."""
+    """Totals of a cluster: executors, their memory (bytes), their peak (FLOP/s) as models run.
+
+    ``precisions`` are those in which they run.
+    """
 
     executors: int
     memory_bytes: float
     flop_per_s: float
-    vcpus: int
+    precisions: tuple[str, ...]
 
 
-def capacity(cluster: Cluster, cost: CostSpec) -> Capacity:
-    """Totals over all executors; the peak is that of the precision used.
+def capacity(cluster: Cluster, tasks: Cluster | None, cost: CostSpec) -> Capacity:
+    """Totals over all executors of ``cluster``, of which those of ``tasks`` run tasks, the others engines.
 
-    >>> capacity(Cluster((ServerGroup(2, "t4", vcpus=4),)), CostSpec()).vcpus
-    8
+    Engines run language models in bf16, which is as fast as fp16.
+
+    >>> cluster = Cluster((ServerGroup(2, "t4", vcpus=4),))
+    >>> capacity(cluster, cluster, CostSpec()).precisions, capacity(cluster, None, CostSpec()).precisions
+    (('fp32',), ('bf16',))
     """
     classes = cluster.classes
-    executors = [classes[e.executor_class] for e in cluster.executors]
+    every = Counter(e.executor_class for e in cluster.executors)
+    running = Counter(e.executor_class for e in tasks.executors) if tasks is not None else Counter[str]()
+    engines, used = every - running, {name: precision_of(cost, classes[name].device) for name in running}
     return Capacity(
-        len(executors),
-        sum(c.memory_bytes for c in executors),
-        sum(c.peak(precision_of(cost, c.device)) for c in executors),
-        sum(cluster.server_vcpus),
+        every.total(),
+        sum(count * classes[name].memory_bytes for name, count in every.items()),
+        sum(count * classes[name].peak(used[name]) for name, count in running.items())
+        + sum(count * classes[name].peak("fp16") for name, count in engines.items()),
+        tuple(dict.fromkeys([*used.values(), *(["bf16"] if engines else [])])),
     )
 
 

@@ -224,7 +224,7 @@ def dots_figure(
     ``axis`` titles the values; ``zero`` draws a line at 0 and keeps it in view, as differences need it;
     intervals are cut off at ``most`` (of a rate in per cent: 100) and, without ``zero``, at 0.
     """
-    chart = figure(70 + ROW * len(dots), legend=False)
+    chart = figure(70 + ROW * max(2, len(dots)), legend=False)  # one row alone leaves no room for the title
     values = [d.value for d in dots] + [d.before.value for d in dots if d.before is not None]
     log = not zero and most is None and spread_wide(values)
     for dot in dots:

@@ -100,7 +100,7 @@ def test_the_cluster_is_drawn_with_its_loads_during_a_run_and_after_it(page):
     assert re.match(rf"Server 0: (GPU {share}, ){{3}}GPU {share} busy; card {share} out", told), told
     racks.first.focus()
     assert "uplink" in (racks.first.get_attribute("aria-label") or "")
-    page.get_by_text("Every executor as a table").click()
+    page.get_by_text("Every GPU or slice as a table").click()
     page.get_by_test_id("stDataFrame").first.wait_for()
     tools.assert_fits(page)
     tools.fill_number(page, "Jobs measured per run", "2000000")

@@ -40,7 +40,6 @@ def test_executors_follow_groups_servers_and_gpus():
     assert places == [*plain, (2, 0, two), (2, 0, two), (2, 0, three)]
     assert list(cluster.classes) == ["t4", two, three]
     assert cluster.servers == 3
-    assert cluster.server_vcpus == (16, 16, 16)
     assert cluster.server_memory_bytes == (32e9, 32e9, 40e9)
 
 

@@ -263,7 +263,7 @@ def test_few_executors_have_numbers_many_have_colours_and_thousands_stay_a_small
     assert [len(elements(tree, kind)) for kind in ("server", "gpu")] == [300, 1200]
     cells = [e for gpu in elements(tree, "gpu") for e in gpu[2]]
     assert {e[1]["--c"] for e in cells} == {"var(--s5)"}
-    assert elements(tree, "unit")[0][1]["aria-label"].endswith("executors 55 % busy")
+    assert elements(tree, "unit")[0][1]["aria-label"].endswith("GPUs 55 % busy")
     large = Cluster((ServerGroup(5000),))
     tree = cluster_tree(large, background_load(large, 0.1, 0.2), measured=True)
     assert len(elements(tree, "dot")) == MOST_SERVERS

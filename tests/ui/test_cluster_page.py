@@ -29,7 +29,7 @@ def with_mig(open_page):
 def test_tiles_and_picture_are_those_of_the_cluster(open_page):
     at = open_page("scenario")
     cluster = Cluster.from_spec(state_of(at).scenario.cluster)
-    total = clusters.capacity(cluster, state_of(at).scenario.cost)
+    total = clusters.capacity(cluster, cluster, state_of(at).scenario.cost)
     assert metrics(at)["Memory"] == "320 GB"
     assert total.memory_bytes == sum(cluster.server_memory_bytes) == 320e9
     assert total.flop_per_s == 8 * devices()["a100-40gb"].peak("tf32")
@@ -38,7 +38,7 @@ def test_tiles_and_picture_are_those_of_the_cluster(open_page):
     tree = next(t for t in drawn(at) if t[1].get("class") == "clustermap")
     assert tree == cluster_tree(cluster, idle, measured=False)
     shown = " ".join(texts(tree))
-    for words in ("8 servers", "25 Gbit/s", "each executor's share of its GPU, not its load"):
+    for words in ("8 servers", "25 Gbit/s", "each slice's share of its GPU, not its load"):
         assert words in shown
     assert "not its load" not in " ".join(texts(cluster_tree(cluster, idle, measured=True)))
 

@@ -228,7 +228,7 @@ def _plan(
         limits = {"first token": row.slo.ttft, "per token": row.slo.tpot, "last token": row.slo.e2e}
         named = ", ".join(f"{name} within {1e3 * limit:g} ms" for name, limit in limits.items() if limit)
         if named:
-            targets.append(f"{_share(spec, label):.4g} of {label}: {named}")
+            targets.append(f"{100 * _share(spec, label):.6g} % of {label}: {named}")
     return LanguagePlan(
         options=tuple(sorted(options, key=rank)),
         targets=tuple(targets),

@@ -58,11 +58,11 @@ def cluster_tree(cluster: Cluster, load: ResourceLoad, measured: bool) -> Node:
 def _rest(made: ClusterMap) -> str:
     spreads = [unit.spread for unit in made.units[MOST_UNITS:]]
     low, high = min(s[1] for s in spreads), max(s[2] for s in spreads)
-    return f"their executors are {_share(low)} to {_share(high)} busy"
+    return f"their GPUs are {_share(low)} to {_share(high)} busy"
 
 
 def _scale() -> Node:
-    caption = "Share of the time that each executor and link is busy, background included: 0 %"
+    caption = "Share of the time that each GPU or slice and link is busy, background included: 0 %"
     steps = [el("i", "", __c=shade((k + 0.5) / SHADES)) for k in range(SHADES)]
     return el("p", "note scale", caption, el("span", "steps", *steps, aria_hidden="true"), "100 %")
 
@@ -71,7 +71,7 @@ def _sizes(made: ClusterMap) -> Node | None:
     """Return the note on the bars, each its executor's part of the GPU; ``None`` beyond :data:`CELLS`."""
     if made.executors > CELLS:
         return None
-    return el("p", "note", "Coloured bars: each executor's share of its GPU, not its load.")
+    return el("p", "note", "Coloured bars: each slice's share of its GPU, not its load.")
 
 
 def _core(made: ClusterMap, word: str) -> Node:
@@ -108,7 +108,7 @@ def _unit(unit: Unit, executors: int, most: int, measured: bool) -> Node:
         el("div", f"boxes-{kind}", *inside, el("span", "more", f"+ {more:,} more") if more > 0 else None),
         role="group",
         tabindex="0",
-        aria_label=f"{unit.title}, {unit.about}: executors {load_text}{_uplink_words(unit)}",
+        aria_label=f"{unit.title}, {unit.about}: GPUs {load_text}{_uplink_words(unit)}",
     )
 
 
@@ -205,7 +205,7 @@ POLL_S = 0.6
 def cluster_result(scenario: Scenario, scheduler: str, load: ResourceLoad) -> None:
     st.markdown(f"**{plain(f'{scheduler}: {executors_title(load.executors)}')}**")
     cluster_drawing(scenario, load, "cluster-result")
-    with st.expander("Every executor as a table", icon=":material/table:"):
+    with st.expander("Every GPU or slice as a table", icon=":material/table:"):
         rows = executors(cluster_map(Cluster.from_spec(scenario.cluster), load))
         table(rows, "executor-loads", "Utilisation of every executor and of its server's card")
 

@@ -134,7 +134,7 @@ def split_tab(state: AppState) -> None:
     st.markdown(
         "Two models on two GPUs, each of which can hold either. AlpaServe (OSDI 2023) shows that both models "
         "cut in two stages over both GPUs wait half as long as with a GPU each. Here are its formulas, and "
-        "the same question for executors that take queries in batches."
+        "the same question for GPUs that take queries in batches."
     )
     data = stored_result(studies.SplitStudy)
     study, figure = split.presented(data), split.split_figure(data)

@@ -58,9 +58,7 @@ HOW_TO = (
     ),
     HowTo("slice GPUs?", "*Shared as*: MIG slices, then click the layout.", "scenario"),
     HowTo("replay recorded arrivals?", "*Arrival traces* takes a CSV; choose it as *Arrivals*.", "scenario"),
-    HowTo(
-        "let executors batch queries?", "Open *Batching* below a row, or *Batching of all rows*.", "scenario"
-    ),
+    HowTo("let GPUs batch queries?", "Open *Batching* below a row, or *Batching of all rows*.", "scenario"),
     HowTo("use measured times?", "*Times on* takes a table; `nona measure` makes it.", "models"),
     HowTo("add a GPU that is not listed?", "*Devices of your own*.", "scenario"),
     HowTo(

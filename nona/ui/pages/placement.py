@@ -142,7 +142,7 @@ def _link_section(report: PlacementReport) -> None:
 
 
 def _servers_section(report: PlacementReport) -> None:
-    st.subheader("Executors and memory")
+    st.subheader("GPUs and memory")
     st.markdown(f"**{plain(text.servers_finding(report))}. {plain(text.memory_finding(report))}.**")
     table(tables.classes(report), "classes", "Executor classes with their load, wait and memory")
     if shares := tables.class_shares(report):
@@ -153,10 +153,10 @@ def _servers_section(report: PlacementReport) -> None:
         table(shares, "shares", "Probability of each executor class, model by model")
     with st.expander("Replicas of weights", icon=":material/memory:"):
         st.caption(
-            "An executor holds all weights of every model that may run on it, as it may get any part; "
+            "A GPU or slice holds all weights of every model that may run on it, as it may get any part; "
             "rows with the same model share them. Only weights are counted, at the precision of the cost "
             "model: leave room for activations and the runtime. The schedulers random, jsq-d, "
-            "opportunistic, priority, sparrow, tetris, spark-fair and spark-fifo use every executor as if "
+            "opportunistic, priority, sparrow, tetris, spark-fair and spark-fifo use every one as if "
             "it held all models."
         )
         table(

@@ -93,7 +93,7 @@ def _facts(data: placement.PlacementOutcome) -> list[Fact]:
             "jobs.",
         ),
         Fact(
-            "Executors busy",
+            "GPUs busy",
             percent_text(p.compute_utilization),
             f"by formula a visit waits {time_text(p.server_wait_s)}",
             "Background included. Any placement has the same load.",
@@ -151,7 +151,7 @@ def _short(data: placement.PlacementOutcome, name: certificate.Other) -> str:
 def _others(data: placement.PlacementOutcome) -> str:
     local = certificate.value_of(data, data.local)
     if local is None:
-        local_text = "local overloads executors"
+        local_text = "local overloads GPUs"
     else:
         local_text = f"local {percent_text(local) if certificate.is_slo(data.nona) else time_text(local)}"
     return f"{local_text}; {certificate.against(data, 'spread')}"

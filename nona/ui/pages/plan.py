@@ -287,7 +287,7 @@ def _evidence(report: PlanReport) -> None:
         table(plan_options.chains(report), "plan-evidence", alt)
     if report.work:
         st.caption(
-            "How long one query keeps an executor busy. Times that a file gives for one GPU are scaled to "
+            "How long one query keeps a GPU or slice busy. Times that a file gives for one GPU are scaled to "
             "the others by a ratio, which the page Models states."
         )
         table(plan_options.work(report), "plan-work", "Time of one query on each kind of executor")

@@ -188,9 +188,15 @@ def run_area(state: AppState, run: Run[D]) -> D | None:
                     run.answer(state, data)
             elif not isinstance(run.before, str):
                 run.before()
-            elif cancelled is None and run.before:
+            elif cancelled is None and run.before and not _answers_without(run):
                 st.caption(run.before)
     return data
+
+
+def _answers_without(run: Run[D]) -> bool:
+    """Return whether the open tab needs no result: it has an answer of its own."""
+    tab = run.tabs.get(st.session_state.get(f"{run.kind}-tabs", "")) if isinstance(run, RunPage) else None
+    return tab is not None and tab.always is not None
 
 
 def _buttons(state: AppState, run: Run[D]) -> None:

@@ -55,13 +55,13 @@ def standing(state: AppState, cluster: Cluster | None, load: Offered | None) -> 
         (
             "Load at best",
             best,
-            "Background and queries on the busiest kind of executor, shared out so that it is least. "
+            "Background and queries on the busiest kind of GPU or slice, shared out so that it is least. "
             "From 100 % on, queues grow without bound.",
         ),
         (
             "Load, blind draw",
             blind,
-            "The same where every executor is drawn alike, as local and spread do.",
+            "The same where every GPU or slice is drawn alike, as local and spread do.",
         ),
         ("Weights in memory", *_weights(state, cluster)),
     ]
@@ -82,13 +82,13 @@ def standing(state: AppState, cluster: Cluster | None, load: Offered | None) -> 
 
 def _weights(state: AppState, cluster: Cluster | None) -> tuple[str, str]:
     """The share of an executor's memory that the weights of the whole mix take, and what that means."""
-    hint = "Weights of all models of the mix, as a share of the smallest executor's memory."
+    hint = "Weights of all models of the mix, as a share of the memory of the smallest GPU or slice."
     if cluster is None:
         return "–", hint
     classes = tuple(cluster.classes.values())
     weights = scenario_cluster.weights_of(state, classes[0].name)
     if weights_problems(weights, classes):
-        return "too large", "They do not fit every executor; the warning under Servers says which."
+        return "too large", "They do not fit everywhere; the warning under Servers says which."
     room = min(executor.memory_bytes for executor in classes)
     taken = f"{format_size(sum(weights.values()))} of {format_size(room)}."
     return share_text(sum(weights.values()) / room, 1), f"{hint} {taken}"
@@ -141,7 +141,7 @@ def servers(state: AppState, cluster: Cluster | None, tasks: Cluster | None) -> 
         st.subheader("Servers", anchor="servers", width="content")
         guide_link("mig", "How MIG slices a GPU")
     if cluster is not None:
-        scenario_cluster.capacity_tiles(cluster, state.scenario.cost)
+        scenario_cluster.capacity_tiles(cluster, tasks, state.scenario.cost)
     if tasks is not None:
         scenario_cluster.hardware_notices(state, tasks)
     with st.container(key="settings-cluster"):

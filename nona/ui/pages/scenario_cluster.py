@@ -13,7 +13,7 @@ from nona.hardware.cluster import Cluster
 from nona.hardware.device import Device, Precision, devices, links, user_devices
 from nona.report.clusters import DEVICES, capacity, memory, weights_problems
 from nona.report.simulations.series import STAGES, link_stages, links_figure, stages_figure
-from nona.report.times import hardware_notes, hardware_warnings, precision_of
+from nona.report.times import hardware_notes, hardware_warnings
 from nona.results.document import GivenTimes
 from nona.results.simulation_charts import LinkLoad
 from nona.scenario.schema import CostSpec
@@ -32,19 +32,18 @@ from nona.units import format_bandwidth, format_count, format_size, format_time
 SHARING = ("Whole GPUs", "MIG slices", "MPS clients")
 
 
-def capacity_tiles(cluster: Cluster, cost: CostSpec) -> None:
-    total, network = capacity(cluster, cost), cluster.network
-    used = " and ".join(dict.fromkeys(precision_of(cost, c.device) for c in cluster.classes.values()))
+def capacity_tiles(cluster: Cluster, tasks: Cluster | None, cost: CostSpec) -> None:
+    total, network = capacity(cluster, tasks, cost), cluster.network
     kinds = f"{len(cluster.classes)} kinds here"
-    hint = "Dense peak of all executors at the precision that the models use (*Runs as*); kernels reach part."
+    hint = "Dense peak of all GPUs at the precision that the models use (*Runs as*); kernels reach part."
     flops = format_count(total.flop_per_s, "FLOP/s")
     name = "Core" if network.several_links else "Link"
     tiles(
         [
             ("Servers", f"{cluster.servers:,}", "Sum over all groups."),
             ("Executors", f"{total.executors:,}", f"A GPU, a MIG slice or an MPS client each; {kinds}."),
-            ("Memory", format_size(total.memory_bytes), "Device memory of all executors together."),
-            (f"Compute, {used}", flops, hint),
+            ("Memory", format_size(total.memory_bytes), "Device memory of all of them together."),
+            (f"Compute, {' and '.join(total.precisions)}", flops, hint),
             (name, format_bandwidth(network.capacity), "Capacity that all servers share."),
         ]
     )
@@ -62,9 +61,9 @@ def weights_of(state: AppState, executor: str) -> dict[str, float]:
 
 def memory_table(state: AppState, cluster: Cluster) -> None:
     st.caption(
-        "Weights at the precision of the cost model, each parameter once; an executor holds all weights of "
+        "Weights at the precision of the cost model, each parameter once; a GPU or slice holds those of "
         "every model that may run on it. Activations count where queries are batched only, workspace never. "
-        "The placement decides which models an executor actually holds."
+        "The placement decides which models a GPU actually holds."
     )
     rows = memory(weights_of(state, next(iter(cluster.classes))), cluster)
     table(rows, "memory", "Memory and weights by executor class")
@@ -139,7 +138,7 @@ def _sharing(state: AppState, index: int, sharing: str, board: str | None) -> No
 
 def background_editor(state: AppState) -> None:
     st.subheader("Background load")
-    st.caption("Other work on every executor, and other traffic on every link; Poisson arrivals.")
+    st.caption("Other work on every GPU or slice, and other traffic on every link; Poisson arrivals.")
     with st.grid(2, min_column_width=130):
         field(state, "background.compute.utilization", slider=True)
         field(state, "background.network.utilization", slider=True)

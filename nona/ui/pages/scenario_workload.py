@@ -227,7 +227,7 @@ def load_gauges(state: AppState, load: Offered | None) -> None:
         )
     elif load is not None and load.background + load.even >= 1:
         st.warning(
-            "Schedulers that draw executors blindly (local, spread) cannot keep up; nona and those that look "
+            "Schedulers that draw GPUs blindly (local, spread) cannot keep up; nona and those that look "
             "at queues can.",
             icon=":material/warning:",
         )

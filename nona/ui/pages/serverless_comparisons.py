@@ -266,7 +266,7 @@ def schedulers_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     """The result without batching and sizing: every function a task on the smallest slice."""
     st.markdown(
         "What if no policy batched or sized? Every function becomes a task at the smallest configuration, "
-        "every vGPU an executor, and the schedulers of the Simulation page place the tasks."
+        "every vGPU runs one at a time, and the schedulers of the Simulation page place the tasks."
     )
     st.caption(plain(f"Not the same platform: {LEFT_OUT}."))
     names = ", ".join(s.name for s in state.scenario.schedulers)

@@ -244,7 +244,7 @@ JOBS_TEXT = "A row per recorded job: scheduler, replication, model, arrival, com
 KEPT_FILES = {
     TRACE: (
         "Trace (Perfetto)",
-        "The first jobs on executors and links; open it in ui.perfetto.dev or chrome://tracing.",
+        "The first jobs on GPUs and links; open it in ui.perfetto.dev or chrome://tracing.",
     ),
     JOBS_CSV: ("Jobs (CSV)", JOBS_TEXT),
     JOBS_PARQUET: ("Jobs (Parquet)", JOBS_TEXT),

@@ -230,9 +230,9 @@ def _parts(state: AppState, data: SimulatedRun) -> None:
     figure = parts_figure(schedulers, model)
     chart(figure, parts_title(schedulers, model), "parts", "Mean JCT of each scheduler by its parts")
     st.caption(
-        "A task waits at servers for other jobs and background load, and for own tasks while its executor "
+        "A task waits at servers for other jobs and background load, and for own tasks while its GPU "
         "runs other tasks of the same job; only splitting shortens the latter. The prediction on *Placement* "
-        "counts the tasks of one job on one executor, one after the other, as computing."
+        "counts the tasks of one job on one GPU, one after the other, as computing."
     )
     if batches.batches_of(schedulers, model):
         _batches(schedulers, model)

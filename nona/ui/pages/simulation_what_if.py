@@ -278,7 +278,7 @@ def _capacity(state: AppState, number: Number) -> None:
 
 _SLIDERS: Mapping[str, Callable[[AppState, Number], None]] = {
     LINK: _percent("Share of the link's capacity that other traffic takes."),
-    COMPUTE: _percent("Share of the time that other work keeps every executor busy."),
+    COMPUTE: _percent("Share of the time that other work keeps every GPU or slice busy."),
     LOAD: _load,
     "cluster.servers[0].count": _servers,
     CAPACITY: _capacity,
