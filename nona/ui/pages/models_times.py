@@ -19,6 +19,7 @@ from nona.scenario.schema import GivenSpec
 from nona.ui.form import field
 from nona.ui.models.loading import device_names, load_graph, load_measured
 from nona.ui.session.state import AppState
+from nona.ui.widgets.downloads import download_button
 from nona.ui.widgets.fields import acting, button, label_text, plain, stored_name, upload
 
 
@@ -203,15 +204,8 @@ def _present(state: AppState, name: str, called: str, device: str) -> None:
     with st.container(horizontal=True):
         button("Use no measured times", "no-measured", _remove, state, icon="delete")
         if measured is not None:
-            st.download_button(
-                "Download the CSV",
-                data=lambda: state.uploads.sources.read(name),
-                file_name=name,
-                mime="text/csv",
-                icon=":material/download:",
-                on_click="ignore",
-                key="download-measured",
-            )
+            table = partial(state.uploads.sources.read, name)
+            download_button("Download the CSV", "download-measured", table, name)
 
 
 def coverage(table: MeasuredTable, name: str, model: str, device: str, options: CostOptions) -> str:

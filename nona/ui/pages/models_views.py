@@ -27,6 +27,7 @@ from nona.ui.pages import models_gain
 from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import Node, colour, draw, el
+from nona.ui.widgets.downloads import download_button
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import picture, table, tiles
 from nona.units import (
@@ -302,13 +303,6 @@ def times_origin(costed: CostedGraph) -> None:
 def graph_download(loaded: Loaded) -> None:
     """The graph as JSON node-link, which this app and NetworkX read; made when it is asked for."""
     graph = loaded.prepared.graph
-    st.download_button(
-        "Graph as JSON",
-        data=lambda: json.dumps(to_node_link(graph)),
-        file_name=f"{safe_name(graph.name)}.json",
-        mime="application/json",
-        icon=":material/download:",
-        help="Operators, shapes and bytes as node-link JSON. The picture: Save as SVG below the graph.",
-        on_click="ignore",
-        key="graph-json",
-    )
+    hint = "Operators, shapes and bytes as node-link JSON. The picture: Save as SVG below the graph."
+    file = f"{safe_name(graph.name)}.json"
+    download_button("Graph as JSON", "graph-json", lambda: json.dumps(to_node_link(graph)), file, hint)

@@ -34,6 +34,7 @@ from nona.ui.session.page_list import page_file
 from nona.ui.session.state import OPENED, AppState
 from nona.ui.shell.run_keeper import ONLY_SAVED, comes_back, kind_of, show_result, store
 from nona.ui.shell.scenario_bar import run_link
+from nona.ui.widgets.downloads import download_button
 from nona.ui.widgets.fields import button, plain
 from nona.ui.widgets.results import picture, table
 from nona.units import format_size
@@ -235,16 +236,10 @@ def _share(item: SavedItem) -> None:
         return
     with popover:
         own = store()  # here: the file is made outside the script, where nobody's cookie is at hand
-        st.download_button(
-            "Download the run",
-            data=lambda: export_items(own, [item.id]),
-            file_name=f"{safe_name(item.name).replace(' ', '_')}{SUFFIX}",
-            mime="application/zip",
-            icon=":material/download:",
-            help="Scenario, models and result in one file, for Import on page Runs and `nona saved import`.",
-            on_click="ignore",
-            key=f"saved-file-{item.id}",
-        )
+        hint = "Scenario, models and result in one file, for Import on page Runs and `nona saved import`."
+        file = f"{safe_name(item.name).replace(' ', '_')}{SUFFIX}"
+        key = f"saved-file-{item.id}"
+        download_button("Download the run", key, lambda: export_items(own, [item.id]), file, hint)
         try:
             link, obstacle = run_link(own.contents(item.id), item.name)
         except NonaError as error:
@@ -376,18 +371,15 @@ def _export_button(items: Sequence[SavedItem], all_of_them: bool) -> None:
     own = store()  # here: the file is made outside the script, where nobody's cookie is at hand
     ids, fits = [item.id for item in items], len(items) <= MOST_IN_FILE
     name = safe_name(items[0].name).replace(" ", "_") if len(items) == 1 else "saved_runs"
-    st.download_button(
+    download_button(
         "Export all" if all_of_them else f"Export {len(ids)} ticked",
-        data=lambda: export_items(own, ids),
-        file_name=f"{name}{SUFFIX}",
-        mime="application/zip",
-        icon=":material/download:",
-        disabled=not fits,
-        help="One file with scenarios, models and results, for this page and `nona saved import`."
+        "saved-export",
+        lambda: export_items(own, ids),
+        f"{name}{SUFFIX}",
+        "One file with scenarios, models and results, for this page and `nona saved import`."
         if fits
         else f"At most {MOST_IN_FILE} at a time: tick those to export.",
-        on_click="ignore",
-        key="saved-export",
+        disabled=not fits,
     )
 
 

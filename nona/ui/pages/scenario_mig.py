@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -32,6 +33,7 @@ from nona.ui.pages.workload_facts import row_cost
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState, Draft
 from nona.ui.widgets.components import declare
+from nona.ui.widgets.downloads import download_button
 from nona.ui.widgets.fields import acting, plain
 from nona.ui.widgets.results import table
 from nona.units import format_size
@@ -313,16 +315,8 @@ def _file(state: AppState, group: int, board: str, layout: MigLayout) -> None:
             "The YAML that NVIDIA's mig-parted applies to a machine: how many instances of each profile."
         )
         if layout.slices:
-            text = parted_file(state, group, layout)
-            st.download_button(
-                "Download this layout",
-                data=text,
-                file_name="mig-parted.yaml",
-                mime="application/yaml",
-                icon=":material/download:",
-                on_click="ignore",
-                key=f"parted-{group}",
-            )
+            text = partial(parted_file, state, group, layout)
+            download_button("Download this layout", f"parted-{group}", text, "mig-parted.yaml")
         st.file_uploader(
             "Open a mig-parted file",
             **acting(

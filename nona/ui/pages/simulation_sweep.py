@@ -37,6 +37,7 @@ from nona.ui.pages.simulation_sweep_settings import (
 )
 from nona.ui.pages.simulation_what_if import changed_text
 from nona.ui.session.state import AppState
+from nona.ui.widgets.downloads import download_button
 from nona.ui.widgets.fields import one_of, plain, unbroken
 from nona.ui.widgets.results import picture, table
 
@@ -223,12 +224,9 @@ def _files(report: SweepOutcome | GridOutcome) -> None:
     with st.expander("All simulated points", icon=":material/table:"):
         rows = grid_points(report) if isinstance(report, GridOutcome) else sweep_points(report)
         table(rows, "sweep-points", "Every simulated point of the sweep", name="sweep")
-    st.download_button(
+    download_button(
         "Download sweep (JSON)",
-        data=lambda: json.dumps(report.to_json(), indent=2),
-        file_name="sweep.json",
-        mime="application/json",
-        icon=":material/download:",
-        on_click="ignore",
-        key="download-sweep",
+        "download-sweep",
+        lambda: json.dumps(report.to_json(), indent=2),
+        "sweep.json",
     )

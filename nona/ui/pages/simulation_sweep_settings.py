@@ -248,14 +248,12 @@ def _size(state: AppState, form: Form) -> str:
 
 
 def _number(state: AppState, label: str, name: str, options: dict[str, str], chosen: str, hint: str) -> None:
-    key = f"sweep-{name}-{state.revision}-{len(options)}"
     st.selectbox(
         label,
         list(options),
         list(options).index(chosen),
         format_func=options.__getitem__,
-        key=key,
-        on_change=_changer(state, key, name),
+        **acting(f"sweep-{name}-{state.revision}-{len(options)}", lambda key: change(state, **{name: key})),
         help=hint,
     )
 
@@ -265,20 +263,13 @@ def _end_fields(state: AppState, of: Range, which: str) -> None:
         ("From", "low", of.low, "First value, with its unit."),
         ("To", "high", of.high, "Last value, with its unit."),
     ):
-        key = f"sweep-{name}-{of.key}-{state.revision}"
-        st.text_input(
-            f"{label}{which}", value, key=key, on_change=_ends_changer(state, key, of, name), help=hint
-        )
-    key = f"sweep-count-{of.key}-{state.revision}"
-    whole(
-        f"Values, about{which}",
-        1,
-        MOST_VALUES,
-        of.count,
-        key,
-        "Round values between the two ends.",
-        on_change=lambda: change_ends(state, of, count=round(st.session_state[key])),
+        changed = acting(f"sweep-{name}-{of.key}-{state.revision}", _ends_changer(state, of, name))
+        st.text_input(f"{label}{which}", value, **changed, help=hint)
+    changed = acting(
+        f"sweep-count-{of.key}-{state.revision}", lambda count: change_ends(state, of, count=round(count))
     )
+    hint = "Round values between the two ends."
+    whole(f"Values, about{which}", 1, MOST_VALUES, of.count, hint=hint, **changed)
 
 
 def _target(state: AppState, form: Form) -> None:
@@ -295,12 +286,8 @@ def _target(state: AppState, form: Form) -> None:
 
 
 def _whole(state: AppState, label: str, name: str, value: int, most: int, hint: str) -> None:
-    key = f"sweep-{name}-{state.revision}"
-
-    def choose() -> None:
-        change(state, **{name: round(st.session_state[key])})
-
-    whole(label, 1, most, value, key, hint, on_change=choose)
+    changed = acting(f"sweep-{name}-{state.revision}", lambda typed: change(state, **{name: round(typed)}))
+    whole(label, 1, most, value, hint=hint, **changed)
 
 
 def _schedulers(state: AppState, form: Form) -> None:
@@ -315,9 +302,5 @@ def _schedulers(state: AppState, form: Form) -> None:
     scheduler_picker("sweep-schedulers", "Schedulers to sweep", chosen, hint, choose)
 
 
-def _changer(state: AppState, key: str, name: str) -> Callable[[], None]:
-    return lambda: change(state, **{name: st.session_state[key]})
-
-
-def _ends_changer(state: AppState, key: str, of: Range, name: str) -> Callable[[], None]:
-    return lambda: change_ends(state, of, **{name: st.session_state[key]})
+def _ends_changer(state: AppState, of: Range, name: str) -> Callable[[str], None]:
+    return lambda typed: change_ends(state, of, **{name: typed})

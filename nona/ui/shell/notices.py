@@ -15,6 +15,7 @@ from nona.ui.session.opening import Problems, open_file
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import saving_problem
 from nona.ui.session.workspace_files import Restored
+from nona.ui.widgets.downloads import download_button
 from nona.ui.widgets.fields import button, plain
 
 KINDS = {
@@ -39,15 +40,8 @@ def problem_notice(state: AppState) -> None:
     with st.container(key="problems", gap="xsmall"):
         st.error("\n".join([title, "", *map(_item, problems.lines)]), icon=":material/error:")
         if problems.text:
-            st.download_button(
-                "Download its text",
-                problems.text.encode("utf-8", "replace"),
-                "link.txt",
-                "text/plain",
-                icon=":material/download:",
-                on_click="ignore",
-                key="broken-text",
-            )
+            text = problems.text.encode("utf-8", "replace")
+            download_button("Download its text", "broken-text", text, "link.txt")
         st.button(
             "Dismiss", icon=":material/close:", on_click=state.choices.keep, args=(Problems(),), key="dismiss"
         )
@@ -154,16 +148,8 @@ def kept_notice(state: AppState) -> None:
         st.warning("\n\n".join([*lines, *map(plain, restored.lines)]), icon=":material/restore_page:")
         with st.container(horizontal=True):
             if broken is not None:
-                st.download_button(
-                    "Download the text",
-                    data=broken.read_bytes,
-                    file_name="nona_workspace.json",
-                    mime="application/json",
-                    icon=":material/download:",
-                    help="The whole saved workspace; the scenario stands under its key `scenarios`.",
-                    on_click="ignore",
-                    key="download-broken",
-                )
+                file, hint = "nona_workspace.json", "The scenario stands under its key `scenarios`."
+                download_button("Download the text", "download-broken", broken.read_bytes, file, hint)
             hint = "Removes this notice, and the file that could not be opened."
             button("Dismiss", "dismiss-restored", _dismiss, state, icon="close", hint=hint)
 

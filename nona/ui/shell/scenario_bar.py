@@ -29,6 +29,7 @@ from nona.ui.shell.equivalents import bundle_file_name, scenario_file_name
 from nona.ui.shell.notices import missing
 from nona.ui.shell.open_files import open_popover
 from nona.ui.shell.run_keeper import show_result
+from nona.ui.widgets.downloads import download_button
 from nona.ui.widgets.fields import button, plain
 
 LINK = "The link"
@@ -235,30 +236,25 @@ def _said(before: Scenario, after: Scenario, place: str) -> str:
 
 
 def _downloads(state: AppState) -> None:
-    st.download_button(
+    download_button(
         "Download YAML",
-        data=lambda: scenario_file(state),
-        file_name=scenario_file_name(state),
-        mime="application/yaml",
-        icon=":material/download:",
-        help="The scenario as a text file, uploaded models inside; the command line reads it too.",
-        on_click="ignore",
+        "download-scenario",
+        lambda: scenario_file(state),
+        scenario_file_name(state),
+        "The scenario as a text file, uploaded models inside; the command line reads it too.",
         width="stretch",
-        key="download-scenario",
     )
-    st.download_button(
+    download_button(
         "Download bundle",
-        data=lambda: pack_bundle(state.scenario, state.uploads.sources),
-        file_name=bundle_file_name(state),
-        mime="application/zip",
-        icon=":material/folder_zip:",
-        help="The scenario with all its models, traces and tables in one file, for app and command line."
-        if not missing(state)
-        else "Not available while files of the scenario are missing; see the top of the page.",
+        "download-bundle",
+        lambda: pack_bundle(state.scenario, state.uploads.sources),
+        bundle_file_name(state),
+        "Not available while files of the scenario are missing; see the top of the page."
+        if missing(state)
+        else "The scenario with all its models, traces and tables in one file, for app and command line.",
+        "folder_zip",
         disabled=bool(missing(state)),
-        on_click="ignore",
         width="stretch",
-        key="download-bundle",
     )
     if files := apart(state.scenario):
         st.caption(plain(f"The bundle contains {', '.join(files)}; YAML and links only name such files."))

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -21,7 +22,32 @@ _MIMES = {
     ".parquet": "application/vnd.apache.parquet",
     ".yaml": "application/yaml",
     ".trace": "text/tab-separated-values",
+    ".txt": "text/plain",
+    ".zip": "application/zip",
 }
+
+
+def download_button(
+    label: str,
+    key: str,
+    data: bytes | Callable[[], str | bytes],
+    file: str,
+    hint: str = "",
+    icon: str = "download",
+    **more: Any,
+) -> None:
+    """A button for ``file``, whose ending says what it is; ``data`` is made when it is asked for."""
+    st.download_button(
+        label,
+        data,
+        file,
+        _MIMES.get(Path(file).suffix.lower(), "application/octet-stream"),
+        key,
+        hint or None,
+        on_click="ignore",
+        icon=f":material/{icon}:",
+        **more,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +123,5 @@ def download_menu(key: str, files: Files) -> None:
         for title, group in files.items():
             st.caption(title)
             for file in group:
-                st.download_button(
-                    file.label,
-                    data=file.make,
-                    file_name=file.file,
-                    mime=_MIMES[Path(file.file).suffix],
-                    icon=":material/download:",
-                    help=file.help,
-                    on_click="ignore",
-                    type="tertiary",
-                    key=f"download-{key}-{file.label}",
-                )
+                own = f"download-{key}-{file.label}"
+                download_button(file.label, own, file.make, file.file, file.help, type="tertiary")

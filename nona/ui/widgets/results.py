@@ -14,6 +14,7 @@ import streamlit as st
 from nona.report.figures import finished
 from nona.report.files import csv_bytes, parquet_bytes
 from nona.tables.table import Filled
+from nona.ui.widgets.downloads import download_button
 from nona.ui.widgets.fields import plain
 
 
@@ -66,9 +67,6 @@ def chart(figure: go.Figure, title: str, key: str, alt: str, **options: Any) -> 
         return picture(figure, key, f"{title}. {alt}", **options)
 
 
-PARQUET = "application/vnd.apache.parquet"
-
-
 def table(
     rows: Filled | pd.DataFrame,
     key: str,
@@ -97,18 +95,9 @@ def table(
             answer = st.dataframe(data, hide_index=True, key=key, alt=alt, **{"placeholder": "–", **options})
         if not files or not len(rows):
             return answer
-        for kind, make, mime in (("CSV", csv_bytes, "text/csv"), ("Parquet", parquet_bytes, PARQUET)):
-            st.download_button(
-                kind,
-                data=_maker(make, rows),
-                file_name=f"{name or key}.{kind.lower()}",
-                mime=mime,
-                icon=":material/download:",
-                type="tertiary",
-                help=f"This table as {kind}, all rows.",
-                on_click="ignore",
-                key=f"{kind.lower()}-{key}",
-            )
+        for kind, make in (("CSV", csv_bytes), ("Parquet", parquet_bytes)):
+            file, hint = f"{name or key}.{kind.lower()}", f"This table as {kind}, all rows."
+            download_button(kind, f"{kind.lower()}-{key}", _maker(make, rows), file, hint, type="tertiary")
     return answer
 
 
