@@ -14,19 +14,15 @@ from nona.report.placements.certificate import order_finding
 from nona.report.plan import answer_text, day_of, plan_finding
 from nona.report.serverless.findings import latency_title, own_search_title, pareto_title
 from nona.report.simulations.findings import headline
-from nona.report.simulations.report import SimulatedRun
 from nona.report.studies.serverless_text import title
 from nona.report.studies.split_or_batch import findings as split_findings
 from nona.report.studies.split_or_batch import row_finding
 from nona.report.sweep_findings import stability_finding
 from nona.report.training.findings import gantt_title, received_title, rho_title, training_finding
-from nona.results.language import LanguageRun
-from nona.results.placement import SolvedPlacement
 from nona.results.planning import PlanOutcome
 from nona.results.serverless_charts import ServerlessOutcome
 from nona.results.serverless_study import ServerlessStudy
-from nona.results.studies import RowArranged, SplitStudy
-from nona.results.sweeps import SweepOutcome
+from nona.results.studies import SplitStudy
 from nona.results.training import TrainingOutcome
 from nona.scenario.file import scenario_hash
 from nona.study.shipped import shipped_path, stored_result
@@ -215,9 +211,6 @@ def _become(state: AppState, other: AppState) -> None:
     state.revision += 1
 
 
-Told = Callable[[AppState, str], str]
-
-
 def outcome_text(state: AppState, step: Step) -> str:
     """The finding that the step is about; empty without a run, and until its result is there."""
     tab = next((value for key, value in step.choices if key.endswith("-tabs")), "")
@@ -226,32 +219,11 @@ def outcome_text(state: AppState, step: Step) -> str:
     result = state.results.get(step.run)
     if result is None or result.fingerprint != _mark_of(state, step.run):
         return ""
-    return TOLD[step.run](state, tab)
+    return FINDINGS[step.run](result.data, tab)
 
 
-def _placement(state: AppState, tab: str) -> str:
-    placement = state.held("place", SolvedPlacement)
-    return "" if placement is None else f"{order_finding(placement)}."
-
-
-def _arranged(state: AppState, tab: str) -> str:
-    data = state.held("arrange", RowArranged)
-    return "" if data is None else f"{row_finding(data)}."
-
-
-def _simulation(state: AppState, tab: str) -> str:
-    run = state.held("simulate", SimulatedRun)
-    return "" if run is None else headline(run.report.schedulers, run.differences, run.off).text
-
-
-def _sweep(state: AppState, tab: str) -> str:
-    outcome = state.held("sweep", SweepOutcome)
-    return "" if outcome is None else stability_finding(outcome)
-
-
-def _plan(state: AppState, tab: str) -> str:
-    outcome = state.held("plan", PlanOutcome)
-    if outcome is None or outcome.report.answer is None:
+def _plan(outcome: PlanOutcome, tab: str) -> str:
+    if outcome.report.answer is None:
         return ""
     finding = plan_finding(outcome.report, day_of(outcome.about.made))
     if tab == "Failures":
@@ -261,10 +233,7 @@ def _plan(state: AppState, tab: str) -> str:
     return finding.beside if tab == "Evidence" else finding.lead
 
 
-def _serverless(state: AppState, tab: str) -> str:
-    outcome = state.held("serverless", ServerlessOutcome)
-    if outcome is None:
-        return ""
+def _serverless(outcome: ServerlessOutcome, tab: str) -> str:
     policies = outcome.report.policies
     if tab == "Search":
         return f"{own_search_title(policies)}."
@@ -273,33 +242,23 @@ def _serverless(state: AppState, tab: str) -> str:
     return f"{latency_title(policies) if tab == 'Latency' else pareto_title(policies)}."
 
 
-def _training(state: AppState, tab: str) -> str:
-    outcome = state.held("training", TrainingOutcome)
-    if outcome is None:
-        return ""
+def _training(outcome: TrainingOutcome, tab: str) -> str:
+    policies = outcome.report.policies
     policy, trace = next(iter(outcome.traces.items()))  # the one that the page shows first
     if tab == "Rounds":
         return f"{gantt_title(trace, policy)}."
     if tab == "Allocation":
-        return f"{policy}: {received_title(trace.received, outcome.report.policies[policy].received_error)}."
-    return (
-        f"{rho_title(outcome.report.policies)}."
-        if tab == "Fairness"
-        else training_finding(outcome.report).lead
-    )
+        return f"{policy}: {received_title(trace.received, policies[policy].received_error)}."
+    return f"{rho_title(policies)}." if tab == "Fairness" else training_finding(outcome.report).lead
 
 
-def _language(state: AppState, tab: str) -> str:
-    run = state.held("language", LanguageRun)
-    return "" if run is None else pace_finding(run.report)
-
-
-TOLD: Mapping[str, Told] = {
-    "place": _placement,
-    "arrange": _arranged,
-    "simulate": _simulation,
-    "language": _language,
-    "sweep": _sweep,
+# Of the result of each kind of job, on a tab.
+FINDINGS: Mapping[str, Callable[[Any, str], str]] = {
+    "place": lambda placement, tab: f"{order_finding(placement)}.",
+    "arrange": lambda arranged, tab: f"{row_finding(arranged)}.",
+    "simulate": lambda run, tab: headline(run.report.schedulers, run.differences, run.off).text,
+    "language": lambda run, tab: pace_finding(run.report),
+    "sweep": lambda outcome, tab: stability_finding(outcome),
     "plan": _plan,
     "serverless": _serverless,
     "training": _training,
