@@ -22,10 +22,10 @@ from nona.study.planning.question import cluster_cost, cost_note
 from nona.tables.formats import percent_text
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.models.loading import tidying
+from nona.ui.server.streamlit_private import received
 from nona.ui.session.kept import remember, restore
 from nona.ui.session.page_list import HOME, PAGES, icon_path, lead_on, page_file
 from nona.ui.session.state import AppState
-from nona.ui.session.uploads import received
 from nona.ui.session.workspace import session_state
 from nona.ui.shell.job_panel import collect, current_job, progress_text
 from nona.ui.shell.notices import kept_notice, missing_notice, problem_notice
