@@ -26,7 +26,7 @@ from nona.study.shipped import shipped_path, stored_result
 from nona.tables.formats import share_text
 from nona.ui.pages import serverless_form as presets
 from nona.ui.pages.serverless import QUICK_CALLS, platform_data, why_not
-from nona.ui.pages.serverless_form import LOADS, SLOS, load_name, load_preset, slo_name, slo_preset
+from nona.ui.pages.serverless_form import LOAD, SLO, choose_preset, preset_name
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
 from nona.ui.tasks.serverless import PlatformWatch
@@ -172,18 +172,18 @@ def test_fields_and_named_settings_are_the_scenarios_and_a_first_look_makes_the_
     state_of(at).undo()
     assert state_of(at).scenario == before
     at.run()
-    assert (slo_name(state_of(at)), load_name(state_of(at))) == ("strict", "light")
+    assert (preset_name(state_of(at), SLO), preset_name(state_of(at), LOAD)) == ("strict", "light")
     for name in ("relaxed", "moderate", "own", "rows"):
         shown = named(at.get("button_group"), "SLO")
         option = next(o for o in shown.options if o.split()[0] == ("as" if name == "rows" else name))
         shown.set_value(option).run()
-        assert slo_name(state_of(at)) == name
-        assert state_of(at).scenario.serverless.slo_factor == {**SLOS, "own": 1.0, "rows": None}[name]
+        assert preset_name(state_of(at), SLO) == name
+        assert state_of(at).scenario.serverless.slo_factor == {**SLO.values, "own": 1.0, "rows": None}[name]
     for name in ("heavy", "own", "rows", "normal"):
         shown = named(at.get("button_group"), "Load")
         shown.set_value("as in the workload" if name == "rows" else name).run()
-        assert load_name(state_of(at)) == name
-    assert state_of(at).value(("serverless", "interval"))["most"] == LOADS["normal"][1]
+        assert preset_name(state_of(at), LOAD) == name
+    assert state_of(at).value(("serverless", "interval"))["most"] == LOAD.values["normal"]["most"]
     named(at.text_input, "Batch sizes").set_value("4 1, 2").run()
     assert state_of(at).scenario.serverless.configurations.batch == (1, 2, 4)
     named(at.text_input, "vCPUs").set_value("many").run()
@@ -204,8 +204,8 @@ def test_options_of_a_policy_reach_the_scenario_and_a_row_of_one_that_was_left_c
     state, rows = AppState(), []
     state.adopt(shipped("strict_light"))
     monkeypatch.setattr(presets.st, "segmented_control", lambda *_, **options: rows.append(options))
-    load_preset(state)
-    slo_preset(state)
+    choose_preset(state, LOAD)
+    choose_preset(state, SLO)
     left = shipped("shared_research_cluster")  # it has no serverless part
     state.adopt(left)
     for row in rows:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -18,113 +19,97 @@ from nona.serverless.provenance import TAGS, provenance
 from nona.study.planning.question import cost_note
 from nona.study.serverless.preparation import prices_by_gpu
 from nona.ui.form import field, form
+from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.folding import listed
 from nona.ui.widgets.policy_choice import option_popover, pick_entries, policy_entries
 from nona.ui.widgets.results import table
 
-SLO_PATH = ("serverless", "slo_factor")
-LOAD_PATH = ("serverless", "interval")
-OWN = "own"
-SLOS = {"strict": 0.8, "moderate": 1.0, "relaxed": 1.2}
-LOADS = {"light": ("40 ms", "67.2 ms"), "normal": ("20 ms", "33.6 ms"), "heavy": ("10 ms", "16.8 ms")}
-SLO_HELP = (
+OWN, ROWS = "own", "rows"
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A setting with named values; beside them a value of one's own, and what each row has."""
+
+    key: str
+    label: str
+    path: PlacePath
+    values: Mapping[str, Any]
+    texts: Mapping[str, str]
+    hint: str
+
+
+SLO = Preset(
+    "slo-preset",
+    "SLO",
+    ("serverless", "slo_factor"),
+    {"strict": 0.8, "moderate": 1.0, "relaxed": 1.2},
+    {"strict": "strict 0.8 L", "moderate": "moderate 1 L", "relaxed": "relaxed 1.2 L"},
     "The deadline from a call's arrival to its last stage's end, as a multiple of L: the workflow's time "
     "with every function at batch 1, 1 vCPU, 1 vGPU. Strict 0.8 L, moderate 1.0 L, relaxed 1.2 L (from the "
-    "ESG slides); as in the workload: each row's own SLO."
+    "ESG slides); as in the workload: each row's own SLO.",
 )
-LOAD_HELP = (
+LOAD = Preset(
+    "load-preset",
+    "Load",
+    ("serverless", "interval"),
+    {
+        "light": {"least": "40 ms", "most": "67.2 ms"},
+        "normal": {"least": "20 ms", "most": "33.6 ms"},
+        "heavy": {"least": "10 ms", "most": "16.8 ms"},
+    },
+    {"light": "light", "normal": "normal", "heavy": "heavy"},
     "Gaps between calls of all workflows together, drawn uniformly: light 40 to 67.2 ms, normal 20 to 33.6 "
     "ms, heavy 10 to 16.8 ms. Recollected from the ESG paper, not confirmed. As in the workload: each row's "
-    "own rate and arrival process."
+    "own rate and arrival process.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class OwnSettings:
-    """The rows that stand at ``own``, even while their values are those of a named setting."""
+    """The settings that stand at ``own``, even while their values are those of a named one."""
 
     keys: frozenset[str] = frozenset()
 
 
-def slo_preset(state: AppState) -> None:
-    """SLO strictness: a named setting, an own factor, or the rows' own SLOs."""
-    names = {"strict": "strict 0.8 L", "moderate": "moderate 1 L", "relaxed": "relaxed 1.2 L"}
-    shown = slo_name(state)
-
-    def take(name: str) -> None:
-        if name in SLOS:
-            state.edit(SLO_PATH, SLOS[name])
-        else:
-            state.edit(SLO_PATH, (state.value(SLO_PATH) or 1.0) if name == OWN else None)
-
-    _switch(state, "SLO", "slo-preset", names, shown, take, SLO_HELP)
-    if shown == OWN:
-        field(state, SLO_PATH)
+def preset_name(state: AppState, preset: Preset) -> str:
+    """Name what a setting of the scenario is: a preset, ``own``, or ``rows``."""
+    value = state.value(preset.path) if state.scenario.serverless else None
+    if value is None:
+        return ROWS
+    if preset.key in state.choices.of(OwnSettings).keys:
+        return OWN
+    return next((name for name, named in preset.values.items() if named == value), OWN)
 
 
-def load_preset(state: AppState) -> None:
-    """Load: a named setting, own gaps, or the rows' own rates."""
-    shown = load_name(state)
-
-    def take(name: str) -> None:
-        now = state.value(LOAD_PATH) or {"least": "20 ms", "most": "33.6 ms"}
-        if name in LOADS:
-            least, most = LOADS[name]
-            state.edit(LOAD_PATH, {"least": least, "most": most})
-        else:
-            state.edit(LOAD_PATH, now if name == OWN else None)
-
-    names = {name: name for name in LOADS}
-    _switch(state, "Load", "load-preset", names, shown, take, LOAD_HELP)
-    if shown == OWN:
-        form(state, "serverless.interval", "least most", columns=2)
-
-
-def slo_name(state: AppState) -> str:
-    """Name the SLO setting of the scenario: a preset, ``own``, or ``rows``."""
-    factor = state.scenario.serverless.slo_factor if state.scenario.serverless else None
-    if factor is None:
-        return "rows"
-    preset = next((name for name, value in SLOS.items() if abs(value - factor) < 1e-9), OWN)
-    return OWN if "slo-preset" in state.choices.of(OwnSettings).keys else preset
-
-
-def load_name(state: AppState) -> str:
-    """Name the load setting of the scenario: a preset, ``own``, or ``rows``."""
-    interval = state.scenario.serverless.interval if state.scenario.serverless else None
-    if interval is None:
-        return "rows"
-    value = state.value(LOAD_PATH)
-    preset = next((n for n, (a, b) in LOADS.items() if (a, b) == (value["least"], value["most"])), OWN)
-    return OWN if "load-preset" in state.choices.of(OwnSettings).keys else preset
-
-
-def _switch(
-    state: AppState,
-    label: str,
-    key: str,
-    names: dict[str, str],
-    shown: str,
-    take: Callable[[str], None],
-    hint: str,
-) -> None:
-    texts = {**names, OWN: "own", "rows": "as in the workload"}
-    drawn = state.revision
-    own = f"{key}-{drawn}-{shown}"
+def choose_preset(state: AppState, preset: Preset) -> bool:
+    """The choice among the named values, one's own and the rows'; whether it is one's own."""
+    shown, drawn = preset_name(state, preset), state.revision
+    texts = {**preset.texts, OWN: "own", ROWS: "as in the workload"}
+    key = f"{preset.key}-{drawn}-{shown}"
 
     def commit() -> None:
         if state.revision != drawn:
             return  # the demo, say, has opened another scenario meanwhile
-        name = next((n for n, t in texts.items() if t == st.session_state[own]), shown)
-        own_keys = state.choices.of(OwnSettings).keys - {key}
-        state.choices.keep(OwnSettings(own_keys | {key} if name == OWN else own_keys))
-        take(name)
+        name = next((n for n, t in texts.items() if t == st.session_state[key]), shown)
+        own_keys = state.choices.of(OwnSettings).keys - {preset.key}
+        state.choices.keep(OwnSettings(own_keys | {preset.key} if name == OWN else own_keys))
+        usual = list(preset.values.values())[1]
+        own = (state.value(preset.path) or usual) if name == OWN else None
+        state.edit(preset.path, preset.values.get(name, own))
 
     st.segmented_control(
-        label, list(texts.values()), default=texts[shown], required=True, key=own, help=hint, on_change=commit
+        preset.label,
+        list(texts.values()),
+        default=texts[shown],
+        required=True,
+        key=key,
+        help=preset.hint,
+        on_change=commit,
     )
+    return shown == OWN
 
 
 def _function_rows() -> list[dict[str, object]]:
@@ -240,9 +225,11 @@ def controls(state: AppState) -> None:
     """All controls; their values are part of the scenario, so the file and the shell have them too."""
     with st.container(horizontal=True, gap="medium"):
         with st.container(width="content"):
-            slo_preset(state)
+            if choose_preset(state, SLO):
+                field(state, SLO.path)
         with st.container(width="content"):
-            load_preset(state)
+            if choose_preset(state, LOAD):
+                form(state, "serverless.interval", "least most", columns=2)
     registered = policy_entries(POLICIES, "Serverless policies")
     pick_entries(state, "serverless-policies", (PART, "policies"), registered)
     _size(state)
@@ -259,11 +246,11 @@ def summary(state: AppState) -> list[str]:
     spec, size = state.scenario.serverless, state.scenario.simulation
     if spec is None:
         return []
-    slo, load = slo_name(state), load_name(state)
+    slo, load = preset_name(state, SLO), preset_name(state, LOAD)
     return [
         listed([p.name for p in spec.policies]),
-        "each row's SLO" if slo == "rows" else f"{slo} SLO",
-        "each row's rate" if load == "rows" else f"{load} load",
+        "each row's SLO" if slo == ROWS else f"{slo} SLO",
+        "each row's rate" if load == ROWS else f"{load} load",
         WAYS.find(spec.sharing.mode).title,
         counted(state.scenario.cluster.servers[0].count, "node"),
         f"{size.jobs:,} calls × {counted(size.replications, 'run')}",
