@@ -148,8 +148,9 @@ def kept_notice(state: AppState) -> None:
         st.warning("\n\n".join([*lines, *map(plain, restored.lines)]), icon=":material/restore_page:")
         with st.container(horizontal=True):
             if broken is not None:
-                file, hint = "nona_workspace.json", "The scenario stands under its key `scenarios`."
-                download_button("Download the text", "download-broken", broken.read_bytes, file, hint)
+                hint = "The whole saved workspace; the scenario stands under its key `scenarios`."
+                key, file = "download-broken", "nona_workspace.json"
+                download_button("Download the text", key, broken.read_bytes, file, hint)
             hint = "Removes this notice, and the file that could not be opened."
             button("Dismiss", "dismiss-restored", _dismiss, state, icon="close", hint=hint)
 
