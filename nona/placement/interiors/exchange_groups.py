@@ -1,7 +1,5 @@
 """Tasks that exchange much data, and what moving them costs at least.
 
-takes.
-
 Disjoint connected groups K with work g are either on one server or pay for a tensor inside. On another
 server than the root's, all paths from the root to K are crossed by messages to that server; on another
 than the sink's, all paths from K to the sink by messages from it: minimum cuts, tensors counting once.
@@ -44,8 +42,7 @@ class ExchangeGroups:
     ``into``, ``out`` and ``away`` (n, 2): per second of work of groups and number of groups that share a
     server, 1 … n; ``extra`` (2,): direct messages from root to sink; ``cut`` (2,): for one more input
     from elsewhere, which begins ``begins`` blocks; ``between``: tasks amid the groups that may begin one.
-    ``inside`` (m+2,): tasks of the groups; ``joined`` (m+2,): those of groups that all lead to one interior
-    task, ``joined_s`` their work; ``meets`` (E,): edges on the way from these to there.
+    ``inside`` (m+2,): tasks of the groups.
     """
 
     work_s: Floats
@@ -59,9 +56,6 @@ class ExchangeGroups:
     begins: int
     between: int
     inside: Bools
-    joined: Bools
-    joined_s: float
-    meets: Bools
 
 
 def exchange_groups_of(shape: Shape) -> tuple[ExchangeGroups, ...]:
@@ -154,24 +148,7 @@ def _family(shape: Shape, groups: Sequence[tuple[int, ...]]) -> ExchangeGroups:
         max((_begins(shape, g) for g in groups), default=0),
         sum(any(shape.source[e] > 0 for e in shape.edges_into[v]) for v in amid),
         np.isin(np.arange(shape.m + 2), inner),
-        *_meeting(shape, groups),
     )
-
-
-def _meeting(shape: Shape, groups: Sequence[tuple[int, ...]]) -> tuple[Bools, float, Bools]:
-    """The groups with most work of which every task leads to one interior task, and the edges between."""
-    above = np.eye(shape.m + 2, dtype=bool)
-    for v in range(1, shape.m + 2):
-        for e in shape.edges_into[v]:
-            above[v] |= above[shape.source[e]]
-    led = [[g for g in groups if above[z, list(g)].all()] for z in range(1, shape.m + 1)]
-    work = [sum(_work(shape, g) for g in chosen) for chosen in led]
-    z = int(np.argmax(work))
-    joined = np.zeros(shape.m + 2, dtype=bool)
-    joined[[v for g in led[z] for v in g]] = True
-    below = above[:, joined].any(axis=1)
-    meets: Bools = np.logical_and(np.take(below, shape.source), np.take(above[z + 1], shape.target))
-    return joined, float(work[z]), meets
 
 
 def _entering(shape: Shape, group: Sequence[int]) -> Bools:
@@ -232,43 +209,21 @@ _CELLS = 48
 class Ends:
     """Bounds on span + charges on a path, with crossings of one price.
 
-    Of every configuration that is not local; of those where the root's server does not hold all joined
-    groups, the sink with the root, and away; what passes before and after the groups of another server.
+    Of every configuration that is not local; of what passes before and after the groups of another server.
     """
 
     least_s: float
-    home_s: float
-    apart_s: float
     before_s: float
     after_s: float
 
-    def of(self, splits: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-        """The bounds with the sink at the root, and away, where ``splits``: a joined group is not there."""
-        home, apart = (np.where(splits, s, 0.0) for s in (self.home_s, self.apart_s))
-        return np.maximum(self.least_s, home), np.maximum(self.least_s, apart)
-
 
 def exchange_group_ends(f: start_bounds.Flat, family: ExchangeGroups, charged: Floats) -> Ends:
-    """The bounds when an edge that is crossed costs ``charged`` (E,) besides its time.
-
-    Joined groups on several servers meet behind a crossing (u, v) into an interior task. Either v is not on
-    the root's server, or u is not. If all are on one other server, their work is between the first
-    arrival there and the way back.
-    """
+    """The bounds when an edge that is crossed costs ``charged`` (E,) besides its time."""
     delay = start_bounds.crossing_s(f, charged)
     start, tail = start_bounds.starts(f, delay), start_bounds.tails_s(f, delay)
     away, back = start_bounds.elsewhere_s(f, start, delay), start_bounds.tails_elsewhere_s(f, tail, delay)
-    least = start_bounds.earliest_end(f, start, delay)
     before, after = float(away[family.inside].min()) + f.visit_s, float(back[family.inside].min())
-    if not family.meets.any():
-        return Ends(least, 0.0, 0.0, before, after)
-    u, v = f.source[family.meets], f.target[family.meets]
-    there = np.maximum(start[u] + f.time_s[u] + delay[family.meets], away[v]) + f.time_s[v]
-    here = away[u] + f.time_s[u] + delay[family.meets] + f.time_s[v]
-    whole = before + family.joined_s
-    home = min(float(np.minimum(there + back[v], here + tail[v]).min()) + f.visit_s, whole + after)
-    apart = min(float(np.minimum(there + tail[v], here + back[v]).min()) + f.visit_s, whole)
-    return Ends(least, home, apart, before, after)
+    return Ends(start_bounds.earliest_end(f, start, delay), before, after)
 
 
 def exchange_group_cost_s(
@@ -289,13 +244,12 @@ def exchange_group_cost_s(
     low, high = _cells(family)
     n, total = len(family.work_s), float(family.work_s.sum())
     fewest = np.cumsum(np.sort(family.work_s))
-    splits = high < family.joined_s * (1.0 - 1e-9)
-    (home_end, apart_end), paid = priced.of(splits), np.arange(n + 1.0) * float(family.cut @ per_byte)
+    paid = np.arange(n + 1.0) * float(family.cut @ per_byte)
     timed = np.full((len(low), n + 1), np.inf)
     for q in range(1, n + 1):  # groups on the one of the other servers that has most
         home, apart = _at(f, family, per_byte, (low, high), free, (q, float(fewest[q - 1])))
         home, apart = home[:, None] + paid, apart[:, None] + paid
-        cost = np.minimum(np.maximum(home_end[:, None], home), np.maximum(apart_end[:, None], apart))
+        cost = np.maximum(priced.least_s, np.minimum(home, apart))
         fits = (q == 1) | (fewest[q - 1] + low <= total * (1.0 + 1e-9))
         timed = np.minimum(timed, np.where(fits[:, None], cost, np.inf))
     return float((timed + _squares(f, prices, family, (low, high), np.arange(n + 1.0))).min())
@@ -317,19 +271,17 @@ def _at(
     into, away = float(family.into[q - 1] @ per_byte), float(family.away[q - 1] @ per_byte)
     n, least = len(family.work_s), float(family.work_s.min())
     out = (family.out @ per_byte)[_count(high / least, n)]
-    home, apart = free.of(high < family.joined_s * (1.0 - 1e-9))
+    home = apart = free.least_s
     if q > 1:
-        home, apart = (
-            np.maximum(home, free.before_s + busy_s + free.after_s),
-            np.maximum(apart, free.before_s + busy_s),
-        )
-    home = np.maximum(home, f.visit_s + low) + away * (total - high)
+        home = max(home, free.before_s + busy_s + free.after_s)
+        apart = max(apart, free.before_s + busy_s)
+    at_home = np.maximum(home, f.visit_s + low) + away * (total - high)
     # The sink on another server, where groups of work ``low`` (second axis) are too.
     rest = np.maximum(total - high[:, None] - high[None, :], 0.0)
-    both = np.maximum(np.maximum(apart, f.visit_s + low)[:, None], f.visit_s + low[None, :])
+    both = np.maximum(apart, f.visit_s + np.maximum(low[:, None], low[None, :]))
     both = both + (out * low)[:, None] + into * low[None, :] + away * rest + float(family.extra @ per_byte)
     possible = low[:, None] + low[None, :] <= total * (1.0 + 1e-9)
-    return home, np.where(possible, both, np.inf).min(axis=1)
+    return at_home, np.where(possible, both, np.inf).min(axis=1)
 
 
 def _squares(
