@@ -6,7 +6,7 @@ of the sink, 0 being the root's server and 1, 2, … others in the order of thei
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -70,6 +70,10 @@ class Shape:
     def critical_s(self) -> float:
         """Longest chain of interior tasks in seconds: a lower bound for every configuration."""
         return self.interior_dag.critical_path(self.mean_s.tolist())[0]
+
+    def work_s(self, nodes: Iterable[int]) -> float:
+        """Seconds of some interior tasks, 1…m, on one executor."""
+        return float(sum(self.mean_s[v - 1] for v in nodes))
 
     @cached_property
     def edges_of(self) -> tuple[tuple[int, ...], ...]:
@@ -276,6 +280,29 @@ def to_labels(configuration: Configuration, interior: Sequence[int]) -> list[int
     place = {task: label[i] for i, part in enumerate(configuration.parts) for task in part}
     sink = label[configuration.sink_part] if configuration.sink_moves else 0
     return [place[task] for task in interior] + [sink]
+
+
+def connected(nodes: Sequence[int], arcs: Iterable[tuple[int, int]]) -> list[tuple[int, ...]]:
+    """Groups of ``nodes`` that arcs among them join, in the order of the nodes.
+
+    >>> connected((1, 2, 3, 4), [(1, 3), (0, 2), (3, 9)])
+    [(1, 3), (2,), (4,)]
+    """
+    home = {v: v for v in nodes}
+
+    def find(v: int) -> int:
+        while home[v] != v:
+            home[v] = home[home[v]]
+            v = home[v]
+        return v
+
+    for u, v in arcs:
+        if u in home and v in home:
+            home[find(v)] = find(u)
+    groups: dict[int, list[int]] = {}
+    for v in nodes:
+        groups.setdefault(find(v), []).append(v)
+    return [tuple(g) for g in groups.values()]
 
 
 def server_slots(system: System) -> int:

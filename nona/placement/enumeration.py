@@ -34,6 +34,7 @@ from nona.placement.configurations import (
     Shape,
     canonical,
     configuration_labels,
+    connected,
     shape_of,
     shapes_of,
 )
@@ -45,21 +46,8 @@ Content = tuple[int, ...]  # how many components of each class a part holds
 
 def components(shape: Shape) -> tuple[tuple[int, ...], ...]:
     """Connected components of the interior: tuples of interior nodes 1…m, ordered by first task."""
-    parent = list(range(shape.m + 1))
-
-    def find(v: int) -> int:
-        while parent[v] != v:
-            parent[v] = parent[parent[v]]
-            v = parent[v]
-        return v
-
-    for u, v in zip(shape.source.tolist(), shape.target.tolist(), strict=True):
-        if u > 0 and v <= shape.m:
-            parent[find(v)] = find(u)
-    members: dict[int, list[int]] = {}
-    for v in range(1, shape.m + 1):
-        members.setdefault(find(v), []).append(v)
-    return tuple(tuple(c) for c in members.values())
+    arcs = zip(shape.source.tolist(), shape.target.tolist(), strict=True)
+    return tuple(connected(range(1, shape.m + 1), arcs))
 
 
 def component_classes(shape: Shape, parts: Sequence[Sequence[int]]) -> tuple[int, ...]:
@@ -139,7 +127,7 @@ def _class_labels(
     for c, k in enumerate(classes):
         members.setdefault(k, []).append(c)
     counts = tuple(len(m) for m in members.values())
-    work = [float(sum(shape.mean_s[v - 1] for v in parts[m[0]])) for m in members.values()]
+    work = [shape.work_s(parts[m[0]]) for m in members.values()]
     for split in multiset_partitions(counts, most=slots):
         kinds = range(len(split))
         roots = _distinct(split, kinds) if shape.has_root else [0]

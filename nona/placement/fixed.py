@@ -21,6 +21,7 @@ from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import SubGraph
 from nona.placement.capacity import default_shares
 from nona.placement.configurations import (
+    connected,
     local_configuration,
     server_slots,
     spread_configuration,
@@ -166,23 +167,7 @@ def _half(traffic: Traffic, interior: Sequence[int]) -> Labels:
 
 def branches_of(traffic: Traffic, interior: Sequence[int]) -> list[tuple[int, ...]]:
     """Connected components of the interior, each in topological order."""
-    inside = set(interior)
-    branch: dict[int, int] = {}
-    for start in interior:
-        if start in branch:
-            continue
-        branch[start] = start
-        todo = [start]
-        while todo:
-            t = todo.pop()
-            for n, _ in (*traffic.into[t], *traffic.out[t]):
-                if n in inside and n not in branch:
-                    branch[n] = start
-                    todo.append(n)
-    groups: dict[int, list[int]] = {}
-    for t in interior:
-        groups.setdefault(branch[t], []).append(t)
-    return [tuple(g) for g in groups.values()]
+    return connected(interior, ((t, n) for t in interior for n, _ in traffic.out[t]))
 
 
 PRESETS: Mapping[str, Callable[[Traffic, Sequence[int]], Labels]] = {

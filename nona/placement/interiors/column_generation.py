@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.configurations import Labels, Shape, canonical, server_slots
+from nona.placement.configurations import Labels, Shape, canonical, connected, server_slots
 from nona.placement.interiors.prices import Prices, costs, group_prices, shadow
 from nona.placement.interiors.start_bounds import flatten
 from nona.placement.messages import Candidates
@@ -90,26 +90,12 @@ def clusters(shape: Shape) -> tuple[tuple[int, ...], ...]:
 
 def levels_of(shape: Shape) -> tuple[tuple[tuple[int, ...], ...], ...]:
     """For each size of tensor, largest first: the groups of tasks that edges of at least that size join."""
-    home = list(range(shape.m + 1))
-
-    def find(v: int) -> int:
-        while home[v] != v:
-            v = home[v]
-        return v
-
-    left = [
-        (-float(shape.size[e]), int(shape.source[e]), int(shape.target[e]))
-        for e in range(len(shape.size))
-        if shape.source[e] > 0 and shape.target[e] <= shape.m
-    ]
+    inner = (shape.source > 0) & (shape.target <= shape.m)
     levels = []
-    for _, level in _levels(left):
-        for u, v in level:
-            home[find(v)] = find(u)
-        groups: dict[int, list[int]] = {}
-        for v in range(1, shape.m + 1):
-            groups.setdefault(find(v), []).append(v)
-        levels.append(tuple(tuple(g) for g in groups.values()))
+    for size in np.unique(shape.size[inner])[::-1].tolist():
+        kept = inner & (shape.size >= size)
+        arcs = zip(shape.source[kept].tolist(), shape.target[kept].tolist(), strict=True)
+        levels.append(tuple(connected(range(1, shape.m + 1), arcs)))
     return tuple(levels)
 
 

@@ -64,15 +64,11 @@ def exchange_groups_of(shape: Shape) -> tuple[ExchangeGroups, ...]:
         return ()
     distinct: dict[tuple[tuple[int, ...], ...], None] = {}
     for groups in levels_of(shape):
-        most = max(_work(shape, g) for g in groups)
-        heavy = [g for g in groups if len(g) > 1 and _work(shape, g) > _LIKE * most]
-        if 2 <= len(heavy) <= _MOST and sum(_work(shape, g) for g in heavy) > _LEAST_WORK * shape.local_s:
+        most = max(shape.work_s(g) for g in groups)
+        heavy = [g for g in groups if len(g) > 1 and shape.work_s(g) > _LIKE * most]
+        if 2 <= len(heavy) <= _MOST and sum(shape.work_s(g) for g in heavy) > _LEAST_WORK * shape.local_s:
             distinct[tuple(heavy)] = None
     return tuple(_family(shape, groups) for groups in distinct)
-
-
-def _work(shape: Shape, group: Sequence[int]) -> float:
-    return float(sum(shape.mean_s[v - 1] for v in group))
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +109,7 @@ def _kinds(shape: Shape, groups: Sequence[tuple[int, ...]]) -> _Kinds:
 def _family(shape: Shape, groups: Sequence[tuple[int, ...]]) -> ExchangeGroups:
     k = _kinds(shape, groups)
     roles = np.sum([kind.any(axis=0) for kind in (k.leads, k.leaves, k.inside)], axis=0, dtype=float)
-    work = np.array([_work(shape, g) for g in groups])
+    work = np.array([shape.work_s(g) for g in groups])
     n = len(groups)
     into, out, away = (np.zeros((n, 2)) for _ in range(3))
     extra, cut = np.zeros(2), np.zeros(2)

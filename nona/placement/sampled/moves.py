@@ -32,6 +32,7 @@ from nona.placement.configurations import (
     Labels,
     Shape,
     canonical,
+    connected,
     server_slots,
     shapes_of,
     to_configuration,
@@ -104,7 +105,8 @@ def feeder_configurations(shape: Shape, link: Link, slots: int, free_s: float) -
     rows: dict[tuple[int, ...], None] = {}
     for share in _SHARES:
         away = _within(shape, feeders, share * free_s * link.capacity)
-        parts = _connected(shape, away)
+        arcs = zip(shape.source.tolist(), shape.target.tolist(), strict=True)
+        parts = sorted(connected(away, arcs), key=lambda g: (-shape.work_s(g), g))
         for servers in range(1, min(len(parts), slots - 1) + 1):
             rows[_label(shape, _dealt(shape, parts, servers))] = None
     rows.pop((0,) * (shape.m + 1), None)
@@ -160,33 +162,11 @@ def _sent(shape: Shape, away: set[int], nodes: set[int], named: set[int]) -> flo
     return sum(sent.values())
 
 
-def _connected(shape: Shape, tasks: Sequence[int]) -> list[list[int]]:
-    """Groups of ``tasks`` that edges among them join, most work first."""
-    chosen, home = set(tasks), {v: v for v in tasks}
-
-    def find(v: int) -> int:
-        while home[v] != v:
-            v = home[v]
-        return v
-
-    for u, v in zip(shape.source.tolist(), shape.target.tolist(), strict=True):
-        if u in chosen and v in chosen:
-            home[find(v)] = find(u)
-    groups: dict[int, list[int]] = {}
-    for v in tasks:
-        groups.setdefault(find(v), []).append(v)
-    return sorted(groups.values(), key=lambda g: (-_work(shape, g), g))
-
-
-def _work(shape: Shape, group: Sequence[int]) -> float:
-    return float(sum(shape.mean_s[v - 1] for v in group))
-
-
 def _dealt(shape: Shape, parts: Sequence[Sequence[int]], servers: int) -> list[list[int]]:
     """``parts`` on so many servers, each to the one with least work."""
     dealt: list[list[int]] = [[] for _ in range(servers)]
     for part in parts:
-        min(dealt, key=lambda h: _work(shape, h)).extend(part)
+        min(dealt, key=lambda h: shape.work_s(h)).extend(part)
     return dealt
 
 
@@ -248,13 +228,16 @@ def groups_of(system: System, placement: Placement) -> tuple[Group, ...]:
         for members in equal.values():
             shape = shapes[members[0]]
             labels = _labels(shape, link, slots, placement)
-            own = {_numbers(c, subgraphs[k]) for k in members for c in placement.queries[j][k].configurations}
             if shape.m > ENUMERATED:
                 labels += _moves_feeders(system, j, shape, link, slots) + _climbed(
                     shape, link, slots, placement
                 )
+            labels += sorted(
+                to_labels(c, subgraphs[k].interior)
+                for k in members
+                for c in placement.queries[j][k].configurations
+            )
             columns = [tuple(to_configuration(row, subgraphs[k].interior) for k in members) for row in labels]
-            columns += [tuple(_as(c, subgraphs[k]) for k in members) for c in sorted(own, key=repr)]
             groups.append(Group(j, tuple(members), tuple(dict.fromkeys(columns)), subgraphs))
     return tuple(groups)
 
@@ -319,15 +302,3 @@ def simpler(group: Group, here: Queries) -> Iterator[tuple[Configuration, ...]]:
     for a, b in joined:
         changed = canonical(np.where(row == a, b, row).tolist())
         yield tuple(to_configuration(list(changed), group.subgraphs[k].interior) for k in group.members)
-
-
-def _numbers(c: Configuration, subgraph: SubGraph) -> Configuration:
-    """The configuration with the places of tasks in the interior in place of their numbers."""
-    place = {t: i for i, t in enumerate(subgraph.interior)}
-    return Configuration(tuple(tuple(place[t] for t in part) for part in c.parts), c.root_part, c.sink_part)
-
-
-def _as(c: Configuration, subgraph: SubGraph) -> Configuration:
-    """The inverse of :func:`_numbers`."""
-    tasks = subgraph.interior
-    return Configuration(tuple(tuple(tasks[i] for i in part) for part in c.parts), c.root_part, c.sink_part)
