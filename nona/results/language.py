@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from nona.results.document import About, Document, Estimate, Figure, Interval, Verdict
+from nona.results.document import About, Document, Estimate, Figure, Interval, TimeBeside, Verdict
 from nona.results.simulation import JobCounts, Percentile, State
 
 
@@ -200,20 +200,6 @@ class LanguagePlan(Document):
     def best(self) -> LanguageOption | None:
         """The cheapest option that keeps every target."""
         return next((o for o in self.options if o.verdict == "keeps"), None)
-
-
-class TimeBeside(Document):
-    """A statistic of one of the times of a measured run, in seconds, beside the simulated one."""
-
-    measure: str
-    statistic: str
-    measured_s: float
-    simulated_s: float
-
-    @property
-    def error(self) -> float:
-        """Simulated over measured, less 1."""
-        return self.simulated_s / self.measured_s - 1
 
 
 class MeasuredRun(Document):

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
-from nona.results.document import Document, Estimate, Figure
+from nona.results.document import Document, Estimate, Figure, TimeBeside
 from nona.results.sweeps import SweepReport
 
 
@@ -526,3 +526,17 @@ class TrainingStudy(Document):
     loads: tuple[StudyPoint, ...]
     makespans: tuple[StudyPoint, ...]
     seconds: float
+
+
+class MeasuredBatches(Document):
+    """A run of a GPU that batches, measured and simulated: ``times`` of queries, the mean size of steps."""
+
+    models: tuple[str, ...]
+    rates: tuple[float, ...]
+    max_batch: int
+    delay_s: float
+    load: float
+    jobs: int
+    times: tuple[TimeBeside, ...]
+    measured_batch: float
+    simulated_batch: float

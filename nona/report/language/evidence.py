@@ -7,7 +7,8 @@ import plotly.graph_objects as go
 from nona.registry import Look
 from nona.report.figures import PALETTE, add_line, add_points, figure, text
 from nona.report.language.tables import MEASURES
-from nona.results.language import FormulaCheck, FormulaPoint, MeasuredRun, TimeBeside
+from nona.results.document import TimeBeside
+from nona.results.language import FormulaCheck, FormulaPoint, MeasuredRun
 from nona.tables.formats import share_text
 from nona.tables.table import CHANGE, PRECISE, SHARE, Column, Filled, Table
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from nona.hardware.table_file import shipped_table
 from nona.language.formula import predict
-from nona.results.document import Estimate, number
-from nona.results.language import FormulaCheck, FormulaPoint, MeasuredRun, TimeBeside
+from nona.results.document import Estimate, TimeBeside, number
+from nona.results.language import FormulaCheck, FormulaPoint, MeasuredRun
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources

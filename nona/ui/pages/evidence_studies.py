@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from nona.report.studies import decisions, elastic, figures, network_views, paper, policy_figures
+from nona.report.studies import measured_batches as measured
 from nona.report.studies import prediction_map as maps
 from nona.report.studies import split_or_batch as split
 from nona.report.studies import training as policies
@@ -17,6 +18,7 @@ from nona.results import studies
 from nona.results.elastic import ElasticLinkStudy, ElasticStudy
 from nona.results.sweeps import SweepReport
 from nona.schedulers.network_remarks import VIEW_MEANINGS
+from nona.study.measured_batches import beside_h100
 from nona.study.shipped import stored_result
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
@@ -140,6 +142,21 @@ def split_tab(state: AppState) -> None:
     study, figure = split.presented(data), split.split_figure(data)
     alt = f"Mean JCT of four arrangements of two models on two GPUs, case by case. {study.title}"
     show_study(study, lambda: picture(figure, key="split-or-batch", alt=alt))
+    st.subheader("A GPU that batches, measured and simulated")
+    runs = _measured_batches()
+    st.markdown(
+        f"**{plain(measured.finding(runs))}.** The same queries at the same instants, with the times of "
+        "steps that were measured alone before; nothing is fitted to the runs."
+    )
+    alt = "Simulated over measured mean and 99th percentile of every run"
+    picture(measured.runs_figure(runs), key="measured-batches", alt=alt)
+    table(measured.runs_table(runs), "measured-batches-table", "Each measured run beside its simulation")
+    st.caption(plain(measured.SOURCE))
+
+
+@st.cache_resource(show_spinner="Simulating the measured queries")
+def _measured_batches() -> tuple[studies.MeasuredBatches, ...]:
+    return beside_h100()
 
 
 SCHEDULERS_KEY = "paper-schedulers"
