@@ -126,10 +126,8 @@ def distributes(workload: Workload) -> bool:
 def facts(workload: Workload) -> NetworkFacts:
     """Facts on a workload for a table: its tasks, its largest interior, seconds and bytes of a query."""
     queries = _system(workload).queries
-    return NetworkFacts(
-        family=workload.family,
-        description=workload.description,
-        models=workload.models,
+    return NetworkFacts.like(
+        workload,
         tasks=sum(len(q.tasks) for q in queries),
         interior=max((len(s.interior) for q in queries for s in q.decomposition.subgraphs), default=0),
         work_s=sum(float(q.tasks.compute_s[0].sum()) for q in queries) / len(queries),

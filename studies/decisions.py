@@ -241,24 +241,17 @@ def measure(workload: Workload, cell: Cell, size: Size, seed: int = 0) -> Simula
     try:
         placement = place(study)
     except PlacementError as error:
-        return UnplacedCell(
-            network=workload.name,
-            link=cell.link,
-            background=cell.background,
-            load=cell.load,
-            error=str(error),
-            seconds=time.process_time() - begin,
+        return UnplacedCell.like(
+            cell, network=workload.name, error=str(error), seconds=time.process_time() - begin
         )
     placed_s = time.process_time() - begin
     contest = _contest_of(study, placement, effort(study, cell, size))
     contest.hold()
     questions = {question.who: contest.answer(question) for question in contest.questions}
     blind = questions[REFERENCE]
-    return SimulatedCell(
+    return SimulatedCell.like(
+        cell,
         network=workload.name,
-        link=cell.link,
-        background=cell.background,
-        load=cell.load,
         jobs=contest.effort.jobs,
         placement=_placement_figures(placement, placed_s),
         schedulers={name: contest.entrant(name) for name in (*contest.chosen, *_unheld(contest))},
@@ -272,18 +265,13 @@ def measure(workload: Workload, cell: Cell, size: Size, seed: int = 0) -> Simula
 def _placement_figures(placement: Placement, seconds: float) -> PlacementFigures:
     """Figures of a placement that took ``seconds`` of CPU time."""
     predicted, formula, sampled = placement.prediction, placement.formula, placement.sampled
-    return PlacementFigures(
-        objective_s=placement.objective_s,
-        objective_error_s=placement.objective_error_s,
+    return PlacementFigures.like(
+        placement,
         formula_s=placement.objective_s if formula is None else formula.objective_s,
         formula_gap=placement.gap if formula is None else formula.gap,
         origin="formula" if sampled is None else sampled.origin,
-        lower_bound_s=placement.lower_bound_s,
-        global_bound_s=placement.global_bound_s,
-        gap=placement.gap,
         link=predicted.network_utilization,
         executors=predicted.compute_utilization,
-        solver=placement.solver,
         seconds=seconds,
     )
 

@@ -174,15 +174,12 @@ def elastic_study(
     study_runs = _run_points(requests, chosen.replications, workers=workers, on_progress=on_progress)
     points = map(_point, places, requests, study_runs.points)
     return rounded_result(
-        ElasticStudy(
+        ElasticStudy.like(
+            chosen,
             study="elastic",
             command=command_line("elastic", chosen),
             version=__version__,
             date=now_text(),
-            seed=chosen.seed,
-            workloads=chosen.workloads,
-            generations=chosen.generations,
-            replications=chosen.replications,
             points=tuple(points),
             failed_checks=study_runs.failed_checks,
             seconds=time.perf_counter() - begin,
@@ -217,11 +214,8 @@ def _as_published(request: ElasticRequest) -> ElasticRequest:
 def _point(
     place: Place, requests: Sequence[ElasticRequest], runs: Sequence[Sequence[ElasticRun]]
 ) -> ElasticPoint:
-    return ElasticPoint(
-        policy=place.policy,
-        load=place.load,
-        interference=place.interference,
-        avoid=place.avoid,
+    return ElasticPoint.like(
+        place,
         jcts_s=tuple(tuple(run.outcome.jct_s.mean or 0.0 for run in of) for of in runs),
         published_s=tuple(published_mean(_as_published(request), place.policy) for request in requests),
         published_mean_s=published().get(Case(*place, 0)),
@@ -303,16 +297,12 @@ def elastic_link_study(
     study_runs = _run_points(requests, chosen.replications, workers=workers, on_progress=on_progress)
     points = [_link_point(chosen, place, runs) for place, runs in zip(places, study_runs.points, strict=True)]
     return rounded_result(
-        ElasticLinkStudy(
+        ElasticLinkStudy.like(
+            chosen,
             study="elastic-link",
             command=command_line("elastic-link", chosen),
             version=__version__,
             date=now_text(),
-            seed=chosen.seed,
-            workloads=chosen.workloads,
-            background=chosen.background,
-            generations=chosen.generations,
-            replications=chosen.replications,
             points=tuple(points),
             failed_checks=study_runs.failed_checks,
             seconds=time.perf_counter() - begin,

@@ -143,13 +143,11 @@ def _ratio(a: list[float], b: list[float]) -> Estimate:
 
 
 def _about(settings: NetworkViewSettings, seconds: float) -> NetworkViewsAbout:
-    return NetworkViewsAbout(
+    return NetworkViewsAbout.like(
+        settings,
         command=command_line("network-views", settings),
         version=__version__,
         made=now_text(),
-        seed=settings.seed,
-        jobs=settings.jobs,
-        replications=settings.replications,
         seconds=seconds,
         model=MODEL,
         servers=SERVERS,

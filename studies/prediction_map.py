@@ -395,13 +395,11 @@ def map_study(
         workers,
         lambda done, text: on_progress(done / len(names), text),
     )
-    about = MapAbout(
+    about = MapAbout.like(
+        size,
         command=command_line("prediction", size),
         version=__version__,
         made=now_text(),
-        tasks=size.tasks,
-        replications=size.replications,
-        seed=size.seed,
         seconds=time.perf_counter() - begin,
     )
     return rounded_result(PredictionMap(about=about, points=tuple(rows)), _DIGITS)

@@ -21,11 +21,13 @@ from nona.options import Options
 from nona.results.document import Document
 from nona.results.serverless import Spread
 from nona.results.serverless_study import (
+    CutoffPoint,
     CutoffStudy,
     MeasuredSearches,
     Pressed,
     Sensitivity,
     ServerlessStudy,
+    SharedOutcome,
     SharingStudy,
     StudySetting,
 )
@@ -40,7 +42,7 @@ from nona.sources.samples import scenario_path
 from nona.study.serverless.comparisons import ways_for
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import oracle_outcome, with_sharing
-from nona.study.serverless.tasks import Done, Task, TaskPool, cell, cutoff_point, run_tasks, shared_outcome
+from nona.study.serverless.tasks import Done, Task, TaskPool, cell, run_tasks
 from nona.study.settings import check_least, choice, command_line
 from nona.study.shipped import now_text, rounded
 from nona.study.sweep_numbers import LOAD, number_named, with_value
@@ -276,7 +278,9 @@ def _cutoff(chosen: StudySettings, pool: TaskPool, tell: Tell) -> CutoffStudy:
         for c in chosen.cutoffs_s
     ]
     done = run_tasks(tasks, pool, tell)
-    points = tuple(cutoff_point(c, d) for c, d in zip(chosen.cutoffs_s, done, strict=True))
+    points = tuple(
+        CutoffPoint.like(d.summary, cutoff_s=c) for c, d in zip(chosen.cutoffs_s, done, strict=True)
+    )
     return CutoffStudy(setting=name, points=points)
 
 
@@ -289,7 +293,7 @@ def _sharing(chosen: StudySettings, pool: TaskPool, tell: Tell) -> SharingStudy:
         for policy in policies
     ]
     done = iter(run_tasks(tasks, pool, tell))
-    modes = {mode: {p: shared_outcome(next(done)) for p in policies} for mode in ways_for()}
+    modes = {mode: {p: SharedOutcome.like(next(done).summary) for p in policies} for mode in ways_for()}
     return SharingStudy(scenario=scenario.name, modes=modes)
 
 

@@ -379,11 +379,8 @@ def sensitivity(
         replications=size.replications,
         default={name: of(name, 0) for name in scenarios},
         rows=tuple(
-            serverless_study.AlternativeCells(
-                key=row.key,
-                default=row.default,
-                other=row.other,
-                settings={name: of(name, number) for name in scenarios},
+            serverless_study.AlternativeCells.like(
+                row, settings={name: of(name, number) for name in scenarios}
             )
             for number, row in enumerate(rows, 1)
         ),

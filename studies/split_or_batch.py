@@ -92,13 +92,11 @@ def split_study(
                 replicated=replicated,
             )
         )
-    about = SplitAbout(
+    about = SplitAbout.like(
+        chosen,
         command=command_line("split-or-batch", chosen),
         version=__version__,
         made=now_text(),
-        seed=chosen.seed,
-        jobs=chosen.jobs,
-        replications=chosen.replications,
         seconds=time.perf_counter() - begin,
         fixed_s=FIXED_S,
         each_s=EACH_S,

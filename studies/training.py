@@ -209,17 +209,12 @@ def training_study(
     outcomes = run_pieces(work, runs, workers, lambda done, name: on_progress(done / runs, name))
     points = [_point(piece, outcomes[k * each : (k + 1) * each]) for k, piece in enumerate(pieces)]
     return rounded_result(
-        studies.TrainingStudy(
+        studies.TrainingStudy.like(
+            chosen,
             study="training",
             command=command_line("training", chosen),
             version=__version__,
             date=now_text(),
-            seed=chosen.seed,
-            gpus=chosen.gpus,
-            jobs=chosen.jobs,
-            measured=chosen.measured,
-            at_once=chosen.at_once,
-            replications=chosen.replications,
             loads=tuple(points[: len(over)]),
             makespans=tuple(points[len(over) :]),
             seconds=time.perf_counter() - begin,

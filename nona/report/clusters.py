@@ -24,17 +24,14 @@ from nona.units import format_bandwidth, format_count, format_size, format_time
 
 def device_row(device: Device) -> DeviceEntry:
     """Figures of a device for ``nona devices``."""
-    return DeviceEntry(
-        name=device.name,
-        title=device.title,
+    return DeviceEntry.like(
+        device,
         fp16=format_count(device.peak("fp16"), "FLOP/s"),
         memory=format_size(device.memory_bytes),
         bandwidth=f"{format_size(device.bandwidth)}/s",
         mig="no" if not device.mig else "yes, partly assumed" if assumed(device.mig) else "yes",
         peak_flop_per_s={str(k): v for k, v in device.peaks.items()},
-        memory_bytes=device.memory_bytes,
         bandwidth_bytes_per_s=device.bandwidth,
-        sms=device.sms,
         sources={key: _source(fact) for key, fact in device.facts.items()},
     )
 

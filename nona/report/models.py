@@ -21,9 +21,9 @@ def inspection(costed: CostedGraph) -> models.Inspection:
     """Figures of a model on one device, for ``nona inspect`` and the Models page."""
     graph, costs = costed.graph, costed.costs
     refused = no_verdict(graph.name, costed.uncounted, costed.with_work)
-    return models.Inspection(
+    return models.Inspection.like(
+        costed,
         model=graph.name,
-        device=costed.device,
         operators=len(graph.operators),
         edges=len({(e.source, e.target) for e in graph.edges}),
         gmac=sum(c.macs for c in costs) / 1e9,
@@ -31,10 +31,7 @@ def inspection(costed: CostedGraph) -> models.Inspection:
         parameters=graph.parameter_count,
         weight_bytes=graph.weight_bytes,
         activation_bytes=sum(c.write_bytes for c in costs),
-        total_compute_s=costed.total_compute_s,
         total_compute_interval_s=total_interval(costed),
-        critical_path_s=costed.critical_path_s,
-        parallelism=costed.parallelism,
         provenance=provenance_shares(costed),
         given=given_times(costed),
         warnings=(
@@ -88,10 +85,7 @@ def contraction(
         summary=summarize_contraction(contracted).text,
         operators=len(contracted.graph.operators),
         tasks=len(ids),
-        steps=tuple(
-            models.ContractionStep(into=s.into, merged=(s.source, s.target), edge=s.edge, reason=s.reason)
-            for s in contracted.steps
-        ),
+        steps=tuple(models.ContractionStep.like(s, merged=(s.source, s.target)) for s in contracted.steps),
         task_list=tuple(
             models.ListedTask(id=t.id, operators=tuple(t.operators), compute_s=seconds)
             for t, seconds in zip(contracted.tasks, compute_s, strict=True)
@@ -211,22 +205,14 @@ def glue_headline(g: Glued) -> str:
 def coarsening_report(g: Glued) -> models.CoarseningReport:
     """The key ``coarsening`` of ``nona contract --json``; times in seconds, sizes in bytes."""
     own = g.contracted.steps[len(g.contracted.steps) - g.steps :]
-    return models.CoarseningReport(
+    return models.CoarseningReport.like(
+        g,
         rule=NAME,
         condition=CONDITION,
-        device=g.device,
         capacity=g.link.speed,
         latency_s=g.link.latency_s,
-        share=g.share,
-        interior_tasks=g.interior_tasks,
-        interior_units=g.interior_units,
-        bound_s=g.bound_s,
-        bound_share=g.bound_share,
         summary=glue_headline(g),
-        steps=tuple(
-            models.GlueStep(into=s.into, merged=(s.source, s.target), edge=s.edge, reason=s.reason)
-            for s in own
-        ),
+        steps=tuple(models.GlueStep.like(s, merged=(s.source, s.target)) for s in own),
         subgraphs=_subgraphs(g),
     )
 

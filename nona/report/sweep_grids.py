@@ -39,14 +39,10 @@ class GridCurves:
 
 def grid_report(curves: GridCurves) -> SweepGrid:
     """Build the report of ``nona sweep --second … --json``."""
-    return SweepGrid(
-        key=curves.key,
-        label=curves.label,
-        unit=curves.unit,
-        values=curves.values,
+    return SweepGrid.like(
+        curves,
         rows=tuple(GridRow(value=v, sweep=sweep_report(curves.rows[v])) for v in sorted(curves.rows)),
         complete=curves.fraction >= 1,
-        seconds=curves.seconds,
     )
 
 

@@ -208,25 +208,15 @@ def sweep_report(curves: Curves) -> sweeps.SweepReport:
     reference = _reference_of(list(curves.points))
     beside = curves.points[reference]
     engines = sorted({p.engine for c in curves.points.values() for p in c.values() if p.engine})
-    return sweeps.SweepReport(
-        key=curves.key,
-        label=curves.label,
-        unit=curves.unit,
-        values=curves.values,
-        jobs=curves.jobs,
-        replications=curves.replications,
-        slo_s=curves.slo_s,
+    return sweeps.SweepReport.like(
+        curves,
         reference=reference,
         engine=", ".join(engines),
-        stage=curves.stage,
         complete=curves.fraction >= 1,
-        seconds=curves.seconds,
         schedulers={
             name: _scheduler(points, curves.formula.get(name), beside)
             for name, points in curves.points.items()
         },
-        target=curves.target,
-        needed=curves.needed,
     )
 
 

@@ -33,6 +33,9 @@ Interval = tuple[float, float] | None
 """Lower and upper bound of a confidence interval; ``None`` where there is none."""
 
 
+_MISSING = object()
+
+
 class Document(BaseModel):
     """A result: its fields are its columns and its JSON; it cannot be changed.
 
@@ -49,6 +52,16 @@ class Document(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    @classmethod
+    def like(cls, source: object, **more: Any) -> Self:
+        """The result with the fields that ``source`` has by the same names, and with ``more``.
+
+        >>> Estimate.like(OffRange(low_s=1.0, high_s=2.0), mean=1.5, ci95=None).mean
+        1.5
+        """
+        own = {name: getattr(source, name, _MISSING) for name in cls.model_fields if name not in more}
+        return cls(**{name: value for name, value in own.items() if value is not _MISSING}, **more)
 
     def to_json(self) -> dict[str, Any]:
         """The result as plain data that ``json`` writes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
@@ -244,11 +244,6 @@ class FullPlacementReport(PlacementReport):
 
     response: ResponseReport
 
-    @classmethod
-    def of(cls, report: PlacementReport, response: ResponseReport) -> Self:
-        """The report with its response."""
-        return cls(**dict(report), response=response)
-
 
 class CongestionPoint(Document):
     """Mean JCT by formula (s) at one background utilisation of the link; ``None``: no steady state.
@@ -357,10 +352,3 @@ class SolvedPlacement(PlacementOutcome):
     working: Working
     steps: tuple[SearchStep, ...]
     known: bool = False
-
-    @classmethod
-    def of(
-        cls, outcome: PlacementOutcome, working: Working, steps: tuple[SearchStep, ...], known: bool = False
-    ) -> Self:
-        """The outcome with its working and the steps that led to it."""
-        return cls(**dict(outcome), working=working, steps=steps, known=known)

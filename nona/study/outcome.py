@@ -149,10 +149,8 @@ def about(study: Study, made: str) -> About:
 
 def about_scenario(scenario: Scenario, whole: Scenario, made: str) -> About:
     """The provenance of a result of ``scenario``; ``whole`` is the scenario as an export carries it."""
-    return About(
-        name=scenario.name,
-        description=scenario.description,
-        seed=scenario.seed,
+    return About.like(
+        scenario,
         hash=scenario_hash(scenario),
         version=__version__,
         made=made,
@@ -258,17 +256,14 @@ def _if_times_off(
 def full_report(study: Study, placement: Placement) -> FullPlacementReport:
     """The report on a placement with the response of its jobs."""
     report = placement_report(study.system, placement, study.scenario.labels)
-    return FullPlacementReport.of(report, _response_of(study, placement))
+    return FullPlacementReport.like(report, response=_response_of(study, placement))
 
 
 def model_facts(study: Study) -> dict[str, ModelFacts]:
     """Label of each row of the workload → times of its model, their origin and uncertainty."""
     return {
-        name: ModelFacts(
-            parallelism=model.costed[0].parallelism,
-            total_compute_s=model.costed[0].total_compute_s,
-            critical_path_s=model.costed[0].critical_path_s,
-            device=model.costed[0].device,
+        name: ModelFacts.like(
+            model.costed[0],
             provenance=provenance_shares(model.costed[0]),
             sigma=_sigmas(model.costed),
             given=given_times(model.costed[0]),
@@ -277,8 +272,6 @@ def model_facts(study: Study) -> dict[str, ModelFacts]:
                 *model.costed[0].warnings,
                 *batching_warnings(study.scenario.batching_of(row), row.slo, model.graph),
             ),
-            uncounted=model.costed[0].uncounted,
-            with_work=model.costed[0].with_work,
         )
         for name, row, model in zip(study.scenario.labels, study.scenario.workload, study.models, strict=True)
     }

@@ -330,14 +330,7 @@ class SearchSteps:
     def _become(self, best: Placement) -> None:
         elapsed_s = self._clock() - self._began
         self.best = replace(best, seconds=elapsed_s)
-        step = SearchStep(
-            elapsed_s=elapsed_s,
-            objective_s=best.objective_s,
-            error_s=best.objective_error_s,
-            lower_bound_s=best.lower_bound_s,
-            gap=best.gap,
-            origin=best.origin,
-        )
+        step = SearchStep.like(best, elapsed_s=elapsed_s, error_s=best.objective_error_s)
         self.steps = (*self.steps, step)
 
 

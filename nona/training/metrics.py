@@ -102,17 +102,11 @@ def measure(
         warnings=records.warnings,
         extensions=extensions,
         jobs=tuple(
-            JobOutcome(
-                name=job.name,
-                model=job.model,
-                kind=job.kind,
-                entity=job.entity,
-                workers=job.workers,
+            JobOutcome.like(
+                job,
                 measured=bool(measured[n]),
-                arrival_s=job.arrival_s,
                 jct_s=jct_s[n],
                 rho=rho[n],
-                slo_s=job.slo_s,
                 met=None if np.isnan(met[n]) else bool(met[n]),
                 cost_usd=cost_usd[n],
                 preemptions=int(records.preemptions[n]),

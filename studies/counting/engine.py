@@ -404,11 +404,8 @@ def _outcome(records: CountedRecords, by_authors: Published | None) -> CountedOu
         utilization=records.utilization,
         preemptions=float(records.preemptions.mean()),
         jobs=tuple(
-            CountedJobOutcome(
-                name=job.name,
-                arrival_s=job.arrival_s,
-                gpus=job.gpus,
-                duration_s=job.duration_s,
+            CountedJobOutcome.like(
+                job,
                 jct_s=int(records.jct_s[n]),
                 waited_s=int(records.jct_s[n]) - job.duration_s,
                 preemptions=int(records.preemptions[n]),

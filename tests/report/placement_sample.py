@@ -17,7 +17,7 @@ def report(**more):
     bound = placement.CertifiedOptimum(objective_s=0.08, lower_bound_s=0.068, gap=0.15)
     words = {"solver": "parametric", "objective": "formula", "origin": "formula", "objective_error_s": 0.0}
     plain = filled(placement.PlacementReport, **dict(bound), **words, formula=bound, predicted=MIX)
-    return placement.FullPlacementReport.of(plain, RESPONSE).model_copy(update=more)
+    return placement.FullPlacementReport.like(plain, response=RESPONSE).model_copy(update=more)
 
 
 def outcome(nona_s, local_s, spread_s):

@@ -269,8 +269,8 @@ def test_figure_and_markdown_show_every_row_where_it_belongs():
     assert labels == ["M/M/1", "M/M/1: some", "M/M/1: others"]
     for trace in made.data:  # near the line of its label, never on another's
         shown = [labels[round(y)] for y in trace.y]
-        assert shown == [h.split(",")[0] for h in trace.text]
-    assert "10 to 20 ms" in made.data[1].text[1]
+        assert shown == [h.split(",")[0] for h in trace.customdata]
+    assert "10 to 20 ms" in made.data[1].customdata[1]
     effort = Effort(7, level=0.99)
     text = theory_markdown([made_up(GOOD, WRONG), made_up(BETWEEN, load=0.9)], effort)
     lines = [line for line in text.splitlines() if line.startswith("| M/M/1")]

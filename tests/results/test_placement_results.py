@@ -34,7 +34,8 @@ def solved(request):
     placement = place(study)
     search.finish(placement)
     outcome = placement_outcome(study, placement, "2026-01-01")
-    return SolvedPlacement.of(outcome, working(study.system, placement, study.scenario.labels), search.steps)
+    shown = working(study.system, placement, study.scenario.labels)
+    return SolvedPlacement.like(outcome, working=shown, steps=search.steps)
 
 
 def test_a_placement_survives_its_json_and_an_unknown_key_is_refused(solved):

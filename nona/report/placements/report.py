@@ -10,7 +10,7 @@ import numpy as np
 from nona.decomposition import VIRTUAL
 from nona.placement.capacity import replicas, resident_bytes
 from nona.placement.response.times import ResponseTimes
-from nona.placement.result import Objective, Placement, Prediction, QueryPrediction, SubGraphPlacement
+from nona.placement.result import Objective, Placement, Prediction, SubGraphPlacement
 from nona.placement.sampled.judge import certificate_of, reported_response
 from nona.results import placement as result_placement
 from nona.system import System
@@ -76,19 +76,7 @@ def _sampled_report(placement: Placement, names: Sequence[str]) -> result_placem
     sampled = placement.sampled
     if sampled is None:
         return None
-    return result_placement.SampledSearch(
-        value=sampled.value,
-        error=sampled.error,
-        bound=sampled.bound,
-        formula_value=sampled.formula_value,
-        gain=sampled.gain,
-        gain_error=sampled.gain_error,
-        models=dict(zip(names, sampled.queries, strict=True)),
-        evaluations=sampled.evaluations,
-        samples=sampled.samples,
-        settled=sampled.settled,
-        origin=sampled.origin,
-    )
+    return result_placement.SampledSearch.like(sampled, models=dict(zip(names, sampled.queries, strict=True)))
 
 
 def _value_text(objective: str, value: float | None) -> str:
@@ -180,26 +168,20 @@ def placement_report(
 ) -> result_placement.PlacementReport:
     """The report on a placement; ``names`` are the labels of the workload's rows."""
     models = {
-        name: _placed_model(predicted, [_subgraph(part, query.tasks.task_ids) for part in parts])
+        name: result_placement.PlacedModel.like(
+            predicted, subgraphs=tuple(_subgraph(part, query.tasks.task_ids) for part in parts)
+        )
         for name, query, parts, predicted in zip(
             names, system.queries, placement.queries, placement.prediction.queries, strict=True
         )
     }
-    return result_placement.PlacementReport(
-        objective_s=placement.objective_s,
-        objective_error_s=placement.objective_error_s,
-        lower_bound_s=placement.lower_bound_s,
-        gap=placement.gap,
-        global_bound_s=placement.global_bound_s,
-        global_gap=placement.global_gap,
-        formula=_formula(placement),
-        solver=placement.solver,
-        seconds=placement.seconds,
+    return result_placement.PlacementReport.like(
+        placement,
+        formula=result_placement.CertifiedOptimum.like(certificate_of(placement)),
         predicted=_prediction_report(placement.prediction),
         models=models,
         class_shares=shares_report(system, placement, names),
         memory=memory_report(system, placement, names),
-        notes=placement.notes,
         objective=_objective_of(placement),
         origin=placement.origin if placement.formula is not None else placement.solver,
         sampled=_sampled_report(placement, names),
@@ -213,52 +195,13 @@ def _objective_of(placement: Placement) -> Objective:
     return "formula" if placement.formula is None else "mean-jct"
 
 
-def _formula(placement: Placement) -> result_placement.CertifiedOptimum:
-    certificate = certificate_of(placement)
-    return result_placement.CertifiedOptimum(
-        objective_s=certificate.objective_s, lower_bound_s=certificate.lower_bound_s, gap=certificate.gap
-    )
-
-
 def _prediction_report(prediction: Prediction) -> result_placement.PredictedMix:
-    return result_placement.PredictedMix(
-        jct_s=prediction.jct_s,
-        network_wait_s=prediction.network_wait_s,
-        server_wait_s=prediction.server_wait_s,
-        network_utilization=prediction.network_utilization,
-        compute_utilization=prediction.compute_utilization,
-        congestion_price_s_per_byte=prediction.congestion_price_s_per_byte,
+    return result_placement.PredictedMix.like(
+        prediction,
         classes=tuple(
-            result_placement.PredictedClass(
-                executor_class=c.name, executors=c.executors, utilization=c.utilization, wait_s=c.wait_s
-            )
-            for c in prediction.classes
+            result_placement.PredictedClass.like(c, executor_class=c.name) for c in prediction.classes
         ),
-        links=tuple(
-            result_placement.PredictedLink(
-                name=link.name,
-                kind=link.kind,
-                links=link.links,
-                share=link.share,
-                capacity=link.capacity,
-                utilization=link.utilization,
-                wait_s=link.wait_s,
-            )
-            for link in prediction.links
-        ),
-    )
-
-
-def _placed_model(
-    predicted: QueryPrediction, subgraphs: Sequence[result_placement.PlacedSubgraph]
-) -> result_placement.PlacedModel:
-    return result_placement.PlacedModel(
-        jct_s=predicted.jct_s,
-        compute_s=predicted.compute_s,
-        transfer_s=predicted.transfer_s,
-        network_wait_s=predicted.network_wait_s,
-        server_wait_s=predicted.server_wait_s,
-        subgraphs=tuple(subgraphs),
+        links=tuple(result_placement.PredictedLink.like(link) for link in prediction.links),
     )
 
 
@@ -268,11 +211,8 @@ def _subgraph(placed: SubGraphPlacement, ids: Sequence[str]) -> result_placement
         root=None if subgraph.root == VIRTUAL else ids[subgraph.root],
         sink=None if subgraph.sink == VIRTUAL else ids[subgraph.sink],
         configurations=tuple(
-            result_placement.PlacedConfiguration(
-                parts=tuple(tuple(ids[task] for task in part) for part in c.parts),
-                root_part=c.root_part,
-                sink_part=c.sink_part,
-                probability=float(p),
+            result_placement.PlacedConfiguration.like(
+                c, parts=tuple(tuple(ids[task] for task in part) for part in c.parts), probability=float(p)
             )
             for c, p in zip(placed.configurations, placed.probabilities, strict=True)
         ),

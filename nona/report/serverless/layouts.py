@@ -224,10 +224,7 @@ def _story_row(story: DispatchStory, records: ServerlessRecords, system: Serverl
         forced=bool(b.forced[k]),
         ranked=tuple(system.space[c].text for c in story.ranked),
         refusals=tuple(
-            RefusalRow(
-                configuration=system.space[r.configuration].text, invoker=r.invoker, rule=r.rule, why=r.why
-            )
-            for r in story.refusals
+            RefusalRow.like(r, configuration=system.space[r.configuration].text) for r in story.refusals
         ),
     )
 

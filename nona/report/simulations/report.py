@@ -81,25 +81,14 @@ def job_table(records: Iterable[Records], names: Sequence[str]) -> pd.DataFrame:
 
 
 def _warmup(warmup: Warmup) -> simulation.WarmupReport:
-    return simulation.WarmupReport(
-        rule=warmup.rule,
-        jobs=warmup.jobs,
-        schedulers={
-            n: simulation.PilotCut(jobs=c.jobs, too_short=c.too_short) for n, c in warmup.cuts.items()
-        },
-        too_short=warmup.too_short,
+    return simulation.WarmupReport.like(
+        warmup, schedulers={n: simulation.PilotCut.like(c) for n, c in warmup.cuts.items()}
     )
 
 
 def _precision(precision: Precision) -> simulation.PrecisionReport:
-    return simulation.PrecisionReport(
-        target=precision.target,
-        bound=precision.bound,
-        replications=precision.replications,
-        reached=not precision.not_reached,
-        relative_half_width=precision.relative,
-        not_reached=precision.not_reached,
-        overloaded=precision.overloaded,
+    return simulation.PrecisionReport.like(
+        precision, reached=not precision.not_reached, relative_half_width=precision.relative
     )
 
 

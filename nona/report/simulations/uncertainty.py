@@ -135,9 +135,9 @@ def _row(
     mean, span, half = s.jct_s.mean, s.jct_s.ci95, s.jct_s.half_width
     predicted_s = predicted.get(name)
     offered = (s.offered.compute, s.offered.network)
-    return Sureness(
+    return Sureness.like(
+        s,
         scheduler=name,
-        state=s.state,
         reason=s.state_reason,
         prediction="none" if name not in predicted else "overloaded" if predicted_s is None else "formula",
         predicted_s=predicted_s,
@@ -145,13 +145,11 @@ def _row(
         relative_half_width=half / mean if half is not None and mean else None,
         error=predicted_s / mean - 1 if predicted_s is not None and mean else None,
         explained=None if predicted_s is None or span is None else span[0] <= predicted_s <= span[1],
-        little_s=s.little_s,
         little_error=s.little_s / mean - 1 if s.little_s is not None and mean else None,
         idle_s=idle_s,
         over_idle=mean / idle_s if mean and idle_s else None,
         load=max((v for v in offered if v is not None), default=None),
         bottleneck=bottleneck(s.offered),
-        replications=s.replications,
     )
 
 

@@ -144,14 +144,11 @@ class _Case:
     ) -> LanguageOption:
         price = None if servers is None else servers * self.offer.price
         made = tokens_per_s(self.study.system)
-        return LanguageOption(
+        return LanguageOption.like(
+            self,
             gpu=self.offer.gpu,
             gpus=self.offer.gpus,
-            tp=self.tp,
-            engines=self.engines,
-            router=self.router,
             servers=servers,
-            least=self.least,
             price=price,
             per_million=None if price is None or not made else price / (made * 3600 / 1e6),
             verdict=decision,

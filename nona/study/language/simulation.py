@@ -165,7 +165,7 @@ def _summary(system: LanguageSystem, runs: Sequence[Run]) -> RouterResult:
         of = predict(system, k)
         if of is not None and of.load > loads.get(engine.model, -1.0):
             loads[engine.model] = of.load
-            busiest[engine.model] = Prediction(load=of.load, tpot_s=of.tpot_s, kv_tokens=of.kv_tokens)
+            busiest[engine.model] = Prediction.like(of)
     return RouterResult(
         models={row.name: _row(system, runs, k) for k, row in enumerate(system.rows)},
         engines={engine.name: _engine(system, runs, k) for k, engine in enumerate(system.engines)},
@@ -195,7 +195,7 @@ def _row(system: LanguageSystem, runs: Sequence[Run], row: int) -> RequestResult
         tpot_s=_times([m.tpot_s for m in of], runs, system),
         itl_s=_gaps(runs, row),
         e2e_s=_times([m.e2e_s for m in of], runs, system),
-        targets=RequestTargets(ttft_s=targets.ttft_s, tpot_s=targets.tpot_s, e2e_s=targets.e2e_s),
+        targets=RequestTargets.like(targets),
         loop="closed" if spec.concurrency else "open",
         goodput=goodput.mean if limited else None,
         goodput_ci95=goodput.ci95 if limited else None,
@@ -219,9 +219,8 @@ def _serving(system: LanguageSystem, row: RequestClass) -> list[int]:
 def _engine(system: LanguageSystem, runs: Sequence[Run], number_of: int) -> EngineResult:
     engine, e = system.engines[number_of], number_of
     steps = max(1, sum(int(r.sums.steps[e]) for r in runs))
-    return EngineResult(
-        model=engine.model,
-        role=engine.role,
+    return EngineResult.like(
+        engine,
         busy=_mean([r.sums.busy_s[e] / _span(r) for r in runs]),
         running=_mean([r.sums.running_area[e] / _span(r) for r in runs]),
         waiting=_mean([r.sums.waiting_area[e] / _span(r) for r in runs]),
@@ -230,7 +229,6 @@ def _engine(system: LanguageSystem, runs: Sequence[Run], number_of: int) -> Engi
         kv_share=_mean([r.sums.kv_area[e].sum() / _span(r) / engine.kv_tokens for r in runs]),
         kv_most=max(int(r.sums.kv_peak[e]) for r in runs) / engine.kv_tokens,
         prefix_hits=_hits(runs, e) if engine.shares_prefixes else None,
-        blocks=engine.blocks,
     )
 
 

@@ -108,7 +108,8 @@ class Written:
             place = [option for option, _ in rows].index(planner.best)
             options[place] = options[place].model_copy(update={"headroom": further.headroom})
             answer = _answer(planner, planner.best, place, by_option[planner.best], further.headroom)
-        return PlanReport(
+        return PlanReport.like(
+            further,
             answer=answer,
             options=tuple(options),
             present=self.present,
@@ -120,10 +121,7 @@ class Written:
             complete=planner.complete,
             cheaper_open=_cheaper_open(options, answer),
             evidence=tuple(_chain(planner, s.chain, s.found) for s in planner.settled),
-            curve=further.curve,
-            failures=further.failures,
             prices=_price_notes(question),
-            week=further.week,
             work=_work(planner.bounds, question.scenario.labels),
         )
 
@@ -162,27 +160,23 @@ def option_row(planner: Planner, option: Option, known: Known) -> PlanOption:
     rate = queries_per_s(planner.bounds)
     energy = _kwh_per_million(watts(question, option, known.utilization), rate)
     carbon = question.spec.prices.co2_kg_per_kwh
-    return PlanOption(
+    return PlanOption.like(
+        known,
         servers=servers_of(question, option),
         scheduler=way.scheduler.name,
         batch=None if way.batches is None else way.batches.size,
         delay_s=None if way.batches is None else way.batches.delay,
         batches=None if way.batches is None else way.batches.text,
         link=question.links[option.link].capacity,
-        verdict=known.verdict,
         cost_per_hour=question.cost(option),
         models=models_of(question, known),
         headroom=None,
         replications=len(known.seen),
-        looks=known.looks,
-        by=known.by,
-        reason=known.reason,
         shares=shares_of(question, known),
         cost_per_million=number(cost_per_million(question, option, known.moved, rate))
         if known.seen
         else None,
         predicted=number(planner.prediction.margin(option)),
-        utilization=known.utilization,
         energy_kwh_per_million=energy,
         co2_kg_per_million=None if energy is None or carbon is None else energy * carbon,
         needed=needed(question, known),
@@ -192,9 +186,7 @@ def option_row(planner: Planner, option: Option, known: Known) -> PlanOption:
 def servers_of(question: Question, option: Option) -> tuple[PlanServers, ...]:
     """The servers of an option."""
     return tuple(
-        PlanServers(count=n, gpu=o.gpu, mig=o.mig, gpus=o.gpus, vcpus=o.vcpus, mps=o.mps, price=o.price)
-        for n, o in zip(option.counts, question.offers, strict=True)
-        if n
+        PlanServers.like(o, count=n) for n, o in zip(option.counts, question.offers, strict=True) if n
     )
 
 

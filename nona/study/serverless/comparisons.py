@@ -229,19 +229,15 @@ def _outcome(name: str, result: SimulationResult, system: ServerlessSystem) -> s
         [price * float(run.executor_busy_s.sum()) / run.jobs for run in result.records[name]]
     )
     hits = core.slo_hit_rate
-    return serverless.SchedulerOutcome(
+    return serverless.SchedulerOutcome.like(
+        core,
         kind="dag-scheduler",
         batch=BATCH,
         left_out=LEFT_OUT,
-        state=core.state,
-        state_reason=core.state_reason,
-        replications=core.replications,
         slo_hit_rate=hits,
         cost_per_call_usd=cost.estimate,
         cost_per_hit_usd=Estimate(mean=cost.mean / hits.mean if hits.mean else None, ci95=None),
-        latency_s=serverless.TailLatency(
-            **core.jct_s.model_dump(include=set(serverless.TailLatency.model_fields))
-        ),
+        latency_s=serverless.TailLatency.like(core.jct_s),
         applications={name: _application(m) for name, m in core.models.items()},
         configuration_miss_rate=None,
         cold_start_rate=None,
@@ -249,7 +245,7 @@ def _outcome(name: str, result: SimulationResult, system: ServerlessSystem) -> s
         search_s=None,
         mean_batch=float(BATCH),
         utilization=serverless.Utilization(vcpu=None, vgpu=core.utilization.compute),
-        calls=serverless.CallCounts(**dict(core.jobs)),
+        calls=serverless.CallCounts.like(core.jobs),
     )
 
 

@@ -189,7 +189,8 @@ def _point_of(value: float, settled: Settled[Seen]) -> OverPoint:
         return [of(run) for run, _ in runs]
 
     goodput = [ratio(run.all.hits, window_s) for run, window_s in runs]
-    return OverPoint(
+    return OverPoint.like(
+        seen,
         value=value,
         slo_hit_rate=mean_interval(mean(lambda r: r.all.hit_rate)).rate,
         goodput_per_s=mean_interval(goodput).estimate,
@@ -200,10 +201,7 @@ def _point_of(value: float, settled: Settled[Seen]) -> OverPoint:
             vgpu=mean_interval(mean(lambda r: r.vgpu_utilization)).mean,
         ),
         cold_start_rate=mean_interval(mean(lambda r: r.cold_start_rate)).mean,
-        warmup=seen.warmup,
-        replications=seen.replications,
         verdict=settled.verdict,
-        state=seen.state,
     )
 
 
@@ -472,10 +470,8 @@ def _report(
     scenario: Scenario, settings: OverSettings, points: dict[str, Points], seconds: float
 ) -> OverReport:
     number = settings.number
-    return OverReport(
-        key=number.key,
-        label=number.label,
-        unit=number.unit,
+    return OverReport.like(
+        number,
         now=number.of(scenario),
         values=settings.values,
         target=settings.target,

@@ -230,14 +230,7 @@ def _setting(
 def report_of(result: ServerlessResult) -> ServerlessReport:
     """The report on a result."""
     checks, failed = checked(result.checks)
-    return ServerlessReport(
-        policies=result.summaries,
-        oracle=result.oracle,
-        checks=checks,
-        failed_checks=failed,
-        seconds=result.seconds,
-        setting=result.setting,
-    )
+    return ServerlessReport.like(result, policies=result.summaries, checks=checks, failed_checks=failed)
 
 
 def oracle_outcome(system: ServerlessSystem, run: RunOptions | None = None, replications: int = 1) -> Oracle:
@@ -309,4 +302,4 @@ def serverless_outcome(scenario: Scenario, result: ServerlessResult, date: str) 
 
 def _node(node: Invoker) -> LayoutNode:
     memory = board(node.board).memory_slices if node.board else node.vgpus
-    return LayoutNode(gpus=node.gpus, vgpus=node.vgpus, board=node.board, memory=memory)
+    return LayoutNode.like(node, memory=memory)

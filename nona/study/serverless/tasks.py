@@ -10,7 +10,7 @@ from functools import partial
 from nona.experiments.pool import Key, Pool, Shares, ThisProcess
 from nona.options import Options
 from nona.results.serverless import PolicyOutcome
-from nona.results.serverless_study import Cell, CutoffPoint, SharedOutcome
+from nona.results.serverless_study import Cell
 from nona.scenario.schema import Scenario
 from nona.serverless import metrics
 from nona.serverless.engine.options import OnProgress, RunOptions, ServerlessProgress
@@ -142,28 +142,3 @@ def cell(done: Done, slo_s: Sequence[float]) -> Cell:
 
 def _over(latency_s: float | None, slo_s: float) -> float:
     return math.nan if latency_s is None else latency_s / slo_s
-
-
-def cutoff_point(cutoff_s: float, done: Done) -> CutoffPoint:
-    """The task as a point of the study of cut-offs."""
-    outcome = done.summary
-    return CutoffPoint(
-        cutoff_s=cutoff_s,
-        slo_hit_rate=outcome.slo_hit_rate,
-        cost_per_call_usd=outcome.cost_per_call_usd,
-        search_s=outcome.search_s,
-        steps_mean=outcome.steps_mean,
-        state=outcome.state,
-    )
-
-
-def shared_outcome(done: Done) -> SharedOutcome:
-    """The task as a row of the study of sharing."""
-    outcome = done.summary
-    return SharedOutcome(
-        slo_hit_rate=outcome.slo_hit_rate,
-        cost_per_call_usd=outcome.cost_per_call_usd,
-        utilization=outcome.utilization,
-        stranded_vgpus=outcome.stranded_vgpus,
-        state=outcome.state,
-    )

@@ -85,11 +85,9 @@ def report_of(policy: Policy, problem: Problem, found: Allocation, seconds: floa
         if len(row) == 1 or shares.any()
     ]
     rates = throughputs(problem, found)
-    return AllocateReport(
+    return AllocateReport.like(
+        found,
         policy=policy.name,
-        objective=found.objective,
-        bound=found.bound,
-        gap=found.gap,
         allocation=tuple(rows),
         throughputs=dict(zip(problem.names, rates.tolist(), strict=True)),
         warnings=(*_too_large(problem), *found.warnings),

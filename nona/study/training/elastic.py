@@ -203,13 +203,8 @@ def _setting(request: ElasticRequest, jobs: int, names: Sequence[str]) -> Elasti
         "jobs": jobs,
         "options": {n: {**ELASTIC[n].defaults, **request.options.get(n, {})} for n in names},
         "link": link
-        and ElasticLink(
-            capacity=link.network.capacity,
-            latency_s=link.network.latency_s,
-            discipline=link.network.discipline,
-            background=link.background,
-            mean_bytes=link.mean_bytes,
-            scv=link.scv,
+        and ElasticLink.like(
+            link.network, background=link.background, mean_bytes=link.mean_bytes, scv=link.scv
         ),
     }
     return ElasticSetting.model_validate(stated)

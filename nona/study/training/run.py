@@ -95,19 +95,17 @@ def _setting(
     throughputs: str,
 ) -> result_training.TrainingSetting:
     system = systems[0]
-    return result_training.TrainingSetting(
+    return result_training.TrainingSetting.like(
+        system,
         name=scenario.name,
         jobs=len(system.jobs),
         measured=system.window,
         replications=len(systems),
         seed=scenario.seed,
-        round_s=system.round_s,
-        reallocation_s=system.reallocation_s,
         gpus=dict(system.cluster.gpus),
         throughputs=throughputs,
         options={p.name: {**p.defaults, **options} for p, options in policies},
         notes=tuple(system.notes),
-        modelled=system.modelled,
     )
 
 

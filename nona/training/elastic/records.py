@@ -172,12 +172,9 @@ def measure_elastic(system: ElasticSystem, records: ElasticRecords) -> ElasticOu
         link_share=float(records.link_gpu_s.sum()) / used,
         replications=1,
         jobs=tuple(
-            ElasticJobOutcome(
-                name=job.name,
+            ElasticJobOutcome.like(
+                job,
                 application=job.application.name,
-                gpus=job.gpus,
-                batch=job.batch,
-                arrival_s=job.arrival_s,
                 jct_s=float(records.jct_s[n]),
                 waited_s=waited_s[n],
                 gpu_s=float(records.gpu_s[n]),

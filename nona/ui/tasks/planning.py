@@ -53,7 +53,9 @@ class _Search:
         outcome = placement_outcome(self._prepared, placement, now_text(), beside)
         if others is not None:
             outcome = outcome.model_copy(update={"local": others.local, "spread": others.spread})
-        solved = SolvedPlacement.of(outcome, working(system, placement, names), self.found.steps, known)
+        solved = SolvedPlacement.like(
+            outcome, working=working(system, placement, names), steps=self.found.steps, known=known
+        )
         self._others = others or solved
         return solved
 
