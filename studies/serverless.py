@@ -42,7 +42,7 @@ from nona.sources.samples import scenario_path
 from nona.study.serverless.comparisons import ways_for
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import oracle_outcome, with_sharing
-from nona.study.serverless.tasks import Done, Task, TaskPool, cell, run_tasks
+from nona.study.serverless.tasks import Done, Task, TaskPool, run_tasks
 from nona.study.settings import check_least, choice, command_line
 from nona.study.shipped import now_text, rounded
 from nona.study.sweep_numbers import LOAD, number_named, with_value
@@ -52,6 +52,7 @@ from studies.serverless_parts import (
     SCARCE,
     CurveSize,
     SensitivitySize,
+    cell,
     pressed,
     profile_curves,
     scarce_curves,

@@ -8,6 +8,7 @@ change that policy only; the others are what they were.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -23,7 +24,7 @@ from nona.serverless.functions import LawTimes, network_law, shipped_function
 from nona.study.serverless.knees import OverProgress, OverSettings, over_number, policies_over
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import warmup_calls
-from nona.study.serverless.tasks import Task, TaskPool, cell, run_tasks
+from nona.study.serverless.tasks import Done, Task, TaskPool, run_tasks
 from nona.study.sweep_numbers import LOAD, number_named, with_value
 
 # The measured network that is most like what a function is said to run (recollected); the choice is ours.
@@ -396,3 +397,24 @@ def _short(scenario: Scenario, calls: int, policies: Sequence[tuple[str, Options
 def _who(row: Alternative | None, policies: Sequence[str]) -> Sequence[str]:
     """The policies that an alternative changes: that of its option, else all."""
     return policies if row is None or not row.policy else (row.policy,)
+
+
+def cell(done: Done, slo_s: Sequence[float]) -> serverless_study.Cell:
+    """The numbers of a task, with the SLOs of the applications."""
+    summary = done.summary
+    applications = list(zip(summary.applications.values(), slo_s, strict=True))
+    means = [(_of_slo(a.latency_s.mean, s), a.calls) for a, s in applications]
+    missed = summary.configuration_miss_rate
+    return serverless_study.Cell(
+        hits=tuple(r.all.hit_rate for r in done.runs),
+        costs=tuple(r.all.cost_per_call for r in done.runs),
+        miss=None if missed is None else missed.mean,
+        search_s=summary.search_s.mean,
+        fill=tuple(_of_slo(a.latency_s.p50, s) for a, s in applications),
+        mean_fill=sum(m * n for m, n in means) / sum(n for _, n in means),
+        state=summary.state,
+    )
+
+
+def _of_slo(latency_s: float | None, slo_s: float) -> float:
+    return math.nan if latency_s is None else latency_s / slo_s

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.report.simulations.findings import REFERENCE
+from nona.report.simulations.findings import REFERENCE, size_of
 from nona.report.text import listed
 from nona.results.document import Estimate
-from nona.results.document import Interval as ResultsInterval
 from nona.results.simulation import Change, Changes, Measure, ReplicationMeans, Schedulers
 from nona.scenario.schema import Scenario, WorkloadRow
 from nona.simulation.records import Records
@@ -223,7 +222,7 @@ def _jct(name: str, row: Change) -> str:
     if not row.clear:
         return f"the mean JCT of {name} does not change clearly ({mean_text(change, format_time)})"
     word = "falls" if change.mean < 0 else "rises"
-    return f"the mean JCT of {name} {word} by {mean_text(_size(change), format_time)}{share}"
+    return f"the mean JCT of {name} {word} by {mean_text(size_of(change), format_time)}{share}"
 
 
 def _change_text(share: float) -> str:
@@ -235,19 +234,11 @@ def _change_text(share: float) -> str:
     return share_text(share, int(abs(share) < 0.01), "+")
 
 
-def _size(change: Estimate) -> Estimate:
-    """The change without its sign."""
-    if change.mean is None or change.mean >= 0:
-        return change
-    mirrored: ResultsInterval = None if change.ci95 is None else (-change.ci95[1], -change.ci95[0])
-    return Estimate(mean=-change.mean, ci95=mirrored)
-
-
 def _hits(row: Change) -> str:
     mean = row.change.mean
     if mean is None or not row.clear:
         return ""
-    return f", {mean_text(_size(row.change), points)} {'more' if mean > 0 else 'fewer'} SLO hits"
+    return f", {mean_text(size_of(row.change), points)} {'more' if mean > 0 else 'fewer'} SLO hits"
 
 
 def _loads(row: Changes) -> str:

@@ -211,13 +211,16 @@ def _against(best: str, other: str | None, differences: Differences) -> str:
     row = differences.get(other or "", {}).get(best)
     if other is None or row is None or row.relative is None or row.verdict == "not told apart":
         return ""
-    size = mean_text(_negated(row.jct_s), format_time)
-    return f"{share_text(abs(row.relative))} below {other} ({size} less on the same jobs)"
+    less = mean_text(size_of(row.jct_s), format_time)
+    return f"{share_text(abs(row.relative))} below {other} ({less} less on the same jobs)"
 
 
-def _negated(value: Estimate) -> Estimate:
-    mean, span = value.mean, value.ci95
-    return Estimate(mean=None if mean is None else -mean, ci95=None if span is None else (-span[1], -span[0]))
+def size_of(change: Estimate) -> Estimate:
+    """The change without its sign."""
+    if change.mean is None or change.mean >= 0:
+        return change
+    span = change.ci95
+    return Estimate(mean=-change.mean, ci95=None if span is None else (-span[1], -span[0]))
 
 
 def _trouble(schedulers: Schedulers, over: Sequence[str]) -> tuple[str, str]:

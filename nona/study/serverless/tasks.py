@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,7 +9,6 @@ from functools import partial
 from nona.experiments.pool import Key, Pool, Shares, ThisProcess
 from nona.options import Options
 from nona.results.serverless import PolicyOutcome
-from nona.results.serverless_study import Cell
 from nona.scenario.schema import Scenario
 from nona.serverless import metrics
 from nona.serverless.engine.options import OnProgress, RunOptions, ServerlessProgress
@@ -121,24 +119,3 @@ def run_tasks(
     keys = [(number, 0) for number in range(len(tasks))]
     by_key = (pool or ThisProcess()).run(Tasks(tuple(tasks)), keys, _Heard(tasks, on_progress))
     return [by_key[key] for key in keys]
-
-
-def cell(done: Done, slo_s: Sequence[float]) -> Cell:
-    """The numbers of a task, with the SLOs of the applications."""
-    summary = done.summary
-    applications = list(zip(summary.applications.values(), slo_s, strict=True))
-    means = [(_over(a.latency_s.mean, s), a.calls) for a, s in applications]
-    missed = summary.configuration_miss_rate
-    return Cell(
-        hits=tuple(r.all.hit_rate for r in done.runs),
-        costs=tuple(r.all.cost_per_call for r in done.runs),
-        miss=None if missed is None else missed.mean,
-        search_s=summary.search_s.mean,
-        fill=tuple(_over(a.latency_s.p50, s) for a, s in applications),
-        mean_fill=sum(m * n for m, n in means) / sum(n for _, n in means),
-        state=summary.state,
-    )
-
-
-def _over(latency_s: float | None, slo_s: float) -> float:
-    return math.nan if latency_s is None else latency_s / slo_s
