@@ -210,6 +210,25 @@ class MeasuredRun(Document):
     preemptions: int
 
 
+class StepBeside(Document):
+    """A step of Llama-3.1-8B, measured and by the shipped constants: so many decodes or tokens of a prompt.
+
+    ``past`` tokens are in the cache, of each decode.
+    """
+
+    gpu: str
+    decodes: int
+    prompt: int
+    past: int
+    measured_s: float
+    shipped_s: float
+
+    @property
+    def error(self) -> float:
+        """Shipped over measured, less 1."""
+        return self.shipped_s / self.measured_s - 1
+
+
 class FormulaPoint(Document):
     """Time per output token by formula and simulated, at one load, with one distribution of answers."""
 

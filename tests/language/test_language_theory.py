@@ -14,6 +14,8 @@ from nona.language.formula import predict
 from nona.language.records import Run, Window
 from nona.language.run import simulate_once
 from nona.language.system import Engine, LanguageSystem, Lengths, RequestClass, StepTimes
+from nona.report.language.evidence import steps_finding
+from nona.study.language.evidence import beside_steps
 from tests.language.test_engines import milliseconds, one_engine, requests_at
 
 H100 = StepTimes(6.367e-3, 11.2e-6, 41.9e-9, 17.6e-6)
@@ -197,3 +199,15 @@ def test_the_readable_loop_equals_blis_to_the_microsecond(
     got = milliseconds(run)
     assert int(run.sums.steps.sum()) == steps
     assert (got["ttft"], got["tpot"], got["e2e"]) == means
+
+
+def test_shipped_steps_are_those_that_we_measured():
+    """Nothing of these went into the constants; attention over prompts is another kernel there."""
+    steps = beside_steps()
+    assert len(steps) == 62
+    decodes = {gpu: [abs(s.error) for s in steps if s.decodes and s.gpu == gpu] for gpu in ("h100", "h200")}
+    assert max(decodes["h100"]) < 0.045
+    assert max(decodes["h200"]) < 0.11
+    assert sum(decodes["h200"]) < 0.04 * len(decodes["h200"])
+    assert max(abs(s.error) for s in steps if s.prompt) < 0.21
+    assert "4.0 % on the H100 and 10.4 % on the H200, prompts within 20 %" in steps_finding(steps)

@@ -8,10 +8,13 @@ from types import MappingProxyType
 
 import numpy as np
 
+from nona.hardware.executor import executor_class
 from nona.hardware.table_file import shipped_table
 from nona.language.formula import predict
+from nona.language.models import language_models
+from nona.language.step_times import step_times
 from nona.results.document import Estimate, TimeBeside, number
-from nona.results.language import FormulaCheck, FormulaPoint, MeasuredRun
+from nona.results.language import FormulaCheck, FormulaPoint, MeasuredRun, StepBeside
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
@@ -63,6 +66,27 @@ def beside_vllm() -> MeasuredRun:
         },
         preemptions=int(times.preemptions.sum()),
     )
+
+
+def beside_steps() -> tuple[StepBeside, ...]:
+    """The constants that ship for Llama-3.1-8B beside steps of a decoder of its shape, measured by us."""
+    model = language_models()["llama-3.1-8b"]
+    beside = []
+    for row in shipped_table("nona.language", "data/steps_measured.csv"):
+        decodes, prompt, past = int(row["decodes"]), int(row["prompt"]), int(row["past"])
+        constants = step_times(model, executor_class(row["gpu"]), 1, "fp16").times
+        seconds = constants.seconds(decodes, decodes * past, prompt, prompt * (past + prompt / 2))
+        beside.append(
+            StepBeside(
+                gpu=row["gpu"],
+                decodes=decodes,
+                prompt=prompt,
+                past=past,
+                measured_s=float(row["ms"]) / 1e3,
+                shipped_s=seconds,
+            )
+        )
+    return tuple(beside)
 
 
 OUTPUTS: Mapping[str, object] = MappingProxyType(

@@ -7,7 +7,7 @@ import streamlit as st
 from nona.report.language import evidence
 from nona.report.language.tables import HELP, MEASURES
 from nona.results.language import FormulaCheck, MeasuredRun
-from nona.study.language.evidence import beside_vllm
+from nona.study.language.evidence import beside_steps, beside_vllm
 from nona.ui.pages.run_page import Run, run_area
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
@@ -37,6 +37,13 @@ def language_tab(state: AppState) -> None:
     )
     st.caption(plain(evidence.SOURCE))
     st.info(plain(evidence.OPEN_QUESTIONS), icon=":material/help:")
+    st.subheader("Steps, measured and shipped")
+    steps = beside_steps()
+    st.markdown(
+        f"**{plain(evidence.steps_finding(steps))}.** The constants were fitted to another project's table."
+    )
+    table(evidence.steps_table(steps), "steps-measured", "Measured steps beside the shipped constants")
+    st.caption(plain(evidence.STEPS_SOURCE))
     st.subheader("The formula and the simulation")
     st.markdown(
         "The mean time per output token has a closed form, in which the lengths of answers count by their "
