@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 from pydantic_core import PydanticCustomError
@@ -120,6 +120,14 @@ class OfferSpec(Part):
     )
 
 
+PERCENTS = (50, 95, 99)
+
+
+def _of_requests(percent: int, time: str, what: str) -> Any:
+    title = f"{time} p{percent} at most"
+    return field(None, title, f"{what} take less; of rows with llm.", none="not asked")
+
+
 class TargetSpec(Part):
     """Targets of one model: all must hold; without any, the share within the SLO is asked."""
 
@@ -127,6 +135,17 @@ class TargetSpec(Part):
     p50: PositiveSeconds | None = field(None, "p50 at most", "Half of its jobs take less.", none="not asked")
     p95: PositiveSeconds | None = field(None, "p95 at most", "95 % of its jobs take less.", none="not asked")
     p99: PositiveSeconds | None = field(None, "p99 at most", "99 % of its jobs take less.", none="not asked")
+    ttft_p50: PositiveSeconds | None = _of_requests(50, "TTFT", "Half of its first tokens")
+    ttft_p95: PositiveSeconds | None = _of_requests(95, "TTFT", "95 % of its first tokens")
+    ttft_p99: PositiveSeconds | None = _of_requests(99, "TTFT", "99 % of its first tokens")
+    tpot_p50: PositiveSeconds | None = _of_requests(50, "TPOT", "Per further token half of its requests")
+    tpot_p95: PositiveSeconds | None = _of_requests(95, "TPOT", "Per further token 95 % of its requests")
+    tpot_p99: PositiveSeconds | None = _of_requests(99, "TPOT", "Per further token 99 % of its requests")
+
+    def percentiles(self, time: Literal["", "ttft_", "tpot_"] = "") -> dict[int, float]:
+        """Percent → the bound that is asked for it, of whole jobs or of a time of requests."""
+        bounds = {percent: getattr(self, f"{time}p{percent}") for percent in PERCENTS}
+        return {percent: bound for percent, bound in bounds.items() if bound is not None}
 
 
 class LinkOfferSpec(Part):

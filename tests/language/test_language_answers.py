@@ -15,6 +15,7 @@ from nona.scenario.file import parse_scenario
 from nona.sources.lookup import Sources
 from nona.study.language.plan import plan_language
 from nona.study.language.preparation import prepare_language
+from nona.study.language.simulation import simulate_language
 
 SCENARIO = """
 version: 1
@@ -68,6 +69,24 @@ def test_a_plan_is_the_fewest_and_says_so() -> None:
     assert best.without_one != "keeps"
     made = 60 * 100 * 3600 / 1e6
     assert best.per_million == pytest.approx(best.price / made)
+
+
+@pytest.mark.parametrize(("time", "key"), [("ttft_s", "ttft_p95"), ("tpot_s", "tpot_p95"), ("e2e_s", "p95")])
+def test_targets_of_percentiles_are_kept_just_above_them_and_missed_just_below(folder, time, key) -> None:
+    """The trace is replayed once, so that nothing but the percentile decides."""
+    sources = Sources(held={"requests.csv": (folder / "requests.csv").read_bytes()})
+    study = prepare_language(parse_scenario(SCENARIO), sources)
+    (row,) = simulate_language(study).report.schedulers["round-robin"].models.values()
+    p95 = getattr(row, time).p95
+    verdicts = []
+    for factor in (0.98, 1.02):
+        asked = f"{{{key}: {factor * p95:.9f}}}"
+        text = f"{SCENARIO}plan: {{offers: [h100=2], most: 1, targets: {{chat: {asked}}}}}\n"
+        plan = plan_language(parse_scenario(text), sources)
+        (one,) = [o for o in plan.options if o.tp == 1]
+        verdicts.append(one.verdict)
+        assert plan.targets[0].startswith("95 % of chat: ")
+    assert verdicts == ["misses", "keeps"]
 
 
 def test_every_router_is_declared_once() -> None:

@@ -29,6 +29,7 @@ from nona.simulation.theory import erlang_c
 from nona.sources.lookup import Sources
 from nona.study.capacity import fewest_servers
 from nona.study.planning.plan import plan
+from nona.study.planning.question import question_of
 from nona.study.preparation import prepare
 from nona.study.simulation import simulate
 
@@ -91,6 +92,12 @@ def test_bad_prices_growths_and_targets_are_refused(make, inputs, why):
     for given_ in inputs:
         with pytest.raises(ScenarioError, match=why):
             make(given_)
+
+
+def test_targets_of_requests_are_refused_for_rows_of_tasks():
+    asked = {"targets": {"resnet18": {"ttft_p95": "10 ms"}}, "offers": ["l4=1"]}
+    with pytest.raises(ScenarioError, match="resnet18: ttft and tpot are times of rows with llm"):
+        question_of(with_plan(asked), Sources())
 
 
 def test_a_price_per_month_is_that_per_hour_times_its_hours_and_growth_is_written_as_it_is_read():

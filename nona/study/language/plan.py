@@ -25,11 +25,12 @@ from nona.planning.verdict import Counts, counted, settle, verdict
 from nona.results.document import Verdict
 from nona.results.language import LanguageOption, LanguagePlan
 from nona.scenario.language import EngineSpec
-from nona.scenario.plan import PlanSpec
+from nona.scenario.plan import PlanSpec, TargetSpec
 from nona.scenario.schema import Scenario, ServerGroupSpec
 from nona.sources.lookup import Sources
+from nona.statistics import Array
 from nona.study.language.preparation import LanguageStudy, prepare_language
-from nona.study.language.simulation import drawn, over_targets
+from nona.study.language.simulation import RequestTime, drawn, over_targets
 from nona.study.planning.question import offers_of
 
 MOST_REPLICATIONS, MOST_JOBS = 16, 6000
@@ -44,12 +45,26 @@ def _unheard(plan: LanguagePlan, text: str, fraction: float) -> None:
     """Nobody listens."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """So many requests of a row meet its slo, or one of their times is within a bound."""
+
+    row: int
+    share: float
+    text: str
+    time: RequestTime | None = None
+    bound_s: float = 1.0
+
+    def over(self, system: LanguageSystem, run: Run) -> Array:
+        return over_targets(system, run, self.row, self.time, self.bound_s)
+
+
 @dataclass(frozen=True, eq=False)
 class _Case:
     """An offer in engines of ``tp`` GPUs under a router: how many servers, judged as often as asked."""
 
     study: LanguageStudy
-    shares: tuple[float, ...]
+    targets: tuple[_Target, ...]
     alpha: float
     offer: Offer
     tp: int
@@ -89,7 +104,7 @@ class _Case:
         spec = self.study.scenario.simulation
         if spec.jobs > MOST_JOBS:
             spec = spec.model_copy(update={"jobs": MOST_JOBS})
-        asked = [k for k, row in enumerate(system.rows) if row.targets.any]
+        shares = [target.share for target in self.targets]
         runs: list[Run] = []
 
         def simulate(count: int) -> list[Run]:
@@ -99,24 +114,23 @@ class _Case:
             return runs
 
         def counts() -> list[Counts]:
-            pairs = zip(asked, self.shares, strict=True)
-            return [counted([over_targets(system, run, k) for run in runs], share) for k, share in pairs]
+            return [counted([t.over(system, run) for run in runs], t.share) for t in self.targets]
 
         if all(replays_once(row) for row in system.rows):
             simulate(1)
             seen = counts()
-            keeps = all(c.share >= share for c, share in zip(seen, self.shares, strict=True))
+            keeps = all(c.share >= share for c, share in zip(seen, shares, strict=True))
             decision: Verdict = "keeps" if keeps else "misses"
         else:
             decision = settle(
                 simulate,
-                lambda _, look, looks: verdict(counts(), self.shares, self.alpha, look, looks),
+                lambda _, look, looks: verdict(counts(), shares, self.alpha, look, looks),
                 MOST_REPLICATIONS,
             ).verdict
             seen = counts()
-        margins = [c.share - share for c, share in zip(seen, self.shares, strict=True)]
+        margins = [c.share - share for c, share in zip(seen, shares, strict=True)]
         worst = min(range(len(margins)), key=margins.__getitem__)
-        return decision, seen[worst].share, asked[worst]
+        return decision, seen[worst].share, self.targets[worst].row
 
     def option(self, survive: bool, below: float) -> LanguageOption:
         """The fewest servers that keep all targets; one more where one may be down.
@@ -158,7 +172,7 @@ class _Case:
             note=note,
         )
 
-    def headroom(self, servers: int) -> float:
+    def most_traffic(self, servers: int) -> float:
         """The largest multiple of the traffic, in twentieths up to two, at which all targets hold."""
         first = driven(
             least(LOADS + 1, 2), lambda n: n == LOADS + 1 or self.judge(servers, 20 + n) != "keeps"
@@ -203,7 +217,7 @@ def plan_language(scenario: Scenario, sources: Sources, on_progress: OnProgress 
         on_progress(shown, "headroom of the cheapest", 1.0)
         loads = not any(replays_once(row) or row.concurrency for row in case.study.system.rows)
         more = {
-            "headroom": case.headroom(best.servers) if loads else None,
+            "headroom": case.most_traffic(best.servers) if loads else None,
             "without_one": case.judge(best.servers - 1) if best.servers > 1 else "misses",
         }
         options[options.index(best)] = best.model_copy(update=more)
@@ -220,15 +234,9 @@ def _plan(
     def rank(option: LanguageOption) -> tuple[bool, float, str]:
         return option.verdict != "keeps", option.price if option.price is not None else math.inf, option.gpu
 
-    targets = []
-    for label, row in zip(scenario.language_labels, scenario.language, strict=True):
-        limits = {"first token": row.slo.ttft, "per token": row.slo.tpot, "last token": row.slo.e2e}
-        named = ", ".join(f"{name} within {1e3 * limit:g} ms" for name, limit in limits.items() if limit)
-        if named:
-            targets.append(f"{100 * _share(spec, label):.6g} % of {label}: {named}")
     return LanguagePlan(
         options=tuple(sorted(options, key=rank)),
-        targets=tuple(targets),
+        targets=tuple(target.text for target in _targets(scenario, spec)),
         tokens_per_s=made,
         currency=spec.prices.currency,
         growth=spec.growth,
@@ -236,16 +244,37 @@ def _plan(
     )
 
 
-def _share(spec: PlanSpec, label: str) -> float:
-    own = spec.targets.get(label)
-    return spec.hit if own is None or own.hit is None else own.hit
+def _targets(scenario: Scenario, spec: PlanSpec) -> tuple[_Target, ...]:
+    targets: list[_Target] = []
+    for k, (label, row) in enumerate(zip(scenario.language_labels, scenario.language, strict=True)):
+        asked = spec.targets.get(label, TargetSpec(hit=spec.hit))
+        limits = {"first token": row.slo.ttft, "per token": row.slo.tpot, "last token": row.slo.e2e}
+        named = ", ".join(f"{name} within {1e3 * limit:g} ms" for name, limit in limits.items() if limit)
+        if asked.hit is not None and named:
+            targets.append(_Target(k, asked.hit, f"{100 * asked.hit:.6g} % of {label}: {named}"))
+        elif label in spec.targets and asked.hit is not None:
+            raise ScenarioError(
+                [f"plan.targets.{label}: hit needs an slo; give the row an slo, or ask for ttft_p95."]
+            )
+        times: tuple[tuple[RequestTime, str, dict[int, float]], ...] = (
+            ("ttft_s", "first token", asked.percentiles("ttft_")),
+            ("tpot_s", "per token", asked.percentiles("tpot_")),
+            ("e2e_s", "last token", asked.percentiles()),
+        )
+        for time_name, words, bounds in times:
+            for percent, bound in bounds.items():
+                text = f"{percent} % of {label}: {words} within {1e3 * bound:g} ms"
+                targets.append(_Target(k, percent / 100, text, time_name, bound))
+    if not targets:
+        raise ScenarioError(["plan: no row has a target, so that everything keeps them; give an slo."])
+    return tuple(targets)
 
 
 def _cases(scenario: Scenario, sources: Sources, spec: PlanSpec) -> Iterator[_Case]:
     """Every offer in engines of every size that its servers allow and the model fits, under every router."""
     template = next((g for g in scenario.cluster.servers if g.engine is not None), None)
     own = template.engine if template is not None and template.engine is not None else EngineSpec()
-    routers = [entry.name for entry in scenario.routers]
+    routers, targets = [entry.name for entry in scenario.routers], _targets(scenario, spec)
     for offer in offers_of(scenario, spec):
         for tp in TPS:
             sized = offer
@@ -264,15 +293,8 @@ def _cases(scenario: Scenario, sources: Sources, spec: PlanSpec) -> Iterator[_Ca
                 if "tp" not in str(error):
                     raise
                 continue  # the model does not fit so few GPUs, or its heads do not divide among so many
-            rows = study.system.rows
-            asked = [k for k, row in enumerate(rows) if row.targets.any]
-            if not asked:
-                raise ScenarioError(
-                    ["plan: no row has a target, so that everything keeps them; give an slo."]
-                )
-            shares = tuple(_share(spec, rows[k].name) for k in asked)
             for router in routers:
-                yield _Case(study, shares, 1 - spec.confidence, sized, tp, router)
+                yield _Case(study, targets, 1 - spec.confidence, sized, tp, router)
 
 
 def _scaled(row: RequestClass, factor: float) -> RequestClass:

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,12 +143,22 @@ def _measured(system: LanguageSystem, run: Run, row: int | None = None) -> _Meas
     return _Measured(ttft_s, tpot_s, e2e_s, ratios <= 1, ratios, numbers)
 
 
-def over_targets(system: LanguageSystem, run: Run, row: int) -> Array:
+RequestTime = Literal["ttft_s", "tpot_s", "e2e_s"]
+
+
+def over_targets(
+    system: LanguageSystem, run: Run, row: int, time: RequestTime | None = None, bound_s: float = 1.0
+) -> Array:
     """Return how far each measured request of a row is over the target that it misses most.
 
     That is a time over its target: at most 1 where all are met, ``inf`` where it is incomplete or refused.
+    With a ``time`` that one alone counts, over ``bound_s``; a request of one token has no time per token.
     """
-    return _measured(system, run, row).ratios
+    measured = _measured(system, run, row)
+    if time is None:
+        return measured.ratios
+    over: Array = getattr(measured, time) / bound_s
+    return np.where(np.isnan(measured.e2e_s), math.inf, np.nan_to_num(over, nan=0.0))
 
 
 def _limits(row: RequestClass) -> tuple[float, float, float]:

@@ -193,8 +193,11 @@ def _targets(scenario: Scenario, spec: PlanSpec) -> tuple[Target, ...]:
             targets.append(Target.of_hits(j, asked.hit, slo_s))
         elif name in spec.targets and asked.hit is not None:
             raise ScenarioError([f"plan.targets.{name}: hit needs an SLO; give the row an slo, or p99."])
-        percentiles = ((50.0, asked.p50), (95.0, asked.p95), (99.0, asked.p99))
-        targets += [Target.of_percentile(j, p, bound) for p, bound in percentiles if bound is not None]
+        if asked.percentiles("ttft_") or asked.percentiles("tpot_"):
+            raise ScenarioError(
+                [f"plan.targets.{name}: ttft and tpot are times of rows with llm; give p50, p95 or p99."]
+            )
+        targets += [Target.of_percentile(j, p, bound) for p, bound in asked.percentiles().items()]
     if not targets:
         raise ScenarioError(
             ["plan: no model has an SLO or a target, so that everything keeps them; give a row an slo."]

@@ -8,14 +8,15 @@ import streamlit as st
 
 from nona.report.language.tables import options_table, plan_finding, plan_notes
 from nona.results.language import LanguagePlan
+from nona.scenario.plan import TargetSpec
 from nona.tables.formats import money, share_text
-from nona.ui.form import field
+from nona.ui.form import entry_field, field
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.plan_offers import offer_fields
 from nona.ui.pages.run_page import RunPage, Tab
 from nona.ui.session.state import AppState
 from nona.ui.widgets.downloads import Files, frame_files
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import field_error, plain
 from nona.ui.widgets.folding import listed
 from nona.ui.widgets.results import hero, table
 
@@ -36,6 +37,16 @@ def _fields(state: AppState) -> None:
     with st.grid(3, min_column_width=170):
         for name in ("hit", "survive", "growth"):
             field(state, f"plan.{name}")
+    if state.scenario.plan is None:
+        return
+    for label in state.scenario.language_labels:
+        with st.expander(f"Further targets of {plain(label)}", icon=":material/target:"):
+            st.caption("Where any is given, its share within the SLO is asked only if that is given too.")
+            path = ("plan", "targets", label)
+            with st.grid(3, min_column_width=140):
+                for key in TargetSpec.model_fields:
+                    entry_field(state, path, key)
+            field_error(state, path)
 
 
 def _answer(state: AppState, data: LanguagePlan) -> None:

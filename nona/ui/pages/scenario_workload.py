@@ -13,7 +13,7 @@ import streamlit as st
 from nona.errors import NonaError
 from nona.report.workloads import Offered, arrival_sample, coverage_text, jobs_for_all, slo_text
 from nona.results.placement import SolvedPlacement
-from nona.scenario.plan import TargetSpec
+from nona.scenario.plan import PERCENTS
 from nona.scenario.words import words
 from nona.simulation.arrivals import effective_rate
 from nona.simulation.traces import read_trace, recorded_s
@@ -351,7 +351,7 @@ def _target_fields(state: AppState, label: str) -> None:
         return
     path = ("plan", "targets", label)
     with st.grid(4, min_column_width=110):
-        for key in TargetSpec.model_fields:
+        for key in ("hit", *(f"p{percent}" for percent in PERCENTS)):
             entry_field(state, path, key)
     st.caption("p95 at most 50 ms: 95 % of its jobs are complete within 50 ms. All targets must hold.")
     field_error(state, path)
