@@ -12,7 +12,6 @@ from nona.scenario.words import words
 from nona.sources.samples import scenario_families, scenario_names, shipped_scenario
 from nona.store.database import Database
 from nona.store.store import Store
-from nona.study.link_load import LOADS
 from nona.study.shipped import stored_result
 from nona.ui.form import help_text
 from nona.ui.pages import home, runs
@@ -25,6 +24,7 @@ from nona.ui.pages.training import DEMOS as TRAINING
 from nona.ui.pages.training import ELASTIC_DEMOS
 from nona.ui.session.page_list import PAGES
 from nona.ui.widgets.terms import GUIDE_PARAMETER, ON_PAGES, TERM_PARAMETER, term
+from studies.network_story import LOADS
 from tests.store.saved_things import new_item, simulated
 
 
