@@ -27,6 +27,7 @@ def _summary(state: AppState) -> Sequence[str]:
         return []
     return [
         f"{share_text(spec.hit)} of the requests in time",
+        f"targets of {listed(list(spec.targets))}" if spec.targets else "",
         listed([offer.gpu for offer in spec.offers]) or "the GPUs of the cluster",
         listed([router.name for router in state.scenario.routers]),
     ]
