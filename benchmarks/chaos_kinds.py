@@ -23,7 +23,7 @@ workload:
 simulation: {jobs: 30000, replications: 2}
 schedulers: [nona, local, spread]
 """
-RUN, SWEEP, WHAT_IF = (("simulation-view", (name,)) for name in ("Run", "Sweep", "What if"))
+RUN, SWEEP = (("simulation-view", (name,)) for name in ("Run", "Sweep"))
 FAN, WIDE = "fan.json", 3000  # a model with so many tasks side by side that its counting takes seconds
 Choice = tuple[str, str | tuple[str, ...]]
 
@@ -108,8 +108,8 @@ STARTED = (
     Started("language-formula", PLACED, "evidence", (("evidence-tabs", "Language models"),)),
     Started("sweep", PLACED, "simulation", (SWEEP,), _one_number),
     Started("grid", PLACED, "simulation", (SWEEP,), _two_numbers),
-    Started("answer", PLACED, "simulation", (WHAT_IF,), _another_load, own_button=False),
-    Started("count", PLACED, "models", (("model-view", "What it could gain"),), _another_device),
+    Started("answer", PLACED, "simulation", (("what-if-open", True),), _another_load, own_button=False),
+    Started("count", PLACED, "models", (("model-view", ("What it could gain",)),), _another_device),
     Started("plan", PLANNED, "plan"),
     Started("validate", PLACED, "evidence", (("evidence-tabs", "Theory"),)),
     Started("check", PLACED, "evidence", (("evidence-tabs", "Self-checks"),)),
