@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,18 +19,31 @@ def replays_once(row: RequestClass) -> bool:
     return row.lengths.in_order and not row.concurrency and not row.arrivals.scale_to_rate
 
 
-def draw_requests(system: LanguageSystem, count: int, replication: int) -> Requests:
+def draw_requests(
+    system: LanguageSystem,
+    count: int,
+    replication: int,
+    following: Mapping[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {},
+) -> Requests:
     """Draw at least ``count`` requests, or all there are where every row is a trace that is replayed once.
 
-    Open rows end at a common instant, so that the mix stays as it is to the end.
+    Open rows end at a common instant, so that the mix stays as it is to the end. ``following``: class of
+    queries → when each sends a request (increasing), and how long before it came.
     """
     streams = RandomStreams(system.seed, replication)
-    each = [_arrivals(row, count, streams, replication) for row in system.rows]
+    each = [
+        _arrivals(row, count, streams, replication) if row.after is None else following[row.after][0]
+        for row in system.rows
+    ]
     horizon_s = min(
         (float(a[-1]) for a, row in zip(each, system.rows, strict=True) if not _ends(row)), default=math.inf
     )
     each = [a[(a <= horizon_s) | np.isinf(a)] for a in each]
     tokens = [_lengths(row, len(a), streams, replication) for row, a in zip(system.rows, each, strict=True)]
+    before = [
+        np.zeros(len(a)) if row.after is None else following[row.after][1][: len(a)]
+        for row, a in zip(system.rows, each, strict=True)
+    ]
     arrival_s, row_of = np.concatenate(each), np.repeat(np.arange(len(each)), [len(a) for a in each])
     lengths = np.concatenate(tokens)
     order = np.lexsort((row_of, arrival_s))
@@ -38,8 +52,9 @@ def draw_requests(system: LanguageSystem, count: int, replication: int) -> Reque
         closed = [k for k, row in enumerate(system.rows) if row.concurrency]
         excess = order[:open_ones][~np.isin(row_of[order[:open_ones]], closed)][count:]
         order = order[~np.isin(order, excess)]
-    columns = (lengths[order, k] for k in range(4))
-    return Requests(arrival_s[order], row_of[order], *columns)
+    inputs, outputs, prefix, shared = lengths[order].T
+    before_s = np.concatenate(before)[order]
+    return Requests(arrival_s[order], row_of[order], inputs, outputs, prefix, shared, before_s)
 
 
 def _ends(row: RequestClass) -> bool:

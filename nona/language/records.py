@@ -22,7 +22,8 @@ class Requests:
 
     ``arrival_s`` is ``inf`` for those of a closed loop that arrive when another of their row is complete:
     they stand last, row by row. ``inputs`` and ``outputs`` are tokens; ``prefix`` is the number of the prefix
-    that it begins with (−1: none), of ``shared`` tokens.
+    that it begins with (−1: none), of ``shared`` tokens. ``before_s`` is how long before the query came that
+    the request follows, 0 where it follows none.
     """
 
     arrival_s: Floats
@@ -31,6 +32,7 @@ class Requests:
     outputs: Whole
     prefix: Whole
     shared: Whole
+    before_s: Floats
 
     def __len__(self) -> int:
         return len(self.row)

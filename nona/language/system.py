@@ -150,7 +150,8 @@ class RequestClass:
     """One language row of the workload.
 
     With ``concurrency`` above 0 the loop is closed: so many requests are in the system at any time. Where
-    lengths are in order, ``arrivals.times_s`` and ``lengths`` are the rows of one trace.
+    lengths are in order, ``arrivals.times_s`` and ``lengths`` are the rows of one trace. Where it follows
+    queries, ``after`` is the number of their class: each sends a request once it is done.
     """
 
     name: str
@@ -161,6 +162,7 @@ class RequestClass:
     targets: Targets = Targets()
     concurrency: int = 0
     priority: int = 0
+    after: int | None = None
 
 
 @dataclass(frozen=True, eq=False)

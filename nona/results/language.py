@@ -47,7 +47,8 @@ class RequestResult(Document):
     ``ttft_s``: to the first token; ``tpot_s``: per further token, the mean of each request with two or more;
     ``itl_s``: gaps between tokens, all pooled; ``e2e_s``: to the last token. ``goodput`` is the share of all
     that arrived that met every target, ``slo_hit_rate`` of the complete ones. ``refused`` fit no engine.
-    ``sent_s`` is the mean time of KV on its way, where prompts are computed apart.
+    ``sent_s`` is the mean time of KV on its way, where prompts are computed apart; ``before_s`` that of the
+    queries which requests follow, and from whose arrival times count.
     """
 
     ttft_s: TokenTimes
@@ -65,6 +66,7 @@ class RequestResult(Document):
     tokens_per_s: Figure
     kv_tokens: KvTokens
     sent_s: Figure
+    before_s: Figure = None
 
 
 class EngineResult(Document):
@@ -105,7 +107,10 @@ class RouterResult(Document):
 
 
 class LanguageReport(Document):
-    """All routers of one simulation; ``seconds`` on the clock. ``checks`` held in every run, or not."""
+    """All routers of one simulation; ``seconds`` on the clock. ``checks`` held in every run, or not.
+
+    ``queries`` names the scheduler of the queries that requests follow, where some do.
+    """
 
     engine: str
     seconds: float
@@ -113,6 +118,7 @@ class LanguageReport(Document):
     checks: Mapping[str, bool]
     failed_checks: tuple[str, ...]
     warnings: tuple[str, ...] = ()
+    queries: str | None = None
 
 
 class EngineStep(Document):

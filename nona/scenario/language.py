@@ -118,7 +118,7 @@ def _targets(value: object) -> object:
     return value if value is None or isinstance(value, Mapping | TargetsSpec) else {"e2e": value}
 
 
-_OF_ROW = ("slo", "rate", "arrivals", "priority", "concurrency")
+_OF_ROW = ("slo", "rate", "arrivals", "priority", "concurrency", "after")
 
 
 class LanguageRow(Part):
@@ -136,6 +136,13 @@ class LanguageRow(Part):
         "Concurrency",
         "Closed loop in place of a rate: so many users, each with one request at a time; it cannot overload.",
         none="open loop",
+    )
+    after: Name | None = field(
+        None,
+        "After the queries of",
+        "Row of tasks whose queries each send a request once they are done, as retrieval does before an "
+        "answer. Times count from the arrival of the query.",
+        none="requests of their own",
     )
     arrivals: ArrivalsSpec = field(ArrivalsSpec(), "Arrivals", "How the requests of this row arrive.")
     slo: Annotated[TargetsSpec, BeforeValidator(_targets)] = field(
@@ -167,10 +174,14 @@ class LanguageRow(Part):
     def _consistent(self) -> Self:
         if self.rate is not None and self.concurrency is not None:
             raise PydanticCustomError("row", "rate opens the loop, concurrency closes it; leave one out")
-        if self.rate is None and self.concurrency is None and self.llm.trace is None:
+        if self.after is not None and (self.rate or self.concurrency or self.llm.trace):
+            raise PydanticCustomError(
+                "row", "after brings the requests' arrivals; leave out rate, concurrency and llm.trace"
+            )
+        if self.rate is None and self.concurrency is None and self.llm.trace is None and self.after is None:
             raise PydanticCustomError("row", "rate is missing; give for example 3/s, or a concurrency")
-        if self.arrivals != ArrivalsSpec() and (self.concurrency or self.llm.trace):
-            why = "requests come when others end" if self.concurrency else "those of llm.trace hold"
+        if self.arrivals != ArrivalsSpec() and (self.concurrency or self.llm.trace or self.after):
+            why = "those of llm.trace hold" if self.llm.trace else "requests come when others end"
             raise PydanticCustomError("row", f"arrivals do not count here, {why}; leave them out")
         return self
 

@@ -425,6 +425,14 @@ class Scenario(Part):
                 f"cluster.servers: every group has an engine, which runs no tasks of {self.labels[0]!r}; add "
                 "a group without one"
             )
+        for number, row in enumerate(self.language, len(self.workload)):
+            if row.after is not None and row.after not in self.labels:
+                problem = (
+                    f"workload[{number}].after: {row.after!r} is no row of tasks; name one of "
+                    f"{', '.join(self.labels)}"
+                    if self.workload
+                    else f"workload[{number}].after: there is no row of tasks; add one, or give a rate"
+                )
         for part in ("serverless", "training"):
             if getattr(self, part) is not None and any(engines):
                 problem = f"{part}: it cannot share a cluster with engines yet; give it a scenario of its own"

@@ -32,7 +32,7 @@ def row(name: str = "chat", **changes: Any) -> RequestClass:
 def requests_at(arrival_s: Any, inputs: Any, outputs: Any, rows: Any = 0) -> Requests:
     n = len(arrival_s)
     whole = [np.broadcast_to(np.asarray(v), n).astype(np.int64) for v in (rows, inputs, outputs, -1, 0)]
-    return Requests(np.asarray(arrival_s, dtype=float), *whole)
+    return Requests(np.asarray(arrival_s, dtype=float), *whole, np.zeros(n))
 
 
 def one_engine(**changes: Any) -> LanguageSystem:
@@ -112,9 +112,8 @@ def drawn_system(rng: np.random.Generator) -> tuple[LanguageSystem, Requests, Wi
     inputs, outputs = rng.integers(1, 400, n), rng.integers(1, 120, n)
     prefix = rng.integers(-1, 4, n)
     prefix = np.where(prefix < 0, -1, 4 * row_of + prefix)  # rows share none
-    requests = Requests(
-        arrival_s, row_of, inputs, outputs, prefix, np.where(prefix < 0, 0, 40 * (prefix % 4 + 1))
-    )
+    shared = np.where(prefix < 0, 0, 40 * (prefix % 4 + 1))
+    requests = Requests(arrival_s, row_of, inputs, outputs, prefix, shared, np.zeros(n))
     background = Stream(20.0, 1e6, 1.0) if rng.random() < 0.5 else Stream()
     first_token = rng.choice(["prefill", "decode"])
     system = LanguageSystem(

@@ -242,7 +242,7 @@ def test_shipped_step_times_give_what_vllm_took_on_an_rtx_4090(tmp_path):
     study = _study(tmp_path, {"trace": "r.csv"}, {"gpu": "rtx-4090"}, engine, {"r.csv": text})
     inputs, outputs = study.system.rows[0].lengths.tokens.T
     none = np.zeros(len(arrival), dtype=np.int64)
-    requests = Requests(arrival, none, inputs, outputs, none - 1, none)
+    requests = Requests(arrival, none, inputs, outputs, none - 1, none, np.zeros(len(none)))
     run = simulate_once(study.system, requests, "round-robin", Window(300))
     first_s, last_s = run.times.first_s - arrival, run.times.end_s - arrival
     assert last_s.mean() == pytest.approx(e2e.mean(), rel=0.03)

@@ -29,7 +29,7 @@ from nona.study.planning.trials import Trial
 PROMISED = (
     "slides_example five_models_80_servers vision_language_8_servers mig_layouts esg_workflows "
     "rag_pipeline ensemble_bursty background_sweep racks_and_nics strict_light "
-    "chat_routers prefill_stalls_decode prompt_over_the_network "
+    "chat_routers prefill_stalls_decode prompt_over_the_network search_then_answer "
     "moderate_normal relaxed_heavy mig_or_mps serverless_nodes black_friday "
     "a100s_sliced_or_l4s survive_a_rack language_and_vision batches_save_servers"
 )
@@ -277,3 +277,15 @@ def test_what_the_descriptions_of_language_samples_say():
         assert row.sent_s > 0.01
         assert row.ttft_s.mean > other.ttft_s.mean
         assert row.itl_s.p99 < 0.5 * other.itl_s.p99
+
+
+def test_splitting_a_search_brings_the_first_word_of_its_answer_sooner():
+    scenario, sources = open_scenario(scenario_path("search_then_answer"))
+    first_s = {}
+    for name in ("nona", "local"):
+        size = scenario.simulation.model_copy(update={"jobs": 2000, "replications": 3})
+        update = {"schedulers": (NamedSpec(name=name),), "routers": scenario.routers[:1], "simulation": size}
+        study_of = prepare_language(scenario.model_copy(update=update), sources)
+        (router,) = simulate_language(study_of).report.schedulers.values()
+        first_s[name] = router.models["answer"].ttft_s.mean
+    assert first_s["nona"] < 0.8 * first_s["local"]

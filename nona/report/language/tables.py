@@ -83,6 +83,15 @@ REQUESTS = Table[_Row](
         Column("preemptions", lambda r: r.of.preemptions, COUNT, decides=True),
         Column("refused", lambda r: r.of.refused or None, COUNT, optional=True, decides=True),
         Column("KV on its way", lambda r: r.of.sent_s, TIME, "sent", optional=True),
+        Column(
+            "tasks before",
+            lambda r: r.of.before_s,
+            TIME,
+            "before",
+            optional=True,
+            decides=True,
+            help="Mean time of the query that a request follows; its tokens count from that query's arrival.",
+        ),
         Column("KV tokens, mean", lambda r: r.of.kv_tokens.mean, PLAIN, "kv_tokens"),
         Column("KV tokens, most", lambda r: r.of.kv_tokens.most, COUNT, "kv_tokens_most"),
         Column("loop", lambda r: r.of.loop),
@@ -170,9 +179,20 @@ def language_text(report: LanguageReport) -> str:
             lines.append(f"{name} is {of.state}: {of.state_reason}")
     best = best_router(report.schedulers)
     lines += ["", f"Engines under {best}:", engines_table(report.schedulers[best]).text()]
-    lines += ["", *predicted_lines(report.schedulers[best])]
+    lines += ["", *predicted_lines(report.schedulers[best]), *followed_lines(report)]
     lines += [f"check failed: {line}" for line in report.failed_checks]
     return "\n".join(lines).rstrip()
+
+
+def followed_lines(report: LanguageReport) -> list[str]:
+    """Say for each row that follows queries how long these take, and under which scheduler."""
+    rows = next(iter(report.schedulers.values())).models
+    return [
+        f"{name}: times count from the arrival of the query before, which takes "
+        f"{format_time(row.before_s)} on average under {report.queries}, the first scheduler of the list."
+        for name, row in rows.items()
+        if row.before_s is not None
+    ]
 
 
 def predicted_lines(of: RouterResult) -> list[str]:

@@ -59,6 +59,7 @@ def _points(run: Run) -> tuple[RequestPoint, ...]:
     points = []
     for k in chosen.tolist():
         arrival_s, first_s, end_s = (float(t[k]) for t in (times.arrival_s, times.first_s, times.end_s))
+        arrival_s -= float(requests.before_s[k])
         outputs = int(requests.outputs[k])
         tpot_s = (end_s - first_s) / (outputs - 1) if outputs > 1 else math.nan
         points.append(

@@ -64,6 +64,7 @@ class LanguageStudy:
     """A prepared scenario: ``facts`` of each of the system's engines, ``warnings`` on its rows."""
 
     scenario: Scenario
+    sources: Sources
     system: LanguageSystem
     facts: tuple[EngineFacts, ...]
     warnings: tuple[str, ...] = ()
@@ -113,7 +114,7 @@ def prepare_language(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Lang
         seed=scenario.seed,
         first_token=next(iter(first), "decode"),
     )
-    return LanguageStudy(scenario, system, tuple(facts), tuple(warnings))
+    return LanguageStudy(scenario, sources, system, tuple(facts), tuple(warnings))
 
 
 def _model(name: str, sources: Sources) -> LanguageModel:
@@ -141,7 +142,11 @@ def _rows(scenario: Scenario, sources: Sources) -> tuple[list[RequestClass], lis
             lengths = _drawn(row, RandomStreams(scenario.seed), label, prefixes)
         if lengths.prefix is not None:
             prefixes = max(prefixes, int(lengths.prefix[:, 0].max()) + 1)
-        if row.concurrency is not None:
+        rate, after = row.rate, None
+        if row.after is not None:
+            after = scenario.labels.index(row.after)
+            rate, arrivals = scenario.workload[after].rate, arrivals_of(scenario, after, sources)
+        elif row.concurrency is not None:
             arrivals = Arrivals()
         elif trace is not None:
             arrivals = Arrivals(
@@ -153,12 +158,13 @@ def _rows(scenario: Scenario, sources: Sources) -> tuple[list[RequestClass], lis
             RequestClass(
                 name=label,
                 model=row.llm.model,
-                rate=0.0 if row.concurrency is not None else effective_rate(arrivals, row.rate or 0.0),
+                rate=0.0 if row.concurrency is not None else effective_rate(arrivals, rate or 0.0),
                 lengths=lengths,
                 arrivals=arrivals,
                 targets=Targets(row.slo.ttft, row.slo.tpot, row.slo.e2e),
                 concurrency=row.concurrency or 0,
                 priority=row.priority,
+                after=after,
             )
         )
     return classes, warnings

@@ -28,11 +28,13 @@ from nona.results.language import (
     TokenTimes,
 )
 from nona.results.simulation import JobCounts, Percentile, State
-from nona.scenario.schema import SimulationSpec
+from nona.scenario.schema import Scenario, SimulationSpec
 from nona.simulation.records import Check, checked
 from nona.simulation.sizes import auto_warmup
 from nona.simulation.steady_state import MATERIAL, SIGNIFICANT, growth_of
+from nona.sources.lookup import Sources
 from nona.statistics import Array, mean_interval, percentile, percentile_interval, percentile_of, too_few_jobs
+from nona.study.language.following import Following
 from nona.study.language.preparation import LanguageStudy
 
 TAIL = 0.25  # requests that follow the measured ones, so that these do not run out alone
@@ -58,22 +60,30 @@ def simulate_language(
     readable: bool = False,
     steps: int = 0,
     on_progress: OnProgress = _unheard,
+    queries: Callable[[Scenario, Sources], Following] = Following.of,
 ) -> LanguageResult:
     """Simulate every router of the scenario, or those given, on the same requests.
 
     ``readable`` takes the plain loop in place of machine code; the first ``steps`` of each engine are kept.
-    ``on_progress`` hears a router and the share of all that is done; what it raises ends the work.
+    ``on_progress`` hears a router and the share of all that is done; what it raises ends the work. Queries
+    that requests follow run under the scenario's first scheduler; ``queries`` prepares them.
     """
     begin = time.perf_counter()
     system, spec = study.system, study.scenario.simulation
     names = list(routers) or [entry.name for entry in study.scenario.routers]
     once = all(replays_once(row) for row in system.rows)
     replications = 1 if once else spec.replications
+    follows = any(row.after is not None for row in system.rows)
+    following = queries(study.scenario, study.sources) if follows else None
     runs: dict[str, list[Run]] = {name: [] for name in names}
     for replication in range(replications):
-        requests, window = drawn(system, spec, replication, steps)
-        for place, name in enumerate(names):
-            done = (replication * len(names) + place) / (replications * len(names))
+
+        def tell_queries(part: float, begun: float = replication / replications) -> None:
+            on_progress("the queries before", begun)
+
+        requests, window = drawn(system, spec, replication, steps, following, tell_queries)
+        for turn, name in enumerate(names):
+            done = (replication * len(names) + turn) / (replications * len(names))
             share = 1 / (replications * len(names))
 
             def tell(part: float, name: str = name, done: float = done, share: float = share) -> None:
@@ -89,6 +99,7 @@ def simulate_language(
         engine="readable" if readable else "compiled",
         seconds=time.perf_counter() - begin,
         schedulers=results,
+        queries=following.scheduler if following else None,
         checks=passed,
         failed_checks=failed,
         warnings=(*study.warnings, *facts),
@@ -97,11 +108,17 @@ def simulate_language(
 
 
 def drawn(
-    system: LanguageSystem, spec: SimulationSpec, replication: int, steps: int = 0
+    system: LanguageSystem,
+    spec: SimulationSpec,
+    replication: int,
+    steps: int = 0,
+    following: Following | None = None,
+    tell_queries: Callable[[float], None] = lambda share: None,
 ) -> tuple[Requests, Window]:
     """Draw the requests of a replication, and say which of them are measured.
 
     Where every row is a trace that is replayed once these are all of them, unless the scenario says how many.
+    ``following`` says when requests come that follow queries.
     """
     if all(replays_once(row) for row in system.rows):
         count = sum(len(row.arrivals.times_s) for row in system.rows)
@@ -111,7 +128,8 @@ def drawn(
         first = spec.warmup if isinstance(spec.warmup, int) else auto_warmup(spec.jobs)
         jobs = spec.jobs
         count = first + jobs + math.ceil(TAIL * jobs) + 100
-    requests = draw_requests(system, count, replication)
+    sent = {} if following is None else following.requests(system, count, replication, tell_queries)
+    requests = draw_requests(system, count, replication, sent)
     return requests, Window(min(jobs, len(requests) - first), first, replication, steps)
 
 
@@ -132,7 +150,7 @@ def _measured(system: LanguageSystem, run: Run, row: int | None = None) -> _Meas
     if row is not None:
         numbers = numbers[run.requests.row[numbers] == row]
     outputs = run.requests.outputs[numbers]
-    arrival_s = times.arrival_s[numbers]
+    arrival_s = times.arrival_s[numbers] - run.requests.before_s[numbers]
     ttft_s, e2e_s = times.first_s[numbers] - arrival_s, times.end_s[numbers] - arrival_s
     ttft_s = np.where(np.isnan(e2e_s), math.nan, ttft_s)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -198,6 +216,7 @@ def _row(system: LanguageSystem, runs: Sequence[Run], row: int) -> RequestResult
     goodput = mean_interval([m.met.mean() if len(m.met) else math.nan for m in of]).rate
     complete = sum(int(np.isfinite(m.e2e_s).sum()) for m in of)
     sent = [run.times.sent_s[m.numbers] for run, m in zip(runs, of, strict=True)]
+    before = [run.requests.before_s[m.numbers] for run, m in zip(runs, of, strict=True)]
     apart = any(engine.role != "both" for engine in system.engines if engine.model == spec.model)
     targets = spec.targets
     limited = targets.any
@@ -220,6 +239,7 @@ def _row(system: LanguageSystem, runs: Sequence[Run], row: int) -> RequestResult
             most=max(int(r.sums.kv_most[:, row].max()) for r in runs),
         ),
         sent_s=_mean([s.mean() for s in sent if len(s)]) if apart else None,
+        before_s=None if spec.after is None else _mean([b.mean() for b in before if len(b)]),
     )
 
 
@@ -344,7 +364,8 @@ def _checks(system: LanguageSystem, runs: Sequence[Run]) -> list[Check]:
         done = np.isfinite(of.e2e_s)
         order &= bool((of.ttft_s[done] > 0).all() and (of.e2e_s[done] >= of.ttft_s[done] - 1e-12).all())
         if run.window.first == 0 and len(of.numbers) == len(run.requests):
-            area = float(of.e2e_s[done].sum() - run.times.sent_s[of.numbers][done].sum())
+            elsewhere_s = run.times.sent_s + run.requests.before_s
+            area = float(of.e2e_s[done].sum() - elsewhere_s[of.numbers][done].sum())
             seen = float(sums.running_area.sum() + sums.waiting_area.sum())
             apart = max(apart, seen / area - 1 if area else 0.0)
     return [

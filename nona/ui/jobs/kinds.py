@@ -20,7 +20,7 @@ SIMULATION_PARTS = (*PARTS, "simulation", "schedulers", "seed")
 _SERVERLESS = ("cluster", "workload", "models", "simulation", "seed", "serverless")
 _TRAINING = ("cluster", "workload", "models", "simulation", "seed", "training", "cost")
 _ELASTIC = ("cluster", "simulation", "seed", "training")
-_LANGUAGE = ("cluster", "language", "routers", "background", "cost", "simulation", "seed")
+_LANGUAGE = (*SIMULATION_PARTS, "language", "routers")
 _MODEL = ("cluster", "cost", "contraction", "models")
 
 

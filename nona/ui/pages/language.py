@@ -22,6 +22,7 @@ from nona.report.language.tables import (
     best_router,
     engines_table,
     finding,
+    followed_lines,
     predicted_lines,
     requests_table,
 )
@@ -67,7 +68,8 @@ def _answer(state: AppState, data: LanguageRun) -> None:
     value = share_text(goodput, digits=1) if limited and goodput is not None else ""
     with hero("language-finding", "Requests in time", value, f"Within all targets, under {best}."):
         st.subheader(plain(finding(data.report)), anchor=False)
-        for line in (*predicted_lines(data.report.schedulers[best]), data.about.stamp):
+        more = (*followed_lines(data.report), *predicted_lines(data.report.schedulers[best]))
+        for line in (*more, data.about.stamp):
             st.caption(plain(line))
     for warning in data.report.warnings:
         st.warning(plain(warning), icon=":material/info:")

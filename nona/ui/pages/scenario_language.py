@@ -104,10 +104,13 @@ def _loop(state: AppState, index: int) -> None:
     loops: dict[str, dict[str, Any]] = {OPEN: {"rate": "3/s"}, CLOSED: {"concurrency": 16}}
     if row.llm.trace:
         loops[REPLAYED] = {}
+    else:
+        loops |= {_after(label): {"after": label} for label in state.scenario.labels}
     now = CLOSED if row.concurrency else OPEN if row.rate is not None else REPLAYED
+    now = now if row.after is None else _after(row.after)
 
     def take(loop: str) -> None:
-        none: dict[str, Any] = {"rate": None, "concurrency": None, "arrivals": {}}
+        none: dict[str, Any] = {"rate": None, "concurrency": None, "after": None, "arrivals": {}}
         _edit_row(state, place, {**state.value(place), **none, **loops[loop]})
 
     st.selectbox(
@@ -116,10 +119,14 @@ def _loop(state: AppState, index: int) -> None:
         list(loops).index(now),
         **acting(f"loop-{state.revision}-{index}", take),
         help="Open: requests come at a rate, whatever the engines do. Closed: so many users, each with one "
-        "request at a time, so that it cannot overload.",
+        f"request at a time, so that it cannot overload. After a row: {words((*place, 'after')).about}",
     )
-    if now != REPLAYED:
+    if now in (OPEN, CLOSED):
         field(state, (*place, "concurrency" if now == CLOSED else "rate"))
+
+
+def _after(label: str) -> str:
+    return f"after the queries of {label}"
 
 
 def _edit_row(state: AppState, place: PlacePath, row: dict[str, Any]) -> None:
@@ -134,9 +141,10 @@ def _lengths(state: AppState, index: int) -> None:
     def take(source: str) -> None:
         whole = state.value(place[:2])
         drawn = source == DRAWN
-        rate = (whole["rate"] or "3/s") if drawn and not whole["concurrency"] else None
+        after = whole["after"] if drawn else None
+        rate = (whole["rate"] or "3/s") if drawn and not (whole["concurrency"] or after) else None
         llm = {"model": whole["llm"]["model"], **({"tokens": FIRST} if drawn else {"trace": source})}
-        _edit_row(state, place[:2], {**whole, "llm": llm, "rate": rate, "arrivals": {}})
+        _edit_row(state, place[:2], {**whole, "llm": llm, "rate": rate, "after": after, "arrivals": {}})
 
     options = [DRAWN, *traces]
     with st.grid(5, min_column_width=120, vertical_alignment="bottom"):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from nona.results.language import FormulaCheck, LanguagePlan, LanguageRun
 from nona.study.language.evidence import beside_formula
+from nona.study.language.following import Following
 from nona.study.language.outcome import TRACED, language_outcome
 from nona.study.language.plan import plan_language
 from nona.study.language.preparation import prepare_language
 from nona.study.language.simulation import simulate_language
 from nona.study.shipped import now_text
-from nona.ui.tasks.desk import Desk, scenario_of, sources_of
+from nona.ui.tasks.desk import Desk, PlacingWatch, scenario_of, sources_of
 
 
 def simulate_requests(spec: Mapping[str, Any], desk: Desk) -> LanguageRun:
@@ -24,7 +26,9 @@ def simulate_requests(spec: Mapping[str, Any], desk: Desk) -> LanguageRun:
         desk.check()
         desk.tell(fraction, router)
 
-    result = simulate_language(study, steps=TRACED, on_progress=tell)
+    watch = PlacingWatch(desk, before="The placement of the queries: ")
+    queries = partial(Following.of, cache=desk.cache, check=desk.check, on_progress=watch.take)
+    result = simulate_language(study, steps=TRACED, on_progress=tell, queries=queries)
     return language_outcome(scenario, result, now_text())
 
 

@@ -1,0 +1,109 @@
+"""Requests that follow queries: when each is sent, from a simulation of the tasks before it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from nona.errors import SimulationError
+from nona.language.system import LanguageSystem
+from nona.placement.result import Placement
+from nona.scenario.schema import Scenario
+from nona.schedulers.registry import get_scheduler
+from nona.simulation.run import RunOptions, simulate_run
+from nona.simulation.sizes import auto_warmup
+from nona.sources.lookup import Sources
+from nona.statistics import Array
+from nona.study.cache import StudyCache
+from nona.study.placing import PlacingTold, untold
+from nona.study.preparation import Study, prepare
+from nona.study.simulation import beyond_capacity, chosen_schedulers, place
+
+MOST_QUERIES = 3_000_000
+SPARE = 1.1  # over the expected number, as arrivals are random
+OnShare = Callable[[float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Following:
+    """The queries of a scenario under its first scheduler, run to learn when they send requests."""
+
+    study: Study
+    placement: Placement | None
+
+    @classmethod
+    def of(
+        cls,
+        scenario: Scenario,
+        sources: Sources,
+        cache: StudyCache | None = None,
+        check: Callable[[], None] = lambda: None,
+        on_progress: PlacingTold = untold,
+    ) -> Following:
+        """Prepare the queries, and solve their placement where the scheduler samples from one.
+
+        ``cache``, ``check`` and ``on_progress`` are those of :func:`nona.study.simulation.place`.
+
+        Raises
+        ------
+        SimulationError
+            Where their tasks are more than the executors can serve.
+        """
+        first = scenario.model_copy(update={"schedulers": scenario.schedulers[:1]})
+        study, placement = prepare(first, sources, cache), None
+        if get_scheduler(first.schedulers[0].name).needs_placement:
+            placement = place(study, cache=cache, check=check, on_progress=on_progress)
+        following = cls(study, placement)
+        if beyond_capacity(study.system, following.scheduler, following.placement):
+            raise following._overloaded()
+        return following
+
+    @property
+    def scheduler(self) -> str:
+        """Name of the scheduler that runs them."""
+        return self.study.scenario.schedulers[0].name
+
+    def requests(
+        self, system: LanguageSystem, count: int, replication: int, on_share: OnShare
+    ) -> Mapping[int, tuple[Array, Array]]:
+        """Class of queries → when each of its requests is sent, and how long before the query came.
+
+        They cover the time in which ``count`` requests come to the engines.
+
+        Raises
+        ------
+        SimulationError
+            Where the queries have no steady state, or too many come in that time.
+        """
+        queries = self.study.system.queries
+        span_s = count / sum(row.rate for row in system.rows if not row.concurrency)
+        jobs = math.ceil(SPARE * span_s * sum(query.rate for query in queries)) + 100
+        if jobs > MOST_QUERIES:
+            raise SimulationError(
+                f"simulation.jobs: with {count:,} requests come {jobs:,} queries, over {MOST_QUERIES:,}; "
+                "lower simulation.jobs, or leave out rows of tasks that no request follows."
+            )
+        ((scheduler, prepared),) = chosen_schedulers(self.study, self.placement)
+        options = RunOptions(jobs, auto_warmup(jobs), replication, record_jobs=jobs)
+        run = simulate_run(
+            self.study.system, scheduler, prepared, options, lambda progress: on_share(progress.fraction)
+        )
+        if run.state == "overloaded":
+            raise self._overloaded()
+        begin_s, end_s = run.window_s
+        sent = {}
+        for number in {row.after for row in system.rows if row.after is not None}:
+            own = (run.query == number) & (run.completion_s <= end_s)  # later ones come with others' between
+            order = np.argsort(run.completion_s[own], kind="stable")
+            completion_s = run.completion_s[own][order]
+            sent[number] = (completion_s - begin_s, completion_s - run.arrival_s[own][order])
+        return sent
+
+    def _overloaded(self) -> SimulationError:
+        return SimulationError(
+            f"workload: under {self.scheduler} the tasks are more than their executors serve, so that no "
+            "request follows in a steady state; add servers for them, or lower the rates."
+        )
