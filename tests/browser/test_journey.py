@@ -102,7 +102,7 @@ def simulation_is_run(page):
     tools.open_page(page, "Simulation")
     tools.fill_number(page, "Jobs measured per run", "3000000")
     page.get_by_role("button", name="Run the simulation").click()
-    page.get_by_test_id("livechart").get_by_role("progressbar").wait_for()
+    page.locator(".st-key-simulate-area").get_by_role("progressbar").wait_for()
     page.reload()
     page.get_by_role("button", name="Cancel simulation").wait_for()
     assert page.get_by_label("Jobs measured per run", exact=True).input_value() == "3000000"

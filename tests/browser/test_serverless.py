@@ -16,7 +16,7 @@ def test_a_demo_is_run_and_explained(page):
     fill_number(page, "Calls measured per run", "150")
     fill_number(page, "Replications", "2")
     page.get_by_role("button", name="Run the policies").click()
-    wait_for_the_end(page, "serverless run", live=".platform .node")
+    wait_for_the_end(page, "serverless run", live=".drawing .invoker")
     finding = page.locator(".st-key-serverless-area").get_by_role("heading")
     finding.get_by_text(re.compile("per 1,000 calls")).wait_for()
     said = finding.inner_text()

@@ -23,7 +23,7 @@ def test_charts_move_cancel_works_and_a_baseline_stands_beside_the_next_run(page
     tools.fill_number(page, "Jobs measured per run", "3000000")
     page.get_by_role("button", name="Run the simulation").click()
     charts = page.get_by_test_id("livechart")
-    charts.get_by_role("progressbar").wait_for()
+    page.locator(".st-key-simulate-area").get_by_role("progressbar").wait_for()
     page.wait_for_function(
         "root => root.dataset.updates > 2 && root.querySelector('figcaption').textContent.includes('so far')",
         arg=charts.element_handle(),

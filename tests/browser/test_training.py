@@ -19,7 +19,7 @@ def test_a_demo_is_run_and_explained(page):
     tools.wait_idle(page)
     tools.fill_number(page, "Replications", "20")
     page.get_by_role("button", name="Run the policies").click()
-    tools.wait_for_the_end(page, "training run", live=".clusterview .lane i")
+    tools.wait_for_the_end(page, "training run", live=".drawing .lane i")
     finding = page.locator(".st-key-training-area").get_by_role("heading")
     finding.get_by_text(re.compile("shortest mean JCT")).wait_for()
     said = finding.inner_text()

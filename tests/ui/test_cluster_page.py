@@ -4,6 +4,7 @@ import json
 
 import pytest
 from app_driver import edit, go, metrics, named, sent, state_of
+from page_checks import texts
 
 from nona.hardware.cluster import Cluster
 from nona.hardware.device import devices
@@ -13,7 +14,6 @@ from nona.report import clusters
 from nona.ui.pages.cluster_drawing import cluster_tree
 from nona.ui.pages.scenario_mig import board_view, edit_layout, parted_file, stranded_cells, take_parted
 from nona.ui.pages.workload_facts import row_cost
-from nona.ui.widgets.components import texts
 
 
 def drawn(at):

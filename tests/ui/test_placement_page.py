@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import app_driver as app
 import pytest
+from page_checks import texts
 from streamlit.testing.v1 import AppTest
 
 from nona.placement.fixed import local_placement, spread_placement
@@ -24,7 +25,6 @@ from nona.study import models, preparation, simulation, sweep_numbers
 from nona.ui.pages.placement import PLACEMENT, solved_text, value_text
 from nona.ui.pages.placement_result import FIRST, configuration_list
 from nona.ui.tasks import desk, planning
-from nona.ui.widgets.components import texts
 from nona.units import format_number, format_time
 
 

@@ -2,10 +2,12 @@
 
 import itertools
 import json
+import re
 
 import pytest
 from app_driver import changed as shipped
 from app_driver import finish, go, metrics, named, new_session, pickers, put, run, said, sent, state_of
+from page_checks import texts, within
 
 from nona.gpu_sharing.registry import WAYS
 from nona.report.serverless import figures, findings, functions
@@ -25,7 +27,7 @@ from nona.study.serverless.run import simulate_serverless_scenario
 from nona.study.shipped import shipped_path, stored_result
 from nona.tables.formats import share_text
 from nona.ui.pages import serverless_form as presets
-from nona.ui.pages.serverless import QUICK_CALLS, platform_data, why_not
+from nona.ui.pages.serverless import QUICK_CALLS, platform_drawing, why_not
 from nona.ui.pages.serverless_form import LOAD, SLO, choose_preset, preset_name
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
@@ -150,16 +152,20 @@ def test_the_platform_is_told_while_it_runs():
     simulate_serverless(system, registry.get_policy("fixed"), {}, run, watch.take)
     told = PlatformLive.from_json(json.loads(json.dumps(watch.live().to_json())))
     assert told == watch.live()
-    data = platform_data(told, 0.5, "half")
-    first, second = data.policies
-    assert first.name == told.focus == "fixed"
-    assert 0 <= first.hits <= 1
-    assert (first.cost > 0, second.hits) == (True, None)
-    assert [len(q.jobs) for q in data.queues] == [a.stages for a in system.applications]
-    assert len(data.nodes) == len(system.invokers)
-    for node in data.nodes:
-        assert 0 <= node.cpu_held <= node.vcpus == 16
-        assert node.gpu_held + node.stranded <= node.vgpus == 7
+    drawn = platform_drawing(told)
+    policies, queues, nodes = within(drawn, "panel")
+    assert told.focus == "fixed"
+    assert texts(policies)[-6:] == ["fixed", texts(policies)[-5], texts(policies)[-4], "esg", "–", "–"]
+    assert 0 <= float(texts(policies)[-5].removesuffix(" %")) <= 100
+    assert float(texts(policies)[-4]) > 0
+    applications = within(queues, "queues")[0][2]
+    assert [len(within(a, "stage")) for a in applications] == [a.stages for a in system.applications]
+    assert len(within(nodes, "invoker")) == len(system.invokers)
+    for node in within(nodes, "invoker"):
+        held = re.fullmatch(r"(\d+) of 16 vCPUs and (\d+) of 7 vGPUs held, (\d+) stranded", node[1]["title"])
+        vcpus, vgpus, stranded = map(int, held.groups())
+        assert vcpus <= 16
+        assert (len(within(node, "taken")), len(within(node, "lost"))) == (vgpus, stranded)
 
 
 def test_fields_and_named_settings_are_the_scenarios_and_a_first_look_makes_the_runs_small(open_page):

@@ -173,7 +173,7 @@ def test_at_most_eight_schedulers_are_drawn_in_the_order_chosen_with_their_looks
     assert ended.schedulers == (*names[: MOST_DRAWN - 1], names[-1]), "whom a title names is drawn"
     few = chart_data(LiveRun(schedulers=names[:MOST_DRAWN]), running=True)
     assert "drawn" not in few.note
-    data = chart_data(LiveRun(schedulers=("nona", "<b>")), running=True, fraction=0.0)
+    data = chart_data(LiveRun(schedulers=("nona", "<b>")), running=True)
     assert data.series == {}
     assert data.styles["nona"].colour.startswith("#")
     assert set(data.styles) == {"nona", "<b>"}

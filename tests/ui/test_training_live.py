@@ -6,6 +6,7 @@ import time
 
 import pytest
 from app_driver import changed
+from page_checks import texts, within
 
 from nona.report.simulations.report import SimulatedRun
 from nona.results.elastic import ElasticLive
@@ -18,11 +19,10 @@ from nona.training.rounds import TrainingProgress
 from nona.training.system import NodeGroup, TrainingCluster
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.simulation_result import early_text
-from nona.ui.pages.training_clusterview import (
+from nona.ui.pages.training_drawings import (
     MOST_LANES,
     MOST_NODES,
     elastic_drawing,
-    nodes_of,
     training_drawing,
 )
 from nona.ui.tasks import desk as placing
@@ -31,6 +31,7 @@ from nona.ui.tasks import training as tasks
 from nona.ui.tasks.desk import Desk, PlacingWatch
 from nona.ui.tasks.planning import place_scenario
 from nona.ui.tasks.simulation import simulate_scenario
+from nona.ui.widgets.live_panels import HEIGHT, WIDTH
 
 CLUSTER = TrainingCluster((NodeGroup("v100", 2), NodeGroup("k80", 40)))
 
@@ -66,13 +67,26 @@ def test_what_is_kept_and_drawn_is_bounded():
     told = watch.live()
     assert len(told.stays) == tasks.MOST_STAYS
     assert len(told.policies["fifo"].curve) <= tasks.MOST_POINTS
-    data = training_drawing(told, 0.5, "half")
-    assert len(data.lanes) <= MOST_LANES
-    assert data.more.startswith(str(42 - len(data.lanes)))
-    bars = next(lane.bars for lane in data.lanes if lane.name == "v100 0")
+    drawn = training_drawing(told)
+    lanes = within(drawn, "lane")
+    assert len(lanes) <= MOST_LANES
+    assert f"{42 - len(lanes)} more GPUs not drawn" in texts(drawn)
+    (bars,) = [bars for _, _, (name, (_, _, bars)) in lanes if texts(name) == ["v100 0"]]
     assert bars
-    assert all(0 <= start < end <= 1 for start, end, *_ in bars)
-    assert all(0 <= x <= 1 and 0 <= y <= 1 for x, y in data.policies[0].curve)
+    for _, bar, _ in bars:
+        assert 0 <= percent(bar["--x"]) < percent(bar["--x"]) + percent(bar["--w"]) <= 100
+    assert_inside(within(drawn, "line"))
+
+
+def percent(length):
+    return float(length.removesuffix("%"))
+
+
+def assert_inside(lines):
+    """All points of the curves are in their pictures."""
+    points = [point.split(",") for _, line, _ in lines for point in line["points"].split()]
+    assert points
+    assert all(0 <= float(x) <= WIDTH and 0 <= float(y) <= HEIGHT for x, y in points)
 
 
 def test_the_picture_goes_on_to_the_next_policy_also_from_a_silent_one_and_bridges_rounds():
@@ -113,10 +127,10 @@ def test_goodput_is_work_over_simulated_time():
     assert [row.mean_jct_s for row in curve] == [None, 90.0, 90.0]
     assert {row.used for row in curve} == {6}
     assert told.given == {7: ((1, 4), (0, 2))}
-    drawn = elastic_drawing(told, 0.1, "half")
-    assert [[job for _, job in node.gpus] for node in drawn.nodes] == [["7", "7", "", ""], ["7"] * 4]
-    assert drawn.alts[1] == "6 GPUs run 1 job, 1 of them on several nodes."
-    assert [p.started for p in drawn.policies] == [True, False]
+    drawn = elastic_drawing(told)
+    assert [(len(c[2]), texts(c)) for c in within(drawn, "cells")] == [(4, ["7"] * 2), (4, ["7"] * 4)]
+    assert within(drawn, "panel")[-1][1]["aria-label"] == "6 GPUs run 1 job, 1 of them on several nodes."
+    assert [texts(name) for name in within(drawn, "waiting")] == [["sjf"], *[["–"]] * 4]
 
 
 def test_what_is_kept_of_elastic_jobs_is_bounded_and_turns_to_who_runs():
@@ -128,12 +142,10 @@ def test_what_is_kept_of_elastic_jobs_is_bounded_and_turns_to_who_runs():
         assert watch.live().focus == "fifo"
         watch.take(elastic_report("sjf", minute))
     assert watch.live().focus == "sjf"
-    drawn = elastic_drawing(watch.live(), 0.5, "half")
-    assert len(drawn.nodes) == MOST_NODES
-    assert drawn.more == "36 more nodes not drawn"
-    points = [xy for chart in drawn.charts for _, line in chart.lines for xy in line]
-    assert all(0 <= x <= 1 and 0 <= y <= 1 for x, y in points)
-    assert all(len(node.gpus) == 4 for node in nodes_of(3, 4, {1: [(2, 4)]}))
+    drawn = elastic_drawing(watch.live())
+    assert [len(cells[2]) for cells in within(drawn, "cells")] == [4] * MOST_NODES
+    assert texts(drawn)[-1] == "36 more nodes not drawn"
+    assert_inside(within(within(drawn, "measures")[0], "line"))
 
 
 @pytest.fixture(autouse=True)

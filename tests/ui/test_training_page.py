@@ -7,7 +7,7 @@ import pytest
 from app_driver import APP, edit, finish, go, metrics, named, new_session, put, run, said, state_of, until
 from hypothesis import given
 from hypothesis import strategies as st
-from page_checks import EVIL, live, silent
+from page_checks import EVIL, live, silent, texts, within
 from sizes import examples
 
 from nona.report.figures import PALETTE
@@ -19,7 +19,7 @@ from nona.sources.samples import shipped_scenario
 from nona.study.training.elastic import expected_s, expected_text
 from nona.study.training.preparation import prepare_training
 from nona.study.training.run import simulate_training_scenario
-from nona.ui.pages import training_clusterview, training_form
+from nona.ui.pages import training_drawings, training_form
 from nona.ui.pages.training import ELASTIC_DEMOS
 from nona.ui.pages.training_elastic import TABS as ELASTIC_TABS
 from nona.ui.session.workspace import jobs
@@ -305,10 +305,11 @@ def test_a_cancelled_run_keeps_what_is_known_and_says_so(open_page):
     at.run()
     assert job.status == "cancelled"
     assert [i.value for i in at.info if "The run of elastic jobs was cancelled after" in i.value]
-    (picture,) = [json.loads(c.proto.json) for c in at.get("bidi_component") if '"told"' in c.proto.json]
-    assert picture["told"].startswith("Cancelled at ")
-    assert picture["nodes"]
-    assert picture["policies"][0]["name"] == "tiresias"
+    assert [c for c in at.caption if c.value.startswith("Cancelled at ")]
+    drawings = [json.loads(c.proto.json) for c in at.get("bidi_component") if '"tree"' in c.proto.json]
+    (picture,) = [p["tree"][0] for p in drawings if within(p["tree"][0], "policies")]
+    assert within(picture, "node")
+    assert "tiresias" in texts(picture)
     assert silent(at) == []
 
 
@@ -318,7 +319,7 @@ def test_jobs_on_one_node_differ_in_colour(nodes):
     """Up to nine jobs share a node, and there are ten colours."""
     there = Counter(nodes.values())
     shares = {job: [(node, 1)] for job, node in nodes.items() if there[node] <= 9}
-    found = training_clusterview.colours_of(shares)
+    found = training_drawings.colours_of(shares)
     for node in there:
         own = [found[job] for job, of in shares.items() if of[0][0] == node]
         assert len(own) == len(set(own))

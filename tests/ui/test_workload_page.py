@@ -4,6 +4,7 @@ import json
 
 import pytest
 from app_driver import edit, metrics, named, said, state_of
+from page_checks import texts
 
 from nona.placement.capacity import executor_utilization
 from nona.report.batches import gain_text
@@ -13,7 +14,6 @@ from nona.scenario.arrivals import ArrivalsSpec
 from nona.study.preparation import prepare
 from nona.tables.formats import share_text
 from nona.ui.pages.workload_facts import arrivals_picture, fastest, gauge, offered, sample_of, shares_picture
-from nona.ui.widgets.components import texts
 
 
 def trees(at):

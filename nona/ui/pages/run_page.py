@@ -43,8 +43,6 @@ class Run(Generic[D]):
         Draws a field before the button, in its row.
     live
         Draws what has come so far; it stays drawn where a run was cancelled and left no result.
-    draws_progress
-        ``live`` has a bar of its own.
     at_once
         ``live`` draws something even before the first report.
     also_live
@@ -68,7 +66,6 @@ class Run(Generic[D]):
     before: str | Callable[[], object] = ""
     beside: Callable[[], object] | None = None
     live: Callable[[Job], object] | None = None
-    draws_progress: bool = False
     at_once: bool = False
     also_live: Callable[[AppState], object] | None = None
     asked: Document | None = None
@@ -182,6 +179,7 @@ def run_area(state: AppState, run: Run[D]) -> D | None:
             cancelled = _cut_off(state, run.kind)
             if cancelled is not None and run.live is not None:
                 with st.expander("The cancelled run so far") if data is not None else st.container():
+                    st.caption(progress_text(cancelled))
                     run.live(cancelled)
             if data is not None:
                 with st.expander("The answer before the change") if _folds(state, run) else st.container():
@@ -236,11 +234,9 @@ def _watch(state: AppState, run: Run[D], every_s: float) -> None:
     if job is None or moved_on(job, every_s):
         st.rerun()
     job.touch()
-    live = run.live if job.live or run.at_once else None
-    if live is None or not run.draws_progress:
-        st.progress(job.fraction, text=plain(progress_text(job)))
-    if live is not None:
-        live(job)
+    st.progress(job.fraction, text=plain(progress_text(job)))
+    if run.live is not None and (job.live or run.at_once):
+        run.live(job)
 
 
 def _of_present(state: AppState, kind: str) -> bool:

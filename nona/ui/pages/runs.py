@@ -322,9 +322,7 @@ def _compare_panel(state: AppState) -> bool:
     comparison = state.choices.of(_Compared).found
     if comparison is None:
         return False
-    st.button(
-        "Back to the list", icon=":material/arrow_back:", on_click=_stop, args=(state,), key="saved-back"
-    )
+    button("Back to the list", "saved-back", _stop, state, icon="arrow_back")
     with st.grid(len(comparison.items), min_column_width=220):
         for number, item in enumerate(comparison.items, start=1):
             with st.container(border=True):

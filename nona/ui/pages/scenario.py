@@ -21,7 +21,7 @@ from nona.ui.pages.scenario_workload import load_gauges, row_editor, trace_uploa
 from nona.ui.pages.workload_facts import rates_of
 from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import button, plain
 from nona.ui.widgets.folding import shown_at_once
 from nona.ui.widgets.results import tiles
 from nona.ui.widgets.terms import guide_link
@@ -119,13 +119,8 @@ def mix(state: AppState, load: Offered | None) -> None:
             width=260,
             help="A sample, or a model that you uploaded.",
         )
-        st.button(
-            "Add it to the mix",
-            icon=":material/add:",
-            help="As another row, at 10 queries per second.",
-            on_click=add_model,
-            args=(state, chosen),
-        )
+        hint = "As another row, at 10 queries per second."
+        button("Add it to the mix", "add-to-mix", add_model, state, chosen, icon="add", hint=hint)
         st.page_link(page_file("models"), label="Look at models", icon=":material/account_tree:")
     ask_before_adding(state)
     if language:
@@ -147,13 +142,8 @@ def servers(state: AppState, cluster: Cluster | None, tasks: Cluster | None) -> 
     with st.container(key="settings-cluster"):
         for index in shown_at_once(len(state.scenario.cluster.servers), "groups-at-once", "Groups"):
             scenario_cluster.group_editor(state, index)
-        st.button(
-            "Add a server group",
-            icon=":material/add:",
-            help="Another kind of server in addition to those above.",
-            on_click=add_group,
-            args=(state,),
-        )
+        hint = "Another kind of server in addition to those above."
+        button("Add a server group", "add-server-group", add_group, state, icon="add", hint=hint)
     if cluster is not None:
         cluster_drawing(state.scenario, None)
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from nona.errors import NonaError
 from nona.hardware.device import find_device, user_devices
 from nona.report.figures import PALETTE, scheduler_style
 from nona.report.serverless.findings import keeps_most, pareto_title
-from nona.results.document import Document, Figure
-from nona.results.serverless_charts import PlatformLive, PolicySoFar, ServerlessOutcome, Snapshot
+from nona.results.serverless_charts import PlatformLive, ServerlessOutcome
 from nona.scenario.file import scenario_from_mapping, scenario_hash, scenario_to_mapping
 from nona.simulation.sizes import auto_warmup
 from nona.study.serverless.preparation import prepare_serverless
@@ -27,12 +24,12 @@ from nona.ui.pages.serverless_search import search_tab
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import whose
 from nona.ui.shell.first_steps import Demo, demo_cards, demo_error, start_card
-from nona.ui.shell.job_panel import progress_text
-from nona.ui.widgets.components import declare
+from nona.ui.widgets.components import Node, draw, el
 from nona.ui.widgets.fields import plain
+from nona.ui.widgets.live_panels import PolicyLine, panel, policies_panel
 from nona.ui.widgets.results import hero
 from nona.ui.widgets.terms import guide_link
-from nona.units import format_time
+from nona.units import format_number, format_time
 
 SLO_FACTOR = 1.0  # for workflows whose rows have no SLO
 
@@ -126,131 +123,115 @@ def _reason(state: AppState) -> str:
     return ""
 
 
-class PolicyRow(Document):
-    """A policy so far: share of SLOs kept, US dollars for 1,000 calls, the curve of the share."""
-
-    name: str
-    colour: str
-    hits: Figure
-    cost: Figure
-    curve: tuple[tuple[float, float], ...]
-
-
-class QueueRow(Document):
-    """The queues of an application: jobs in each stage's."""
-
-    application: str
-    stages: tuple[str, ...]
-    jobs: tuple[int, ...]
-    colour: str
-
-
-class NodeRow(Document):
-    """A node: what it has, what batches hold of it, stranded vGPUs."""
-
-    vcpus: int
-    vgpus: int
-    cpu_held: int
-    gpu_held: int
-    stranded: int
-
-
-class PlatformDrawing(Document):
-    """The whole picture; ``told``, ``now``, ``more`` and ``alts`` are texts."""
-
-    fraction: float
-    told: str
-    policies: tuple[PolicyRow, ...]
-    queues: tuple[QueueRow, ...]
-    nodes: tuple[NodeRow, ...]
-    colours: tuple[str, str]
-    now: str
-    more: str
-    alts: tuple[str, str, str]
-
-
 MOST_NODES = 96  # that are drawn
 MOST_VGPUS = 56  # of a node, that are drawn
-_component = declare("platform", why="a chart is too slow for queues and slices that change twice a second")
+IN_A_ROW = 14  # vGPUs of a node
+FEWEST_JOBS = 4  # in the longest queue: below, bars would jump from nothing to their full length
 
 
-def platform_data(live: PlatformLive, fraction: float, told: str) -> PlatformDrawing:
-    """Return the data for the browser: a job's ``live``, the look of each policy, the texts of the panels."""
-    snapshot, focus = live.snapshot, live.focus
-    policies = tuple(_policy(name, live.policies[name]) for name in live.order)
-    queues = _queues(live.applications, snapshot)
-    nodes = _nodes(live.nodes, snapshot)
-    hidden = len(live.nodes) - MOST_NODES
-    return PlatformDrawing(
-        fraction=fraction,
-        told=told,
-        policies=policies,
-        queues=queues,
-        nodes=nodes,
-        colours=(PALETTE[1], PALETTE[0]),
-        now=f"under {focus}, after {format_time(snapshot.time_s)}" if snapshot else "",
-        more=f"{hidden} more nodes are not drawn" if hidden > 0 else "",
-        alts=_alts(policies, queues, nodes, focus),
-    )
+def platform_drawing(live: PlatformLive) -> Node:
+    """The policies so far, the queues and the nodes under the one that runs."""
+    now = f"under {live.focus}, after {format_time(live.snapshot.time_s)}" if live.snapshot else ""
+    upper = el("div", "halves", _policies(live), _queues(live, now))
+    return el("div", "live", upper, _nodes(live, now))
 
 
-def _policy(name: str, row: PolicySoFar) -> PolicyRow:
-    cost = row.cost_per_call_usd
-    return PolicyRow(
-        name=name,
-        colour=scheduler_style(name).colour,
-        hits=row.hits,
-        cost=None if cost is None else 1000 * cost,
-        curve=row.curve,
-    )
+def _policies(live: PlatformLive) -> Node:
+    def row(name: str) -> PolicyLine:
+        so_far = live.policies[name]
+        hits, cost = so_far.hits, so_far.cost_per_call_usd
+        numbers = () if hits is None else (share_text(hits, 1), _cost_text(cost))
+        return PolicyLine(name, scheduler_style(name).colour, so_far.curve, numbers)
 
-
-def _queues(
-    applications: Sequence[tuple[str, tuple[str, ...]]], snapshot: Snapshot | None
-) -> tuple[QueueRow, ...]:
-    jobs = snapshot.queues if snapshot else ()
-    rows, at = [], 0
-    for number, (name, stages) in enumerate(applications):
-        here = jobs[at : at + len(stages)] or (0,) * len(stages)
-        at += len(stages)
-        colour = PALETTE[number % len(PALETTE)]
-        rows.append(QueueRow(application=name, stages=stages, jobs=here, colour=colour))
-    return tuple(rows)
-
-
-def _nodes(nodes: Sequence[tuple[int, int]], snapshot: Snapshot | None) -> tuple[NodeRow, ...]:
-    rows = []
-    for k, (vcpus, vgpus) in enumerate(nodes[:MOST_NODES]):
-        free_cpu = snapshot.free_vcpus[k] if snapshot else vcpus
-        free_gpu = snapshot.free_vgpus[k] if snapshot else vgpus
-        rows.append(
-            NodeRow(
-                vcpus=vcpus,
-                vgpus=min(vgpus, MOST_VGPUS),
-                cpu_held=max(0, vcpus - free_cpu),
-                gpu_held=max(0, min(vgpus, MOST_VGPUS) - free_gpu),
-                stranded=min(snapshot.stranded[k], MOST_VGPUS) if snapshot else 0,
-            )
-        )
-    return tuple(rows)
-
-
-def _alts(
-    policies: Sequence[PolicyRow], queues: Sequence[QueueRow], nodes: Sequence[NodeRow], focus: str
-) -> tuple[str, str, str]:
-    hits = [f"{p.name} {100 * p.hits:.1f} %" for p in policies if p.hits is not None]
-    waiting = sum(sum(q.jobs) for q in queues)
-    cpu = 100 * sum(n.cpu_held for n in nodes) / max(1, sum(n.vcpus for n in nodes))
-    gpu = 100 * sum(n.gpu_held for n in nodes) / max(1, sum(n.vgpus for n in nodes))
-    return (
+    hits = [f"{n} {share_text(h, 1)}" for n in live.order if (h := live.policies[n].hits) is not None]
+    return policies_panel(
+        "first run, warm-up included",
         f"SLOs kept so far, warm-up included: {', '.join(hits) or 'none known yet'}.",
-        f"{waiting} jobs wait in all queues under {focus or 'no policy yet'}.",
-        f"{len(nodes)} nodes: {cpu:.0f} % of the vCPUs and {gpu:.0f} % of the vGPUs are held.",
+        ("over the run", "SLOs kept", "$ per 1,000 calls"),
+        [row(name) for name in live.order],
     )
 
 
-def _platform_view(key: str, data: PlatformDrawing) -> None:
-    _component(key=key, data=data.to_json())
+def _cost_text(per_call_usd: float | None) -> str:
+    return "–" if per_call_usd is None else format_number(1000 * per_call_usd)
+
+
+def _queues(live: PlatformLive, now: str) -> Node:
+    jobs = live.snapshot.queues if live.snapshot else (0,) * sum(len(s) for _, s in live.applications)
+    most, left = max(FEWEST_JOBS, *jobs), iter(jobs)
+    drawn = []
+    for number, (name, stages) in enumerate(live.applications):
+        colour = PALETTE[number % len(PALETTE)]
+        rows = [
+            _stage(stage, count, count / most, colour) for stage, count in zip(stages, left, strict=False)
+        ]
+        drawn.append(el("div", "", el("b", "", name), *rows))
+    alt = f"{sum(jobs)} jobs wait in all queues under {live.focus or 'no policy yet'}."
+    return panel("Jobs in the queues", now, alt, el("div", "queues", *drawn))
+
+
+def _stage(name: str, jobs: int, share: float, colour: str) -> Node:
+    return el(
+        "div",
+        "stage",
+        el("span", "", name, title=name),
+        _meter(share, colour),
+        el("span", "number", str(jobs)),
+    )
+
+
+def _meter(share: float, colour: str) -> Node:
+    return el("div", "meter", el("i"), __w=f"{100 * share:.1f}%", __mc=colour)
+
+
+def _nodes(live: PlatformLive, now: str) -> Node:
+    shown, snapshot, held = live.nodes[:MOST_NODES], live.snapshot, []
+    for k, (vcpus, vgpus) in enumerate(shown):
+        if snapshot is None:
+            held.append((0, 0, 0))
+        else:
+            held.append(
+                (vcpus - snapshot.free_vcpus[k], vgpus - snapshot.free_vgpus[k], snapshot.stranded[k])
+            )
+    cpu = sum(c for c, _, _ in held) / max(1, sum(vcpus for vcpus, _ in shown))
+    gpu = sum(g for _, g, _ in held) / max(1, sum(vgpus for _, vgpus in shown))
+    hidden = len(live.nodes) - MOST_NODES
+    return panel(
+        "Nodes",
+        now,
+        f"{len(shown)} nodes: {share_text(cpu)} of the vCPUs and {share_text(gpu)} of the vGPUs are held.",
+        el("div", "nodes", *[_node(k, *shown[k], *held[k]) for k in range(len(shown))]),
+        el(
+            "div",
+            "key note",
+            el("span", "", _meter(0.6, CPU_COLOUR), "vCPUs held"),
+            el("span", "", _slices(1, 1, 0), "vGPU held"),
+            el("span", "", _slices(1, 0, 0), "free"),
+            el("span", "", _slices(1, 0, 1), "stranded: free, but no batch could get it"),
+            el("span", "", f"{hidden} more nodes are not drawn") if hidden > 0 else None,
+        ),
+    )
+
+
+CPU_COLOUR, GPU_COLOUR = PALETTE[1], PALETTE[0]
+
+
+def _node(number: int, vcpus: int, vgpus: int, cpu_held: int, gpu_held: int, stranded: int) -> Node:
+    held = f"{cpu_held} of {vcpus} vCPUs and {gpu_held} of {vgpus} vGPUs held, {stranded} stranded"
+    return el(
+        "div",
+        "invoker",
+        el("div", "note", el("span", "", str(number)), el("span", "", f"{cpu_held}/{vcpus} vCPUs")),
+        _meter(cpu_held / vcpus, CPU_COLOUR),
+        _slices(min(vgpus, MOST_VGPUS), gpu_held, stranded),
+        title=held,
+    )
+
+
+def _slices(vgpus: int, held: int, stranded: int) -> Node:
+    kinds = ["taken" if k < held else "lost" if k >= vgpus - stranded else "" for k in range(vgpus)]
+    cells = [el("i", kind) for kind in kinds]
+    return el("div", "slices", *cells, __n=min(vgpus, IN_A_ROW), __c=GPU_COLOUR)
 
 
 MANY_CALLS = 100_000  # in all runs of all policies
@@ -299,8 +280,7 @@ def _answer(state: AppState, data: ServerlessOutcome) -> None:
 
 
 def _live(job: Job) -> None:
-    live = PlatformLive.from_json(job.live)
-    _platform_view("platform", platform_data(live, job.fraction, progress_text(job)))
+    draw("platform", platform_drawing(PlatformLive.from_json(job.live)))
 
 
 SERVERLESS = RunPage(
@@ -310,7 +290,6 @@ SERVERLESS = RunPage(
     summary=summary,
     fields=_fields,
     live=_live,
-    draws_progress=True,
     answer=_answer,
     before="Every policy gets the same calls, the same noise, the same platform. A run shows live which "
     "policy keeps the SLOs and at what cost, how queues grow, and what every node has allocated. The tabs "

@@ -278,7 +278,6 @@ SIMULATION = RunPage(
     fields=_fields,
     shown=_shown,
     live=simulation_live,
-    draws_progress=True,
     at_once=True,
     also_live=live_cluster,
     answer=answer,

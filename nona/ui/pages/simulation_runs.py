@@ -22,7 +22,6 @@ from nona.ui.jobs.kinds import KINDS
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.runs import ToSave
 from nona.ui.session.state import AppState, Kept, Result
-from nona.ui.shell.job_panel import progress_text
 from nona.ui.widgets.components import declare
 from nona.ui.widgets.fields import one_of, plain, unbroken
 from nona.ui.widgets.results import hero, picture, table
@@ -45,7 +44,7 @@ class LiveCharts(Document):
     """The data for the browser: the figures of a run, each scheduler's look, the charts' labels.
 
     ``low_s`` is the left end of the first bin of completion times, ``per_octave`` how many bins double
-    it; ``fraction`` is done, ``told`` says of what; ``titles`` and ``alts`` belong to the four charts.
+    it; ``titles`` and ``alts`` belong to the four charts.
     """
 
     series: LiveLines
@@ -55,29 +54,20 @@ class LiveCharts(Document):
     low_s: float
     per_octave: int
     running: bool
-    fraction: float
-    told: str
     titles: tuple[str, ...]
     alts: tuple[str, ...]
     note: str
 
 
-def chart_data(
-    live: LiveRun,
-    running: bool,
-    fraction: float = 1.0,
-    told: str = "",
-    titles: Sequence[str] = (),
-    note: str = "",
-) -> LiveCharts:
+def chart_data(live: LiveRun, running: bool, titles: Sequence[str] = (), note: str = "") -> LiveCharts:
     """The charts of a job's ``live``; their ``titles``, by default those that follow from it.
 
-    ``note`` stands below them, by default, while it runs, what each shows. At most :data:`MOST_DRAWN`
-    schedulers are drawn, those that a title names among them; the note names the others.
+    ``note`` stands below them. At most :data:`MOST_DRAWN` schedulers are drawn, those that a title names
+    among them; the note names the others.
     """
     drawn = _drawn_of(live.schedulers, titles)
     series = {name: line for name, line in live.series.items() if name in drawn}
-    notes = (note or (SO_FAR if running else ""), _not_drawn(live.schedulers, drawn))
+    notes = (note, _not_drawn(live.schedulers, drawn))
     return LiveCharts(
         series=series,
         schedulers=drawn,
@@ -86,8 +76,6 @@ def chart_data(
         low_s=LOWEST_S,
         per_octave=PER_OCTAVE,
         running=running,
-        fraction=fraction,
-        told=told,
         titles=tuple(titles or live_titles(series, running)),
         alts=tuple(live_alts(series)),
         note=" ".join(n for n in notes if n),
@@ -242,7 +230,7 @@ def simulation_live(job: Job) -> None:
         charts = chart_data(live, False, titles=titles, note=counts_text(live))
         _draw(Finding("Not finished: these are the jobs so far."), charts, key="cancelled")
         return
-    _draw(live_headline(live), chart_data(live, True, job.fraction, progress_text(job, _counts(live))))
+    _draw(live_headline(live), chart_data(live, True, note=f"{_counts(live)}{SO_FAR}"))
 
 
 def draw_run(run: Kept) -> None:
@@ -285,7 +273,7 @@ def _counts(live: LiveRun) -> str:
     if not live.jobs:
         return ""
     of = f" of {live.of:,}" if live.of else ""
-    return f"{live.jobs:,}{of} jobs"
+    return f"{live.jobs:,}{of} jobs. "
 
 
 MEASURES: Mapping[str, Measure] = {

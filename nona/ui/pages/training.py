@@ -10,12 +10,12 @@ from nona.results.training import TrainingLive, TrainingOutcome
 from nona.study.training.preparation import has_trace, job_trace
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.run_page import RunPage
-from nona.ui.pages.training_clusterview import cluster_view, training_drawing
+from nona.ui.pages.training_drawings import training_drawing
 from nona.ui.pages.training_form import controls, summary, trace_upload
 from nona.ui.pages.training_results import ADVICE, POLL_S, TABS, answer, files
 from nona.ui.session.state import AppState
 from nona.ui.shell.first_steps import Demo, demo_cards, demo_error, start_card
-from nona.ui.shell.job_panel import progress_text
+from nona.ui.widgets.components import draw
 from nona.ui.widgets.downloads import Download, Files, file_stem
 from nona.ui.widgets.terms import guide_link, term
 
@@ -133,9 +133,7 @@ def _make_training(state: AppState) -> None:
 
 
 def _live(job: Job) -> None:
-    cluster_view(
-        "training-live", training_drawing(TrainingLive.from_json(job.live), job.fraction, progress_text(job))
-    )
+    draw("training-live", training_drawing(TrainingLive.from_json(job.live)))
 
 
 def _files(state: AppState, data: TrainingOutcome) -> Files:
@@ -174,7 +172,6 @@ TRAINING = RunPage(
     summary=summary,
     fields=controls,
     live=_live,
-    draws_progress=True,
     answer=answer,
     before="Every policy gets the same jobs. A run shows live who has which GPU and the mean JCT so far. "
     "Results: JCT, fairness and cost of every policy, and why a job got its GPU in any round.",

@@ -18,11 +18,11 @@ from nona.tables.formats import share_text
 from nona.training.elastic.registry import ELASTIC
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.run_page import RunPage, Tab, run_page
-from nona.ui.pages.training_clusterview import cluster_view, elastic_drawing, given_at, moment_drawing
+from nona.ui.pages.training_drawings import elastic_drawing, given_at, moment_drawing
 from nona.ui.pages.training_elastic_form import elastic_controls, summary
 from nona.ui.pages.training_results import ADVICE, POLL_S, answer, checks, files, jct_chart, rho_chart
 from nona.ui.session.state import AppState
-from nona.ui.shell.job_panel import progress_text
+from nona.ui.widgets.components import draw
 from nona.ui.widgets.downloads import Files, file_stem, frame_files
 from nona.ui.widgets.fields import choose_one, plain
 from nona.ui.widgets.results import chart, table
@@ -31,9 +31,7 @@ from nona.units import format_number
 
 
 def _live(job: Job) -> None:
-    cluster_view(
-        "elastic-live", elastic_drawing(ElasticLive.from_json(job.live), job.fraction, progress_text(job))
-    )
+    draw("elastic-live", elastic_drawing(ElasticLive.from_json(job.live)))
 
 
 def _policies_tab(state: AppState, data: ElasticHistory) -> None:
@@ -153,7 +151,7 @@ def _nodes(data: ElasticHistory) -> None:
     trace = data.traces[policy]
     with right:
         minute = _minute(trace)
-    cluster_view("elastic-nodes", moment_drawing(data, policy, 60.0 * minute))
+    draw("elastic-nodes", moment_drawing(data, policy, 60.0 * minute))
     st.caption(plain(_jobs_text(data, policy, 60.0 * minute)))
     chart(
         time_figure({policy: trace}, "GPUs in use", 60.0 * minute),
@@ -238,7 +236,6 @@ def elastic_page(state: AppState, spec: ElasticSpec) -> None:
         summary=lambda state: summary(state, spec),
         fields=lambda state: elastic_controls(state, spec),
         live=_live,
-        draws_progress=True,
         answer=answer,
         before=f"Every policy gets the same jobs. The run takes {text} on one idle core, longer while others "
         "compute too. It shows live who has which GPU. Results: JCT, waiting and fairness of every policy, "

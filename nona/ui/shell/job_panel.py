@@ -33,8 +33,8 @@ def moved_on(job: Job | None, every_s: float | None) -> bool:
     return job is None or not job.unfinished or (job.running and every_s == WAITING_S)
 
 
-def progress_text(job: Job, *counts: str) -> str:
-    """Progress: what runs, ``counts``, the estimated time left; before the start, the place in line.
+def progress_text(job: Job) -> str:
+    """Progress: what runs, the estimated time left; before the start, the place in line.
 
     Of a cancelled job: how far it had come.
     """
@@ -42,7 +42,7 @@ def progress_text(job: Job, *counts: str) -> str:
         return f"Cancelled at {100 * job.fraction:.0f} %: this is what was known then, not a result."
     if job.waiting:
         return _waiting_text(jobs().ahead(job), jobs().wait_s(job))
-    parts = [f"{100 * job.fraction:.0f} %", job.text, *counts]
+    parts = [f"{100 * job.fraction:.0f} %", job.text]
     if job.remaining_s is not None:
         parts.append(f"about {duration(job.remaining_s)} left")
     return " · ".join(p for p in parts if p)

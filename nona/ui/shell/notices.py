@@ -42,9 +42,7 @@ def problem_notice(state: AppState) -> None:
         if problems.text:
             text = problems.text.encode("utf-8", "replace")
             download_button("Download its text", "broken-text", text, "link.txt")
-        st.button(
-            "Dismiss", icon=":material/close:", on_click=state.choices.keep, args=(Problems(),), key="dismiss"
-        )
+        button("Dismiss", "dismiss", state.choices.keep, Problems(), icon="close")
 
 
 @contextmanager

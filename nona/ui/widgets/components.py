@@ -76,12 +76,3 @@ def shade(share: float) -> str:
     ('var(--s0)', 'var(--s5)', 'var(--s9)')
     """
     return f"var(--s{min(SHADES - 1, max(0, int(SHADES * share)))})"
-
-
-def texts(node: Node | Sequence[Any]) -> list[str]:
-    """All text of an element, in order.
-
-    >>> texts(el("p", "", "a ", el("b", "", "b")))
-    ['a ', 'b']
-    """
-    return [node] if isinstance(node, str) else [t for child in node[2] for t in texts(child)]

@@ -1,4 +1,4 @@
-// Live charts of a simulation: a progress line, a legend, four canvases. All text via textContent.
+// Live charts of a simulation: a legend, four canvases. All text via textContent.
 const views = new WeakMap();
 const DRAW = [overTime, distribution, hits, loads];
 // Schedulers that a person hid: they stay hidden when the page draws its charts anew.
@@ -25,12 +25,6 @@ class LiveCharts {
     this.updates = 0;
     this.legendOf = "";
     root.textContent = "";
-    this.progress = html("div", "progress", root);
-    this.track = html("div", "track", this.progress);
-    this.track.setAttribute("role", "progressbar");
-    this.track.setAttribute("aria-label", "Simulation");
-    this.fill = html("div", "fill", this.track);
-    this.told = html("div", "told", this.progress);
     this.legend = html("div", "legend", root);
     this.legend.setAttribute("role", "group");
     this.legend.setAttribute("aria-label", "Schedulers shown");
@@ -67,10 +61,6 @@ class LiveCharts {
     this.series = data.schedulers
       .filter((n) => data.series[n])
       .map((n) => ({ name: n, style: data.styles[n], ...data.series[n] }));
-    this.progress.hidden = !data.running;
-    this.fill.style.width = `${100 * data.fraction}%`;
-    this.track.setAttribute("aria-valuenow", Math.round(100 * data.fraction));
-    this.told.textContent = data.told;
     this.note.textContent = data.note;
     this.panels.forEach((panel, k) => {
       panel.title.textContent = data.titles[k];
