@@ -1,8 +1,11 @@
 """A fresh session of the app for every test; jobs are done by threads unless a test asks for processes."""
 
+from functools import cache
+
 import pytest
 from app_driver import end_jobs, go, new_session
-from streamlit.testing.v1 import AppTest
+from streamlit.components.v2 import manifest_scanner
+from streamlit.testing.v1 import AppTest, local_script_runner
 from worker_threads import WorkerThread
 
 from nona.ui.jobs import pool
@@ -23,6 +26,22 @@ def no_page_breaks():
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(AppTest, "_run", whole)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_runner():
+    """A run is waited for, not asked for every millisecond; installed packages are searched once."""
+    asked = local_script_runner.require_widgets_deltas
+
+    def waited_for(runner, timeout):
+        runner._script_thread.join(timeout)
+        asked(runner, 1 if runner.script_stopped() else 0)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(local_script_runner, "require_widgets_deltas", waited_for)
+        once = cache(manifest_scanner.scan_component_manifests)
+        patched.setattr(manifest_scanner, "scan_component_manifests", once)
         yield
 
 
