@@ -21,6 +21,7 @@ from nona.simulation.compiled.preparation import warm
 GROUPS: tuple[Group, ...] = (
     chaos_kills.placed,
     chaos_kills.planned,
+    chaos_kills.spoken,
     chaos_kills.serverless,
     chaos_kills.training,
     chaos_kills.elastic,

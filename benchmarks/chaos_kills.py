@@ -12,7 +12,17 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.chaos_kinds import ELASTIC, FAN, PLACED, PLANNED, SERVERLESS, STARTED, TRAINING, Started
+from benchmarks.chaos_kinds import (
+    ELASTIC,
+    FAN,
+    PLACED,
+    PLANNED,
+    SERVERLESS,
+    SPOKEN,
+    STARTED,
+    TRAINING,
+    Started,
+)
 from benchmarks.chaos_site import Site, fan
 from benchmarks.chaos_table import Attack, BrokenPromiseError, require
 from benchmarks.kept_server import alive, family, until
@@ -174,6 +184,11 @@ def placed() -> AbstractContextManager[Iterator[Attack]]:
 def planned() -> AbstractContextManager[Iterator[Attack]]:
     """Kinds of the Plan page."""
     return _group(PLANNED)
+
+
+def spoken() -> AbstractContextManager[Iterator[Attack]]:
+    """Kinds for language models."""
+    return _group(SPOKEN)
 
 
 def serverless() -> AbstractContextManager[Iterator[Attack]]:

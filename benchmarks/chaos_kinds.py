@@ -108,7 +108,7 @@ STARTED = (
     Started("language-formula", PLACED, "evidence", (("evidence-tabs", "Language models"),)),
     Started("sweep", PLACED, "simulation", (SWEEP,), _one_number),
     Started("grid", PLACED, "simulation", (SWEEP,), _two_numbers),
-    Started("answer", PLACED, "simulation", (("what-if-open", True),), _another_load, own_button=False),
+    Started("answer", PLACED, "simulation", (RUN, ("what-if-open", True)), _another_load, own_button=False),
     Started("count", PLACED, "models", (("model-view", ("What it could gain",)),), _another_device),
     Started("plan", PLANNED, "plan"),
     Started("validate", PLACED, "evidence", (("evidence-tabs", "Theory"),)),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import chaos_kills
 from benchmarks import chaos_table as chaos
 from benchmarks.chaos import GROUPS, main
 from benchmarks.chaos_kills import server_killed, worker_killed
@@ -71,10 +72,13 @@ def test_the_exit_status_is_that_of_the_rows(monkeypatch, capsys):
     assert "| kept | all is well | yes: seen |" in capsys.readouterr().out
 
 
-def test_every_kind_of_job_is_attacked():
+def test_every_kind_of_job_is_attacked(monkeypatch):
     assert [k.name for k in STARTED] == list(dict.fromkeys(k.name for k in STARTED))
     assert {k.name for k in STARTED} == set(KINDS)
     assert len(GROUPS) == len(set(GROUPS))
+    monkeypatch.setattr(chaos_kills, "_group", lambda scenario, *_: scenario)
+    kills = [group for group in GROUPS if group.__module__ == chaos_kills.__name__]
+    assert {k.scenario for k in STARTED} == {group() for group in kills}
 
 
 @pytest.mark.verify
