@@ -41,6 +41,19 @@ class RequestTargets(Document):
     e2e_s: float | None = None
 
 
+class StepsOff(Document):
+    """Means where step times are at either end of their ``error``: (faster, slower).
+
+    Those of a router that is overloaded then are ``None``, but for ``goodput``.
+    """
+
+    error: float
+    ttft_s: tuple[Figure, Figure]
+    tpot_s: tuple[Figure, Figure]
+    e2e_s: tuple[Figure, Figure]
+    goodput: tuple[Figure, Figure]
+
+
 class RequestResult(Document):
     """The requests of one row under one router.
 
@@ -48,7 +61,7 @@ class RequestResult(Document):
     ``itl_s``: gaps between tokens, all pooled; ``e2e_s``: to the last token. ``goodput`` is the share of all
     that arrived that met every target, ``slo_hit_rate`` of the complete ones. ``refused`` fit no engine.
     ``sent_s`` is the mean time of KV on its way, where prompts are computed apart; ``before_s`` that of the
-    queries which requests follow, and from whose arrival times count.
+    queries which requests follow, from whose arrival times count. ``off``: where step times have an error.
     """
 
     ttft_s: TokenTimes
@@ -67,6 +80,7 @@ class RequestResult(Document):
     kv_tokens: KvTokens
     sent_s: Figure
     before_s: Figure = None
+    off: StepsOff | None = None
 
 
 class EngineResult(Document):
@@ -172,6 +186,10 @@ class LanguageOption(Document):
         Of the row that is closest to its target, with the share of its requests in time.
     headroom
         The largest multiple of the traffic at which the targets were seen to hold; of the best option alone.
+    servers_off
+        Servers with step times at either end of their ``error``, (shorter, longer); of the best option alone.
+    settings
+        Of its engines, where several are on offer.
     """
 
     gpu: str
@@ -190,6 +208,9 @@ class LanguageOption(Document):
     note: str = ""
     headroom: Figure = None
     without_one: Verdict | None = None
+    error: float = 0.0
+    servers_off: tuple[int | None, int | None] | None = None
+    settings: str = ""
 
 
 class LanguagePlan(Document):

@@ -310,6 +310,33 @@ class EngineSpec(Part):
     )
 
 
+_OFFERED = ("budget", "sequences", "chunked", "watermark", "scheduler", "prefix_cache", "lookahead")
+
+
+class EngineOfferSpec(EngineSpec):
+    """Settings of engines that a plan may choose; what is not given is the default."""
+
+    @_model_validator(mode="after")
+    def _alike(self) -> Self:
+        if others := sorted(self.model_dump(exclude_defaults=True).keys() - set(_OFFERED)):
+            raise PydanticCustomError(
+                "engines",
+                "{key} is not a setting to choose from here; leave it out, or take one of {those}",
+                {"key": others[0], "those": ", ".join(_OFFERED)},
+            )
+        return self
+
+    @property
+    def text(self) -> str:
+        """What differs from the default, for people."""
+        parts = [
+            f"{name.replace('_', ' ')} {value:,}" if isinstance(value, int) and not isinstance(value, bool)
+            else f"{name.replace('_', ' ')} {value}"
+            for name, value in self.model_dump(exclude_defaults=True).items()
+        ]  # fmt: skip
+        return ", ".join(parts) or "defaults"
+
+
 def unserved(rows: Sequence[LanguageRow], engines: Sequence[EngineSpec | None]) -> str:
     """Say in one line why no engine serves some row; empty where all are served.
 

@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from nona.errors import ScenarioError
 from nona.planning.prices import USD_PER_KWH, PriceKind, growth_per_month, growth_text, per_hour
+from nona.scenario.language import EngineOfferSpec
 from nona.scenario.values import (
     Bandwidth,
     Name,
@@ -257,6 +258,13 @@ class PlanSpec(Part):
         "Batches",
         "Largest batches to choose from, of all rows, e.g. 1, 4 or 8:2 ms with a delay. Without any: as the "
         "rows say.",
+        max_length=10,
+    )
+    engines: tuple[EngineOfferSpec, ...] = field(
+        (),
+        "Engine settings",
+        "To choose from for rows of language models, e.g. {budget: 2048} or {scheduler: sglang}; what is not "
+        "given is the default. Without any: those of the cluster's engines.",
         max_length=10,
     )
     prices: PricesSpec = field(PricesSpec(), "Prices, power and CO₂", "What an option costs and draws.")

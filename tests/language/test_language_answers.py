@@ -7,6 +7,7 @@ import json
 import pytest
 
 from nona.cli.main import main
+from nona.errors import ScenarioError
 from nona.language.draws import draw_requests
 from nona.language.records import Window
 from nona.language.routers import NUMBERS, ROUTERS
@@ -87,6 +88,66 @@ def test_targets_of_percentiles_are_kept_just_above_them_and_missed_just_below(f
         verdicts.append(one.verdict)
         assert plan.targets[0].startswith("95 % of chat: ")
     assert verdicts == ["misses", "keeps"]
+
+
+MODELLED = """
+version: 1
+cluster: {servers: [{count: 2, gpu: l40s, engine: {}}]}
+workload: [{name: chat, rate: RATE/s, slo: {ttft: 1 s, tpot: 80 ms}, llm: {model: llama-3.1-8b,
+  tokens: {input: 500, output: 100}}}]
+schedulers: [least-requests]
+simulation: {jobs: 2000, replications: 3}
+"""
+
+
+def test_answers_carry_the_error_of_step_times() -> None:
+    study = prepare_language(parse_scenario(MODELLED.replace("RATE", "8")))
+    report = simulate_language(study).report
+    (row,) = report.schedulers["least-requests"].models.values()
+    assert row.off is not None
+    assert row.off.error == study.facts[0].steps.error > 0.05
+    for time in ("ttft_s", "tpot_s", "e2e_s"):
+        faster, slower = getattr(row.off, time)
+        # by the error at least, as others wait less, or more, too
+        assert faster <= getattr(row, time).mean * (1 - 0.95 * row.off.error)
+        assert slower >= getattr(row, time).mean * (1 + 0.95 * row.off.error)
+    assert row.off.goodput[0] >= row.goodput >= row.off.goodput[1]
+    over = simulate_language(prepare_language(parse_scenario(MODELLED.replace("RATE", "200")))).report
+    (row,) = over.schedulers["least-requests"].models.values()
+    assert row.off is not None
+    assert row.off.ttft_s == (None, None)  # no steady state either way
+
+
+def test_step_times_that_are_given_have_no_range(folder) -> None:
+    study = prepare_language(parse_scenario(SCENARIO), Sources(folder))
+    assert simulate_language(study).report.schedulers["round-robin"].models["chat"].off is None
+
+
+def test_a_plan_chooses_among_settings_of_engines_and_says_what_steps_that_are_off_would_change() -> None:
+    offers = "plan: {offers: [l40s], most: 40, engines: [{}, {scheduler: static}, {scheduler: static}]}"
+    plan = plan_language(parse_scenario(MODELLED.replace("RATE", "40") + offers), Sources())
+    of = {o.settings: o for o in plan.options if o.tp == 1}
+    assert list(of) == ["defaults", "scheduler static"] or list(of) == ["scheduler static", "defaults"]
+    best = plan.best
+    assert best is not None
+    assert best.settings == "defaults"  # nobody joins a static batch before all have ended
+    assert best.servers is not None
+    assert best.servers_off is not None
+    fewer, more = best.servers_off
+    assert fewer is not None
+    assert more is not None
+    assert fewer <= best.servers <= more
+    alone = plan_language(
+        parse_scenario(MODELLED.replace("RATE", "40") + "plan: {offers: [l40s], most: 40}"), Sources()
+    )
+    assert alone.best is not None
+    assert (alone.best.servers, alone.best.settings) == (best.servers, "")
+
+
+@pytest.mark.parametrize("key", ["tp: 2", "role: prefill", "blocks: 900", "model: gpt2"])
+def test_a_plan_refuses_settings_that_it_chooses_itself(key) -> None:
+    with pytest.raises(ScenarioError, match=rf"plan.engines\[0\]: {key.split(':')[0]} is not a setting"):
+        parse_scenario(MODELLED.replace("RATE", "8") + f"plan: {{engines: [{{{key}}}]}}")
 
 
 def test_every_router_is_declared_once() -> None:

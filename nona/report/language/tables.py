@@ -179,7 +179,8 @@ def language_text(report: LanguageReport) -> str:
             lines.append(f"{name} is {of.state}: {of.state_reason}")
     best = best_router(report.schedulers)
     lines += ["", f"Engines under {best}:", engines_table(report.schedulers[best]).text()]
-    lines += ["", *predicted_lines(report.schedulers[best]), *followed_lines(report)]
+    lines += ["", *predicted_lines(report.schedulers[best]), *off_lines(report.schedulers[best])]
+    lines += followed_lines(report)
     lines += [f"check failed: {line}" for line in report.failed_checks]
     return "\n".join(lines).rstrip()
 
@@ -193,6 +194,26 @@ def followed_lines(report: LanguageReport) -> list[str]:
         for name, row in rows.items()
         if row.before_s is not None
     ]
+
+
+def off_lines(of: RouterResult) -> list[str]:
+    """Say of each row what it would be with step times at either end of their error."""
+    lines = []
+    for name, row in of.models.items():
+        if row.off is None:
+            continue
+        times = {"ttft_s": row.off.ttft_s, "tpot_s": row.off.tpot_s}
+        parts = [f"{MEASURES[time]} {_span(ends)}" for time, ends in times.items()]
+        if row.off.goodput[0] is not None and row.off.goodput[1] is not None:
+            shares = [share_text(share, digits=1) for share in row.off.goodput if share is not None]
+            parts.append(f"in time {' to '.join(dict.fromkeys(shares))}")
+        lines.append(f"{name}, if steps are {share_text(row.off.error)} shorter or longer: {listed(parts)}.")
+    return lines
+
+
+def _span(ends: tuple[float | None, float | None]) -> str:
+    shown = ["no steady state" if end is None else format_time(end) for end in ends]
+    return " to ".join(shown)
 
 
 def predicted_lines(of: RouterResult) -> list[str]:
@@ -217,6 +238,7 @@ OPTIONS = Table[LanguageOption](
     (
         Column("GPU", lambda o: o.gpu, decides=True),
         Column("GPUs of an engine", lambda o: o.tp, COUNT, "tp", decides=True),
+        Column("engine", lambda o: o.settings or None, decides=True, optional=True),
         Column("router", lambda o: o.router, decides=True),
         Column("servers", lambda o: o.servers, COUNT, decides=True),
         Column("GPUs of a server", lambda o: o.gpus, COUNT, "gpus"),
@@ -257,7 +279,8 @@ def plan_finding(plan: LanguagePlan) -> str:
     tokens = (
         "" if best.per_million is None else f", {money(best.per_million, plan.currency)} per million tokens"
     )
-    return f"Buy {what}{span} under {best.router}: {cost}{tokens}."
+    settings = f" ({best.settings})" if best.settings else ""
+    return f"Buy {what}{span}{settings} under {best.router}: {cost}{tokens}."
 
 
 def plan_notes(plan: LanguagePlan) -> list[str]:
@@ -276,8 +299,11 @@ def plan_notes(plan: LanguagePlan) -> list[str]:
     rest = sum(o.verdict == "open" and o.share is None for o in plan.options)
     if rest:
         lines.append(f"{counted(rest, 'more option')} would cost more by the load alone.")
-    if best.provenance == "modelled":
-        lines.append("Step times on this GPU are modelled, ± 20 to 40 %: measure before you buy.")
+    if best.servers_off is not None:
+        fewer, more = ("no number on offer" if n is None else counted(n, "server") for n in best.servers_off)
+        modelled = " They are modelled: measure before you buy." if best.provenance == "modelled" else ""
+        off = share_text(best.error)
+        lines.append(f"With steps {off} shorter {fewer} would do, with longer ones {more}.{modelled}")
     return lines
 
 

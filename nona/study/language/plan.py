@@ -38,6 +38,7 @@ IDLE = 0  # a load of next to nothing
 TPS = (1, 2, 4, 8)
 LOADS = 20  # headroom is sought in twentieths, up to twice the traffic
 
+_Key = tuple[str, int, int, str, str]
 OnProgress = Callable[[LanguagePlan, str, float], None]
 
 
@@ -69,6 +70,7 @@ class _Case:
     offer: Offer
     tp: int
     router: str
+    settings: str
     judged: dict[tuple[int, int], tuple[Verdict, float, int]] = field(default_factory=dict)
 
     @property
@@ -169,8 +171,21 @@ class _Case:
             share=share,
             tightest=self.study.system.rows[row].name,
             provenance=self.study.facts[0].steps.provenance,
+            error=self.study.error,
             note=note,
         )
+
+    @property
+    def key(self) -> _Key:
+        return self.offer.gpu, self.offer.gpus, self.tp, self.settings, self.router
+
+    def servers_if_off(self, survive: bool) -> tuple[int | None, int | None] | None:
+        """The fewest servers with step times at either end of their error; ``None`` where they have none."""
+        if not self.study.error:
+            return None
+        ends = [replace(self, study=self.study.with_steps_off(side), judged={}) for side in (-1, 1)]
+        fewer, more = (end.option(survive, math.inf).servers for end in ends)
+        return fewer, more
 
     def most_traffic(self, servers: int) -> float:
         """The largest multiple of the traffic, in twentieths up to two, at which all targets hold."""
@@ -205,7 +220,8 @@ def plan_language(scenario: Scenario, sources: Sources, on_progress: OnProgress 
     shown = _plan(scenario, spec, options, begin, made)
     cheapest = math.inf
     for place, case in enumerate(sorted(cases, key=lambda c: c.least * c.offer.price)):
-        text = f"{case.offer.text}, {case.tp} GPU each, {case.router}"
+        settings = f"{case.settings}, " if case.settings else ""
+        text = f"{case.offer.text}, {case.tp} GPU each, {settings}{case.router}"
         on_progress(shown, text, place / len(cases))
         options.append(case.option(spec.survive == "server", cheapest))
         if options[-1].price is not None:
@@ -213,19 +229,20 @@ def plan_language(scenario: Scenario, sources: Sources, on_progress: OnProgress 
         shown = _plan(scenario, spec, options, begin, made)
     best = shown.best
     if best is not None and best.servers is not None:
-        case = next(c for c in cases if (c.offer.gpu, c.offer.gpus, c.tp, c.router) == _key(best))
+        case = next(c for c in cases if c.key == _key(best))
         on_progress(shown, "headroom of the cheapest", 1.0)
         loads = not any(replays_once(row) or row.concurrency for row in case.study.system.rows)
         more = {
             "headroom": case.most_traffic(best.servers) if loads else None,
             "without_one": case.judge(best.servers - 1) if best.servers > 1 else "misses",
+            "servers_off": case.servers_if_off(spec.survive == "server"),
         }
         options[options.index(best)] = best.model_copy(update=more)
     return _plan(scenario, spec, options, begin, made)
 
 
-def _key(option: LanguageOption) -> tuple[str, int, int, str]:
-    return option.gpu, option.gpus, option.tp, option.router
+def _key(option: LanguageOption) -> _Key:
+    return option.gpu, option.gpus, option.tp, option.settings, option.router
 
 
 def _plan(
@@ -283,18 +300,23 @@ def _cases(scenario: Scenario, sources: Sources, spec: PlanSpec) -> Iterator[_Ca
                     continue
                 sized = replace(offer, gpus=tp, price=offer.price * tp)
             same = template is not None and template.gpu == offer.gpu and own.tp == tp
-            kept = {} if same else {"steps": None, "blocks": "auto"}
-            engine = own.model_copy(update={"tp": tp, "role": "both", **kept})
-            group = ServerGroupSpec(count=1, gpu=offer.gpu, gpus=sized.gpus, vcpus=offer.vcpus, engine=engine)
-            cluster = scenario.cluster.model_copy(update={"servers": (group,)})
-            try:
-                study = prepare_language(scenario.model_copy(update={"cluster": cluster}), sources)
-            except (ScenarioError, HardwareError) as error:
-                if "tp" not in str(error):
-                    raise
-                continue  # the model does not fit so few GPUs, or its heads do not divide among so many
-            for router in routers:
-                yield _Case(study, targets, 1 - spec.confidence, sized, tp, router)
+            offered: dict[str, EngineSpec] = {settings.text: settings for settings in spec.engines}
+            for settings, of in (offered or {"": own}).items():
+                engine = of.model_copy(update={"model": own.model, "tp": tp, "role": "both"})
+                if not same and of is own:
+                    engine = engine.model_copy(update={"steps": None, "blocks": "auto"})
+                group = ServerGroupSpec(
+                    count=1, gpu=offer.gpu, gpus=sized.gpus, vcpus=offer.vcpus, engine=engine
+                )
+                cluster = scenario.cluster.model_copy(update={"servers": (group,)})
+                try:
+                    study = prepare_language(scenario.model_copy(update={"cluster": cluster}), sources)
+                except (ScenarioError, HardwareError) as error:
+                    if "tp" not in str(error):
+                        raise
+                    continue  # the model does not fit so few GPUs, or its heads do not divide among so many
+                for router in routers:
+                    yield _Case(study, targets, 1 - spec.confidence, sized, tp, router, settings)
 
 
 def _scaled(row: RequestClass, factor: float) -> RequestClass:

@@ -69,6 +69,19 @@ class LanguageStudy:
     facts: tuple[EngineFacts, ...]
     warnings: tuple[str, ...] = ()
 
+    @property
+    def error(self) -> float:
+        """The largest relative error of the engines' step times; 0 where all are given."""
+        return max((basis.steps.error for basis in self.facts), default=0.0)
+
+    def with_steps_off(self, side: int) -> LanguageStudy:
+        """The same with the step times of every engine at an end of their error: −1 faster, 1 slower."""
+        engines = tuple(
+            replace(engine, steps=engine.steps.scaled(1 + side * basis.steps.error))
+            for engine, basis in zip(self.system.engines, self.facts, strict=True)
+        )
+        return replace(self, system=replace(self.system, engines=engines))
+
 
 _NO_SOURCES = Sources()
 _tokens_of = lru_cache(maxsize=8)(read_tokens)

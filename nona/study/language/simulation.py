@@ -25,6 +25,7 @@ from nona.results.language import (
     RequestResult,
     RequestTargets,
     RouterResult,
+    StepsOff,
     TokenTimes,
 )
 from nona.results.simulation import JobCounts, Percentile, State
@@ -37,6 +38,7 @@ from nona.statistics import Array, mean_interval, percentile, percentile_interva
 from nona.study.language.following import Following
 from nona.study.language.preparation import LanguageStudy
 
+RequestTime = Literal["ttft_s", "tpot_s", "e2e_s"]
 TAIL = 0.25  # requests that follow the measured ones, so that these do not run out alone
 MARKS = 21
 OnProgress = Callable[[str, float], None]
@@ -75,24 +77,37 @@ def simulate_language(
     replications = 1 if once else spec.replications
     follows = any(row.after is not None for row in system.rows)
     following = queries(study.scenario, study.sources) if follows else None
+    off = [(side, study.with_steps_off(side).system) for side in (-1, 1) if study.error]
+    turns = [(name, side, of) for name in names for side, of in ((0, system), *off)]
     runs: dict[str, list[Run]] = {name: [] for name in names}
+    ends: dict[str, list[RouterResult]] = {name: [] for name in names}  # of the first replication
     for replication in range(replications):
+        begun = replication / replications
 
-        def tell_queries(part: float, begun: float = replication / replications) -> None:
+        def tell_queries(part: float, begun: float = begun) -> None:
             on_progress("the queries before", begun)
 
         requests, window = drawn(system, spec, replication, steps, following, tell_queries)
-        for turn, name in enumerate(names):
-            done = (replication * len(names) + turn) / (replications * len(names))
-            share = 1 / (replications * len(names))
+        of_turn = [turn for turn in turns if not turn[1] or not replication]
+        for turn, (name, side, of) in enumerate(of_turn):
+            share = 1 / (replications * len(of_turn))
 
-            def tell(part: float, name: str = name, done: float = done, share: float = share) -> None:
+            def tell(
+                part: float, name: str = name, done: float = begun + turn * share, share: float = share
+            ) -> None:
                 on_progress(name, done + part * share)
 
             tell(0.0)
-            runs[name].append(simulate_once(system, requests, name, window, readable, tell))
+            run = simulate_once(of, requests, name, window, readable, tell)
+            if side:
+                ends[name].append(_summary(of, [run]))
+            else:
+                runs[name].append(run)
     on_progress(names[-1], 1.0)
     results = {name: _summary(system, of) for name, of in runs.items()}
+    if off:
+        for name, result in results.items():
+            results[name] = _with_range(result, _summary(system, runs[name][:1]), ends[name], study.error)
     passed, failed = checked({name: _checks(system, of) for name, of in runs.items()})
     facts = dict.fromkeys(line for of in study.facts for line in of.warnings)
     report = LanguageReport(
@@ -105,6 +120,44 @@ def simulate_language(
         warnings=(*study.warnings, *facts),
     )
     return LanguageResult({name: tuple(of) for name, of in runs.items()}, report)
+
+
+def _with_range(
+    result: RouterResult, own: RouterResult, ends: Sequence[RouterResult], error: float
+) -> RouterResult:
+    """Add to each row what it would be with step times at either end of their error.
+
+    ``own`` and ``ends`` are of the same requests, so that their ratio carries over to all replications.
+    """
+
+    def range_of(row: str, time: RequestTime) -> tuple[float | None, float | None]:
+        mean, base = (getattr(of.models[row], time).mean for of in (result, own))
+        low, high = (
+            mean * getattr(end.models[row], time).mean / base if base and end.state != "overloaded" else None
+            for end in ends
+        )
+        return low, high
+
+    def shares_of(row: str) -> tuple[float | None, float | None]:
+        mean, base = result.models[row].goodput, own.models[row].goodput
+        shares = [end.models[row].goodput for end in ends]
+        low, high = (
+            None if mean is None or base is None or share is None else min(max(mean + share - base, 0.0), 1.0)
+            for share in shares
+        )
+        return low, high
+
+    rows = {}
+    for name, row in result.models.items():
+        off = StepsOff(
+            error=error,
+            ttft_s=range_of(name, "ttft_s"),
+            tpot_s=range_of(name, "tpot_s"),
+            e2e_s=range_of(name, "e2e_s"),
+            goodput=shares_of(name),
+        )
+        rows[name] = row.model_copy(update={"off": off})
+    return result.model_copy(update={"models": rows})
 
 
 def drawn(
@@ -159,9 +212,6 @@ def _measured(system: LanguageSystem, run: Run, row: int | None = None) -> _Meas
     ratios = np.fmax(ttft_s / limits[:, 0], np.fmax(tpot_s / limits[:, 1], e2e_s / limits[:, 2]))
     ratios = np.where(np.isnan(e2e_s), math.inf, ratios)
     return _Measured(ttft_s, tpot_s, e2e_s, ratios <= 1, ratios, numbers)
-
-
-RequestTime = Literal["ttft_s", "tpot_s", "e2e_s"]
 
 
 def over_targets(

@@ -23,6 +23,7 @@ from nona.report.language.tables import (
     engines_table,
     finding,
     followed_lines,
+    off_lines,
     predicted_lines,
     requests_table,
 )
@@ -68,7 +69,8 @@ def _answer(state: AppState, data: LanguageRun) -> None:
     value = share_text(goodput, digits=1) if limited and goodput is not None else ""
     with hero("language-finding", "Requests in time", value, f"Within all targets, under {best}."):
         st.subheader(plain(finding(data.report)), anchor=False)
-        more = (*followed_lines(data.report), *predicted_lines(data.report.schedulers[best]))
+        of = data.report.schedulers[best]
+        more = (*followed_lines(data.report), *predicted_lines(of), *off_lines(of))
         for line in (*more, data.about.stamp):
             st.caption(plain(line))
     for warning in data.report.warnings:

@@ -12,7 +12,7 @@ from nona.scenario.plan import TargetSpec
 from nona.tables.formats import money, share_text
 from nona.ui.form import entry_field, field
 from nona.ui.jobs.registry import Job
-from nona.ui.pages.plan_offers import offer_fields
+from nona.ui.pages.plan_offers import engine_fields, offer_fields
 from nona.ui.pages.run_page import RunPage, Tab
 from nona.ui.session.state import AppState
 from nona.ui.widgets.downloads import Files, frame_files
@@ -29,12 +29,14 @@ def _summary(state: AppState) -> Sequence[str]:
         f"{share_text(spec.hit)} of the requests in time",
         f"targets of {listed(list(spec.targets))}" if spec.targets else "",
         listed([offer.gpu for offer in spec.offers]) or "the GPUs of the cluster",
+        listed([engine.text for engine in spec.engines]),
         listed([router.name for router in state.scenario.routers]),
     ]
 
 
 def _fields(state: AppState) -> None:
     offer_fields(state)
+    engine_fields(state)
     with st.grid(3, min_column_width=170):
         for name in ("hit", "survive", "growth"):
             field(state, f"plan.{name}")

@@ -77,6 +77,7 @@ def _put(state: AppState, path: PlacePath, value: Any) -> None:
 
 LINKS: PlacePath = (PART, "links")
 BATCHES: PlacePath = (PART, "batches")
+ENGINES: PlacePath = (PART, "engines")
 WHOLE, EVERY = "whole", "every layout"
 
 
@@ -180,6 +181,17 @@ def batch_fields(state: AppState) -> None:
         hint = "Another largest batch to try; 1: one query at a time."
         count = len(spec.batches) if spec else 0
         _rows(state, BATCHES, count, ("size", "delay"), "batch", {"size": 4}, hint)
+
+
+def engine_fields(state: AppState) -> None:
+    """Engine settings on offer; without any, those of the cluster's engines."""
+    spec = state.scenario.plan
+    with st.expander("Engine settings", icon=":material/tune:"):
+        st.caption("Each is tried on every offer. Without a row here engines work as the cluster's do.")
+        hint = "Other settings to try on every offer."
+        count = len(spec.engines) if spec else 0
+        keys = ("scheduler", "budget", "sequences", "prefix_cache")
+        _rows(state, ENGINES, count, keys, "setting", {}, hint)
 
 
 def _rows(

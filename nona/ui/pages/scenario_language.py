@@ -126,7 +126,7 @@ def _loop(state: AppState, index: int) -> None:
 
 
 def _after(label: str) -> str:
-    return f"after the queries of {label}"
+    return f"after {label}"
 
 
 def _edit_row(state: AppState, place: PlacePath, row: dict[str, Any]) -> None:
