@@ -9,12 +9,17 @@ from nona.cli.commands.scenarios import SimulateOptions
 from nona.cli.output import ProgressLine, emit
 from nona.errors import SimulationError
 from nona.language.routers import ROUTERS
+from nona.report.language.exports import language_trace, request_table
 from nona.report.language.tables import language_text, plan_text
+from nona.report.simulations.timeline import trace_text
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
+from nona.study.exports import check_places, write_job_table, write_text
+from nona.study.language.outcome import TRACED, language_outcome
 from nona.study.language.plan import plan_language
 from nona.study.language.preparation import prepare_language
 from nona.study.language.simulation import simulate_language
+from nona.study.shipped import now_text
 
 
 def simulated_language(arguments: SimulateOptions, scenario: Scenario, sources: Sources) -> dict[str, object]:
@@ -25,7 +30,7 @@ def simulated_language(arguments: SimulateOptions, scenario: Scenario, sources: 
     SimulationError
         For an option that such a simulation does not have.
     """
-    for option in ("records", "trace", "html", "save", "baseline", "dask"):
+    for option in ("html", "save", "baseline", "dask"):
         if getattr(arguments, option) and not scenario.workload:
             raise SimulationError(
                 f"--{option}: a simulation of language models has none yet; leave it out, or read --json."
@@ -36,17 +41,27 @@ def simulated_language(arguments: SimulateOptions, scenario: Scenario, sources: 
             f"--scheduler {others[0]!r}: it is for rows of tasks, and all rows ask language models; choose "
             f"one of {', '.join(ROUTERS)}."
         )
+    own_files = not scenario.workload  # else they are those of the queries
+    if own_files:
+        check_places(arguments.records, arguments.trace)
     study = prepare_language(scenario, sources)
     line = ProgressLine(quiet=arguments.json)
     result = simulate_language(
         study,
         readable=arguments.engine == "simpy",
+        steps=TRACED if own_files and arguments.trace else 0,
         on_progress=lambda router, share: line.tell(router, share),
     )
     for warning in result.report.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     if not (arguments.json and scenario.workload):
         emit(arguments, result.report, language_text)
+    if own_files and arguments.records:
+        engines = [engine.name for engine in study.system.engines]
+        write_job_table(arguments.records, request_table(result.runs, scenario.language_labels, engines))
+    if own_files and arguments.trace:
+        outcome = language_outcome(scenario, result, now_text())
+        write_text(arguments.trace, trace_text(language_trace(outcome)))
     return result.report.to_json()
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
+import pandas as pd
 import pytest
 
 from nona.cli.main import main
@@ -56,6 +58,26 @@ def test_a_trace_is_answered_request_by_request(folder, capsys) -> None:
     ttft_s = run.times.first_s - run.times.arrival_s
     assert chat["ttft_s"]["mean"] == pytest.approx(ttft_s.mean(), abs=1e-12)
     assert chat["kv_tokens"]["most"] <= 900 * 16
+
+
+def test_files_say_what_the_answer_says(folder, capsys) -> None:
+    places = {name: folder / name for name in ("r.csv", "r.parquet", "t.json")}
+    for records in ("r.csv", "r.parquet"):
+        files = ["--records", str(places[records]), "--trace", str(places["t.json"]), "--force"]
+        assert main(["simulate", str(folder / "s.yaml"), "--json", *files]) == 0
+    answer = json.loads(capsys.readouterr().out.splitlines()[-1])
+    chat = answer["schedulers"]["round-robin"]["models"]["chat"]
+    table = pd.read_csv(places["r.csv"])
+    pd.testing.assert_frame_equal(table, pd.read_parquet(places["r.parquet"]), check_dtype=False)
+    assert len(table) == chat["jobs"]["arrived"]
+    for time in ("ttft_s", "tpot_s", "e2e_s"):
+        assert table[time].mean() == pytest.approx(chat[time]["mean"], rel=1e-9)
+    events = json.loads(places["t.json"].read_text("utf-8"))["traceEvents"]
+    slices = [e for e in events if e["ph"] == "X"]
+    kv = [e["args"]["KV tokens"] for e in events if e["ph"] == "C" and "KV tokens" in e["args"]]
+    assert all(before["ts"] + before["dur"] <= after["ts"] + 1e-6 for before, after in pairwise(slices))
+    assert 0 < max(kv) <= 900 * 16
+    assert len(kv) == len(slices) > 10
 
 
 def test_a_plan_is_the_fewest_and_says_so() -> None:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from nona.language.routers import ROUTERS
 from nona.language.system import BLOCK_TOKENS
+from nona.report.language.exports import language_trace
 from nona.report.language.figures import (
     cache_figure,
     goodput_figure,
@@ -27,6 +28,7 @@ from nona.report.language.tables import (
     predicted_lines,
     requests_table,
 )
+from nona.report.simulations.timeline import trace_text
 from nona.report.text import counted
 from nona.results.language import LanguageRun
 from nona.scenario.words import words
@@ -173,6 +175,12 @@ def _files(state: AppState, data: LanguageRun) -> Files:
                 "All results with their intervals, as `nona simulate --json` prints them.",
                 f"{name}_report.json",
                 lambda: data.report.model_dump_json(indent=2).encode(),
+            ),
+            Download(
+                "Steps (Chrome trace)",
+                "The steps of the chart of engines, with the tokens in each cache, for ui.perfetto.dev.",
+                f"{name}_trace.json",
+                lambda: trace_text(language_trace(data)).encode(),
             ),
             Download(
                 "Scenario (YAML)",
