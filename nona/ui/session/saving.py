@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,22 @@ from nona.foreign.files import write_whole
 from nona.results.document import Document
 from nona.scenario.file import scenario_to_mapping
 from nona.scenario.schema import Scenario
-from nona.ui.session import workspace_files
 from nona.ui.session.editing import Moment
 from nona.ui.session.state import AppState, Kept, Result
+from nona.ui.session.workspace_files import (
+    FILE,
+    MOST_WORKSPACE_BYTES,
+    RESULTS,
+    UPLOADS,
+    VERSION,
+    SavedDraft,
+    SavedMoment,
+    SavedResult,
+    SavedRun,
+    read_workspace,
+    remove_others,
+    sweep,
+)
 
 STEPS = 20  # to undo, and as many to redo
 
@@ -28,20 +42,16 @@ STEPS = 20  # to undo, and as many to redo
 class Snapshot:
     """The contents of a workspace; its parts are immutable or copies, so that pages go on meanwhile.
 
-    ``uploads`` has name, size in bytes and time of change in nanoseconds of every file; ``None`` when one
-    that was kept is gone.
+    ``plain`` are the parts that the file has as they are. ``uploads`` has name, size in bytes and time of
+    change in nanoseconds of every file; ``None`` when one that was kept is gone.
     """
 
     now: Moment
     past: tuple[tuple[str, Moment], ...]
     future: tuple[tuple[str, Moment], ...]
-    symbols: Mapping[str, Mapping[str, int]]
-    kept: Mapping[str, Any]
     results: Mapping[str, Result]
     runs: tuple[Kept, ...]
-    pinned: int | None
-    made: int
-    started_with: str
+    plain: Mapping[str, Any]
     uploads: tuple[tuple[str, int, int], ...] | None
 
     @classmethod
@@ -52,30 +62,17 @@ class Snapshot:
             Moment(state.scenario, dict(state.drafts), state.model),
             past,
             future,
-            {name: dict(sizes) for name, sizes in list(state.symbols.items())},
-            dict(state.kept),
             dict(state.results),
             tuple(state.runs.kept),
-            state.runs.pinned,
-            state.runs.made,
-            state.started_with,
+            {
+                "symbols": {name: dict(sizes) for name, sizes in list(state.symbols.items())},
+                "kept": dict(state.kept),
+                "pinned": state.runs.pinned,
+                "made": state.runs.made,
+                "started_with": state.started_with,
+            },
             _files(state),
         )
-
-    def same(self, other: Snapshot | None) -> bool:
-        """Return whether nothing differs from ``other``; compares scenarios and results by identity."""
-        return other is not None and self._mark() == other._mark()
-
-    def _mark(self) -> tuple[object, ...]:
-        steps = [(place, *_mark(moment)) for place, moment in (*self.past, ("", self.now), *self.future)]
-        results = {kind: (id(r.data), r.fingerprint) for kind, r in self.results.items()}
-        runs = [(run.number, run.job_id, id(run.data)) for run in self.runs]
-        rest = (self.symbols, self.kept, self.pinned, self.made, self.started_with, self.uploads)
-        return steps, results, runs, rest
-
-
-def _mark(moment: Moment) -> tuple[object, ...]:
-    return id(moment.scenario), dict(moment.drafts), moment.model
 
 
 def _files(state: AppState) -> tuple[tuple[str, int, int], ...] | None:
@@ -105,9 +102,9 @@ class Texts:
             data = scenario_to_mapping(scenario)
             models = scenario.models
             if id(models) not in self._models:
-                self._models[id(models)] = (models, _json(data.get("models", {})))
+                self._models[id(models)] = (models, json.dumps(data.get("models", {})))
             data.pop("models", None)
-            self._scenarios[key] = (scenario, _json(data), id(models))
+            self._scenarios[key] = (scenario, json.dumps(data), id(models))
         return list(self._scenarios).index(key)
 
     def keep(self, scenarios: list[Scenario]) -> None:
@@ -139,22 +136,20 @@ def write_workspace(
     uploads: Path,
     shot: Snapshot,
     texts: Texts,
-    most_bytes: int = workspace_files.MOST_WORKSPACE_BYTES,
+    most_bytes: int = MOST_WORKSPACE_BYTES,
 ) -> None:
     """Save ``shot`` in ``folder``; ``uploads`` is where its files lie now. Raises ``OSError``.
 
     Beyond ``most_bytes`` the oldest results are left out first, then uploads.
     """
     left_out: list[str] = []
-    room = most_bytes - _copy_uploads(folder / workspace_files.UPLOADS, uploads, shot, most_bytes, left_out)
-    results, runs = _write_results(folder / workspace_files.RESULTS, shot, room, left_out)
+    room = most_bytes - _copy_uploads(folder / UPLOADS, uploads, shot, most_bytes, left_out)
+    results, runs = _write_results(folder / RESULTS, shot, room, left_out)
     body = _body(shot, texts, results, runs, left_out)
-    write_whole(folder / workspace_files.FILE, body.encode("ascii"), sync=True)
-    workspace_files.remove_others(
-        folder / workspace_files.RESULTS, {saved.file for saved in (*results, *runs)}
-    )
+    write_whole(folder / FILE, body.encode("ascii"), sync=True)
+    remove_others(folder / RESULTS, {saved.file for saved in (*results, *runs)})
     if shot.uploads is not None:
-        workspace_files.remove_others(folder / workspace_files.UPLOADS, {name for name, _, _ in shot.uploads})
+        remove_others(folder / UPLOADS, {name for name, _, _ in shot.uploads})
 
 
 def _copy_uploads(target: Path, source: Path, shot: Snapshot, most: int, left_out: list[str]) -> int:
@@ -175,23 +170,21 @@ def _copy_uploads(target: Path, source: Path, shot: Snapshot, most: int, left_ou
 
 def _write_results(
     folder: Path, shot: Snapshot, room: int, left_out: list[str]
-) -> tuple[list[workspace_files.SavedResult], list[workspace_files.SavedRun]]:
-    results: list[workspace_files.SavedResult] = []
-    runs: list[workspace_files.SavedRun] = []
+) -> tuple[list[SavedResult], list[SavedRun]]:
+    results: list[SavedResult] = []
+    runs: list[SavedRun] = []
     for run in reversed(shot.runs):
         file, room = _write_result(folder, run.job_id, run.data, room)
         if file:
             saved = {"kind": "simulate", "fingerprint": run.fingerprint, "job_id": run.job_id, "file": file}
-            runs.append(workspace_files.SavedRun(number=run.number, name=run.name, **saved))
+            runs.append(SavedRun(number=run.number, name=run.name, **saved))
         else:
             left_out.append(f"run {run.number}")
     for kind, result in shot.results.items():
         file, room = _write_result(folder, result.job_id, result.data, room)
         if file:
             results.append(
-                workspace_files.SavedResult(
-                    kind=kind, fingerprint=result.fingerprint, job_id=result.job_id, file=file
-                )
+                SavedResult(kind=kind, fingerprint=result.fingerprint, job_id=result.job_id, file=file)
             )
         elif isinstance(result.data, Document):
             left_out.append(f"the result of {kind}")
@@ -216,28 +209,24 @@ def _write_result(folder: Path, job_id: str, data: object, room: int) -> tuple[s
 def _body(
     shot: Snapshot,
     texts: Texts,
-    results: list[workspace_files.SavedResult],
-    runs: list[workspace_files.SavedRun],
+    results: list[SavedResult],
+    runs: list[SavedRun],
     left_out: list[str],
 ) -> str:
     past, future = _within(shot.past, texts), _within(shot.future, texts)
     texts.keep([m.scenario for _, m in (*past, *future)] + [shot.now.scenario])
     parts = {
-        "version": _json(workspace_files.VERSION),
-        "now": _json(_moment("", shot.now, texts).to_json()),
-        "past": _json([_moment(p, m, texts).to_json() for p, m in past]),
-        "future": _json([_moment(p, m, texts).to_json() for p, m in future]),
-        "symbols": _json(shot.symbols),
-        "kept": _json({k: v for k, v in shot.kept.items() if _is_json(v)}),
-        "results": _json([r.to_json() for r in results]),
-        "runs": _json([r.to_json() for r in runs]),
-        "pinned": _json(shot.pinned),
-        "made": _json(shot.made),
-        "started_with": _json(shot.started_with),
-        "left_out": _json(left_out),
+        "version": VERSION,
+        "now": _moment("", shot.now, texts).to_json(),
+        "past": [_moment(place, moment, texts).to_json() for place, moment in past],
+        "future": [_moment(place, moment, texts).to_json() for place, moment in future],
+        "results": [result.to_json() for result in results],
+        "runs": [run.to_json() for run in runs],
+        "left_out": left_out,
+        **shot.plain,
     }
-    parts |= texts.parts()
-    return "{" + ",\n".join(f'"{key}": {value}' for key, value in parts.items()) + "}\n"
+    written = {key: json.dumps(value) for key, value in parts.items()} | texts.parts()
+    return "{" + ",\n".join(f'"{key}": {value}' for key, value in written.items()) + "}\n"
 
 
 def _within(steps: tuple[tuple[str, Moment], ...], texts: Texts) -> list[tuple[str, Moment]]:
@@ -251,19 +240,15 @@ def _within(steps: tuple[tuple[str, Moment], ...], texts: Texts) -> list[tuple[s
     return kept[::-1]
 
 
-def _moment(place: str, moment: Moment, texts: Texts) -> workspace_files.SavedMoment:
+def _moment(place: str, moment: Moment, texts: Texts) -> SavedMoment:
     drafts = [
-        workspace_files.SavedDraft(path=tuple(path), value=d.value, error=d.error)
+        SavedDraft(path=tuple(path), value=d.value, error=d.error)
         for path, d in moment.drafts.items()
         if _is_json(d.value)
     ]
-    return workspace_files.SavedMoment(
+    return SavedMoment(
         scenario=texts.number(moment.scenario), drafts=tuple(drafts), model=moment.model, place=place
     )
-
-
-def _json(value: object) -> str:
-    return json.dumps(value)
 
 
 def _is_json(value: object) -> bool:
@@ -306,7 +291,7 @@ class Store:
         self._beat_s = beat_s
         self._watched: dict[str, _Watched] = {}
         self._lock, self._writing = threading.Lock(), threading.Lock()
-        workspace_files.sweep(folder)
+        sweep(folder)
 
     def start(self) -> None:
         """Save from now on, in a thread of its own."""
@@ -339,13 +324,12 @@ class Store:
         if watched is not None:
             return watched.state
         try:
-            state = workspace_files.read_workspace(self.place(token))
+            state = read_workspace(self.place(token))
         except OSError as error:
             self.problem = _problem(self.folder, error)
             return None
         if state is not None:
-            now = time.time()
-            _touch(self.place(token), now)
+            _touch(self.place(token))
         return state
 
     def flush(self) -> None:
@@ -386,9 +370,9 @@ class Store:
 
     def _save(self, token: str, held: _Watched) -> None:
         place = self.place(token)
-        held.state.uploads.bring_back(place / workspace_files.UPLOADS)
+        held.state.uploads.bring_back(place / UPLOADS)
         shot = Snapshot.of(held.state)
-        if shot.same(held.saved) or (held.state.untouched and not place.exists()):
+        if shot == held.saved or (held.state.untouched and not place.exists()):
             return
         write_workspace(place, held.state.uploads.folder, shot, held.texts)
         held.saved = shot
@@ -402,10 +386,8 @@ def _problem(folder: Path, error: OSError) -> str:
     )
 
 
-def _touch(folder: Path, now: float) -> None:
+def _touch(folder: Path) -> None:
     """Note the use: the age of a workspace counts from it."""
-    for path in folder.glob("*.json"):
-        try:
-            os.utime(path, (now, now))
-        except OSError:
-            return
+    with suppress(OSError):
+        for path in folder.glob("*.json"):
+            os.utime(path)
