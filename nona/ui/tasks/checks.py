@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from nona import __version__
@@ -17,7 +18,7 @@ from nona.placement.enumeration import configurations_considered
 from nona.report.studies.validation import comparison_rows
 from nona.results import program
 from nona.results.models import ConfigurationCounts
-from nona.simulation.agreement import EFFORTS, Effort, KnownSystem, compare
+from nona.simulation.agreement import EFFORTS, compare
 from nona.simulation.known_systems import known_systems
 from nona.simulation.run import AUTO, engine_named
 from nona.study.models import PreparedModel, given_graph, prepare_model
@@ -56,10 +57,16 @@ def simulate_known(spec: Mapping[str, Any], desk: Desk) -> program.TheoryResult:
     effort = replace(EFFORTS[name], engine=engine_named(AUTO))
     begin = time.monotonic()
     rows: list[program.ComparedRow] = []
-    teller = _Teller(list(known_systems()), effort, desk, rows)
-    for system in teller.systems:
-        rows += comparison_rows(compare(system, effort, teller.report))
-        teller.next_system()
+    systems = list(known_systems())
+    weights = [s.length.jobs * effort.scale + s.length.warmup for s in systems]
+
+    def report(number: int, share: float) -> None:
+        done = (sum(weights[:number]) + share * weights[number]) / sum(weights)
+        text = f"{systems[number].name} at a load of {systems[number].load:.0%}"
+        desk.tell(done, text, lambda: program.TheoryProgress(rows=tuple(rows)), every_s=REPORT_EVERY_S)
+
+    for number, system in enumerate(systems):
+        rows += comparison_rows(compare(system, effort, partial(report, number)))
     return program.TheoryResult(
         rows=tuple(rows),
         effort=name,
@@ -71,28 +78,6 @@ def simulate_known(spec: Mapping[str, Any], desk: Desk) -> program.TheoryResult:
 
 
 REPORT_EVERY_S = 0.4
-
-
-class _Teller:
-    def __init__(
-        self, systems: Sequence[KnownSystem], effort: Effort, desk: Desk, rows: Sequence[program.ComparedRow]
-    ) -> None:
-        self.systems, self._desk, self._rows = systems, desk, rows
-        self._weights = [s.length.jobs * effort.scale + s.length.warmup for s in systems]
-        self._place = 0
-
-    def next_system(self) -> None:
-        self._place += 1
-
-    def report(self, share: float) -> None:
-        """The system at hand is done to ``share``; raises ``Cancelled`` when no session waits any more."""
-        system, weights = self.systems[self._place], self._weights
-        done = sum(weights[: self._place]) + share * weights[self._place]
-        text = f"{system.name} at a load of {system.load:.0%}"
-        rows = program.TheoryProgress(rows=tuple(self._rows))
-        self._desk.tell(done / sum(weights), text, lambda: rows, every_s=REPORT_EVERY_S)
-
-
 QUICK = 200_000  # Σ (interior tasks)²: up to here counting takes a tenth of a second or so
 
 

@@ -21,32 +21,20 @@ def simulate_requests(spec: Mapping[str, Any], desk: Desk) -> LanguageRun:
     """Simulate the scenario's requests to language models under its routers."""
     scenario = scenario_of(spec)
     study = prepare_language(scenario, sources_of(spec))
-
-    def tell(router: str, fraction: float) -> None:
-        desk.check()
-        desk.tell(fraction, router)
-
     watch = PlacingWatch(desk, before="The placement of the queries: ")
     queries = partial(Following.of, cache=desk.cache, check=desk.check, on_progress=watch.take)
-    result = simulate_language(study, steps=TRACED, on_progress=tell, queries=queries)
+    result = simulate_language(
+        study, steps=TRACED, on_progress=lambda router, share: desk.tell(share, router), queries=queries
+    )
     return language_outcome(scenario, result, now_text())
 
 
 def plan_requests(spec: Mapping[str, Any], desk: Desk) -> LanguagePlan:
     """Find what to buy for the scenario's requests to language models."""
-
-    def tell(plan: LanguagePlan, text: str, fraction: float) -> None:
-        desk.check()
-        desk.tell(fraction, text, lambda: plan)
-
-    return plan_language(scenario_of(spec), sources_of(spec), tell)
+    scenario, sources = scenario_of(spec), sources_of(spec)
+    return plan_language(scenario, sources, lambda plan, text, share: desk.tell(share, text, lambda: plan))
 
 
 def check_formula(spec: Mapping[str, Any], desk: Desk) -> FormulaCheck:
     """Simulate one engine at several loads, beside the formula."""
-
-    def tell(fraction: float, text: str) -> None:
-        desk.check()
-        desk.tell(fraction, text)
-
-    return beside_formula(tell)
+    return beside_formula(desk.tell)

@@ -76,11 +76,9 @@ def place_scenario(spec: Mapping[str, Any], desk: task_desk.Desk) -> SolvedPlace
 
 
 def predict_congestion(spec: Mapping[str, Any], desk: task_desk.Desk) -> CongestionCurve:
-
-    def tell(share: float) -> None:
-        desk.tell(share, "Solving the formula at every load")
-
-    return congestion_curve(task_desk.study_of(spec, desk).system, progress=tell)
+    text = "Solving the formula at every load"
+    system = task_desk.study_of(spec, desk).system
+    return congestion_curve(system, progress=lambda share: desk.tell(share, text))
 
 
 def find_capacity(spec: Mapping[str, Any], desk: task_desk.Desk) -> planning.CapacityReport:
@@ -95,7 +93,16 @@ def find_capacity(spec: Mapping[str, Any], desk: task_desk.Desk) -> planning.Cap
         rest = [unfinished(gpu, name) for name in names[len(known) :]]
         desk.emit({"live": _report([*known, *rest], hit, group).to_json(), "keeps": True})
 
+    tried = 0
+
+    def tell(text: str) -> None:
+        nonlocal tried
+        tried += 1
+        fraction = (len(capacities) + 1 - 0.9**tried) / len(names)
+        desk.emit({"fraction": fraction, "text": text, "open": True})
+
     for name in names:
+        tried = 0  # nobody knows how many counts there will be
         capacities.append(
             fewest_servers(
                 scenario,
@@ -106,7 +113,7 @@ def find_capacity(spec: Mapping[str, Any], desk: task_desk.Desk) -> planning.Cap
                 simulated=asked.simulated,
                 cache=desk.cache,
                 check=desk.check,
-                tell=_Teller(desk, len(capacities), len(names)).tell,
+                tell=tell,
                 seen=lambda now: show([*capacities, now]),
             )
         )
@@ -118,18 +125,6 @@ def find_capacity(spec: Mapping[str, Any], desk: task_desk.Desk) -> planning.Cap
 
 def _report(found: Sequence[planning.DeviceCapacity], hit: float, group: int) -> planning.CapacityReport:
     return capacity_report(found, cheapest(found), hit, group, MOST)
-
-
-class _Teller:
-    """Progress of one scheduler's search: nobody knows how many counts it will try."""
-
-    def __init__(self, desk: task_desk.Desk, done: int, total: int) -> None:
-        self._desk, self._done, self._total, self._tried = desk, done, total, 0
-
-    def tell(self, text: str) -> None:
-        self._tried += 1
-        fraction = (self._done + 1 - 0.9**self._tried) / self._total
-        self._desk.emit({"fraction": fraction, "text": text, "open": True})
 
 
 REPORT_EVERY_S = 0.5

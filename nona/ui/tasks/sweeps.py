@@ -31,35 +31,23 @@ TEXTS = {
 
 
 def sweep_scenario(spec: Mapping[str, Any], desk: Desk) -> SweepOutcome:
-    """Sweep one number; ``live`` and the result are a :class:`SweepOutcome`.
-
-    Raises
-    ------
-    NonaError
-        For values that the scenario does not allow.
-    """
+    """Sweep one number; raises :class:`NonaError` for values that the scenario does not allow."""
     request = asked_of(spec, SweepRequest)
 
-    def steps(scenario: Scenario, how: How) -> Iterator[Curves]:
-        return curves(scenario, request, **how)
+    def outcome(told: Curves) -> SweepOutcome:
+        return SweepOutcome(**dict(sweep_report(told)), settings=request)
 
-    return _swept(spec, desk, steps, lambda told: TEXTS[told.stage], lambda told: _outcome(told, request))
+    return _swept(spec, desk, lambda s, how: curves(s, request, **how), lambda t: TEXTS[t.stage], outcome)
 
 
 def sweep_grid(spec: Mapping[str, Any], desk: Desk) -> GridOutcome:
-    """Sweep two numbers; ``live`` and the result are a :class:`GridOutcome`.
-
-    Raises
-    ------
-    NonaError
-        For values that the scenario does not allow.
-    """
+    """Sweep two numbers; raises :class:`NonaError` for values that the scenario does not allow."""
     request = asked_of(spec, GridRequest)
 
-    def steps(scenario: Scenario, how: How) -> Iterator[GridCurves]:
-        return grid(scenario, request, **how)
+    def outcome(told: GridCurves) -> GridOutcome:
+        return GridOutcome(**dict(grid_report(told)), settings=request)
 
-    return _swept(spec, desk, steps, lambda told: told.stage, lambda told: _grid_outcome(told, request))
+    return _swept(spec, desk, lambda s, how: grid(s, request, **how), lambda t: t.stage, outcome)
 
 
 class How(TypedDict):
@@ -91,11 +79,3 @@ def _swept(
     if latest is None:
         raise JobError("Sweep: nothing was swept; choose at least one value.")
     return outcome(latest)
-
-
-def _grid_outcome(told: GridCurves, request: GridRequest) -> GridOutcome:
-    return GridOutcome(**dict(grid_report(told)), settings=request)
-
-
-def _outcome(told: Curves, request: SweepRequest) -> SweepOutcome:
-    return SweepOutcome(**dict(sweep_report(told)), settings=request)
