@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from nona.contraction.contracted import ContractedGraph, summarize_contraction
+from nona.contraction.contracted import ContractedGraph, Step, summarize_contraction
 from nona.cost.batches import batch_sizes, fit_batches
-from nona.cost.costed import CostedGraph, total_interval
+from nona.cost.costed import CostedGraph, OperatorCost, total_interval
 from nona.decomposition import VIRTUAL, Decomposition
 from nona.placement.coarsening import CONDITION, NAME, with_glue
+from nona.placement.enumeration import IdleSpan
 from nona.placement.glue import Coarsening
 from nona.placement.messages import Link
-from nona.report.times import given_times, hardware_warnings, no_verdict
+from nona.report.times import given_times, hardware_warnings, no_verdict, origin_text
 from nona.results import models
+from nona.tables.table import COUNT, PLAIN, SIZE, TIME, Column, Filled, Table
 from nona.units import format_bandwidth, format_number, format_time
 
 
@@ -220,13 +223,10 @@ def coarsening_report(g: Glued) -> models.CoarseningReport:
 def _subgraphs(g: Glued) -> tuple[models.GluedSubgraph, ...]:
     ids = [t.id for t in g.contracted.tasks]
 
-    def name(task: int) -> str | None:
-        return None if task == VIRTUAL else ids[task]
-
     return tuple(
         models.GluedSubgraph(
-            root=name(s.root),
-            sink=name(s.sink),
+            root=_name(ids, s.root),
+            sink=_name(ids, s.sink),
             interior=len(s.interior),
             interior_units=c.interior_units,
             units=tuple(tuple(ids[nodes[v]] for v in unit if nodes[v] != VIRTUAL) for unit in c.units),
@@ -246,3 +246,186 @@ def provenance_text(shares: Mapping[str, float]) -> str:
     """
     ordered = sorted(shares.items(), key=lambda s: (-s[1], s[0]))
     return "times: " + ", ".join(f"{format_number(100 * share)} % {kind}" for kind, share in ordered)
+
+
+class _Compared(NamedTuple):
+    of: models.Inspection
+    tasks: int
+
+
+COMPARED = Table[_Compared](
+    "",
+    (
+        Column("model", lambda r: r.of.model),
+        Column("operators", lambda r: r.of.operators, COUNT),
+        Column("tasks", lambda r: r.tasks, COUNT),
+        Column("work in GMAC", lambda r: r.of.gmac),
+        Column("weights", lambda r: r.of.weight_bytes, SIZE),
+        Column("one after the other", lambda r: r.of.total_compute_s, TIME),
+        Column("longest chain", lambda r: r.of.critical_path_s, TIME),
+        Column("parallelism", lambda r: r.of.parallelism),
+    ),
+)
+
+
+def compared(costed: Mapping[str, CostedGraph], tasks: Sequence[int]) -> Filled:
+    """Figures of several models by their names, each with its number of tasks."""
+    return COMPARED.of(
+        _Compared(inspection(graph).model_copy(update={"model": name}), count)
+        for (name, graph), count in zip(costed.items(), tasks, strict=True)
+    )
+
+
+class _Costed(NamedTuple):
+    cost: OperatorCost
+    device: str
+
+
+# Bare numbers, by which also the largest tables are sorted.
+OPERATORS = Table[_Costed](
+    "",
+    (
+        Column("operator", lambda r: r.cost.id),
+        Column("kind", lambda r: r.cost.kind),
+        Column("MFLOP", lambda r: r.cost.flops / 1e6, PLAIN),
+        Column("activations kB", lambda r: (r.cost.read_bytes + r.cost.write_bytes) / 1e3, PLAIN),
+        Column("weights kB", lambda r: r.cost.weight_bytes / 1e3, PLAIN),
+        Column("time µs", lambda r: r.cost.compute_s * 1e6, PLAIN),
+        Column("provenance", lambda r: origin_text(r.cost, r.device)),
+    ),
+)
+
+
+def operators(costed: CostedGraph) -> Filled:
+    """Work and time of every operator, and the source of the time."""
+    return OPERATORS.of(_Costed(cost, costed.device) for cost in costed.costs)
+
+
+class _Numbered(NamedTuple):
+    number: int
+    step: Step
+
+
+STEPS = Table[_Numbered](
+    "",
+    (
+        Column("step", lambda r: r.number, COUNT),
+        Column("task", lambda r: r.step.source),
+        Column("absorbs", lambda r: r.step.target),
+        Column("rule", lambda r: r.step.rule),
+        Column("why it is allowed", lambda r: r.step.reason),
+    ),
+)
+
+
+def steps(contracted: ContractedGraph) -> Filled:
+    """Every contraction step and why it is allowed."""
+    return STEPS.of(_Numbered(*each) for each in enumerate(contracted.steps, start=1))
+
+
+class _Left(NamedTuple):
+    number: int
+    root: str | None
+    sink: str | None
+    span: IdleSpan
+    configurations: int | None
+
+
+LEFT = Table[_Left](
+    "",
+    (
+        Column("sub-graph", lambda r: r.number, COUNT, decides=True),
+        Column("root", lambda r: r.root or "(start)", decides=True),
+        Column("sink", lambda r: r.sink or "(end)", decides=True),
+        Column("interior tasks", lambda r: len(r.span.subgraph.interior), COUNT, decides=True),
+        Column(
+            "on one server",
+            lambda r: r.span.local_s,
+            TIME,
+            decides=True,
+            help="All its tasks one after the other.",
+        ),
+        Column(
+            "saved at most",
+            lambda r: r.span.local_s - r.span.critical_s,
+            TIME,
+            decides=True,
+            help="What splitting saves of that if transfers were free: down to the longest chain.",
+        ),
+        Column(
+            "saved over the link",
+            lambda r: r.span.local_s - r.span.best_s,
+            TIME,
+            decides=True,
+            help="What the best split saves over this cluster's link without other traffic; 0: none is "
+            "faster than one server.",
+        ),
+        Column(
+            "longest chain",
+            lambda r: r.span.critical_s,
+            TIME,
+            help="The least time of any split if transfers were free.",
+        ),
+        Column(
+            "best split",
+            lambda r: r.span.best_s,
+            TIME,
+            help="The best split over this cluster's link without other traffic; one server counts too.",
+        ),
+        Column(
+            "border",
+            lambda r: r.span.border_bytes,
+            SIZE,
+            help="Distinct tensors from its root into it, and from it into its sink.",
+        ),
+        Column("configurations", lambda r: r.configurations, COUNT, decides=True, optional=True),
+    ),
+)
+
+
+def left_to_distribute(
+    contracted: ContractedGraph,
+    decomposition: Decomposition,
+    spans: Sequence[IdleSpan],
+    counts: Sequence[int] | None,
+) -> Filled:
+    """Every sub-graph with an interior, and what splitting it could save.
+
+    ``counts`` are the configurations of all sub-graphs, where they are known.
+    """
+    ids = [t.id for t in contracted.tasks]
+    known = dict(zip(decomposition.subgraphs, counts, strict=True)) if counts is not None else {}
+    return LEFT.of(
+        _Left(number, _name(ids, of.subgraph.root), _name(ids, of.subgraph.sink), of, known.get(of.subgraph))
+        for number, of in enumerate(spans, start=1)
+    )
+
+
+GROUPS = Table[models.GluedSubgraph](
+    "sub-graph",
+    (
+        Column("root", lambda s: s.root or "(start)"),
+        Column("sink", lambda s: s.sink or "(end)"),
+        Column("interior tasks", lambda s: s.interior, COUNT),
+        Column("groups", lambda s: s.interior_units, COUNT),
+        Column("on one server", lambda s: s.local_s, TIME),
+        Column("lost at most", lambda s: s.bound_s, TIME),
+    ),
+)
+
+
+def groups(g: Glued) -> Filled:
+    """Every sub-graph with an interior: its groups, and what they may lose."""
+    inner = (s for s in _subgraphs(g) if s.interior)
+    return GROUPS.of({str(number): s for number, s in enumerate(inner, start=1)})
+
+
+TOGETHER = Table[Glued](
+    "model",
+    (
+        Column("sub-graphs", lambda g: sum(bool(s.interior) for s in g.decomposition.subgraphs), COUNT),
+        Column("interior tasks", lambda g: g.interior_tasks, COUNT),
+        Column("groups that might leave", lambda g: g.interior_units, COUNT),
+        Column("lost at most", lambda g: g.bound_s, TIME),
+    ),
+)

@@ -9,12 +9,13 @@ from datetime import date
 from typing import NamedTuple
 
 from nona.planning.offers import gpu_text
+from nona.planning.prices import Price, age_text
 from nona.report import plan
 from nona.report.text import MARKS
 from nona.results import planning
 from nona.results.document import Estimate
 from nona.tables.formats import short_share
-from nona.tables.table import BANDWIDTH, COUNT, SHARE, TIME, Column, Filled, Kind, Table
+from nona.tables.table import BANDWIDTH, COUNT, PLAIN, SHARE, TIME, Column, Filled, Kind, Table
 
 OTHERS = 4  # options that keep, beside the answer
 
@@ -338,3 +339,15 @@ def plan_text(report: planning.PlanReport, today: date | None = None) -> str:
     if report.prices:
         lines += ["", "Prices as of their date; check them before you buy:", *report.prices]
     return "\n".join(lines)
+
+
+PRICE_LIST = Table[Price](
+    "GPU",
+    (
+        Column("USD per hour", lambda p: p.usd_per_hour, PLAIN),
+        Column("as of", lambda p: p.date),
+        Column("age", lambda p: age_text(p.date, date.today())),
+        Column("source", lambda p: p.source),
+        Column("provenance", lambda p: "read there" if p.checked == "yes" else "recollected"),
+    ),
+)

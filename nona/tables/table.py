@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import cycle
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from nona.results.document import Estimate
@@ -223,6 +224,13 @@ class Table(Generic[R]):
             columns.insert(0, Column(self.named, str, decides=any(c.decides for c in columns)))
             kept.insert(0, list(rows))
         return Filled(tuple(columns), tuple(zip(*kept, strict=True)))
+
+
+def of_mappings(rows: Sequence[Mapping[str, Value]]) -> Filled:
+    """A table of rows that name their columns themselves, which have what any row has."""
+    headings = dict.fromkeys(heading for row in rows for heading in row)
+    columns: list[Column[Any]] = [Column(heading, itemgetter(heading)) for heading in headings]
+    return Filled(tuple(columns), tuple(tuple(row.get(heading) for heading in headings) for row in rows))
 
 
 def text_table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> str:

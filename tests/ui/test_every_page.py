@@ -9,7 +9,6 @@ from streamlit.testing.v1 import AppTest
 
 from nona.scenario.file import scenario_from_mapping
 from nona.ui.pages.evidence import TABS as VALIDATION
-from nona.ui.pages.placement import Working
 from nona.ui.session.kept import is_kept
 from nona.ui.session.page_list import PAGES as LISTED
 from nona.ui.widgets.terms import ON_PAGES, term
@@ -97,7 +96,7 @@ def opened(parts):
     small = {"jobs": 60, "replications": 2}
     state_of(at).adopt(scenario_from_mapping({"version": 1, "name": EVIL, "simulation": small, **parts}))
     state_of(at).show_first_model()
-    state_of(at).choices.keep(Working(True))
+    state_of(at).kept["working-on"] = True
     return at
 
 

@@ -22,7 +22,6 @@ from nona.simulation.run import Cancelled
 from nona.study.self_checks import SELF_CHECKS
 from nona.study.shipped import stored_result
 from nona.tables.formats import share_text
-from nona.ui.pages.evidence import Length
 from nona.ui.session.state import Result
 from nona.ui.tasks import checks as theory_task
 from nona.ui.tasks.desk import Desk
@@ -197,8 +196,7 @@ def test_a_run_starts_whatever_the_scenario_is_and_can_be_cancelled(open_page):
     state = state_of(at)
     state.edit(("workload", 0, "rate"), "nonsense")
     assert state.problem()
-    state.choices.keep(Length("long"))  # there must be time to cancel it
-    at.run()
+    put(at, "effort", "long")  # there must be time to cancel it
     at.button(key="run-validate").click().run()
     job = job_of(at, "validate")
     assert until(lambda: not (job.fraction == 0 and job.unfinished))

@@ -138,8 +138,8 @@ def test_what_could_leave_its_server_stands_below_and_one_link_has_no_section_of
     network, study = state.scenario.cluster.network, preparation.prepare(state.scenario)
     glued = [models.glued_model(m, Link(network.capacity, network.latency)) for m in study.models]
     assert list(frame["model"]) == list(state.scenario.labels)
-    assert list(frame["groups that might leave"]) == [g.interior_units for g in glued]
-    assert list(frame["lost at most µs"]) == [1e6 * g.bound_s for g in glued]
+    assert list(frame["groups that might leave"]) == [f"{g.interior_units}" for g in glued]
+    assert list(frame["lost at most"]) == [format_time(g.bound_s) for g in glued]
     app.put(at, "place-tabs", "Servers and links")
     assert "Where messages wait" not in [s.value for s in at.subheader]
     (link,) = state.results["place"].data.nona.predicted.links

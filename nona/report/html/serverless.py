@@ -11,22 +11,12 @@ from nona.report.html.simulation import CHECKS, INTERVALS, report_header, scenar
 from nona.report.serverless import text
 from nona.report.serverless.figures import COST_AXIS, cost_dots, hit_dots
 from nona.report.serverless.findings import PER, dollars, latency_title, pareto_title
+from nona.report.serverless.functions import DEFAULTS
 from nona.report.text import counted
 from nona.results.serverless import ServerlessReport
 from nona.results.serverless_charts import ServerlessOutcome
-from nona.serverless.provenance import TAGS, Default, provenance
-from nona.tables.table import Column, Table
+from nona.serverless.provenance import TAGS, provenance
 
-DEFAULTS = Table[Default](
-    "",
-    (
-        Column("default", lambda d: d.key),
-        Column("value", lambda d: d.value),
-        Column("origin", lambda d: d.tag),
-        Column("source", lambda d: d.source),
-        Column("changed by", lambda d: d.where),
-    ),
-)
 LIMITS = (
     "Times of functions follow the law or table stated in the scenario; the noise on them is assumed.",
     "Failures, image pulls and the controller's own queueing are not simulated.",

@@ -4,16 +4,93 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import fmean
+from typing import NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
 
 from nona.registry import Look
 from nona.report.figures import PALETTE, add_line, add_points, figure
-from nona.serverless.functions import GpuLaw
+from nona.results.document import number
+from nona.serverless.functions import MEASURED, Function, GpuLaw, grid
 from nona.serverless.measurements import Fit, Points, law_seconds, relative_errors
-from nona.tables.table import COUNT, SHARE, TIME, Column, Kind, Table
+from nona.serverless.provenance import Default
+from nona.serverless.system import ServerlessSystem
+from nona.tables.table import COUNT, SHARE, SIZE, TIME, Column, Filled, Kind, Table
 from nona.units import format_number
+
+DEFAULTS = Table[Default](
+    "",
+    (
+        Column("default", lambda d: d.key),
+        Column("value", lambda d: d.value),
+        Column("origin", lambda d: d.tag),
+        Column("source", lambda d: d.source),
+        Column("changed by", lambda d: d.where),
+    ),
+)
+
+
+def _smallest_s(function: Function) -> float:
+    return sum(float(part[0]) for part in function.seconds(grid([1], [1], [1])))
+
+
+def _confirmed(function: Function) -> str:
+    return ", ".join(function.confirmed) or "nothing"
+
+
+def _origin(function: Function) -> str:
+    return f"{function.source}; the rest {'assumed' if MEASURED in function.confirmed else 'recollected'}"
+
+
+SHIPPED = Table[Function](
+    "",
+    (
+        Column("function", lambda f: f.name),
+        Column("time", _smallest_s, TIME),
+        Column("cold start", lambda f: f.cold_start_s, TIME),
+        Column("input", lambda f: f.input_bytes, SIZE),
+        Column("confirmed", _confirmed),
+        Column("source", _origin),
+    ),
+)
+
+
+class _Timed(NamedTuple):
+    function: Function
+    cpu_s: float
+    gpu_s: float
+    fastest_s: float | None
+
+
+def function_times(system: ServerlessSystem) -> Filled:
+    """Every function of a scenario: its time at the smallest configuration, and with all vGPUs."""
+    space, largest = system.space, int(system.space.vgpus.max())
+    few = space[space.smallest]
+    most = next(
+        place
+        for place, own in enumerate(space.configurations)
+        if (own.batch, own.vcpus, own.vgpus) == (few.batch, few.vcpus, largest)
+    )
+    columns: tuple[Column[_Timed], ...] = (
+        Column("function", lambda r: r.function.name),
+        Column("smallest", lambda r: r.cpu_s + r.gpu_s, TIME),
+        Column("on the CPU", lambda r: r.cpu_s / (r.cpu_s + r.gpu_s), SHARE),
+        Column(f"on {largest} vGPUs", lambda r: r.fastest_s, TIME),
+        Column("cold start", lambda r: r.function.cold_start_s, TIME),
+        Column("confirmed", lambda r: _confirmed(r.function)),
+        Column("source", lambda r: r.function.source),
+    )
+    return Table("", columns).of(
+        _Timed(
+            function,
+            float(system.cpu_s[k, space.smallest]),
+            float(system.gpu_s[k, space.smallest]),
+            number(float(system.time_s[k, most])),  # infinite where a file has no time for it
+        )
+        for k, function in enumerate(system.functions)
+    )
+
 
 FITS = Table[Fit](
     "",
@@ -69,8 +146,8 @@ def fit_figure(points: Points, law: GpuLaw) -> go.Figure:
     chart = figure(380)
     errors = relative_errors(law, points)
     batches = np.geomspace(points.batch.min(), points.batch.max(), 49)
-    for number, vgpus in enumerate(np.unique(points.vgpus)):
-        colour, name = PALETTE[number], f"{vgpus:g} vGPU{'' if vgpus == 1 else 's'}"
+    for k, vgpus in enumerate(np.unique(points.vgpus)):
+        colour, name = PALETTE[k], f"{vgpus:g} vGPU{'' if vgpus == 1 else 's'}"
         own = points.vgpus == vgpus
         look = Look(colour, "solid", "circle")
         by_law = 1e3 * law_seconds(law, batches, np.full_like(batches, vgpus))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import isfinite
+from typing import NamedTuple
 
 from nona.results.serverless_charts import BestPath, CutRow, SearchStep, SearchSteps
 from nona.serverless.functions import ConfigurationSpace
 from nona.serverless.policies.esg.explain import Explanation, Row, Step
+from nona.tables.table import COUNT, PLAIN, PRECISE, Column, Filled, Table
 
 PER = 1000
 
@@ -94,3 +97,26 @@ def _row_text(row: Row, space: ConfigurationSpace) -> str:
         parts.append(f"the cost blade cuts the remaining {row.cost_cuts:,}, all more expensive")
     parts.append("nothing is opened" if row.opened < 0 else f"{short(space, row.opened)} is opened")
     return "; ".join(parts) + "."
+
+
+class _Best(NamedTuple):
+    rank: int
+    path: tuple[int, ...]
+    cost_usd: float
+    time_s: float
+
+
+def best_paths(explanation: Explanation, space: ConfigurationSpace) -> Filled:
+    """The best paths, each with the configuration of every function, its time and its cost."""
+    trace = explanation.trace
+    columns: list[Column[_Best]] = [Column("rank", lambda b: b.rank, COUNT)]
+    for place, name in enumerate(explanation.functions):
+        columns.append(Column(name, partial(_text_at, space, place)))
+    columns.append(Column("time", lambda b: b.time_s, PRECISE))
+    columns.append(Column(f"$ per {PER:,} calls", lambda b: PER * b.cost_usd, PLAIN))
+    paths = zip(trace.paths, trace.cost_usd, trace.time_s, strict=True)
+    return Table("", tuple(columns)).of(_Best(rank, *path) for rank, path in enumerate(paths, start=1))
+
+
+def _text_at(space: ConfigurationSpace, place: int, best: _Best) -> str:
+    return space[best.path[place]].text

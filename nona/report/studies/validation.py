@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from nona.cost.validation import SliceRatio, ValidationRow, ValidationSummary
 from nona.results.document import number
-from nona.results.program import ComparedRow, TheoryRow, TheorySummary, Verdict
+from nona.results.program import ComparedRow, SelfCheck, TheoryRow, TheorySummary, Verdict
 from nona.simulation.agreement import Agreement, Comparison, Expected, KnownSystem
 from nona.tables.table import COUNT, FACTOR, SHARE, TIME, WHOLE_SHARE, Column, Kind, Table
 
@@ -120,6 +120,14 @@ def _simulated(of: Callable[[ComparedRow], float | str]) -> Callable[[TheoryRow]
 
 
 MS, PERCENT = Kind("{:.3f}".format), Kind("{:+.2f} %".format)
+CHECKS = Table[SelfCheck](
+    "",
+    (
+        Column("check", lambda c: c.name),
+        Column("verdict", lambda c: "not tried" if c.ok is None else "holds" if c.ok else "FAILS"),
+        Column("found", lambda c: c.found),
+    ),
+)
 THEORY = Table[TheoryRow](
     "",
     (

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
-import pandas as pd
 import streamlit as st
 
 from nona.cost.validation import WEAK_POINTS, ValidationSummary, reading, validation_report
@@ -23,8 +21,8 @@ from nona.ui.pages.run_page import Run, run_area
 from nona.ui.pages.serverless_comparisons import slides_tab
 from nona.ui.session.state import AppState
 from nona.ui.tasks.desk import EffortAsked
-from nona.ui.widgets.fields import plain
-from nona.ui.widgets.results import picture, table, tiles
+from nona.ui.widgets.fields import one_of, plain
+from nona.ui.widgets.results import picture, table, tiles, titled
 from nona.units import duration
 
 
@@ -54,9 +52,6 @@ def _validation_finding(summary: ValidationSummary) -> str:
         f"Off by {share_text(summary.mape)} on average, {side} by {share_text(abs(summary.bias - 1))}; "
         f"the order {order} (rank correlation {summary.spearman:.2f})"
     )
-
-
-_WORDS = {True: "holds", False: "FAILS", None: "not tried"}
 
 
 def _check_section(state: AppState) -> None:
@@ -94,30 +89,12 @@ def _check_result(data: program.SelfCheckResult) -> None:
 
 def _check_table(rows: Sequence[program.SelfCheck], key: str) -> None:
     if rows:
-        shown = [{"check": r.name, "verdict": _WORDS[r.ok], "found": r.found} for r in rows]
-        table(pd.DataFrame(shown), key, "Self-checks with their verdicts")
-
-
-@dataclass(frozen=True, slots=True)
-class Length:
-    """The length of the runs, by the name of the effort; empty: the least."""
-
-    effort: str = ""
+        table(validation.CHECKS.of(rows), key, "Self-checks with their verdicts")
 
 
 def _theory_section(state: AppState) -> None:
-    left, _ = st.columns([1, 2])
-    with left:
-        names = list(EFFORTS)
-        effort = st.segmented_control(
-            "Length of the runs",
-            names,
-            default=state.choices.of(Length).effort or names[0],
-            key="effort",
-            required=True,
-            help="Longer runs have narrower intervals: they notice smaller errors.",
-        )
-    state.choices.keep(Length(effort))
+    hint = "Longer runs have narrower intervals: they notice smaller errors."
+    effort = one_of("Length of the runs", list(EFFORTS), "effort", hint)
     rows = [row for system in known_systems() for row in validation.theory_rows(system)]
     run_area(
         state,
@@ -148,11 +125,8 @@ def _theory_result(data: program.TheoryResult) -> None:
         f"intervals, on the engine {plain(data.engine)} in {duration(data.seconds)}. At this level "
         "one row in a thousand of a correct simulator would differ by chance."
     )
-    picture(
-        theory_figure(rows),
-        key="theory-errors",
-        alt="Error of each simulated mean against theory with its interval",
-    )
+    alt = "Error of each simulated mean against theory with its interval"
+    picture(theory_figure(rows), "theory-errors", alt)
     _theory_table(rows, 480)
 
 
@@ -187,12 +161,9 @@ def _times(state: AppState) -> None:
     left, right = st.columns([3, 2])
     with left:
         st.subheader("Predicted against published")
-        st.markdown(f"**{plain(finding := _validation_finding(report.overall))}**")
-        picture(
-            validation_figure(report.rows),
-            key="validation",
-            alt=f"Predicted over published latency, logarithmic, with the line of equality. {finding}",
-        )
+        finding = _validation_finding(report.overall)
+        alt = "Predicted over published latency, logarithmic, with the line of equality"
+        titled(validation_figure(report.rows), finding, "validation", alt)
     with right:
         st.subheader("Where it is weak")
         st.markdown(WEAK_POINTS)

@@ -21,9 +21,9 @@ from nona.schedulers.network_remarks import VIEW_MEANINGS
 from nona.study.measured_batches import beside_h100
 from nona.study.shipped import stored_result
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import one_of, plain
 from nona.ui.widgets.policy_choice import kept_schedulers
-from nona.ui.widgets.results import picture, table
+from nona.ui.widgets.results import picture, table, titled
 from nona.ui.widgets.terms import term
 
 
@@ -43,6 +43,10 @@ def show_study(study: Presented, draw: Callable[[], None]) -> None:
     st.caption(plain(study.provenance))
 
 
+def _pictured(study: Presented, figure: go.Figure, key: str, alt: str) -> None:
+    show_study(study, lambda: picture(figure, key=key, alt=f"{alt}. {study.title}"))
+
+
 def prediction_tab(state: AppState) -> None:
     st.subheader("Prediction against simulation")
     st.markdown(
@@ -50,19 +54,13 @@ def prediction_tab(state: AppState) -> None:
         "servers and link loaded up to 85 %, predicted and simulated. For your own scenario the results "
         "table of the Simulation page has the column *predicted* beside the simulated mean."
     )
-    measure = st.segmented_control(
-        "Prediction of",
-        list(maps.MEASURES),
-        default="mean_s",
-        format_func=maps.MEASURES.__getitem__,
-        key="map-measure",
-        required=True,
-        help="The prediction that the map compares with the simulation.",
-    )
+    hint = "The prediction that the map compares with the simulation."
+    names, measures = maps.MEASURES.__getitem__, list(maps.MEASURES)
+    measure = one_of("Prediction of", measures, "map-measure", hint, "mean_s", format_func=names)
     data = stored_result(studies.PredictionMap)
-    study, figure = maps.presented(data, measure), figures.map_figure(data, measure)
-    alt = f"Error of the prediction, per cent, by scenario, placement and load. {study.title}"
-    show_study(study, lambda: picture(figure, key=f"map-{measure}", alt=alt))
+    alt = "Error of the prediction, per cent, by scenario, placement and load"
+    figure = figures.map_figure(data, measure)
+    _pictured(maps.presented(data, measure), figure, f"map-{measure}", alt)
     st.page_link("pages/simulation.py", label="Go to the Simulation page", icon=":material/timeline:")
 
 
@@ -78,27 +76,21 @@ def decisions_tab(state: AppState) -> None:
 
 def _ratios_and_heat(data: studies.DecisionStudy) -> None:
     answered = [key for key in decisions.QUESTIONS if decisions.compared(data, key)]
-    key = st.segmented_control(
+    hint = "nona samples from the placement and observes no queue; nona-live also reads the queues."
+    key = one_of(
         "Decisions of",
         answered,
-        default=answered[0],
+        "decisions-question",
+        hint,
         format_func=lambda key: decisions.QUESTIONS[key].name,
-        key="decisions-question",
-        required=True,
-        help="nona samples from the placement and observes no queue; nona-live also reads the queues.",
     )
     left, right = st.columns([3, 2])
     with left:
         alt = "Ratio to the best other scheduler in every cell, with 95 % intervals"
-        _titled(figures.ratios_figure(data, key), decisions.title(data, key), f"decisions-ratios-{key}", alt)
+        titled(figures.ratios_figure(data, key), decisions.title(data, key), f"decisions-ratios-{key}", alt)
     with right:
         alt = "Largest ratio by link and background"
-        _titled(figures.heat_figure(data, key), decisions.heat_title(data, key), f"decisions-heat-{key}", alt)
-
-
-def _titled(figure: go.Figure, finding: str, key: str, alt: str) -> None:
-    st.markdown(f"**{plain(finding)}**")
-    picture(figure, key=key, alt=f"{alt}. {finding}")
+        titled(figures.heat_figure(data, key), decisions.heat_title(data, key), f"decisions-heat-{key}", alt)
 
 
 def network_views_tab(state: AppState) -> None:
@@ -110,9 +102,8 @@ def network_views_tab(state: AppState) -> None:
         "engines hide whatever lies above it: no decision of N0 to N3 depends on the queue of the link. "
         + REMARKS
     )
-    study, figure = network_views.presented(data), figures.network_views_figure(data)
-    alt = f"Mean JCT of each scheduler on an idle and on a loaded link. {study.title}"
-    show_study(study, lambda: picture(figure, key="network-views", alt=alt))
+    alt = "Mean JCT of each scheduler on an idle and on a loaded link"
+    _pictured(network_views.presented(data), figures.network_views_figure(data), "network-views", alt)
 
 
 REMARKS = (
@@ -139,9 +130,8 @@ def split_tab(state: AppState) -> None:
         "the same question for GPUs that take queries in batches."
     )
     data = stored_result(studies.SplitStudy)
-    study, figure = split.presented(data), split.split_figure(data)
-    alt = f"Mean JCT of four arrangements of two models on two GPUs, case by case. {study.title}"
-    show_study(study, lambda: picture(figure, key="split-or-batch", alt=alt))
+    alt = "Mean JCT of four arrangements of two models on two GPUs, case by case"
+    _pictured(split.presented(data), split.split_figure(data), "split-or-batch", alt)
     st.subheader("A GPU that batches, measured and simulated")
     runs = _measured_batches()
     st.markdown(
@@ -178,7 +168,7 @@ def _paper_charts(state: AppState, data: studies.PaperStudy) -> None:
         with column:
             _ratios(name, report, drawn)
     alt = "Mean JCT over that of nona against the length of runs in overload"
-    _titled(figures.growth_figure(data), paper.growth_title(data), "paper-growth", alt)
+    titled(figures.growth_figure(data), paper.growth_title(data), "paper-growth", alt)
 
 
 def _ratios(name: str, report: SweepReport, drawn: Sequence[str]) -> None:
@@ -188,7 +178,7 @@ def _ratios(name: str, report: SweepReport, drawn: Sequence[str]) -> None:
         return
     figure = sweep_figure(report.model_copy(update={"schedulers": curves}), f"Ratio to {report.reference}")
     alt = f"Mean JCT over that of nona against background {name}; crosses: edges of stability"
-    _titled(figure, paper.ratio_title(name, report), f"paper-{name}", alt)
+    titled(figure, paper.ratio_title(name, report), f"paper-{name}", alt)
 
 
 def training_tab(state: AppState) -> None:
@@ -198,14 +188,13 @@ def training_tab(state: AppState) -> None:
     _elastic()
     st.subheader("Elastic jobs on a link that others use too")
     on_link = stored_result(ElasticLinkStudy)
-    study, figure = elastic.link_presented(on_link), policy_figures.link_figure(on_link)
-    alt = f"Mean JCT of each policy without a link and on two links, with intervals. {study.title}"
-    show_study(study, lambda: picture(figure, key="elastic-link", alt=alt))
+    alt = "Mean JCT of each policy without a link and on two links, with intervals"
+    _pictured(elastic.link_presented(on_link), policy_figures.link_figure(on_link), "elastic-link", alt)
     st.subheader("Rates estimated from a few profiles")
     estimated = stored_result(studies.EstimatorStudy)
-    rates, errors = policies.estimator_presented(estimated), policy_figures.estimator_figure(estimated)
-    about = f"Mean error of each way of estimating over the share of pairs profiled. {rates.title}"
-    show_study(rates, lambda: picture(errors, key="estimator", alt=about))
+    figure = policy_figures.estimator_figure(estimated)
+    alt = "Mean error of each way of estimating over the share of pairs profiled"
+    _pictured(policies.estimator_presented(estimated), figure, "estimator", alt)
 
 
 def _training() -> None:
@@ -216,11 +205,8 @@ def _training() -> None:
         for mode, column in zip(modes, st.columns(len(modes)), strict=True):
             with column:
                 figure = policy_figures.training_load_figure(data, mode)
-                finding, alt = (
-                    f"Mean JCT over load, {mode} jobs",
-                    "Each policy over jobs per hour",
-                )
-                _titled(figure, finding, f"training-load-{mode}", alt)
+                finding, alt = f"Mean JCT over load, {mode} jobs", "Each policy over jobs per hour"
+                titled(figure, finding, f"training-load-{mode}", alt)
 
     show_study(policies.presented(data), draw)
 
@@ -233,9 +219,9 @@ def _elastic() -> None:
         alt = "Mean JCT of each policy, with the authors' means"
         with left:
             figure = policy_figures.elastic_load_figure(data)
-            _titled(figure, "Mean JCT over relative load", "elastic-load", alt)
+            titled(figure, "Mean JCT over relative load", "elastic-load", alt)
         with right:
             figure = policy_figures.interference_figure(data)
-            _titled(figure, "Mean JCT at load 1 over interference", "elastic-interference", alt)
+            titled(figure, "Mean JCT at load 1 over interference", "elastic-interference", alt)
 
     show_study(elastic.presented(data), draw)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-import pandas as pd
 import streamlit as st
 
 from nona.contraction.rules import COST_AWARE, RULES
-from nona.decomposition import VIRTUAL
 from nona.hardware.cluster import Cluster
 from nona.placement.coarsening import CONDITION, NAME, base_rule
 from nona.placement.enumeration import IdleSpan, idle_spans
-from nona.report.models import Glued, glue_headline
+from nona.report.models import Glued, glue_headline, groups, left_to_distribute
 from nona.results.models import ConfigurationCounts
 from nona.scenario.words import words
 from nona.study.models import glued_model
@@ -23,7 +20,7 @@ from nona.ui.models.loading import Loaded, fetch
 from nona.ui.pages.run_page import Run, run_area
 from nona.ui.session.state import AppState
 from nona.ui.tasks.desk import CountAsked
-from nona.ui.widgets.fields import acting, plain
+from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import table, tiles
 from nona.units import (
     format_bandwidth,
@@ -104,18 +101,6 @@ def headline(state: AppState, loaded: Loaded, spans: Sequence[IdleSpan]) -> None
     _conditions(state)
 
 
-HINTS = {
-    "on one server µs": "All its tasks one after the other.",
-    "saved at most µs": "What splitting saves of that if transfers were free: down to the longest chain.",
-    "saved over the link µs": "What the best split saves over this cluster's link without other traffic; "
-    "0: none is faster than one server.",
-    "longest chain µs": "The least time of any split if transfers were free.",
-    "best split µs": "The best split over this cluster's link without other traffic; one server counts too.",
-    "border kB": "Distinct tensors from its root into it, and from it into its sink.",
-}
-ON_DEMAND = ("longest chain µs", "best split µs", "border kB")
-
-
 def counted(state: AppState, loaded: Loaded) -> tuple[int, ...] | None:
     """The configurations of each sub-graph, if they were counted for this very model."""
     if loaded.configurations is not None:
@@ -126,9 +111,7 @@ def counted(state: AppState, loaded: Loaded) -> tuple[int, ...] | None:
     return result.configurations
 
 
-def subgraphs_with_counts(
-    state: AppState, loaded: Loaded, device: str, spans: Sequence[IdleSpan] | None = None
-) -> None:
+def subgraphs_with_counts(state: AppState, loaded: Loaded, device: str, spans: Sequence[IdleSpan]) -> None:
     """The table of sub-graphs, and the count where it takes more than a moment."""
     counts = counted(state, loaded)
     if counts is None:
@@ -146,34 +129,23 @@ def subgraphs_with_counts(
             ),
         )
     st.caption("Times run from the end of a sub-graph's root to the start of its sink.")
-    frame = subgraph_table(loaded, counts, spans)
+    prepared = loaded.prepared
     table(
-        frame,
+        left_to_distribute(prepared.contracted, prepared.decomposition, spans, counts),
         "subgraphs",
         "What is left to distribute: every sub-graph with its tasks, times and bytes",
-        deciding=[name for name in frame.columns if name not in ON_DEMAND],
-        column_config={
-            name: st.column_config.NumberColumn(name, format="%.1f", help=hint)
-            for name, hint in HINTS.items()
-        },
     )
 
 
 SHARES = {"nothing": 0.0, "1 %": 0.01, "2 %": 0.02, "5 %": 0.05, "10 %": 0.1}
+NOTHING = "nothing"
 _KEY = "coarsening-share"
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """The entry of :data:`SHARES` that may be lost."""
-
-    share: str = "nothing"
 
 
 def glued_of(state: AppState, loaded: Loaded) -> Glued:
     """The coarsening of the model over this scenario's link, with the share that was chosen."""
     link = placement_link(_cluster(state))
-    share = SHARES[state.choices.of(Lost).share]
+    share = SHARES[_share()]
     return fetch(
         ("glued", loaded.key, link, share),
         lambda: glued_model(loaded.prepared, link, share=share),
@@ -191,13 +163,13 @@ def link_words(state: AppState) -> tuple[str, ...]:
     link = placement_link(_cluster(state))
     capacity, latency = quantity_text(link.speed, "bandwidth"), quantity_text(link.latency_s, "time")
     words = ["--capacity", str(capacity), "--latency", str(latency)]
-    share = state.choices.of(Lost).share
-    return (*words, *(() if share == "nothing" else ("--share", share.replace(" ", ""))))
+    share = _share()
+    return (*words, *(() if share == NOTHING else ("--share", share.replace(" ", ""))))
 
 
 def stays_together(state: AppState, loaded: Loaded) -> None:
     """The permitted loss, the result in a sentence and figures, and every sub-graph."""
-    _pick_share(state)
+    _pick_share()
     glued = glued_of(state, loaded)
     st.markdown(f"##### {glue_headline(glued)}")
     st.caption(
@@ -232,70 +204,18 @@ def stays_together(state: AppState, loaded: Loaded) -> None:
     )
     if glued.interior_tasks:
         alt = "Every sub-graph: its tasks, the groups that they form, and the largest possible loss"
-        table(_frame(glued), "coarsening", alt)
+        table(groups(glued), "coarsening", alt)
 
 
-def _pick_share(state: AppState) -> None:
-    st.select_slider(
-        "May be lost",
-        tuple(SHARES),
-        state.choices.of(Lost).share,
-        **acting(_KEY, lambda share: state.choices.keep(Lost(share))),
-        help="Share of each sub-graph's time on one server; a higher share keeps more short tasks together.",
-    )
+def _share() -> str:
+    """The entry of :data:`SHARES` that may be lost; the field for it is on one view."""
+    chosen = st.session_state.get(_KEY)
+    return chosen if chosen in SHARES else NOTHING
 
 
-def _frame(glued: Glued) -> pd.DataFrame:
-    ids = [t.id for t in glued.contracted.tasks]
-    rows: list[dict[str, object]] = []
-    for s, c, local in zip(glued.decomposition.subgraphs, glued.coarsenings, glued.local_s, strict=True):
-        if s.interior:
-            rows.append(
-                {
-                    "sub-graph": len(rows) + 1,
-                    "root": "(start)" if s.root == VIRTUAL else ids[s.root],
-                    "sink": "(end)" if s.sink == VIRTUAL else ids[s.sink],
-                    "interior tasks": len(s.interior),
-                    "groups": c.interior_units,
-                    "on one server µs": 1e6 * local,
-                    "lost at most µs": 1e6 * c.bound_s(1.0),
-                }
-            )
-    return pd.DataFrame(rows)
-
-
-def subgraph_table(
-    loaded: Loaded, counts: Sequence[int] | None, idle: Sequence[IdleSpan] | None = None
-) -> pd.DataFrame:
-    """One row per sub-graph with an interior: what is left to distribute, and what that could save.
-
-    ``counts`` are the configurations of all sub-graphs; ``idle`` the spans of those with an interior.
-    """
-    contracted, ids = loaded.prepared.contracted, [t.id for t in loaded.prepared.contracted.tasks]
-    times = contracted.sum_over_tasks(loaded.prepared.costed[0].compute_s)
-    spans = {s.subgraph: s for s in idle or ()}
-    rows: list[dict[str, object]] = []
-    for i, s in enumerate(loaded.prepared.decomposition.subgraphs):
-        if not s.interior:
-            continue
-        row: dict[str, object] = {
-            "sub-graph": len(rows) + 1,
-            "root": ids[s.root] if s.root >= 0 else "(start)",
-            "sink": ids[s.sink] if s.sink >= 0 else "(end)",
-            "interior tasks": len(s.interior),
-            "on one server µs": 1e6 * sum(times[t] for t in s.interior),
-        }
-        if s in spans:
-            span = spans[s]
-            row["saved at most µs"] = 1e6 * (span.local_s - span.critical_s)
-            row["saved over the link µs"] = 1e6 * (span.local_s - span.best_s)
-            row["longest chain µs"] = 1e6 * span.critical_s
-            row["best split µs"] = 1e6 * span.best_s
-            row["border kB"] = spans[s].border_bytes / 1e3
-        if counts is not None:
-            row["configurations"] = counts[i]
-        rows.append(row)
-    return pd.DataFrame(rows)
+def _pick_share() -> None:
+    hint = "Share of each sub-graph's time on one server; a higher share keeps more short tasks together."
+    st.select_slider("May be lost", tuple(SHARES), key=_KEY, persist_state="session", help=hint)
 
 
 def contraction_headline(loaded: Loaded, idle: Sequence[IdleSpan], link: str) -> tuple[str, str]:

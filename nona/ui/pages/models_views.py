@@ -6,18 +6,17 @@ import json
 from collections.abc import Callable, Sequence
 from functools import partial
 
-import pandas as pd
 import streamlit as st
 
-from nona.contraction.contracted import ContractedGraph
 from nona.cost.costed import CostedGraph
 from nona.errors import NonaError
 from nona.graph.node_link import to_node_link
 from nona.placement.enumeration import IdleSpan
+from nona.report import models as report_models
 from nona.report.figures import time_by_kind_figure
 from nona.report.models import inspection, provenance_text
 from nona.report.placements.figures import servers_of
-from nona.report.times import given_text, origin_text
+from nona.report.times import given_text
 from nona.results.placement import SolvedPlacement
 from nona.sources.lookup import safe_name
 from nona.sources.samples import description
@@ -28,7 +27,7 @@ from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import Node, colour, draw, el
 from nona.ui.widgets.downloads import download_button
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import one_of, plain
 from nona.ui.widgets.results import picture, table, tiles
 from nona.units import (
     format_count,
@@ -50,17 +49,8 @@ VIEW_KEY = "model-view"
 
 def pick_view() -> str:
     """The switch between the views; the one that is shown."""
-    chosen = st.segmented_control(
-        "Show",
-        VIEW_NAMES,
-        default=OPERATORS,
-        key=VIEW_KEY,
-        required=True,
-        persist_state="session",
-        label_visibility="collapsed",
-        help="The graph as its file has it, its contraction, what remains, and where that runs.",
-    )
-    return str(chosen or OPERATORS)
+    hint = "The graph as its file has it, its contraction, what remains, and where that runs."
+    return one_of("Show", VIEW_NAMES, VIEW_KEY, hint, label_visibility="collapsed")
 
 
 def show_view(state: AppState, loaded: Loaded, device: str, view: str) -> None:
@@ -130,12 +120,13 @@ def _tables(state: AppState, loaded: Loaded) -> None:
     costed, glued = loaded.prepared.costed[0], models_gain.glued_steps(state, loaded)
     contracted = glued.contracted if glued else loaded.prepared.contracted
     st.subheader("Operators")
-    table(operator_table(costed), "operators", "Work and time of every operator", height=400)
+    table(report_models.operators(costed), "operators", "Work and time of every operator", height=400)
     times_origin(costed)
     st.subheader("Time by kind")
     picture(time_by_kind_figure(time_by_kind(costed)), key="kinds", alt="Time by kind of operator")
     st.subheader("Steps of the contraction")
-    table(step_table(contracted), "steps", "Every contraction step and why it is allowed", height=400)
+    alt = "Every contraction step and why it is allowed"
+    table(report_models.steps(contracted), "steps", alt, height=400)
 
 
 def pick_beside(state: AppState, view: str) -> str | None:
@@ -164,53 +155,9 @@ def show_both(state: AppState, loaded: Loaded, other: str, device: str, view: st
         return
     models = [(state.model, loaded), (other, second)]
     graph_views.side_by_side(state, models, graph_views.MODEL if view == OPERATORS else graph_views.TASKS)
-    table(_figures(models), "beside", "Figures of both models")
-
-
-def _figures(models: Sequence[tuple[str, Loaded]]) -> pd.DataFrame:
-    rows = []
-    for name, loaded in models:
-        report, tasks = inspection(loaded.prepared.costed[0]), loaded.prepared.contracted.tasks
-        rows.append(
-            {
-                "model": name,
-                "operators": report.operators,
-                "tasks": len(tasks),
-                "work in GMAC": report.gmac,
-                "weights": format_size(report.weight_bytes),
-                "one after the other": format_time(report.total_compute_s),
-                "longest chain": format_time(report.critical_path_s),
-                "parallelism": report.parallelism,
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def operator_table(costed: CostedGraph) -> pd.DataFrame:
-    """One row per operator: its work, its time in milliseconds, and the source of the time."""
-    return pd.DataFrame(
-        {
-            "operator": [c.id for c in costed.costs],
-            "kind": [c.kind for c in costed.costs],
-            "MFLOP": [c.flops / 1e6 for c in costed.costs],
-            "activations kB": [(c.read_bytes + c.write_bytes) / 1e3 for c in costed.costs],
-            "weights kB": [c.weight_bytes / 1e3 for c in costed.costs],
-            "time µs": [c.compute_s * 1e6 for c in costed.costs],
-            "provenance": [origin_text(c, costed.device) for c in costed.costs],
-        }
-    )
-
-
-def step_table(contracted: ContractedGraph) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "step": range(1, len(contracted.steps) + 1),
-            "task": [s.source for s in contracted.steps],
-            "absorbs": [s.target for s in contracted.steps],
-            "rule": [s.rule for s in contracted.steps],
-            "why it is allowed": [s.reason for s in contracted.steps],
-        }
-    )
+    costed = {name: of.prepared.costed[0] for name, of in models}
+    tasks = [len(of.prepared.contracted.tasks) for _, of in models]
+    table(report_models.compared(costed, tasks), "beside", "Figures of both models")
 
 
 def _parallelism_picture(total_s: float, critical_s: float) -> Node:

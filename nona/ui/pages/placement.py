@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
-import pandas as pd
 import streamlit as st
 
 from nona.errors import NonaError
 from nona.report.html.simulation import placement_html
-from nona.report.models import Glued
+from nona.report.models import TOGETHER, Glued
 from nona.report.placements import tables, text
 from nona.report.placements.figures import link_waits_figure, steps_figure
 from nona.results.placement import (
@@ -23,6 +21,7 @@ from nona.results.placement import (
     WorkingModel,
 )
 from nona.scenario.words import words
+from nona.tables.table import of_mappings
 from nona.ui.form import field
 from nona.ui.jobs.registry import Job
 from nona.ui.models.loading import load_row
@@ -34,7 +33,7 @@ from nona.ui.pages.run_page import RunPage, Tab
 from nona.ui.session.state import AppState
 from nona.ui.widgets.downloads import reports
 from nona.ui.widgets.fields import plain
-from nona.ui.widgets.results import picture, table
+from nona.ui.widgets.results import picture, table, titled
 from nona.ui.widgets.terms import guide_link
 from nona.units import format_bandwidth, format_number, format_time
 
@@ -127,13 +126,8 @@ def _link_section(report: PlacementReport) -> None:
     if len(links) < 2:
         return
     st.subheader("Where messages wait")
-    finding = text.link_finding(links)
-    st.markdown(f"**{plain(finding)}**")
-    picture(
-        link_waits_figure(links),
-        key="link-waits",
-        alt=f"Predicted wait of a mean message at each link on its path. {finding}",
-    )
+    alt = "Predicted wait of a mean message at each link on its path"
+    titled(link_waits_figure(links), text.link_finding(links), "link-waits", alt)
     table(tables.LINKS.of(links), "link-waits-table", "Predicted waits at the links of each role")
     st.caption(
         "Modelled: each link by itself, first come first served, background included; the bars add up to "
@@ -182,26 +176,7 @@ def _glue_section(state: AppState) -> None:
         "page Models has the reasons, and what else may stay together at a stated loss."
     )
     alt = "For each model: interior tasks, the groups that might leave, and the largest possible loss"
-    table(_glue_frame(glued), "together", alt)
-
-
-def _glue_frame(found: dict[str, Glued]) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "model": list(found),
-            "sub-graphs": [sum(bool(s.interior) for s in g.decomposition.subgraphs) for g in found.values()],
-            "interior tasks": [g.interior_tasks for g in found.values()],
-            "groups that might leave": [g.interior_units for g in found.values()],
-            "lost at most µs": [1e6 * g.bound_s for g in found.values()],
-        }
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Working:
-    """The switch that shows the working."""
-
-    on: bool = False
+    table(TOGETHER.of(glued), "together", alt)
 
 
 def _show_working(state: AppState, data: SolvedPlacement) -> None:
@@ -209,14 +184,9 @@ def _show_working(state: AppState, data: SolvedPlacement) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.subheader("Show the working", width="content", anchor="working")
         guide_link("placement", "What the symbols mean")
-    on = st.toggle(
-        "Every formula with the numbers of this placement",
-        state.choices.of(Working).on,
-        key="working-on",
-        help="Opens each step from the load of the link to the objective, numbers filled in.",
-    )
-    state.choices.keep(Working(on))
-    if not on:
+    hint = "Opens each step from the load of the link to the objective, numbers filled in."
+    every = "Every formula with the numbers of this placement"
+    if not st.toggle(every, key="working-on", persist_state="session", help=hint):
         return
     for line in data.working.lines:
         _line(line)
@@ -228,7 +198,7 @@ def _line(line: WorkingLine, name: str = "") -> None:
         st.latex(line.formula)
         st.latex(line.filled)
         if len(line.table) > 1:
-            table(pd.DataFrame(list(line.table)), f"working-{line.key}", f"Terms of: {line.title}")
+            table(of_mappings(line.table), f"working-{line.key}", f"Terms of: {line.title}")
 
 
 def value_text(line: WorkingLine) -> str:

@@ -18,7 +18,7 @@ from nona.ui.pages.run_page import Run, run_area
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import Node, draw, el
 from nona.ui.widgets.fields import plain
-from nona.ui.widgets.results import picture, table
+from nona.ui.widgets.results import picture, table, titled
 from nona.ui.widgets.terms import guide_link, term
 from nona.units import format_number
 
@@ -258,23 +258,13 @@ def charts(data: placement.PlacementOutcome) -> None:
     report = data.nona
     left, right = st.columns([2, 3])
     with left:
-        finding = certificate.order_finding(data)
-        st.markdown(f"**{plain(finding)}**")
         what = "SLO hits" if certificate.is_slo(report) else "mean JCT"
-        picture(
-            figures.comparison_figure(data),
-            key="comparison",
-            alt=f"Predicted {what} of nona, local and spread by sampled jobs. {finding}",
-        )
+        alt = f"Predicted {what} of nona, local and spread by sampled jobs"
+        titled(figures.comparison_figure(data), certificate.order_finding(data), "comparison", alt)
     with right:
         models = parts_of(report.models, report.response)
-        finding = split_finding(models)
-        st.markdown(f"**{plain(finding)}**")
-        picture(
-            figures.jct_split_figure(models),
-            key="split",
-            alt=f"Predicted JCT of each model by its parts. {finding}",
-        )
+        alt = "Predicted JCT of each model by its parts"
+        titled(figures.jct_split_figure(models), split_finding(models), "split", alt)
     with st.expander("The numbers of these charts, and the formula's", icon=":material/table:"):
         table(comparison(data), "comparison-table", "The solved placement against local and spread")
         st.caption(

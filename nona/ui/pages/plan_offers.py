@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from nona.errors import NonaError
 from nona.hardware.mig import maximal_layouts
 from nona.planning.prices import Price, PriceKind, age_text, listed_prices
+from nona.report.plan_options import PRICE_LIST
 from nona.scenario.schema import Scenario
 from nona.ui.form import entry_field, field
 from nona.ui.models.loading import device_names
@@ -240,12 +240,8 @@ def money_fields(state: AppState) -> None:
         "Shipped prices, each as of its date: check them before you buy. *Read there*: read at the source; "
         "*recollected*: from memory."
     )
-    table(
-        pd.DataFrame(_listed_rows(_kind(state))),
-        "plan-prices",
-        "Shipped prices with their dates and sources",
-        name="prices",
-    )
+    alt = "Shipped prices with their dates and sources"
+    table(PRICE_LIST.of(listed_prices(_kind(state))), "plan-prices", alt, name="prices")
 
 
 def _watts(state: AppState, gpu: str) -> None:
@@ -257,17 +253,3 @@ def _watts(state: AppState, gpu: str) -> None:
             empty = "not known" if otherwise is None else f"{otherwise:.4g}"
             entry_field(state, (*WATTS, gpu), name, label_text(f"{gpu}, {name}, W"), empty)
     field_error(state, (*WATTS, gpu))
-
-
-def _listed_rows(kind: PriceKind) -> list[dict[str, object]]:
-    return [
-        {
-            "GPU": name,
-            "USD per hour": price.usd_per_hour,
-            "as of": price.date,
-            "age": _age(price),
-            "source": price.source,
-            "provenance": "read there" if price.checked == "yes" else "recollected",
-        }
-        for name, price in listed_prices(kind).items()
-    ]

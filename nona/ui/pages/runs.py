@@ -35,7 +35,7 @@ from nona.ui.session.state import OPENED, AppState
 from nona.ui.shell.run_keeper import ONLY_SAVED, comes_back, kind_of, show_result, store
 from nona.ui.shell.scenario_bar import run_link
 from nona.ui.widgets.downloads import download_button
-from nona.ui.widgets.fields import button, plain
+from nona.ui.widgets.fields import button, one_of, plain
 from nona.ui.widgets.results import picture, table
 from nona.units import format_size
 
@@ -342,15 +342,8 @@ def _answers(found: SavedComparison) -> None:
     measures = list(dict.fromkeys(answer.measure for answer in found.answers))
     if not measures:
         return
-    measure = st.segmented_control(
-        "Measure",
-        measures,
-        default=measures[0],
-        required=True,
-        key="saved-measure",
-        persist_state="session",
-        help="What the chart and the table show; lines and ± are 95 % intervals.",
-    )
+    hint = "What the chart and the table show; lines and ± are 95 % intervals."
+    measure = one_of("Measure", measures, "saved-measure", hint)
     chosen = found.model_copy(update={"answers": tuple(a for a in found.answers if a.measure == measure)})
     alt = f"{measure} of each scheduler in each of the compared items, with 95 % intervals"
     picture(answers_figure(chosen), key="saved-chart", alt=alt)
@@ -466,18 +459,8 @@ def _filters() -> str:
             key="saved-find",
             help="Shows the runs with all of these words in name, note, scenario, scheduler or model.",
         )
-        return str(
-            st.segmented_control(
-                "Show",
-                (ALL, BY_WISH, BY_ITSELF),
-                default=ALL,
-                required=True,
-                key="runs-shown",
-                persist_state="session",
-                help="Every finished run is listed until newer ones take its place; saved ones stay.",
-            )
-            or ALL
-        )
+        hint = "Every finished run is listed until newer ones take its place; saved ones stay."
+        return one_of("Show", (ALL, BY_WISH, BY_ITSELF), "runs-shown", hint)
 
 
 def _housekeeping(state: AppState, every: SavedList) -> None:

@@ -25,7 +25,7 @@ from nona.ui.pages.scenario_engines import engine_editor
 from nona.ui.pages.scenario_mig import mig_editor
 from nona.ui.pages.workload_facts import row_cost
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import acting, button, plain
+from nona.ui.widgets.fields import acting, button, choose_one, plain
 from nona.ui.widgets.results import picture, table, tiles
 from nona.units import format_bandwidth, format_count, format_size, format_time
 
@@ -262,13 +262,8 @@ def device_table(state: AppState) -> None:
 
 def device_form(state: AppState) -> None:
     problem = state.choices.complaints.get("device-error", "")
-    base = st.selectbox(
-        "Starts from",
-        list(devices()),
-        key="device-base",
-        persist_state="session",
-        help="Empty fields take this device's figures, which they show in grey.",
-    )
+    hint = "Empty fields take this device's figures, which they show in grey."
+    base = choose_one("Starts from", list(devices()), "device-base", hint)
     figures = _base_figures(devices()[base])
     with st.form("own-device", border=False):
         with st.container():

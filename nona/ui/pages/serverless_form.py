@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from nona.errors import NonaError
 from nona.gpu_sharing.registry import WAYS
+from nona.report.serverless.functions import DEFAULTS, SHIPPED
 from nona.report.text import counted
 from nona.scenario.words import words
-from nona.serverless.functions import MEASURED, function_names, grid, shipped_function
+from nona.serverless.functions import function_names, shipped_function
 from nona.serverless.policies.registry import POLICIES
 from nona.serverless.provenance import TAGS, provenance
 from nona.study.planning.question import cost_note
@@ -112,55 +112,20 @@ def choose_preset(state: AppState, preset: Preset) -> bool:
     return shown == OWN
 
 
-def _function_rows() -> list[dict[str, object]]:
-    """A row for each shipped function; values that no readable text confirms are marked.
-
-    >>> _function_rows()[0]["time, ms"]
-    86.0
-    """
-    smallest = grid([1], [1], [1])
-    rows: list[dict[str, object]] = []
-    for name in function_names():
-        f = shipped_function(name)
-        if f is None:
-            continue
-        cpu, gpu = f.seconds(smallest)
-        rows.append(
-            {
-                "function": name,
-                "time, ms": round(1e3 * float(cpu[0] + gpu[0]), 3),
-                "cold start, s": f.cold_start_s,
-                "input, MB": f.input_bytes / 1e6,
-                "confirmed": ", ".join(f.confirmed) or "nothing",
-                "source": f"{f.source}; the rest {'assumed' if MEASURED in f.confirmed else 'recollected'}",
-            }
-        )
-    return rows
-
-
 def _provenance_panel(state: AppState) -> None:
     panel = st.expander(
         "Where the defaults come from", icon=":material/source:", on_change="rerun", key="provenance-open"
     )
     if not panel.open:
         return
-    rows = [
-        {
-            "default": d.key.removeprefix("serverless."),
-            "value": d.value,
-            "how sure": d.tag,
-            "source": d.source,
-            "where to change it": d.where,
-        }
-        for d in provenance()
-    ]
     with panel:
         st.markdown("\n".join(f"* **{tag}**: {meaning}" for tag, meaning in TAGS.items()))
         alt = "Every default of the serverless model: value, how sure it is, source, where to change it"
-        table(pd.DataFrame(rows), "serverless-defaults", alt)
+        table(DEFAULTS.of(provenance()), "serverless-defaults", alt)
         st.markdown("**Functions**")
         alt = "The shipped functions: time at the smallest configuration, cold start, input, source"
-        table(pd.DataFrame(_function_rows()), "serverless-functions", alt)
+        shipped = filter(None, map(shipped_function, function_names()))
+        table(SHIPPED.of(shipped), "serverless-functions", alt)
 
 
 PART = "serverless"

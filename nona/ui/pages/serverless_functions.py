@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import partial
 
-import pandas as pd
 import streamlit as st
 
 from nona.errors import NonaError
-from nona.report.serverless.functions import FITS, fit_figure, fit_title, fits_finding
+from nona.report.serverless.functions import FITS, fit_figure, fit_title, fits_finding, function_times
 from nona.results.serverless_charts import ServerlessOutcome
 from nona.scenario.file import scenario_hash
 from nona.serverless.functions import beside_times, network_names
@@ -110,36 +108,10 @@ def functions_tab(state: AppState, data: ServerlessOutcome | None) -> None:
         st.error(plain(str(error)), icon=":material/error:")
     else:
         alt = "Every function: seconds at the smallest configuration, on the CPU, on one and on all vGPUs"
-        table(pd.DataFrame(_function_times(system)), "serverless-function-times", alt, placeholder="–")
+        table(function_times(system), "serverless-function-times", alt)
         _choose_times(state, tuple(f.name for f in system.functions))
     _default_law(state)
     _fit_views()
-
-
-def _function_times(system: ServerlessSystem) -> list[dict[str, object]]:
-    space, rows = system.space, []
-    largest = int(space.vgpus.max())
-    smallest = space[space.smallest]
-    most = next(
-        c
-        for c, own in enumerate(space.configurations)
-        if (own.batch, own.vcpus, own.vgpus) == (smallest.batch, smallest.vcpus, largest)
-    )
-    for number_, function in enumerate(system.functions):
-        cpu, gpu = (float(s[number_, space.smallest]) for s in (system.cpu_s, system.gpu_s))
-        fastest_s = float(system.time_s[number_, most])  # infinite where a file has no time for it
-        rows.append(
-            {
-                "function": function.name,
-                "smallest, ms": round(1e3 * (cpu + gpu), 2),
-                "on the CPU, %": round(100 * cpu / (cpu + gpu), 1),
-                f"on {largest} vGPUs, ms": round(1e3 * fastest_s, 2) if math.isfinite(fastest_s) else None,
-                "cold start, s": function.cold_start_s,
-                "confirmed": ", ".join(function.confirmed) or "nothing",
-                "source": function.source,
-            }
-        )
-    return rows
 
 
 def _default_law(state: AppState) -> None:

@@ -6,14 +6,13 @@ import hashlib
 import json
 from dataclasses import dataclass
 
-import pandas as pd
 import streamlit as st
 
 from nona.errors import NonaError, SimulationError
 from nona.options import Options
 from nona.report.figures import BAD, GOOD, PALETTE
 from nona.report.serverless.layouts import story_line
-from nona.report.serverless.searches import PER, search_data
+from nona.report.serverless.searches import best_paths, search_data
 from nona.results.serverless_charts import SearchSteps, ServerlessOutcome
 from nona.scenario.file import scenario_hash
 from nona.serverless.policies.base import Ask
@@ -22,6 +21,7 @@ from nona.serverless.policies.esg.policy import EsgPlanner
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.system import ServerlessSystem
 from nona.study.serverless.preparation import prepare_serverless
+from nona.tables.table import of_mappings
 from nona.ui.pages.serverless_results import choose_one
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import declare
@@ -60,10 +60,8 @@ def _stories(data: ServerlessOutcome | None) -> None:
         f"of {plain(row.stage)}** ({plain(row.application)}) could run on: {plain(ranked)}."
     )
     if row.refusals:
-        frame = pd.DataFrame([r.to_json() for r in row.refusals])
-        table(
-            frame, "story-refusals", "Every invoker that refused: for which configuration, by which rule, why"
-        )
+        alt = "Every invoker that refused: for which configuration, by which rule, why"
+        table(of_mappings([r.to_json() for r in row.refusals]), "story-refusals", alt)
     else:
         st.caption("No invoker refused.")
     st.caption(plain(story_line(row)) + ".")
@@ -148,18 +146,6 @@ def _why(system: ServerlessSystem, ask: Ask, explanation: Explanation) -> None:
 
 
 def _best(system: ServerlessSystem, explanation: Explanation) -> None:
-    rows = [
-        {
-            "rank": k,
-            **{f"{name}": system.space[n].text for name, n in zip(explanation.functions, path, strict=True)},
-            "time, ms": round(1e3 * time, 3),
-            f"$ per {PER:,} calls": round(PER * cost, 5),
-        }
-        for k, (path, cost, time) in enumerate(
-            zip(explanation.trace.paths, explanation.trace.cost_usd, explanation.trace.time_s, strict=True),
-            start=1,
-        )
-    ]
-    if rows:
+    if explanation.trace.paths:
         alt = "The best paths of the search with the configuration of every function, time and cost"
-        table(pd.DataFrame(rows), "search-best", alt)
+        table(best_paths(explanation, system.space), "search-best", alt)

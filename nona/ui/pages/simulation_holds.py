@@ -11,7 +11,7 @@ from nona.schedulers.registry import get_scheduler
 from nona.ui.pages.run_page import Run, ended_early, run_area
 from nona.ui.session.state import AppState
 from nona.ui.tasks.desk import HoldsAsked
-from nona.ui.widgets.fields import plain, unbroken
+from nona.ui.widgets.fields import choose_one, plain, unbroken
 from nona.ui.widgets.results import table
 
 KEY = "holds-scheduler"
@@ -26,9 +26,8 @@ def holds_panel(state: AppState) -> None:
             st.caption("**Does it hold?** No query has an SLO; give one on page Scenario.")
             return
         names = list(dict.fromkeys(s.name for s in state.scenario.schedulers))
-        if st.session_state.get(KEY) not in names:
-            st.session_state.pop(KEY, None)
-        scheduler = st.session_state.get(KEY, _usual(names))
+        kept = st.session_state.get(KEY)
+        scheduler = kept if kept in names else _usual(names)
         run_area(
             state,
             Run(
@@ -54,16 +53,8 @@ def _usual(names: list[str]) -> str:
 
 
 def _choice(names: list[str], scheduler: str) -> None:
-    st.selectbox(
-        "Under",
-        names,
-        names.index(scheduler),
-        key=KEY,
-        persist_state="session",
-        label_visibility="collapsed",
-        width=200,
-        help="The scheduler under which the cluster is judged; those of the comparison below.",
-    )
+    hint = "The scheduler under which the cluster is judged; those of the comparison below."
+    choose_one("Under", names, KEY, hint, scheduler, label_visibility="collapsed", width=200)
 
 
 def _answer(state: AppState, data: HoldsOutcome) -> None:

@@ -141,16 +141,9 @@ def _checks_panel(report: SimulationReport) -> None:
 def _differences_panel(differences: Differences) -> None:
     if len(differences) < 2:
         return
-    baseline = st.selectbox(
-        "Baseline scheduler",
-        list(differences),
-        list(differences).index(REFERENCE) if REFERENCE in differences else 0,  # as in the headline
-        key="difference-baseline",
-        persist_state="session",
-        help="Each scheduler's mean JCT minus that of this one, on the same jobs.",
-    )
-    if baseline not in differences:
-        return
+    hint = "Each scheduler's mean JCT minus that of this one, on the same jobs."
+    names = list(differences)
+    baseline = choose_one("Baseline scheduler", names, "difference-baseline", hint, REFERENCE)
     rows = differences[baseline]
     axis = f"mean JCT minus that of {baseline}, ms"
     chart(

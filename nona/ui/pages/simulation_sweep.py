@@ -38,7 +38,7 @@ from nona.ui.pages.simulation_sweep_settings import (
 from nona.ui.pages.simulation_what_if import changed_text
 from nona.ui.session.state import AppState
 from nona.ui.widgets.downloads import download_button
-from nona.ui.widgets.fields import one_of, plain, unbroken
+from nona.ui.widgets.fields import choose_one, one_of, plain, unbroken
 from nona.ui.widgets.results import picture, table
 
 BEST = "the best in each cell"
@@ -57,17 +57,11 @@ def _grid_reading(grid: SweepGrid) -> None:
         return
     names = list(grid.rows[0].sweep.schedulers)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = st.selectbox(
-            "Scheduler",
-            [BEST, *names],
-            key="grid-scheduler",
-            persist_state="session",
-            width=260,
-            help="The best in each cell, or the values of one scheduler.",
-        )
+        hint = "The best in each cell, or the values of one scheduler."
+        chosen = choose_one("Scheduler", [BEST, *names], "grid-scheduler", hint, width=260)
         hint = "What decides who is best, and what a scheduler's colours show."
         measure = one_of("Colour", MEASURES, "grid-measure", hint)
-    one = str(chosen) if chosen in names else ""
+    one = "" if chosen == BEST else chosen
     st.markdown(f"**{plain(grid_finding(grid))}** {plain(grid_targets(grid, one))}")
     alt = f"{grid_finding(grid)} {grid_targets(grid, one)}"
     picture(grid_figure(grid, measure, one), key="grid-chart", alt=alt)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from nona.allocation.registry import POLICIES
@@ -14,6 +13,7 @@ from nona.report.text import counted
 from nona.report.training.findings import hours_text, jobs_text
 from nona.scenario.words import words
 from nona.study.planning.question import cost_note
+from nona.tables.table import of_mappings
 from nona.ui.form import field, form, help_text, switch
 from nona.ui.pages.scenario_edits import REGION_GROUPS, Groups, groups_of, remove_group, replace_groups
 from nona.ui.session.state import AppState
@@ -116,7 +116,7 @@ def _listed(state: AppState) -> None:
         if "throughputs" in row:
             row["throughputs"] = ", ".join(f"{k} {v:g}/s" for k, v in row["throughputs"].items())
     alt = "The jobs that the scenario lists, with steps and speeds"
-    table(pd.DataFrame(rows), "training-listed", alt, placeholder="–")
+    table(of_mappings(rows), "training-listed", alt)
 
 
 def _traces(state: AppState) -> list[str]:

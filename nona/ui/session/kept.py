@@ -29,6 +29,7 @@ CHOICES = (
     "capacity-hit",
     "capacity-schedulers",
     "capacity-simulated",
+    "coarsening-share",
     "device",
     "device-base",
     "difference-baseline",

@@ -210,9 +210,12 @@ def stored_name(name: str, ending: str) -> str:
     return (stem[:40] or "times") + ending
 
 
-def choose_one(label: str, options: Sequence[str], key: str, hint: str) -> str:
-    """The chosen one of ``options``; the first if the kept one is gone. ``key`` is one that is kept."""
+def choose_one(
+    label: str, options: Sequence[str], key: str, hint: str, first: str | None = None, **more: Any
+) -> str:
+    """The chosen one of ``options``; ``key`` is one that is kept, ``first`` the choice until there is one."""
     if options and st.session_state.get(key) not in options:
         st.session_state.pop(key, None)
-    chosen = st.selectbox(label, options, key=key, persist_state="session", help=hint)
-    return str(chosen) if chosen in options else options[0]
+    begin = options.index(first) if first in options else 0
+    chosen = st.selectbox(label, options, begin, key=key, persist_state="session", help=hint, **more)
+    return str(chosen) if chosen in options else options[begin]

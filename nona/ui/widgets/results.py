@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -60,55 +61,42 @@ def picture(figure: go.Figure, key: str, alt: str, **options: Any) -> Any:
     return st.plotly_chart(finished(figure), key=key, alt=alt, config=dict(CONFIG), **options)
 
 
-def chart(figure: go.Figure, title: str, key: str, alt: str, **options: Any) -> Any:
+def titled(figure: go.Figure, title: str, key: str, alt: str, **options: Any) -> Any:
     """Show ``figure`` under ``title``, the finding; ``alt`` and ``options`` as for :func:`picture`."""
+    st.markdown(f"**{plain(title)}**")
+    return picture(figure, key, f"{title.removesuffix('.')}. {alt}", **options)
+
+
+def chart(figure: go.Figure, title: str, key: str, alt: str, **options: Any) -> Any:
+    """The same in a frame of its own."""
     with st.container(border=True, key=f"chart-{key}"):
-        st.markdown(f"**{plain(title)}**")
-        return picture(figure, key, f"{title}. {alt}", **options)
+        return titled(figure, title, key, alt, **options)
 
 
-def table(
-    rows: Filled | pd.DataFrame,
-    key: str,
-    alt: str,
-    name: str = "",
-    deciding: Sequence[str] = (),
-    files: bool = True,
-    **options: Any,
-) -> Any:
+def table(rows: Filled, key: str, alt: str, name: str = "", files: bool = True, **options: Any) -> Any:
     """Show ``rows`` with downloads as CSV and Parquet, which have all of its columns.
 
     ``alt`` says in words what the table holds; the files are called ``name``, by default ``key``; of a wide
-    table only the ``deciding`` columns are shown until the others are asked for; ``options`` go to
+    table only the columns that decide are shown until the others are asked for; ``options`` go to
     :func:`streamlit.dataframe`, whose answer is returned: what was selected, where ``on_select`` asks for it.
     Files are made when they are asked for; without ``files`` there are none, as for a table that still grows.
     """
-    deciding = deciding or (rows.deciding if isinstance(rows, Filled) else ())
     place = st.container()
     with st.container(horizontal=True, horizontal_alignment="right", gap="xsmall", key=f"files-{key}"):
-        every = not deciding or _every_column(key, _others(rows, deciding))
+        others = rows.without(*rows.deciding).headings if rows.deciding else ()
+        shown = rows.select(*rows.deciding) if others and not _every_column(key, others) else rows
         with place:
-            shown = rows if every else _only(rows, deciding)
-            if isinstance(shown, Filled):
-                options["column_config"] = _configured(shown) | dict(options.get("column_config") or {})
-            data = shown.frame() if isinstance(shown, Filled) else shown
-            answer = st.dataframe(data, hide_index=True, key=key, alt=alt, **{"placeholder": "–", **options})
+            options["column_config"] = _configured(shown) | dict(options.get("column_config") or {})
+            options = {"hide_index": True, "placeholder": "–", **options}
+            answer = st.dataframe(shown.frame(), key=key, alt=alt, **options)
         if not files or not len(rows):
             return answer
         for kind, make in (("CSV", csv_bytes), ("Parquet", parquet_bytes)):
             file, hint = f"{name or key}.{kind.lower()}", f"This table as {kind}, all rows."
-            download_button(kind, f"{kind.lower()}-{key}", _maker(make, rows), file, hint, type="tertiary")
+            download_button(
+                kind, f"{kind.lower()}-{key}", partial(_made, make, rows), file, hint, type="tertiary"
+            )
     return answer
-
-
-def _others(rows: Filled | pd.DataFrame, deciding: Sequence[str]) -> Sequence[str]:
-    if isinstance(rows, Filled):
-        return rows.without(*deciding).headings
-    return [str(c) for c in rows.columns if c not in deciding]
-
-
-def _only(rows: Filled | pd.DataFrame, names: Sequence[str]) -> Filled | pd.DataFrame:
-    return rows.select(*names) if isinstance(rows, Filled) else rows[list(names)]
 
 
 def _configured(rows: Filled) -> dict[str, Any]:
@@ -131,5 +119,5 @@ def _every_column(key: str, others: Sequence[str]) -> bool:
     )
 
 
-def _maker(make: Any, rows: Filled | pd.DataFrame) -> Any:
-    return lambda: make(rows.numbers() if isinstance(rows, Filled) else rows)
+def _made(make: Callable[[pd.DataFrame], bytes], rows: Filled) -> bytes:
+    return make(rows.numbers())
