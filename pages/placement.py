@@ -3,6 +3,7 @@
 import streamlit as st
 
 from nona.ui.pages.placement import PLACEMENT
+from nona.ui.pages.placement_engines import engines_section
 from nona.ui.pages.run_page import run_page
 from nona.ui.session.workspace import current
 from nona.ui.shell.first_steps import no_queries
@@ -16,3 +17,5 @@ st.caption(
 )
 if not no_queries(state, "A placement"):
     run_page(state, PLACEMENT)
+if state.scenario.language:
+    engines_section(state)

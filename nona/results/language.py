@@ -256,6 +256,19 @@ class StepBeside(Document):
         return self.shipped_s / self.measured_s - 1
 
 
+class SizeCurve(Document):
+    """Engines of so many GPUs: seconds per output token at each rate (requests/s), by the formula.
+
+    The last rate is that at which the engines or their caches are full; ``error`` is that of the step times.
+    """
+
+    gpus: int
+    engines: int
+    rates: tuple[float, ...]
+    tpot_s: tuple[Figure, ...]
+    error: float
+
+
 class FormulaPoint(Document):
     """Time per output token by formula and simulated, at one load, with one distribution of answers."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -25,10 +26,18 @@ from nona.report.figures import (
     text,
 )
 from nona.report.language.tables import MEASURES
+from nona.report.text import counted
 from nona.results.document import Estimate
-from nona.results.language import EngineStep, RequestPoint, RequestTargets, RouterResult, TokenTimes
+from nona.results.language import (
+    EngineStep,
+    RequestPoint,
+    RequestTargets,
+    RouterResult,
+    SizeCurve,
+    TokenTimes,
+)
 from nona.tables.formats import mean_text, share_text
-from nona.units import format_size, format_time
+from nona.units import format_number, format_size, format_time
 
 DECODES, PROMPTS = PALETTE[1], PALETTE[2]
 BINS = 40
@@ -118,6 +127,37 @@ def lengths_figure(tokens: NDArray[np.int64], what: str) -> go.Figure:
     chart.update_xaxes(title=f"{what} of a request")
     chart.update_yaxes(title="requests, %")
     return chart
+
+
+def sizes_figure(curves: Sequence[SizeCurve]) -> go.Figure:
+    """Time per output token over the rate, a line for each size of engines."""
+    chart = figure(320)
+    for curve, colour in zip(curves, PALETTE, strict=False):
+        name = f"{counted(curve.engines, 'engine')} of {counted(curve.gpus, 'GPU')}"
+        token_ms = [None if of is None else 1e3 * of for of in curve.tpot_s]
+        hover = f"{name}: %{{y:.3g}} ms per token at %{{x:.3g}} requests/s"
+        add_line(chart, name, curve.rates, token_ms, Look(colour, "solid", "circle"), hover)
+    shown = [ms for curve in curves for of in curve.tpot_s[:-2] if (ms := 1e3 * (of or 0.0))]
+    chart.update_xaxes(title="requests/s", rangemode="tozero")
+    chart.update_yaxes(title="per output token, ms", range=[0, 1.1 * max(shown, default=1.0)])
+    return chart
+
+
+def sizes_finding(curves: Sequence[SizeCurve]) -> str:
+    """Say which size gives tokens soonest at low rates, which serves most, and where they change places."""
+    first = min(curves, key=lambda c: c.tpot_s[0] or math.inf)
+    last = max(curves, key=lambda c: c.rates[-1])
+    names = {c.gpus: f"engines of {counted(c.gpus, 'GPU')}" for c in curves}
+    head = f"{names[first.gpus]} give tokens soonest at low rates".capitalize().replace("gpu", "GPU")
+    if first is last:
+        return f"{head}, and serve the most: {format_number(last.rates[-1])} requests/s."
+    low, high = (
+        {rate: token_s for rate, token_s in zip(c.rates, c.tpot_s, strict=True) if token_s is not None}
+        for c in (first, last)
+    )
+    turn = next((rate for rate in low if rate in high and high[rate] < low[rate]), first.rates[-1])
+    most = f"which serve up to {format_number(last.rates[-1])} in place of {format_number(first.rates[-1])}"
+    return f"{head}; from {format_number(turn)} requests/s on {names[last.gpus]} do, {most}."
 
 
 def memory_figure(split: MemorySplit) -> go.Figure:

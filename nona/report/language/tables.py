@@ -15,6 +15,7 @@ from nona.results.language import (
     LanguageReport,
     RequestResult,
     RouterResult,
+    SizeCurve,
     TokenTimes,
 )
 from nona.results.simulation import Percentile
@@ -231,6 +232,16 @@ def predicted_lines(of: RouterResult) -> list[str]:
             )
     return lines
 
+
+SIZES = Table[SizeCurve](
+    "",
+    (
+        Column("GPUs of an engine", lambda c: c.gpus, COUNT, "gpus"),
+        Column("engines", lambda c: c.engines, COUNT),
+        Column("per token at low rates", lambda c: c.tpot_s[0], TIME, "tpot"),
+        Column("serves up to, requests/s", lambda c: c.rates[-1], NUMBER, "most"),
+    ),
+)
 
 HOURS_A_MONTH = 730
 OPTIONS = Table[LanguageOption](

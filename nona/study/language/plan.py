@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from nona.errors import HardwareError, ScenarioError
+from nona.errors import ScenarioError
 from nona.language.draws import replays_once
 from nona.language.formula import predict
 from nona.language.records import Run
@@ -29,7 +29,7 @@ from nona.scenario.plan import PlanSpec, TargetSpec
 from nona.scenario.schema import Scenario, ServerGroupSpec
 from nona.sources.lookup import Sources
 from nona.statistics import Array
-from nona.study.language.preparation import LanguageStudy, prepare_language
+from nona.study.language.preparation import LanguageStudy, MisfitError, prepare_language
 from nona.study.language.simulation import RequestTime, drawn, over_targets
 from nona.study.planning.question import offers_of
 
@@ -311,10 +311,8 @@ def _cases(scenario: Scenario, sources: Sources, spec: PlanSpec) -> Iterator[_Ca
                 cluster = scenario.cluster.model_copy(update={"servers": (group,)})
                 try:
                     study = prepare_language(scenario.model_copy(update={"cluster": cluster}), sources)
-                except (ScenarioError, HardwareError) as error:
-                    if "tp" not in str(error):
-                        raise
-                    continue  # the model does not fit so few GPUs, or its heads do not divide among so many
+                except MisfitError:
+                    continue
                 for router in routers:
                     yield _Case(study, targets, 1 - spec.confidence, sized, tp, router, settings)
 

@@ -39,6 +39,10 @@ DRAWS = 65_536
 """Requests whose lengths are drawn beforehand, one from each of so many parts of equal probability."""
 
 
+class MisfitError(ScenarioError):
+    """A model does not fit the GPUs of an engine, or its heads do not divide among them."""
+
+
 @dataclass(frozen=True, slots=True)
 class EngineFacts:
     """What an engine rests on; those of one group of servers have one.
@@ -253,6 +257,7 @@ def _engines(
     server = sum(group.count for group in groups if group.engine is None)
     engines: list[Engine] = []
     facts: list[EngineFacts] = []
+    misfits: list[str] = []
     problems: list[str] = []
     for number, group in enumerate(groups):
         if group.engine is None:
@@ -262,7 +267,8 @@ def _engines(
             server += group.count
             continue
         basis, asking = _facts(scenario, number, models[name]), [row for row in rows if row.model == name]
-        problems += _misfits(group.engine, basis, asking)
+        misfits += _misfits(group.engine, basis)
+        problems += _too_long(group.engine, basis, asking)
         copies = group.gpus // group.engine.tp
         label = group.gpu if group.engine.role == "both" else f"{group.gpu} {group.engine.role}"
         for copy in range(group.count * copies):
@@ -271,7 +277,9 @@ def _engines(
             facts.append(replace(basis, warnings=tuple(_warnings(basis, engines[-1], asking))))
         server += group.count
     if problems:
-        raise ScenarioError(problems)
+        raise ScenarioError(misfits + problems)
+    if misfits:
+        raise MisfitError(misfits)
     return engines, facts
 
 
@@ -307,8 +315,8 @@ def _facts(scenario: Scenario, number: int, model: LanguageModel) -> EngineFacts
     )
 
 
-def _misfits(spec: EngineSpec, basis: EngineFacts, rows: Sequence[RequestClass]) -> list[str]:
-    """A line for each rule that the engine breaks."""
+def _misfits(spec: EngineSpec, basis: EngineFacts) -> list[str]:
+    """A line for each rule on the number of its GPUs that the engine breaks."""
     place, model, tp, lines = f"cluster.servers[{basis.group}].engine", basis.model, basis.tp, []
     if model.heads % tp:
         possible = ", ".join(str(n) for n in (1, 2, 4, 8, 16, 32) if model.heads % n == 0)
@@ -322,13 +330,18 @@ def _misfits(spec: EngineSpec, basis: EngineFacts, rows: Sequence[RequestClass])
             f"({basis.memory.weights / 1e9:.1f} GB of weights for {basis.memory.usable / 1e9:.1f} GB on "
             f"each); {remedy}."
         )
+    return lines
+
+
+def _too_long(spec: EngineSpec, basis: EngineFacts, rows: Sequence[RequestClass]) -> list[str]:
+    """A line where prompts are computed whole and a step does not hold the longest."""
     longest = max((int(row.lengths.tokens[:, 0].max()) for row in rows), default=0)
     if not spec.chunked and basis.budget < longest:
-        lines.append(
-            f"{place}.budget: {basis.budget:,} must be at least the longest prompt, {longest:,} tokens, as "
-            "prompts are computed whole; raise it, or set chunked to true."
-        )
-    return lines
+        return [
+            f"cluster.servers[{basis.group}].engine.budget: {basis.budget:,} must be at least the longest "
+            f"prompt, {longest:,} tokens, as prompts are computed whole; raise it, or set chunked to true."
+        ]
+    return []
 
 
 def _engine(spec: EngineSpec, basis: EngineFacts, name: str, server: int) -> Engine:

@@ -1,0 +1,101 @@
+"""Engines of one GPU or of several: time per output token over the rate, by the formula."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from scipy.optimize import brentq
+
+from nona.errors import ScenarioError
+from nona.language.formula import Prediction, predict
+from nona.language.system import LanguageSystem
+from nona.results.document import number
+from nona.results.language import SizeCurve
+from nona.scenario.schema import Scenario, ServerGroupSpec
+from nona.sources.lookup import Sources
+from nona.study.language.preparation import LanguageStudy, MisfitError, prepare_language
+
+SIZES = (1, 2, 4, 8)
+POINTS = 40
+FULL = 0.999  # of the load at which queues grow without bound
+
+
+def engine_sizes(scenario: Scenario, sources: Sources, group: ServerGroupSpec) -> tuple[SizeCurve, ...]:
+    """The GPUs of a server, at least two, as engines of every size that the model fits.
+
+    Rates are of all rows together, in their mix, up to what the best size serves. A curve ends where its
+    engines, or their caches by Little's law, are full.
+
+    Raises
+    ------
+    ScenarioError
+        Where no size fits, or the formula does not hold of these engines or rows.
+    """
+    studies = dict(_studies(scenario, sources, group))
+    if not studies:
+        raise ScenarioError([f"{group.gpu}: the model fits none of its sizes; take GPUs with more memory."])
+    if any(_at(study.system, 1.0) is None for study in studies.values()):
+        raise ScenarioError(
+            [
+                "cluster.servers: the formula holds of open rows on engines of vLLM's order, without experts "
+                "or roles; simulate the others."
+            ]
+        )
+    most = {size: _most(study.system) for size, study in studies.items()}
+    scales = np.linspace(0, max(most.values()), POINTS + 1)[1:]
+    curves = []
+    for size, study in studies.items():
+        rate = sum(row.rate for row in study.system.rows)
+        own = [*scales[scales < most[size]].tolist(), most[size]]
+        said = [_at(study.system, scale) for scale in own]
+        curves.append(
+            SizeCurve(
+                gpus=size,
+                engines=len(study.system.engines),
+                rates=tuple(scale * rate for scale in own),
+                tpot_s=tuple(number(of.tpot_s) if of else None for of in said),
+                error=study.error,
+            )
+        )
+    return tuple(curves)
+
+
+def _studies(
+    scenario: Scenario, sources: Sources, group: ServerGroupSpec
+) -> Iterator[tuple[int, LanguageStudy]]:
+    """The study of each size: one server, its GPUs in engines of so many."""
+    if group.engine is None:
+        return
+    gpus = max(2, group.gpus)
+    for size in SIZES:
+        if gpus % size:
+            continue
+        kept = {} if size == group.engine.tp else {"steps": None, "blocks": "auto"}
+        engine = group.engine.model_copy(update={"tp": size, **kept})
+        server = group.model_copy(update={"count": 1, "gpus": gpus, "engine": engine})
+        rows = tuple(row for row in scenario.language if engine.model in (None, row.llm.model))
+        cluster = scenario.cluster.model_copy(update={"servers": (server,)})
+        one = scenario.model_copy(update={"cluster": cluster, "language": rows})
+        try:
+            yield size, prepare_language(one, sources)
+        except MisfitError:
+            continue
+
+
+def _at(system: LanguageSystem, scale: float) -> Prediction | None:
+    rows = tuple(replace(row, rate=scale * row.rate) for row in system.rows)
+    return predict(replace(system, rows=rows), 0)
+
+
+def _most(system: LanguageSystem) -> float:
+    """The scale of the rates at which the engines, or their caches, are full."""
+
+    def room(scale: float) -> float:
+        said = _at(system, scale)
+        return 1.0 - said.kv_tokens / system.engines[0].kv_tokens if said else 1.0
+
+    said = _at(system, 1.0)
+    by_load = FULL / said.load if said and said.load else 1.0
+    return by_load if room(by_load) >= 0 else float(brentq(room, 0.0, by_load))

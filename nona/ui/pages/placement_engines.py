@@ -1,0 +1,45 @@
+"""Placement of language models: engines of one GPU or of several, by the formula."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from nona.errors import NonaError
+from nona.report.language.figures import sizes_figure, sizes_finding
+from nona.report.language.tables import SIZES
+from nona.study.language.sizes import engine_sizes
+from nona.tables.formats import share_text
+from nona.ui.session.state import AppState
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.results import picture, table
+
+
+def engines_section(state: AppState) -> None:
+    """A chart over the rate for the GPUs of a server with an engine; drawn at once, as it takes no run."""
+    st.subheader("Engines of one GPU or of several?")
+    st.caption(
+        "The GPUs of one server: an engine on each, or engines that span several (tensor parallel). The "
+        "formula's mean time per output token over the rate of all rows, in their mix. A line ends where "
+        "engines or caches are full; budget and preemption are left out, so simulate what you choose."
+    )
+    groups = {
+        f"{index + 1}: {max(2, group.gpus)} {group.gpu}": group
+        for index, group in enumerate(state.scenario.cluster.servers)
+        if group.engine is not None
+    }
+    names = list(groups)
+    hint = "A group of servers with an engine; one GPU counts as two here."
+    chosen = st.selectbox("Servers", names, key="engine-sizes", help=hint) if len(names) > 1 else names[0]
+    try:
+        curves = engine_sizes(state.scenario, state.uploads.sources, groups[chosen or names[0]])
+    except NonaError as error:
+        st.warning(plain(str(error)), icon=":material/info:")
+        return
+    finding = sizes_finding(curves)
+    st.markdown(f"**{plain(finding)}**")
+    picture(sizes_figure(curves), "engine-sizes-chart", f"Time per output token over the rate. {finding}")
+    errors = {curve.gpus: curve.error for curve in curves if curve.error}
+    if errors:
+        worst = share_text(max(errors.values()))
+        st.caption(f"Step times are off by up to {worst}, and so is every line.")
+    table(SIZES.of(curves), "engine-sizes-table", "Each size of engines: its fastest token, what it serves")
