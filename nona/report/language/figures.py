@@ -135,7 +135,7 @@ def sizes_figure(curves: Sequence[SizeCurve]) -> go.Figure:
     for curve, colour in zip(curves, PALETTE, strict=False):
         name = f"{counted(curve.engines, 'engine')} of {counted(curve.gpus, 'GPU')}"
         token_ms = [None if of is None else 1e3 * of for of in curve.tpot_s]
-        hover = f"{name}: %{{y:.3g}} ms per token at %{{x:.3g}} requests/s"
+        hover = f"{name}: " + "%{y:.3g} ms per token at %{x:.3g} requests/s"
         add_line(chart, name, curve.rates, token_ms, Look(colour, "solid", "circle"), hover)
     shown = [ms for curve in curves for of in curve.tpot_s[:-2] if (ms := 1e3 * (of or 0.0))]
     chart.update_xaxes(title="requests/s", rangemode="tozero")
