@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -196,8 +196,7 @@ class Node:
     around: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(NamedTuple):
     """An arrow between two nodes by their numbers; ``level`` in 0…1 is its width when that is shown."""
 
     source: int
@@ -206,8 +205,7 @@ class Edge:
     level: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Mode:
+class Mode(NamedTuple):
     """A way to colour: its name, its legend (text, tone), and the ends of its scale if it has one."""
 
     name: str
@@ -215,8 +213,7 @@ class Mode:
     scale: tuple[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Merge:
+class Merge(NamedTuple):
     """A playback step: ``target`` joins ``source``, for ``reason``."""
 
     source: int
@@ -266,14 +263,12 @@ class Drawing:
         data: dict[str, Any] = {
             "name": self.name,
             "what": self.what,
-            "nodes": [[n.id, n.label, n.tip, n.count, list(n.tones)] for n in self.nodes],
+            "nodes": [(n.id, n.label, n.tip, n.count, n.tones) for n in self.nodes],
             "wide": _places(wide),
             "narrow": _places(narrow),
-            "edges": [[e.source, e.target, e.tip, round(e.level, 3)] for e in self.edges],
-            "steps": [[s.source, s.target, s.reason] for s in self.steps],
-            "modes": [
-                {"name": m.name, "legend": [list(x) for x in m.legend], "scale": m.scale} for m in self.modes
-            ],
+            "edges": self.edges,
+            "steps": self.steps,
+            "modes": [mode._asdict() for mode in self.modes],
             "inside": {str(i): _prefixed(n.inside) for i, n in enumerate(self.nodes) if n.inside},
             "around": [n.around for n in self.nodes],
             "size": [NODE_WIDTH, NODE_HEIGHT],

@@ -167,7 +167,7 @@ def _edges(facts: Facts, graph: BlockGraph) -> list[Edge]:
     for (u, v), share in zip(graph.dag.edges(), level, strict=True):
         tensors = between.get((u, v), {})
         tip = f"{format_size(sizes.get((u, v), 0.0))} in {len(tensors)} tensor{'s' * (len(tensors) != 1)}"
-        edges.append(Edge(u, v, tip, share))
+        edges.append(Edge(u, v, tip, round(share, 3)))
     return edges
 
 

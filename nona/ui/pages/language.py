@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pandas as pd
 import streamlit as st
 
 from nona.language.routers import ROUTERS
@@ -38,7 +37,7 @@ from nona.ui.form import field
 from nona.ui.pages.run_page import RunPage, Tab
 from nona.ui.session.state import AppState
 from nona.ui.shell.job_panel import start
-from nona.ui.widgets.downloads import Download, Files, file_stem, frame_files
+from nona.ui.widgets.downloads import Download, Files, file_stem, frame_files, reports
 from nona.ui.widgets.fields import acting, one_of, plain
 from nona.ui.widgets.folding import listed
 from nona.ui.widgets.policy_choice import pick_entries, policy_entries
@@ -164,37 +163,17 @@ def _engines(state: AppState, data: LanguageRun) -> None:
 
 def _files(state: AppState, data: LanguageRun) -> Files:
     name = file_stem(data.about.name)
-
-    def rows() -> pd.DataFrame:
-        return requests_table(data.report.schedulers).numbers()
-
+    trace = Download(
+        "Steps (Chrome trace)",
+        "The steps of the chart of engines, with the tokens in each cache, for ui.perfetto.dev.",
+        f"{name}_trace.json",
+        lambda: trace_text(language_trace(data)).encode(),
+    )
+    hint = "Means, intervals and percentiles as plain numbers, in seconds."
+    rows = requests_table(data.report.schedulers)
     return {
-        "To share": [
-            Download(
-                "Report (JSON)",
-                "All results with their intervals, as `nona simulate --json` prints them.",
-                f"{name}_report.json",
-                lambda: data.report.model_dump_json(indent=2).encode(),
-            ),
-            Download(
-                "Steps (Chrome trace)",
-                "The steps of the chart of engines, with the tokens in each cache, for ui.perfetto.dev.",
-                f"{name}_trace.json",
-                lambda: trace_text(language_trace(data)).encode(),
-            ),
-            Download(
-                "Scenario (YAML)",
-                "The scenario of this result, as it was when the result was made.",
-                f"{name}_as_run.yaml",
-                data.about.yaml.encode,
-            ),
-        ],
-        "Results per router and row": frame_files(
-            "Summary",
-            "Means, intervals and percentiles as plain numbers, in seconds.",
-            f"{name}_summary",
-            rows,
-        ),
+        "To share": [*reports(data.about, data.report, None, "simulate"), trace],
+        "Results per router and row": frame_files("Summary", hint, f"{name}_summary", rows.numbers),
     }
 
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from nona.errors import NonaError
@@ -259,13 +258,10 @@ def run_files(state: AppState, run: Kept) -> Files:
     kept = kept_files(job.folder, name, KEPT_FILES) if job is not None else []
     first = "restore its scenario and " if state.is_stale("simulate") else ""
     gone = f"Job tables and trace are no longer kept: {first}run again for them"
-
-    def summary() -> pd.DataFrame:
-        return figures(data.report.schedulers, models=True).select(*SUMMARY).numbers()
-
+    summary = figures(data.report.schedulers, models=True).select(*SUMMARY)
     return {
         "To read and to share": reports(data.about, data.report, lambda: simulation_html(data), "simulate"),
-        "Results per scheduler and model": frame_files("Summary", hint, f"{name}_summary", summary),
+        "Results per scheduler and model": frame_files("Summary", hint, f"{name}_summary", summary.numbers),
         "Every measured job" if kept else gone: kept,
     }
 

@@ -70,11 +70,7 @@ def facts(state: AppState) -> tuple[Fact, ...]:
         ),
         _deciders(s),
     ]
-    if s.training is not None and not s.workload:
-        hits = _mean_jct(state)
-    else:
-        hits = _hits(state) if s.serverless is None else _kept(state)
-    return tuple(fact for fact in (*always_shown, hits, _cost(s)) if fact)
+    return tuple(fact for fact in (*always_shown, _last_run(state), _cost(s)) if fact)
 
 
 def _cost(scenario: Scenario) -> Fact | None:
@@ -109,50 +105,41 @@ def _count(names: Sequence[str], of: str) -> str:
     return f"{len(names)} {of}" if len(names) > 1 else names[0]
 
 
-def _mean_jct(state: AppState) -> Fact | None:
-    spec = state.scenario.training
-    if spec is not None and spec.elastic is not None:
-        kind, history = "training-elastic", state.held("training-elastic", ElasticHistory)
-        means = {} if history is None else by_mean_jct(history.report.policies)
-    else:
-        kind, run = "training", state.held("training", TrainingOutcome)
-        means = {} if run is None else by_mean_jct(run.report.policies)
-    best = next(iter(means), None)
-    if best is None:
-        return None
-    stale = state.is_stale(kind)
-    text = f"{best}: mean JCT {hours_text(means[best])}{' (earlier scenario)' if stale else ''}"
-    of = "the scenario as it was before the last changes" if stale else "this scenario"
-    return Fact(text, TRAINING, f"Mean JCT of {best} in the last run, which is of {of}.")
-
-
-def _hits(state: AppState) -> Fact | None:
+def _last_run(state: AppState) -> Fact | None:
+    """What the best scheduler or policy of the last run got, of the kind that the scenario is of."""
+    spec = state.scenario
+    best: str | None
+    if spec.training is not None and not spec.workload:
+        kind = "training" if spec.training.elastic is None else "training-elastic"
+        jobs = state.held(kind, TrainingOutcome) or state.held(kind, ElasticHistory)
+        best, mean_s = next(iter(by_mean_jct(jobs.report.policies).items() if jobs else ()), ("", 0.0))
+        return _best(state, kind, TRAINING, best, f"mean JCT {hours_text(mean_s)}", "Mean JCT")
+    if spec.serverless is not None:
+        calls = state.held("serverless", ServerlessOutcome)
+        best = keeps_most(calls.report.policies) if calls else None
+        rate = calls.report.policies[best].slo_hit_rate.mean if calls and best else None
+        return _hits(state, "serverless", "pages/serverless.py", best, rate)
     run = state.held("simulate", SimulatedRun)
-    if run is not None and run.about.name != state.scenario.name:
+    if run is None or run.about.name != spec.name:
         return None
-    best = shortest(run.report.schedulers) if run is not None else None
-    if run is None or best is None:
-        return None
-    rate = run.report.schedulers[best].slo_hit_rate.mean
-    return _share(state, "simulate", "pages/simulation.py", best, rate)
+    best = shortest(run.report.schedulers)
+    rate = run.report.schedulers[best].slo_hit_rate.mean if best else None
+    return _hits(state, "simulate", "pages/simulation.py", best, rate)
 
 
-def _kept(state: AppState) -> Fact | None:
-    run = state.held("serverless", ServerlessOutcome)
-    best = None if run is None else keeps_most(run.report.policies)
-    if run is None or best is None:
-        return None
-    rate = run.report.policies[best].slo_hit_rate.mean
-    return _share(state, "serverless", "pages/serverless.py", best, rate)
+def _hits(state: AppState, kind: str, page: str, best: str | None, rate: float | None) -> Fact | None:
+    return (
+        None if rate is None else _best(state, kind, page, best, f"{percent_text(rate)} SLO hits", "SLO hits")
+    )
 
 
-def _share(state: AppState, kind: str, page: str, best: str, rate: float | None) -> Fact | None:
-    if rate is None:
+def _best(state: AppState, kind: str, page: str, best: str | None, value: str, what: str) -> Fact | None:
+    if not best:
         return None
     stale = state.is_stale(kind)
-    text = f"{best}: {percent_text(rate)} SLO hits{' (earlier scenario)' if stale else ''}"
     of = "the scenario as it was before the last changes" if stale else "this scenario"
-    return Fact(text, page, f"SLO hits of {best} in the last run, which is of {of}.")
+    text = f"{best}: {value}{' (earlier scenario)' if stale else ''}"
+    return Fact(text, page, f"{what} of {best} in the last run, which is of {of}.")
 
 
 KEY = "surround"

@@ -70,17 +70,18 @@ def file_stem(scenario: str) -> str:
 
 
 def reports(
-    about: About, report: Document, html: Callable[[], str], command: str, ending: str = "report"
+    about: About, report: Document, html: Callable[[], str] | None, command: str, ending: str = "report"
 ) -> list[Download]:
-    """The files that every result has: a page to read, its JSON, its scenario."""
+    """The files that a result has: a page to read, where there is one, its JSON, its scenario."""
     name = file_stem(about.name)
+    page = Download(
+        "HTML report",
+        "One page with the findings, tables and charts; needs no network and no script.",
+        f"{name}_{ending}.html",
+        lambda: html().encode() if html else b"",
+    )
     return [
-        Download(
-            "HTML report",
-            "One page with the findings, tables and charts; needs no network and no script.",
-            f"{name}_{ending}.html",
-            lambda: html().encode(),
-        ),
+        *([page] if html else []),
         Download(
             "Report (JSON)",
             f"All results with their intervals, as `nona {command} --json` prints them.",
