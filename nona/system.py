@@ -143,6 +143,20 @@ class Stream:
     mean: float = 0.0
     scv: float = 1.0
 
+    def beside(self, other: Stream) -> Stream:
+        """Both together: rates and moments add up.
+
+        >>> Stream(1.0, 2.0, 0.0).beside(Stream(1.0, 4.0, 0.0))
+        Stream(rate=2.0, mean=3.0, scv=0.1111111111111111)
+        """
+        streams = [stream for stream in (self, other) if stream.rate * stream.mean]
+        if len(streams) < 2:
+            return (streams or [self])[0]
+        rate = self.rate + other.rate
+        mean = sum(s.rate * s.mean for s in streams) / rate
+        second = sum(s.rate * s.mean**2 * (1 + s.scv) for s in streams) / rate
+        return Stream(rate, mean, max(0.0, second / mean**2 - 1))
+
 
 def link_streams(
     background: Stream, names: Sequence[str], capacity: Sequence[float], core: int

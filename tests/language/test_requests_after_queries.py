@@ -135,3 +135,44 @@ def test_more_queries_than_can_be_run_are_refused() -> None:
     study = prepare_language(scenario_from_mapping(scenario(jobs=5_000_000)))
     with pytest.raises(SimulationError, match=r"over 3,000,000; lower simulation\.jobs"):
         simulate_language(study)
+
+
+SPLIT = {
+    "nodes": [
+        {"id": "cut", "compute_ms": 2},
+        {"id": "left", "compute_ms": 4},
+        {"id": "right", "compute_ms": 4},
+    ],
+    "edges": [
+        {"source": "cut", "target": side, "bytes": 10_000_000, "tensor": side} for side in ("left", "right")
+    ],
+}
+
+
+def test_keys_and_values_share_the_link_with_the_tensors_of_queries() -> None:
+    """Spread queries send two tensors of 10 MB each, local ones none; the KV crosses the same 1 GB/s."""
+    sent_s = {}
+    for scheduler in ("local", "spread"):
+        data = scenario([{"name": "answer", "rate": "5/s", "llm": LLM}], jobs=2000)
+        data["models"] = {"find": SPLIT}
+        roles = [{"gpu": "h100", "engine": {**ENGINE, "role": role}} for role in ("prefill", "decode")]
+        data["cluster"] = {
+            "servers": [{"count": 3, "gpu": "l4"}, *roles],
+            "network": {"capacity": "8 Gbit/s"},
+        }
+        data["schedulers"][0] = scheduler
+        study = prepare_language(scenario_from_mapping(data))
+        tensors = Following.of(study.scenario, study.sources).tensors()
+        report = simulate_language(study).report
+        assert report.failed_checks == ()
+        sent_s[scheduler] = report.schedulers["round-robin"].models["answer"].sent_s
+        if scheduler == "local":
+            assert tensors.rate == 0
+    # each query sends both tensors unless a draw keeps a task where the first one ran
+    assert tensors.mean == pytest.approx(1e7)
+    assert 30 < tensors.rate <= 60
+    alone_s, tensor_s = 200 * study.system.engines[0].kv_bytes / 1e9, tensors.mean / 1e9
+    for scheduler, rate in (("local", 0.0), ("spread", tensors.rate)):
+        load, second = 5 * alone_s + rate * tensor_s, 5 * alone_s**2 + rate * tensor_s**2
+        wait_s = second / (2 * (1 - load))  # Pollaczek and Khinchine
+        assert sent_s[scheduler] == pytest.approx(alone_s + wait_s, rel=0.04)

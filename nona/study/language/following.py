@@ -15,14 +15,17 @@ from nona.scenario.schema import Scenario
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.run import RunOptions, simulate_run
 from nona.simulation.sizes import auto_warmup
+from nona.simulation.steady_state import PILOT_FIRST
 from nona.sources.lookup import Sources
 from nona.statistics import Array
 from nona.study.cache import StudyCache
 from nona.study.placing import PlacingTold, untold
 from nona.study.preparation import Study, prepare
 from nona.study.simulation import beyond_capacity, chosen_schedulers, place
+from nona.system import Stream
 
 MOST_QUERIES = 3_000_000
+SAMPLED = 2000  # queries of which the messages are looked at
 SPARE = 1.1  # over the expected number, as arrivals are random
 OnShare = Callable[[float], None]
 
@@ -101,6 +104,19 @@ class Following:
             completion_s = run.completion_s[own][order]
             sent[number] = (completion_s - begin_s, completion_s - run.arrival_s[own][order])
         return sent
+
+    def tensors(self) -> Stream:
+        """The messages of the queries on the link, as far as the first ones of a run of their own show it."""
+        ((scheduler, prepared),) = chosen_schedulers(self.study, self.placement)
+        options = RunOptions(SAMPLED, replication=PILOT_FIRST, timeline_jobs=SAMPLED)
+        run = simulate_run(self.study.system, scheduler, prepared, options)
+        messages = run.timeline.messages if run.timeline else ()
+        queries = self.study.system.queries
+        sizes = np.array([queries[m.query].tasks.tensor_bytes[m.tensor] for m in messages], dtype=float)
+        if not sizes.sum():
+            return Stream()
+        rate = sum(query.rate for query in queries) * len(sizes) / SAMPLED
+        return Stream(rate, float(sizes.mean()), float(sizes.var() / sizes.mean() ** 2))
 
     def _overloaded(self) -> SimulationError:
         return SimulationError(

@@ -33,7 +33,7 @@ from nona.scenario.schema import Scenario
 from nona.simulation.arrivals import effective_rate
 from nona.sources.lookup import Sources, is_config
 from nona.study.preparation import arrivals_of, network_background
-from nona.system import Arrivals
+from nona.system import Arrivals, Stream
 
 DRAWS = 65_536
 """Requests whose lengths are drawn beforehand, one from each of so many parts of equal probability."""
@@ -77,6 +77,11 @@ class LanguageStudy:
     def error(self) -> float:
         """The largest relative error of the engines' step times; 0 where all are given."""
         return max((basis.steps.error for basis in self.facts), default=0.0)
+
+    def beside(self, messages: Stream) -> LanguageStudy:
+        """The same with further messages on the link that KV crosses."""
+        system = replace(self.system, background=self.system.background.beside(messages))
+        return replace(self, system=system)
 
     def with_steps_off(self, side: int) -> LanguageStudy:
         """The same with the step times of every engine at an end of their error: −1 faster, 1 slower."""

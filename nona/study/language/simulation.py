@@ -76,7 +76,11 @@ def simulate_language(
     once = all(replays_once(row) for row in system.rows)
     replications = 1 if once else spec.replications
     follows = any(row.after is not None for row in system.rows)
-    following = queries(study.scenario, study.sources) if follows else None
+    shares = bool(study.scenario.workload) and any(engine.role != "both" for engine in system.engines)
+    following = queries(study.scenario, study.sources) if follows or shares else None
+    if shares and following is not None:
+        study = study.beside(following.tensors())
+        system = study.system
     off = [(side, study.with_steps_off(side).system) for side in (-1, 1) if study.error]
     turns = [(name, side, of) for name in names for side, of in ((0, system), *off)]
     runs: dict[str, list[Run]] = {name: [] for name in names}
