@@ -78,10 +78,12 @@ class LanguageStudy:
         """The largest relative error of the engines' step times; 0 where all are given."""
         return max((basis.steps.error for basis in self.facts), default=0.0)
 
-    def beside(self, messages: Stream) -> LanguageStudy:
-        """The same with further messages on the link that KV crosses."""
+    def beside(self, messages: Stream, scheduler: str) -> LanguageStudy:
+        """The same with the messages of queries under a scheduler on the link that KV crosses."""
         system = replace(self.system, background=self.system.background.beside(messages))
-        return replace(self, system=system)
+        share = messages.rate * messages.mean / system.capacity
+        line = f"KV waits behind the messages of queries: {share:.1%} of the link under {scheduler}."
+        return replace(self, system=system, warnings=(*self.warnings, line) if share else self.warnings)
 
     def with_steps_off(self, side: int) -> LanguageStudy:
         """The same with the step times of every engine at an end of their error: −1 faster, 1 slower."""

@@ -71,20 +71,46 @@ def simulate_language(
     that requests follow run under the scenario's first scheduler; ``queries`` prepares them.
     """
     begin = time.perf_counter()
-    system, spec = study.system, study.scenario.simulation
     names = list(routers) or [entry.name for entry in study.scenario.routers]
-    once = all(replays_once(row) for row in system.rows)
-    replications = 1 if once else spec.replications
-    follows = any(row.after is not None for row in system.rows)
-    shares = bool(study.scenario.workload) and any(engine.role != "both" for engine in system.engines)
+    follows = any(row.after is not None for row in study.system.rows)
+    shares = bool(study.scenario.workload) and any(engine.role != "both" for engine in study.system.engines)
     following = queries(study.scenario, study.sources) if follows or shares else None
     if shares and following is not None:
-        study = study.beside(following.tensors())
-        system = study.system
+        study = study.beside(following.tensors(), following.scheduler)
+    runs, ends = _replications(study, names, following, readable, steps, on_progress)
+    results = {name: _summary(study.system, of) for name, of in runs.items()}
+    if study.error:
+        for name, result in results.items():
+            own = _summary(study.system, runs[name][:1])
+            results[name] = _with_range(result, own, ends[name], study.error)
+    passed, failed = checked({name: _checks(study.system, of) for name, of in runs.items()})
+    facts = dict.fromkeys(line for of in study.facts for line in of.warnings)
+    report = LanguageReport(
+        engine="readable" if readable else "compiled",
+        seconds=time.perf_counter() - begin,
+        schedulers=results,
+        queries=following.scheduler if following else None,
+        checks=passed,
+        failed_checks=failed,
+        warnings=(*study.warnings, *facts),
+    )
+    return LanguageResult({name: tuple(of) for name, of in runs.items()}, report)
+
+
+def _replications(
+    study: LanguageStudy,
+    names: Sequence[str],
+    following: Following | None,
+    readable: bool,
+    steps: int,
+    on_progress: OnProgress,
+) -> tuple[dict[str, list[Run]], dict[str, list[RouterResult]]]:
+    """The runs of each router, and its first with step times at either end of their error."""
+    system, spec = study.system, study.scenario.simulation
+    replications = 1 if all(replays_once(row) for row in system.rows) else spec.replications
     off = [(side, study.with_steps_off(side).system) for side in (-1, 1) if study.error]
-    turns = [(name, side, of) for name in names for side, of in ((0, system), *off)]
     runs: dict[str, list[Run]] = {name: [] for name in names}
-    ends: dict[str, list[RouterResult]] = {name: [] for name in names}  # of the first replication
+    ends: dict[str, list[RouterResult]] = {name: [] for name in names}
     for replication in range(replications):
         begun = replication / replications
 
@@ -92,9 +118,10 @@ def simulate_language(
             on_progress("the queries before", begun)
 
         requests, window = drawn(system, spec, replication, steps, following, tell_queries)
-        of_turn = [turn for turn in turns if not turn[1] or not replication]
-        for turn, (name, side, of) in enumerate(of_turn):
-            share = 1 / (replications * len(of_turn))
+        systems = [(0, system), *(off if replication == 0 else [])]
+        turns = [(name, side, of) for name in names for side, of in systems]
+        share = 1 / (replications * len(turns))
+        for turn, (name, side, of) in enumerate(turns):
 
             def tell(
                 part: float, name: str = name, done: float = begun + turn * share, share: float = share
@@ -108,22 +135,7 @@ def simulate_language(
             else:
                 runs[name].append(run)
     on_progress(names[-1], 1.0)
-    results = {name: _summary(system, of) for name, of in runs.items()}
-    if off:
-        for name, result in results.items():
-            results[name] = _with_range(result, _summary(system, runs[name][:1]), ends[name], study.error)
-    passed, failed = checked({name: _checks(system, of) for name, of in runs.items()})
-    facts = dict.fromkeys(line for of in study.facts for line in of.warnings)
-    report = LanguageReport(
-        engine="readable" if readable else "compiled",
-        seconds=time.perf_counter() - begin,
-        schedulers=results,
-        queries=following.scheduler if following else None,
-        checks=passed,
-        failed_checks=failed,
-        warnings=(*study.warnings, *facts),
-    )
-    return LanguageResult({name: tuple(of) for name, of in runs.items()}, report)
+    return runs, ends
 
 
 def _with_range(
