@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -14,6 +15,11 @@ import urllib.request
 import pytest
 from browser_tools import ARTIFACTS, ROOT, new_context, wait_idle
 
+from nona.ui.session.opening import VARIABLE
+from nona.ui.session.state import START
+
+# As sessions begin, but for nona-live, which rehearses for seconds before each run.
+BEGUN = {**START, "schedulers": ["nona", "least-loaded", "spark-fair", "local", "spread"]}
 READY_S = 300  # a slow machine is no error
 FLAGS = [
     *("--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking", "--no-first-run"),
@@ -74,7 +80,9 @@ def free_port():
 def start_server(port, log):
     """A server that is ready; what it keeps lies beside its log."""
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
-    environment = {**os.environ, "NONA_DATA_DIR": str(log.parent / "data")}
+    begun = log.with_name("begun.yaml")
+    begun.write_text(json.dumps(BEGUN), encoding="utf-8")
+    environment = {**os.environ, "NONA_DATA_DIR": str(log.parent / "data"), VARIABLE: str(begun)}
     command += ["--server.headless", "true"]
     with log.open("a") as out:
         kept = {"stdout": out, "stderr": subprocess.STDOUT}
