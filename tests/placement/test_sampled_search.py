@@ -345,7 +345,7 @@ def test_starts_are_placements_that_can_run_and_none_is_there_twice():
 
 def test_a_quicker_rival_replaces_what_sampled_jobs_preferred():
     """Of local and spread the one that is slower when simulated is given as chosen; then the other one."""
-    built = joined(2, 8, 0.6)
+    built = joined(2, 4, 0.6)
     chosen = choose_placement(built, solve(built), evaluations=4)
     assert chosen.sampled is not None
     placed = by_hand(built)

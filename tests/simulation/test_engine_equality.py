@@ -150,7 +150,7 @@ def all_features(discipline):
 @pytest.mark.parametrize("name", COMPILED)
 def test_one_system_with_all_features(name, discipline):
     system = all_features(discipline)
-    options = {"jobs": 250, "warmup": 20, "timeline_jobs": 20, "replication": 1, "record_jobs": 100}
+    options = {"jobs": 120, "warmup": 20, "timeline_jobs": 20, "replication": 1, "record_jobs": 60}
     assert compare(system, COMPILED[name](system), **options).decisions == "machine code"
 
 

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest, local_script_runner
 from worker_threads import WorkerThread
 
 from nona.ui.jobs import pool
+from nona.ui.models.loading import Tidying
 from nona.ui.tasks import desk
 
 PROCESS, KILL = pool._spawn, pool.Worker.kill
@@ -31,7 +32,7 @@ def no_page_breaks():
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_runner():
-    """A run is waited for, not asked for every millisecond; installed packages are searched once."""
+    """A run is waited for, not asked for every millisecond; packages are searched once, garbage is left."""
     asked = local_script_runner.require_widgets_deltas
 
     def waited_for(runner, timeout):
@@ -42,6 +43,7 @@ def quick_runner():
         patched.setattr(local_script_runner, "require_widgets_deltas", waited_for)
         once = cache(manifest_scanner.scan_component_manifests)
         patched.setattr(manifest_scanner, "scan_component_manifests", once)
+        patched.setattr(Tidying, "run", lambda tidier: None)
         yield
 
 
