@@ -7,7 +7,7 @@ gives equal bytes. The models are parsed as uploads are, which is in a guarded p
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from nona.errors import ScenarioError
@@ -125,7 +125,8 @@ def known_names(sources: Sources, files_may_be_missing: bool = True) -> Check:
 def edited(before: Scenario, data: Mapping[str, Any]) -> Scenario:
     """The scenario that ``data`` describes, checked as one that is opened; files may be missing.
 
-    Names that are unknown in ``before`` already are left to where they stand: they block no other edit.
+    Names that are unknown in ``before`` already are left to where they stand: they block no other edit. A row
+    of tasks that gets another name takes its targets, and the rows that follow it, along.
 
     Raises
     ------
@@ -138,4 +139,20 @@ def edited(before: Scenario, data: Mapping[str, Any]) -> Scenario:
         old = set(unknown_names(before.model_dump(mode="json"))) if lines else set()
         return [line for line in lines if line not in old]
 
-    return scenario_from_mapping(data, check)
+    return scenario_from_mapping(_with_renamed_rows(before, data), check)
+
+
+def _with_renamed_rows(before: Scenario, data: Mapping[str, Any]) -> Mapping[str, Any]:
+    rows, language, plan = (data.get(key) for key in ("workload", "language", "plan"))
+    if not isinstance(rows, list) or len(rows) != len(before.workload):
+        return data
+    labels = [row.get("name") or PurePath(str(row.get("model"))).stem for row in rows]
+    old = [row.label for row in before.workload]
+    new = {was: now for was, now in zip(old, labels, strict=True) if was != now and old.count(was) == 1}
+    if not new:
+        return data
+    followed = [row | {"after": new.get(row.get("after"), row.get("after"))} for row in language or ()]
+    changed = {**data, "language": followed}
+    if plan:
+        changed["plan"] = plan | {"targets": {new.get(row, row): of for row, of in plan["targets"].items()}}
+    return changed

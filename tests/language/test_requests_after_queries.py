@@ -11,6 +11,7 @@ import yaml
 from nona.cli.main import main
 from nona.errors import ScenarioError, SimulationError
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
+from nona.sources.opening import edited
 from nona.study.language.following import Following
 from nona.study.language.preparation import prepare_language
 from nona.study.language.simulation import drawn, simulate_language
@@ -176,3 +177,21 @@ def test_keys_and_values_share_the_link_with_the_tensors_of_queries() -> None:
         load, second = 5 * alone_s + rate * tensor_s, 5 * alone_s**2 + rate * tensor_s**2
         wait_s = second / (2 * (1 - load))  # Pollaczek and Khinchine
         assert sent_s[scheduler] == pytest.approx(alone_s + wait_s, rel=0.04)
+
+
+def test_a_row_that_is_renamed_takes_its_targets_and_followers_along() -> None:
+    of = scenario(queries=[{"name": "other", "model": "find", "rate": "1/s"}])
+    of["plan"] = {"targets": {"search": {"p95": "1 s"}, "other": {"p95": "2 s"}}}
+    before = scenario_from_mapping(of)
+    data = before.model_dump(mode="json")
+    data["workload"][0]["name"] = "find"
+    after = edited(before, data)
+    assert after.labels == ("find", "other")
+    assert after.language[0].after == "find"
+    assert after.plan is not None
+    assert set(after.plan.targets) == {"find", "other"}
+    # a row that is removed takes nobody along: its follower has to be told what to do
+    data = before.model_dump(mode="json")
+    data["workload"].pop(0)
+    with pytest.raises(ScenarioError, match=r"'search' is no row of tasks; name one of other"):
+        edited(before, data)
