@@ -8,7 +8,8 @@ named here is.
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
+import re
+from fnmatch import translate
 from typing import Any
 
 import streamlit as st
@@ -91,6 +92,9 @@ TYPED = (
     "saved-tick-*",
     "symbol:*",
 )
+# One expression each, as every key of a page is looked at whenever it is drawn.
+_CHOICE = re.compile("|".join(map(translate, CHOICES)))
+_KEPT = re.compile("|".join(map(translate, (*CHOICES, *TYPED))))
 
 
 def remember(state: AppState) -> None:
@@ -133,7 +137,7 @@ def is_choice(key: str) -> bool:
     >>> is_choice("result-model"), is_choice("run-simulate"), is_choice("device-name")
     (True, False, False)
     """
-    return any(fnmatchcase(key, pattern) for pattern in CHOICES)
+    return _CHOICE.match(key) is not None
 
 
 def is_kept(key: str) -> bool:
@@ -142,7 +146,7 @@ def is_kept(key: str) -> bool:
     >>> is_kept("result-model"), is_kept("run-simulate"), is_kept("device-name")
     (True, False, True)
     """
-    return is_choice(key) or any(fnmatchcase(key, pattern) for pattern in TYPED)
+    return _KEPT.match(key) is not None
 
 
 def _is_plain(value: Any) -> bool:
