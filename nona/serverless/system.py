@@ -94,11 +94,6 @@ class Application:
         """Stages without predecessor."""
         return tuple(s for s in range(self.stages) if not self.dag.predecessors[s])
 
-    @cached_property
-    def is_chain(self) -> bool:
-        """True where every stage follows the one before it and no other."""
-        return all(self.dag.predecessors[s] == ((s - 1,) if s else ()) for s in range(self.stages))
-
     def longest_s(self, stage_s: NDArray[np.float64]) -> float:
         """Seconds along the longest path when stage s takes ``stage_s[s]``."""
         return self.dag.critical_path(stage_s.tolist())[0]

@@ -56,6 +56,11 @@ HOW_TO = (
         "Rate, SLO and percentiles stand at each model.",
         "scenario",
     ),
+    HowTo(
+        "answer after a search, token by token?",
+        "Add a language model, then *Loop*: after the row that searches.",
+        "scenario",
+    ),
     HowTo("slice GPUs?", "*Shared as*: MIG slices, then click the layout.", "scenario"),
     HowTo("replay recorded arrivals?", "*Arrival traces* takes a CSV; choose it as *Arrivals*.", "scenario"),
     HowTo("let GPUs batch queries?", "Open *Batching* below a row, or *Batching of all rows*.", "scenario"),
