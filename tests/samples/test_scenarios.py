@@ -29,7 +29,7 @@ from nona.study.planning.trials import Trial
 PROMISED = (
     "slides_example five_models_80_servers vision_language_8_servers mig_layouts esg_workflows "
     "rag_pipeline ensemble_bursty background_sweep racks_and_nics strict_light "
-    "chat_routers prefill_stalls_decode prompt_over_the_network search_then_answer "
+    "chat_routers prefill_stalls_decode prompt_over_the_network search_then_answer one_engine_or_two "
     "moderate_normal relaxed_heavy mig_or_mps serverless_nodes black_friday "
     "a100s_sliced_or_l4s survive_a_rack language_and_vision batches_save_servers"
 )
@@ -277,6 +277,23 @@ def test_what_the_descriptions_of_language_samples_say():
         assert row.sent_s > 0.01
         assert row.ttft_s.mean > other.ttft_s.mean
         assert row.itl_s.p99 < 0.5 * other.itl_s.p99
+
+
+def test_one_engine_of_two_gpus_is_sooner_at_low_rates_and_two_engines_at_high_ones():
+    scenario, _ = open_scenario(scenario_path("one_engine_or_two"))
+    sooner = {}
+    for rate in (scenario.language[0].rate, 45.0):
+        token_s = {}
+        for tp in (1, 2):
+            data = scenario.model_dump(mode="json")
+            data["simulation"] |= {"jobs": 3000, "replications": 2}
+            data["cluster"]["servers"][0]["engine"]["tp"] = tp
+            data["language"][0]["rate"] = rate
+            study_of = prepare_language(scenario_from_mapping(data))
+            router = simulate_language(study_of, ["least-kv"]).report.schedulers["least-kv"]
+            token_s[tp] = router.models["chat"].tpot_s.mean
+        sooner[rate] = min(token_s, key=token_s.get)
+    assert sooner == {scenario.language[0].rate: 2, 45.0: 1}
 
 
 def test_splitting_a_search_brings_the_first_word_of_its_answer_sooner():
