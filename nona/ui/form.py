@@ -25,11 +25,16 @@ Read = Callable[[Any], Any]
 Edit = Callable[[Any], object] | None
 
 
-def form(state: AppState, part: str, names: str, columns: int = 3, width: int = 150) -> None:
+def form(state: AppState, part: str | PlacePath, names: str, columns: int = 3, width: int = 150) -> None:
     """A grid of the fields of a part that count now; ``names`` with spaces between them."""
     with st.grid(columns, min_column_width=width, vertical_alignment="bottom"):
-        for name in names.split():
-            field(state, f"{part}.{name}")
+        fields(state, part, names)
+
+
+def fields(state: AppState, part: str | PlacePath, names: str) -> None:
+    """The fields of a part, or of the whole scenario, that count now; ``names`` as for :func:`form`."""
+    for name in names.split():
+        field(state, (*path_of(part), *path_of(name)))
 
 
 def field(

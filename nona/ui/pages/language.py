@@ -33,7 +33,7 @@ from nona.results.language import LanguageRun
 from nona.scenario.words import words
 from nona.sources.opening import edited
 from nona.tables.formats import share_text
-from nona.ui.form import field
+from nona.ui.form import form
 from nona.ui.pages.run_page import RunPage, Tab
 from nona.ui.session.state import AppState
 from nona.ui.shell.job_panel import start
@@ -58,9 +58,7 @@ def _fields(state: AppState) -> None:
     if state.scenario.workload:
         st.caption("Jobs, replications and the seed are those of the queries, below.")
         return
-    with st.grid(3, min_column_width=150):
-        for place in ("simulation.jobs", "simulation.replications", "seed"):
-            field(state, place)
+    form(state, (), "simulation.jobs simulation.replications seed")
 
 
 def _answer(state: AppState, data: LanguageRun) -> None:

@@ -10,7 +10,7 @@ from nona.report.language.tables import options_table, plan_finding, plan_notes
 from nona.results.language import LanguagePlan
 from nona.scenario.plan import TargetSpec
 from nona.tables.formats import money, share_text
-from nona.ui.form import entry_field, field
+from nona.ui.form import entry_field, form
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.plan_offers import engine_fields, offer_fields
 from nona.ui.pages.run_page import RunPage, Tab
@@ -37,9 +37,7 @@ def _summary(state: AppState) -> Sequence[str]:
 def _fields(state: AppState) -> None:
     offer_fields(state)
     engine_fields(state)
-    with st.grid(3, min_column_width=170):
-        for name in ("hit", "survive", "growth"):
-            field(state, f"plan.{name}")
+    form(state, "plan", "hit survive growth", 3, 170)
     if state.scenario.plan is None:
         return
     for label in state.scenario.language_labels:

@@ -15,7 +15,7 @@ from nona.scenario.words import words
 from nona.sources.samples import load_sample, manifest, sample_names, workflows
 from nona.ui.models import loading
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import acting, label_text, plain, whole
+from nona.ui.widgets.fields import acting, label_text, plain, selector, whole
 
 FIRST = ("googlenet", "resnet18", "bert_base", "llama2_7b", "moe_block", "rag_pipeline", "slides_example")
 DEVICE = "a100-40gb"
@@ -36,15 +36,9 @@ def pick_model(state: AppState) -> None:
         state.model = described[text]
 
     described = {_described(state, name): name for name in names}
-    st.selectbox(
-        "Model",
-        list(described),
-        names.index(state.model),
-        **acting(key, choose),
-        width=260,
-        label_visibility="collapsed",
-        help="Your own models first, then the samples; type a part of a name, a family or a size.",
-    )
+    hint = "Your own models first, then the samples; type a part of a name, a family or a size."
+    now = _described(state, state.model)
+    selector("Model", list(described), now, key, choose, hint, width=260, label_visibility="collapsed")
     if state.choices.of(loading.Choosing).again:
         state.choices.keep(replace(state.choices.of(loading.Choosing), again=False))
         st.session_state[OPEN] = True

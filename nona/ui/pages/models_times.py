@@ -20,7 +20,7 @@ from nona.ui.form import field
 from nona.ui.models.loading import device_names, load_graph, load_measured
 from nona.ui.session.state import AppState
 from nona.ui.widgets.downloads import download_button
-from nona.ui.widgets.fields import acting, button, label_text, plain, stored_name, upload
+from nona.ui.widgets.fields import acting, button, label_text, plain, selector, stored_name, upload
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +64,8 @@ def _device(state: AppState) -> str:
 
 def _pick_device(state: AppState, shown: str) -> None:
     names = device_names(state.scenario)
-    st.selectbox(
-        "Times on device",
-        names,
-        names.index(shown),
-        **acting("device", lambda name: state.choices.keep(Device(name))),
-        help="The GPU for the times on this page; the cluster's GPUs are set on page Scenario.",
-    )
+    hint = "The GPU for the times on this page; the cluster's GPUs are set on page Scenario."
+    selector("Times on device", names, shown, "device", lambda name: state.choices.keep(Device(name)), hint)
 
 
 PATH = ("cost", "given")

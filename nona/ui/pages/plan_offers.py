@@ -13,7 +13,7 @@ from nona.hardware.mig import maximal_layouts
 from nona.planning.prices import Price, PriceKind, age_text, listed_prices
 from nona.report.plan_options import PRICE_LIST
 from nona.scenario.schema import Scenario
-from nona.ui.form import entry_field, field
+from nona.ui.form import entry_field, field, form
 from nona.ui.models.loading import device_names
 from nona.ui.pages.scenario_edits import add_entry, board_of, remove_entry
 from nona.ui.session.editing import PlacePath
@@ -223,9 +223,7 @@ PRICES = (PART, "prices")
 
 
 def money_fields(state: AppState) -> None:
-    with st.grid(4, min_column_width=130, vertical_alignment="bottom"):
-        for name in ("currency", "server", "gb", "co2_kg_per_kwh"):
-            field(state, (*PRICES, name))
+    form(state, PRICES, "currency server gb co2_kg_per_kwh", 4, 130)
     spec = state.scenario.plan
     gpus = list(
         dict.fromkeys(

@@ -11,7 +11,7 @@ from nona.planning.prices import growth_text
 from nona.report.text import counted
 from nona.scenario.words import words
 from nona.schedulers.registry import scheduler_names
-from nona.ui.form import entry_at, field
+from nona.ui.form import entry_at, field, fields
 from nona.ui.pages.plan_offers import (
     PART,
     TARGETS,
@@ -217,8 +217,7 @@ def _schedulers(state: AppState) -> None:
 
 def _search(state: AppState) -> None:
     with st.grid(4, min_column_width=150, vertical_alignment="bottom"):
-        for name in ("confidence", "most", "replications"):
-            field(state, f"{PART}.{name}")
+        fields(state, PART, "confidence most replications")
         field(state, "simulation.jobs", "Jobs of a run", "As on the page Simulation.")
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         field(state, f"{PART}.mixed")

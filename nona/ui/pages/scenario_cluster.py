@@ -18,14 +18,14 @@ from nona.results.document import GivenTimes
 from nona.results.simulation_charts import LinkLoad
 from nona.scenario.schema import CostSpec
 from nona.study.batching import held_bytes
-from nona.ui.form import field
+from nona.ui.form import field, fields, form
 from nona.ui.models.loading import device_names
 from nona.ui.pages import scenario_edits
 from nona.ui.pages.scenario_engines import engine_editor
 from nona.ui.pages.scenario_mig import mig_editor
 from nona.ui.pages.workload_facts import row_cost
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import acting, button, choose_one, plain
+from nona.ui.widgets.fields import acting, button, choose_one, plain, selector
 from nona.ui.widgets.results import picture, table, tiles
 from nona.units import format_bandwidth, format_count, format_size, format_time
 
@@ -127,13 +127,9 @@ def _remove(state: AppState, index: int) -> None:
 
 def _sharing(state: AppState, index: int, sharing: str, board: str | None) -> None:
     options = [s for s in SHARING if board or s != SHARING[1] or sharing == s]
-    st.selectbox(
-        "Shared as",
-        options,
-        options.index(sharing),
-        **acting(f"sharing-{state.revision}-{index}", partial(scenario_edits.set_sharing, state, index)),
-        help="Whole: one task at a time per GPU. MIG: hardware slices. MPS: clients with equal parts.",
-    )
+    hint = "Whole: one task at a time per GPU. MIG: hardware slices. MPS: clients with equal parts."
+    take = partial(scenario_edits.set_sharing, state, index)
+    selector("Shared as", options, sharing, f"sharing-{state.revision}-{index}", take, hint)
 
 
 def background_editor(state: AppState) -> None:
@@ -142,8 +138,7 @@ def background_editor(state: AppState) -> None:
     with st.grid(2, min_column_width=130):
         field(state, "background.compute.utilization", slider=True)
         field(state, "background.network.utilization", slider=True)
-        for place in ("compute.mean_service", "network.mean_size", "compute.scv", "network.scv"):
-            field(state, f"background.{place}")
+        fields(state, "background", "compute.mean_service network.mean_size compute.scv network.scv")
 
 
 def core_editor(state: AppState) -> None:
@@ -193,9 +188,7 @@ def path_editor(state: AppState, cluster: Cluster | None) -> None:
             "queues as well; with racks, traffic that leaves a rack shares an uplink."
         )
         return
-    with st.grid(3, min_column_width=130):
-        for name in ("nic", "racks.size", "racks.uplink"):
-            field(state, f"cluster.network.{name}")
+    form(state, "cluster.network", "nic racks.size racks.uplink", 3, 130)
     if cluster is not None:
         _picture(cluster)
     st.caption(

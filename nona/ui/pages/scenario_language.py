@@ -17,12 +17,12 @@ from nona.report.language.figures import lengths_figure
 from nona.scenario.words import words
 from nona.sources.opening import edited
 from nona.tables.formats import share_text
-from nona.ui.form import field, form, switch
+from nona.ui.form import field, fields, form, switch
 from nona.ui.pages.scenario_edits import add_entry, remove_entry
 from nona.ui.pages.scenario_engines import prepared
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import acting, button, field_error, plain, stored_name, upload
+from nona.ui.widgets.fields import button, field_error, plain, selector, stored_name, upload
 from nona.ui.widgets.results import picture
 
 BEST_HINT = (
@@ -60,8 +60,7 @@ def language_row(state: AppState, index: int) -> None:
             names = dict.fromkeys([*language_models(), *_configs(state), row.llm.model])
             field(state, (*place, "llm", "model"), choices={name: name for name in names})
             _loop(state, index)
-            for target in ("ttft", "tpot", "e2e"):
-                field(state, (*place, "slo", target))
+            fields(state, (*place, "slo"), "ttft tpot e2e")
         _lengths(state, index)
         for problem in _problems(state, index):
             st.error(plain(problem), icon=":material/error:")
@@ -113,14 +112,11 @@ def _loop(state: AppState, index: int) -> None:
         none: dict[str, Any] = {"rate": None, "concurrency": None, "after": None, "arrivals": {}}
         _edit_row(state, place, {**state.value(place), **none, **loops[loop]})
 
-    st.selectbox(
-        "Loop",
-        list(loops),
-        list(loops).index(now),
-        **acting(f"loop-{state.revision}-{index}", take),
-        help="Open: requests come at a rate, whatever the engines do. Closed: so many users, each with one "
-        f"request at a time, so that it cannot overload. After a row: {words((*place, 'after')).about}",
+    hint = (
+        "Open: requests come at a rate, whatever the engines do. Closed: so many users, each with one "
+        f"request at a time, so that it cannot overload. After a row: {words((*place, 'after')).about}"
     )
+    selector("Loop", list(loops), now, f"loop-{state.revision}-{index}", take, hint)
     if now in (OPEN, CLOSED):
         field(state, (*place, "concurrency" if now == CLOSED else "rate"))
 
@@ -148,13 +144,8 @@ def _lengths(state: AppState, index: int) -> None:
 
     options = [DRAWN, *traces]
     with st.grid(5, min_column_width=120, vertical_alignment="bottom"):
-        st.selectbox(
-            "Lengths",
-            options,
-            options.index(row.llm.trace or DRAWN),
-            **acting(f"lengths-{state.revision}-{index}", take),
-            help="Tokens of prompts and answers: drawn, or those of a trace, which brings its arrivals too.",
-        )
+        hint = "Tokens of prompts and answers: drawn, or those of a trace, which brings its arrivals too."
+        selector("Lengths", options, row.llm.trace or DRAWN, f"lengths-{state.revision}-{index}", take, hint)
         for side in ("input", "output") if row.llm.tokens else ():
             path = (*place, "tokens", side)
             title = words(path).title
@@ -185,8 +176,7 @@ def _traces(state: AppState) -> list[str]:
 def _details(state: AppState, index: int) -> None:
     row, place = state.scenario.language[index], f"language.{index}"
     with st.grid(4, min_column_width=130):
-        for name in ("name", "priority"):
-            field(state, f"{place}.{name}")
+        fields(state, place, "name priority")
         if row.llm.tokens:
             for side in ("input", "output"):
                 path = ("language", index, "llm", "tokens", side)

@@ -18,7 +18,7 @@ from nona.scenario.words import words
 from nona.simulation.arrivals import effective_rate
 from nona.simulation.traces import read_trace, recorded_s
 from nona.system import Arrivals
-from nona.ui.form import entry_field, field
+from nona.ui.form import entry_field, field, fields
 from nona.ui.models.loading import model_names
 from nona.ui.pages import workload_facts
 from nona.ui.pages.models_times import ENDING
@@ -27,7 +27,7 @@ from nona.ui.pages.scenario_edits import remove_entry
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import draw, el
-from nona.ui.widgets.fields import acting, field_error, plain, upload
+from nona.ui.widgets.fields import field_error, plain, selector, upload
 from nona.units import format_number, format_time, quantity_text
 
 WHOLE, SHARE, COLUMN = "all its arrivals", "a share of them", "those with a value"
@@ -74,18 +74,12 @@ def _part(state: AppState, index: int, columns: dict[str, tuple[str, ...]]) -> N
     spec = state.scenario.workload[index].arrivals
     options = [WHOLE, SHARE, *([COLUMN] if columns or spec.column else [])]
     shown = COLUMN if spec.column else SHARE if spec.share else WHOLE
-    st.selectbox(
-        "This row takes",
-        options,
-        options.index(shown),
-        **acting(
-            f"trace-part-{state.revision}-{index}", lambda part: _take_part(state, index, part, columns)
-        ),
-        help="Several rows can divide one trace: by shares, or by the values of a column.",
-    )
+    hint = "Several rows can divide one trace: by shares, or by the values of a column."
+    take = partial(_take_part, state, index, columns)
+    selector("This row takes", options, shown, f"trace-part-{state.revision}-{index}", take, hint)
 
 
-def _take_part(state: AppState, index: int, part: str, columns: dict[str, tuple[str, ...]]) -> None:
+def _take_part(state: AppState, index: int, columns: dict[str, tuple[str, ...]], part: str) -> None:
     path: PlacePath = ("workload", index, "arrivals")
     spec: dict[str, Any] = {**state.value(path), "share": None, "column": None, "value": None}
     rows = state.scenario.workload
@@ -330,8 +324,7 @@ def _details(state: AppState, index: int) -> None:
     _target_fields(state, state.scenario.labels[index])
     place = ("workload", index)
     with st.grid(3, min_column_width=130):
-        for name in ("service_scv", "batch"):
-            field(state, (*place, name))
+        fields(state, place, "service_scv batch")
         for name in ("cv", "burst_factor", "burst_fraction", "burst_mean"):
             field(state, (*place, "arrivals", name), slider=name == "burst_fraction")
 

@@ -18,7 +18,7 @@ from nona.serverless.policies.registry import POLICIES
 from nona.serverless.provenance import TAGS, provenance
 from nona.study.planning.question import cost_note
 from nona.study.serverless.preparation import prices_by_gpu
-from nona.ui.form import field, form
+from nona.ui.form import field, fields, form
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
@@ -167,8 +167,7 @@ def _nodes(state: AppState) -> None:
     with st.grid(3, min_column_width=180):
         field(state, "cluster.servers.0.vcpus", "vCPUs per node")
         field(state, "cluster.servers.0.gpus", "GPUs per node", VGPUS_HELP)
-        for name in ("noise", "prices.vcpu_hour", "prices.vgpu_hour"):
-            field(state, f"{PART}.{name}")
+        fields(state, PART, "noise prices.vcpu_hour prices.vgpu_hour")
         with st.container(vertical_alignment="bottom", height="stretch"):
             st.button(
                 "Price by the server",
@@ -178,8 +177,7 @@ def _nodes(state: AppState) -> None:
                 args=(state,),
                 help="Each vGPU costs its share of the server's price on page Plan; vCPUs cost no more.",
             )
-        for name in ("idle_cost", "transfer.remote", "transfer.remote_bandwidth"):
-            field(state, f"{PART}.{name}")
+        fields(state, PART, "idle_cost transfer.remote transfer.remote_bandwidth")
         if state.scenario.serverless and state.scenario.serverless.transfer.remote == "network":
             field(state, "cluster.network.capacity", "Network capacity")
             field(state, "background.network.utilization", "Background on the network")
@@ -234,8 +232,7 @@ def _mode_fields(state: AppState) -> None:
     if spec is None:
         return
     way = WAYS.find(spec.sharing.mode)
-    for name in ("reconfiguration", "oversubscription", "interference"):
-        field(state, f"{PART}.sharing.{name}")
+    fields(state, f"{PART}.sharing", "reconfiguration oversubscription interference")
     if way.fixed_layout:
         with st.container():
             st.caption("The slices are those of the servers on page Scenario.")

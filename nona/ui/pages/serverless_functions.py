@@ -16,7 +16,7 @@ from nona.serverless.measurements import SOURCE, measured_points, shipped_fits
 from nona.serverless.profiles import read_profile, rows_of
 from nona.serverless.system import ServerlessSystem
 from nona.study.serverless.preparation import prepare_serverless
-from nona.ui.form import field
+from nona.ui.form import form
 from nona.ui.models.loading import fetch
 from nona.ui.pages.serverless_results import choose_one
 from nona.ui.session.state import AppState
@@ -121,9 +121,7 @@ def _default_law(state: AppState) -> None:
         "g^exponent), the shape of the measured VGG-16 and VGG-19. The share on the CPU is assumed. It "
         "decides whether vCPUs or vGPUs run out first: vary it."
     )
-    with st.grid(4, min_column_width=150):
-        for name in ("cpu_share", "gpu_floor", "gpu_constant", "gpu_exponent"):
-            field(state, f"serverless.{name}")
+    form(state, "serverless", "cpu_share gpu_floor gpu_constant gpu_exponent", 4, 150)
 
 
 def _system(state: AppState) -> ServerlessSystem:

@@ -20,7 +20,7 @@ from nona.schedulers.expert import SCHEDULER, part_numbers
 from nona.study.exports import JOBS_CSV, JOBS_PARQUET, TRACE
 from nona.study.shipped import stored_result
 from nona.tables.formats import share_text
-from nona.ui.form import field
+from nona.ui.form import fields, form
 from nona.ui.models.loading import load_row
 from nona.ui.pages.cluster_drawing import live_cluster
 from nona.ui.pages.run_page import RunPage
@@ -30,7 +30,7 @@ from nona.ui.session.state import AppState, Draft, Kept
 from nona.ui.session.workspace import jobs
 from nona.ui.shell.job_panel import current_job
 from nona.ui.widgets.downloads import Files, file_stem, frame_files, kept_files, reports
-from nona.ui.widgets.fields import acting, label_text, plain
+from nona.ui.widgets.fields import label_text, plain, selector
 from nona.ui.widgets.folding import listed
 from nona.ui.widgets.policy_choice import pick_entries
 
@@ -168,13 +168,9 @@ def _expert_table(state: AppState) -> None:
 
 def _row(state: AppState, row: int, label: str, mode: str) -> None:
     options = MODES if mode in MODES else (*MODES, mode)
-    st.selectbox(
-        label_text(label),
-        options,
-        options.index(mode),
-        **acting(f"expert-{state.revision}-{label}", partial(_set_mode, state, label)),
-        help="Where expert puts this model's tasks, the same in every query.",
-    )
+    hint = "Where expert puts this model's tasks, the same in every query."
+    take = partial(_set_mode, state, label)
+    selector(label_text(label), options, mode, f"expert-{state.revision}-{label}", take, hint)
     if mode not in MODES:
         st.error(plain(f"{mode} is no preset; choose one from the list."), icon=":material/error:")
     if mode == OWN_PARTS:
@@ -216,12 +212,9 @@ def _summary(state: AppState) -> list[str]:
 def _fields(state: AppState) -> None:
     """All are part of the scenario, so the other pages and the file have them too."""
     pick_schedulers(state)
-    with st.grid(3, min_column_width=150):
-        for place in ("simulation.jobs", "simulation.replications", "seed"):
-            field(state, place)
+    form(state, (), "simulation.jobs simulation.replications seed")
     with st.popover("Warm-up and precision", icon=":material/straighten:"):
-        for name in ("warmup", "precision", "max_replications"):
-            field(state, f"simulation.{name}")
+        fields(state, "simulation", "warmup precision max_replications")
     _expert_table(state)
     st.caption(f"{plain(which_scheduler(stored_result(DecisionStudy)))} [Evidence](evidence)")
 

@@ -14,7 +14,7 @@ from nona.report.training.findings import hours_text, jobs_text
 from nona.scenario.words import words
 from nona.study.planning.question import cost_note
 from nona.tables.table import of_mappings
-from nona.ui.form import field, form, help_text, switch
+from nona.ui.form import field, fields, form, help_text, switch
 from nona.ui.pages.scenario_edits import REGION_GROUPS, Groups, groups_of, remove_group, replace_groups
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import acting, button, field_error, label_text, late, plain, upload
@@ -81,8 +81,7 @@ def _generator(state: AppState) -> None:
         with st.container():
             _measured(state)
     with st.container(horizontal=True):
-        for name in ("multi_gpu", "weights", "slos"):
-            field(state, f"{PART}.generate.{name}")
+        fields(state, f"{PART}.generate", "multi_gpu weights slos")
     trace_upload(state, "Or upload a trace")
 
 
@@ -294,9 +293,7 @@ def controls(state: AppState) -> None:
         field(state, "simulation.replications")
         field(state, "seed")
     with st.expander("Rounds, and what else is taken into account", icon=":material/tune:"):
-        with st.grid(3, min_column_width=140):
-            for place in ("round", "reallocation", "throughputs"):
-                field(state, f"{PART}.{place}")
+        form(state, PART, "round reallocation throughputs", 3, 140)
         _switch_fields(state)
 
 

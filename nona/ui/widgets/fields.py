@@ -156,6 +156,19 @@ def acting(key: str, act: Callable[[Any], object]) -> dict[str, Any]:
     return {"key": key, "on_change": changed}
 
 
+def selector(
+    label: str,
+    options: Sequence[str],
+    now: str,
+    key: str,
+    act: Callable[[str], object],
+    hint: str,
+    **more: Any,
+) -> None:
+    """A list that stands at what holds ``now``; another choice goes to ``act``."""
+    st.selectbox(label, options, options.index(now), help=hint, **acting(key, act), **more)
+
+
 SHARES = {"90 %": 0.9, "95 %": 0.95, "98 %": 0.98, "99 %": 0.99, "99.5 %": 0.995, "99.9 %": 0.999}
 
 
