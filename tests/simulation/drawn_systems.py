@@ -19,7 +19,7 @@ def graphs(draw, times, sizes, classes):
         for _ in range(draw(st.integers(0, 2))):
             targets = draw(st.sets(st.integers(source + 1, n - 1), min_size=1, max_size=3))
             tensors.append((source, sorted(targets), draw(sizes)))
-    return task_graph(compute, tensors)
+    return task_graph(compute, draw(st.permutations(tensors)))
 
 
 @st.composite

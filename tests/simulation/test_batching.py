@@ -14,6 +14,7 @@ from sizes import examples, sized
 
 from nona.placement.bulk_queue import bulk_queue, memoryless_batches
 from nona.random_streams import RandomStreams
+from nona.schedulers.registry import get_scheduler
 from nona.simulation.run import RunOptions, simulate_run
 from nona.simulation.workload import background_items
 from nona.statistics import overlapping_batch_means
@@ -178,6 +179,19 @@ def test_a_chain_on_one_executor_is_one_long_task(rule):
         for q in (chain, contracted)
     ]
     np.testing.assert_allclose(ends[0], ends[1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", ["opportunistic", "spark-fair"])
+def test_a_picked_batch_does_not_run_on_without_the_members_that_are_on_their_way(name, engine):
+    """At a third of what two executors can serve; a member left behind would hold its executor for good."""
+    fork = cases.query(cases.task_graph([[1.0, 1.0, 1.0]], [(0, [2], 0.3), (1, [2], 0.3)]), 0.2)
+    steps = np.array([[[b] * 3] for b in (1.0, 1.5, 2.0)])
+    system = cases.make_system(replace(fork, batching=Batching(steps, "greedy")), servers=(0, 1))
+    chosen = get_scheduler(name)
+    records = run(system, (chosen, chosen.prepare(system, None, {})), 300, engine, warmup=0)
+    assert records.state == "stable"
+    assert records.tally.completed.sum() == 300
 
 
 @pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])

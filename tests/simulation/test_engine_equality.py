@@ -37,7 +37,7 @@ from nona.simulation.reference.links import SharedLink
 from nona.simulation.run import RunOptions, simulate_run
 from nona.simulation.workload import Output
 from nona.sources import lookup, samples
-from nona.system import Arrivals, Stream
+from nona.system import Arrivals, Batching, Stream
 from nona.topology import make_topology
 
 ENGINES = ("simpy", "compiled")
@@ -171,6 +171,39 @@ def test_of_messages_of_one_instant_both_engines_follow_the_same():
     system = cases.make_system(cases.query(graph, 1.0, 0.0, both), servers=(0, 1, 2), latency_s=0.0)
     records = compare(system, cases.fixed([0, 0, 1, 2]), jobs=2, warmup=0, run_on=False)
     assert records.parts_s[0].tolist() == [3.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
+def test_a_task_joins_in_the_order_of_the_largest_number_that_one_instant_brings(discipline):
+    """At 2 s the byte that task 0 sent reaches task 2, then task 1 sends nothing to 2 and to 3, at once."""
+    graph = cases.task_graph([[1.0, 2.0, 1.0, 1.0]], [(1, [2], 0.0), (1, [3], 0.0), (0, [2], 1.0)])
+    once = Arrivals("trace", times_s=(0.0, 99.0), scale_to_rate=False)
+    query = cases.query(graph, 1.0, 0.0, once)
+    system = cases.make_system(query, servers=(0, 1, 2), latency_s=0.0, discipline=discipline)
+    records = compare(system, cases.fixed([0, 1, 2, 2]), jobs=1, warmup=0, timeline_jobs=1)
+    assert {i.task: i.start_s for i in records.timeline.tasks} == {0: 0.0, 1: 0.0, 3: 2.0, 2: 3.0}
+    assert records.parts_s[0].tolist() == [2.0, 1.0, 0.0, 0.0, 1.0, 0.0]
+
+
+def test_members_of_a_batch_that_are_picked_together_join_when_their_last_message_is_there():
+    """Both wait for a message that takes no time: of job 0 the second input, of job 1 the first."""
+    graph = cases.task_graph([[0.0, 0.0, 1.0]], [(0, [2], 0.0), (1, [2], 0.0)])
+    both = Arrivals("trace", times_s=(0.0, 0.0, 99.0), scale_to_rate=False)
+    query = replace(
+        cases.query(graph, 1.0, 1.0, both), batching=Batching(np.array([[[0.0, 0.0, 1.0]]] * 2), "greedy")
+    )
+    system = cases.make_system(query, servers=(0, 0, 1, 1), latency_s=0.0)
+
+    def in_pairs(now, view, ready, tables, u, out):
+        for i in np.flatnonzero(ready.task < 2):
+            out[:] = i, (0, 2, 3, 1)[2 * (ready.job[i] % 2) + ready.task[i]]
+            return True
+        out[:] = 0, 0
+        return ready.n == 2
+
+    made = cases.scheduler(in_pairs, kind="pick", reads_queues=True)
+    records = compare(system, made, jobs=2, warmup=0, timeline_jobs=2)
+    assert [i.members for i in records.timeline.tasks if i.task == 2] == [2, 2]
 
 
 @pytest.mark.verify

@@ -72,7 +72,7 @@ QUEUE = _record(h="head tail waiting first second full next previous limit", f="
 #: A tensor on its way to a server, where the engine has to remember it. ``use`` is its first input,
 #: ``stage`` how far it is on its path; ``next`` chains the job's messages, or the free ones.
 MESSAGE = _record(
-    i="slot output use source destination stage delivered next",
+    i="slot output use source destination stage next",
     f="request_s start_s end_s delivered_s",
 )
 #: An entry of an event list: what is earlier, then what has the lower content key, comes first.

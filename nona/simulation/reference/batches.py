@@ -117,7 +117,10 @@ class BatchingExecutor(Executor):
             del formed[: 1 if formed[0].members == len(items) else None]
 
     def _run_on_step(self, last: list[Job]) -> list[Item]:
-        """The next task of all the jobs whose batch has just ended, if it is ready here for all of them."""
+        """The next task of all the jobs whose batch has just ended, if it is ready here for all of them.
+
+        Of picked tasks those alone, if no others are expected with them.
+        """
         if not last or not self.run_on:
             return []
         first = next((item for item in self._queue if item[0] is last[0]), None)
@@ -130,7 +133,7 @@ class BatchingExecutor(Executor):
             for j, t, _ in self._queue
             if j is job and self._key_of(job, t) == key
         ]
-        return own if len(own) == len(last) else []
+        return own if len(own) == len(last) and self.expected in (0, len(own)) else []
 
     def _next_step(self) -> list[Item]:
         """What stands first in the queue of all that may start."""

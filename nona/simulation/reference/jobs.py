@@ -14,9 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-import simpy
-
 from nona.simulation.records import MessageInterval, TaskInterval
+from nona.simulation.reference.kernel import DELIVERY, Environment, content_key
 from nona.simulation.workload import Output, QueryPlan
 
 
@@ -61,7 +60,7 @@ class Job:
 
     def __init__(
         self,
-        env: simpy.Environment,
+        env: Environment,
         number: int,
         query: int,
         plan: QueryPlan,
@@ -103,12 +102,19 @@ class Job:
         return total
 
     def deliver(self, number: int) -> None:
-        """A message has brought input ``number``."""
-        task = self.plan.readers[number]
-        together = self.message_s[task] == self.env.now
-        self.last_message[task] = max(self.last_message[task], number) if together else number
-        self.message_s[task] = self.env.now
-        self.arrive(number)
+        """A message has brought input ``number``.
+
+        Of the inputs that messages bring to a task at one instant the largest number counts: with the last
+        of them it joins in the order of that one.
+        """
+        task, now = self.plan.readers[number], self.env.now
+        last = max(self.last_message[task], number) if self.message_s[task] == now else number
+        self.last_message[task], self.message_s[task] = last, now
+        if last == number or self.missing[task] > 1:
+            self.arrive(number)
+        else:
+            key = content_key(DELIVERY, self.number, last)
+            self.env.at(now, key, lambda _: self.arrive(number))
 
 
 JctParts = tuple[float, float, float, float, float, float]  # in the order of nona.simulation.collected.PARTS

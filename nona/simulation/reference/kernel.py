@@ -2,7 +2,10 @@
 
 SimPy orders events of one instant by when they were scheduled. Here what follows at once from an event
 (a process begins, a condition is met) comes before anything else, in that order; other events of one
-instant are ordered by what they are, never by insertion.
+instant are ordered by what they are, never by insertion. So tasks that become ready at one executor at one
+instant stand in its queue in the order (job, number of the input), where of the inputs that messages bring
+to a task at that instant the largest number counts; then those whose last input was made on their server, in
+the order of the tasks that made it.
 """
 
 from __future__ import annotations

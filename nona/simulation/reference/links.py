@@ -48,12 +48,12 @@ class Message:
     """A tensor on its way to a server, for the readers at ``places`` of the output.
 
     ``steps`` links of ``path`` have been joined; the last of them ends with it at ``end_s``. ``delivered_s``
-    is ``nan`` until it is known; over the shared link, ``is_there`` once that event has happened.
+    is ``nan`` until it is known.
     """
 
     __slots__ = (
-        "delivered_s", "destination", "end_s", "is_there", "job", "output", "path", "places", "request_s",
-        "source", "start_s", "steps",
+        "delivered_s", "destination", "end_s", "job", "output", "path", "places", "request_s", "source",
+        "start_s", "steps",
     )  # fmt: skip
 
     def __init__(
@@ -62,7 +62,7 @@ class Message:
         self.job, self.output, self.places = job, output, list(places)
         self.source, self.destination = route
         self.request_s = self.start_s = self.end_s = request_s
-        self.delivered_s, self.is_there, self.steps = math.nan, False, 0
+        self.delivered_s, self.steps = math.nan, 0
         self.path: tuple[int, ...] = (0,)
 
     def key(self, kind: int, place: int) -> int:
@@ -121,65 +121,22 @@ def make_link(env: Environment, system: System, streams: RandomStreams) -> Link:
     return SharedLink(env, system, link_background(stream, streams, name, system.capacity))
 
 
-class FifoLinks:
-    """All links, in ``lanes``.
+class _Deliveries:
+    """What links have in common: each reader of a message hears of its delivery in an event of its own.
 
-    ``_due`` holds (delivery, serial, seconds) of the messages that have joined their last link, in order of
-    delivery, then of that joining.
+    ``_due`` holds (delivery, serial, seconds) of the messages whose delivery is known, in order of delivery,
+    then of its being known.
     """
 
-    def __init__(self, env: Environment, system: System, streams: RandomStreams) -> None:
-        self.env, self.topology, self.latency_s = env, system.topology, system.latency_s
-        self.capacity: list[float] = system.link_capacity.tolist()
-        self.lanes = [
-            Lane(link_background(stream, streams, name, capacity))
-            for (name, stream), capacity in zip(system.link_streams, self.capacity, strict=True)
-        ]
-        self._paths: dict[tuple[int, int], tuple[int, ...]] = {}
+    def __init__(self, env: Environment, latency_s: float) -> None:
+        self.env, self.latency_s = env, latency_s
         self._due: list[tuple[float, int, float]] = []
         self._serial = self._delivered = 0
-        self._transfer_s = self._reserved_s = 0.0
-        self._crossed = np.zeros((len(system.queries), len(self.lanes) + 1))
+        self._transfer_s = 0.0
 
-    def path(self, source: int, destination: int) -> tuple[int, ...]:
-        """The links between two servers."""
-        if self.topology is None:
-            return (0,)
-        route = (source, destination)
-        if route not in self._paths:
-            self._paths[route] = self.topology.path(source, destination)
-        return self._paths[route]
-
-    def isolated_s(self, output: Output, source: int, destination: int) -> float:
-        slowest = min(self.capacity[link] for link in self.path(source, destination))
-        return output.size_bytes / slowest + self.latency_s
-
-    def send(self, job: Job, output: Output, places: Sequence[int], source: int, destination: int) -> Message:
-        now, size = self.env.now, output.size_bytes
-        message = Message(job, output, places, (source, destination), now)
-        message.path = self.path(source, destination)
+    def _leave(self, message: Message) -> None:
+        """The end of the last link is known."""
         self.past_transfer_s()  # keeps the list of those on their way short
-        job.sent_bytes += size
-        for link in message.path:
-            self._crossed[job.query, link] += size
-            self._reserved_s = max(
-                self._reserved_s, self.lanes[link].reserve(now, size / self.capacity[link])
-            )
-        self._crossed[job.query, -1] += size
-        self._join(message)
-        return message
-
-    def _join(self, message: Message) -> None:
-        """It joins its next link; with the last one it is known when it is delivered."""
-        link, lane = message.path[message.steps], self.lanes[message.path[message.steps]]
-        start_s = lane.serve(self.env.now, message.output.size_bytes / self.capacity[link])
-        message.end_s = max(message.end_s, lane.free_s)
-        if message.steps == 0:
-            message.start_s = start_s
-        message.steps += 1
-        if message.steps < len(message.path):
-            self.env.at(start_s, message.key(HOP, message.places[0]), lambda _: self._join(message))
-            return
         message.delivered_s = message.end_s + self.latency_s
         for place in message.places:
             self._reach(message, place)
@@ -205,6 +162,62 @@ class FifoLinks:
             self._delivered += 1
         return self._transfer_s / self._delivered if self._delivered else 0.0
 
+
+class FifoLinks(_Deliveries):
+    """All links, in ``lanes``."""
+
+    def __init__(self, env: Environment, system: System, streams: RandomStreams) -> None:
+        super().__init__(env, system.latency_s)
+        self.topology = system.topology
+        self.capacity: list[float] = system.link_capacity.tolist()
+        self.lanes = [
+            Lane(link_background(stream, streams, name, capacity))
+            for (name, stream), capacity in zip(system.link_streams, self.capacity, strict=True)
+        ]
+        self._paths: dict[tuple[int, int], tuple[int, ...]] = {}
+        self._reserved_s = 0.0
+        self._crossed = np.zeros((len(system.queries), len(self.lanes) + 1))
+
+    def path(self, source: int, destination: int) -> tuple[int, ...]:
+        """The links between two servers."""
+        if self.topology is None:
+            return (0,)
+        route = (source, destination)
+        if route not in self._paths:
+            self._paths[route] = self.topology.path(source, destination)
+        return self._paths[route]
+
+    def isolated_s(self, output: Output, source: int, destination: int) -> float:
+        slowest = min(self.capacity[link] for link in self.path(source, destination))
+        return output.size_bytes / slowest + self.latency_s
+
+    def send(self, job: Job, output: Output, places: Sequence[int], source: int, destination: int) -> Message:
+        now, size = self.env.now, output.size_bytes
+        message = Message(job, output, places, (source, destination), now)
+        message.path = self.path(source, destination)
+        job.sent_bytes += size
+        for link in message.path:
+            self._crossed[job.query, link] += size
+            self._reserved_s = max(
+                self._reserved_s, self.lanes[link].reserve(now, size / self.capacity[link])
+            )
+        self._crossed[job.query, -1] += size
+        self._join(message)
+        return message
+
+    def _join(self, message: Message) -> None:
+        """It joins its next link; with the last one it is known when it is delivered."""
+        link, lane = message.path[message.steps], self.lanes[message.path[message.steps]]
+        start_s = lane.serve(self.env.now, message.output.size_bytes / self.capacity[link])
+        message.end_s = max(message.end_s, lane.free_s)
+        if message.steps == 0:
+            message.start_s = start_s
+        message.steps += 1
+        if message.steps < len(message.path):
+            self.env.at(start_s, message.key(HOP, message.places[0]), lambda _: self._join(message))
+            return
+        self._leave(message)
+
     def promised_s(self) -> float:
         """Return the wait (s) for the link promised longest; the request promises every link of a path."""
         return max(0.0, self._reserved_s - self.env.now)
@@ -224,16 +237,16 @@ class FifoLinks:
         return None if self.topology is None else self._crossed
 
 
-class SharedLink:
+class SharedLink(_Deliveries):
     """``flows`` is a heap of (tag, content key, message), the message of background being ``None``."""
 
     def __init__(self, env: Environment, system: System, background: Iterator[tuple[float, float]]) -> None:
-        self.env, self.capacity, self.latency_s = env, system.capacity, system.latency_s
+        super().__init__(env, system.latency_s)
+        self.capacity = system.capacity
         self.flows: list[tuple[float, int, Message | None]] = []
         self.virtual_s = self.last_s = self.since_s = self.closed_s = 0.0
         self.requested_s = self.reserved_s = 0.0
         self._end_s = math.inf
-        self._delivered, self._transfer_s = 0, 0.0
         env.process(self._arrive(background))
 
     def _arrive(self, background: Iterator[tuple[float, float]]) -> Process:
@@ -247,12 +260,6 @@ class SharedLink:
         message = Message(job, output, places, (source, destination), self.env.now)
         self._add(output.work_s, message.key(DELIVERY, places[0]), message)
         return message
-
-    def also(self, message: Message, place: int) -> None:
-        if message.is_there:
-            message.job.arrive(message.output.numbers[place])
-        else:
-            message.places.append(place)
 
     def _add(self, work_s: float, key: int, message: Message | None) -> None:
         now = self.env.now
@@ -284,23 +291,8 @@ class SharedLink:
             self.closed_s += now - self.since_s
         self._plan_end()
         if message is not None:
-            self._travel(message)
-
-    def _travel(self, message: Message) -> None:
-        message.end_s, message.delivered_s = self.env.now, self.env.now + self.latency_s
-        key = message.key(DELIVERY, message.places[0])
-        self.env.at(message.delivered_s, key, lambda _: self._deliver(message))
-        message.record()
-
-    def _deliver(self, message: Message) -> None:
-        self._delivered += 1
-        self._transfer_s += self.env.now - message.request_s
-        message.is_there = True
-        for place in message.places:
-            message.job.deliver(message.output.numbers[place])
-
-    def past_transfer_s(self) -> float:
-        return self._transfer_s / self._delivered if self._delivered else 0.0
+            message.end_s = self.env.now
+            self._leave(message)
 
     def promised_s(self) -> float:
         """Return the wait (s) as if the messages of queries had the link alone, one after the other."""

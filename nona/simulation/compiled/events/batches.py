@@ -176,7 +176,10 @@ def _after_background(s: State, e: int) -> None:
 
 
 def _run_on(s: State, e: int, last: int, now: float) -> bool:
-    """Start the next task of all the jobs of the batch that ended, if it waits here for all of them."""
+    """Start the next task of all the jobs of the batch that ended, if it waits here for all of them.
+
+    Of picked tasks those alone, if no others are expected with them.
+    """
     first = _waits_here(s, e, last, -1)
     if first < 0:
         return False
@@ -188,6 +191,8 @@ def _run_on(s: State, e: int, last: int, now: float) -> bool:
             return False
         members += 1
         place = tasks_at(s, place).queue_next
+    if clock_at(s, 0).picks and members != queues_at(s, _queue_of(s, first)).limit:
+        return False
     _leave_formed(s, _queue_of(s, first), members)
     place = last
     before = -1

@@ -319,7 +319,7 @@ def _fill_tasks(s: State, slot: int) -> None:
         task.plan = first + t
         task.missing = plan_at(s, first + t).inputs
         task.unfinished = plan_at(s, first + t).predecessors
-        task.latest_s = 0.0
+        task.latest_s = -1.0
         task.latest_number = 0
         task.placed = 0
         if c.picks:

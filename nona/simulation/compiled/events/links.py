@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from nona.simulation.compiled.events.executors import here, later
+from nona.simulation.compiled.events.executors import later
 from nona.simulation.compiled.events.messages import (
     Transfer,
     free_message,
@@ -205,7 +205,7 @@ def hop(s: State, message: int, now: float) -> None:
 
 
 def _delivery_known(s: State, message: int) -> None:
-    """The last link is joined: hand on when each reader has the message."""
+    """The end of the last link is known: hand on when each reader has the message."""
     c = clock_at(s, 0)
     m = messages_at(s, message)
     job = jobs_at(s, m.slot)
@@ -280,7 +280,6 @@ def depart(s: State, now: float) -> None:
     """The message with the least tag has been served."""
     c = clock_at(s, 0)
     c.virtual_s = flows_at(s, 0).time_s
-    key = flows_at(s, 0).key
     message = flows_at(s, 0).item
     drop_first(flows_of(s), c.flows)
     c.flows -= 1
@@ -290,32 +289,8 @@ def depart(s: State, now: float) -> None:
     _plan_end(s, now)
     if message < 0:
         return
-    m = messages_at(s, message)
-    m.delivered_s = now + c.latency_s
-    push(events_of(s), c.events, m.delivered_s, key, message)
-    c.events += 1
-    if jobs_at(s, m.slot).traced:
-        trace_message(s, transfer_of(s, message), m.request_s, now, m.delivered_s)
-
-
-def deliver(s: State, message: int, now: float) -> None:
-    """The message has arrived: its readers have it."""
-    c = clock_at(s, 0)
-    m = messages_at(s, message)
-    m.delivered = 1
-    c.delivered += 1
-    c.transfer_s += now - m.request_s
-    base = jobs_at(s, m.slot).base
-    output = outputs_at(s, m.output)
-    destination = m.destination
-    for u in range(m.use if not c.picks else output.use, output.use_end):
-        place = base + uses_at(s, u).target
-        task = tasks_at(s, place)
-        if task.placed and executor_server_of(s)[task.executor] == destination:
-            task.latest_number = uses_at(s, u).number
-            here(s, place, now)
-    if not c.picks:
-        free_message(s, message)
+    messages_at(s, message).end_s = now
+    _delivery_known(s, message)
 
 
 def pending_s(s: State, now: float) -> float:

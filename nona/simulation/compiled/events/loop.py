@@ -14,7 +14,6 @@ from nona.simulation.compiled.events.jobs import admit, complete, has_room, too_
 from nona.simulation.compiled.events.links import (
     absorb,
     background_arrives,
-    deliver,
     depart,
     hop,
     past_transfer_s,
@@ -91,10 +90,7 @@ def look(s: State, now: float) -> None:
         settle(s, now)
     if c.network_view < 2:
         return
-    if c.shared:
-        shown_of(s)[2] = c.transfer_s / c.delivered if c.delivered else 0.0
-    else:
-        shown_of(s)[2] = past_transfer_s(s, now)
+    shown_of(s)[2] = past_transfer_s(s, now)
     if c.network_view >= 3:
         shown_of(s)[3] = max(0.0, c.reserved_s - now)
     if c.network_view >= 4:
@@ -336,10 +332,7 @@ def _listed_event(s: State, pick: Decide, now: float) -> int:
     if kind == TASK_END:
         return _end_task(s, pick, item, now)
     if kind == DELIVERY:
-        if c.shared:
-            deliver(s, item, now)
-        else:
-            join(s, item, now)
+        join(s, item, now)
     elif kind == HOP:
         hop(s, item, now)
     elif kind == HANDED:

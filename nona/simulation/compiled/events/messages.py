@@ -46,7 +46,6 @@ def new_message(s: State, x: Transfer) -> int:
     m.source = x.source
     m.destination = x.destination
     m.stage = 0
-    m.delivered = 0
     m.request_s = x.request_s
     m.start_s = x.request_s
     m.delivered_s = math.nan

@@ -7,7 +7,7 @@ import math
 from nona.schedulers.base import card_rate
 from nona.simulation.compiled.events.batches import expect
 from nona.simulation.compiled.events.bind import send
-from nona.simulation.compiled.events.executors import here, join, later
+from nona.simulation.compiled.events.executors import here, join, later, wait
 from nona.simulation.compiled.events.links import send_once
 from nona.simulation.compiled.events.loads import next_freed_s, promise, release, settle
 from nona.simulation.compiled.events.messages import Transfer, find_message, new_message
@@ -248,6 +248,7 @@ def take_over(s: State, place: int, now: float) -> None:
     task.picked_s = now
     there = executor_server_of(s)[task.executor]
     plan = plan_at(s, task.plan)
+    task.missing += 1  # the request itself: until all inputs have been asked for
     for r in range(plan.read, plan.read_end):
         read = reads_at(s, r)
         source = executor_server_of(s)[tasks_at(s, job.base + read.source).executor]
@@ -255,7 +256,12 @@ def take_over(s: State, place: int, now: float) -> None:
             here(s, place, now)
         else:
             _fetch(s, place, Transfer(slot, read.use, read.output, source, there, now))
-    if plan.inputs == 0:
+    if task.missing > 1:
+        task.missing -= 1
+    elif task.latest_s >= now:  # the last message is on its way, if only for this instant
+        wait(s, place)
+    else:
+        task.missing = 0
         join(s, place, now)
 
 
@@ -273,10 +279,7 @@ def _fetch(s: State, place: int, x: Transfer) -> None:
             messages_at(s, message).delivered_s = delivered
         return
     m = messages_at(s, message)
-    if c.shared:
-        if m.delivered:
-            here(s, place, now)
-    elif m.delivered_s > now:
+    if m.delivered_s > now:
         later(s, place, m.delivered_s, uses_at(s, x.use).number)
     elif not math.isnan(m.delivered_s):
         here(s, place, now)
