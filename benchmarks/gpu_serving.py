@@ -3,8 +3,9 @@
     python benchmarks/gpu_serving.py --out FOLDER
 
 ``steps.csv`` has the time of a step of 1 to 16 queries, copies to the GPU and back included; ``runs.csv``
-what queries with Poisson arrivals took, by rule and load. Weights are random: times do not depend on them.
-``nona/study/data/h100_*.csv`` are these files of one run.
+what queries with Poisson arrivals took, by rule and load; ``durations.csv`` how long their steps took,
+by number of queries. Weights are random: times do not depend on them. ``nona/study/data/h100_*.csv`` are
+the first two of one run.
 """
 
 from __future__ import annotations
@@ -65,8 +66,10 @@ class Served:
 
 
 def serve(mix: Sequence[tuple[Served, float]], most: int, delay_s: float, seconds: float, seed: int):
-    """Serve the queries of each network and its rate; return rows of model, arrival, end and size of step.
+    """Serve the queries of each network and its rate.
 
+    Return rows of model, arrival, end and size of step of every query, and of model, size, begin and end of
+    every step.
     A queue may start when it is full or its head has waited for ``delay_s``; the earliest head goes first.
     """
     stream = np.random.default_rng(seed)
@@ -77,6 +80,7 @@ def serve(mix: Sequence[tuple[Served, float]], most: int, delay_s: float, second
     )
     queues: list[list[int]] = [[] for _ in mix]
     served: list[tuple[str, float, float, int]] = []
+    steps: list[tuple[str, int, float, float]] = []
     arrived, origin = 0, time.perf_counter() + 0.05
     while len(served) < len(coming):
         now = time.perf_counter() - origin
@@ -94,10 +98,12 @@ def serve(mix: Sequence[tuple[Served, float]], most: int, delay_s: float, second
         queue = min(ready, key=lambda queue: queue[0])
         members, queue[:] = queue[:most], queue[most:]
         network = mix[coming[members[0]][1]][0]
+        begin = time.perf_counter() - origin
         network.run(len(members))
         end = time.perf_counter() - origin
+        steps.append((network.name, len(members), begin, end))
         served += [(network.name, coming[j][0], end, len(members)) for j in members]
-    return served
+    return served, steps
 
 
 def main() -> None:
@@ -114,15 +120,19 @@ def main() -> None:
     _write(asked.out / "steps.csv", ["model", "batch", "ms"], steps)
     ways = [([resnet], size, delay) for size, delay in ((1, 0.0), (8, 0.0), (16, 0.0), (8, 0.002))]
     ways += [(networks, size, 0.0) for networks in ([bert], [resnet, bert]) for size in (1, 8)]
-    rows = []
+    rows, durations = [], []
     for seed, (networks, most, delay_s, load) in enumerate((*way, load) for way in ways for load in LOADS):
         mix = [(n, load / len(networks) * most / n.step_s[most - 1]) for n in networks]
-        served = serve(mix, most, delay_s, asked.seconds / (2 if most > 1 else 1), seed)
+        served, run_steps = serve(mix, most, delay_s, asked.seconds / (2 if most > 1 else 1), seed)
         rows.append((seed, *_row(mix, served), most, 1e3 * delay_s, load, *_statistics(served)))
+        durations += [
+            (seed, name, size, f"{1e3 * (end - begin):.5f}") for name, size, begin, end in run_steps
+        ]
     head = ["seed", "models", "rates", "jobs", "max_batch", "delay_ms", "load"] + [
         f"{s}_ms" for s in STATISTICS
     ]
     _write(asked.out / "runs.csv", [*head, "mean_batch"], rows)
+    _write(asked.out / "durations.csv", ["seed", "model", "batch", "ms"], durations)
 
 
 def _row(mix, served) -> tuple[str, str, str]:
