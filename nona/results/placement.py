@@ -187,7 +187,8 @@ class SampledSearch(Document):
 class SearchStep(Document):
     """The best placement after ``elapsed_s`` seconds: mean JCT by sampled jobs, its error, the bound.
 
-    ``lower_bound_s`` and ``gap`` are ``None`` as long as the formula is not solved.
+    ``lower_bound_s`` and ``gap`` are ``None`` as long as the formula is not solved; where executors batch it
+    has no certificate.
     """
 
     elapsed_s: float
@@ -196,6 +197,7 @@ class SearchStep(Document):
     lower_bound_s: Figure
     gap: Figure
     origin: str
+    batches: bool = False
 
 
 class SearchProgress(Document):

@@ -330,7 +330,9 @@ class SearchSteps:
     def _become(self, best: Placement) -> None:
         elapsed_s = self._clock() - self._began
         self.best = replace(best, seconds=elapsed_s)
-        step = SearchStep.like(best, elapsed_s=elapsed_s, error_s=best.objective_error_s)
+        step = SearchStep.like(
+            best, elapsed_s=elapsed_s, error_s=best.objective_error_s, batches=self.system.batches
+        )
         self.steps = (*self.steps, step)
 
 

@@ -67,13 +67,21 @@ FACTS = Table[ModelFacts](
         Column("provenance", lambda m: provenance_text(m.provenance)),
     ),
 )
+
+
+def _gap_of(step: placement.SearchStep) -> float | str:
+    if step.gap is not None:
+        return step.gap
+    return "no bound with batches" if step.batches else "no bound yet"
+
+
 STEPS = Table[placement.SearchStep](
     "",
     (
         Column("after", lambda s: s.elapsed_s, TIME),
         Column("best so far", lambda s: origin_words(s.origin)),
         Column("mean JCT", lambda s: _with_error(s.objective_s, s.error_s), TIME, interval=True),
-        Column("gap", lambda s: "no bound yet" if s.gap is None else s.gap, GAP),
+        Column("gap", _gap_of, GAP),
     ),
 )
 

@@ -252,17 +252,19 @@ def best_so_far(steps: Sequence[SearchStep]) -> str:
     >>> none = {"lower_bound_s": None, "gap": None}
     >>> best_so_far([SearchStep(elapsed_s=1.0, objective_s=0.09, error_s=0.0, origin="local", **none)])
     'Best so far: mean JCT 90 ms (all local), no bound yet'
+    >>> none |= {"batches": True}
+    >>> best_so_far([SearchStep(elapsed_s=1.0, objective_s=0.09, error_s=0.0, origin="local", **none)])
+    'Best so far: mean JCT 90 ms (all local), no bound: the certificate holds for batches of 1 only'
     """
     last = steps[-1]
     mean = f"{time_text(last.objective_s)} {plus_minus(last.objective_s, last.error_s)}".strip()
-    gap = (
-        "no bound yet"
-        if last.gap is None
-        else (
-            f"gap {format_number(100 * last.gap, 2)} % to the formula's bound of "
-            f"{time_text(last.lower_bound_s)}"
-        )
-    )
+    if last.gap is not None:
+        bound = time_text(last.lower_bound_s)
+        gap = f"gap {format_number(100 * last.gap, 2)} % to the formula's bound of {bound}"
+    elif last.batches:
+        gap = "no bound: the certificate holds for batches of 1 only"
+    else:
+        gap = "no bound yet"
     return f"Best so far: mean JCT {mean} ({origin_words(last.origin)}), {gap}"
 
 
