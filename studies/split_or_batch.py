@@ -16,12 +16,12 @@ import numpy as np
 
 from nona import __version__
 from nona.results.studies import BreakEven, SplitAbout, SplitCase, SplitStudy
+from nona.simulation.known_systems import EACH_S, FIXED_S
 from nona.study.arrangements import Pair, RunSize, dedicated_jct, mean_of, pipeline_jct, replicated_jct
 from nona.study.settings import check_least, choice, command_line
 from nona.study.shipped import now_text, rounded_result
 
 DIGITS = 5
-FIXED_S, EACH_S = 1.8874e-3, 0.1438e-3  # of a step: ResNet-50 on a V100 in fp16, as Inoue (2021) fits it
 OVERHEAD = 1.1
 LOADS = (0.2, 0.5, 0.8, 1.0, 1.2, 1.5, 1.8)
 # B, coefficient of variation of the gaps, queries per second of each model

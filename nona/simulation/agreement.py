@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -17,7 +17,7 @@ from nona.simulation.collected import Progress
 from nona.simulation.records import Records
 from nona.simulation.run import RunOptions, simulate_run
 from nona.statistics import Interval, mean_interval
-from nona.system import QueryClass, Stream, System
+from nona.system import Batching, QueryClass, Stream, System
 
 _NO_BACKGROUND = Stream()
 _NONE: Mapping[str, float] = MappingProxyType({})
@@ -68,7 +68,7 @@ class KnownSystem:
     name, theory
         What it is, and which result it tests.
     load
-        Utilisation of the busiest resource, 0 to 1.
+        Utilisation of the busiest resource, 0 to 1; where steps have up to B members, λ·s(B)/B.
     expected
         Mean times, of all jobs or class by class.
     compute, network
@@ -126,6 +126,12 @@ def query_of(tasks: TaskGraph, rate: float, scv: float = 0.0) -> QueryClass:
 def one_task_query(name: str, rate: float, mean_s: float, scv: float = 0.0) -> QueryClass:
     """Queries of a single task."""
     return query_of(TaskGraph.from_edges(name, [mean_s]), rate, scv)
+
+
+def batched_query(name: str, rate: float, step_s: Sequence[float], scv: float = 0.0) -> QueryClass:
+    """Queries of a single task, of which steps of 1, 2, … take ``step_s`` and start at once."""
+    batching = Batching(np.array(step_s)[:, None, None])
+    return replace(one_task_query(name, rate, step_s[0], scv), batching=batching)
 
 
 def chain(name: str, means_s: Sequence[float], size_bytes: float = 0.0) -> TaskGraph:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.contraction.task_graph import TaskGraph
+from nona.placement.bulk_queue import bulk_queue, memoryless_batches, unlimited_bound_s
 from nona.placement.fixed import place_fixed
 from nona.placement.queueing import fifo_wait_s, second_moment
 from nona.placement.result import Placement
@@ -26,6 +27,7 @@ from nona.simulation.agreement import (
     Expected,
     KnownSystem,
     RunLength,
+    batched_query,
     chain,
     compare,
     exactly,
@@ -49,7 +51,7 @@ from nona.simulation.theory import (
     tandem_jct_s,
     traffic_rates,
 )
-from nona.system import Stream, System
+from nona.system import QueryClass, Stream, System
 from nona.topology import make_topology
 
 
@@ -124,6 +126,57 @@ def single_queue(scv: float) -> Callable[[float], KnownSystem]:
         )
 
     return build
+
+
+FIXED_S, EACH_S = 1.8874e-3, 0.1438e-3  # of a step: ResNet-50 on a V100 in fp16, as Inoue (2021) fits it
+_STEP_S = tuple(FIXED_S + EACH_S * b for b in range(1, 129))
+
+
+def _memoryless_steps(load: float) -> KnownSystem:
+    """Steps of up to four take exponential times, whatever their members."""
+    most = 4
+    rate, step_s = most * load / MEAN_S, (MEAN_S,) * most
+    jct_s, idle = memoryless_batches(rate, most, MEAN_S)
+    rivals = {"constant steps": bulk_queue(rate, step_s).time_s}
+    query = batched_query("q", rate, step_s, 1.0)
+    return _steps(f"M/M[1,{most}]/1", "bulk service", load, query, exactly(jct_s, rivals), 1 - idle)
+
+
+def _steps_by_size(load: float) -> KnownSystem:
+    """Steps of up to four take the constant times of their sizes."""
+    step_s = _STEP_S[:4]
+    rate = len(step_s) * load / step_s[-1]
+    queue = bulk_queue(rate, step_s)
+    rivals = {"exponential, as long as the largest": memoryless_batches(rate, len(step_s), step_s[-1])[0]}
+    expected = exactly(queue.time_s, rivals)
+    query = batched_query("q", rate, step_s)
+    return _steps("M/D[1,4]/1, τ + α·b", "Bailey", load, query, expected, queue.busy)
+
+
+def _large_steps(load: float) -> KnownSystem:
+    """Steps may be so large that their limit is not felt; the bound has none."""
+    rate = len(_STEP_S) * load / _STEP_S[-1]
+    rivals = {"no fixed time": md1_jct_s(rate, EACH_S)}
+    expected = Expected(_STEP_S[0], unlimited_bound_s(rate, FIXED_S, EACH_S), rivals=rivals)
+    busy = bulk_queue(rate, _STEP_S).busy
+    query = batched_query("q", rate, _STEP_S)
+    return _steps("M/D[1,128]/1, τ + α·b", "bound of large steps, Inoue", load, query, expected, busy)
+
+
+def _steps(
+    name: str, theory: str, load: float, query: QueryClass, expected: Expected, busy: float
+) -> KnownSystem:
+    return KnownSystem(
+        name=name,
+        theory=theory,
+        load=load,
+        system=system_of([query], seed=13),
+        scheduler=bind_to([0]),
+        expected=(expected,),
+        compute=busy,
+        network=0.0,
+        length=run_length(load),
+    )
 
 
 def _queue_with_background(load: float) -> KnownSystem:
@@ -506,6 +559,9 @@ _BUILDERS: tuple[Build, ...] = (
     single_queue(0.5),
     single_queue(1.0),
     single_queue(2.0),
+    _memoryless_steps,
+    _steps_by_size,
+    _large_steps,
     _queue_with_background,
     _several_servers,
     priorities,

@@ -23,6 +23,7 @@ SMALL = Effort(replications=10, scale=0.3, engine="compiled")
 SLOW = ("shortest of",)  # on SimPy: it looks at hundreds of queues for every job
 WIDEST = {0.3: 0.10, 0.6: 0.12, 0.9: 0.25}  # half-width of the interval / mean
 WIDEST_SHORT = 0.35
+RARELY_IDLE = 0.005
 CASES = first(
     len(KNOWN),
     [
@@ -45,7 +46,9 @@ def test_simulated_means_agree_with_theory(name, load, effort):
         assert a.half_width < widest, a
         if effort is LONG:
             assert a.told_apart() == tuple(a.expected.rivals), a
-    assert result.compute.covers(known.compute), (result.compute, known.compute)
+    always = known.compute > 1 - RARELY_IDLE  # then runs may have no idle time, and so no interval
+    busy = pytest.approx(known.compute, abs=RARELY_IDLE)
+    assert result.compute.covers(known.compute) or (always and result.compute.mean == busy), result.compute
     assert result.network.covers(known.network), (result.network, known.network)
 
 
@@ -65,7 +68,7 @@ def test_every_expectation_could_fail():
     for build in KNOWN.values():
         for load in LOADS:
             known = build(load)
-            assert max(known.compute, known.network) <= load + 1e-12
+            assert max(known.compute, known.network) <= load + 1e-12 or known.system.batches
             for e in known.expected:
                 assert 0 < e.low_s <= e.high_s
                 assert all(not e.low_s <= v <= e.high_s for v in e.rivals.values())

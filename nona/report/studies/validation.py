@@ -133,7 +133,7 @@ THEORY = Table[TheoryRow](
     (
         Column("system", lambda r: r.system),
         Column("jobs", lambda r: r.jobs or "all"),
-        Column("load", lambda r: r.load, WHOLE_SHARE),
+        Column("load", lambda r: r.load, WHOLE_SHARE, help="Of steps with up to B members: λ·s(B)/B."),
         Column("theory, ms", lambda r: _theory_text(r), help="Two numbers: bounds of the mean."),
         Column("simulated, ms", _simulated(lambda r: r.simulated_ms), MS, optional=True),
         Column(
