@@ -24,14 +24,24 @@ from nona.results.planning import CapacityReport
 from nona.study import models, preparation, simulation, sweep_numbers
 from nona.ui.pages.placement import PLACEMENT, solved_text, value_text
 from nona.ui.pages.placement_result import FIRST, configuration_list
+from nona.ui.session.workspace import IDLE
 from nona.ui.tasks import desk, planning
 from nona.units import format_number, format_time
 
 
+@pytest.fixture(scope="module")
+def placed():
+    """The result of placing the slides' example."""
+    at = app.solve_demo(lambda name: app.go(app.new_session().run(), name), "slides_example")
+    return app.state_of(at).results["place"]
+
+
 @pytest.fixture
-def solved(open_page):
+def solved(open_page, placed):
     """The page with the placement of the slides' example."""
-    return app.solve_demo(open_page, "slides_example")
+    at = app.open_demo(open_page, "slides_example")
+    app.state_of(at).results["place"] = placed
+    return app.go(at, "placement")
 
 
 def test_findings_configurations_percentiles_and_the_warning_are_the_results(solved):
@@ -239,8 +249,8 @@ def test_the_headline_is_the_response_when_the_formula_was_minimised(open_page):
 def test_a_placement_from_the_cache_does_not_claim_to_have_been_solved(open_page):
     at = app.solve_demo(open_page, "slides_example")
     first = app.state_of(at).results["place"].data
-    app.run(at, "place")
-    again = app.state_of(at).results["place"].data
+    runs = (app.run(at, "place") for _ in range(IDLE + 2))
+    again = next((run for run in runs if run.known), first)  # each worker knows what it has solved itself
     assert again.known
     assert solved_text(again).startswith("Known from an earlier solution")
     fresh = first.model_copy(update={"known": False})
