@@ -25,7 +25,7 @@ PARTS = {
 
 def prepared():
     """A session in which every page has something to show."""
-    at = adopt(new_session().run(), schedulers=["local", "spread", "expert"])
+    at = adopt(new_session().run(), schedulers=["least-loaded", "random", "expert"])
     for page, kind in (("placement", "place"), ("simulation", "simulate")):
         run(go(at, page), kind)
     return at

@@ -42,7 +42,7 @@ def ran():
 
 
 def run(at, **changes):
-    go(adopt(at, **{"schedulers": ["local", "spread"], **changes}), RUN)
+    go(adopt(at, **{"schedulers": ["least-loaded", "random"], **changes}), RUN)
     simulated(at, "simulate")
 
 
@@ -119,7 +119,7 @@ def test_a_run_is_saved_found_changed_and_deleted_with_undo(folder):
     at = save(ran(), "Monday <b>peak</b>", "of March")
     assert "Saved as “Monday <b>peak</b>”" in said(at)
     (item,) = master(folder).listing().items
-    assert item.facts.schedulers == ("local", "spread")
+    assert item.facts.schedulers == ("least-loaded", "random")
 
     go(at, PAGE)
     assert names(at) == ["Monday <b>peak</b>"]
@@ -130,7 +130,7 @@ def test_a_run_is_saved_found_changed_and_deleted_with_undo(folder):
     assert f", {rate:.4g}/s ·" in said(at)
     at.text_input(key="saved-find").set_value("APRIL").run()
     assert names(at) == []
-    at.text_input(key="saved-find").set_value("march SPREAD").run()
+    at.text_input(key="saved-find").set_value("march RANDOM").run()
     assert len(names(at)) == 1
 
     at.text_input(key=f"saved-name-{item.id}").set_value("Tuesday")
@@ -203,7 +203,7 @@ def test_two_runs_stand_side_by_side(folder):
     assert "another seed" in told
     (table,) = at.dataframe
     assert list(table.value.columns) == ["measure", "scheduler", "1", "2", "2 − 1"]
-    assert set(table.value["scheduler"]) == {"local", "spread"}
+    assert set(table.value["scheduler"]) == {"least-loaded", "random"}
     press(at, "saved-back")
     assert names(at) == ["Tuesday", "Monday"]
 
