@@ -8,6 +8,7 @@ import pytest
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.sampled.judge import by_response, certificate_of
 from nona.placement.solve import solve
+from nona.report.placements.text import best_so_far
 from nona.results.simulation_charts import Story
 from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
@@ -16,6 +17,7 @@ from nona.study.preparation import prepare
 from nona.study.shipped import rounded_result, stored_result
 from nona.study.simulation import place
 from nona.study.sweep_numbers import with_value
+from nona.system import Batching
 from studies.network_story import (
     LINK,
     LOADS,
@@ -134,6 +136,17 @@ def test_a_worse_optimum_brings_its_bound_to_the_best_so_far(system):
     taken.finish(result)
     assert taken.steps[-1].objective_s == result.objective_s
     assert taken.best is result
+
+
+def test_where_executors_batch_a_search_awaits_no_bound(system):
+    batched = replace(
+        system, queries=tuple(replace(q, batching=Batching(q.tasks.compute_s[None])) for q in system.queries)
+    )
+    words = {"no bound yet": system, "no bound: the certificate holds for batches of 1 only": batched}
+    for text, of in words.items():
+        taken = SearchSteps(of)
+        taken.finish(local_placement(of))
+        assert best_so_far(taken.steps).endswith(text)
 
 
 def test_the_story_that_ships_is_made_again_by_its_command():

@@ -191,8 +191,8 @@ def _theory(state: AppState) -> None:
     st.subheader("Theory against simulation")
     st.markdown(
         "Completion times come from a simulator. Here it runs systems with a mean completion time known "
-        "from queueing theory: single queues, priorities, networks of queues, fork-join, the power of "
-        "choices, the link in both disciplines. Each interval should contain the theoretical mean, and be "
+        "from queueing theory: single queues, batches, priorities, networks of queues, fork-join, the power "
+        "of choices, the link in both disciplines. Each interval should contain the theoretical mean, and be "
         "narrow enough to exclude neighbouring theories."
     )
     _theory_section(state)
