@@ -59,7 +59,8 @@ function text(words, old) {
 }
 function element([tag, attributes, children], old) {
   let e = old;
-  if (old?.localName !== tag) e = SVG.has(tag) ? document.createElementNS(NS, tag) : document.createElement(tag);
+  if (old?.localName !== tag)
+    e = SVG.has(tag) ? document.createElementNS(NS, tag) : document.createElement(tag);
   const look = JSON.stringify(attributes);
   if (looks.get(e) !== look) {
     looks.set(e, look);
