@@ -146,8 +146,8 @@ class Stream:
     def beside(self, other: Stream) -> Stream:
         """Both together: rates and moments add up.
 
-        >>> Stream(1.0, 2.0, 0.0).beside(Stream(1.0, 4.0, 0.0))
-        Stream(rate=2.0, mean=3.0, scv=0.1111111111111111)
+        >>> Stream(1.0, 1.0, 0.0).beside(Stream(1.0, 3.0, 0.0))
+        Stream(rate=2.0, mean=2.0, scv=0.25)
         """
         streams = [stream for stream in (self, other) if stream.rate * stream.mean]
         if len(streams) < 2:

@@ -14,7 +14,13 @@ of_language = bool(state.scenario.language) and not state.scenario.workload
 if not of_language and no_queries(state, "A plan"):
     demo_screen(state)
     st.stop()
-if state.scenario.plan is None:
+if state.scenario.language and state.scenario.workload:
+    st.info(
+        "This scenario has queries and requests to language models. A plan is for rows of one kind: take the "
+        "others out on page Scenario; Undo brings them back.",
+        icon=":material/info:",
+    )
+elif state.scenario.plan is None:
     start_screen(state)
 elif of_language:
     run_page(state, LANGUAGE_PLAN)

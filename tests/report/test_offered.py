@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from drawn import texts
 from filled import but
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +24,6 @@ from nona.study.preparation import prepare
 from nona.system import Arrivals
 from nona.topology import make_topology
 from nona.ui.pages.cluster_drawing import MOST_SERVERS, MOST_UNITS, cluster_tree
-from nona.ui.widgets.components import texts
 
 SCENARIO = {
     "version": 1,

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from app_driver import edit, go, metrics, named, sent, state_of
-from page_checks import texts
+from drawn import texts
 
 from nona.hardware.cluster import Cluster
 from nona.hardware.device import devices

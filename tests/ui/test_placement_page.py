@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import app_driver as app
 import pytest
-from page_checks import texts
+from drawn import texts
 from streamlit.testing.v1 import AppTest
 
 from nona.placement.fixed import local_placement, spread_placement

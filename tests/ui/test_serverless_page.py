@@ -7,7 +7,7 @@ import re
 import pytest
 from app_driver import changed as shipped
 from app_driver import finish, go, metrics, named, new_session, pickers, put, run, said, sent, state_of
-from page_checks import texts, within
+from drawn import texts, within
 
 from nona.gpu_sharing.registry import WAYS
 from nona.report.serverless import figures, findings, functions

@@ -6,7 +6,7 @@ import time
 
 import pytest
 from app_driver import changed
-from page_checks import texts, within
+from drawn import texts, within
 
 from nona.report.simulations.report import SimulatedRun
 from nona.results.elastic import ElasticLive

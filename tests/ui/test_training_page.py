@@ -5,9 +5,10 @@ from collections import Counter
 
 import pytest
 from app_driver import APP, edit, finish, go, metrics, named, new_session, put, run, said, state_of, until
+from drawn import texts, within
 from hypothesis import given
 from hypothesis import strategies as st
-from page_checks import EVIL, live, silent, texts, within
+from page_checks import EVIL, live, silent
 from sizes import examples
 
 from nona.report.figures import PALETTE

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from app_driver import edit, metrics, named, said, state_of
-from page_checks import texts
+from drawn import texts
 
 from nona.placement.capacity import executor_utilization
 from nona.report.batches import gain_text

@@ -137,11 +137,11 @@ class _Case:
     def option(self, survive: bool, below: float) -> LanguageOption:
         """The fewest servers that keep all targets; one more where one may be down.
 
-        Only what costs less than ``below`` an hour is tried.
+        Only what costs at most ``below`` an hour is tried.
         """
         spare, most = (1 if survive else 0), self.offer.most
         if below < math.inf:
-            most = min(most, math.ceil(below / self.offer.price) - 1 - spare)
+            most = min(most, math.floor(below / self.offer.price * (1 + 1e-9)) - spare)
         if self.least > most:
             price = (self.least + spare) * self.offer.price
             return self._shown(None, "open", None, 0, f"not tried: at least {price:g} an hour by its load")
@@ -151,7 +151,9 @@ class _Case:
         count = driven(least(most, self.least, low=self.least - 1), lambda n: self.judge(n) == "keeps")
         if count is None:
             _, share, row = self.judged[max(self.judged)]
-            return self._shown(None, "misses", share, row, f"misses with {most}; more would cost more")
+            if most < self.offer.most:
+                return self._shown(None, "open", share, row, f"{most} do not do; more would cost more")
+            return self._shown(None, "misses", share, row, f"misses with {most}, the most on offer")
         decision, share, row = self.judged[count, 20]
         return self._shown(count + spare, decision, share, row)
 
@@ -248,8 +250,9 @@ def _key(option: LanguageOption) -> _Key:
 def _plan(
     scenario: Scenario, spec: PlanSpec, options: list[LanguageOption], begin: float, made: float
 ) -> LanguagePlan:
-    def rank(option: LanguageOption) -> tuple[bool, float, str]:
-        return option.verdict != "keeps", option.price if option.price is not None else math.inf, option.gpu
+    def rank(option: LanguageOption) -> tuple[bool, float, float]:
+        price = math.inf if option.price is None else option.price
+        return option.verdict != "keeps", price, -(option.share or 0.0)
 
     return LanguagePlan(
         options=tuple(sorted(options, key=rank)),

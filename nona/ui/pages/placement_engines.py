@@ -18,8 +18,8 @@ def engines_section(state: AppState) -> None:
     """A chart over the rate for the GPUs of a server with an engine; drawn at once, as it takes no run."""
     st.subheader("Engines of one GPU or of several?")
     st.caption(
-        "The GPUs of one server: an engine on each, or engines that span several (tensor parallel). The "
-        "formula's mean time per output token over the rate of all rows, in their mix. A line ends where "
+        "The GPUs of one server, two at least: an engine on each, or engines that span several (tensor "
+        "parallel). The formula's mean time per output token over the rate of all rows, in their mix. A line ends where "
         "engines or caches are full; budget and preemption are left out, so simulate what you choose."
     )
     groups = {
@@ -41,5 +41,7 @@ def engines_section(state: AppState) -> None:
     errors = {curve.gpus: curve.error for curve in curves if curve.error}
     if errors:
         worst = share_text(max(errors.values()))
-        st.caption(f"Step times are off by up to {worst}, and so is every line.")
+        st.caption(
+            f"Step times are off by up to {worst}; lines by as much at low rates, by more at high ones."
+        )
     table(SIZES.of(curves), "engine-sizes-table", "Each size of engines: its fastest token, what it serves")

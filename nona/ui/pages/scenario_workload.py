@@ -324,7 +324,7 @@ def _details(state: AppState, index: int) -> None:
     _target_fields(state, state.scenario.labels[index])
     place = ("workload", index)
     with st.grid(3, min_column_width=130):
-        fields(state, place, "service_scv batch")
+        fields(state, place, "name service_scv batch")
         for name in ("cv", "burst_factor", "burst_fraction", "burst_mean"):
             field(state, (*place, "arrivals", name), slider=name == "burst_fraction")
 

@@ -21,6 +21,9 @@ def holds_panel(state: AppState) -> None:
     """The question with its scheduler, and its answer."""
     with st.container(gap=None, key="holds"):
         spec = state.scenario.plan
+        if state.scenario.language:
+            st.caption("**Does it hold?** It is asked of scenarios whose rows are all tasks; run them below.")
+            return
         targeted = spec is not None and spec.targets
         if not targeted and all(row.slo is None for row in state.scenario.workload):
             st.caption("**Does it hold?** No query has an SLO; give one on page Scenario.")

@@ -21,7 +21,7 @@ def simulate_requests(spec: Mapping[str, Any], desk: Desk) -> LanguageRun:
     """Simulate the scenario's requests to language models under its routers."""
     scenario = scenario_of(spec)
     study = prepare_language(scenario, sources_of(spec))
-    watch = PlacingWatch(desk, before="The placement of the queries: ")
+    watch = PlacingWatch(desk, last=0.0, before="The placement of the queries: ")
     queries = partial(Following.of, cache=desk.cache, check=desk.check, on_progress=watch.take)
     result = simulate_language(
         study, steps=TRACED, on_progress=lambda router, share: desk.tell(share, router), queries=queries
