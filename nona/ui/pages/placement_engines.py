@@ -19,8 +19,8 @@ def engines_section(state: AppState) -> None:
     st.subheader("Engines of one GPU or of several?")
     st.caption(
         "The GPUs of one server, two at least: an engine on each, or engines that span several (tensor "
-        "parallel). The formula's mean time per output token over the rate of all rows, in their mix. A line ends where "
-        "engines or caches are full; budget and preemption are left out, so simulate what you choose."
+        "parallel). The formula's mean time per output token over the rate of all rows, in their mix. A line "
+        "ends where engines or caches are full; budget and preemption are left out: simulate your choice."
     )
     groups = {
         f"{index + 1}: {max(2, group.gpus)} {group.gpu}": group
