@@ -24,7 +24,7 @@ from nona.report.simulations.tables import DIFFERENCES, percentiles
 from nona.results.document import ModelFacts, OffRange
 from nona.results.simulation import Resources
 from nona.results.simulation_charts import LiveLine, LiveRun
-from nona.scenario.file import load_scenario
+from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.schedulers.registry import SCHEDULERS
 from nona.simulation.collected import Progress
 from nona.sources.lookup import Sources
@@ -99,6 +99,29 @@ def test_advice_where_background_alone_is_too_much_and_where_nothing_is():
     assert "6 servers instead of 4" in advice("a", offered, Resources(compute=0.2, network=0.0), 4)
     idle = Resources(compute=0.0, network=0.0)
     assert "On average" in advice("a", Resources(compute=0.9, network=None), idle, 4)
+
+
+def test_differences_of_language_rows_engines_and_routers_are_words():
+    row = {"name": "chat", "rate": 5, "llm": {"model": "llama-3.1-8b", "tokens": {"input": 9, "output": 9}}}
+    data = {
+        "cluster": {"servers": [{"gpu": "h100", "engine": {}}]},
+        "workload": [row],
+        "schedulers": ["kv-live"],
+    }
+    before = scenario_from_mapping(data)
+    other = {**row, "name": "code"}
+    engine = {"gpu": "h100", "engine": {"budget": 512}}
+    plan = {"engines": [{}, {"budget": 512}]}
+    more = {"cluster": {"servers": [engine]}, "workload": [{**row, "rate": 3}], "schedulers": ["least-kv"]}
+    assert scenario_changes(before, scenario_from_mapping(more)) == [
+        "engine budget auto → 512",
+        "chat rate 5/s → 3/s",
+        "router + least-kv",
+        "router − kv-live",
+    ]
+    added = scenario_from_mapping({**data, "workload": [row, other], "plan": plan})
+    assert scenario_changes(before, added) == ["requests + code", "plan added"]
+    assert scenario_changes(added.model_copy(update={"plan": None}), before) == ["requests − code"]
 
 
 def test_what_changed_is_said_in_words():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from nona.report.clusters import layout_name
@@ -56,10 +56,14 @@ def _plain(scenario: Scenario, without: Collection[str]) -> dict[str, Any]:
 def _differences(old: Any, new: Any, path: str) -> Iterator[str]:
     if old == new:
         return
-    if path == "schedulers":
-        yield from _members("scheduler", _names(old), _names(new), old, new)
+    if path in ("schedulers", "routers"):
+        yield from _members(path, _names(old), _names(new), old, new)
     elif path == "workload":
-        yield from _workload(old or [], new or [])
+        yield from _rows("queries", old or [], new or [], lambda row: str(row["model"]))
+    elif path == "language":
+        yield from _rows(
+            "requests", old or [], new or [], lambda row: str(row["name"] or row["llm"]["model"])
+        )
     elif path == "cluster.servers":
         yield from _groups(old or [], new or [])
     elif path == "models":
@@ -100,28 +104,32 @@ def _names(entries: Any) -> list[str]:
     return [str(next(iter(e))) if isinstance(e, Mapping) else str(e) for e in entries or []]
 
 
-def _members(word: str, before: Sequence[str], after: Sequence[str], old: Any, new: Any) -> Iterator[str]:
+_SINGULAR = {"schedulers": "scheduler", "routers": "router", "queries": "query", "requests": "requests"}
+
+
+def _members(words: str, before: Sequence[str], after: Sequence[str], old: Any, new: Any) -> Iterator[str]:
     """Names added and removed, and entries that changed."""
     gone, come = [n for n in before if n not in after], [n for n in after if n not in before]
-    if come:
-        yield f"{word}{'s' if len(come) > 1 else ''} + {', '.join(come)}"
-    if gone:
-        yield f"{word}{'s' if len(gone) > 1 else ''} − {', '.join(gone)}"
+    for sign, names in (("+", come), ("−", gone)):
+        if names:
+            yield f"{words if len(names) > 1 else _SINGULAR[words]} {sign} {', '.join(names)}"
     if not come and not gone:
         own = dict(zip(before, old, strict=True))
         changed = [n for n, entry in zip(after, new, strict=True) if own[n] != entry]
-        yield f"options of {', '.join(changed)}" if changed else f"order of {word}s"
+        yield f"options of {', '.join(changed)}" if changed else f"order of {words}"
 
 
-def _workload(old: Sequence[Plain], new: Sequence[Plain]) -> Iterator[str]:
-    """Queries are matched by position if their number is equal, else by added and removed models."""
-    if len(old) != len(new) or [r["model"] for r in old] != [r["model"] for r in new]:
-        yield from _members("query", [r["model"] for r in old], [r["model"] for r in new], old, new)
+def _rows(
+    words: str, old: Sequence[Plain], new: Sequence[Plain], name: Callable[[Plain], str]
+) -> Iterator[str]:
+    """Rows are matched by position if their names are equal, else by those added and removed."""
+    if (before := [*map(name, old)]) != (after := [*map(name, new)]):
+        yield from _members(words, before, after, old, new)
         return
-    for before, after in zip(old, new, strict=True):
-        for key in _changed_keys(before, after):
-            values = f"{_value(before.get(key))} → {_value(after.get(key))}"
-            yield f"{after['model']} {key.replace('_', ' ')} {values}"
+    for row, earlier, later in zip(after, old, new, strict=True):
+        for key in _changed_keys(earlier, later):
+            values = f"{_value(earlier.get(key))} → {_value(later.get(key))}"
+            yield f"{row} {key.replace('_', ' ')} {values}"
 
 
 def _groups(old: Sequence[Plain], new: Sequence[Plain]) -> Iterator[str]:
@@ -132,6 +140,10 @@ def _groups(old: Sequence[Plain], new: Sequence[Plain]) -> Iterator[str]:
         where = f" of group {number}:" if len(new) > 1 else ""
         for key in _changed_keys(before, after):
             values = before.get(key), after.get(key)
+            if isinstance(values[0] or values[1], Mapping):
+                change = ", ".join(_differences(*values, "")) if all(values) else ""
+                yield f"{key}{where} {change or ('removed' if values[0] else 'added')}"
+                continue
             old_text, new_text = _layouts(*values) if key == "mig" else map(_value, values)
             yield f"{_WORDS.get(key, key)}{where} {old_text} → {new_text}"
 
@@ -155,4 +167,6 @@ def _value(value: Any, share: bool = False) -> str:
         return f"{100 * value:g} %"
     if isinstance(value, Mapping):
         return ", ".join(f"{k} {_value(v)}" for k, v in value.items() if v is not None)
-    return str(value)
+    if isinstance(value, list | tuple) and any(isinstance(entry, Mapping) for entry in value):
+        return str(len(value))
+    return "none" if value in ([], ()) else str(value)
