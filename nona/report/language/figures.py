@@ -147,8 +147,7 @@ def sizes_finding(curves: Sequence[SizeCurve]) -> str:
     """Say which size gives tokens soonest at low rates, which serves most, and where they change places."""
     first = min(curves, key=lambda c: c.tpot_s[0] or math.inf)
     last = max(curves, key=lambda c: c.rates[-1])
-    names = {c.gpus: f"engines of {counted(c.gpus, 'GPU')}" for c in curves}
-    head = f"{names[first.gpus]} give tokens soonest at low rates".capitalize().replace("gpu", "GPU")
+    head = f"Engines of {counted(first.gpus, 'GPU')} give tokens soonest at low rates"
     if first is last:
         return f"{head}, and serve the most: {format_number(last.rates[-1])} requests/s."
     low, high = (
@@ -157,7 +156,9 @@ def sizes_finding(curves: Sequence[SizeCurve]) -> str:
     )
     turn = next((rate for rate in low if rate in high and high[rate] < low[rate]), first.rates[-1])
     most = f"which serve up to {format_number(last.rates[-1])} in place of {format_number(first.rates[-1])}"
-    return f"{head}; from {format_number(turn)} requests/s on {names[last.gpus]} do, {most}."
+    return (
+        f"{head}; from {format_number(turn)} requests/s on engines of {counted(last.gpus, 'GPU')} do, {most}."
+    )
 
 
 def memory_figure(split: MemorySplit) -> go.Figure:
