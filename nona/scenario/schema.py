@@ -6,7 +6,7 @@ Quantities may be strings with a unit or plain SI numbers (seconds, bytes, bytes
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Annotated, Any, Literal, Self
 
@@ -88,6 +88,16 @@ class CostSpec(Part):
         "By the row's model: the device, or device and factors, for which the times in its file hold.",
         max_length=500,
     )
+
+
+def numbered(labels: Sequence[str]) -> tuple[str, ...]:
+    """The labels, a repeated one with ``#2``, ``#3`` … at its end."""
+    seen: dict[str, int] = {}
+    names = []
+    for label in labels:
+        seen[label] = seen.get(label, 0) + 1
+        names.append(label if seen[label] == 1 else f"{label} #{seen[label]}")
+    return tuple(names)
 
 
 class WorkloadRow(Part):
@@ -474,9 +484,4 @@ class Scenario(Part):
 
     @property
     def _labels(self) -> tuple[str, ...]:
-        seen: dict[str, int] = {}
-        names = []
-        for row in self.rows:
-            seen[row.label] = seen.get(row.label, 0) + 1
-            names.append(row.label if seen[row.label] == 1 else f"{row.label} #{seen[row.label]}")
-        return tuple(names)
+        return numbered([row.label for row in self.rows])

@@ -160,6 +160,18 @@ def at(scenario: Scenario, place: str | Place) -> Any:
     return node
 
 
+def title_of(place: str | Place) -> str:
+    """The title of the field at a place; of an entry of a mapping its own name.
+
+    >>> title_of("workload[0].slo"), title_of("cost.given.my_model")
+    ('SLO', 'my_model')
+    """
+    try:
+        return words(place).title
+    except KeyError:
+        return str(path_of(place)[-1])
+
+
 @cache
 def fields_of(part: type[Part]) -> Mapping[str, Words]:
     """The fields of a part in their order."""

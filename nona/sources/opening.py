@@ -22,7 +22,7 @@ from nona.scenario.file import (
     scenario_text,
 )
 from nona.scenario.gate import MAX_BYTES as MOST_SCENARIO_BYTES
-from nona.scenario.schema import Scenario
+from nona.scenario.schema import Scenario, numbered
 from nona.sources.lookup import Sources, file_names, unused_name, with_files_renamed
 from nona.sources.unknown import missing_files, unknown_names
 
@@ -139,16 +139,25 @@ def edited(before: Scenario, data: Mapping[str, Any]) -> Scenario:
         old = set(unknown_names(before.model_dump(mode="json"))) if lines else set()
         return [line for line in lines if line not in old]
 
-    return scenario_from_mapping(_with_renamed_rows(before, data), check)
+    return scenario_from_mapping(_with_renamed_rows(before.labels, data), check)
 
 
-def _with_renamed_rows(before: Scenario, data: Mapping[str, Any]) -> Mapping[str, Any]:
+def without_row(before: Scenario, index: int) -> Mapping[str, Any]:
+    """A scenario's data without one row of tasks and its targets; rows of that name are numbered anew."""
+    data = before.model_dump(mode="json")
+    del data["workload"][index]
+    if data["plan"]:
+        data["plan"]["targets"].pop(before.labels[index], None)
+    others = [label for i, label in enumerate(before.labels) if i != index]
+    return _with_renamed_rows(others, data)
+
+
+def _with_renamed_rows(old: Sequence[str], data: Mapping[str, Any]) -> Mapping[str, Any]:
     rows, language, plan = (data.get(key) for key in ("workload", "language", "plan"))
-    if not isinstance(rows, list) or len(rows) != len(before.workload):
+    if not isinstance(rows, list) or len(rows) != len(old):
         return data
-    labels = [row.get("name") or PurePath(str(row.get("model"))).stem for row in rows]
-    old = [row.label for row in before.workload]
-    new = {was: now for was, now in zip(old, labels, strict=True) if was != now and old.count(was) == 1}
+    labels = numbered([row.get("name") or PurePath(str(row.get("model"))).stem for row in rows])
+    new = {was: now for was, now in zip(old, labels, strict=True) if was != now}
     if not new:
         return data
     followed = [row | {"after": new.get(row.get("after"), row.get("after"))} for row in language or ()]

@@ -57,7 +57,8 @@ def field(
     said, beside = words(path), at(state.scenario, path[:-1])
     if beside is None or (isinstance(beside, Part) and not said.counts(beside)):
         return
-    label, hint = label or label_text(said.title), help_text(said, more)
+    title, hint = label, help_text(said, more)
+    label = label or label_text(said.title)
     chosen = choices is not None
     choices = said.choices if choices is None else choices
     if said.kind is bool and not choices:
@@ -72,28 +73,39 @@ def field(
             _number(state, path, label, hint, said)
         else:
             _text(state, path, label, said, hint, empty or said.none, state.shown(path), None)
-        field_error(state, path)
+        field_error(state, path, title)
 
 
 def entry_at(state: AppState, path: PlacePath) -> dict[str, Any]:
     """What is written of an entry of a mapping, or was typed; empty where it is not there."""
     draft = state.drafts.get(path)
-    written = draft.value if draft else state.value(path[:-1]).get(path[-1])
+    written = draft.value if draft else _written_beside(state, path).get(path[-1])
     return {key: value for key, value in (written or {}).items() if value is not None}
 
 
-def entry_field(state: AppState, path: PlacePath, key: str, label: str = "", empty: str = "") -> None:
-    """A field of an entry of a mapping, which is there as long as one of its fields has a value."""
+def _written_beside(state: AppState, path: PlacePath) -> dict[Any, Any]:
+    """The mapping in which an entry stands; empty where the part with the mapping is not there."""
+    there = at(state.scenario, path[:-2]) is not None
+    return dict(state.value(path[:-1])) if there else {}
+
+
+def entry_field(
+    state: AppState, path: PlacePath, key: str, label: str = "", empty: str = "", part: str = ""
+) -> None:
+    """A field of an entry of a mapping, which is there as long as one of its fields has a value.
+
+    ``part``: an optional part of the scenario of which the same holds.
+    """
     said, now = words((*path, key)), entry_at(state, path)
 
     def edit(value: str | None) -> None:
         fields = {name: one for name, one in {**now, key: value}.items() if one is not None}
         if fields:
-            state.edit(path, fields)
+            state.edit(path, fields, part)
             return
         state.drafts.pop(path, None)
-        others = {name: one for name, one in state.value(path[:-1]).items() if name != path[-1]}
-        state.edit(path[:-1], others)
+        others = {name: one for name, one in _written_beside(state, path).items() if name != path[-1]}
+        state.edit(path[:-1], others, part)
 
     label, empty = label or label_text(said.title), empty or said.none
     _text(state, (*path, key), label, said, help_text(said), empty, now.get(key), edit)

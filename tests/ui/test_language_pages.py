@@ -12,6 +12,7 @@ from nona.study.language.preparation import prepare_language
 from nona.study.language.simulation import simulate_language
 from nona.tables.formats import share_text
 from nona.ui.pages.scenario_engines import prepared
+from nona.ui.pages.scenario_language import CLOSED, OPEN
 from nona.ui.shell.job_panel import start
 
 
@@ -39,12 +40,16 @@ def test_rows_of_requests_are_added_edited_duplicated_removed_and_brought_back(o
     assert len(prepared(state).system.engines) == 1
     named(at.text_input, "Time per output token").set_value("20 ms").run()
     named(at.text_input, "Output tokens").set_value("0").run()
-    assert "at least 1" in said(at.error)
+    assert said(at.error).startswith("Output tokens: ")
     named(at.text_input, "Output tokens").set_value("300").run()
     row = state.scenario.language[0]
     assert (row.slo.tpot, row.llm.tokens.output.mean) == (0.02, 300)
-    named(at.selectbox, "Loop").set_value("closed: users").run()
-    assert (state.scenario.language[0].rate, state.scenario.language[0].concurrency) == (None, 16)
+    edit(at, ("language", 0, "rate"), "5/s")
+    for way, arriving in {CLOSED: (None, 16), OPEN: (5, None), "after resnet18": (None, None)}.items():
+        at.selectbox(key=f"arrivals-{state.revision}-0").set_value(way).run()
+        assert (state.scenario.language[0].rate, state.scenario.language[0].concurrency) == arriving
+    assert not at.error
+    at.selectbox(key=f"arrivals-{state.revision}-0").set_value(CLOSED).run()
     assert metrics(at)["Engines, load at best"] == "–"
     at.button(key=f"duplicate-language-{state.revision}-0").click().run()
     assert state.scenario.language_labels == ("llama-3.1-8b", "llama-3.1-8b #2")
@@ -54,6 +59,23 @@ def test_rows_of_requests_are_added_edited_duplicated_removed_and_brought_back(o
     while state.scenario.language != before.language or state.scenario != before:
         state.undo()
     assert state.scenario == before
+
+
+def test_a_row_that_requests_follow_stays_and_one_of_the_same_name_takes_its_followers_along(open_page):
+    at = open_page("scenario")
+    state = state_of(at)
+    assert state.edit(("workload",), [{"model": "resnet18", "rate": rate} for rate in (1, 2, 3)])
+    at.run().button(key="add-language-row").click().run()
+    at.selectbox(key=f"arrivals-{state.revision}-0").set_value("after resnet18 #3").run()
+    at.button(key=f"remove-row-{state.revision}-1").click().run()
+    assert (state.scenario.labels, state.scenario.language[0].after) == (
+        ("resnet18", "resnet18 #2"),
+        "resnet18 #2",
+    )
+    assert [row.rate for row in state.scenario.workload] == [1, 3]
+    at.button(key=f"remove-row-{state.revision}-1").click().run()
+    assert len(state.scenario.workload) == 2
+    assert "Requests of llama-3.1-8b follow the queries of resnet18 #2" in said(at.warning).replace("\\", "")
 
 
 def test_queries_and_requests_are_on_the_pages_of_one_scenario(open_page):

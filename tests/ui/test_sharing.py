@@ -186,8 +186,13 @@ def test_undo_and_redo_say_what_they_changed(open_page):
     ]
     state.edit(("cluster", "network", "capacity"), "many apples")  # a draft: the scenario stays what it is
     edit(at, ("seed",), 78)
-    at.sidebar.button(key="undo").click().run()
-    assert [t.value.replace("\\", "") for t in at.toast] == ["Undone: seed 78 → 0"]
+    for told in ("Undone: seed 78 → 0", "Undone: what was typed for Capacity"):
+        assert state.drafts
+        at.sidebar.button(key="undo").click().run()
+        assert [t.value.replace("\\", "") for t in at.toast] == [told]
+    assert not state.drafts
+    at.sidebar.button(key="redo").click().run()
+    assert state.drafts
 
 
 def test_undo_and_redo_bring_back_edits_drafts_and_replaced_scenarios_and_hold_a_large_model_once():
@@ -201,12 +206,14 @@ def test_undo_and_redo_bring_back_edits_drafts_and_replaced_scenarios_and_hold_a
     assert state.scenario.seed == 5
     assert state.drafts[("cluster", "network", "capacity")].value == "5 apples"
     state.undo()
+    assert (state.scenario.seed, state.drafts) == (5, {})
+    state.undo()
     assert state.scenario == first
     assert state.history.undone == ""
     state.undo()
     assert state.scenario == first
-    state.redo()
-    state.redo()
+    for _ in range(3):
+        state.redo()
     assert state.scenario == SMALL
     assert state.history.redone == ""
     state.undo()

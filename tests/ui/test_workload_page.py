@@ -144,7 +144,7 @@ def test_workload_rows_can_be_added_edited_and_removed(open_page):
 def test_a_row_asks_for_a_share_or_a_percentile_and_keeps_what_was_typed(open_page):
     at = open_page("scenario")
     [label] = state_of(at).scenario.labels
-    at.button(key=f"ask-targets-{label}").click().run()
+    before = state_of(at).scenario
     named(at.text_input, "p99 at most").set_value("50 ms").run()
     assert state_of(at).scenario.plan.targets[label].p99 == 0.05
     named(at.text_input, "p95 at most").set_value("soon").run()
@@ -153,4 +153,4 @@ def test_a_row_asks_for_a_share_or_a_percentile_and_keeps_what_was_typed(open_pa
     named(at.text_input, "p95 at most").set_value("").run()
     named(at.text_input, "p99 at most").set_value("").run()
     assert not at.error
-    assert state_of(at).scenario.plan.targets == {}
+    assert state_of(at).scenario == before

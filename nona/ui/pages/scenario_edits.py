@@ -11,8 +11,8 @@ import streamlit as st
 from nona.errors import NonaError
 from nona.hardware.device import find_device, links, user_devices
 from nona.hardware.mig import maximal_layouts, parse_layout
-from nona.report.text import counted
-from nona.sources.opening import edited
+from nona.report.text import counted, listed
+from nona.sources.opening import edited, without_row
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.opening import new_scenario
 from nona.ui.session.page_list import page_file
@@ -87,6 +87,38 @@ def add_entry(state: AppState, path: PlacePath, entry: Any) -> None:
 def remove_entry(state: AppState, path: PlacePath, index: int) -> None:
     if not state.is_behind():
         _replace(state, path, [e for i, e in enumerate(state.value(path)) if i != index])
+
+
+def remove_row(state: AppState, index: int) -> None:
+    """Remove a row of tasks, unless requests follow its queries."""
+    if state.is_behind():
+        return
+    scenario = state.scenario
+    rows = zip(scenario.language_labels, scenario.language, strict=True)
+    followers = [label for label, row in rows if row.after == scenario.labels[index]]
+    if followers:
+        state.notice = (
+            f"Requests of {listed(followers)} follow the queries of {scenario.labels[index]}, which stays: "
+            "first choose other arrivals for them, under Language models."
+        )
+        return
+    become(state, without_row(scenario, index), f"removing {scenario.labels[index]}", ("workload",))
+
+
+def become(state: AppState, data: Mapping[str, Any], what: str, *drawn_again: PlacePath) -> bool:
+    """Take changed data as one step to undo, which ``what`` names, or say why it cannot be.
+
+    Drafts of fields at the places ``drawn_again``, whose numbers change, are dropped.
+    """
+    try:
+        changed = edited(state.scenario, data)
+    except NonaError as error:
+        state.notice = str(error)
+        return False
+    state.drafts = {p: d for p, d in state.drafts.items() if not any(p[: len(a)] == a for a in drawn_again)}
+    state.apply(changed, what)
+    state.notice = ""
+    return True
 
 
 def _replace(state: AppState, path: PlacePath, entries: list[Any]) -> None:
@@ -241,12 +273,5 @@ def replace_groups(state: AppState, kept: Sequence[int], added: Mapping[str, Any
     data["cluster"]["servers"] = servers if added is None else [*servers, dict(added)]
     if groups := groups_of(state):
         data["training"]["regions"]["groups"] = _renumbered(groups, kept, added is not None)
-    try:
-        changed = edited(state.scenario, data)
-    except NonaError as error:
-        state.notice = str(error)
-        return
-    old = (("cluster", "servers"), REGION_GROUPS)  # drafts of fields that are drawn again
-    state.drafts = {p: d for p, d in state.drafts.items() if p[:2] not in old and p not in old}
-    state.apply(changed, "removing servers" if added is None else "adding servers")
-    state.notice = ""
+    what = "removing servers" if added is None else "adding servers"
+    become(state, data, what, ("cluster", "servers"), REGION_GROUPS)

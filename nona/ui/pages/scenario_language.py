@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field as field_of
 from functools import partial
 from statistics import harmonic_mean
 from typing import Any
@@ -15,10 +18,9 @@ from nona.language.models import language_models, read_config
 from nona.language.traces import read_tokens
 from nona.report.language.figures import lengths_figure
 from nona.scenario.words import words
-from nona.sources.opening import edited
 from nona.tables.formats import share_text
 from nona.ui.form import field, fields, form, switch
-from nona.ui.pages.scenario_edits import add_entry, remove_entry
+from nona.ui.pages.scenario_edits import add_entry, become, remove_entry
 from nona.ui.pages.scenario_engines import prepared
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
@@ -30,7 +32,8 @@ BEST_HINT = (
     "without bound. Unknown with a closed loop, roles, experts, other steps than vLLM's: simulate."
 )
 EVEN_HINT = "The same for the busiest engine where requests are dealt out evenly, as round-robin does."
-OPEN, CLOSED, REPLAYED = "open: a rate", "closed: users", "the trace's own"
+OPEN, CLOSED, REPLAYED = "at a rate (open)", "from users (closed loop)", "as in the trace"
+_ARRIVING = ("rate", "concurrency", "after", "arrivals")
 DRAWN = "drawn"
 CONFIG, TRACE = ".config.json", ".tokens."  # in the names of uploaded files
 FIRST = {"input": 512, "output": 128}
@@ -59,7 +62,7 @@ def language_row(state: AppState, index: int) -> None:
         with st.grid(6, min_column_width=120, vertical_alignment="bottom"):
             names = dict.fromkeys([*language_models(), *_configs(state), row.llm.model])
             field(state, (*place, "llm", "model"), choices={name: name for name in names})
-            _loop(state, index)
+            _arrivals(state, index)
             fields(state, (*place, "slo"), "ttft tpot e2e")
         _lengths(state, index)
         for problem in _problems(state, index):
@@ -98,25 +101,36 @@ def _problems(state: AppState, index: int) -> list[str]:
     return [p for p in study.problems if p.startswith(here) or (index == 0 and not p.startswith(elsewhere))]
 
 
-def _loop(state: AppState, index: int) -> None:
+@dataclass(frozen=True, slots=True)
+class LeftArrivals:
+    """What rows had in the ways of arriving that they have left, by the row's label and the way."""
+
+    rows: Mapping[tuple[str, str], Mapping[str, Any]] = field_of(default_factory=dict)
+
+
+def _arrivals(state: AppState, index: int) -> None:
     row, place = state.scenario.language[index], ("language", index)
-    loops: dict[str, dict[str, Any]] = {OPEN: {"rate": "3/s"}, CLOSED: {"concurrency": 16}}
+    ways: dict[str, dict[str, Any]] = {OPEN: {"rate": "3/s"}, CLOSED: {"concurrency": 16}}
     if row.llm.trace:
-        loops[REPLAYED] = {}
+        ways[REPLAYED] = {}
     else:
-        loops |= {_after(label): {"after": label} for label in state.scenario.labels}
+        ways |= {_after(label): {"after": label} for label in state.scenario.labels}
     now = CLOSED if row.concurrency else OPEN if row.rate is not None else REPLAYED
     now = now if row.after is None else _after(row.after)
 
-    def take(loop: str) -> None:
+    def take(way: str) -> None:
+        label, whole = state.scenario.language_labels[index], state.value(place)
+        left = state.choices.of(LeftArrivals).rows
+        before = left.get((label, way), ways[way])
+        state.choices.keep(LeftArrivals({**left, (label, now): {key: whole[key] for key in _ARRIVING}}))
         none: dict[str, Any] = {"rate": None, "concurrency": None, "after": None, "arrivals": {}}
-        _edit_row(state, place, {**state.value(place), **none, **loops[loop]})
+        _edit_row(state, place, {**whole, **none, **before})
 
     hint = (
-        "Open: requests come at a rate, whatever the engines do. Closed: so many users, each with one "
+        "At a rate: requests come whatever the engines do. From users: so many of them, each with one "
         f"request at a time, so that it cannot overload. After a row: {words((*place, 'after')).about}"
     )
-    selector("Loop", list(loops), now, f"loop-{state.revision}-{index}", take, hint)
+    selector("Arrivals", list(ways), now, f"arrivals-{state.revision}-{index}", take, hint)
     if now in (OPEN, CLOSED):
         field(state, (*place, "concurrency" if now == CLOSED else "rate"))
 
@@ -184,7 +198,7 @@ def _details(state: AppState, index: int) -> None:
         if row.rate is not None and not row.llm.trace:
             drawn = words(f"{place}.arrivals.process").choices
             del drawn["trace"]
-            field(state, f"{place}.arrivals.process", choices=drawn)
+            field(state, f"{place}.arrivals.process", "Gaps between arrivals", choices=drawn)
             for name in ("cv", "burst_factor", "burst_fraction", "burst_mean"):
                 field(state, f"{place}.arrivals.{name}", slider=name == "burst_fraction")
     if row.llm.tokens and switch(state, f"{place}.llm.tokens.prefix", {"tokens": 100}):
@@ -238,10 +252,5 @@ def _add(state: AppState, model: str) -> None:
     data["language"].append(
         {"llm": {"model": model, "tokens": FIRST}, "rate": "3/s", "slo": {"ttft": "500 ms"}}
     )
-    try:
-        changed = edited(state.scenario, data)
-    except NonaError as error:
-        state.notice = str(error)
-        return
-    state.apply(changed, "adding requests to a language model")
-    state.tell(f"{model} was added: 3 requests a second.")
+    if become(state, data, "adding requests to a language model"):
+        state.tell(f"{model} was added: 3 requests a second.")

@@ -31,7 +31,7 @@ from nona.sources.lookup import safe_name
 from nona.ui.pages.scenario_edits import layout_texts
 from nona.ui.pages.workload_facts import row_cost
 from nona.ui.session.editing import PlacePath
-from nona.ui.session.state import AppState, Draft
+from nona.ui.session.state import AppState
 from nona.ui.widgets.components import declare
 from nona.ui.widgets.downloads import download_button
 from nona.ui.widgets.fields import acting, plain
@@ -185,7 +185,7 @@ def _set_layout(state: AppState, group: int, layout: MigLayout) -> None:
     if layout.slices:
         state.edit(path, placed_text(layout))
     else:
-        state.drafts[path] = Draft("", f"cluster.servers[{group}].mig: {EMPTY}")
+        state.keep_draft(path, "", f"cluster.servers[{group}].mig: {EMPTY}")
 
 
 def edit_layout(state: AppState, group: int, board: str, wish: object) -> None:

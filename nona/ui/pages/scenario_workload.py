@@ -23,7 +23,7 @@ from nona.ui.models.loading import model_names
 from nona.ui.pages import workload_facts
 from nona.ui.pages.models_times import ENDING
 from nona.ui.pages.scenario_batching import batching_fold
-from nona.ui.pages.scenario_edits import remove_entry
+from nona.ui.pages.scenario_edits import remove_row
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import draw, el
@@ -244,8 +244,8 @@ def row_editor(state: AppState, index: int, load: Offered | None, share: float) 
                     key=f"remove-row-{state.revision}-{index}",
                     help="Removes this row from the mix; the last one cannot be removed.",
                     disabled=len(state.scenario.workload) == 1,
-                    on_click=remove_entry,
-                    args=(state, ("workload",), index),
+                    on_click=remove_row,
+                    args=(state, index),
                 )
         if state.scenario.workload[index].arrivals.trace:
             _trace_fields(state, index)
@@ -331,24 +331,9 @@ def _details(state: AppState, index: int) -> None:
 
 def _target_fields(state: AppState, label: str) -> None:
     """What the row must keep, for *Does it hold?* and the plan alike: part of the scenario's plan."""
-    if state.scenario.plan is None:
-        st.button(
-            "Ask for more than the SLO",
-            icon=":material/target:",
-            key=f"ask-targets-{label}",
-            on_click=_ask_for_targets,
-            args=(state,),
-            help="A share of the jobs within the SLO, or the time within which 50, 95 or 99 % of them are "
-            "complete. Adds the key plan to the scenario.",
-        )
-        return
     path = ("plan", "targets", label)
     with st.grid(4, min_column_width=110):
         for key in ("hit", *(f"p{percent}" for percent in PERCENTS)):
-            entry_field(state, path, key)
+            entry_field(state, path, key, part="plan")
     st.caption("p95 at most 50 ms: 95 % of its jobs are complete within 50 ms. All targets must hold.")
     field_error(state, path)
-
-
-def _ask_for_targets(state: AppState) -> None:
-    state.edit(("plan",), {})

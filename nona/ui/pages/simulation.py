@@ -26,7 +26,7 @@ from nona.ui.pages.cluster_drawing import live_cluster
 from nona.ui.pages.run_page import RunPage
 from nona.ui.pages.simulation_result import TABS, answer
 from nona.ui.pages.simulation_runs import run_note, shown_run, simulation_live, to_save
-from nona.ui.session.state import AppState, Draft, Kept
+from nona.ui.session.state import AppState, Kept
 from nona.ui.session.workspace import jobs
 from nona.ui.shell.job_panel import current_job
 from nona.ui.widgets.downloads import Files, file_stem, frame_files, kept_files, reports
@@ -99,7 +99,7 @@ def _set_parts(state: AppState, row: int, text: str) -> None:
     label = state.scenario.labels[row]
     why = _parts_problem(state, row, text)
     if why:
-        state.drafts["expert", label] = Draft(text, why)
+        state.keep_draft(("expert", label), text, why)
         return
     state.drafts.pop(("expert", label), None)
     _write(state, {**_table_of(state), label: parse_parts(text)})

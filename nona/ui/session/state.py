@@ -16,6 +16,7 @@ from nona.report.simulations.scenario_diff import change_text
 from nona.scenario.file import dump_scenario, scenario_from_mapping, scenario_hash
 from nona.scenario.gate import place_text
 from nona.scenario.schema import Scenario
+from nona.scenario.words import title_of, words
 from nona.sources.opening import edited
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.session.browser_tabs import Screens
@@ -248,11 +249,18 @@ class AppState:
         draft = self.drafts.get(path)
         return draft.value if draft else self.value(path)
 
-    def edit(self, path: PlacePath, value: Any) -> bool:
-        """Set the value at ``path``; an invalid one becomes a draft. Returns whether it was valid."""
+    def edit(self, path: PlacePath, value: Any, part: str = "") -> bool:
+        """Set the value at ``path``; an invalid one becomes a draft. Returns whether it was valid.
+
+        ``part``: an optional part of the scenario that is there only while anything in it is set.
+        """
         beside = {p: d for p, d in self.drafts.items() if p[:2] == path[:2] and p != path}
+        unset = words(part).kind() if part else None
+        problems: tuple[str, ...] = ()
         for others in (beside, {}) if beside else ({},):  # a second edit may be what makes the first valid
             data = self.scenario.model_dump(mode="json")
+            if unset is not None and data[part] is None:
+                data[part] = unset.model_dump(mode="json")
             if not has(data, path) or (self.screens.here.moved and any(isinstance(p, int) for p in path)):
                 self.notice = _BEHIND
                 return False
@@ -260,13 +268,18 @@ class AppState:
                 put(data, other, draft.value)
             put(data, path, value)
             try:
-                self._become(edited(self.scenario, data), place_text(path))
+                scenario = edited(self.scenario, data)
             except ScenarioError as error:
-                self._keep_draft(path, value, error)
+                problems = error.problems
                 continue
+            if unset is not None and getattr(scenario, part) == unset:
+                scenario = scenario.model_copy(update={part: None})
+            self._become(scenario, place_text(path))
             self.drafts = {p: d for p, d in self.drafts.items() if p != path and p not in others}
             self._forget_strangers()
             return True
+        place = place_text(path)
+        self.keep_draft(path, value, next((p for p in problems if p.startswith(place)), problems[0]))
         return False
 
     def _forget_strangers(self) -> None:
@@ -275,10 +288,10 @@ class AppState:
         rows = self.scenario.labels if chosen else ()
         self.drafts = {p: d for p, d in self.drafts.items() if p[0] != "expert" or p[1] in rows}
 
-    def _keep_draft(self, path: PlacePath, value: Any, error: ScenarioError) -> None:
-        place = place_text(path)
-        line = next((p for p in error.problems if p.startswith(place)), error.problems[0])
-        self.drafts[path] = Draft(value, line)
+    def keep_draft(self, path: PlacePath, value: Any, error: str) -> None:
+        """Keep what was typed and is not valid, as a step to undo."""
+        self.history.note(self._moment(), f"what was typed for {title_of(path)}")
+        self.drafts[path] = Draft(value, error)
         self.screens.changed()
 
     def replace_list(self, path: PlacePath, entries: list[Any]) -> None:

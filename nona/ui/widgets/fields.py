@@ -12,7 +12,7 @@ import streamlit as st
 
 from nona.errors import NonaError
 from nona.scenario.gate import place_text
-from nona.scenario.words import words
+from nona.scenario.words import title_of
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
 
@@ -34,20 +34,13 @@ def late(state: AppState, revision: int) -> bool:
     return revision < state.screens.here.drawn
 
 
-def field_error(state: AppState, path: PlacePath) -> None:
-    """Show the error of the entry below its field, with the field's title for the name of the place."""
+def field_error(state: AppState, path: PlacePath, label: str = "") -> None:
+    """Show the error of the entry below its field, with the field's label for the name of the place."""
     draft = state.drafts.get(path)
     if draft:
         place, _, rule = draft.error.partition(": ")
         own = place.partition(" (")[0] == place_text(path)
-        st.error(plain(f"{_title(path)}: {rule}" if own else draft.error), icon=":material/error:")
-
-
-def _title(path: PlacePath) -> str:
-    try:
-        return words(path).title
-    except KeyError:  # an entry of a mapping, which has a name of its own
-        return str(path[-1])
+        st.error(plain(f"{label or title_of(path)}: {rule}" if own else draft.error), icon=":material/error:")
 
 
 def plain(text: str) -> str:
