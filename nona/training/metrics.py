@@ -68,11 +68,7 @@ def measure(
     from a job's admission; utilisation is GPU-seconds given / (GPUs · end); the error of received time is the
     mean over jobs of Σ_j |received − X·time| / time there.
     """
-    first, last = system.window
-    number = np.arange(len(system.jobs))
-    measured = (number >= first) & (number <= last)
-    measured &= np.array([job.kind == "training" for job in system.jobs])
-    jct_s = records.jct_s
+    measured, jct_s = system.counted, records.jct_s
     rho = np.divide(jct_s, records.isolated_s, out=np.full(len(jct_s), np.nan), where=records.isolated_s > 0)
     spans = spans_of(records)
     prices = np.array([system.cluster.prices.get(t, 0.0) for t in system.cluster.types])

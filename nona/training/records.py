@@ -200,7 +200,6 @@ class Collector:
         self._decision_s: list[float] = []
         self._gaps: list[float] = []
         self._warnings: dict[str, None] = {}
-        self._told = np.zeros(len(system.jobs), bool)
 
     @property
     def decisions(self) -> int:
@@ -258,12 +257,6 @@ class Collector:
             if place == 0:
                 there = {job for r in rows for job in ledger.rows[r]}
                 state.present_s[list(there)] += seconds
-
-    def fresh_jcts(self, state: State) -> tuple[float, ...]:
-        """JCTs since the last time this was asked, in order of the jobs' numbers."""
-        fresh = np.isfinite(state.completion_s) & ~self._told
-        self._told |= fresh
-        return tuple((state.completion_s - state.arrival_s)[fresh].tolist())
 
     def finished(self, state: State, held: Sequence[Held]) -> TrainingRecords:
         rounds = np.array(self._rounds).reshape(-1, 4)

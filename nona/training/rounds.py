@@ -41,8 +41,9 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class TrainingProgress:
-    """A run so far: share of the jobs complete, the clock, JCTs since the last report, and who is where.
+    """A run so far: share of the jobs complete, the clock, the mean JCT so far, and who is where.
 
+    ``mean_jct_s`` is that of the jobs that the result counts, ``completed`` the number of all that are.
     ``placed``: (numbers of the jobs, type, GPUs, start, end) of the round. ``piece``: the policy's place.
     """
 
@@ -52,7 +53,8 @@ class TrainingProgress:
     time_s: float
     running: int
     waiting: int
-    jcts_s: tuple[float, ...]
+    completed: int
+    mean_jct_s: float
     placed: tuple[tuple[tuple[int, ...], int, tuple[int, ...], float, float], ...]
     piece: int = 0
 
@@ -368,6 +370,8 @@ class Run(Rounds):
             return
         self._told = time.monotonic()
         jobs = sum(len(row.jobs) for row in running)
+        complete = np.isfinite(self.state.completion_s)
+        counted = (self.state.completion_s - self.state.arrival_s)[complete & self.system.counted]
         self._on_progress(
             TrainingProgress(
                 policy=self.policy.name,
@@ -376,7 +380,8 @@ class Run(Rounds):
                 time_s=self.state.now,
                 running=jobs,
                 waiting=len(self.active) - jobs + len(self.pinned.waiting),
-                jcts_s=self.records.fresh_jcts(self.state),
+                completed=int(complete.sum()),
+                mean_jct_s=float(counted.mean()) if len(counted) else math.nan,
                 placed=tuple((r.jobs, r.kind, r.gpus, r.start_s, r.finish_s) for r in running),
             )
         )

@@ -8,6 +8,9 @@ from functools import cached_property
 from math import isfinite
 from typing import Literal, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nona.allocation.problem import EntityShare
 from nona.errors import SimulationError
 from nona.scenario.training import EstimatesSpec, EstimatorSpec, FailuresSpec, MovesSpec, RegionsSpec
@@ -195,3 +198,9 @@ class TrainingSystem:
         """First and last number of the measured jobs."""
         last = len(self.jobs) - 1
         return (0, last) if self.measured is None else (self.measured[0], min(self.measured[1], last))
+
+    @cached_property
+    def counted(self) -> NDArray[np.bool_]:
+        """(M,) Whether a job counts in the figures: the training jobs among the measured ones."""
+        first, last = self.window
+        return np.array([first <= n <= last and job.kind == "training" for n, job in enumerate(self.jobs)])

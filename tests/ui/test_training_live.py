@@ -37,11 +37,11 @@ CLUSTER = TrainingCluster((NodeGroup("v100", 2), NodeGroup("k80", 40)))
 
 
 def report(policy, number, *, job=0, replication=0):
-    """Round ``number`` of 360 s: ``job`` is on V100 0, and one job of 100 s · (number + 1) is complete."""
+    """Round ``number`` of 360 s: ``job`` is on V100 0, and jobs of 100 s, 200 s, … are complete."""
     start_s, end_s = 360.0 * number, 360.0 * (number + 1)
     of = {"policy": policy, "replication": replication, "fraction": (number + 1) / 200, "time_s": end_s}
-    done, placed = (100.0 * (number + 1),), (((job,), 1, (0,), start_s, end_s),)
-    return TrainingProgress(running=1, waiting=2, jcts_s=done, placed=placed, **of)
+    of |= {"completed": number + 1, "mean_jct_s": 50.0 * (number + 2)}
+    return TrainingProgress(running=1, waiting=2, placed=(((job,), 1, (0,), start_s, end_s),), **of)
 
 
 def test_means_are_those_of_all_completed_jobs_and_rounds_are_joined():

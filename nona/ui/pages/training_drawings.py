@@ -59,7 +59,7 @@ def _policies(live: Live, look: Callable[[str], Look]) -> Node:
 
     texts = [f"{n} {hours_text(m.mean_jct_s)}" for n, m in latest.items() if m.mean_jct_s is not None]
     alt = f"Mean JCT so far: {', '.join(texts) or 'none known yet'}."
-    headings = ("over time", "mean JCT, all jobs", "run", "wait", "done")
+    headings = ("over time", "mean JCT", "run", "wait", "done")
     return policies_panel("", alt, headings, [row(name) for name in live.order])
 
 

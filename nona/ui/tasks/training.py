@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
@@ -11,6 +10,7 @@ from nona.experiments.pool import Key, Shares
 from nona.report.text import counted
 from nona.report.training.traces import elastic_history
 from nona.results import training
+from nona.results.document import number
 from nona.results.elastic import ElasticHistory, ElasticLive
 from nona.study.outcome import about_scenario
 from nona.study.shipped import now_text
@@ -46,7 +46,7 @@ class Watch(ABC, Generic[P]):
         if name not in self._policies or progress.replication:
             return
         self._done[name] = progress.fraction
-        moment, completed = self._moment(progress, self._policies[name])
+        moment, completed = self._moment(progress)
         curve = (*self._policies[name].curve, moment)
         thin = (*curve[:-1:2], moment) if len(curve) > MOST_POINTS else curve
         self._policies[name] = training.SoFar(curve=thin, completed=completed)
@@ -59,7 +59,7 @@ class Watch(ABC, Generic[P]):
             self._place(progress)
 
     @abstractmethod
-    def _moment(self, progress: P, before: training.SoFar) -> tuple[training.Moment, int]:
+    def _moment(self, progress: P) -> tuple[training.Moment, int]:
         """The run now, and how many jobs are complete."""
 
     @abstractmethod
@@ -80,15 +80,13 @@ class TrainingWatch(Watch[TrainingProgress]):
     def __init__(self, cluster: TrainingCluster, policies: Sequence[str]) -> None:
         super().__init__(policies)
         self._types, self._gpus = cluster.types, cluster.gpus
-        self._sums: dict[str, float] = dict.fromkeys(policies, 0.0)
         self._until_s = 0.0
         self._stays: dict[tuple[tuple[int, ...], str, tuple[int, ...], float], training.Stay] = {}
 
-    def _moment(self, progress: TrainingProgress, before: training.SoFar) -> tuple[training.Moment, int]:
-        self._sums[progress.policy] += sum(progress.jcts_s)
-        completed = before.completed + len(progress.jcts_s)
-        mean = self._sums[progress.policy] / completed if completed else None
-        return training.Moment(progress.time_s, progress.running, progress.waiting, mean), completed
+    def _moment(self, progress: TrainingProgress) -> tuple[training.Moment, int]:
+        mean = number(progress.mean_jct_s)
+        moment = training.Moment(progress.time_s, progress.running, progress.waiting, mean)
+        return moment, progress.completed
 
     def _forget(self) -> None:
         self._until_s = 0.0
@@ -130,7 +128,7 @@ class ElasticWatch(Watch[ElasticProgress]):
         self._work: dict[str, tuple[float, float]] = {}
         self._given: Mapping[int, Given] = {}
 
-    def _moment(self, progress: ElasticProgress, before: training.SoFar) -> tuple[training.Moment, int]:
+    def _moment(self, progress: ElasticProgress) -> tuple[training.Moment, int]:
         then_s, done = self._work.get(progress.policy, (0.0, 0.0))
         hours = (progress.time_s - then_s) / 3600
         self._work[progress.policy] = (progress.time_s, progress.work)
@@ -138,7 +136,7 @@ class ElasticWatch(Watch[ElasticProgress]):
             time_s=progress.time_s,
             running=progress.running,
             waiting=progress.waiting,
-            mean_jct_s=None if math.isnan(progress.mean_jct_s) else progress.mean_jct_s,
+            mean_jct_s=number(progress.mean_jct_s),
             used=sum(size_of(given) for given in progress.given.values()),
             goodput=(progress.work - done) / hours if hours > 0 else 0.0,
         )
