@@ -16,10 +16,13 @@ VIEWS = ("Run", "Sweep")
 
 state = current()
 if state.scenario.language:
+    if state.scenario.workload:
+        st.subheader("Requests", anchor="requests")
     run_page(state, LANGUAGE)
     if not state.scenario.workload:
         st.stop()
     st.divider()
+    st.subheader("Queries", anchor="queries")
 if no_queries(state, "A simulation"):
     st.stop()
 holds_panel(state)

@@ -77,7 +77,7 @@ def theory_markdown(comparisons: Iterable[Comparison], effort: Effort) -> str:
     rows = [r for c in comparisons for r in validation.comparison_rows(c)]
     summary = validation.theory_summary(rows)
     text = (
-        f"{summary.agree} of {summary.rows} means agree; they are off by {summary.mean_error:.1%} on average "
+        f"{validation.theory_sentence(rows)} They are off by {summary.mean_error:.1%} on average "
         f"and by {summary.largest_error:.1%} at most."
     )
     intro = _SIMULATOR.format(replications=effort.replications, level=f"{effort.level:.1%}")

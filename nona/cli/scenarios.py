@@ -130,4 +130,4 @@ def bundle(arguments: BundleOptions) -> None:
     contents = read_bundle(data)
     mark = scenario_hash(parse_scenario(contents[SCENARIO].decode()))
     files = ", ".join(contents)
-    print(f"{arguments.output}: fingerprint {mark}, {len(data):,} bytes with {files}", file=sys.stderr)
+    print(f"{arguments.output}: version {mark}, {len(data):,} bytes with {files}", file=sys.stderr)

@@ -165,7 +165,9 @@ _READING = """\
 MAPE is the mean of |predicted − measured| / measured, bias the mean of measured / predicted,
 log σ the standard deviation of ln(measured / predicted). Ranks, which decide placements, are better
 predicted than times. Without measured times take a modelled time as right within a factor of
-exp(±{sigma:g}) two times out of three; a measured table (`nona measure`, or your own CSV) replaces it.
+exp(±{counted:.2f}), the log σ of all counted, two times out of three; ranges beside results take
+exp(±{sigma:g}), as a model that is not counted here may be further off. A measured table
+(`nona measure`, or your own CSV) replaces modelled times.
 """
 WEAK_POINTS = """\
 - **L40S**: BERT is predicted too slow. Its 96 MB second-level cache keeps the weights; the model
@@ -186,4 +188,4 @@ WEAK_POINTS = """\
 
 def reading() -> str:
     """Explain the figures of a summary, and how far a modelled time may be trusted."""
-    return _READING.format(sigma=SIGMA["modelled"])
+    return _READING.format(counted=validation_report().overall.log_sigma, sigma=SIGMA["modelled"])

@@ -54,7 +54,8 @@ TERMS: Mapping[str, str] = MappingProxyType(
         "round": "the time for which a training job keeps its GPUs, usually 6 minutes",
         "finish-time fairness": "ρ = JCT over the JCT on an equal share of the cluster; above 1: slower",
         "elastic job": "a training job whose GPUs (under some policies also batch size) change while it runs",
-        "goodput": "progress per second: samples per second times statistical efficiency (Pollux)",
+        "goodput": "of requests to language models: the share of those that arrived which met every target; "
+        "of elastic training jobs: samples per second times statistical efficiency (Pollux)",
         "statistical efficiency": "progress of a sample over that of one at the smallest batch size",
         "gradient noise": "how much the gradients of batches differ; where it is high, larger batches pay",
         "interference": "speed that a job on several nodes loses if it shares a node with another such job",

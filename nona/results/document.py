@@ -130,8 +130,8 @@ class About(Document):
 
     @property
     def stamp(self) -> str:
-        """The fingerprint of the scenario and the time of the result, in one line."""
-        return f"Fingerprint {self.hash} · {self.made}"
+        """The version of the scenario and the time of the result, in one line."""
+        return f"Version {self.hash} · {self.made}"
 
 
 class GivenTimes(Document):

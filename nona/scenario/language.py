@@ -249,9 +249,9 @@ class EngineSpec(Part):
     )
     budget: Auto = field(
         "auto",
-        "Tokens of a step",
-        "At most. More: earlier first tokens, longer pauses of answers. Automatic: vLLM's, 8,192 where a GPU "
-        "has 70 GiB and is no A100, else 2,048.",
+        "Token budget",
+        "Most tokens of a step. More: earlier first tokens, longer pauses of answers. Automatic: vLLM's, "
+        "8,192 where a GPU has 70 GiB and is no A100, else 2,048.",
         choices={"auto": "automatic"},
     )
     sequences: Auto = field(
@@ -271,9 +271,9 @@ class EngineSpec(Part):
     )
     scheduler: Literal["vllm", "sglang", "static"] = field(
         "vllm",
-        "Steps as",
-        "vLLM: decodes and prompts in one step. SGLang: prompts first, decodes pause. Static: nobody joins "
-        "before all of a batch have ended.",
+        "Scheduler",
+        "Of steps. vLLM: decodes and prompts in one step. SGLang: prompts first, decodes pause. Static: "
+        "nobody joins before all of a batch have ended.",
         choices={"vllm": "vLLM", "sglang": "SGLang", "static": "static batches"},
     )
     role: Literal["both", "prefill", "decode"] = field(

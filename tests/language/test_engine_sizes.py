@@ -11,7 +11,7 @@ from nona.scenario.file import scenario_from_mapping
 from nona.sources.lookup import Sources
 from nona.study.language.preparation import prepare_language
 from nona.study.language.simulation import simulate_language
-from nona.study.language.sizes import engine_sizes
+from nona.study.language.sizes import engine_sizes, own_rate
 
 
 def scenario(rate="20/s", outputs=100, **group):
@@ -39,6 +39,16 @@ def test_a_line_is_what_is_simulated(size) -> None:
     report = simulate_language(prepare_language(of)).report
     (row,) = report.schedulers["round-robin"].models.values()
     assert row.tpot_s.mean == pytest.approx(curve.tpot_s[at], rel=0.03)
+
+
+def test_the_scenarios_own_rate_is_that_of_the_gpus_that_are_compared() -> None:
+    for count, group, own in ((1, {}, 20), (5, {}, 4), (5, {"gpus": 1}, 8), (2, {"engine": {"tp": 2}}, 10)):
+        study = prepare_language(scenario(count=count, **group))
+        assert own_rate(study, 0) == pytest.approx(own)
+    data = scenario().model_dump(mode="json")
+    data["cluster"]["servers"] = [{"gpu": "h100", "gpus": gpus, "engine": {}} for gpus in (4, 1)]
+    study = prepare_language(scenario_from_mapping(data))
+    assert [own_rate(study, group) for group in (0, 1)] == pytest.approx([16, 8])
 
 
 def test_a_line_ends_where_the_cache_or_the_engine_is_full() -> None:

@@ -114,7 +114,7 @@ def test_differences_of_language_rows_engines_and_routers_are_words():
     plan = {"engines": [{}, {"budget": 512}]}
     more = {"cluster": {"servers": [engine]}, "workload": [{**row, "rate": 3}], "schedulers": ["least-kv"]}
     assert scenario_changes(before, scenario_from_mapping(more)) == [
-        "engine budget auto → 512",
+        "engine token budget automatic → 512",
         "chat rate 5/s → 3/s",
         "router + least-kv",
         "router − kv-live",

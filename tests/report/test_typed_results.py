@@ -27,7 +27,12 @@ from nona.report.files import csv_bytes, parquet_bytes
 from nona.report.guide import matching, section_titles, sections
 from nona.report.models import contraction, inspection
 from nona.report.studies.figures import theory_figure
-from nona.report.studies.validation import comparison_rows, theory_rows, theory_summary
+from nona.report.studies.validation import (
+    comparison_rows,
+    theory_rows,
+    theory_sentence,
+    theory_summary,
+)
 from nona.report.sweeps import sweep_report
 from nona.report.times import MeanParts, TimesError, mean_if_off, off_text, times_error
 from nona.results.document import Estimate, ModelFacts, OffRange
@@ -242,6 +247,10 @@ def test_rows_say_error_interval_and_verdict_and_the_summary_counts_them():
     assert (summary.mean_error, summary.largest_error) == pytest.approx((0.08, 0.2))
     assert (summary.worst, summary.half_width) == pytest.approx((0.2 / (1 / 12), 0.0666667), rel=1e-5)
     assert theory_summary([]).rows == 0
+    assert theory_sentence(comparison_rows(made_up(GOOD, VAGUE))) == (
+        "1 of 2 means agree with theory, 1 within intervals wider than ± 25 % (longer runs narrow them), "
+        "none differs."
+    )
 
 
 def test_theory_alone_has_the_same_columns_and_the_page_is_both_validations(monkeypatch):
@@ -279,7 +288,7 @@ def test_figure_and_markdown_show_every_row_where_it_belongs():
         "| M/M/1 | some | 50 % | 10.000 | 12.000 | 1.000 | +20.00 % | differs | – |",
         "| M/M/1 | others | 90 % | 10.000 – 20.000 | 15.000 | 1.000 | +0.00 % | agrees | – |",
     ]
-    assert "2 of 3 means agree" in text
+    assert "2 of 3 means agree with theory, 1 differ. They are off" in text
     assert "7 independent runs" in text
     assert "99.0%" in text
 

@@ -157,7 +157,7 @@ def test_the_steps_on_the_page_are_those_around_the_longest():
     assert (shown[0].begin_s, len(shown)) == (0.0, STEPS)
 
 
-def test_the_slider_sets_the_tokens_of_a_step_and_runs_the_requests(open_page):
+def test_the_slider_sets_the_token_budget_which_shortens_the_longest_gaps(open_page):
     at = open_demo(open_page, "prefill_stalls_decode")
     state = state_of(at)
     for path, value in {"jobs": 500, "replications": 2}.items():
@@ -165,11 +165,14 @@ def test_the_slider_sets_the_tokens_of_a_step_and_runs_the_requests(open_page):
     start(state, "language")
     finish(at, "language")
     first = state.results["language"]
-    put(go(at, "simulation"), "language-tabs", "Engines").select_slider[0].set_value(1024).run()
+    go(at, "simulation").select_slider[0].set_value(1024).run()
     assert state.scenario.cluster.servers[0].engine.budget == 1024
+    assert state.results["language"] is first
+    at.button(key="run-language").click().run()
     finish(at, "language")
     second = state.results["language"]
     gaps = [of.data.report.schedulers["round-robin"].models["chat"].itl_s.p99 for of in (first, second)]
     assert gaps[1] < gaps[0]
-    state.undo()
+    at.sidebar.button(key="undo").click().run()
+    assert [t.value.replace("\\", "") for t in at.toast] == ["Undone: engine token budget 1024 → 8192"]
     assert state.scenario.cluster.servers[0].engine.budget == 8192

@@ -258,7 +258,7 @@ def report_header(told: About, what: str, more: Mapping[str, object]) -> Markup:
         "Made": told.made,
         "By": f"Nona Planner {told.version}",
         "Seed": told.seed,
-        "Fingerprint": told.hash,
+        "Version": told.hash,
         **({"Models run as": told.runs_as} if told.runs_as else {}),
         **more,
     }

@@ -50,7 +50,7 @@ def goodput_figure(schedulers: Mapping[str, RouterResult]) -> go.Figure:
         mean, ends = of.goodput.mean, of.goodput.ci95
         label = mean_text(of.goodput, lambda share: share_text(share, digits=1))
         dots.append(Dot(name, None if mean is None else 100 * mean, scaled(ends, 100), label))
-    return dots_figure(dots, "requests within all targets, %", most=100.0)
+    return dots_figure(dots, "goodput, %", most=100.0)
 
 
 def times_figure(schedulers: Mapping[str, RouterResult], row: str, measure: str) -> go.Figure:
@@ -129,8 +129,8 @@ def lengths_figure(tokens: NDArray[np.int64], what: str) -> go.Figure:
     return chart
 
 
-def sizes_figure(curves: Sequence[SizeCurve]) -> go.Figure:
-    """Time per output token over the rate, a line for each size of engines."""
+def sizes_figure(curves: Sequence[SizeCurve], own_rate: float = 0.0) -> go.Figure:
+    """Time per output token over the rate, a line for each size of engines; ``own_rate`` is marked."""
     chart = figure(320)
     for curve, colour in zip(curves, PALETTE, strict=False):
         name = f"{counted(curve.engines, 'engine')} of {counted(curve.gpus, 'GPU')}"
@@ -138,6 +138,8 @@ def sizes_figure(curves: Sequence[SizeCurve]) -> go.Figure:
         hover = f"{name}: " + "%{y:.3g} ms per token at %{x:.3g} requests/s"
         add_line(chart, name, curve.rates, token_ms, Look(colour, "solid", "circle"), hover)
     shown = [ms for curve in curves for of in curve.tpot_s[:-2] if (ms := 1e3 * (of or 0.0))]
+    if own_rate:
+        rule(chart, own_rate, f"this scenario: {format_number(own_rate)}/s", "x")
     chart.update_xaxes(title="requests/s", rangemode="tozero")
     chart.update_yaxes(title="per output token, ms", range=[0, 1.1 * max(shown, default=1.0)])
     return chart

@@ -37,6 +37,9 @@ HELP: Mapping[str, str] = {
 }
 
 
+GOODPUT = "Share of the requests that arrived which met every target of their row."
+
+
 @dataclass(frozen=True, slots=True)
 class _Row:
     router: str
@@ -77,7 +80,7 @@ REQUESTS = Table[_Row](
             RATE,
             interval=True,
             decides=True,
-            help="Share of the requests that arrived which met every target of their row.",
+            help=GOODPUT,
         ),
         *(column for measure in MEASURES for column in _times(measure)),
         Column("tokens/s", lambda r: r.of.tokens_per_s, PLAIN, "tokens_per_s", decides=True),
@@ -95,16 +98,20 @@ REQUESTS = Table[_Row](
         ),
         Column("KV tokens, mean", lambda r: r.of.kv_tokens.mean, PLAIN, "kv_tokens"),
         Column("KV tokens, most", lambda r: r.of.kv_tokens.most, COUNT, "kv_tokens_most"),
-        Column("loop", lambda r: r.of.loop),
+        Column("arrivals", lambda r: r.of.loop, key="loop"),
         Column("requests", lambda r: r.of.jobs.arrived, COUNT),
     ),
 )
 
+AT_WORK = (
+    "Share of time in which a step runs. One request is enough for that, so it nears 100 % long before the "
+    "engine is full; the load is the share of the requests that it could serve."
+)
 ENGINES = Table[EngineResult](
     "engine",
     (
         Column("role", lambda e: e.role),
-        Column("at work", lambda e: e.busy, SHARE, "busy", decides=True),
+        Column("at work", lambda e: e.busy, SHARE, "busy", decides=True, help=AT_WORK),
         Column("running", lambda e: e.running, NUMBER, decides=True),
         Column("waiting", lambda e: e.waiting, NUMBER, decides=True),
         Column("decodes per step", lambda e: e.decodes_per_step, NUMBER, "decodes_per_step"),
@@ -152,7 +159,7 @@ def finding(report: LanguageReport) -> str:
     if worst[1].goodput is not None:
         rate = Estimate(mean=worst[1].goodput, ci95=worst[1].goodput_ci95)
         goodput = mean_text(rate, lambda share: share_text(share, digits=1))
-        parts.append(f"{goodput} of {worst[0]}'s requests in time")
+        parts.append(f"goodput of {worst[0]} {goodput}")
     if of.preemptions:
         parts.append(f"{of.preemptions:,} preemptions for want of cache")
     said = f"{head}{listed(parts)}."
@@ -207,7 +214,7 @@ def off_lines(of: RouterResult) -> list[str]:
         parts = [f"{MEASURES[time]} {_span(ends)}" for time, ends in times.items()]
         if row.off.goodput[0] is not None and row.off.goodput[1] is not None:
             shares = [share_text(share, digits=1) for share in row.off.goodput if share is not None]
-            parts.append(f"in time {' to '.join(dict.fromkeys(shares))}")
+            parts.append(f"goodput {' to '.join(dict.fromkeys(shares))}")
         lines.append(f"{name}, if steps are {share_text(row.off.error)} shorter or longer: {listed(parts)}.")
     return lines
 
@@ -266,7 +273,7 @@ OPTIONS = Table[LanguageOption](
             help="Price of the servers over the output tokens that the rates ask for.",
         ),
         Column("verdict", lambda o: o.verdict, decides=True),
-        Column("in time", lambda o: o.share, RATE, "share", decides=True),
+        Column("goodput", lambda o: o.share, RATE, "share", decides=True, help=GOODPUT),
         Column("tightest row", lambda o: o.tightest),
         Column("step times", lambda o: o.provenance, key="provenance"),
         Column("note", lambda o: o.note or None, decides=True, optional=True),

@@ -7,7 +7,7 @@ from typing import Any
 
 from nona.report.clusters import layout_name
 from nona.scenario.schema import Scenario
-from nona.scenario.words import inside, words
+from nona.scenario.words import Words, inside, words
 
 MOST = 4
 Plain = Mapping[str, Any]
@@ -59,10 +59,10 @@ def _differences(old: Any, new: Any, path: str) -> Iterator[str]:
     if path in ("schedulers", "routers"):
         yield from _members(path, _names(old), _names(new), old, new)
     elif path == "workload":
-        yield from _rows("queries", old or [], new or [], lambda row: str(row["model"]))
+        yield from _rows(path, "queries", old or [], new or [], lambda row: str(row["model"]))
     elif path == "language":
         yield from _rows(
-            "requests", old or [], new or [], lambda row: str(row["name"] or row["llm"]["model"])
+            path, "requests", old or [], new or [], lambda row: str(row["name"] or row["llm"]["model"])
         )
     elif path == "cluster.servers":
         yield from _groups(old or [], new or [])
@@ -75,23 +75,23 @@ def _differences(old: Any, new: Any, path: str) -> Iterator[str]:
         word = _word(path)[0] if "." in path else path
         yield f"{word} {'removed' if new is None else 'added'}"
     else:
-        word, share = _word(path)
-        yield f"{word} {_value(old, share)} → {_value(new, share)}"
+        word, said = _word(path)
+        yield f"{word} {_value(old, said)} → {_value(new, said)}"
 
 
-def _word(path: str) -> tuple[str, bool]:
-    """What a change of a field is called, and true where its values are shares.
+def _word(path: str) -> tuple[str, Words | None]:
+    """What a change of a field is called, and the words of the schema for it.
 
-    >>> _word("serverless.containers.warm"), _word("simulation.precision"), _word("cost.x_y")
-    (('serverless: warm at the start', False), ('precision of the means', True), ('cost x y', False))
+    >>> [_word(path)[0] for path in ("serverless.containers.warm", "simulation.precision", "cost.x_y")]
+    ['serverless: warm at the start', 'precision of the means', 'cost x y']
     """
     try:
         said = words(path)
     except KeyError:
-        return path.replace("_", " ").replace(".", " "), False
+        return path.replace("_", " ").replace(".", " "), None
     part = path.partition(".")[0]
     of = f"{part}: " if part in ("serverless", "training", "plan") else ""
-    return _WORDS.get(path, of + inside(said.title)), said.dimension == "fraction"
+    return _WORDS.get(path, of + inside(said.title)), said
 
 
 def _changed_keys(old: Any, new: Any) -> list[str]:
@@ -120,7 +120,7 @@ def _members(words: str, before: Sequence[str], after: Sequence[str], old: Any, 
 
 
 def _rows(
-    words: str, old: Sequence[Plain], new: Sequence[Plain], name: Callable[[Plain], str]
+    path: str, words: str, old: Sequence[Plain], new: Sequence[Plain], name: Callable[[Plain], str]
 ) -> Iterator[str]:
     """Rows are matched by position if their names are equal, else by those added and removed."""
     if (before := [*map(name, old)]) != (after := [*map(name, new)]):
@@ -128,8 +128,8 @@ def _rows(
         return
     for row, earlier, later in zip(after, old, new, strict=True):
         for key in _changed_keys(earlier, later):
-            values = f"{_value(earlier.get(key))} → {_value(later.get(key))}"
-            yield f"{row} {key.replace('_', ' ')} {values}"
+            for change in _differences(earlier.get(key), later.get(key), f"{path}.0.{key}"):
+                yield f"{row} {change}"
 
 
 def _groups(old: Sequence[Plain], new: Sequence[Plain]) -> Iterator[str]:
@@ -141,7 +141,7 @@ def _groups(old: Sequence[Plain], new: Sequence[Plain]) -> Iterator[str]:
         for key in _changed_keys(before, after):
             values = before.get(key), after.get(key)
             if isinstance(values[0] or values[1], Mapping):
-                change = ", ".join(_differences(*values, "")) if all(values) else ""
+                change = ", ".join(_differences(*values, f"cluster.servers.0.{key}")) if all(values) else ""
                 yield f"{key}{where} {change or ('removed' if values[0] else 'added')}"
                 continue
             old_text, new_text = _layouts(*values) if key == "mig" else map(_value, values)
@@ -160,11 +160,14 @@ def _layouts(*layouts: Any) -> list[str]:
     return [layout_name(name) if name else "none" for name in names]
 
 
-def _value(value: Any, share: bool = False) -> str:
+def _value(value: Any, said: Words | None = None) -> str:
     if value is None:
         return "none"
-    if share and isinstance(value, float | int):
-        return f"{100 * value:g} %"
+    if said is not None and not isinstance(value, Mapping | list):
+        if said.dimension == "fraction" and isinstance(value, float | int):
+            return f"{100 * value:g} %"
+        if value in said.choices:
+            return said.choices[value]
     if isinstance(value, Mapping):
         return ", ".join(f"{k} {_value(v)}" for k, v in value.items() if v is not None)
     if isinstance(value, list | tuple) and any(isinstance(entry, Mapping) for entry in value):

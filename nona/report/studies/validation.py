@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from nona.cost.validation import SliceRatio, ValidationRow, ValidationSummary
+from nona.report.text import counted
 from nona.results.document import number
 from nona.results.program import ComparedRow, SelfCheck, TheoryRow, TheorySummary, Verdict
 from nona.simulation.agreement import Agreement, Comparison, Expected, KnownSystem
+from nona.tables.formats import share_text
 from nona.tables.table import COUNT, FACTOR, SHARE, TIME, WHOLE_SHARE, Column, Kind, Table
 
 AGREES: Verdict = "agrees"
@@ -44,6 +47,19 @@ def theory_summary(rows: Sequence[ComparedRow]) -> TheorySummary:
         worst=max((abs(r.error_percent) / r.half_width_percent for r in rows), default=math.nan),
         half_width=halves[len(rows) // 2] / 100 if rows else math.nan,
     )
+
+
+def theory_sentence(rows: Sequence[ComparedRow]) -> str:
+    """Say how many means agree with theory, and what is known of the others."""
+    count = Counter(r.verdict for r in rows)
+    others = {
+        UNCLEAR: f"within intervals wider than ± {share_text(WIDE)} (longer runs narrow them)",
+        TROUBLE: "without a steady state",
+    }
+    parts = [f"{count[verdict]} {what}" for verdict, what in others.items() if count[verdict]]
+    agree = f"{count[AGREES]} of {counted(len(rows), 'mean')} agree with theory"
+    differ = f"{count[DIFFERS]} differ" if count[DIFFERS] else "none differs"
+    return f"{', '.join([agree, *parts, differ])}."
 
 
 def _theory(system: KnownSystem, expected: Expected) -> TheoryRow:

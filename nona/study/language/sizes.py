@@ -62,13 +62,29 @@ def engine_sizes(scenario: Scenario, sources: Sources, group: ServerGroupSpec) -
     return tuple(curves)
 
 
+def own_rate(study: LanguageStudy, group: int) -> float:
+    """Requests per second of the scenario on as many GPUs of a group as :func:`engine_sizes` compares.
+
+    The engines of a model share its requests alike.
+    """
+    server, system = study.scenario.cluster.servers[group], study.system
+    models = [engine.model for engine in system.engines]
+    model = next(models[k] for k, facts in enumerate(study.facts) if facts.group == group)
+    engines = _gpus(server) / (server.engine.tp if server.engine else 1)
+    return sum(row.rate for row in system.rows if row.model == model) * engines / models.count(model)
+
+
+def _gpus(group: ServerGroupSpec) -> int:
+    return max(2, group.gpus)
+
+
 def _studies(
     scenario: Scenario, sources: Sources, group: ServerGroupSpec
 ) -> Iterator[tuple[int, LanguageStudy]]:
     """The study of each size: one server, its GPUs in engines of so many."""
     if group.engine is None:
         return
-    gpus = max(2, group.gpus)
+    gpus = _gpus(group)
     for size in SIZES:
         if gpus % size:
             continue

@@ -113,12 +113,13 @@ def _theory_section(state: AppState) -> None:
 def _live(job: Job) -> None:
     rows = program.TheoryProgress.from_json(job.live).rows
     if rows:
-        st.caption(f"{validation.theory_summary(rows).agree} of {len(rows)} means agree so far.")
+        st.caption(f"So far: {validation.theory_sentence(rows)}")
         _theory_table(rows, 280, "theory-live")
 
 
 def _theory_result(data: program.TheoryResult) -> None:
     rows = data.rows
+    st.markdown(f"**{validation.theory_sentence(rows)}**")
     _theory_tiles(validation.theory_summary(rows))
     st.caption(
         f"{data.replications} independent runs each, {plain(data.effort)} ones, {data.level:.1%} "
@@ -131,13 +132,9 @@ def _theory_result(data: program.TheoryResult) -> None:
 
 
 def _theory_tiles(summary: program.TheorySummary) -> None:
-    unclear = (
-        f"Unclear: the interval meets theory, but half of it is more than {validation.WIDE:.0%} of the mean"
-    )
     worst = f"{summary.worst:.2f} half intervals"
     tiles(
         [
-            ("Means that agree", f"{summary.agree} of {summary.rows}", f"{unclear}; use longer runs."),
             ("Mean error", f"{summary.mean_error:.1%}", "Mean of |simulated / theory − 1|."),
             ("Half interval", f"{summary.half_width:.1%}", "Median of the rows: smaller errors may hide."),
             ("Worst row", worst, "The largest error in its own half interval; above 1 it does not agree."),

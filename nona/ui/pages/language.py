@@ -17,6 +17,7 @@ from nona.report.language.figures import (
     times_figure,
 )
 from nona.report.language.tables import (
+    GOODPUT,
     HELP,
     MEASURES,
     best_router,
@@ -31,12 +32,11 @@ from nona.report.simulations.timeline import trace_text
 from nona.report.text import counted
 from nona.results.language import LanguageRun
 from nona.scenario.words import words
-from nona.sources.opening import edited
 from nona.tables.formats import share_text
 from nona.ui.form import form
 from nona.ui.pages.run_page import RunPage, Tab
+from nona.ui.pages.scenario_edits import become
 from nona.ui.session.state import AppState
-from nona.ui.shell.job_panel import start
 from nona.ui.widgets.downloads import Download, Files, file_stem, frame_files, reports
 from nona.ui.widgets.fields import acting, one_of, plain
 from nona.ui.widgets.folding import listed
@@ -55,6 +55,7 @@ def _summary(state: AppState) -> Sequence[str]:
 
 def _fields(state: AppState) -> None:
     pick_entries(state, "language-routers", ("routers",), policy_entries(ROUTERS, "Routers"))
+    _budget(state)
     if state.scenario.workload:
         st.caption("Jobs, replications and the seed are those of the queries, below.")
         return
@@ -66,7 +67,7 @@ def _answer(state: AppState, data: LanguageRun) -> None:
     goodput = data.report.schedulers[best].goodput.mean
     limited = any(row.goodput is not None for row in data.report.schedulers[best].models.values())
     value = share_text(goodput, digits=1) if limited and goodput is not None else ""
-    with hero("language-finding", "Requests in time", value, f"Within all targets, under {best}."):
+    with hero("language-finding", "Goodput", value, f"{GOODPUT} Under {best}."):
         st.subheader(plain(finding(data.report)), anchor=False)
         of = data.report.schedulers[best]
         more = (*followed_lines(data.report), *predicted_lines(of), *off_lines(of))
@@ -86,8 +87,12 @@ def _routers(state: AppState, data: LanguageRun) -> None:
     row = one_of("Row", data.rows, "language-row", "") if len(data.rows) > 1 else data.rows[0]
     with st.grid(2, min_column_width=380):
         if any(r.models[row].goodput is not None for r in of.values()):
-            title = "Requests of all rows that kept every target"
-            chart(goodput_figure(of), title, "language-goodput", "A dot with its interval for each router.")
+            chart(
+                goodput_figure(of),
+                "Goodput of all rows",
+                "language-goodput",
+                "A dot with its interval for each router.",
+            )
         for measure in ("ttft_s", "tpot_s", "e2e_s"):
             title = f"{row}: {MEASURES[measure]}"
             chart(times_figure(of, row, measure), title, f"language-{measure}", HELP[measure])
@@ -103,14 +108,14 @@ def _requests(state: AppState, data: LanguageRun) -> None:
         "language-plane",
         "A point for each request, by router; the targets are lines.",
     )
-    st.caption("Some requests of the first run. In time are those below and left of the targets.")
+    st.caption("Some requests of the first run. Those below and left of the targets count in the goodput.")
 
 
-BUDGETS = ("auto", 256, 512, 1024, 2048, 4096, 8192, 16384)
+BUDGETS: tuple[int | str, ...] = ("auto", 256, 512, 1024, 2048, 4096, 8192, 16384)
 
 
 def _budget(state: AppState) -> None:
-    """A slider for the tokens of a step of all engines; what it is set to is simulated at once."""
+    """A slider for the token budget of all engines."""
     groups = state.scenario.cluster.servers
     now = next((group.engine.budget for group in groups if group.engine is not None), "auto")
     options = sorted({*BUDGETS, now}, key=lambda budget: 0 if isinstance(budget, str) else budget)
@@ -121,8 +126,7 @@ def _budget(state: AppState) -> None:
         for group in data["cluster"]["servers"]:
             if group["engine"] is not None:
                 group["engine"]["budget"] = budget
-        state.apply(edited(state.scenario, data), "the engines' tokens of a step")
-        start(state, "language")
+        become(state, data, "the token budget of the engines")
 
     st.select_slider(
         said.title,
@@ -130,12 +134,11 @@ def _budget(state: AppState) -> None:
         now,
         lambda budget: said.choices.get(budget, f"{budget:,}" if isinstance(budget, int) else budget),
         **acting(f"language-budget-{state.revision}", take),
-        help=f"{said.about} Sets it for all engines, and runs the requests; Undo takes it back.",
+        help=f"{said.about} Of all engines; page Scenario has that of each.",
     )
 
 
 def _engines(state: AppState, data: LanguageRun) -> None:
-    _budget(state)
     names = list(data.report.schedulers)
     router = one_of("Router", names, "language-router", "") if len(names) > 1 else names[0]
     of = data.report.schedulers[router]
@@ -183,7 +186,8 @@ LANGUAGE = RunPage(
     fields=_fields,
     answer=_answer,
     before="Every router gets the same requests. A run shows when the first token of an answer comes (TTFT), "
-    "how fast the others follow (TPOT), how many requests keep all targets, and how full the caches are.",
+    "how fast the others follow (TPOT), how many requests meet every target (goodput), and how full the "
+    "caches are.",
     tabs={"Routers": Tab(_routers), "Requests": Tab(_requests), "Engines": Tab(_engines)},
     files=_files,
     command="simulate",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import streamlit as st
 
-from nona.errors import NonaError
+from nona.errors import NonaError, ScenarioError
 from nona.report.language.figures import sizes_figure, sizes_finding
 from nona.report.language.tables import SIZES
-from nona.study.language.sizes import engine_sizes
+from nona.study.language.sizes import engine_sizes, own_rate
 from nona.tables.formats import share_text
+from nona.ui.pages.scenario_engines import prepared
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import picture, table
+from nona.units import format_number
 
 
 def engines_section(state: AppState) -> None:
@@ -23,21 +25,26 @@ def engines_section(state: AppState) -> None:
         "ends where engines or caches are full; budget and preemption are left out: simulate your choice."
     )
     groups = {
-        f"{index + 1}: {max(2, group.gpus)} {group.gpu}": group
+        f"{index + 1}: {max(2, group.gpus)} {group.gpu}": index
         for index, group in enumerate(state.scenario.cluster.servers)
         if group.engine is not None
     }
-    names = list(groups)
+    names, study = list(groups), prepared(state)
     hint = "A group of servers with an engine; one GPU counts as two here."
     chosen = st.selectbox("Servers", names, key="engine-sizes", help=hint) if len(names) > 1 else names[0]
+    group = groups[chosen or names[0]]
     try:
-        curves = engine_sizes(state.scenario, state.uploads.sources, groups[chosen or names[0]])
+        if isinstance(study, ScenarioError):
+            raise study
+        curves = engine_sizes(state.scenario, state.uploads.sources, state.scenario.cluster.servers[group])
     except NonaError as error:
         st.warning(plain(str(error)), icon=":material/info:")
         return
     finding = sizes_finding(curves)
     st.markdown(f"**{plain(finding)}**")
-    picture(sizes_figure(curves), "engine-sizes-chart", f"Time per output token over the rate. {finding}")
+    own = own_rate(study, group)
+    alt = f"Time per output token over the rate; this scenario has {format_number(own)}/s. {finding}"
+    picture(sizes_figure(curves, own), "engine-sizes-chart", alt)
     errors = {curve.gpus: curve.error for curve in curves if curve.error}
     if errors:
         worst = share_text(max(errors.values()))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import streamlit as st
 
 from nona.hardware.cluster import Cluster
@@ -12,7 +10,6 @@ from nona.results.studies import RowArranged
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.run_page import Run, run_area
 from nona.ui.session.state import AppState
-from nona.ui.shell.job_panel import Seen, bring
 from nona.ui.tasks.desk import ArrangeAsked
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import picture, table
@@ -27,15 +24,8 @@ HINTS = {
 }
 
 
-@dataclass(frozen=True)
-class Answers:
-    """What was simulated in this session."""
-
-    seen: Seen = field(default_factory=dict)
-
-
 def split_section(state: AppState) -> None:
-    """Controls, and the chart of what they ask: it is simulated at once, and kept for the session."""
+    """Controls, and the chart of what they ask."""
     st.subheader("Split or batch?")
     st.caption(
         "Two copies of a model on two GPUs: a GPU for each (dedicated), both in halves over both (pipeline), "
@@ -44,11 +34,7 @@ def split_section(state: AppState) -> None:
     with st.grid(4, min_column_width=170):
         for key, label, options in _fields(state):
             st.selectbox(label, options, key=key, help=HINTS[key])
-    run, answers = split_run(state), state.choices.of(Answers)
-    state.choices.keep(answers)
-    if not state.problem():
-        bring(state, "arrange", asked_now(state).to_json(), run.version_in(state), answers.seen)
-    run_area(state, run)
+    run_area(state, split_run(state))
 
 
 def _fields(state: AppState) -> list[tuple[str, str, list[str]]]:
@@ -74,11 +60,13 @@ def split_run(state: AppState) -> Run[RowArranged]:
     """The run that answers it."""
     return Run(
         kind="arrange",
-        label="Simulate again",
+        label="Simulate the arrangements",
         of=RowArranged,
         live=_live,
         answer=lambda state, data: _answer(data),
         asked=asked_now(state),
+        before="Simulates the three over eight rates. The answer is their mean JCT, and which one is fastest "
+        "at which rate.",
         poll_s=0.3,
     )
 
