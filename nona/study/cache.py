@@ -17,7 +17,7 @@ from nona.scenario.schema import Scenario, WorkloadRow
 from nona.sources.lookup import Sources
 
 T = TypeVar("T")
-MODELS, PLACEMENTS = 64, 32
+MODELS, PLACEMENTS, REHEARSED = 64, 32, 32
 # What a placement depends on; the seed or the schedulers change none.
 PARTS = ("cluster", "background", "workload", "batching", "cost", "contraction", "objective", "models")
 
@@ -50,7 +50,7 @@ class Recent(Generic[T]):
 
 
 class StudyCache:
-    """Entries of :func:`nona.study.preparation.prepare` and :func:`nona.study.simulation.place`, by content.
+    """Models, placements and rehearsed schedulers, by content: see :mod:`nona.study.simulation`.
 
     One for a process and one thread at a time; memory is bounded by the number of entries.
     """
@@ -58,6 +58,12 @@ class StudyCache:
     def __init__(self, models: int = MODELS, placements: int = PLACEMENTS) -> None:
         self.models = Recent[Any](models)
         self.placements = Recent[Placement](placements)
+        self._rehearsed = Recent[tuple[Placement | None, Any]](REHEARSED)
+
+    def rehearsed(self, key: str, placement: Placement | None, make: Callable[[], T]) -> T:
+        """What ``make`` chose before for that key and that very placement, which is kept with it."""
+        chosen: T = self._rehearsed.get(f"{key} {id(placement)}", lambda: (placement, make()))[1]
+        return chosen
 
 
 def once_per_model(scenario: Scenario, make: Callable[[WorkloadRow], T]) -> tuple[T, ...]:

@@ -8,10 +8,11 @@ and one that is overloaded in all of its short runs gets no longer one.
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -23,6 +24,7 @@ from nona.placement.result import Placement
 from nona.placement.sampled.judge import by_response
 from nona.placement.sampled.search import Improved
 from nona.scenario.schema import SimulationSpec
+from nona.scenario.values import NamedSpec
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.dask_pool import DaskPool, simulation_report
@@ -39,7 +41,7 @@ from nona.simulation.sizes import auto_warmup
 from nona.simulation.steady_state import PILOT_FIRST, PILOT_RUNS, Warmup, common_warmup
 from nona.simulation.summary import Precision, SchedulerSummary, run_to_precision, summarize
 from nona.study.cache import StudyCache
-from nona.study.placing import QUICK_RUNS, PlacingTold, place_system, rehearsed, untold
+from nona.study.placing import QUICK_RUNS, RUNS, Chosen, PlacingTold, place_system, rehearsed, untold
 from nona.study.preparation import Study
 from nona.system import System
 
@@ -321,6 +323,7 @@ def simulate(
     placement: Placement | Callable[[], Placement] | None = None,
     on_progress: Callable[[SimulationProgress], None] | None = None,
     on_ended: Callable[[Callable[[], SimulationResult]], None] = lambda so_far: None,
+    cache: StudyCache | None = None,
 ) -> SimulationResult:
     """Run every scheduler of the scenario in every replication, or until its precision is reached.
 
@@ -341,6 +344,8 @@ def simulate(
         Called with each :class:`SimulationProgress`; it may raise ``Cancelled``.
     on_ended
         Called whenever a run has ended, with what makes the result of the runs that have.
+    cache
+        That of :func:`chosen_schedulers`.
     """
     begin = time.perf_counter()
     spec, solved = study.scenario.simulation, placement if isinstance(placement, Placement) else None
@@ -366,7 +371,8 @@ def simulate(
             if solved is None and any(get_scheduler(name).needs_placement for name in names):
                 solved = placement() if callable(placement) else place(study)
             part = [(len(records) + n) / len(study.scenario.schedulers) for n in (0, len(names))]
-            chosen, tell = chosen_schedulers(study, solved, names), _between(on_progress, *part)
+            chosen = chosen_schedulers(study, solved, names, cache)
+            tell = _between(on_progress, *part)
             runner, before = Runner(study.system, chosen, workers, pool, tell), dict(records)
 
             def take(found: Found, warmup: Warmup, before: Found = before) -> None:
@@ -455,20 +461,32 @@ def _opened(workers: int, dask: str | None) -> Iterator[RunPool | None]:
 
 
 def chosen_schedulers(
-    study: Study, placement: Placement | None, names: Sequence[str] | None = None
-) -> list[tuple[Scheduler, Prepared]]:
-    """The schedulers of the scenario, or those with these ``names``, with their tables.
+    study: Study,
+    placement: Placement | None,
+    names: Collection[str] | None = None,
+    cache: StudyCache | None = None,
+    check: Callable[[], None] = lambda: None,
+    runs: int = RUNS,
+) -> list[Chosen]:
+    """The schedulers of the scenario, or those with these ``names``, with their tables; some are rehearsed.
 
-    ``placement`` is for those that need one.
+    ``placement`` is for those that need one. With the ``cache`` that the study was prepared with, what was
+    rehearsed before is not rehearsed again.
     """
-    return [
-        rehearsed(study.system, get_scheduler(entry.name), placement, entry.options)
-        for entry in study.scenario.schedulers
-        if names is None or entry.name in names
-    ]
 
+    def chosen(entry: NamedSpec) -> Chosen:
+        scheduler = get_scheduler(entry.name)
 
-Chosen = tuple[Scheduler, Prepared]
+        def rehearse() -> Chosen:
+            return rehearsed(study.system, scheduler, placement, entry.options, check, runs)
+
+        if cache is None or not study.key or not scheduler.rehearsals:
+            return rehearse()
+        options = json.dumps(dict(entry.options), sort_keys=True)
+        key = f"{study.key} {study.scenario.seed} {entry.name} {options} {runs}"
+        return cache.rehearsed(key, placement, rehearse)
+
+    return [chosen(entry) for entry in study.scenario.schedulers if names is None or entry.name in names]
 
 
 @dataclass(frozen=True, eq=False)
@@ -512,30 +530,27 @@ def answers(
     """
     begin = time.perf_counter()
     options, count = _options(study, engine, jobs), replications or study.scenario.simulation.replications
-    entries = [(get_scheduler(e.name), e.options) for e in study.scenario.schedulers]
-
-    def prepared(placement: Placement | None) -> list[Chosen]:
-        wanted = [(s, o) for s, o in entries if s.needs_placement == (placement is not None)]
-        return [rehearsed(study.system, s, placement, o, check, QUICK_RUNS) for s, o in wanted]
-
-    chosen = prepared(None)
+    names = [entry.name for entry in study.scenario.schedulers]
+    late = [name for name in names if get_scheduler(name).needs_placement]
+    early = [name for name in names if name not in late]
+    chosen = chosen_schedulers(study, None, early, cache, check, QUICK_RUNS)
     runs = _run(study, chosen, options, check)
     placement, failed = None, {}
-    if any(s.needs_placement for s, _ in entries):
+    if late:
         check()
         try:
             placement = place(study, cache=cache, quick=True)
         except PlacementError as error:
-            failed = {s.name: str(error) for s, _ in entries if s.needs_placement}
+            failed = dict.fromkeys(late, str(error))
         else:
-            late = prepared(placement)
-            runs |= _run(study, late, options, check)
-            chosen += late
+            more = chosen_schedulers(study, placement, late, cache, check, QUICK_RUNS)
+            runs |= _run(study, more, options, check)
+            chosen += more
     for done in range(1, count + 1):
         if done > 1:
-            more = _run(study, chosen, replace(options, replication=done - 1), check)
-            runs = {name: (*records, *more[name]) for name, records in runs.items()}
-        summaries = _summaries(study, [s.name for s, _ in entries], runs)
+            again = _run(study, chosen, replace(options, replication=done - 1), check)
+            runs = {name: (*records, *again[name]) for name, records in runs.items()}
+        summaries = _summaries(study, names, runs)
         yield Answer(summaries, done, placement, failed, time.perf_counter() - begin, runs)
 
 

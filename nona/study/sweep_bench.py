@@ -168,7 +168,7 @@ class Bench:
             study = self._study(value, [n for n in names if n not in placed])
             placement = None
         if study.scenario.schedulers:
-            runs = self._run(chosen_schedulers(study, placement), study, first, count)
+            runs = self._run(chosen_schedulers(study, placement, cache=self._cache), study, first, count)
             for name, records in runs.items():
                 self._take(name, value, study, records)
 

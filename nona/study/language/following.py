@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from nona.simulation.steady_state import PILOT_FIRST
 from nona.sources.lookup import Sources
 from nona.statistics import Array
 from nona.study.cache import StudyCache
-from nona.study.placing import PlacingTold, untold
+from nona.study.placing import Chosen, PlacingTold, untold
 from nona.study.preparation import Study, prepare
 from nona.study.simulation import beyond_capacity, chosen_schedulers, place
 from nona.system import Stream
@@ -69,6 +70,11 @@ class Following:
         """Name of the scheduler that runs them."""
         return self.study.scenario.schedulers[0].name
 
+    @cached_property
+    def chosen(self) -> Chosen:
+        """It with its tables."""
+        return chosen_schedulers(self.study, self.placement, [self.scheduler])[0]
+
     def requests(
         self, system: LanguageSystem, count: int, replication: int, on_share: OnShare
     ) -> Mapping[int, tuple[Array, Array]]:
@@ -89,7 +95,7 @@ class Following:
                 f"simulation.jobs: with {count:,} requests come {jobs:,} queries, over {MOST_QUERIES:,}; "
                 "lower simulation.jobs, or leave out rows of tasks that no request follows."
             )
-        ((scheduler, prepared),) = chosen_schedulers(self.study, self.placement)
+        scheduler, prepared = self.chosen
         options = RunOptions(jobs, auto_warmup(jobs), replication, record_jobs=jobs)
         run = simulate_run(
             self.study.system, scheduler, prepared, options, lambda progress: on_share(progress.fraction)
@@ -107,7 +113,7 @@ class Following:
 
     def tensors(self) -> Stream:
         """The messages of the queries on the link, as far as the first ones of a run of their own show it."""
-        ((scheduler, prepared),) = chosen_schedulers(self.study, self.placement)
+        scheduler, prepared = self.chosen
         options = RunOptions(SAMPLED, replication=PILOT_FIRST, timeline_jobs=SAMPLED)
         run = simulate_run(self.study.system, scheduler, prepared, options)
         messages = run.timeline.messages if run.timeline else ()

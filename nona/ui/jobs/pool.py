@@ -112,7 +112,7 @@ class WorkerPool:
         with self._lock:
             keep = not (worker.worn or self._closed or len(self._idle) >= 2 * self.idle)
             if keep and worker in self._all:
-                self._idle.append(worker)
+                self._idle.insert(0, worker)  # the next job may find there what this one has worked out
         if not keep:
             worker.kill()
         self.fill()

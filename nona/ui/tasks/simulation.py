@@ -106,6 +106,7 @@ def simulate_scenario(spec: Mapping[str, Any], desk: Desk) -> SimulatedRun:
         placement=placed,
         on_progress=watch.take,
         on_ended=_Early(written, desk).take,
+        cache=desk.cache,
     )
     desk.emit({"fraction": 1.0, "text": "Writing the results", "live": watch.told("").to_json()})
     return written(result)

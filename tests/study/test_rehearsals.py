@@ -1,0 +1,46 @@
+"""Short simulations before a study: what they chose is kept with the system and its placement."""
+
+import pytest
+
+from nona.scenario.file import scenario_from_mapping
+from nona.sources.samples import shipped_scenario
+from nona.study import placing
+from nona.study.cache import StudyCache
+from nona.study.preparation import prepare
+from nona.study.simulation import place, simulate
+
+
+@pytest.fixture
+def short_runs(monkeypatch):
+    """The systems of which short runs were made."""
+    made, run = [], placing._short_means_s
+
+    def noted(system, *others, **more):
+        made.append(system)
+        return run(system, *others, **more)
+
+    monkeypatch.setattr(placing, "_short_means_s", noted)
+    return made
+
+
+def scenario(seed, **options):
+    example = shipped_scenario("slides_example").model_dump(mode="json")
+    return example | {
+        "seed": seed,
+        "objective": "formula",
+        "schedulers": [{"name": "nona-live", "options": options}],
+        "simulation": {"jobs": 200, "replications": 2},
+    }
+
+
+def test_a_system_is_rehearsed_once_and_results_are_those_of_a_fresh_one(short_runs):
+    cache, means = StudyCache(), []
+    for seed, options, fresh in ((1, {}, True), (1, {}, False), (2, {}, True), (1, {"link": "none"}, True)):
+        study = prepare(scenario_from_mapping(scenario(seed, **options)), cache=cache)
+        short_runs.clear()
+        result = simulate(study, engine="simpy", placement=place(study, cache=cache), cache=cache)
+        assert bool(short_runs) is fresh
+        means.append(result.summaries["nona-live"].result.jct_s.mean)
+    assert means[0] == means[1]
+    alone = prepare(scenario_from_mapping(scenario(1)))
+    assert simulate(alone, engine="simpy").summaries["nona-live"].result.jct_s.mean == means[0]
