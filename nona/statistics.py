@@ -9,7 +9,7 @@ replications by the factor √(4/5) · 1.96/2.78), and an interval between order
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -420,6 +420,21 @@ def paired_difference(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Paired
     if len(x) < FEWEST_PAIRS:
         return PairedDifference(interval, math.nan, math.nan)
     return _with_gain(interval, *(float(np.var(v, ddof=1)) for v in (x, y, x - y)))
+
+
+def level_with(best: str, runs: Mapping[str, Sequence[float | None]]) -> tuple[str, ...]:
+    """Names whose paired difference from ``best`` has an interval that includes 0: no winner among them.
+
+    ``runs``: one value of each replication; a single one counts for all, as where nothing is drawn. Without
+    an interval, as in a single replication, there are none.
+
+    >>> level_with("a", {"a": [1.0, 2.0, 3.0], "b": [1.1, 1.9, 3.1], "c": [2.0, 3.1, 4.2], "d": [2.0]})
+    ('b', 'd')
+    """
+    most = max(map(len, runs.values()))
+    values = {name: np.resize(np.array(of, dtype=float), most) for name, of in runs.items()}
+    apart = {n: paired_difference(of, values[best]).difference for n, of in values.items() if n != best}
+    return tuple(n for n, d in apart.items() if not math.isnan(d.half_width) and d.covers(0.0))
 
 
 def paired_jobs(a: Array, b: Array, level: float = 0.95) -> PairedDifference:

@@ -78,6 +78,15 @@ def listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "none"
 
 
+def not_clear(level: Sequence[str]) -> str:
+    """The end of a clause on the best of several, where its lead over some is not clear.
+
+    >>> not_clear(["a", "b"]), not_clear([])
+    (', without a clear difference from a and b', '')
+    """
+    return f", without a clear difference from {listed(level)}" if level else ""
+
+
 def verb(names: Sequence[object], one: str = "is", many: str = "are") -> str:
     """The word that goes with the names: one or several.
 

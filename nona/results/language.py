@@ -123,7 +123,8 @@ class RouterResult(Document):
 class LanguageReport(Document):
     """All routers of one simulation; ``seconds`` on the clock. ``checks`` held in every run, or not.
 
-    ``queries`` names the scheduler of the queries that requests follow, where some do.
+    ``queries`` names the scheduler of the queries that requests follow, where some do. ``level``: routers
+    whose difference from the best, paired by replication, is not clear.
     """
 
     engine: str
@@ -133,6 +134,7 @@ class LanguageReport(Document):
     failed_checks: tuple[str, ...]
     warnings: tuple[str, ...] = ()
     queries: str | None = None
+    level: tuple[str, ...] = ()
 
 
 class EngineStep(Document):

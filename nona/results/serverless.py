@@ -272,7 +272,8 @@ class ServerlessReport(Document):
     """All policies of one simulation. ``seconds`` is what it took; intervals are at 95 %.
 
     ``checks`` says of each self-check whether it held in every run of every policy; ``failed_checks`` are
-    those that did not, in words. ``oracle`` is ``None`` where it was not asked for.
+    those that did not, in words. ``oracle`` is ``None`` where it was not asked for. ``level``: policies whose
+    share of SLOs kept, paired by replication, does not differ clearly from that of the best.
     """
 
     policies: Mapping[str, PolicyOutcome]
@@ -281,6 +282,7 @@ class ServerlessReport(Document):
     failed_checks: tuple[str, ...]
     seconds: float
     setting: Setting
+    level: tuple[str, ...] = ()
 
     @field_validator("oracle", mode="before")
     @classmethod

@@ -106,13 +106,17 @@ S = TypeVar("S")
 
 
 class Report(Document, Generic[P, S]):
-    """All policies of one simulation; ``checks``: whether each self-check held in every run."""
+    """All policies of one simulation; ``checks``: whether each self-check held in every run.
+
+    ``level``: policies whose mean JCT, paired by replication, does not differ clearly from the shortest.
+    """
 
     policies: Mapping[str, P]
     checks: Mapping[str, bool]
     failed_checks: tuple[str, ...]
     seconds: float
     setting: S
+    level: tuple[str, ...] = ()
 
 
 class RhoSummary(Document):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from nona.allocation.problem import Floats
 from nona.results.document import Document
 from nona.results.training import ExtensionFindings, JctSummary, JobOutcome, PolicyOutcome, RhoSummary
 from nona.simulation.records import Check
-from nona.statistics import mean_interval, percentile, without_nan
+from nona.statistics import level_with, mean_interval, percentile, without_nan
 from nona.training.records import TrainingRecords, spans_of
 from nona.training.system import TrainingSystem
 
@@ -54,6 +54,14 @@ def pooled(runs: Sequence[D], jcts: Sequence[JctSummary], means: Iterable[str], 
     )
     update = {name: mean_of(getattr(run, name) for run in runs) for name in means}
     return runs[0].model_copy(update={"jct_s": jct_s, **update, **others})
+
+
+def level_with_shortest(runs: Mapping[str, Sequence[Run[Any, Any]]]) -> tuple[str, ...]:
+    """The policies whose mean JCT does not differ clearly from the shortest."""
+    means = {name: [run.outcome.jct_s.mean for run in own] for name, own in runs.items()}
+    known = {name: of for name, of in means.items() if None not in of}
+    means_s = {name: mean for name, of in known.items() if (mean := mean_of(of)) is not None}
+    return level_with(min(means_s, key=lambda name: (means_s[name], name)), known) if known else ()
 
 
 def measure(

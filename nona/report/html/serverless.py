@@ -33,7 +33,7 @@ def serverless_html(data: ServerlessOutcome) -> str:
     runs = counted(setting.replications, "run")
     size = f"{setting.calls:,} calls per run, {runs}, {len(report.policies)} policies"
     platform = f"{setting.nodes} nodes, {setting.sharing}, {setting.configurations} configurations"
-    titles = pareto_title(report.policies, setting), latency_title(report.policies)
+    titles = pareto_title(report.policies, setting, report.level), latency_title(report.policies)
     findings = [(f"{title}.", "") for title in titles]
     return document(
         f"{about.name}: serverless",

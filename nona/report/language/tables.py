@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from nona.planning.prices import breaks_after
-from nona.report.text import counted, listed
+from nona.report.text import counted, listed, not_clear
 from nona.results.document import Estimate
 from nona.results.language import (
     EngineResult,
@@ -154,7 +154,7 @@ def finding(report: LanguageReport) -> str:
     if of.state == "overloaded":
         return f"No router keeps up: {of.state_reason}"
     worst = min(of.models.items(), key=lambda row: 1.0 if row[1].goodput is None else row[1].goodput)
-    head = f"{best}: " if len(report.schedulers) > 1 else ""
+    head = f"{best}{not_clear(report.level)}: " if len(report.schedulers) > 1 else ""
     parts = [f"first token after {mean_text(of.ttft_s, format_time)} on average"]
     if worst[1].goodput is not None:
         rate = Estimate(mean=worst[1].goodput, ci95=worst[1].goodput_ci95)

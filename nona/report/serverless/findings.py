@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nona.report.text import counted, listed, verb
+from nona.report.text import counted, listed, not_clear, verb
 from nona.results.document import Estimate
 from nona.results.serverless import (
     ApplicationOutcome,
@@ -101,10 +101,12 @@ def joined(parts: Sequence[str]) -> str:
 LEVEL = 0.002  # hit rates closer than that are not told apart in a title
 
 
-def pareto_title(outcomes: Mapping[str, Outcome], setting: Setting | None = None) -> str:
+def pareto_title(
+    outcomes: Mapping[str, Outcome], setting: Setting | None = None, not_apart: Sequence[str] = ()
+) -> str:
     """The policy that keeps most SLOs, its cost, and the cheapest policy; none where all are overloaded.
 
-    ``setting`` says how many nodes there are.
+    ``setting`` says how many nodes there are; ``not_apart`` names those whose difference is not clear.
     """
     if outcomes and len(overloaded(outcomes)) == len(outcomes):
         return f"Every policy is overloaded{_too_few(setting) if setting else ''}"
@@ -117,7 +119,7 @@ def pareto_title(outcomes: Mapping[str, Outcome], setting: Setting | None = None
     keeps = "keeps the most SLOs" if len(level) == 1 else "keeps as many SLOs as the best"
     cost = {name: cost_text(call_cost(steady[name])) for name in (best, cheapest)}
     rate = {name: rate_text(hit_rate(steady[name])) for name in (best, cheapest)}
-    lead = f"{best} {keeps}, {rate[best]}, at {cost[best]} per {PER:,} calls"
+    lead = f"{best} {keeps}, {rate[best]}{not_clear(not_apart)}, at {cost[best]} per {PER:,} calls"
     if cheapest == best:
         return f"{lead}, and none is seen to be cheaper{_over(outcomes)}"
     return f"{lead}; {cheapest} is cheapest at {cost[cheapest]} and keeps {rate[cheapest]}{_over(outcomes)}"

@@ -146,7 +146,7 @@ def serverless_text(report: serverless.ServerlessReport) -> str:
     """One simulation: finding, tables, checks."""
     policies = report.policies
     lines = [
-        pareto_title(policies, report.setting) + ".",
+        pareto_title(policies, report.setting, report.level) + ".",
         "",
         CALLS.of(policies).text(),
         "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nona.report.text import Finding, counted
+from nona.report.text import Finding, counted, not_clear
 from nona.results import training as result_training
 from nona.results.elastic import ElasticOutcome, ElasticReport
 from nona.scenario.training import TrainingSpec
@@ -35,13 +35,6 @@ def hours_text(seconds: float | None) -> str:
 def jct_text(jct: result_training.JctSummary) -> str:
     """The mean JCT with its interval."""
     return mean_text(jct.estimate, hours_text)
-
-
-def overlap(a: result_training.JctSummary, b: result_training.JctSummary) -> bool:
-    """Return whether the intervals of two mean JCTs overlap; one that is exact has no width."""
-    spans = [jct.ci95 or (jct.mean or 0.0,) * 2 for jct in (a, b)]
-    widths = [high - low for low, high in spans]
-    return any(widths) and max(low for low, _ in spans) <= min(high for _, high in spans)
 
 
 def dollars_text(usd: float | None) -> str:
@@ -124,16 +117,16 @@ def gain_of(policies: Policies) -> Gain | None:
 def training_finding(report: result_training.TrainingReport | ElasticReport) -> Finding:
     """State the best policy or the gain, and beside it the others and how sure it is."""
     if isinstance(report, ElasticReport):
-        return _elastic_finding(report.policies)
+        return _elastic_finding(report.policies, report.level)
     policies, modelled = report.policies, report.setting.modelled
-    gain, best, kept = gain_sentence(policies), best_sentence(policies), slo_sentence(policies)
+    gain, best, kept = gain_sentence(policies), best_sentence(policies, report.level), slo_sentence(policies)
     sure, mark = runs_sentence(policies), modelled_sentence(modelled)
     if gain_of(policies):
         return Finding(f"{gain}{mark}", " ".join(filter(None, (best, kept, sure))))
     return Finding(f"{best}{mark}", " ".join(filter(None, (kept or gain, sure))))
 
 
-def _elastic_finding(policies: Mapping[str, ElasticOutcome]) -> Finding:
+def _elastic_finding(policies: Mapping[str, ElasticOutcome], level: Sequence[str]) -> Finding:
     names = list(by_mean_jct(policies))
     best = names[0]
     if len(names) == 1:
@@ -142,14 +135,14 @@ def _elastic_finding(policies: Mapping[str, ElasticOutcome]) -> Finding:
     second = names[1]
     a, b = policies[best], policies[second]
     shorter = 1 - (a.jct_s.mean or 0.0) / (b.jct_s.mean or 1.0)
-    if shorter < LEVEL:
+    if level:
+        lead = f"{best} has the shortest mean JCT, {jct_text(a.jct_s)}{not_clear(level)}."
+    elif shorter < LEVEL:
         lead = (
             f"{best} and {second} are equally fast: mean JCTs of {jct_text(a.jct_s)} and {jct_text(b.jct_s)}."
         )
     else:
         lead = f"{best} has the shortest mean JCT, {share_text(shorter)} shorter than {second}: {_why(a, b)}."
-    if overlap(a.jct_s, b.jct_s):
-        lead = f"{lead[:-1]}, which more runs may change."
     return Finding(lead, f"{_how(best, a)} {_how(second, b)}")
 
 
@@ -193,7 +186,7 @@ def modelled_sentence(types: Sequence[str]) -> str:
 
 
 def runs_sentence(policies: Policies) -> str:
-    """Say that the order of the two fastest policies is uncertain; empty if their intervals are apart."""
+    """Say that there are no intervals where that is so; else empty."""
     names = list(by_mean_jct(policies))[:2]
     if len(names) < 2:
         return ""
@@ -202,9 +195,7 @@ def runs_sentence(policies: Policies) -> str:
         return (
             "These figures come from one run and have no intervals: run two replications or more to get them."
         )
-    if not overlap(first, second):
-        return ""
-    return f"The intervals of {names[0]} and {names[1]} overlap: more replications may change their order."
+    return ""
 
 
 def slo_sentence(policies: Mapping[str, result_training.PolicyOutcome]) -> str:
@@ -243,13 +234,13 @@ def gain_sentence(policies: Policies) -> str:
     return f"Knowing each job's speed on each type of GPU shortens the mean JCT by {saved}: {means}."
 
 
-def best_sentence(policies: Mapping[str, result_training.PolicyOutcome]) -> str:
-    """The policy of the shortest mean JCT, and the cheapest one."""
+def best_sentence(policies: Mapping[str, result_training.PolicyOutcome], level: Sequence[str] = ()) -> str:
+    """The policy of the shortest mean JCT, those that it leads without a clear difference, the cheapest."""
     means = by_mean_jct(policies)
     if not means:
         return "No policy completed a job."
     best = next(iter(means))
-    fastest = f"{best} has the shortest mean JCT, {hours_text(means[best])}"
+    fastest = f"{best} has the shortest mean JCT, {hours_text(means[best])}{not_clear(level)}"
     costs = {n: p.cost_usd for n, p in policies.items() if p.cost_usd is not None}
     if not costs or max(costs.values()) <= 0:
         return f"{fastest}."

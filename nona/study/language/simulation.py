@@ -16,6 +16,7 @@ from nona.language.formula import predict
 from nona.language.records import REFUSED, Requests, Run, Window, gap_percentile
 from nona.language.run import simulate_once
 from nona.language.system import BLOCK_TOKENS, LanguageSystem, RequestClass
+from nona.report.language.tables import best_router
 from nona.results.document import number
 from nona.results.language import (
     EngineResult,
@@ -34,7 +35,16 @@ from nona.simulation.records import Check, checked
 from nona.simulation.sizes import auto_warmup
 from nona.simulation.steady_state import MATERIAL, SIGNIFICANT, growth_of
 from nona.sources.lookup import Sources
-from nona.statistics import Array, mean_interval, percentile, percentile_interval, percentile_of, too_few_jobs
+from nona.statistics import (
+    Array,
+    level_with,
+    mean_interval,
+    percentile,
+    percentile_interval,
+    percentile_of,
+    run_mean,
+    too_few_jobs,
+)
 from nona.study.language.following import Following
 from nona.study.language.preparation import LanguageStudy
 
@@ -90,6 +100,7 @@ def simulate_language(
         seconds=time.perf_counter() - begin,
         schedulers=results,
         queries=following.scheduler if following else None,
+        level=_level(study.system, runs, best_router(results)),
         checks=passed,
         failed_checks=failed,
         warnings=(*study.warnings, *facts),
@@ -275,6 +286,15 @@ def _summary(system: LanguageSystem, runs: Sequence[Run]) -> RouterResult:
         replications=len(runs),
         predicted=busiest,
     )
+
+
+def _level(system: LanguageSystem, runs: Mapping[str, Sequence[Run]], best: str) -> tuple[str, ...]:
+    """The routers that differ clearly from the best neither in goodput nor in first tokens."""
+    of = {name: [_measured(system, run) for run in own] for name, own in runs.items()}
+    goodputs = {name: [m.met.mean() for m in own] for name, own in of.items()}
+    first_s = {name: [run_mean(m.ttft_s) for m in own] for name, own in of.items()}
+    level = level_with(best, first_s)
+    return tuple(name for name in level_with(best, goodputs) if name in level)
 
 
 def _row(system: LanguageSystem, runs: Sequence[Run], row: int) -> RequestResult:

@@ -13,6 +13,7 @@ from nona.gpu_sharing.pool import Invoker
 from nona.gpu_sharing.registry import WAYS
 from nona.hardware.mig import board
 from nona.options import Options
+from nona.report.serverless.findings import keeps_most
 from nona.report.serverless.layouts import layout_rows, story_rows
 from nona.results.serverless import Oracle, PolicyOutcome, ServerlessReport, Setting
 from nona.results.serverless_charts import LayoutNode, Layouts, ServerlessOutcome
@@ -20,7 +21,7 @@ from nona.scenario.schema import Scenario
 from nona.scenario.serverless import ServerlessSpec
 from nona.serverless.checks import checks_of
 from nona.serverless.engine.options import RunOptions, ServerlessProgress
-from nona.serverless.metrics import judge, slo_ratios, summarise
+from nona.serverless.metrics import judge, measure, slo_ratios, summarise
 from nona.serverless.oracle import HOW
 from nona.serverless.oracle import oracle as bound_of
 from nona.serverless.policies.base import Policy
@@ -33,6 +34,7 @@ from nona.simulation.records import Check, checked
 from nona.simulation.sizes import auto_warmup
 from nona.simulation.steady_state import mser
 from nona.sources.lookup import Sources
+from nona.statistics import level_with
 from nona.study.outcome import about_scenario
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.sweep_numbers import with_value
@@ -230,7 +232,19 @@ def _setting(
 def report_of(result: ServerlessResult) -> ServerlessReport:
     """The report on a result."""
     checks, failed = checked(result.checks)
-    return ServerlessReport.like(result, policies=result.summaries, checks=checks, failed_checks=failed)
+    best = keeps_most(result.summaries)
+    hits = {
+        name: [measure(result.system, run).all.hit_rate for run in runs]
+        for name, runs in result.records.items()
+        if result.summaries[name].state != "overloaded"
+    }
+    return ServerlessReport.like(
+        result,
+        policies=result.summaries,
+        checks=checks,
+        failed_checks=failed,
+        level=level_with(best, hits) if best else (),
+    )
 
 
 def oracle_outcome(system: ServerlessSystem, run: RunOptions | None = None, replications: int = 1) -> Oracle:

@@ -22,7 +22,7 @@ from nona.training.elastic.registry import ELASTIC
 from nona.training.elastic.replications import ElasticRun, Piece, run_pieces
 from nona.training.elastic.system import Cluster, ElasticJob, ElasticSystem, Link
 from nona.training.elastic.workload import SHIPPED, Case, at_load, published, read_workload
-from nona.training.metrics import pooled
+from nona.training.metrics import level_with_shortest, pooled
 
 SEARCHED_S, LINKED_S, OTHER_S = 35.0, 2.0, 0.7
 """Seconds of 160 jobs on one idle core, at usual ticks: Pollux's whole search, on a link, without both."""
@@ -163,6 +163,7 @@ def simulate_elastic_jobs(
         failed_checks=failed,
         seconds=time.perf_counter() - begin,
         setting=_setting(request, len(system.jobs), names),
+        level=level_with_shortest(runs),
     )
     return ElasticResult(report, system, runs)
 

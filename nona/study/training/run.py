@@ -26,7 +26,7 @@ from nona.sources.lookup import Sources
 from nona.statistics import mean_interval, paired_difference
 from nona.study.training.preparation import prepare_training, training_part
 from nona.training import checkpoints
-from nona.training.metrics import pooled_outcome
+from nona.training.metrics import level_with_shortest, pooled_outcome
 from nona.training.replications import TrainingRun, run_policies
 from nona.training.rounds import OnProgress, RunOptions, TrainingProgress
 from nona.training.system import TrainingSystem
@@ -84,6 +84,7 @@ def simulate_training_scenario(
         failed_checks=failed,
         seconds=time.perf_counter() - begin,
         setting=_setting(scenario, systems, chosen, spec.throughputs),
+        level=level_with_shortest(runs),
     )
     return TrainingResult(report, systems[0], runs)
 

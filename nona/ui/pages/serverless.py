@@ -273,7 +273,7 @@ def _answer(state: AppState, data: ServerlessOutcome) -> None:
         "" if kept is None else share_text(kept, 1),
         "" if kept is None else f"By {best}.",
     ):
-        title = plain(pareto_title(policies, data.report.setting))
+        title = plain(pareto_title(policies, data.report.setting, data.report.level))
         st.subheader(title.replace(" %", "\N{NO-BREAK SPACE}%"), anchor=False)
         for note in (*data.report.setting.notes, data.about.stamp):
             st.caption(plain(note))

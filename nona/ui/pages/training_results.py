@@ -37,7 +37,7 @@ def _policies_tab(state: AppState, data: training.TrainingOutcome) -> None:
             st.warning(plain(warning), icon=":material/warning:")
     chart(
         figures.pareto_figure(report.policies),
-        findings.best_sentence(report.policies).removesuffix("."),
+        findings.best_sentence(report.policies, report.level).removesuffix("."),
         "training-pareto",
         "Mean JCT against the cost of the run for each policy, with 95 % intervals. Down and to the left is "
         "better.",

@@ -1,0 +1,37 @@
+"""Routers whose lead over one another is not clear: no winner is named among them."""
+
+from __future__ import annotations
+
+from nona.report.language.tables import finding
+from nona.results.language import LanguageReport
+from nona.scenario.file import scenario_from_mapping
+from nona.study.language.preparation import prepare_language
+from nona.study.language.simulation import simulate_language
+
+
+def report(engines: int, replications: int) -> LanguageReport:
+    scenario = {
+        "cluster": {"servers": [{"count": engines, "gpu": "h100", "engine": {}}]},
+        "workload": [
+            {
+                "rate": f"{24 * engines}/s",
+                "slo": {"ttft": "100 ms"},
+                "llm": {"model": "llama-3.1-8b", "tokens": {"input": {"mean": 900, "cv": 1.5}, "output": 90}},
+            }
+        ],
+        "simulation": {"jobs": 2500, "replications": replications},
+        "schedulers": ["round-robin", "least-requests"],
+    }
+    return simulate_language(prepare_language(scenario_from_mapping(scenario))).report
+
+
+def test_a_single_engine_has_no_best_router_several_have_and_one_run_cannot_tell() -> None:
+    alike = report(1, 3)
+    assert alike.level == ("least-requests",)
+    assert finding(alike).startswith(
+        "round-robin, without a clear difference from least-requests: first token"
+    )
+    best = report(6, 6)
+    assert best.level == ()
+    assert finding(best).startswith("round-robin: first token")
+    assert report(1, 1).level == ()
