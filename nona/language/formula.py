@@ -12,11 +12,12 @@ answers' lengths. It leaves out the budget, preemption and full caches.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from nona.language.system import Engine, LanguageSystem
+from nona.language.system import Engine, LanguageSystem, RequestClass
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,20 @@ def predict(system: LanguageSystem, number: int) -> Prediction | None:
         return Prediction(0.0, engine.steps.a, 0.0)
     tpot_s = (engine.steps.a + token_s / made) / (1 - work_s) if work_s < 1 else math.inf
     return Prediction(work_s, tpot_s, area * tpot_s)
+
+
+def engines_busy(engine: Engine, rows: Sequence[RequestClass]) -> float:
+    """Engines of this kind that open rows keep at work at least, by the part of requests that its role does.
+
+    Fixed costs of steps are left out, as are prompts where a cache may spare them and the first token.
+    """
+    busy = 0.0
+    for row in rows:
+        if row.model == engine.model:
+            prompt_s, tokens_s, *_ = _moments(engine, row.lengths.tokens - [0, 1])
+            prompts = engine.role != "decode" and not engine.shares_prefixes
+            busy += row.rate * (prompt_s * prompts + tokens_s * (engine.role != "prefill"))
+    return busy
 
 
 def _moments(engine: Engine, tokens: np.ndarray) -> tuple[float, float, float, float]:

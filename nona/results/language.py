@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from nona.results.document import About, Document, Estimate, Figure, Interval, TimeBeside, Verdict
+from nona.results.document import (
+    About,
+    Document,
+    Estimate,
+    Figure,
+    Interval,
+    Optional,
+    TimeBeside,
+    Verdict,
+)
 from nona.results.simulation import JobCounts, Percentile, State
 
 
@@ -192,6 +201,8 @@ class LanguageOption(Document):
         Servers with step times at either end of their ``error``, (shorter, longer); of the best option alone.
     settings
         Of its engines, where several are on offer.
+    prefill
+        The servers among them that compute prompts, where roles are apart.
     """
 
     gpu: str
@@ -213,6 +224,14 @@ class LanguageOption(Document):
     error: float = 0.0
     servers_off: tuple[int | None, int | None] | None = None
     settings: str = ""
+    prefill: int | None = Optional
+
+    @property
+    def by_role(self) -> tuple[int, ...]:
+        """Servers of each role: those for prompts, those for answers; or of the one role that does both."""
+        if self.servers is None:
+            return ()
+        return (self.servers,) if self.prefill is None else (self.prefill, self.servers - self.prefill)
 
 
 class LanguagePlan(Document):

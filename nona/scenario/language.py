@@ -316,15 +316,29 @@ _OFFERED = ("budget", "sequences", "chunked", "watermark", "scheduler", "prefix_
 class EngineOfferSpec(EngineSpec):
     """Settings of engines that a plan may choose; what is not given is the default."""
 
+    roles: Literal["together", "apart"] = field(
+        "together",
+        "Prompts and answers",
+        "Each server computes both; or they are apart, each on servers of their own, and the plan says how "
+        "many of each. KV then crosses the cluster's network.",
+        choices={"together": "on each server", "apart": "on servers of their own"},
+    )
+
     @_model_validator(mode="after")
     def _alike(self) -> Self:
-        if others := sorted(self.model_dump(exclude_defaults=True).keys() - set(_OFFERED)):
+        if others := sorted(self.model_dump(exclude_defaults=True).keys() - {*_OFFERED, "roles"}):
             raise PydanticCustomError(
                 "engines",
                 "{key} is not a setting to choose from here; leave it out, or take one of {those}",
-                {"key": others[0], "those": ", ".join(_OFFERED)},
+                {"key": others[0], "those": ", ".join((*_OFFERED, "roles"))},
             )
         return self
+
+    def engines(self, model: str | None) -> tuple[EngineSpec, ...]:
+        """The engines with these settings that serve a model, one of each role."""
+        settings = self.model_dump(include=set(_OFFERED)) | {"model": model}
+        roles = ("prefill", "decode") if self.roles == "apart" else ("both",)
+        return tuple(EngineSpec.model_validate(settings | {"role": role}) for role in roles)
 
     @property
     def text(self) -> str:

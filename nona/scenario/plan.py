@@ -263,8 +263,8 @@ class PlanSpec(Part):
     engines: tuple[EngineOfferSpec, ...] = field(
         (),
         "Engine settings",
-        "To choose from for rows of language models, e.g. {budget: 2048} or {scheduler: sglang}; what is not "
-        "given is the default. Without any: those of the cluster's engines.",
+        "To choose from for rows of language models, e.g. {budget: 2048}, {scheduler: sglang} or {roles: "
+        "apart}; what is not given is the default. Without any: those of the cluster's engines.",
         max_length=10,
     )
     prices: PricesSpec = field(PricesSpec(), "Prices, power and CO₂", "What an option costs and draws.")

@@ -14,9 +14,9 @@ from nona.language.draws import draw_requests
 from nona.language.records import Window
 from nona.language.routers import NUMBERS, ROUTERS
 from nona.language.run import simulate_once
-from nona.scenario.file import parse_scenario
+from nona.scenario.file import dump_scenario, parse_scenario
 from nona.sources.lookup import Sources
-from nona.study.language.plan import plan_language
+from nona.study.language.plan import opened_option, plan_language
 from nona.study.language.preparation import prepare_language
 from nona.study.language.simulation import simulate_language
 
@@ -164,6 +164,82 @@ def test_a_plan_chooses_among_settings_of_engines_and_says_what_steps_that_are_o
     )
     assert alone.best is not None
     assert (alone.best.servers, alone.best.settings) == (best.servers, "")
+
+
+APART = """
+version: 1
+cluster: {servers: [{gpu: h100, engine: {}}], network: {capacity: 100 Gbit/s}}
+workload: [{name: chat, rate: 40/s, slo: {ttft: 500 ms, tpot: 12 ms}, llm: {model: llama-3.1-8b,
+  tokens: {input: {mean: 1155, cv: 1}, output: {mean: 211, cv: 0.8}}}}]
+schedulers: [least-kv]
+simulation: {jobs: 3000, replications: 4}
+plan: {offers: [{gpu: h100, most: 8}], engines: [{roles: apart}], SURVIVE}
+"""
+
+
+def _goodput(scenario) -> float:
+    """Share of the requests in time, simulated as `nona simulate` does, with jobs of their own."""
+    study = prepare_language(scenario.model_copy(update={"seed": 11}))
+    goodput = simulate_language(study).report.schedulers["least-kv"].goodput.mean
+    assert goodput is not None
+    return goodput
+
+
+def _with_counts(scenario, *counts):
+    groups = zip(scenario.cluster.servers, counts, strict=True)
+    servers = tuple(group.model_copy(update={"count": count}) for group, count in groups)
+    return scenario.model_copy(update={"cluster": scenario.cluster.model_copy(update={"servers": servers})})
+
+
+@pytest.mark.parametrize("survive", ["survive: nothing", "survive: server"])
+def test_a_plan_divides_servers_between_prompts_and_answers(survive) -> None:
+    scenario = parse_scenario(APART.replace("SURVIVE", survive))
+    plan = plan_language(scenario, Sources())
+    best = next(o for o in plan.options if o.tp == 1)
+    prompts, answers = best.by_role
+    assert (best.settings, best.prefill, best.verdict) == ("roles apart", prompts, "keeps")
+    assert best.servers == prompts + answers
+    bought = opened_option(scenario, best)
+    assert [group.engine.role for group in bought.cluster.servers if group.engine] == ["prefill", "decode"]
+    assert [group.count for group in bought.cluster.servers] == [prompts, answers]
+    assert parse_scenario(dump_scenario(bought)) == bought
+    assert _goodput(bought) > 0.99
+    if survive == "survive: server":
+        less = [(prompts - 1, answers), (prompts, answers - 1)]
+        assert min(_goodput(_with_counts(bought, *counts)) for counts in less) > 0.99
+    else:  # one less is not told apart from the target, for bursts; a side of one misses it clearly
+        assert max(_goodput(_with_counts(bought, *counts)) for counts in [(1, answers), (prompts, 1)]) < 0.9
+
+
+def test_engines_of_the_cluster_that_have_roles_are_planned_with_them() -> None:
+    groups = "[{gpu: h100, engine: {role: decode, budget: 512}}, {gpu: h100, engine: {role: prefill}}]"
+    text = APART.replace("[{gpu: h100, engine: {}}]", groups).replace(
+        "engines: [{roles: apart}], SURVIVE", ""
+    )
+    scenario = parse_scenario(text)
+    plan = plan_language(scenario, Sources())
+    best = next(o for o in plan.options if o.tp == 1)
+    assert best.prefill is not None
+    engines = {
+        g.engine.role: g.engine.budget for g in opened_option(scenario, best).cluster.servers if g.engine
+    }
+    assert engines == {"prefill": "auto", "decode": 512}
+
+
+@pytest.mark.parametrize("roles", ["0", "-1", "{prefill: 1}", "prefill"])
+def test_roles_that_are_not_known_are_named_with_those_that_are(roles) -> None:
+    text = APART.replace("roles: apart", f"roles: {roles}").replace("SURVIVE", "")
+    with pytest.raises(ScenarioError) as error:
+        parse_scenario(text)
+    (line,) = error.value.problems
+    assert line.startswith("plan.engines[0].roles (Prompts and answers): ")
+    assert "'together' or 'apart'" in line
+
+
+def test_kv_of_roles_needs_a_link_that_serves_in_order() -> None:
+    text = APART.replace("100 Gbit/s}", "100 Gbit/s, discipline: processor-sharing}").replace("SURVIVE", "")
+    with pytest.raises(ScenarioError, match=r"cluster.network.discipline: .* set fifo"):
+        plan_language(parse_scenario(text), Sources())
 
 
 @pytest.mark.parametrize("key", ["tp: 2", "role: prefill", "blocks: 900", "model: gpt2"])

@@ -259,6 +259,7 @@ OPTIONS = Table[LanguageOption](
         Column("engine", lambda o: o.settings or None, decides=True, optional=True),
         Column("router", lambda o: o.router, decides=True),
         Column("servers", lambda o: o.servers, COUNT, decides=True),
+        Column("for prompts", lambda o: o.prefill, COUNT, "prefill", decides=True, optional=True),
         Column("GPUs of a server", lambda o: o.gpus, COUNT, "gpus"),
         Column("engines of a server", lambda o: o.engines, COUNT, "engines"),
         Column("servers by load alone", lambda o: o.least, COUNT, "least"),
@@ -297,6 +298,8 @@ def plan_finding(plan: LanguagePlan) -> str:
     tokens = (
         "" if best.per_million is None else f", {money(best.per_million, plan.currency)} per million tokens"
     )
+    if best.prefill is not None:
+        what += f", {best.prefill} for prompts and {best.servers - best.prefill} for answers,"
     settings = f" ({best.settings})" if best.settings else ""
     return f"Buy {what}{span}{settings} under {best.router}: {cost}{tokens}."
 

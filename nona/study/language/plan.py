@@ -2,43 +2,46 @@
 
 Engines span 1, 2, 4 … GPUs of a server. The load by formula bounds the number from below; above it the test
 of :mod:`nona.planning.verdict` decides on simulated replications whether the share of requests that meet all
-targets of their row is large enough.
+targets of their row is large enough. Where prompts and answers have servers of their own, every division of
+a number of servers among the two is tried.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from nona.errors import ScenarioError
 from nona.language.draws import replays_once
-from nona.language.formula import predict
+from nona.language.formula import engines_busy
 from nona.language.records import Run
 from nona.language.run import simulate_once
-from nona.language.system import LanguageSystem, RequestClass
+from nona.language.system import Engine, LanguageSystem, RequestClass, Role
 from nona.planning.least import driven, least
 from nona.planning.offers import Offer
 from nona.planning.verdict import Counts, counted, settle, verdict
 from nona.results.document import Verdict
 from nona.results.language import LanguageOption, LanguagePlan
-from nona.scenario.language import EngineSpec
 from nona.scenario.plan import PlanSpec, TargetSpec
 from nona.scenario.schema import Scenario, ServerGroupSpec
+from nona.scenario.values import NamedSpec
 from nona.sources.lookup import Sources
 from nona.statistics import Array
-from nona.study.language.preparation import LanguageStudy, MisfitError, prepare_language
+from nona.study.language.engine_servers import engine_server, study_on
+from nona.study.language.preparation import LanguageStudy
 from nona.study.language.simulation import RequestTime, drawn, over_targets
 from nona.study.planning.question import offers_of
 
 MOST_REPLICATIONS, MOST_JOBS = 16, 6000
 IDLE = 0  # a load of next to nothing
 TPS = (1, 2, 4, 8)
+PLENTY = 16  # times the servers of a load at which engines are as good as idle
 LOADS = 20  # headroom is sought in twentieths, up to twice the traffic
 
-_Key = tuple[str, int, int, str, str]
+_Counts = tuple[int, ...]  # servers of each role: one number where engines do both
 OnProgress = Callable[[LanguagePlan, str, float], None]
 
 
@@ -71,36 +74,71 @@ class _Case:
     tp: int
     router: str
     settings: str
-    judged: dict[tuple[int, int], tuple[Verdict, float, int]] = field(default_factory=dict)
+    judged: dict[tuple[_Counts, int], tuple[Verdict, float, int]] = field(default_factory=dict)
 
     @property
     def engines(self) -> int:
         return self.offer.gpus // self.tp
 
-    def system(self, servers: int, load: int = 20) -> LanguageSystem:
-        """So many servers, with ``load`` twentieths of the traffic."""
+    @cached_property
+    def _roles(self) -> dict[Role, Engine]:
+        """An engine of each role."""
+        return {engine.role: engine for engine in self.study.system.engines}
+
+    def system(self, counts: _Counts, load: int = 20) -> LanguageSystem:
+        """So many servers of each role, with ``load`` twentieths of the traffic."""
         one = self.study.system
+        servers = [role for role, count in zip(self._roles, counts, strict=True) for _ in range(count)]
         engines = tuple(
             replace(engine, name=f"{engine.name} of {k + 1}", server=k)
-            for k in range(servers)
+            for k, role in enumerate(servers)
             for engine in one.engines
+            if engine.role == role
         )
         factor = load / 20 if load != IDLE else 0.01 / self.least
         rows = tuple(_scaled(row, factor) for row in one.rows) if load != 20 else one.rows
         return replace(one, engines=engines, rows=rows)
 
     @cached_property
-    def least(self) -> int:
-        """Servers below which an engine has more work than time."""
-        system = self.system(1)
-        said = predict(system, 0)
-        return 1 if said is None else max(1, math.ceil(said.load))
+    def _least(self) -> _Counts:
+        """Servers of each role below which its engines have more work than time."""
+        rows = self.study.system.rows
+        busy = [engines_busy(engine, rows) / self.engines for engine in self._roles.values()]
+        return tuple(max(1, math.ceil(servers)) for servers in busy)
 
-    def judge(self, servers: int, load: int = 20) -> Verdict:
+    @property
+    def least(self) -> int:
+        return sum(self._least)
+
+    def judge(self, counts: _Counts, load: int = 20) -> Verdict:
         """Whether all rows keep their targets."""
-        if (servers, load) not in self.judged:
-            self.judged[servers, load] = self._judge(self.system(servers, load))
-        return self.judged[servers, load][0]
+        if (counts, load) not in self.judged:
+            self.judged[counts, load] = self._judge(self.system(counts, load))
+        return self.judged[counts, load][0]
+
+    def _floors(self, most: int) -> _Counts | None:
+        """Servers of each role with fewer of which targets are missed beside plenty of the other.
+
+        ``None``: targets are missed with plenty of each, but no more than ``most``.
+        """
+        if len(self._least) == 1:
+            return self._least
+        plenty = self._least
+        while self.judge(plenty) != "keeps":
+            more = tuple(min(2 * n, PLENTY * low, most) for n, low in zip(plenty, self._least, strict=True))
+            if more == plenty:
+                return None
+            plenty = more
+
+        def floor(role: int) -> int:
+            def keeps(count: int) -> bool:
+                beside = tuple(count if k == role else n for k, n in enumerate(plenty))
+                return self.judge(beside) == "keeps"
+
+            low = self._least[role]
+            return driven(least(plenty[role], low, low=low - 1), keeps) or plenty[role]
+
+        return tuple(floor(role) for role in range(len(plenty)))
 
     def _judge(self, system: LanguageSystem) -> tuple[Verdict, float, int]:
         spec = self.study.scenario.simulation
@@ -135,31 +173,53 @@ class _Case:
         return decision, seen[worst].share, self.targets[worst].row
 
     def option(self, survive: bool, below: float) -> LanguageOption:
-        """The fewest servers that keep all targets; one more where one may be down.
+        """The fewest servers that keep all targets, also without any one of them where it may be down.
 
         Only what costs at most ``below`` an hour is tried.
         """
-        spare, most = (1 if survive else 0), self.offer.most
+        spare, most = (len(self._roles) if survive else 0), self.offer.most
         if below < math.inf:
-            most = min(most, math.floor(below / self.offer.price * (1 + 1e-9)) - spare)
-        if self.least > most:
+            most = min(most, math.floor(below / self.offer.price * (1 + 1e-9)))
+        if self.least + spare > most:
             price = (self.least + spare) * self.offer.price
-            return self._shown(None, "open", None, 0, f"not tried: at least {price:g} an hour by its load")
-        if self.judge(1, IDLE) == "misses":
-            _, share, row = self.judged[1, IDLE]
-            return self._shown(None, "misses", share, row, "even an idle engine misses")
-        count = driven(least(most, self.least, low=self.least - 1), lambda n: self.judge(n) == "keeps")
-        if count is None:
-            _, share, row = self.judged[max(self.judged)]
+            return self._shown((), "open", None, 0, f"not tried: at least {price:g} an hour by its load")
+        one_each = (1,) * len(self._roles)
+        if self.judge(one_each, IDLE) == "misses":
+            _, share, row = self.judged[one_each, IDLE]
+            return self._shown((), "misses", share, row, "even an idle engine misses")
+        counts = self._fewest(survive, most)
+        if counts is None:
+            largest = max(self.judged, key=lambda tried: (sum(tried[0]), tried[1]))
+            decision, share, row = self.judged[largest]
+            if (tried := sum(largest[0]) + spare) < most:
+                note = f"{tried} do not do, {PLENTY} times what the load needs"
+                return self._shown((), decision, share, row, note)
             if most < self.offer.most:
-                return self._shown(None, "open", share, row, f"{most} do not do; more would cost more")
-            return self._shown(None, "misses", share, row, f"misses with {most}, the most on offer")
-        decision, share, row = self.judged[count, 20]
-        return self._shown(count + spare, decision, share, row)
+                return self._shown((), "open", share, row, f"{most} do not do; more would cost more")
+            return self._shown((), "misses", share, row, f"misses with {most}, the most on offer")
+        judged = [self.judged[left, 20] for left in _left(counts, survive)]
+        return self._shown(counts, *min(judged, key=lambda one: one[1]))
+
+    def _fewest(self, survive: bool, most: int) -> _Counts | None:
+        """The fewest servers, at most ``most``, with which all targets hold."""
+        floors = self._floors(most)
+        if floors is None:
+            return None
+        floors = tuple(n + survive for n in floors)
+
+        def keeping(servers: int) -> _Counts | None:
+            return next((way for way in _divided(servers, floors) if self._keeps(way, survive)), None)
+
+        count = driven(least(most, sum(floors), low=sum(floors) - 1), lambda n: keeping(n) is not None)
+        return None if count is None else keeping(count)
+
+    def _keeps(self, counts: _Counts, survive: bool) -> bool:
+        return all(self.judge(left) == "keeps" for left in _left(counts, survive))
 
     def _shown(
-        self, servers: int | None, decision: Verdict, share: float | None, row: int, note: str = ""
+        self, counts: _Counts, decision: Verdict, share: float | None, row: int, note: str = ""
     ) -> LanguageOption:
+        servers = sum(counts) or None
         price = None if servers is None else servers * self.offer.price
         made = tokens_per_s(self.study.system)
         return LanguageOption.like(
@@ -167,6 +227,7 @@ class _Case:
             gpu=self.offer.gpu,
             gpus=self.offer.gpus,
             servers=servers,
+            prefill=counts[0] if len(counts) > 1 else None,
             price=price,
             per_million=None if price is None or not made else price / (made * 3600 / 1e6),
             verdict=decision,
@@ -177,10 +238,6 @@ class _Case:
             note=note,
         )
 
-    @property
-    def key(self) -> _Key:
-        return self.offer.gpu, self.offer.gpus, self.tp, self.settings, self.router
-
     def servers_if_off(self, survive: bool) -> tuple[int | None, int | None] | None:
         """The fewest servers with step times at either end of their error; ``None`` where they have none."""
         if not self.study.error:
@@ -189,12 +246,35 @@ class _Case:
         fewer, more = (end.option(survive, math.inf).servers for end in ends)
         return fewer, more
 
-    def most_traffic(self, servers: int) -> float:
+    def one_less(self, counts: _Counts) -> Verdict:
+        """The worst verdict without one of the servers."""
+        verdicts = [self.judge(left) if all(left) else "misses" for left in _left(counts, survive=True)]
+        return min(verdicts, key=("misses", "open", "keeps").index)
+
+    def most_traffic(self, counts: _Counts) -> float:
         """The largest multiple of the traffic, in twentieths up to two, at which all targets hold."""
-        first = driven(
-            least(LOADS + 1, 2), lambda n: n == LOADS + 1 or self.judge(servers, 20 + n) != "keeps"
-        )
+        first = driven(least(LOADS + 1, 2), lambda n: n == LOADS + 1 or self.judge(counts, 20 + n) != "keeps")
         return (20 + (first or 1) - 1) / 20
+
+
+def _divided(servers: int, floors: _Counts) -> list[_Counts]:
+    """The ways to divide so many servers among the roles; what is above their floors evenly first.
+
+    >>> _divided(4, (3,)), _divided(6, (1, 3))
+    ([(4,)], [(2, 4), (1, 5), (3, 3)])
+    """
+    if len(floors) == 1:
+        return [(servers,)]
+    more = servers - sum(floors)
+    ways = [(floors[0] + k, floors[1] + more - k) for k in range(more + 1)]
+    return sorted(ways, key=lambda way: abs(2 * (way[0] - floors[0]) - more))
+
+
+def _left(counts: _Counts, survive: bool) -> list[_Counts]:
+    """The servers that have to do: all, or with ``survive`` those without one of each role in turn."""
+    if not survive:
+        return [counts]
+    return [tuple(n - (k == gone) for k, n in enumerate(counts)) for gone in range(len(counts))]
 
 
 def plan_language(scenario: Scenario, sources: Sources, on_progress: OnProgress = _unheard) -> LanguagePlan:
@@ -214,41 +294,49 @@ def plan_language(scenario: Scenario, sources: Sources, on_progress: OnProgress 
     unknown = [name for name in spec.targets if name not in labels]
     if unknown:
         raise ScenarioError([f"plan.targets: {unknown[0]!r} is no row of the workload; correct the name."])
-    options: list[LanguageOption] = []
+    options: dict[_Case, LanguageOption] = {}
     cases = list(_cases(scenario, sources, spec))
     if not cases:
         raise ScenarioError(["plan.offers: the model fits no GPU on offer; offer larger ones, or more each."])
     made = tokens_per_s(cases[0].study.system)
-    shown = _plan(scenario, spec, options, begin, made)
+    shown = _plan(scenario, spec, (), begin, made)
     cheapest = math.inf
     for place, case in enumerate(sorted(cases, key=lambda c: c.least * c.offer.price)):
         settings = f"{case.settings}, " if case.settings else ""
         text = f"{case.offer.text}, {case.tp} GPU each, {settings}{case.router}"
         on_progress(shown, text, place / len(cases))
-        options.append(case.option(spec.survive == "server", cheapest))
-        if options[-1].price is not None:
-            cheapest = min(cheapest, options[-1].price)
-        shown = _plan(scenario, spec, options, begin, made)
+        option = options[case] = case.option(spec.survive == "server", cheapest)
+        if option.price is not None:
+            cheapest = min(cheapest, option.price)
+        shown = _plan(scenario, spec, options.values(), begin, made)
     best = shown.best
-    if best is not None and best.servers is not None:
-        case = next(c for c in cases if c.key == _key(best))
+    if best is not None:
+        case = next(case for case, option in options.items() if option is best)
         on_progress(shown, "headroom of the cheapest", 1.0)
         loads = not any(replays_once(row) or row.concurrency for row in case.study.system.rows)
         more = {
-            "headroom": case.most_traffic(best.servers) if loads else None,
-            "without_one": case.judge(best.servers - 1) if best.servers > 1 else "misses",
+            "headroom": case.most_traffic(best.by_role) if loads else None,
+            "without_one": case.one_less(best.by_role),
             "servers_off": case.servers_if_off(spec.survive == "server"),
         }
-        options[options.index(best)] = best.model_copy(update=more)
-    return _plan(scenario, spec, options, begin, made)
+        options[case] = best.model_copy(update=more)
+    return _plan(scenario, spec, options.values(), begin, made)
 
 
-def _key(option: LanguageOption) -> _Key:
-    return option.gpu, option.gpus, option.tp, option.settings, option.router
+def opened_option(scenario: Scenario, option: LanguageOption) -> Scenario:
+    """The scenario with the option's servers, and its router before the others."""
+    groups = _engines_tried(scenario, scenario.plan or PlanSpec())[option.settings]
+    servers = tuple(
+        engine_server(group, option.gpu, option.gpus, option.tp).model_copy(update={"count": count})
+        for group, count in zip(groups, option.by_role, strict=True)
+    )
+    cluster = scenario.cluster.model_copy(update={"servers": servers})
+    routers = {router.name: router for router in (NamedSpec(name=option.router), *scenario.routers)}
+    return scenario.model_copy(update={"cluster": cluster, "routers": tuple(routers.values())})
 
 
 def _plan(
-    scenario: Scenario, spec: PlanSpec, options: list[LanguageOption], begin: float, made: float
+    scenario: Scenario, spec: PlanSpec, options: Iterable[LanguageOption], begin: float, made: float
 ) -> LanguagePlan:
     def rank(option: LanguageOption) -> tuple[bool, float, float]:
         price = math.inf if option.price is None else option.price
@@ -292,9 +380,8 @@ def _targets(scenario: Scenario, spec: PlanSpec) -> tuple[_Target, ...]:
 
 def _cases(scenario: Scenario, sources: Sources, spec: PlanSpec) -> Iterator[_Case]:
     """Every offer in engines of every size that its servers allow and the model fits, under every router."""
-    template = next((g for g in scenario.cluster.servers if g.engine is not None), None)
-    own = template.engine if template is not None and template.engine is not None else EngineSpec()
     routers, targets = [entry.name for entry in scenario.routers], _targets(scenario, spec)
+    tried = _engines_tried(scenario, spec)
     for offer in offers_of(scenario, spec):
         for tp in TPS:
             sized = offer
@@ -302,22 +389,30 @@ def _cases(scenario: Scenario, sources: Sources, spec: PlanSpec) -> Iterator[_Ca
                 if offer.gpus != 1:
                     continue
                 sized = replace(offer, gpus=tp, price=offer.price * tp)
-            same = template is not None and template.gpu == offer.gpu and own.tp == tp
-            offered: dict[str, EngineSpec] = {settings.text: settings for settings in spec.engines}
-            for settings, of in (offered or {"": own}).items():
-                engine = of.model_copy(update={"model": own.model, "tp": tp, "role": "both"})
-                if not same and of is own:
-                    engine = engine.model_copy(update={"steps": None, "blocks": "auto"})
-                group = ServerGroupSpec(
-                    count=1, gpu=offer.gpu, gpus=sized.gpus, vcpus=offer.vcpus, engine=engine
-                )
-                cluster = scenario.cluster.model_copy(update={"servers": (group,)})
-                try:
-                    study = prepare_language(scenario.model_copy(update={"cluster": cluster}), sources)
-                except MisfitError:
+            for settings, groups in tried.items():
+                servers = [engine_server(group, offer.gpu, sized.gpus, tp) for group in groups]
+                study = study_on(scenario, sources, servers)
+                if study is None:
                     continue
                 for router in routers:
                     yield _Case(study, targets, 1 - spec.confidence, sized, tp, router, settings)
+
+
+def _engines_tried(scenario: Scenario, spec: PlanSpec) -> Mapping[str, tuple[ServerGroupSpec, ...]]:
+    """Settings in words → servers with such engines, one of each role; without settings the cluster's."""
+    groups = [group for group in scenario.cluster.servers if group.engine is not None]
+    first = groups[0]
+    model = first.engine.model if first.engine else None
+    if spec.engines:
+        return {
+            settings.text: tuple(
+                first.model_copy(update={"engine": engine}) for engine in settings.engines(model)
+            )
+            for settings in spec.engines
+        }
+    roles = {g.engine.role: g for g in reversed(groups) if g.engine is not None and g.engine.model == model}
+    both = first.engine is not None and first.engine.role == "both"
+    return {"": (first,) if both else (roles["prefill"], roles["decode"])}
 
 
 def _scaled(row: RequestClass, factor: float) -> RequestClass:

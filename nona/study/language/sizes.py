@@ -15,7 +15,8 @@ from nona.results.document import number
 from nona.results.language import SizeCurve
 from nona.scenario.schema import Scenario, ServerGroupSpec
 from nona.sources.lookup import Sources
-from nona.study.language.preparation import LanguageStudy, MisfitError, prepare_language
+from nona.study.language.engine_servers import engine_server, study_on
+from nona.study.language.preparation import LanguageStudy
 
 SIZES = (1, 2, 4, 8)
 POINTS = 40
@@ -84,20 +85,15 @@ def _studies(
     """The study of each size: one server, its GPUs in engines of so many."""
     if group.engine is None:
         return
-    gpus = _gpus(group)
+    gpus, model = _gpus(group), group.engine.model
+    rows = tuple(row for row in scenario.language if model in (None, row.llm.model))
+    asked = scenario.model_copy(update={"language": rows})
     for size in SIZES:
         if gpus % size:
             continue
-        kept = {} if size == group.engine.tp else {"steps": None, "blocks": "auto"}
-        engine = group.engine.model_copy(update={"tp": size, **kept})
-        server = group.model_copy(update={"count": 1, "gpus": gpus, "engine": engine})
-        rows = tuple(row for row in scenario.language if engine.model in (None, row.llm.model))
-        cluster = scenario.cluster.model_copy(update={"servers": (server,)})
-        one = scenario.model_copy(update={"cluster": cluster, "language": rows})
-        try:
-            yield size, prepare_language(one, sources)
-        except MisfitError:
-            continue
+        study = study_on(asked, sources, [engine_server(group, group.gpu, gpus, size)])
+        if study is not None:
+            yield size, study
 
 
 def _at(system: LanguageSystem, scale: float) -> Prediction | None:

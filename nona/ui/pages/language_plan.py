@@ -7,16 +7,18 @@ from collections.abc import Sequence
 import streamlit as st
 
 from nona.report.language.tables import options_table, plan_finding, plan_notes
-from nona.results.language import LanguagePlan
+from nona.results.language import LanguageOption, LanguagePlan
 from nona.scenario.plan import TargetSpec
+from nona.study.language.plan import opened_option
 from nona.tables.formats import money, share_text
 from nona.ui.form import entry_field, form
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.plan_offers import engine_fields, offer_fields
 from nona.ui.pages.run_page import RunPage, Tab
+from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState
 from nona.ui.widgets.downloads import Files, frame_files
-from nona.ui.widgets.fields import field_error, plain
+from nona.ui.widgets.fields import button, field_error, plain
 from nona.ui.widgets.folding import listed
 from nona.ui.widgets.results import hero, table
 
@@ -57,6 +59,18 @@ def _answer(state: AppState, data: LanguagePlan) -> None:
         st.subheader(plain(plan_finding(data)), anchor=False)
         for line in plan_notes(data):
             st.caption(plain(line))
+    if best is not None:
+        hint = "Puts these servers and this router into the scenario; Undo restores the old."
+        name = "Open it as the scenario"
+        button(name, "language-plan-open", _open, state, best, icon="open_in_new", hint=hint)
+
+
+def _open(state: AppState, option: LanguageOption) -> None:
+    state.apply(opened_option(state.scenario, option), "opening an option of the plan")
+    state.tell(
+        "The scenario has these servers now. Run the requests to see them.", "simulation", "Simulation"
+    )
+    state.go_to = page_file("simulation")
 
 
 def _live(job: Job) -> None:

@@ -190,7 +190,7 @@ def engine_fields(state: AppState) -> None:
         st.caption("Each is tried on every offer. Without a row here engines work as the cluster's do.")
         hint = "Other settings to try on every offer."
         count = len(spec.engines) if spec else 0
-        keys = ("scheduler", "budget", "sequences", "prefix_cache")
+        keys = ("roles", "scheduler", "budget", "sequences", "prefix_cache")
         _rows(state, ENGINES, count, keys, "setting", {}, hint)
 
 
