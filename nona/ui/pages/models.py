@@ -38,7 +38,7 @@ def pick_model(state: AppState) -> None:
     described = {_described(state, name): name for name in names}
     hint = "Your own models first, then the samples; type a part of a name, a family or a size."
     now = _described(state, state.model)
-    selector("Model", list(described), now, key, choose, hint, width=260, label_visibility="collapsed")
+    selector("Model", list(described), now, key, choose, hint, width=320, label_visibility="collapsed")
     if state.choices.of(loading.Choosing).again:
         state.choices.keep(replace(state.choices.of(loading.Choosing), again=False))
         st.session_state[OPEN] = True
