@@ -158,11 +158,14 @@ class BatchLimits(NamedTuple):
     """(Q, E) The most members of a batch of each query class on each executor, at most the row's own.
 
     With ``adapts`` these are where they begin: after a batch whose oldest query is within its SLO a limit
-    grows by 1, after another it falls to :data:`DECREASE` of it.
+    grows by 1, after another it falls to :data:`DECREASE` of it. ``begin_s`` (Q, E), for schedulers that keep
+    a query on one executor: a query that has not begun so many seconds after its arrival is dropped if it is
+    the oldest of its queue when a batch is about to start there.
     """
 
     most: NDArray[np.int64]
     adapts: bool = False
+    begin_s: NDArray[np.float64] | None = None
 
 
 DECREASE = 0.9

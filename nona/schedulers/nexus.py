@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.errors import SimulationError
+from nona.options import Setting
 from nona.placement.capacity import allowed_classes
 from nona.placement.result import Placement
 from nona.registry import Look
@@ -64,7 +66,7 @@ class _Packing:
         """A node for every executor; ``None`` where the rates do not fit."""
         nodes, left = [_Node(k) for k in self.kinds], rates.copy()
         for node in nodes:
-            full = [self._saturated(q, node.kind) for q in range(len(left))]
+            full = [self.saturated(q, node.kind) for q in range(len(left))]
             wanted = [
                 left[q] * self.times_s[q][b - 1, node.kind] / b if b else 0.0 for q, b in enumerate(full)
             ]
@@ -78,7 +80,8 @@ class _Packing:
         order = sorted(rest, key=lambda q: -self._share(q, rest[q]))
         return nodes if all(self._place(q, rest[q], nodes) for q in order) else None
 
-    def _saturated(self, q: int, kind: int) -> int:
+    def saturated(self, q: int, kind: int) -> int:
+        """The largest batch with 2·ℓ(b) ≤ SLO; 0: not even one of one query."""
         fits = np.flatnonzero(2 * self.times_s[q][:, kind] <= self.slo_s[q])
         return int(fits[-1]) + 1 if len(fits) else 0
 
@@ -139,6 +142,8 @@ def decide(now: float, query: int, view: View, tables: Shares, u: Any, out: Any)
 
 def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
     """Pack the largest multiple of the rates that fits; where they do not fit, all executors serve all."""
+    drops = options["early_drop"]
+    _check_drops(system, drops)
     allowed = allowed_classes(system)
     times_s = []
     for q, row in zip(system.queries, allowed, strict=True):
@@ -160,7 +165,12 @@ def _build(system: System, placement: Placement | None, options: Mapping[str, An
     may = allowed[:, system.executor_class]
     limits, shares = np.ones(may.shape, dtype=np.int64), np.where(may, 1.0, 0.0)
     if nodes is None:
-        limits = np.array([[len(t)] * system.executors for t in times_s], dtype=np.int64)
+        limits = np.array(
+            [
+                [max(packing.saturated(q, k), 1) if drops else len(t) for k in packing.kinds]
+                for q, t in enumerate(times_s)
+            ]
+        )
     else:
         shares = np.zeros(may.shape)
         for e, node in enumerate(nodes):
@@ -170,7 +180,29 @@ def _build(system: System, placement: Placement | None, options: Mapping[str, An
     shares = np.where(shares.sum(axis=1, keepdims=True) > 0, shares, may)
     up_to = np.cumsum(shares / shares.sum(axis=1, keepdims=True), axis=1)
     tasks = np.array([len(q.tasks) for q in system.queries], dtype=np.int64)
-    return Prepared(Shares(tasks, up_to.ravel()), 1, batches=BatchLimits(limits))
+    begin_s = np.array(
+        [
+            [(q.slo_s or math.inf) - t[b - 1, k] for b, k in zip(most, packing.kinds, strict=True)]
+            for q, t, most in zip(system.queries, times_s, limits, strict=True)
+        ]
+    )
+    return Prepared(
+        Shares(tasks, up_to.ravel()), 1, batches=BatchLimits(limits, begin_s=begin_s if drops else None)
+    )
+
+
+def _check_drops(system: System, drops: bool) -> None:
+    if drops and not system.batches:
+        raise SimulationError(
+            "Scheduler 'nexus': early_drop=True needs executors that batch; give a row batching with a "
+            "max_batch of at least 2, or leave early_drop out."
+        )
+    for query in system.queries if drops else ():
+        if query.batching and query.batching.rule == "triton" and query.batching.form_ahead:
+            raise SimulationError(
+                "Scheduler 'nexus': early_drop=True drops queries as a batch starts, but batches of "
+                f"{query.name!r} form ahead; set its form_ahead to 0, or leave early_drop out."
+            )
 
 
 SCHEDULER = Scheduler(
@@ -185,13 +217,17 @@ SCHEDULER = Scheduler(
     ),
     adaptation=(
         "Packed once, for the rates of the scenario times the largest factor that still fits, as all "
-        "executors are there to be used; where even the rates do not fit, every executor serves every model. "
+        "executors are there to be used; if even the rates do not fit, every executor serves every model. "
         "Queries are drawn by the rates of the parts. Executors take batches first come, first served, in "
-        "place of a fixed cycle; late queries are not dropped. A row without an SLO has ten times its own "
-        "time. Without batching in the scenario all batches are of one."
+        "place of a fixed cycle. With early_drop, as a batch is about to start, the oldest queries leave "
+        "that a batch of the packed size would serve after their SLO. A row without an SLO has ten times its "
+        "own time, and drops none. Without batching in the scenario all batches are of one."
     ),
     decide=decide,
     build=_build,
     takes_lists=True,
+    settings={
+        "early_drop": Setting(False, "drop queries that a batch would serve too late, before they begin"),
+    },
     look=Look("#3d6f9e", "longdashdot", "hexagon2"),
 )

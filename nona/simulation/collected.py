@@ -122,13 +122,14 @@ ROUNDING = 1e-7  # relative: what a completion time may be off, as a difference 
 class Tally:
     """Sums by query class, each of length Q (parts: Q × 6), over the measured jobs.
 
-    ``arrived`` and ``completed`` count jobs; ``hits`` those within their SLO (0 without one);
+    ``arrived``, ``completed`` and ``dropped`` count jobs; ``hits`` those within their SLO (0 without one);
     ``total_s`` and ``squares_s2`` are Σ JCT and Σ JCT² of the completed ones, ``parts_s`` the sums
     of their :data:`PARTS`, ``sketches`` their distributions.
     """
 
     arrived: NDArray[np.int64]
     completed: NDArray[np.int64]
+    dropped: NDArray[np.int64]
     hits: NDArray[np.int64]
     total_s: NDArray[np.float64]
     squares_s2: NDArray[np.float64]
@@ -145,7 +146,7 @@ class Tally:
         whole = np.zeros(classes, dtype=np.int64)
         real = np.zeros(classes)
         none = (QuantileSketch(),) * classes
-        return Tally(whole, whole, whole, real, real, np.zeros((classes, len(PARTS))), none)
+        return Tally(whole, whole, whole, whole, real, real, np.zeros((classes, len(PARTS))), none)
 
     @property
     def mean_s(self) -> NDArray[np.float64]:
@@ -173,6 +174,7 @@ class Tally:
         return Tally(
             self.arrived + other.arrived,
             self.completed + other.completed,
+            self.dropped + other.dropped,
             self.hits + other.hits,
             self.total_s + other.total_s,
             self.squares_s2 + other.squares_s2,
@@ -197,6 +199,7 @@ def tally_of(
     jct_s: NDArray[np.float64],
     parts_s: NDArray[np.float64],
     slo_s: Sequence[float | None],
+    dropped: NDArray[np.bool_] | None = None,
 ) -> Tally:
     """The tally of jobs given one by one.
 
@@ -208,6 +211,8 @@ def tally_of(
         Parts of the completion times.
     slo_s
         Of each class, or none.
+    dropped
+        (n,) Which of them were dropped, if any.
 
     Examples
     --------
@@ -229,6 +234,7 @@ def tally_of(
     return Tally(
         arrived=count(query),
         completed=count(of),
+        dropped=count(query[:0] if dropped is None else query[dropped]),
         hits=count(of[in_time(jct, limit[of])]),
         total_s=total(jct),
         squares_s2=total(jct * jct),
@@ -262,7 +268,8 @@ UNKNOWN = Busy(np.zeros(0), np.zeros(0))
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Progress of a run: share of its jobs completed, measured jobs completed since the last call, loads."""
+    """Progress of a run: share of its jobs that have left, measured jobs that left since the last call (with
+    ``nan`` as completion where one was dropped), loads."""
 
     fraction: float
     query: Whole
@@ -297,12 +304,13 @@ class Collected:
         Their parts, in the order of :data:`~nona.simulation.collected.PARTS`; ``nan`` where unfinished.
     tally
         Sums over all measured jobs.
-    arrived, completed, filled
-        Jobs of the whole run; completions counted one by one; jobs that have a completion instant.
+    arrived, left, filled
+        Jobs of the whole run; those that left (complete, or dropped) counted one by one; jobs that have an
+        instant at which they left.
     early
-        Completions before their arrival: 0 unless something is wrong.
+        Those that left before their arrival: 0 unless something is wrong.
     inside_s
-        Σ |[arrival, completion] ∩ window| over all jobs.
+        Σ |[arrival, instant of leaving] ∩ window| over all jobs.
     window_s
         Arrival of the first and of the last measured job.
     traced, traced_arrival_s : (K,)
@@ -318,7 +326,7 @@ class Collected:
     parts_s: Real
     tally: Tally
     arrived: int
-    completed: int
+    left: int
     filled: int
     early: int
     inside_s: float
@@ -328,6 +336,11 @@ class Collected:
 
 
 BLOCK = 4096
+
+
+def _dropped(parts_s: Real) -> NDArray[np.bool_]:
+    """Of jobs that have left."""
+    return np.isnan(parts_s[:, 0])
 
 
 class _Block:
@@ -356,7 +369,7 @@ class Collector:
         self._folded = 0
         self._watched = watched
         self._fresh: list[tuple[Whole, Real, Real]] = []
-        self._arrived = self._completed = self._measured = self._filled = self._early = 0
+        self._arrived = self._left = self._measured = self._filled = self._early = 0
         self._latest_arrival_s = -math.inf
         self._window = [math.inf, math.inf]
         self._inside_s = 0.0
@@ -407,7 +420,9 @@ class Collector:
                 self._window[k] = float(arrival_s[number - first_number])
 
     def completions(self, number: Whole, completion_s: Real, parts_s: Real) -> None:
-        """Jobs are complete, each after its arrival was handed over; ``parts_s`` is (n, 6).
+        """Jobs leave, each after its arrival was handed over.
+
+        ``parts_s`` is (n, 6), ``nan`` for those that were dropped.
 
         Raises
         ------
@@ -429,15 +444,15 @@ class Collector:
             block.done += len(place)
             block.latest_s = max(block.latest_s, float(completion_s[mine].max()))
             self._note_fresh(block, b, place)
-        self._completed += len(number)
+        self._left += len(number)
         self._fold_what_is_ready()
 
     def _note_fresh(self, block: _Block, b: int, place: Whole) -> None:
         measured = place[self._is_measured(place + b * BLOCK)]
         self._measured += len(measured)
         if self._watched and len(measured):
-            rows = (block.query[measured], block.arrival_s[measured], block.completion_s[measured])
-            self._fresh.append(rows)
+            completion_s = np.where(_dropped(block.parts_s[measured]), math.nan, block.completion_s[measured])
+            self._fresh.append((block.query[measured], block.arrival_s[measured], completion_s))
 
     def _is_measured(self, number: Whole) -> NDArray[np.bool_]:
         measured: NDArray[np.bool_] = (number >= self.size.first) & (number <= self.size.last)
@@ -447,7 +462,7 @@ class Collector:
         """Return the progress of the run, with the measured jobs completed since the last call."""
         size, fresh = self.size, self._fresh
         self._fresh = []
-        share = (min(size.first, self._completed) + self._measured) / (size.first + size.jobs)
+        share = (min(size.first, self._left) + self._measured) / (size.first + size.jobs)
         empty = (np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
         query, arrival_s, completion_s = (np.concatenate(c) for c in zip(empty, *fresh, strict=True))
         return Progress(min(1.0, share), query, arrival_s, completion_s, busy)
@@ -477,7 +492,10 @@ class Collector:
         """Rows ``low`` to ``high`` of the block are measured: add them up, keep every k-th."""
         query, arrival_s = block.query[low:high], block.arrival_s[low:high]
         completion_s, parts_s = block.completion_s[low:high], block.parts_s[low:high]
-        self._tally = self._tally.merged(tally_of(query, completion_s - arrival_s, parts_s, self.slo_s))
+        dropped = ~np.isnan(completion_s) & _dropped(parts_s)
+        completion_s = np.where(dropped, math.nan, completion_s)
+        tally = tally_of(query, completion_s - arrival_s, parts_s, self.slo_s, dropped)
+        self._tally = self._tally.merged(tally)
         offset = base + low - self.size.first
         begin = -offset % self.every
         rows = slice((offset + begin) // self.every, (offset + high - low - 1) // self.every + 1)
@@ -502,7 +520,7 @@ class Collector:
             parts_s=self._parts_s,
             tally=self._tally,
             arrived=self._arrived,
-            completed=self._completed,
+            left=self._left,
             filled=self._filled,
             early=self._early,
             inside_s=self._inside_s,

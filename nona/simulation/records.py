@@ -92,13 +92,13 @@ class Records:
     jobs, every
         Measured jobs; every how manyth is recorded one by one (1: all of them).
     query, arrival_s, completion_s : (M,)
-        Of the recorded jobs in order of arrival; ``completion_s`` is ``nan`` where unfinished.
+        Of the recorded jobs in order of arrival; ``completion_s`` is ``nan`` where unfinished or dropped.
     parts_s : (M, 6)
         What their completion times consist of, in the order of
         :data:`~nona.simulation.collected.PARTS`; ``nan`` where unfinished.
     tally
         Sums over all measured jobs, recorded or not.
-    arrived, completed, in_flight
+    arrived, completed, dropped, in_flight
         Query jobs of the whole run, warm-up and tail included.
     window_s
         Arrival of the first and of the last measured job.
@@ -139,6 +139,7 @@ class Records:
     tally: Tally
     arrived: int
     completed: int
+    dropped: int
     in_flight: int
     window_s: tuple[float, float]
     executor_busy_s: NDArray[np.float64]
@@ -157,7 +158,7 @@ class Records:
 
     @property
     def completion_time_s(self) -> NDArray[np.float64]:
-        """(M,) Job completion times: completion − arrival, ``nan`` where unfinished."""
+        """(M,) Job completion times: completion − arrival, ``nan`` where unfinished or dropped."""
         return self.completion_s - self.arrival_s
 
     def digest(self) -> str:
@@ -194,11 +195,11 @@ class RawRun:
     ``collected`` holds the jobs. ``open_at`` (21,) counts the jobs in the system just before the
     arrivals of :meth:`~nona.simulation.sizes.RunSize.marks`. ``*_busy_s`` is the length of the busy
     periods, ``*_work_s`` the sum of the services done, both up to ``end_s``: two independent sums.
-    ``jobs_area_s`` is ∫N dt over the window, N the jobs in the system. ``class_*`` are sums over the
-    completed jobs of each query class: their number, modelled compute seconds on the executors they
-    used, and message bytes. ``link_*`` are (L,). ``crossed_bytes`` (classes, L + 1): message bytes
-    requested by all jobs of a class that cross each link, and in the last column all of them;
-    ``None`` where all cross the one link. ``batch_sizes``: as in :class:`Records`.
+    ``jobs_area_s`` is ∫N dt over the window, N the jobs in the system. ``class_dropped`` counts the dropped
+    jobs of each query class; the other ``class_*`` are sums over its completed ones: their number, modelled
+    compute seconds on the executors they used, and message bytes. ``link_*`` are (L,). ``crossed_bytes``
+    (classes, L + 1): message bytes requested by all jobs of a class that cross each link, and in the last
+    column all of them; ``None`` where all cross the one link. ``batch_sizes``: as in :class:`Records`.
     """
 
     collected: Collected
@@ -212,6 +213,7 @@ class RawRun:
     link_work_s: NDArray[np.float64]
     jobs_area_s: float
     class_completed: NDArray[np.int64]
+    class_dropped: NDArray[np.int64]
     class_work_s: NDArray[np.float64]
     class_bytes: NDArray[np.float64]
     traced_tasks: tuple[TaskInterval, ...]
@@ -239,12 +241,13 @@ def run_checks(system: System, raw: RawRun) -> tuple[Check, ...]:
 
 
 def _conservation(raw: RawRun) -> Check:
-    """Completions counted by class, one by one, and as the jobs that have a completion instant."""
-    of = raw.collected
-    left = of.arrived - of.completed
-    counted = of.filled == of.completed == int(raw.class_completed.sum())
-    ok = counted and left >= 0 and not of.early
-    return Check("conservation", ok, f"{of.arrived} arrived = {of.completed} completed + {left} in flight")
+    """Those that left counted by class, one by one, and as the jobs that have an instant of leaving."""
+    of, completed, dropped = raw.collected, int(raw.class_completed.sum()), int(raw.class_dropped.sum())
+    in_flight = of.arrived - of.left
+    ok = of.filled == of.left == completed + dropped and in_flight >= 0 and not of.early
+    gone = f" + {dropped} dropped" if dropped else ""
+    detail = f"{of.arrived} arrived = {completed} completed{gone} + {in_flight} in flight"
+    return Check("conservation", ok, detail)
 
 
 def _busy_time(name: str, busy_s: Seconds, work_s: Seconds, raw: RawRun) -> Check:

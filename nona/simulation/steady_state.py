@@ -117,12 +117,13 @@ def mser(values: ArrayLike) -> Truncation:
 def common_warmup(pilot: Mapping[str, Sequence[Records]], otherwise: int) -> Warmup:
     """The latest cut of all schedulers, from pilot runs that were measured from their first job on.
 
-    Overloaded schedulers have no steady state to wait for and no cut. If one has none, or its pilot
-    was too short to tell, the warm-up is at least ``otherwise`` jobs.
+    Overloaded schedulers have no steady state to wait for and no cut, and those that drop queries no series
+    without gaps. If one has none, or its pilot was too short to tell, the warm-up is at least ``otherwise``
+    jobs.
     """
     cuts = {}
     for name, runs in pilot.items():
-        if all(r.state != "overloaded" for r in runs):
+        if all(r.state != "overloaded" and not r.dropped for r in runs):
             cut = mser(np.mean([r.completion_time_s for r in runs], axis=0))
             cuts[name] = replace(cut, jobs=cut.jobs * runs[0].every, batch=BATCH * runs[0].every)
     too_short = tuple(n for n, c in cuts.items() if c.too_short)
@@ -228,8 +229,9 @@ def judge(system: System, raw: RawRun) -> tuple[State, str]:
     certain = links - _by_chance(system, raw, links)
     worst = int(np.argmax(certain))
     link = "the link" if system.topology is None else f"link {system.link_names[worst]!r}"
+    sheds = raw.class_dropped.any()  # what is dropped brings no work
     for load, sure, resource, remedy in (
-        (executors, executors, "the executors", "add servers or lower the rates"),
+        (executors, 0.0 if sheds else executors, "the executors", "add servers or lower the rates"),
         (links[worst], certain[worst], link, "raise its capacity, or keep more on one server"),
     ):
         if sure >= 1:
@@ -238,7 +240,7 @@ def judge(system: System, raw: RawRun) -> tuple[State, str]:
                 f"The load offered to {resource} is {format_number(load)} of capacity; {remedy}.",
             )
     jobs, tally = raw.collected.jobs, raw.collected.tally
-    unfinished = int(tally.arrived.sum() - tally.completed.sum())
+    unfinished = int((tally.arrived - tally.completed - tally.dropped).sum())
     if unfinished:
         return "overloaded", (
             f"{unfinished} of {jobs} measured jobs were not complete when the run was cut off; some "

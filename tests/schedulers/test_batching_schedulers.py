@@ -11,6 +11,7 @@ from sizes import examples
 
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import Decomposition
+from nona.errors import SimulationError
 from nona.schedulers.nexus import _Packing
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.run import RunOptions, simulate_run
@@ -27,10 +28,10 @@ def affine(fixed_s, each_s, most):
     return [fixed_s + each_s * b for b in range(1, most + 1)]
 
 
-def run(name, queries, servers, jobs=20_000):
+def run(name, queries, servers, jobs=20_000, **options):
     system = replace(system_of(queries, range(servers)), background_compute=Stream())
     chosen = get_scheduler(name)
-    return simulate_run(system, chosen, chosen.prepare(system, None, {}), RunOptions(jobs=jobs))
+    return simulate_run(system, chosen, chosen.prepare(system, None, options), RunOptions(jobs=jobs))
 
 
 def mean_batch(records):
@@ -39,6 +40,7 @@ def mean_batch(records):
 
 
 RESNET50 = affine(1.8874e-3, 0.1438e-3, 8)  # on a V100 in fp16
+AHEAD = batching_query(RESNET50, 10.0, 1.0, rule="triton", form_ahead=1)
 
 
 def test_batches_of_two_models_on_two_replicas():
@@ -110,6 +112,34 @@ def test_nexus_serves_a_mix_within_its_slos():
     assert np.mean(records.completion_time_s <= slo_s) > 0.95
 
 
+MUCH = batching_query(affine(2e-3, 2e-3, 4), 5000.0, 14e-3, "much")
+
+
 def test_more_than_fits_is_served_by_all():
-    query = batching_query(affine(2e-3, 2e-3, 4), 5000.0, 10e-3)
-    assert run("nexus", [replace(query, name="much")], 2, 1000).state == "overloaded"
+    assert run("nexus", [MUCH], 2, 1000).state == "overloaded"
+
+
+@pytest.mark.parametrize("servers", [1, 2])
+def test_early_drop_serves_what_it_can_within_the_slo(servers):
+    """Beyond what fits, executors are never idle, with batches of two: of three, 2·ℓ(b) is above the SLO."""
+    records = run("nexus", [MUCH], servers, early_drop=True)
+    times_s = records.completion_time_s
+    assert records.state == "stable"
+    assert np.nanmax(times_s) <= MUCH.slo_s * (1 + 1e-9)
+    assert np.isnan(times_s).sum() == records.tally.dropped.sum()
+    assert np.mean(~np.isnan(times_s)) == pytest.approx(servers * 2 / 6e-3 / MUCH.rate, rel=0.02)
+
+
+def test_where_all_fits_early_drop_keeps_more_slos():
+    kept, served = (run("nexus", [MUCH], 17, early_drop=drops) for drops in (True, False))
+    hits = [np.mean(r.completion_time_s <= MUCH.slo_s) for r in (kept, served)]
+    assert hits[0] > hits[1] + 0.05
+    assert kept.dropped < (1 - hits[1]) * kept.arrived
+
+
+@pytest.mark.parametrize(
+    ("query", "says"), [(slides_query(), "needs executors that batch"), (AHEAD, "ahead")]
+)
+def test_early_drop_where_it_cannot_be(query, says):
+    with pytest.raises(SimulationError, match=says):
+        run("nexus", [query], 1, early_drop=True)

@@ -114,7 +114,7 @@ def test_lost_jobs_vanished_work_wrong_counts_and_an_effect_before_its_cause_are
     less = raw.executor_work_s - np.array([1e-3, 0, 0, 0, 0, 0])
     for check, changes in (
         (None, {}),
-        ("conservation", {"collected": replace(of, completed=of.completed - 1, filled=of.filled - 1)}),
+        ("conservation", {"collected": replace(of, left=of.left - 1, filled=of.filled - 1)}),
         ("conservation", {"collected": replace(of, filled=of.filled - 1)}),
         ("conservation", {"collected": replace(of, early=1)}),
         ("work of executors", {"executor_work_s": less}),

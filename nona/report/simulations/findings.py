@@ -30,8 +30,12 @@ def findings(outcome: SimulationOutcome) -> list[Finding]:
 
 
 def shortest(schedulers: Schedulers) -> str | None:
-    """The scheduler with the lowest mean JCT among those that have one; ``None`` if none has."""
+    """The scheduler with the lowest mean JCT among those that have one; ``None`` if none has.
+
+    One that drops queries counts only where all do.
+    """
     means = {n: s.jct_s.mean for n, s in schedulers.items() if not s.overloaded and s.jct_s.mean is not None}
+    means = {n: mean for n, mean in means.items() if schedulers[n].dropped is None} or means
     return min(means, key=lambda n: means[n], default=None)
 
 
@@ -94,6 +98,12 @@ def _states(schedulers: Schedulers) -> Iterator[Finding]:
         yield Finding(
             f"Ended with a backlog, possibly without a steady state: {', '.join(behind)}.", bad=True
         )
+    for name, share in ((n, s.dropped) for n, s in schedulers.items()):
+        if share is not None:
+            yield Finding(
+                f"{name} dropped {share_text(share, 1)} of the queries; they count as missed, and its mean "
+                "completion time, which is that of the others, is not compared."
+            )
 
 
 def _alike(differences: Differences, schedulers: Schedulers) -> Iterator[Finding]:

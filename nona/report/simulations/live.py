@@ -120,21 +120,23 @@ class LiveSeries:
         return sum(s.jobs for s in self._known.values())
 
     def add(self, scheduler: str, replication: int, progress: Progress) -> None:
-        """Add the measured jobs that were completed since the last call."""
+        """Add the measured jobs that were completed, or dropped, since the last call."""
         if not len(progress.arrival_s):
             return
         so_far = self._known.setdefault(scheduler, _Scheduler(Stretches(self.points)))
         jct = progress.completion_s - progress.arrival_s
+        if len(self._limit):  # what was dropped is late
+            limit = self._limit[progress.query]
+            so_far.with_slo += int(np.count_nonzero(~np.isnan(limit)))
+            so_far.hits += int(np.count_nonzero(in_time(jct, limit)))
+        complete = ~np.isnan(jct)
+        jct = jct[complete]
         if replication == 0:
-            so_far.stretches.add(progress.arrival_s, jct)
+            so_far.stretches.add(progress.arrival_s[complete], jct)
         so_far.jobs += len(jct)
         so_far.total_s += float(jct.sum())
         place = (PER_OCTAVE * np.log2(np.maximum(jct, LOWEST_S) / LOWEST_S)).astype(np.int64)
         so_far.counts += np.bincount(place.clip(0, BINS - 1), minlength=BINS)
-        if len(self._limit):
-            limit = self._limit[progress.query]
-            so_far.with_slo += int(np.count_nonzero(~np.isnan(limit)))
-            so_far.hits += int(np.count_nonzero(in_time(jct, limit)))
         if progress.busy.known:
             so_far.busy[replication] = progress.busy
 
@@ -163,7 +165,7 @@ def _told(running: _Scheduler) -> LiveLine:
         first=low,
         counts=tuple(running.counts[low:high].tolist()),
         jobs=running.jobs,
-        mean_s=running.total_s / running.jobs,
+        mean_s=running.total_s / running.jobs if running.jobs else math.nan,
         hit_rate=running.hits / running.with_slo if running.with_slo else None,
         busy=(round(float(compute), 4), round(float(link), 4)) if running.busy else None,
     )

@@ -52,9 +52,9 @@ def jct_title(schedulers: Schedulers, differences: Differences = NO_DIFFERENCES)
 
     The means themselves stand elsewhere.
     """
-    means = {n: s.jct_s.mean for n, s in schedulers.items() if s.jct_s.mean is not None}
+    means = {n: s.jct_s.mean for n, s in schedulers.items() if s.jct_s.mean is not None and s.dropped is None}
     if not means:
-        return "No scheduler has a mean JCT: all are overloaded"
+        return "No scheduler has a mean JCT of all queries: all are overloaded, or drop some"
     low, high = min(means, key=lambda n: means[n]), max(means, key=lambda n: means[n])
     if low == high or means[low] <= 0:
         return f"Mean JCT of {low}"

@@ -41,7 +41,8 @@ Runs = Mapping[str, Sequence[Records]]
 def differences(runs: Runs, slo_s: Sequence[float | None], baseline: str) -> dict[str, Difference]:
     """Scheduler → its mean JCT and SLO hit rate minus those of the ``baseline``, at 95 %.
 
-    The verdict is ``overloaded`` where one of the two has no mean. Each interval holds by itself: with
+    The verdict is ``overloaded`` where one of the two has no mean, ``queries dropped`` where the mean of one
+    is that of the queries that were not. Each interval holds by itself: with
     many schedulers, one in twenty excludes 0 by chance. Where a run was cancelled, the replications count
     that both have.
 
@@ -66,7 +67,7 @@ def differences(runs: Runs, slo_s: Sequence[float | None], baseline: str) -> dic
             variance_reduction=jct.variance_reduction,
             correlation=jct.correlation,
             relative=jct.difference.mean / mean if mean else None,
-            verdict=_verdict(jct),
+            verdict="queries dropped" if any(r.dropped for r in (*records, *others)) else _verdict(jct),
             slo_hit_rate=None if hits is None else _paired(hits),
             replications=len(records),
         )

@@ -198,6 +198,7 @@ def make_arrays(
     arrays.clock["most_tasks"] = len(arrays.out)
     arrays.clock["compiled"] = flat is not None
     arrays.clock["adapts"] = limits is not None and limits.adapts
+    arrays.clock["drops"] = len(arrays.begin_s) > 0
     return arrays._replace(**with_room(arrays))
 
 
@@ -214,7 +215,10 @@ def _queues(system: System, plans: Plans, limits: BatchLimits | None) -> dict[st
         queues["limit"] = np.minimum(queues["limit"], np.repeat(limits.most, tasks, axis=0).T)
     queues["level"] = queues["limit"]
     due_s = np.full(system.executors, math.inf)
-    return {"queues": queues.ravel(), "due_s": due_s, "batch_sizes": sizes}
+    begin_s = None if limits is None else limits.begin_s
+    return {"queues": queues.ravel(), "due_s": due_s, "batch_sizes": sizes} | (
+        {} if begin_s is None else {"begin_s": np.array(begin_s, dtype=float)}
+    )
 
 
 def _recorded(executors: int, links: int, queries: int) -> dict[str, Any]:
@@ -223,6 +227,7 @@ def _recorded(executors: int, links: int, queries: int) -> dict[str, Any]:
         "busy_s": np.zeros((2, executors)),
         "link_busy_s": np.zeros((2, links)),
         "class_completed": np.zeros(queries, dtype=np.int64),
+        "class_dropped": np.zeros(queries, dtype=np.int64),
         "class_work_s": np.zeros(queries),
         "class_bytes": np.zeros(queries),
         "crossed_bytes": np.zeros((queries, links)),
@@ -348,6 +353,8 @@ def with_room(s: Arrays) -> dict[str, Any]:
     grown["due_slots"] = np.concatenate(
         [s.due_slots, np.arange(len(s.due_slots), max(watched, len(s.due_slots)))]
     )
+    if c["drops"]:  # one event may drop all that wait
+        grown["completions"] = _longer(s.completions, COMPLETIONS + s.steps.shape[1] + len(grown["jobs"]))
     if c["picks"]:
         for name in Arrays._fields:
             if name.startswith("ready_") or name == "places":

@@ -123,6 +123,7 @@ def _raw_run(s: Arrays, state: State, core: Core, collected: Collected) -> RawRu
         link_work_s=links[1],
         jobs_area_s=float(c["window_area_s"]),
         class_completed=s.class_completed,
+        class_dropped=s.class_dropped,
         class_work_s=s.class_work_s,
         class_bytes=s.class_bytes,
         traced_tasks=_tasks(s.task_traces[: c["task_traces"]], end),

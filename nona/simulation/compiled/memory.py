@@ -77,7 +77,7 @@ MESSAGE = _record(
 )
 #: An entry of an event list: what is earlier, then what has the lower content key, comes first.
 EVENT = _record(f="time_s", i="key item")
-#: A job that is complete; the rest are the parts of its completion time.
+#: A job that is complete; the rest are the parts of its completion time, ``nan`` where it was dropped.
 COMPLETION = _record(
     i="number", f="completion_s compute_s transfer_s link_wait_s server_wait_s own_wait_s fill_wait_s"
 )
@@ -110,7 +110,7 @@ CLOCK = _record(
         "promised_messages completions "
         "task_traces task_traces_promised message_traces message_traces_promised ready due "
         "open_jobs unmeasured free background_freed saved_open_jobs stamp serial delivered "
-        "background batching keys joined decider adapts counts classes"
+        "background batching keys joined decider adapts drops counts classes"
     ),
     f=(
         "hand_over_s latency_s capacity tail_s now_s horizon_s wanted_s wake_s "
@@ -168,6 +168,7 @@ class Arrays(NamedTuple):
     steps: FloatTable  # (executor classes × tasks of all plans, B) by members of a batch
     preferred: IntTable  # (Q, B+1), see :class:`~nona.simulation.batching.StepRule`
     queues: Annotated[Records, QUEUE]  # (E × keys)
+    begin_s: FloatTable  # (Q, E), see :class:`~nona.schedulers.base.BatchLimits`
     due_s: Floats  # (E,) when an executor that batches decides next
     executor_server: Ints
     executor_class: Ints
@@ -221,6 +222,7 @@ class Arrays(NamedTuple):
     busy_s: FloatTable  # (2, E) at the window's first and last arrival
     link_busy_s: FloatTable  # (2, L)
     class_completed: Ints
+    class_dropped: Ints
     class_work_s: Floats
     class_bytes: Floats
     batch_sizes: IntTable  # (Q, B+1)

@@ -1,8 +1,9 @@
 """Executors that take several equal tasks in one step.
 
 Such an executor decides at the end of an instant, once all that happens then has happened. Of the keys (equal
-tasks) whose batch may start, and of background, it takes what stands first in its queue. A batch whose
-members all have the same task ready here next runs on with it; otherwise run-on is off.
+tasks) whose batch may start, and of background, it takes what stands first in its queue. If that is a batch,
+queries that are too late to begin leave first, where the scheduler says so. A batch whose members all have
+the same task ready here next runs on with it; otherwise run-on is off.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from nona.simulation.workload import background_items
 from nona.system import System
 
 OnStep = Callable[[Job, int], None]  # first member, members
+OnDrop = Callable[[Job], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,8 @@ def _steps_of(system: System) -> Steps:
 
 
 class BatchingExecutor(Executor):
-    """An executor whose steps have up to ``max_batch`` members; ``on_step`` hears of every one that starts.
+    """An executor whose steps have up to ``max_batch`` members; ``on_step`` hears of every one that starts,
+    ``on_drop`` of every query that leaves without having begun.
 
     Of picked tasks a batch starts when all that are ``expected`` are here.
     """
@@ -63,11 +66,14 @@ class BatchingExecutor(Executor):
         of: Surroundings,
         steps: Steps,
         on_step: OnStep,
+        on_drop: OnDrop,
         limits: BatchLimits | None,
     ) -> None:
-        self.steps, self.on_step = steps, on_step
+        self.steps, self.on_step, self._on_drop = steps, on_step, on_drop
         self._limits: dict[int, float] = {}  # by key, where they are not the rows' own
         self._adapts = limits is not None and limits.adapts
+        begin_s = None if limits is None else limits.begin_s
+        self._begin_s: list[float] = [] if begin_s is None else begin_s[:, number].tolist()  # by query class
         if limits is not None:
             for q, keys in reversed(list(enumerate(steps.keys))):  # of rows that share keys the first counts
                 most = min(int(limits.most[q, number]), steps.rules[q].most)
@@ -145,9 +151,26 @@ class BatchingExecutor(Executor):
                 return [(None, task, service_s)]
             key = self._key_of(job, task)
             if heads[key] == (job, task) and self._size(job, task):
+                if self._begin_s and self._drop_late():
+                    return self._next_step()
                 self._merge(job, task)
                 return self._waiting(key)[: self._size(job, task)]
         return []
+
+    def _drop_late(self) -> bool:
+        """From the oldest of each key on, queries that are too late to begin leave; did any?"""
+        in_time = set[int]()  # keys
+        before = len(self._queue)
+        for job, task, _ in [*self._queue]:
+            if job is None or self._key_of(job, task) in in_time or job.dropped:
+                continue
+            if job.left < job.plan.tasks or self.env.now - job.arrival_s <= self._begin_s[job.query]:
+                in_time.add(self._key_of(job, task))
+            else:
+                job.dropped = True
+                self._on_drop(job)
+        self._queue = [item for item in self._queue if item[0] is None or not item[0].dropped]
+        return len(self._queue) < before
 
     def _size(self, job: Job, task: int) -> int:
         """Members of the batch that may start with the first waiting task equal to this one; 0: none may."""
@@ -257,7 +280,7 @@ class BatchingExecutor(Executor):
 
 
 def make_executors(
-    of: Surroundings, streams: RandomStreams, on_step: OnStep, limits: BatchLimits | None
+    of: Surroundings, streams: RandomStreams, on_step: OnStep, on_drop: OnDrop, limits: BatchLimits | None
 ) -> list[Executor]:
     """The executors by number, each with its background; they batch where some query class does."""
     system = of.system
@@ -268,4 +291,6 @@ def make_executors(
     if not system.batches:
         return [Executor(e, items, of) for e, items in enumerate(background)]
     steps = _steps_of(system)
-    return [BatchingExecutor(e, items, of, steps, on_step, limits) for e, items in enumerate(background)]
+    return [
+        BatchingExecutor(e, items, of, steps, on_step, on_drop, limits) for e, items in enumerate(background)
+    ]

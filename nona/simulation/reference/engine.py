@@ -21,7 +21,15 @@ from nona.simulation.records import RawRun
 from nona.simulation.reference.batches import make_executors
 from nona.simulation.reference.bind import BindDispatcher, Dispatcher, Parts, RoundCalls
 from nona.simulation.reference.executors import Executor, LoadBoard, Surroundings, busy_and_work
-from nona.simulation.reference.jobs import NO_PARTS, Job, Trace, parts_of_bound, parts_of_picked
+from nona.simulation.reference.jobs import (
+    DROPPED,
+    NO_PARTS,
+    JctParts,
+    Job,
+    Trace,
+    parts_of_bound,
+    parts_of_picked,
+)
 from nona.simulation.reference.kernel import ARRIVAL, Environment, Process, content_key
 from nona.simulation.reference.links import Link, make_link
 from nona.simulation.reference.pick import PickDispatcher
@@ -58,7 +66,7 @@ class SimPyRun:
         self.area_s = self.area_since_s = self.area_before_s = self.window_area_s = self.last_s = 0.0
         self.busy_at: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
         classes = len(system.queries)
-        self.class_completed = np.zeros(classes, dtype=np.int64)
+        self.class_completed, self.class_dropped = np.zeros((2, classes), dtype=np.int64)
         self.class_work_s, self.class_bytes = np.zeros(classes), np.zeros(classes)
         self.batch_sizes = no_batch_sizes(system)
         self.finished = False
@@ -68,13 +76,14 @@ class SimPyRun:
         env, system, streams = self.env, self.system, workload.streams
         board = LoadBoard(system.executors, system.servers, len(system.queries), scheduler.sees_loads)
         around = Surroundings(env, system, self.size.run_on, board, self._task_ended)
-        self.executors = make_executors(around, streams, self._step_started, prepared.batches)
+        told = self._step_started, self._dropped
+        self.executors = make_executors(around, streams, *told, prepared.batches)
         self.link = make_link(env, system, streams)
         look = _viewer(system, scheduler, board, self.link)
         parts = Parts(env, system, scheduler, prepared, self.executors, self.link, board, look)
-        binds = BindDispatcher(parts)
-        self.dispatcher: Dispatcher = PickDispatcher(parts, streams) if self.picks else binds
-        self.rounds = RoundCalls(parts, binds) if scheduler.kind == "allocate" else None
+        self.binds = BindDispatcher(parts)
+        self.dispatcher: Dispatcher = PickDispatcher(parts, streams) if self.picks else self.binds
+        self.rounds = RoundCalls(parts, self.binds) if scheduler.kind == "allocate" else None
         self.parts_of = parts_of_picked if self.picks else parts_of_bound
         env.process(self._arrivals(workload, scheduler.takes_lists))
 
@@ -159,15 +168,24 @@ class SimPyRun:
 
     def _complete(self, job: Job, task: int) -> None:
         """``task`` was the job's last."""
-        self._count(-1)
         self.class_completed[job.query] += 1
         self.class_work_s[job.query] += job.load_s()
         self.class_bytes[job.query] += job.sent_bytes
+        measured = self.size.first <= job.number <= self.size.last
+        self._leave(job, self.parts_of(job, task, self.link.isolated_s) if measured else NO_PARTS)
+
+    def _dropped(self, job: Job) -> None:
+        """None of its tasks has begun."""
+        self.binds.dropped(job)
+        self.class_dropped[job.query] += 1
+        self._leave(job, DROPPED)
+
+    def _leave(self, job: Job, parts_s: JctParts) -> None:
+        self._count(-1)
         self.done_number.append(job.number)
         self.done_s.append(self.env.now)
-        measured = self.size.first <= job.number <= self.size.last
-        self.done_parts_s += self.parts_of(job, task, self.link.isolated_s) if measured else NO_PARTS
-        self.unmeasured -= measured
+        self.done_parts_s += parts_s
+        self.unmeasured -= self.size.first <= job.number <= self.size.last
         self.finished = not self.unmeasured
 
     def _tell(self, report: Report) -> None:
@@ -206,6 +224,7 @@ class SimPyRun:
             link_work_s=link_work_s,
             jobs_area_s=self.window_area_s,
             class_completed=self.class_completed,
+            class_dropped=self.class_dropped,
             class_work_s=self.class_work_s,
             class_bytes=self.class_bytes,
             traced_tasks=tuple(sorted(tasks, key=lambda i: (i.job, i.start_s, i.task))),

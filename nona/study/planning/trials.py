@@ -379,5 +379,6 @@ def _model(question: Question, known: Known, j: int) -> PlanModel:
     whole = QuantileSketch()
     for s in seen:
         whole = whole.merged(s.sketches[j])
-    p99_s = None if known.overloaded or not whole.count else number(whole.quantile(0.99))
+    share = 0.99 * sum(s.arrived[j] for s in seen) / max(whole.count, 1)  # what was dropped is late
+    p99_s = None if known.overloaded or share > 1 else number(whole.quantile(share))
     return PlanModel(hit_rate=hits, p99_s=p99_s)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nona.simulation.compiled.events.executors import here, join
 from nona.simulation.compiled.events.links import send_on_path, send_once, send_shared
-from nona.simulation.compiled.events.loads import promise, release
+from nona.simulation.compiled.events.loads import promise, release_task
 from nona.simulation.compiled.events.messages import Transfer
 from nona.simulation.compiled.memory import (
     State,
@@ -50,13 +50,9 @@ def bind_tasks(s: State, slot: int) -> bool:
 
 def hand_on(s: State, place: int, e: int, now: float) -> None:
     """The task at ``place`` is complete on executor ``e``: its tensors go where they are read."""
-    c = clock_at(s, 0)
     task = tasks_at(s, place)
     plan = plan_at(s, task.plan)
-    if c.board:
-        release(s, e, ticks_of(s)[executor_class_of(s)[e], task.plan])
-    if c.counts:
-        bound_of(s)[jobs_at(s, task.slot).query * c.executors + e] -= 1
+    release_task(s, place)
     base = jobs_at(s, task.slot).base
     server = executor_server_of(s)[e]
     for o in range(plan.output, plan.output_end):

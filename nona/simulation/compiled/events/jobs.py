@@ -5,8 +5,10 @@ A job's time is walked back from the task that completes it, along the chain of 
 
 from __future__ import annotations
 
+import math
+
 from nona.simulation.compiled.events.links import absorb, past_transfer_s, path_link
-from nona.simulation.compiled.events.loads import bring_up, busy_until, work_until
+from nona.simulation.compiled.events.loads import bring_up, busy_until, release_task, work_until
 from nona.simulation.compiled.events.messages import free_messages
 from nona.simulation.compiled.memory import (
     Floats,
@@ -14,6 +16,7 @@ from nona.simulation.compiled.memory import (
     busy_s_of,
     class_bytes_of,
     class_completed_of,
+    class_dropped_of,
     class_work_s_of,
     clock_at,
     completions_at,
@@ -181,20 +184,18 @@ def _add_wait(s: State, row: int, place: int, begin_s: float, end_s: float, idle
     out.server_wait_s += end_s - begin_s - own - fill
 
 
-def _no_parts(s: State, row: int) -> None:
-    """Set the parts in a row to nothing."""
+def _set_parts(s: State, row: int, part_s: float) -> None:
     out = completions_at(s, row)
-    out.compute_s = 0.0
-    out.transfer_s = 0.0
-    out.link_wait_s = 0.0
-    out.server_wait_s = 0.0
-    out.own_wait_s = 0.0
-    out.fill_wait_s = 0.0
+    out.compute_s = part_s
+    out.transfer_s = part_s
+    out.link_wait_s = part_s
+    out.server_wait_s = part_s
+    out.own_wait_s = part_s
+    out.fill_wait_s = part_s
 
 
 def _add_parts(s: State, row: int, place: int) -> None:
-    """Write the parts of the job that the task at ``place`` completes into its row."""
-    _no_parts(s, row)
+    """Add the parts of the job that the task at ``place`` completes to its row."""
     out = completions_at(s, row)
     picks = clock_at(s, 0).picks
     while place >= 0:
@@ -330,28 +331,43 @@ def _fill_tasks(s: State, slot: int) -> None:
 def complete(s: State, slot: int, place: int, now: float) -> bool:
     """Complete the job whose last task was at ``place``; return whether that ends the run."""
     c = clock_at(s, 0)
-    count(s, now, -1)
     job = jobs_at(s, slot)
-    row = c.completions
-    c.completions += 1
-    out = completions_at(s, row)
-    out.number = job.number
-    out.completion_s = now
-    measured = c.first <= job.number <= c.last
-    if measured:
-        _add_parts(s, row, place)
-    else:
-        _no_parts(s, row)
+    _set_parts(s, c.completions, 0.0)
+    if c.first <= job.number <= c.last:
+        _add_parts(s, c.completions, place)
     if c.rounds:
         _note_flow(s, slot, place, now)
     class_completed_of(s)[job.query] += 1
     class_work_s_of(s)[job.query] += _load_s(s, slot)
     class_bytes_of(s)[job.query] += job.sent_bytes
+    return _leave(s, slot, now)
+
+
+def drop(s: State, slot: int, now: float) -> bool:
+    """A job leaves, none of whose tasks has begun; return whether that ends the run."""
+    c = clock_at(s, 0)
+    job = jobs_at(s, slot)
+    _set_parts(s, c.completions, math.nan)
+    class_dropped_of(s)[job.query] += 1
+    for place in range(job.base, job.base + queries_at(s, job.query).tasks):
+        release_task(s, place)
+    return _leave(s, slot, now)
+
+
+def _leave(s: State, slot: int, now: float) -> bool:
+    """The job's row is the next; its parts stand there already."""
+    c = clock_at(s, 0)
+    count(s, now, -1)
+    job = jobs_at(s, slot)
+    out = completions_at(s, c.completions)
+    c.completions += 1
+    out.number = job.number
+    out.completion_s = now
     c.promised_messages -= queries_at(s, job.query).inputs
     free_messages(s, slot)
     job.next = free_slots_of(s)[job.query]
     free_slots_of(s)[job.query] = slot
-    if measured:
+    if c.first <= job.number <= c.last:
         c.unmeasured -= 1
         return bool(c.unmeasured == 0)
     return False

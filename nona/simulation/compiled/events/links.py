@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import math
 
-from nona.simulation.compiled.events.executors import later
 from nona.simulation.compiled.events.messages import (
     Transfer,
     free_message,
+    later,
     new_message,
     number_of,
     trace_message,

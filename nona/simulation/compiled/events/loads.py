@@ -14,11 +14,16 @@ from nona.simulation.compiled.memory import (
     background_s_of,
     background_work_s_of,
     backlog_s_of,
+    bound_of,
     clock_at,
+    executor_class_of,
     executors_at,
+    jobs_at,
     next_change_s_of,
     queue_length_of,
+    tasks_at,
     ticks_ahead_of,
+    ticks_of,
 )
 from nona.simulation.reference.executors import TICK_S
 
@@ -39,6 +44,16 @@ def release(s: State, e: int, ticks: int) -> None:
         clock_at(s, 0).free += 1
     ticks_ahead_of(s)[e] -= ticks
     backlog_s_of(s)[e] = ticks_ahead_of(s)[e] * TICK_S
+
+
+def release_task(s: State, place: int) -> None:
+    """The task at ``place`` is bound to its executor no more."""
+    c = clock_at(s, 0)
+    task = tasks_at(s, place)
+    if c.board:
+        release(s, task.executor, ticks_of(s)[executor_class_of(s)[task.executor], task.plan])
+    if c.counts:
+        bound_of(s)[jobs_at(s, task.slot).query * c.executors + task.executor] -= 1
 
 
 def _note_arrival(s: State, e: int) -> None:

@@ -289,8 +289,7 @@ def _next_event(s: State, bind: Decide, pick: Decide) -> int:
         return BACKGROUND
     c.now_s = now
     if decides:
-        decide(s, now)
-        return NEXT_EVENT
+        return DONE if decide(s, now) else NEXT_EVENT
     if c.shared and (links_at(s, 0).next_s == now or c.link_end_s == now):
         if links_at(s, 0).next_s == now:
             if c.flows >= c.room_flows - c.room_messages:

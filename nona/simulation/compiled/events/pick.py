@@ -7,10 +7,10 @@ import math
 from nona.schedulers.base import card_rate
 from nona.simulation.compiled.events.batches import expect
 from nona.simulation.compiled.events.bind import send
-from nona.simulation.compiled.events.executors import here, join, later, wait
+from nona.simulation.compiled.events.executors import here, join
 from nona.simulation.compiled.events.links import send_once
 from nona.simulation.compiled.events.loads import next_freed_s, promise, release, settle
-from nona.simulation.compiled.events.messages import Transfer, find_message, new_message
+from nona.simulation.compiled.events.messages import Transfer, find_message, later, new_message, wait
 from nona.simulation.compiled.memory import (
     State,
     card_bytes_s_of,
