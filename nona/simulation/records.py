@@ -98,7 +98,7 @@ class Records:
         :data:`~nona.simulation.collected.PARTS`; ``nan`` where unfinished.
     tally
         Sums over all measured jobs, recorded or not.
-    arrived, completed, dropped, in_flight
+    arrived, completed, in_flight, dropped
         Query jobs of the whole run, warm-up and tail included.
     window_s
         Arrival of the first and of the last measured job.
@@ -139,7 +139,6 @@ class Records:
     tally: Tally
     arrived: int
     completed: int
-    dropped: int
     in_flight: int
     window_s: tuple[float, float]
     executor_busy_s: NDArray[np.float64]
@@ -154,6 +153,7 @@ class Records:
     seconds: float
     offered: tuple[float, float] = (math.nan, math.nan)
     mean_open: float = math.nan
+    dropped: int = 0
     batch_sizes: NDArray[np.int64] | None = None
 
     @property

@@ -343,7 +343,7 @@ def test_the_outcome_is_that_of_all_jobs_at_once(jobs):
         np.testing.assert_allclose(tally.total_s[q], np.nansum(jct[of == q]), rtol=1e-12)
         np.testing.assert_allclose(tally.squares_s2[q], np.nansum(jct[of == q] ** 2), rtol=1e-12)
         np.testing.assert_allclose(tally.parts_s[q], np.nansum(expected_parts[of == q], axis=0), rtol=1e-12)
-    assert (found.arrived, found.completed, found.filled) == (len(done), done.sum(), done.sum())
+    assert (found.arrived, found.left, found.filled) == (len(done), done.sum(), done.sum())
     start, stop = jobs.arrival_s[size.first], jobs.arrival_s[size.last]
     inside = np.minimum(np.where(done, jobs.completion_s, np.inf), stop) - np.maximum(jobs.arrival_s, start)
     np.testing.assert_allclose(found.inside_s, inside[inside > 0].sum(), rtol=1e-12)
