@@ -34,7 +34,7 @@ def main(requests: int = 100_000) -> None:
     for name, rate, blocks, engines, router in CASES:
         row = RequestClass("chat", "llm", rate, Lengths(np.array([[512, 128]])))
         each = tuple(Engine(f"gpu {k}", "llm", STEPS, blocks) for k in range(engines))
-        system = LanguageSystem(each, (row,), 1e9, 0.0)
+        system = LanguageSystem(each, (row,))
         simulate_once(system, draw_requests(system, 100, 0), router, Window(10))  # loads or compiles
         speed, preempted = _speed(system, router, requests, False)
         readable, _ = _speed(system, router, READABLE, True)

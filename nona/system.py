@@ -176,6 +176,52 @@ def link_streams(
     )
 
 
+NO_BACKGROUND = Stream()
+
+
+@dataclass(frozen=True, eq=False)
+class SharedNetwork:
+    """The links between servers, as :mod:`nona.simulation.reference.links` crosses them.
+
+    Every link is first come, first served; ``latency_s`` is added once, after the last link; ``background``
+    is that of the core, ``messages`` are those of queries on each link, if there are any.
+    """
+
+    topology: Topology
+    latency_s: float
+    background: Stream = NO_BACKGROUND
+    messages: tuple[Stream, ...] = ()
+
+    @property
+    def streams(self) -> tuple[tuple[tuple[str, ...], Stream], ...]:
+        """For each link the name of its random streams, and all that others send over it."""
+        links = self.topology
+        own = link_streams(self.background, links.link_names, links.link_capacity.tolist(), links.core)
+        messages = self.messages or (NO_BACKGROUND,) * links.links
+        return tuple((name, of.beside(sent)) for (name, of), sent in zip(own, messages, strict=True))
+
+    @cached_property
+    def slowest(self) -> float:
+        """Bytes/s of the slowest link that a message may cross."""
+        return float(self.topology.link_capacity.min())
+
+    def path(self, source: int, destination: int) -> tuple[int, ...]:
+        """The links from one server to another, or from outside where ``source`` is −1."""
+        if source < 0:
+            return self.topology.entry(destination)
+        return self.topology.path(source, destination)
+
+    def alone_s(self, size: float, source: int, destination: int) -> float:
+        """Seconds of a message when nothing else is on its way: size / slowest link + latency.
+
+        >>> from nona.topology import make_topology
+        >>> SharedNetwork(make_topology(2, 100.0, nic=50.0), 0.5).alone_s(100.0, -1, 0)
+        2.5
+        """
+        capacity = self.topology.link_capacity
+        return size / min(float(capacity[link]) for link in self.path(source, destination)) + self.latency_s
+
+
 @dataclass(frozen=True, eq=False)
 class System:
     """Executors, the shared link or links, background load, and the query classes.

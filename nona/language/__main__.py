@@ -14,6 +14,6 @@ from nona.language.system import Engine, LanguageSystem, Lengths, RequestClass, 
 
 begin = time.perf_counter()
 row = RequestClass("chat", "llm", 1.0, Lengths(np.array([[1, 1]])))
-system = LanguageSystem((Engine("gpu", "llm", StepTimes(1e-3), 10),), (row,), 1e9, 0.0)
+system = LanguageSystem((Engine("gpu", "llm", StepTimes(1e-3), 10),), (row,))
 simulate_once(system, draw_requests(system, 2, 0), "round-robin", Window(1))
 print(f"The language engines are ready ({time.perf_counter() - begin:.1f} s).", file=sys.stderr)

@@ -1,7 +1,6 @@
 """The loop of :mod:`nona.language.engine` over arrays, as machine code: the same, bit for bit.
 
-Steps in which all who run make a token each are taken at once until something else happens; −1 stands for
-none.
+Steps in which all who run make a token each are taken at once until something else happens.
 """
 
 from __future__ import annotations
@@ -9,39 +8,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nona.language.engine import ARRIVAL, COMPOSE, DELIVERY, STEP_END
-from nona.language.records import BINS_AN_OCTAVE, LEAST_OCTAVE, OCTAVES
+from nona.language.engine import ARRIVAL, COMPOSE, DELIVERY, HOP, STEP_END
+from nona.language.machine_cache import hold, keep_prefix, release
+from nona.language.machine_server import compose, decoding, leave, left_of, reserve_less, runner, wait
+from nona.language.machine_state import PREFILL, SGLANG, STATIC, State
+from nona.language.records import add_gap, add_step
 from nona.language.routers import route
-from nona.language.seats import (
-    State,
-    admit,
-    compute,
-    decoding,
-    give_back,
-    hold,
-    keep_prefix,
-    leave,
-    left_of,
-    may_start,
-    more_of,
-    preempt,
-    wait,
-)
-from nona.language.system import (
-    BLOCK_TOKENS,
-    FIRST_RATIO,
-    LEAST_RATIO,
-    MOST_RESERVED,
-    RATIO_STEPS,
-    RETRACTED_STEPS,
-    blocks_of,
-    step_seconds,
-)
+from nona.language.system import BLOCK_TOKENS, blocks_of, step_seconds
 from nona.simulation.compiled.memory import drop_first, push
 
 DONE, REPORT, BACKGROUND = range(3)  # why the loop came back
-VLLM, SGLANG, STATIC = range(3)
-BOTH, PREFILL, DECODE = range(3)
 KIND_BIT = 40  # an event's key is its kind, then the number of its request or engine
 NEVER = 1 << 60
 
@@ -70,7 +46,7 @@ def advance(s: State) -> int:
                 other_s = at_s
         if key == NEVER or (c.left == 0 and now > c.now_s):
             return DONE
-        if c.backgrounds > 0 and s.background_s[c.backgrounds - 1] <= now:
+        if now >= c.drawn_s:
             return BACKGROUND
         c.now_s = now
         kind, number = key >> KIND_BIT, key & ((1 << KIND_BIT) - 1)
@@ -80,24 +56,32 @@ def advance(s: State) -> int:
             if c.apart and c.next_open < c.opens:  # engines meet at arrivals alone
                 other_s = s.requests[c.next_open].arrival_s
             begin_step(s, number, now, other_s)
-        elif kind == DELIVERY:
+        elif kind == ARRIVAL and number < c.opens:
+            c.next_open += 1
+            arrive(s, number)
+        else:
             drop_first(s.events, c.events)
             c.events -= 1
-            deliver(s, number)
-        else:
-            if number < c.opens:
-                c.next_open += 1
+            if kind == HOP:
+                go_on(s, number)
+            elif kind == DELIVERY:
+                deliver(s, number)
             else:
-                drop_first(s.events, c.events)
-                c.events -= 1
-            arrive(s, number)
-            if c.arrived == c.report_at:
-                c.report_at += c.report_every
-                return REPORT
+                arrive(s, number)
+        if c.arrived >= c.report_at:
+            c.report_at += c.report_every
+            return REPORT
+
+
+def later(s: State, time_s: float, kind: int, r: int) -> None:
+    """Something will happen to a request."""
+    c = s.clock[0]
+    push(s.events, c.events, time_s, (kind << KIND_BIT) + r, r)
+    c.events += 1
 
 
 def arrive(s: State, r: int) -> None:
-    c = s.clock[0]
+    c, q = s.clock[0], s.requests[r]
     s.times.arrival_s[r] = c.now_s
     s.times.rank[r] = c.arrived
     if c.arrived == c.first:
@@ -105,160 +89,41 @@ def arrive(s: State, r: int) -> None:
     if c.arrived == c.first + c.jobs:
         c.close_s = c.now_s
     c.arrived += 1
-    to = routed(s, r, 0)
+    to = routed(s, q, 2 * q.row, q.prefix)
     s.times.engine[r] = to
     if to < 0:
         complete(s, r, math.nan)
     else:
-        stand(s, to, r)
+        join(s, to, r)
 
 
-def routed(s: State, r: int, decode: int) -> int:
-    q = s.requests[r]
-    turn = 2 * q.row + decode
-    prefix = q.prefix
-    return route(
-        s.clock[0].router, s.board, s.places[turn], turn, q.most_blocks, q.inputs, s.outputs[q.row], prefix
-    )
+def routed(s: State, q: Any, turn: int, prefix: int) -> int:
+    router, outputs = s.clock[0].router, s.outputs[q.row]
+    to = route(router, s.board, s.places[turn], turn, q.most_blocks, q.inputs, outputs, prefix)
+    if to >= 0:
+        s.board.requests[to] += 1
+    return to
 
 
-def stand(s: State, e: int, r: int) -> None:
-    """The request joins the engine's queue, and wakes it."""
+def join(s: State, e: int, r: int) -> None:
     s.requests[r].seen_s = s.clock[0].now_s
     wait(s, e, r, 1)
     wake(s, e)
 
 
 def wake(s: State, e: int) -> None:
+    """An idle engine composes once all of this instant has happened."""
     x = s.engines[e]
     if not x.busy and not x.due:
         x.due = 1
         x.due_s = s.clock[0].now_s
 
 
-def mix(s: State, e: int) -> None:
-    """Decodes and parts of prompts in one step, as vLLM does it."""
-    x = s.engines[e]
-    budget, place = x.budget, 0
-    while place < x.runs and budget > 0:
-        r = s.running[e, place]
-        q = s.requests[r]
-        tokens = min(left_of(q), budget)
-        stays = True
-        while stays and blocks_of(q.computed + tokens) - q.held > x.spare:
-            victim = x.runs - 1
-            for k in range(x.runs - 1, place - 1, -1):
-                if s.requests[s.running[e, k]].priority > s.requests[s.running[e, victim]].priority:
-                    victim = k
-            stays = victim != place
-            preempt(s, e, victim)
-            x.preempted = 1
-        if not stays:
-            break
-        compute(s, e, r, tokens)
-        budget -= tokens
-        place += 1
-    while not x.preempted and budget > 0 and may_start(s, e):
-        rest = left_of(s.requests[x.head])
-        if not x.chunked and budget < min(rest, x.budget):
-            break
-        budget -= admit(s, e, min(rest, budget) if x.chunked else rest)
-
-
-def prompts_first(s: State, e: int) -> None:
-    """Prompts in one step, decodes in another, as SGLang does it."""
-    x = s.engines[e]
-    budget, reserved = x.budget, 0.0
-    for k in range(x.runs):
-        q = s.requests[s.running[e, k]]
-        reserved += x.ratio * min(q.outputs - q.made, MOST_RESERVED)
-        if not decoding(q):
-            tokens = min(left_of(q), budget, BLOCK_TOKENS * (q.held + x.spare) - q.computed)
-            reserved += left_of(q) - tokens
-            if tokens > 0:
-                compute(s, e, s.running[e, k], tokens)
-            budget -= tokens
-    while budget > 0 and may_start(s, e):
-        q = s.requests[x.head]
-        tokens = min(left_of(q), budget) if x.chunked else left_of(q)
-        wanted = left_of(q) + min(q.outputs - q.made, MOST_RESERVED)
-        if x.runs > 0 and wanted + reserved > BLOCK_TOKENS * x.spare:
-            break
-        reserved += wanted - tokens
-        budget -= admit(s, e, tokens)
-    if x.members > 0 or x.runs == 0:
-        return
-    retract(s, e)
-    for k in range(x.runs):
-        if decoding(s.requests[s.running[e, k]]):
-            compute(s, e, s.running[e, k], 1)
-    x.ratio = max(LEAST_RATIO, x.ratio - (FIRST_RATIO - LEAST_RATIO) / RATIO_STEPS)
-
-
-def retract(s: State, e: int) -> None:
-    """Send back who made the fewest tokens, until each of the others can make one."""
-    x = s.engines[e]
-    retracted = 0
-    while True:
-        wanted, victim = 0, 0
-        for k in range(x.runs):
-            q, v = s.requests[s.running[e, k]], s.requests[s.running[e, victim]]
-            if decoding(q):
-                wanted += blocks_of(q.computed + 1) - q.held
-            if q.made < v.made or (q.made == v.made and q.inputs > v.inputs):
-                victim = k
-        if wanted <= x.spare:
-            break
-        preempt(s, e, victim)
-        retracted += 1
-    if retracted and x.runs:
-        made, outputs = RETRACTED_STEPS * x.runs, 0
-        for k in range(x.runs):
-            made += s.requests[s.running[e, k]].made
-            outputs += s.requests[s.running[e, k]].outputs
-        x.ratio = min(1.0, made / outputs)
-
-
-def whole_batch(s: State, e: int) -> None:
-    """Nobody joins before all of the batch are complete."""
-    x = s.engines[e]
-    if x.runs == 0:
-        while (
-            may_start(s, e) and more_of(s, e, s.requests[x.head], s.requests[x.head].most_blocks) <= x.spare
-        ):
-            r = x.head
-            admit(s, e, 0)
-            hold(s, e, r, s.requests[r].most_blocks)
-    budget = x.budget
-    for k in range(x.runs):
-        q = s.requests[s.running[e, k]]
-        if not decoding(q) and budget > 0:
-            tokens = min(left_of(q), budget)
-            compute(s, e, s.running[e, k], tokens)
-            budget -= tokens
-    if x.members == 0:
-        for k in range(x.runs):
-            compute(s, e, s.running[e, k], 1)
-
-
-def seconds_of(x: Any, decodes: int, kv: int, prefill: int, attended: float) -> float:
-    return step_seconds(
-        x.a, x.b, x.g, x.c, x.q, x.e, x.experts, x.active, decodes, kv, prefill, attended
-    )  # fmt: skip
-
-
 def begin_step(s: State, e: int, now: float, until_s: float) -> None:
     """Compose a step; while all who run only decode, take further ones up to ``until_s``."""
     x = s.engines[e]
-    x.due, x.members, x.preempted = 0, 0, 0
-    x.visible_s = x.composed_s if x.lookahead and x.runs > 0 else now
-    x.composed_s = now
-    if x.order == VLLM:
-        mix(s, e)
-    elif x.order == SGLANG:
-        prompts_first(s, e)
-    else:
-        whole_batch(s, e)
+    x.due = 0
+    compose(s, e, now)
     if x.members == 0:
         return
     decodes, kv, prefill, attended = 0, 0, 0, 0.0
@@ -267,7 +132,7 @@ def begin_step(s: State, e: int, now: float, until_s: float) -> None:
     steps = NEVER
     steady = x.members == x.runs
     for k in range(x.runs):
-        q = s.requests[s.running[e, k]]
+        q = runner(s, e, k)
         s.row_tokens[q.row] += q.computed + q.step - BLOCK_TOKENS * max(0, q.taken)
         if q.step == 0:
             continue
@@ -284,7 +149,13 @@ def begin_step(s: State, e: int, now: float, until_s: float) -> None:
         now, kv = decode_on(s, e, now, until_s, steps, kv)
     x.composed_s = now
     x.end_s = now + seconds_of(x, decodes, kv, prefill, attended)
-    note(s, e, now, x.end_s, decodes, prefill)
+    measure(s, e, now, x.end_s, decodes, prefill)
+
+
+def seconds_of(x: Any, decodes: int, kv: int, prefill: int, attended: float) -> float:
+    return step_seconds(
+        x.a, x.b, x.g, x.c, x.q, x.e, x.experts, x.active, decodes, kv, prefill, attended
+    )  # fmt: skip
 
 
 def goes_on(s: State, e: int) -> bool:
@@ -301,77 +172,52 @@ def decode_on(s: State, e: int, now: float, until_s: float, steps: int, kv: int)
     s.fill[:] = 0
     s.row_decodes[:] = 0
     for k in range(x.runs):
-        q = s.requests[s.running[e, k]]
+        q = runner(s, e, k)
         s.row_decodes[q.row] += 1
-        free = q.held * BLOCK_TOKENS - q.computed - 1  # tokens that fit once this step is over
-        if free < BLOCK_TOKENS:
-            s.fill[free] += 1
-    spare, taken = x.spare, 0
+        room = q.held * BLOCK_TOKENS - q.computed - 1  # tokens that fit once this step is over
+        if room < BLOCK_TOKENS:
+            s.fill[room] += 1
+    spare, taken = s.board.free[e], 0
     begin_s = now
     while taken + 1 < steps:
         end_s = begin_s + seconds_of(x, x.runs, kv, 0, 0.0)
         wanted = s.fill[taken % BLOCK_TOKENS] if x.order != STATIC else 0
         if end_s >= until_s or wanted > spare:
             break
-        note(s, e, begin_s, end_s, x.runs, 0)
+        measure(s, e, begin_s, end_s, x.runs, 0)
         if c.begin_s <= begin_s and begin_s < c.close_s:
             for row in range(c.rows):
                 if s.row_decodes[row] > 0:
                     s.sums.made[e, row] += s.row_decodes[row]
-                    gap(s, e, row, end_s - begin_s, s.row_decodes[row])
+                    add_gap(s.sums, e, row, end_s - begin_s, s.row_decodes[row])
         for row in range(c.rows):
             s.row_tokens[row] += s.row_decodes[row]
         if x.order == SGLANG:
-            x.ratio = max(LEAST_RATIO, x.ratio - (FIRST_RATIO - LEAST_RATIO) / RATIO_STEPS)
+            reserve_less(x)
         spare -= wanted
         kv += x.runs
         begin_s = end_s
         taken += 1
     if taken:
         for k in range(x.runs):
-            r = s.running[e, k]
-            q = s.requests[r]
+            q = runner(s, e, k)
             q.computed += taken
             q.made += taken
             q.last_s = begin_s
             blocks = blocks_of(q.computed + 1)
             if blocks > q.held:
-                hold(s, e, r, blocks)
+                hold(s, e, q, blocks)
     return begin_s, kv
 
 
-def note(s: State, e: int, begin_s: float, end_s: float, decodes: int, prefill: int) -> None:
-    """Add a step to the sums of the window."""
+def measure(s: State, e: int, begin_s: float, end_s: float, decodes: int, prefill: int) -> None:
+    """Add a step to the sums, if it begins within the window."""
     c, x = s.clock[0], s.engines[e]
-    if not (c.begin_s <= begin_s and begin_s < c.close_s):
-        return
-    span, total = end_s - begin_s, 0
-    for row in range(c.rows):
-        tokens = s.row_tokens[row]
-        total += tokens
-        s.sums.kv_area[e, row] += tokens * span
-        s.sums.kv_most[e, row] = max(s.sums.kv_most[e, row], tokens)
-    s.sums.kv_peak[e] = max(s.sums.kv_peak[e], total)
-    s.sums.steps[e] += 1
-    s.sums.decoded[e] += decodes
-    s.sums.prefill[e] += prefill
-    s.sums.hits[e] += x.hits
-    x.hits = 0
-    s.sums.busy_s[e] += span
-    s.sums.running_area[e] += x.runs * span
-    s.sums.waiting_area[e] += x.waits * span
-    if s.sums.steps[e] <= c.traced:
-        row_of = s.trace[e * c.traced + s.sums.steps[e] - 1]
-        row_of[0], row_of[1], row_of[2] = e, begin_s, end_s
-        row_of[3], row_of[4], row_of[5] = decodes, prefill, total
-        row_of[6], row_of[7] = x.runs, x.waits
-
-
-def gap(s: State, e: int, row: int, gap_s: float, tokens: int) -> None:
-    part, octave = math.frexp(gap_s)
-    place = (octave - LEAST_OCTAVE) * BINS_AN_OCTAVE + int((part - 0.5) * 2 * BINS_AN_OCTAVE)
-    s.sums.gap_s[e, row] += tokens * gap_s
-    s.sums.gaps[e, row, min(max(place, 0), BINS_AN_OCTAVE * OCTAVES - 1)] += tokens
+    if c.begin_s <= begin_s and begin_s < c.close_s:
+        add_step(
+            s.sums, s.steps, e, begin_s, end_s, decodes, prefill, s.row_tokens, x.runs, x.waits, x.hits
+        )  # fmt: skip
+        x.hits = 0
 
 
 def end_step(s: State, e: int) -> None:
@@ -385,13 +231,13 @@ def end_step(s: State, e: int) -> None:
     while place < x.runs:
         r = s.running[e, place]
         q = s.requests[r]
-        q.computed += q.step
-        stepped = q.step > 0
-        q.step = 0
         place += 1
-        if stepped and q.taken >= 0:
-            keep_prefix(s, e, q)
-        if not stepped or left_of(q) > 0:
+        if q.step == 0:
+            continue
+        q.computed += q.step
+        q.step = 0
+        keep_prefix(s, e, q)
+        if left_of(q) > 0:
             continue
         if x.role == PREFILL and c.handed_on:
             q.computed -= 1
@@ -406,45 +252,96 @@ def end_step(s: State, e: int) -> None:
             if q.last_s == begin_s:
                 s.row_decodes[q.row] += 1
             elif q.made > 1:
-                gap(s, e, q.row, now - q.last_s, 1)
+                add_gap(s.sums, e, q.row, now - q.last_s, 1)
         q.last_s = now
         if q.made == q.outputs:
             place -= 1
-            leave(s, e, place)
-            give_back(s, e, r)
+            go_away(s, e, place)
+            release(s, e, q)
             complete(s, r, now)
         elif x.role == PREFILL:
             place -= 1
             send(s, e, place)
     for row in range(c.rows):
         if s.row_decodes[row] > 0:
-            gap(s, e, row, now - begin_s, s.row_decodes[row])
+            add_gap(s.sums, e, row, now - begin_s, s.row_decodes[row])
     wake(s, e)
 
 
-def send(s: State, e: int, place: int) -> None:
-    """Its KV goes over the link; until it is there its blocks are held."""
-    c = s.clock[0]
-    now, r = c.now_s, s.running[e, place]
+def go_away(s: State, e: int, place: int) -> None:
     leave(s, e, place)
-    while c.backgrounds > 0 and s.background_s[c.background] <= now:
-        c.link_free_s = max(c.link_free_s, s.background_s[c.background]) + s.background_work_s[c.background]
-        c.background += 1
-    c.link_free_s = max(c.link_free_s, now) + s.requests[r].inputs * s.engines[e].kv_bytes / c.capacity
-    there_s = c.link_free_s + c.latency_s
-    s.times.sent_s[r] = there_s - now
-    push(s.events, c.events, there_s, (DELIVERY << KIND_BIT) + r, r)
-    c.events += 1
+    s.board.requests[e] -= 1
+
+
+def send(s: State, e: int, place: int) -> None:
+    """Its KV goes to an engine that makes its tokens; until it is there its blocks are held."""
+    c, x, r = s.clock[0], s.engines[e], s.running[e, place]
+    q = s.requests[r]
+    go_away(s, e, place)
+    q.set_out_s = q.through_s = c.now_s
+    turn = 2 * q.row + 1
+    for k in range(s.places.shape[1]):
+        d = s.places[turn, k]
+        if d >= 0:
+            s.board.sent_s[d] = away_s(s, e, d, q.inputs * x.kv_bytes)
+    d = routed(s, q, turn, -1)
+    s.times.decoder[r] = d
+    s.board.coming[d] += blocks_of(q.inputs)
+    go_on(s, r)
+
+
+def away_s(s: State, e: int, d: int, size: float) -> float:
+    """How long KV would be on its way, as the links stand."""
+    now, path = s.clock[0].now_s, s.paths[e, d]
+    longest_s, hop = 0.0, 0
+    while path[hop] >= 0:
+        link = s.links[path[hop]]
+        absorb(s, path[hop])
+        longest_s = max(longest_s, max(0.0, link.free_s - now) + size / link.capacity)
+        hop += 1
+    return longest_s + s.clock[0].latency_s if hop else 0.0
+
+
+def absorb(s: State, k: int) -> None:
+    """What others have sent over a link by now joins it."""
+    link = s.links[k]
+    while s.background_s[k, link.at] <= s.clock[0].now_s:
+        join_link(link, s.background_s[k, link.at], s.background_work_s[k, link.at])
+        link.at += 1
+
+
+def join_link(link: Any, at_s: float, work_s: float) -> float:
+    """Work joins a link behind all that came before; return when its turn begins."""
+    begin_s = max(link.free_s, at_s)
+    link.free_s = begin_s + work_s
+    return float(begin_s)
+
+
+def go_on(s: State, r: int) -> None:
+    """Its KV joins the next link of its path; with the last one it is known when it is there."""
+    c, q, e = s.clock[0], s.requests[r], s.times.engine[r]
+    path = s.paths[e, s.times.decoder[r]]
+    if path[0] >= 0:
+        link = s.links[path[q.hops]]
+        absorb(s, path[q.hops])
+        begin_s = join_link(link, c.now_s, q.inputs * s.engines[e].kv_bytes / link.capacity)
+        q.through_s = max(q.through_s, link.free_s)
+        q.hops += 1
+        if path[q.hops] >= 0:
+            later(s, begin_s, HOP, r)
+            return
+        q.through_s += c.latency_s
+    s.times.sent_s[r] = q.through_s - q.set_out_s
+    later(s, q.through_s, DELIVERY, r)
 
 
 def deliver(s: State, r: int) -> None:
     """Its prompt is on the side that makes its tokens."""
-    e = s.times.engine[r]
-    give_back(s, e, r)
+    e, d = s.times.engine[r], s.times.decoder[r]
+    release(s, e, s.requests[r])
     wake(s, e)
-    to = routed(s, r, 1)
-    s.times.decoder[r] = to
-    stand(s, to, r)
+    s.board.coming[d] -= blocks_of(s.requests[r].inputs)
+    join(s, d, r)
 
 
 def complete(s: State, r: int, end_s: float) -> None:
@@ -456,5 +353,4 @@ def complete(s: State, r: int, end_s: float) -> None:
     following = s.next_of_loop[row]
     if following >= 0 and following < c.requests and s.requests[following].row == row:
         s.next_of_loop[row] += 1
-        push(s.events, c.events, c.now_s, (ARRIVAL << KIND_BIT) + following, following)
-        c.events += 1
+        later(s, c.now_s, ARRIVAL, following)

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
+
+STEP = np.dtype(
+    [
+        ("engine", np.int64), ("begin_s", np.float64), ("end_s", np.float64), ("decodes", np.int64),
+        ("prefill", np.int64), ("kv", np.int64), ("running", np.int64), ("waiting", np.int64),
+    ]
+)  # fmt: skip
+"""One step of a Gantt chart; ``kv`` are the tokens in the cache."""
 
 BINS_AN_OCTAVE, OCTAVES, LEAST_OCTAVE = 256, 44, -23  # of gaps between tokens: from 0.1 us to 2^20 s
 REFUSED = -1
@@ -103,11 +111,6 @@ class Sums(NamedTuple):
     running_area: Floats
     waiting_area: Floats
 
-    def add_gap(self, engine: int, row: int, gap_s: float, tokens: int) -> None:
-        """So many tokens of a row came a gap after the one before."""
-        self.gap_s[engine, row] += tokens * gap_s
-        self.gaps[engine, row, bin_of(gap_s)] += tokens
-
     @classmethod
     def zero(cls, engines: int, rows: int) -> Sums:
         """Nothing has happened."""
@@ -123,29 +126,25 @@ class Sums(NamedTuple):
         )  # fmt: skip
 
 
-STEP = np.dtype(
-    [
-        ("engine", np.int64), ("begin_s", np.float64), ("end_s", np.float64), ("decodes", np.int64),
-        ("prefill", np.int64), ("kv", np.int64), ("running", np.int64), ("waiting", np.int64),
-    ]
-)  # fmt: skip
-"""One step of a Gantt chart; ``kv`` are the tokens in the cache."""
-
-
 @dataclass(frozen=True, eq=False)
 class Run:
     """One replication under one router.
 
-    ``begin_s`` and ``over_s`` bound the window; ``trace`` are its first steps, in order of their begin.
+    ``begin_s`` and ``over_s`` bound the window; ``steps`` (E, S) are the first steps of each engine in it.
     """
 
     requests: Requests
     times: Times
     sums: Sums
-    trace: NDArray[np.void]
+    steps: NDArray[np.void]
     window: Window
     begin_s: float
     over_s: float
+
+    @property
+    def trace(self) -> NDArray[np.void]:
+        """The ``steps`` that there were, one engine after the other."""
+        return np.concatenate([of[:n] for of, n in zip(self.steps, self.sums.steps.tolist(), strict=True)])
 
     @property
     def measured(self) -> Whole:
@@ -155,13 +154,47 @@ class Run:
         return numbers[np.argsort(rank[numbers])]
 
 
+def add_step(
+    sums: Sums, steps: Any, e: int, begin_s: float, end_s: float, decodes: int, prefill: int,
+    tokens: Whole, running: int, waiting: int, hits: int,
+) -> None:  # fmt: skip
+    """Add a step of engine ``e`` to the sums, and to ``steps`` (E, S) while there is room.
+
+    ``tokens`` (R,) lie in its cache once the step is over. Both loops call it.
+    """
+    span_s, total = end_s - begin_s, 0
+    for row in range(len(tokens)):
+        total += tokens[row]
+        sums.kv_area[e, row] += tokens[row] * span_s
+        sums.kv_most[e, row] = max(sums.kv_most[e, row], tokens[row])
+    sums.kv_peak[e] = max(sums.kv_peak[e], total)
+    if sums.steps[e] < steps.shape[1]:
+        step = steps[e, sums.steps[e]]
+        step["engine"], step["begin_s"], step["end_s"] = e, begin_s, end_s
+        step["decodes"], step["prefill"], step["kv"] = decodes, prefill, total
+        step["running"], step["waiting"] = running, waiting
+    sums.steps[e] += 1
+    sums.decoded[e] += decodes
+    sums.prefill[e] += prefill
+    sums.hits[e] += hits
+    sums.busy_s[e] += span_s
+    sums.running_area[e] += running * span_s
+    sums.waiting_area[e] += waiting * span_s
+
+
+def add_gap(sums: Sums, e: int, row: int, gap_s: float, tokens: int) -> None:
+    """So many tokens of a row came a gap after the one before."""
+    sums.gap_s[e, row] += tokens * gap_s
+    sums.gaps[e, row, bin_of(gap_s)] += tokens
+
+
 def bin_of(gap_s: float) -> int:
     """Return the bin of a gap between tokens; exact in every engine."""
     if not gap_s > 0:
         return 0
     part, octave = math.frexp(gap_s)
-    bin_ = (octave - LEAST_OCTAVE) * BINS_AN_OCTAVE + int((part - 0.5) * 2 * BINS_AN_OCTAVE)
-    return min(max(bin_, 0), BINS_AN_OCTAVE * OCTAVES - 1)
+    place = (octave - LEAST_OCTAVE) * BINS_AN_OCTAVE + int((part - 0.5) * 2 * BINS_AN_OCTAVE)
+    return min(max(place, 0), BINS_AN_OCTAVE * OCTAVES - 1)
 
 
 def gap_percentile(counts: Whole, share: float) -> float:

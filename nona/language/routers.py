@@ -60,7 +60,7 @@ ROUTERS: Registry[Router] = Registry(
         ),
         Router(
             name=NAMES[KV_LIVE],
-            summary="The engine where the answer would be complete first, by prompts ahead, steps and cache.",
+            summary="The engine where the answer would be complete first, by links, prompts, steps, cache.",
             source=_OURS,
             adaptation="Step times are known; the length of the answer is the mean of its row.",
             look=Look("#6366f1", "solid", "star"),
@@ -72,16 +72,19 @@ ROUTERS: Registry[Router] = Registry(
 class Board(NamedTuple):
     """What routers see of the engines.
 
-    By engine: ``requests`` there, ``queued`` tokens of prompts still to compute, ``used`` of its ``blocks``,
-    ``most`` of one request, ``rates`` (E, 4): a, b, g, c of its steps. ``turns`` counts what round-robin has
-    dealt out, by list of engines; ``home`` holds the engine that got the last request with a prefix, by
-    prefix (−1: none).
+    By engine: ``requests`` that were sent there, ``queued`` tokens of prompts still to compute, ``free`` of
+    its ``blocks``, ``coming`` ones of KV on its way there, ``sent_s``: how long the KV that is sent now would
+    be on its way, ``most`` blocks of one request, ``rates`` (E, 4): a, b, g, c of its steps. ``turns`` counts
+    what round-robin has dealt out, by list of engines; ``home`` holds the engine that got the last request
+    with a prefix, by prefix (−1: none).
     """
 
     requests: Whole
     queued: Whole
-    used: Whole
+    free: Whole
     blocks: Whole
+    coming: Whole
+    sent_s: Floats
     most: Whole
     rates: Floats
     turns: Whole
@@ -90,12 +93,14 @@ class Board(NamedTuple):
 
 def make_board(system: LanguageSystem, requests: Requests) -> Board:
     """All engines are empty."""
-    requests_at, queued, used = np.zeros((3, len(system.engines)), dtype=np.int64)
+    requests_at, queued, coming = np.zeros((3, len(system.engines)), dtype=np.int64)
     blocks = np.array([e.blocks for e in system.engines], dtype=np.int64)
+    sent_s = np.zeros(len(system.engines))
     rates = np.array([(e.steps.a, e.steps.b, e.steps.g, e.steps.c) for e in system.engines])
     turns = np.zeros(2 * len(system.rows), dtype=np.int64)
     home = np.full(1 + int(requests.prefix.max(initial=-1)), -1, dtype=np.int64)
-    return Board(requests_at, queued, used, blocks, system.most_blocks, rates, turns, home)
+    most = system.most_blocks
+    return Board(requests_at, queued, blocks.copy(), blocks, coming, sent_s, most, rates, turns, home)
 
 
 def route(
@@ -127,7 +132,7 @@ def route(
         if router == KV_LIVE:
             cost = _expected_s(board, e, tokens, outputs)
         elif router == LEAST_KV:
-            cost = (board.used[e] + (board.queued[e] + tokens) / BLOCK_TOKENS) / board.blocks[e]
+            cost = (_taken(board, e) + (board.queued[e] + tokens) / BLOCK_TOKENS) / board.blocks[e]
         else:
             cost = float(board.requests[e])
         fewest = min(fewest, float(board.requests[e]))
@@ -143,13 +148,18 @@ def route(
     return best
 
 
+def _taken(board: Board, e: int) -> int:
+    """Return the blocks that are in use, or will be once the KV on its way is there."""
+    return int(board.blocks[e] - board.free[e] + board.coming[e])
+
+
 def _expected_s(board: Board, e: int, tokens: int, outputs: float) -> float:
-    """Return what its answer would take: the prompts ahead, its own, its tokens, a wait for blocks."""
-    kv = BLOCK_TOKENS * board.used[e]
+    """Return what its answer would take: its KV's way, prompts ahead, its own, tokens, a wait for blocks."""
+    kv = BLOCK_TOKENS * _taken(board, e)
     token_s = (
         board.rates[e, 0] + board.rates[e, 1] * (board.requests[e] + 1) + board.rates[e, 2] * (kv + tokens)
     )
-    answer_s = (board.queued[e] + tokens) * board.rates[e, 3] + outputs * token_s
+    answer_s = board.sent_s[e] + (board.queued[e] + tokens) * board.rates[e, 3] + outputs * token_s
     short = kv + board.queued[e] + tokens - BLOCK_TOKENS * board.blocks[e]
     if short > 0 and kv > 0:  # the cache turns over once in the life of an answer
         answer_s += short / kv * outputs * token_s

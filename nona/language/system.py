@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from functools import cached_property
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.system import Arrivals, Stream
+from nona.system import NO_BACKGROUND, Arrivals, SharedNetwork, Stream
+from nona.topology import make_topology
 
 Order = Literal["vllm", "sglang", "static"]
 Role = Literal["both", "prefill", "decode"]
@@ -170,20 +172,53 @@ class RequestClass:
     after: int | None = None
 
 
+class Link(NamedTuple):
+    """Bytes/s of a link, what others send over it, and the name of the random streams of these."""
+
+    capacity: float
+    name: tuple[str, ...]
+    background: Stream
+
+
+ONE_SERVER = SharedNetwork(make_topology(1, 1.0), 0.0)  # no KV crosses its link
+
+
 @dataclass(frozen=True, eq=False)
 class LanguageSystem:
-    """Engines, the link between them, and the rows of requests.
+    """Engines, the network between their servers, and the rows of requests.
 
     ``first_token``: where prompts are computed apart, the side that hands out the first token of an answer.
     """
 
     engines: tuple[Engine, ...]
     rows: tuple[RequestClass, ...]
-    capacity: float
-    latency_s: float
-    background: Stream = field(default_factory=Stream)
+    network: SharedNetwork = ONE_SERVER
     seed: int = 0
     first_token: Literal["prefill", "decode"] = "decode"
+
+    @cached_property
+    def paths(self) -> NDArray[np.int64]:
+        """(E, E, H) Links from engines that compute prompts to those that take over, and −1 behind them."""
+        pairs = {
+            (e, d): self.network.path(one.server, other.server)
+            for e, one in enumerate(self.engines)
+            for d, other in enumerate(self.engines)
+            if (one.role, other.role) == ("prefill", "decode") and one.model == other.model
+        }
+        hops = 1 + max(map(len, pairs.values()), default=0)
+        paths = np.full((len(self.engines), len(self.engines), hops), -1)
+        for pair, path in pairs.items():
+            paths[pair][: len(path)] = path
+        return paths
+
+    @property
+    def links(self) -> list[Link]:
+        """The links of the network; what others send stands only on those that KV may cross."""
+        crossed, capacity = set(np.unique(self.paths).tolist()), self.network.topology.link_capacity.tolist()
+        return [
+            Link(of, name, stream if number in crossed else NO_BACKGROUND)
+            for number, (of, (name, stream)) in enumerate(zip(capacity, self.network.streams, strict=True))
+        ]
 
     @property
     def places(self) -> NDArray[np.int64]:

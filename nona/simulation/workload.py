@@ -65,6 +65,14 @@ def link_background(
         yield arrival, size / capacity
 
 
+def link_blocks(
+    stream: Stream, streams: RandomStreams, name: Sequence[str], capacity: float
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """The same in blocks."""
+    for times, sizes in background_blocks(stream, streams, *name):
+        yield times, sizes / capacity
+
+
 MAX_TASKS = 1 << 20  # of a query: the event key of a task holds its number in 20 bits
 
 

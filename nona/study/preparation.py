@@ -19,7 +19,6 @@ from nona.placement.link_routes import link_between
 from nona.placement.messages import Link
 from nona.report.times import no_verdict
 from nona.scenario.schema import BackgroundNetwork, Scenario, WorkloadRow
-from nona.serverless.system import SharedNetwork
 from nona.simulation.arrivals import effective_rate
 from nona.simulation.traces import Clock, Where, read_trace, row_arrivals
 from nona.sources.lookup import Sources
@@ -27,7 +26,7 @@ from nona.sources.unknown import instead
 from nona.study.batching import batching_of, held_bytes, memory_problem
 from nona.study.cache import StudyCache, batch_key, model_key, once_per_model, study_key
 from nona.study.models import PreparedModel, given_graph, prepare_model
-from nona.system import Arrivals, QueryClass, Stream, System
+from nona.system import Arrivals, QueryClass, SharedNetwork, Stream, System
 from nona.topology import Topology, make_topology
 
 
@@ -63,8 +62,13 @@ def shared_network(scenario: Scenario) -> SharedNetwork | None:
                 f"{of.discipline!r}; set cluster.network.discipline to fifo, or remote to alone."
             ]
         )
+    return network_of(scenario, sum(group.count for group in scenario.cluster.servers))
+
+
+def network_of(scenario: Scenario, servers: int) -> SharedNetwork:
+    """Return the links between so many servers, first come, first served, with their background."""
+    of = scenario.cluster.network
     size, uplink = (of.racks.size, of.racks.uplink) if of.racks else (None, None)
-    servers = sum(group.count for group in scenario.cluster.servers)
     return SharedNetwork(
         make_topology(servers, of.capacity, of.nic, size, uplink),
         of.latency,

@@ -20,7 +20,8 @@ from nona.language.system import (
     RequestClass,
     StepTimes,
 )
-from nona.system import Stream
+from nona.system import SharedNetwork, Stream
+from nona.topology import make_topology
 
 STEPS = StepTimes(6.367e-3, 11.16e-6, 41.88e-9, 17.6e-6, 1.7e-9)
 
@@ -36,7 +37,7 @@ def requests_at(arrival_s: Any, inputs: Any, outputs: Any, rows: Any = 0) -> Req
 
 
 def one_engine(**changes: Any) -> LanguageSystem:
-    return LanguageSystem((Engine("gpu", "llm", STEPS, **{"blocks": 600, **changes}),), (row(),), 1e9, 0.0)
+    return LanguageSystem((Engine("gpu", "llm", STEPS, **{"blocks": 600, **changes}),), (row(),))
 
 
 def milliseconds(run: Run) -> dict[str, float]:
@@ -91,12 +92,13 @@ def drawn_system(rng: np.random.Generator) -> tuple[LanguageSystem, Requests, Wi
             chunked=bool(rng.random() < 0.8),
             watermark=float(rng.choice([0, 0.05, 0.3])),
             order=rng.choice(["vllm", "vllm", "sglang", "static"]),
-            role=("prefill", "decode", "both")[k % 3] if apart else "both",
+            role=("prefill", "decode", "prefill", "decode", "both")[k % 5] if apart else "both",
+            server=int(rng.integers(4)),
             lookahead=bool(rng.random() < 0.3),
             shares_prefixes=bool(rng.random() < 0.6),
             kv_bytes=131072.0,
         )
-        for k in range(rng.integers(2 if apart else 1, 5))
+        for k in range(rng.integers(2 if apart else 1, 6))
     )
     n = int(rng.integers(20, 150))
     row_of = rng.integers(len(rows), size=n)
@@ -116,9 +118,11 @@ def drawn_system(rng: np.random.Generator) -> tuple[LanguageSystem, Requests, Wi
     requests = Requests(arrival_s, row_of, inputs, outputs, prefix, shared, np.zeros(n))
     background = Stream(20.0, 1e6, 1.0) if rng.random() < 0.5 else Stream()
     first_token = rng.choice(["prefill", "decode"])
-    system = LanguageSystem(
-        engines, rows, 1e9, 1e-4, background, seed=int(rng.integers(100)), first_token=first_token
-    )
+    links = {} if rng.random() < 0.3 else {"nic": float(rng.choice([2e8, 1e9, 5e9]))}
+    if links and rng.random() < 0.5:
+        links |= {"rack_size": 2, "uplink": 1e9}
+    network = SharedNetwork(make_topology(4, 1e9, **links), 1e-4, background)
+    system = LanguageSystem(engines, rows, network, int(rng.integers(100)), first_token)
     first = int(rng.integers(n // 3))
     return system, requests, Window(int(rng.integers(1, n - first)), first, steps=5)
 

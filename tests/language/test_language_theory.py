@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 
 from nona.language.draws import draw_requests
-from nona.language.engine import Server
 from nona.language.formula import predict
 from nona.language.records import Run, Window
 from nona.language.run import simulate_once
+from nona.language.server import Server
 from nona.language.system import Engine, LanguageSystem, Lengths, RequestClass, StepTimes
 from nona.report.language.evidence import steps_finding
 from nona.study.language.evidence import beside_steps
+from nona.system import SharedNetwork
+from nona.topology import make_topology
 from tests.language.test_engines import milliseconds, one_engine, requests_at
 
 H100 = StepTimes(6.367e-3, 11.2e-6, 41.9e-9, 17.6e-6)
@@ -23,7 +25,7 @@ H100 = StepTimes(6.367e-3, 11.2e-6, 41.9e-9, 17.6e-6)
 
 def system(rate: float, tokens: np.ndarray, steps: StepTimes = H100, **engine: object) -> LanguageSystem:
     row = RequestClass("chat", "llm", rate, Lengths(tokens))
-    return LanguageSystem((Engine("gpu", "llm", steps, **{"blocks": 40_000, **engine}),), (row,), 1e9, 0.0)
+    return LanguageSystem((Engine("gpu", "llm", steps, **{"blocks": 40_000, **engine}),), (row,))
 
 
 def steady(of: LanguageSystem, jobs: int = 12_000, replication: int = 0) -> Run:
@@ -86,7 +88,7 @@ def test_a_closed_loop_keeps_its_number(router: str) -> None:
     """Little's law: concurrency = throughput · time in the system."""
     row = RequestClass("users", "llm", 0.0, Lengths(np.array([[200, 50]])), concurrency=12)
     engines = tuple(Engine(f"gpu {k}", "llm", H100, blocks=2000) for k in range(3))
-    of = LanguageSystem(engines, (row,), 1e9, 0.0)
+    of = LanguageSystem(engines, (row,))
     run = simulate_once(of, draw_requests(of, 4000, 0), router, Window(3000, 500))
     k, times = run.measured, run.times
     span = times.end_s[k].max() - times.arrival_s[k].min()
@@ -113,7 +115,7 @@ LARGE = StepTimes(15.18e-3, 31.7e-6, 27e-9, 56.5e-6, 2.74e-9)  # 70B on four H10
 def test_time_per_token_of_a_closed_loop_is_near_aiconfigurator(steps, n, m, users, milliseconds) -> None:
     """AIConfigurator 0.12.0, ``estimate --estimate-mode agg --backend vllm``."""
     row = RequestClass("users", "llm", 0.0, Lengths(np.array([[n, m]])), concurrency=users)
-    of = LanguageSystem((Engine("gpu", "llm", steps, blocks=40_000),), (row,), 1e9, 0.0)
+    of = LanguageSystem((Engine("gpu", "llm", steps, blocks=40_000),), (row,))
     run = simulate_once(of, draw_requests(of, 1000, 0), "round-robin", Window(700, 200))
     assert 1e3 * tpot_s(run) == pytest.approx(milliseconds, rel=0.1)
 
@@ -130,7 +132,7 @@ def test_more_cache_preempts_no_more_and_time_has_no_unit() -> None:
     late = requests_at(0.1 * np.arange(1, 201), 512, 256)
     row = RequestClass("chat", "llm", 1.0, Lengths(np.array([[512, 256]])))
     runs = [
-        simulate_once(LanguageSystem((e,), (row,), 1e9, 0.0), q, "round-robin", Window(200))
+        simulate_once(LanguageSystem((e,), (row,)), q, "round-robin", Window(200))
         for e, q in zip(engines, (requests, late), strict=True)
     ]
     assert runs[1].over_s == pytest.approx(2 * runs[0].over_s, rel=1e-12)
@@ -140,8 +142,10 @@ def test_prompts_computed_apart_wait_for_the_link() -> None:
     """One prompt at a time: the first token comes after prompt, transfer and one step of the other side."""
     row = RequestClass("chat", "llm", 1.0, Lengths(np.array([[1000, 10]])))
     roles = ("prefill", "decode")
-    engines = tuple(Engine(r, "llm", H100, blocks=4000, role=r, kv_bytes=131_072.0) for r in roles)
-    of = LanguageSystem(engines, (row,), 1.25e9, 1e-3)
+    engines = tuple(
+        Engine(r, "llm", H100, blocks=4000, role=r, server=k, kv_bytes=131_072.0) for k, r in enumerate(roles)
+    )
+    of = LanguageSystem(engines, (row,), SharedNetwork(make_topology(2, 1.25e9), 1e-3))
     run = simulate_once(of, requests_at([0.0, 10.0], 1000, 10), "round-robin", Window(2))
     prompt_s = H100.seconds(0, 0, 1000, 0.0)
     sent_s = 1000 * 131_072 / 1.25e9 + 1e-3

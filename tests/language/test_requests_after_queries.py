@@ -163,7 +163,7 @@ def test_keys_and_values_share_the_link_with_the_tensors_of_queries() -> None:
         }
         data["schedulers"][0] = scheduler
         study = prepare_language(scenario_from_mapping(data))
-        tensors = Following.of(study.scenario, study.sources).tensors()
+        (tensors,) = Following.of(study.scenario, study.sources).messages(study.system.network.topology)
         report = simulate_language(study).report
         assert report.failed_checks == ()
         sent_s[scheduler] = report.schedulers["round-robin"].models["answer"].sent_s

@@ -10,8 +10,8 @@ from nona.options import Setting
 from nona.scenario.serverless import ContainersSpec, DispatchSpec, IntervalSpec, SharingSpec, TransferSpec
 from nona.serverless.functions import CpuLaw, Function, GpuLaw, LawTimes, grid
 from nona.serverless.policies.base import Plan, Policy
-from nona.serverless.system import Application, NodeMemory, ServerlessSystem, SharedNetwork
-from nona.system import Arrivals, Stream
+from nona.serverless.system import Application, NodeMemory, ServerlessSystem
+from nona.system import Arrivals, SharedNetwork, Stream
 from nona.topology import make_topology
 
 SHAPES = (

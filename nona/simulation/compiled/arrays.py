@@ -35,7 +35,7 @@ from nona.simulation.reference.executors import TICK_S
 from nona.simulation.reference.pick import uniform_blocks
 from nona.simulation.rounds import no_totals
 from nona.simulation.sizes import TAIL_FACTOR, RunSize
-from nona.simulation.workload import QueryPlan, Workload, background_blocks, make_plan
+from nona.simulation.workload import QueryPlan, Workload, background_blocks, link_blocks, make_plan
 from nona.system import System
 from nona.topology import Topology
 
@@ -432,17 +432,16 @@ class Background:
 
     def __init__(self, system: System, streams: RandomStreams, board: bool, jobs: int) -> None:
         compute = system.background_compute
-        self._executors = _Items(
+        self._executors = Items(
             [background_blocks(compute, streams, "executor", str(e)) for e in range(system.executors)], board
         )
-        self._links = _Items(
+        self._links = Items(
             [
-                _per_capacity(background_blocks(stream, streams, *name), capacity)
+                link_blocks(stream, streams, name, capacity)
                 for (name, stream), capacity in zip(
                     system.link_streams, system.link_capacity.tolist(), strict=True
                 )
-            ],
-            False,
+            ]
         )
         self._ahead_s = jobs / max(system.total_rate, 1e-9)
 
@@ -475,13 +474,13 @@ class Background:
         }
 
 
-class _Items:
+class Items:
     """Rows of (instant, work), each fed from its own stream; ``filled`` of each row are drawn.
 
     ``end_s`` is for the loop to write into.
     """
 
-    def __init__(self, sources: list[Iterator[Block]], keep_ends: bool) -> None:
+    def __init__(self, sources: list[Iterator[Block]], keep_ends: bool = False) -> None:
         self.sources, self.keep_ends = sources, keep_ends
         self.filled = np.zeros(len(sources), dtype=np.int64)
         self.last_s = np.zeros(len(sources))
@@ -531,9 +530,3 @@ def _beyond(source: Iterator[Block], until_s: float) -> Block | None:
     if not blocks:
         return None
     return np.concatenate([b[0] for b in blocks]), np.concatenate([b[1] for b in blocks])
-
-
-def _per_capacity(blocks: Iterator[Block], capacity: float) -> Iterator[Block]:
-    """Sizes in bytes to seconds of the link alone."""
-    for times, sizes in blocks:
-        yield times, sizes / capacity

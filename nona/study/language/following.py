@@ -24,6 +24,7 @@ from nona.study.placing import Chosen, PlacingTold, untold
 from nona.study.preparation import Study, prepare
 from nona.study.simulation import beyond_capacity, chosen_schedulers, place
 from nona.system import Stream
+from nona.topology import Topology
 
 MOST_QUERIES = 3_000_000
 SAMPLED = 2000  # queries of which the messages are looked at
@@ -111,21 +112,28 @@ class Following:
             sent[number] = (completion_s - begin_s, completion_s - run.arrival_s[own][order])
         return sent
 
-    def tensors(self) -> Stream:
-        """The messages of the queries on the link, as far as the first ones of a run of their own show it."""
+    def messages(self, links: Topology) -> tuple[Stream, ...]:
+        """The messages of the queries on each link, as the first ones of a run of their own show them."""
         scheduler, prepared = self.chosen
         options = RunOptions(SAMPLED, replication=PILOT_FIRST, timeline_jobs=SAMPLED)
         run = simulate_run(self.study.system, scheduler, prepared, options)
-        messages = run.timeline.messages if run.timeline else ()
         queries = self.study.system.queries
-        sizes = np.array([queries[m.query].tasks.tensor_bytes[m.tensor] for m in messages], dtype=float)
-        if not sizes.sum():
-            return Stream()
-        rate = sum(query.rate for query in queries) * len(sizes) / SAMPLED
-        return Stream(rate, float(sizes.mean()), float(sizes.var() / sizes.mean() ** 2))
+        sizes: list[list[float]] = [[] for _ in links.link_names]
+        for m in run.timeline.messages if run.timeline else ():
+            for link in links.path(m.source, m.destination):
+                sizes[link].append(float(queries[m.query].tasks.tensor_bytes[m.tensor]))
+        return tuple(_stream(of, sum(query.rate for query in queries)) for of in sizes)
 
     def _overloaded(self) -> SimulationError:
         return SimulationError(
             f"workload: under {self.scheduler} the tasks are more than their executors serve, so that no "
             "request follows in a steady state; add servers for them, or lower the rates."
         )
+
+
+def _stream(sizes: list[float], rate: float) -> Stream:
+    """The messages of these sizes, which ``SAMPLED`` queries at a rate sent."""
+    if not sum(sizes):
+        return Stream()
+    mean = float(np.mean(sizes))
+    return Stream(rate * len(sizes) / SAMPLED, mean, float(np.var(sizes)) / mean**2)

@@ -34,6 +34,7 @@ from nona.study.language.engine_servers import engine_server, study_on
 from nona.study.language.preparation import LanguageStudy
 from nona.study.language.simulation import RequestTime, drawn, over_targets
 from nona.study.planning.question import offers_of
+from nona.study.preparation import network_of
 
 MOST_REPLICATIONS, MOST_JOBS = 16, 6000
 IDLE = 0  # a load of next to nothing
@@ -97,7 +98,8 @@ class _Case:
         )
         factor = load / 20 if load != IDLE else 0.01 / self.least
         rows = tuple(_scaled(row, factor) for row in one.rows) if load != 20 else one.rows
-        return replace(one, engines=engines, rows=rows)
+        network = network_of(self.study.scenario, len(servers))
+        return replace(one, engines=engines, rows=rows, network=network)
 
     @cached_property
     def _least(self) -> _Counts:

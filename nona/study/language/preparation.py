@@ -32,8 +32,9 @@ from nona.scenario.language import EngineSpec, LanguageRow, LengthSpec, TokensSp
 from nona.scenario.schema import Scenario
 from nona.simulation.arrivals import effective_rate
 from nona.sources.lookup import Sources, is_config
-from nona.study.preparation import arrivals_of, network_background
+from nona.study.preparation import arrivals_of, network_of
 from nona.system import Arrivals, Stream
+from nona.topology import NONE
 
 DRAWS = 65_536
 """Requests whose lengths are drawn beforehand, one from each of so many parts of equal probability."""
@@ -78,12 +79,21 @@ class LanguageStudy:
         """The largest relative error of the engines' step times; 0 where all are given."""
         return max((basis.steps.error for basis in self.facts), default=0.0)
 
-    def beside(self, messages: Stream, scheduler: str) -> LanguageStudy:
-        """The same with the messages of queries under a scheduler on the link that KV crosses."""
-        system = replace(self.system, background=self.system.background.beside(messages))
-        share = messages.rate * messages.mean / system.capacity
-        line = f"KV waits behind the messages of queries: {share:.1%} of the link under {scheduler}."
-        return replace(self, system=system, warnings=(*self.warnings, line) if share else self.warnings)
+    def beside(self, messages: tuple[Stream, ...], scheduler: str) -> LanguageStudy:
+        """The same with the messages of queries under a scheduler on each link: KV waits behind them."""
+        network = replace(self.system.network, messages=messages)
+        links, warnings = network.topology, self.warnings
+        shares = [
+            (messages[k].rate * messages[k].mean / links.link_capacity[k], links.link_names[k])
+            for k in np.unique(self.system.paths).tolist()
+            if k != NONE
+        ]
+        share, name = max(shares, default=(0.0, ""))
+        if share:
+            link = "link" if links.links == 1 else f"link {name!r}"
+            line = f"KV waits behind the messages of queries: {share:.1%} of the {link} under {scheduler}."
+            warnings = (*warnings, line)
+        return replace(self, system=replace(self.system, network=network), warnings=warnings)
 
     def with_steps_off(self, side: int) -> LanguageStudy:
         """The same with the step times of every engine at an end of their error: −1 faster, 1 slower."""
@@ -112,29 +122,24 @@ def prepare_language(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Lang
     models = {row.llm.model: _model(row.llm.model, sources) for row in scenario.language}
     rows, warnings = _rows(scenario, sources)
     engines, facts = _engines(scenario, models, rows)
-    network = scenario.cluster.network
     specs = (group.engine for group in scenario.cluster.servers)
     first = {spec.first_token for spec in specs if spec is not None and spec.role == "prefill"}
     if len(first) > 1:
         raise ScenarioError(
             ["cluster.servers: engines of the role prefill differ in first_token; make them equal."]
         )
-    if any(engine.role != "both" for engine in engines):
-        if network.discipline != "fifo":
-            raise ScenarioError(
-                [
-                    f"cluster.network.discipline: {network.discipline!r} is not for the KV of engines with "
-                    "roles, which is sent first come, first served; set fifo."
-                ]
-            )
-        if network.nic is not None:
-            warnings.append("KV crosses the core of the network alone: cards and racks do not slow it down.")
+    discipline = scenario.cluster.network.discipline
+    if discipline != "fifo" and any(engine.role != "both" for engine in engines):
+        raise ScenarioError(
+            [
+                f"cluster.network.discipline: {discipline!r} is not for the KV of engines with roles, which "
+                "is sent first come, first served; set fifo."
+            ]
+        )
     system = LanguageSystem(
         engines=tuple(engines),
         rows=tuple(rows),
-        capacity=network.capacity,
-        latency_s=network.latency,
-        background=network_background(scenario.background.network, network.capacity),
+        network=network_of(scenario, sum(group.count for group in scenario.cluster.servers)),
         seed=scenario.seed,
         first_token=next(iter(first), "decode"),
     )

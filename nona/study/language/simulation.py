@@ -86,7 +86,7 @@ def simulate_language(
     shares = bool(study.scenario.workload) and any(engine.role != "both" for engine in study.system.engines)
     following = queries(study.scenario, study.sources) if follows or shares else None
     if shares and following is not None:
-        study = study.beside(following.tensors(), following.scheduler)
+        study = study.beside(following.messages(study.system.network.topology), following.scheduler)
     runs, ends = _replications(study, names, following, readable, steps, on_progress)
     results = {name: _summary(study.system, of) for name, of in runs.items()}
     if study.error:

@@ -1,0 +1,230 @@
+"""Who waits, who runs and the members of a step, over arrays: the machine code of
+:class:`nona.language.server.Server`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nona.language.machine_cache import hold, more_of, release, use_prefix
+from nona.language.machine_state import SGLANG, VLLM, State
+from nona.language.system import (
+    BLOCK_TOKENS,
+    FIRST_RATIO,
+    LEAST_RATIO,
+    MOST_RESERVED,
+    RATIO_STEPS,
+    RETRACTED_STEPS,
+    blocks_of,
+)
+
+
+def left_of(q: Any) -> int:
+    return int(q.inputs + q.made - q.computed)
+
+
+def decoding(q: Any) -> bool:
+    return bool(q.made > 0 and q.inputs + q.made - q.computed == 1)
+
+
+def runner(s: State, e: int, place: int) -> Any:
+    """The request that runs at a place."""
+    return s.requests[s.running[e, place]]
+
+
+def wait(s: State, e: int, r: int, behind: int) -> None:
+    """Wait behind all of its priority, or before them."""
+    x, q = s.engines[e], s.requests[r]
+    before, after = -1, x.head
+    if behind and x.tail >= 0 and s.requests[x.tail].priority <= q.priority:
+        before, after = x.tail, -1
+    while after >= 0 and s.requests[after].priority < q.priority + behind:
+        before, after = after, s.requests[after].following
+    q.following = after
+    if before < 0:
+        x.head = r
+    else:
+        s.requests[before].following = r
+    if after < 0:
+        x.tail = r
+    x.waits += 1
+    if not decoding(q):
+        s.board.queued[e] += left_of(q)
+
+
+def compose(s: State, e: int, now: float) -> None:
+    """Choose the members of the step that begins now."""
+    x = s.engines[e]
+    x.members, x.preempted = 0, 0
+    x.visible_s = x.composed_s if x.lookahead and x.runs > 0 else now
+    x.composed_s = now
+    if x.order == VLLM:
+        _mixed(s, e)
+    elif x.order == SGLANG:
+        _prompts_first(s, e)
+    else:
+        _whole_batch(s, e)
+
+
+def _mixed(s: State, e: int) -> None:
+    x = s.engines[e]
+    budget, place = x.budget, 0
+    while place < x.runs and budget > 0:
+        q = runner(s, e, place)
+        tokens = min(left_of(q), budget)
+        stays = True
+        while stays and blocks_of(q.computed + tokens) - q.held > s.board.free[e]:
+            victim = x.runs - 1
+            for k in range(x.runs - 1, place - 1, -1):
+                if runner(s, e, k).priority > runner(s, e, victim).priority:
+                    victim = k
+            stays = victim != place
+            _preempt(s, e, victim)
+        if not stays:
+            break
+        _compute(s, e, q, tokens)
+        budget -= tokens
+        place += 1
+    while not x.preempted and budget > 0 and _may_start(s, e):
+        rest = left_of(s.requests[x.head])
+        if not x.chunked and budget < min(rest, x.budget):
+            break
+        budget -= _start(s, e, min(rest, budget) if x.chunked else rest)
+
+
+def _may_start(s: State, e: int) -> bool:
+    """Return whether the first who waits was seen and has a place and room for its prompt."""
+    x = s.engines[e]
+    if x.head < 0 or x.runs >= x.sequences:
+        return False
+    q = s.requests[x.head]
+    spare = s.board.free[e] - (x.margin if x.runs > 0 else 0)
+    return bool(q.seen_s <= x.visible_s and more_of(s, e, q, blocks_of(q.inputs + q.made)) <= spare)
+
+
+def _prompts_first(s: State, e: int) -> None:
+    x = s.engines[e]
+    budget, reserved = x.budget, 0.0
+    for k in range(x.runs):
+        q = runner(s, e, k)
+        reserved += x.ratio * min(q.outputs - q.made, MOST_RESERVED)
+        if not decoding(q):  # a prompt that was split
+            tokens = min(left_of(q), budget, BLOCK_TOKENS * (q.held + s.board.free[e]) - q.computed)
+            reserved += left_of(q) - tokens
+            if tokens > 0:
+                _compute(s, e, q, tokens)
+            budget -= tokens
+    while budget > 0 and _may_start(s, e):
+        q = s.requests[x.head]
+        tokens = min(left_of(q), budget) if x.chunked else left_of(q)
+        wanted = left_of(q) + min(q.outputs - q.made, MOST_RESERVED)
+        if x.runs > 0 and wanted + reserved > BLOCK_TOKENS * s.board.free[e]:
+            break
+        reserved += wanted - tokens
+        budget -= _start(s, e, tokens)
+    if x.members > 0 or x.runs == 0:
+        return
+    _retract(s, e)
+    for k in range(x.runs):
+        q = runner(s, e, k)
+        if decoding(q):
+            _compute(s, e, q, 1)
+    reserve_less(x)
+
+
+def reserve_less(x: Any) -> None:
+    """After a step of decodes SGLang reserves less for the tokens to come."""
+    x.ratio = max(LEAST_RATIO, x.ratio - (FIRST_RATIO - LEAST_RATIO) / RATIO_STEPS)
+
+
+def _retract(s: State, e: int) -> None:
+    """Send back who made the fewest tokens, until each of the others can make one."""
+    x = s.engines[e]
+    while True:
+        wanted, victim = 0, 0
+        for k in range(x.runs):
+            q, v = runner(s, e, k), runner(s, e, victim)
+            if decoding(q):
+                wanted += blocks_of(q.computed + 1) - q.held
+            if q.made < v.made or (q.made == v.made and q.inputs > v.inputs):
+                victim = k
+        if wanted <= s.board.free[e]:
+            break
+        _preempt(s, e, victim)
+    if x.preempted and x.runs:
+        made, outputs = RETRACTED_STEPS * x.runs, 0
+        for k in range(x.runs):
+            made += runner(s, e, k).made
+            outputs += runner(s, e, k).outputs
+        x.ratio = min(1.0, made / outputs)
+
+
+def _whole_batch(s: State, e: int) -> None:
+    """Nobody joins before all of the batch are complete."""
+    x = s.engines[e]
+    if x.runs == 0:
+        while _may_start(s, e):
+            q = s.requests[x.head]
+            if more_of(s, e, q, q.most_blocks) > s.board.free[e]:
+                break
+            _start(s, e, 0)
+            hold(s, e, q, q.most_blocks)
+    x.members = 0
+    budget = x.budget
+    for k in range(x.runs):
+        q = runner(s, e, k)
+        if not decoding(q) and budget > 0:
+            tokens = min(left_of(q), budget)
+            _compute(s, e, q, tokens)
+            budget -= tokens
+    if x.members == 0:
+        for k in range(x.runs):
+            _compute(s, e, runner(s, e, k), 1)
+
+
+def _start(s: State, e: int, tokens: int) -> int:
+    """Admit the first who waits; return how many tokens it computes: the rest lie in its prefix."""
+    x = s.engines[e]
+    s.running[e, x.runs] = x.head
+    q = s.requests[x.head]
+    x.head = q.following
+    if x.head < 0:
+        x.tail = -1
+    x.waits -= 1
+    x.runs += 1
+    use_prefix(s, e, q)
+    tokens = min(tokens, left_of(q))
+    _compute(s, e, q, tokens)
+    return tokens
+
+
+def _compute(s: State, e: int, q: Any, tokens: int) -> None:
+    """The step computes so many tokens of a request."""
+    blocks = blocks_of(q.computed + tokens)
+    if blocks > q.held:
+        hold(s, e, q, blocks)
+    if not decoding(q):
+        s.board.queued[e] -= tokens
+    q.step = tokens
+    s.engines[e].members += 1
+
+
+def _preempt(s: State, e: int, place: int) -> None:
+    """Forget what was computed, keep the tokens that were made, wait before all of its priority."""
+    r = s.running[e, place]
+    leave(s, e, place)
+    s.requests[r].computed = 0
+    release(s, e, s.requests[r])
+    wait(s, e, r, 0)
+    s.times.preemptions[r] += 1
+    s.engines[e].preempted = 1
+
+
+def leave(s: State, e: int, place: int) -> None:
+    """Whoever runs at the place runs no longer; it holds its blocks until these are released."""
+    x, q = s.engines[e], runner(s, e, place)
+    if not decoding(q):
+        s.board.queued[e] -= left_of(q)
+    x.runs -= 1
+    for k in range(place, x.runs):
+        s.running[e, k] = s.running[e, k + 1]
