@@ -98,9 +98,7 @@ STARTED = (
     Started("place", PLACED, "placement"),
     Started("capacity", PLACED, "placement", (("place-tabs", "How many servers"),)),
     Started("congestion", PLACED, "placement", (("place-tabs", "Price of congestion"),), needs="place"),
-    Started(
-        "arrange", PLACED, "placement", (("place-tabs", "Split or batch"),), _another_batch, own_button=False
-    ),
+    Started("arrange", PLACED, "placement", (("place-tabs", "Split or batch"),), _another_batch),
     Started("holds", PLACED, "simulation"),
     Started("simulate", PLACED, "simulation", (RUN,)),
     Started("language", SPOKEN, "simulation"),
