@@ -8,7 +8,6 @@ from typing import Any
 
 import streamlit as st
 
-from nona.errors import NonaError
 from nona.hardware.mig import maximal_layouts
 from nona.planning.prices import Price, PriceKind, age_text, listed_prices
 from nona.report.plan_options import PRICE_LIST
@@ -30,15 +29,13 @@ _OF_OFFER = ("gpu", "mig", "gpus", "vcpus", "mps")
 
 def begin_plan(state: AppState) -> None:
     """Add a part ``plan`` that offers what the cluster has."""
-    if state.edit((PART,), {"offers": _offers_of(state.scenario)}):
-        state.revision += 1
+    if state.change((PART,), {"offers": _offers_of(state.scenario)}):
         state.tell("The servers of this cluster are on offer now. Add other GPUs, or find the plan at once.")
 
 
 def end_plan(state: AppState) -> None:
     """Take the part ``plan`` out of the scenario."""
-    if state.edit((PART,), None):
-        state.revision += 1
+    state.change((PART,), None)
 
 
 def _offers_of(scenario: Scenario) -> list[dict[str, Any]]:
@@ -63,16 +60,7 @@ def _add_offer(state: AppState, names: list[str]) -> None:
 def _set_gpu(state: AppState, index: int, gpu: str) -> None:
     """Offer another GPU in that place: layout, clients and price were those of the old one."""
     kept = {k: v for k, v in state.value((*OFFERS, index)).items() if k in ("gpus", "vcpus", "most")}
-    _put(state, (*OFFERS, index), {"gpu": gpu, **kept})
-    state.revision += 1
-
-
-def _put(state: AppState, path: PlacePath, value: Any) -> None:
-    try:
-        state.edit(path, value)
-        state.notice = ""
-    except NonaError as error:
-        state.notice = str(error)
+    state.change((*OFFERS, index), {"gpu": gpu, **kept})
 
 
 LINKS: PlacePath = (PART, "links")

@@ -151,8 +151,7 @@ def _week(state: AppState) -> None:
 
 def _take(state: AppState, name: str, data: bytes) -> None:
     name = name if name.lower().endswith(ENDINGS) else f"{name}.csv"
-    if state.edit(PROFILE, state.uploads.add(name, data)):
-        state.revision += 1
+    state.change(PROFILE, state.uploads.add(name, data))
 
 
 def controls(state: AppState) -> None:
@@ -206,10 +205,8 @@ def _schedulers(state: AppState) -> None:
 
     def choose(names: tuple[str, ...]) -> None:
         chosen = [n for n in names if n in own or n in registered]
-        if chosen and state.edit(
-            (PART, "schedulers"), [{"name": n, "options": own.get(n, {})} for n in chosen]
-        ):
-            state.revision += 1
+        if chosen:
+            state.change((PART, "schedulers"), [{"name": n, "options": own.get(n, {})} for n in chosen])
 
     said = words((PART, "schedulers"))
     scheduler_picker("plan-schedulers", said.title, list(own), said.about, choose)

@@ -195,15 +195,13 @@ def set_links(state: AppState, links: str) -> None:
     network["racks"] = (network["racks"] or usual) if with_racks else None
     if with_cards:
         network["discipline"] = "fifo"  # several links know no other
-    if state.edit(path, network):
-        state.revision += 1
+    state.change(path, network)
 
 
 def use_link(state: AppState, name: str) -> None:
     link = links()[name]
     state.edit(("cluster", "network", "capacity"), quantity_text(link.capacity, "bandwidth"))
-    state.edit(("cluster", "network", "latency"), quantity_text(link.latency_s, "time"))
-    state.revision += 1
+    state.change(("cluster", "network", "latency"), quantity_text(link.latency_s, "time"))
 
 
 def add_device(state: AppState, name: str, attributes: dict[str, str]) -> str:
@@ -225,8 +223,8 @@ def remove_device(state: AppState, name: str) -> None:
     users = [i + 1 for i, g in enumerate(state.scenario.cluster.servers) if g.gpu == name]
     if users:
         state.notice = f"Device {name!r}: server group {users[0]} uses it; choose another GPU there first."
-    elif state.edit(("cluster", "devices"), kept):
-        state.revision += 1
+    else:
+        state.change(("cluster", "devices"), kept)
 
 
 Groups = Mapping[str, Sequence[int]]

@@ -22,7 +22,6 @@ from nona.tables.formats import share_text
 from nona.ui.form import field, fields, form, switch
 from nona.ui.pages.scenario_edits import add_entry, become, remove_entry
 from nona.ui.pages.scenario_engines import prepared
-from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import button, field_error, plain, selector, stored_name, upload
 from nona.ui.widgets.results import picture
@@ -124,7 +123,7 @@ def _arrivals(state: AppState, index: int) -> None:
         before = left.get((label, way), ways[way])
         state.choices.keep(LeftArrivals({**left, (label, now): {key: whole[key] for key in _ARRIVING}}))
         none: dict[str, Any] = {"rate": None, "concurrency": None, "after": None, "arrivals": {}}
-        _edit_row(state, place, {**whole, **none, **before})
+        state.change(place, {**whole, **none, **before})
 
     hint = (
         "At a rate: requests come whatever the engines do. From users: so many of them, each with one "
@@ -139,11 +138,6 @@ def _after(label: str) -> str:
     return f"after {label}"
 
 
-def _edit_row(state: AppState, place: PlacePath, row: dict[str, Any]) -> None:
-    if state.edit(place, row):
-        state.revision += 1
-
-
 def _lengths(state: AppState, index: int) -> None:
     row, place = state.scenario.language[index], ("language", index, "llm")
     traces = dict.fromkeys([*_traces(state), *([row.llm.trace] if row.llm.trace else [])])
@@ -154,7 +148,7 @@ def _lengths(state: AppState, index: int) -> None:
         after = whole["after"] if drawn else None
         rate = (whole["rate"] or "3/s") if drawn and not (whole["concurrency"] or after) else None
         llm = {"model": whole["llm"]["model"], **({"tokens": FIRST} if drawn else {"trace": source})}
-        _edit_row(state, place[:2], {**whole, "llm": llm, "rate": rate, "after": after, "arrivals": {}})
+        state.change(place[:2], {**whole, "llm": llm, "rate": rate, "after": after, "arrivals": {}})
 
     options = [DRAWN, *traces]
     with st.grid(5, min_column_width=120, vertical_alignment="bottom"):

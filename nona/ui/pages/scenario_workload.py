@@ -47,8 +47,7 @@ def _take_trace(state: AppState, index: int, name: str) -> None:
         row["rate"] = quantity_text(float(f"{rate:.4g}"), "rate")
     except (NonaError, ZeroDivisionError):
         pass  # the row says what is wrong with its trace
-    state.edit(("workload", index), row)
-    state.revision += 1
+    state.change(("workload", index), row)
 
 
 def _trace_fields(state: AppState, index: int) -> None:
@@ -90,8 +89,7 @@ def _take_part(state: AppState, index: int, columns: dict[str, tuple[str, ...]],
     if part == COLUMN and columns:
         column, values = next(iter(columns.items()))
         spec |= {"column": column, "value": rows[index].label if rows[index].label in values else values[0]}
-    state.edit(path, spec)
-    state.revision += 1
+    state.change(path, spec)
 
 
 def _share(state: AppState, index: int, path: PlacePath, columns: dict[str, tuple[str, ...]]) -> None:
@@ -133,8 +131,7 @@ def _coverage(state: AppState, index: int) -> None:
 
 
 def _set_jobs(state: AppState, jobs: int) -> None:
-    state.edit(("simulation", "jobs"), jobs)
-    state.revision += 1
+    state.change(("simulation", "jobs"), jobs)
 
 
 def _traces(state: AppState) -> tuple[str, ...]:

@@ -260,8 +260,7 @@ def _fields(state: AppState) -> None:
 def quick(state: AppState) -> None:
     """Make the runs small."""
     state.edit(("simulation", "jobs"), QUICK_CALLS)
-    state.edit(("simulation", "replications"), QUICK_RUNS)
-    state.revision += 1  # so that the fields above show it
+    state.change(("simulation", "replications"), QUICK_RUNS)
 
 
 def _answer(state: AppState, data: ServerlessOutcome) -> None:

@@ -157,8 +157,7 @@ def _price_by_server(state: AppState) -> None:
     except NonaError as error:
         state.notice = str(error)
         return
-    if state.edit((PART, "prices"), prices.model_dump()):
-        state.revision += 1
+    state.change((PART, "prices"), prices.model_dump())
 
 
 def _nodes(state: AppState) -> None:

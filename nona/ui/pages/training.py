@@ -127,8 +127,7 @@ def _traced(state: AppState) -> None:
 
 
 def _make_training(state: AppState) -> None:
-    if state.edit(("training",), GENERATED):
-        state.revision += 1
+    if state.change(("training",), GENERATED):
         state.tell("Training jobs are generated for this cluster. Choose its GPUs and policies below.")
 
 

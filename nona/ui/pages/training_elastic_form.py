@@ -89,8 +89,7 @@ def _use(state: AppState, profiles: ProfilesSpec | None, workload: str | int) ->
         now.pop("load", None)
         if profiles is not None:
             now["profiles"] = profiles.model_dump()
-    if state.edit(PART, now):
-        state.revision += 1
+    state.change(PART, now)
 
 
 def _upload(state: AppState) -> None:

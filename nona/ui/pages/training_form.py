@@ -69,9 +69,8 @@ def _take_source(state: AppState, source: dict[str, Any]) -> None:
     """The training part with its jobs from ``source`` alone; a new one where there is none."""
     now = state.value((PART,)) or {}
     kept = {k: v for k, v in now.items() if k not in SOURCES}
-    if state.edit((PART,), {**kept, **source}):
+    if state.change((PART,), {**kept, **source}):
         state.choices.complaints.pop("training-trace", None)
-        state.revision += 1
 
 
 def _generator(state: AppState) -> None:

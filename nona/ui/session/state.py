@@ -282,6 +282,12 @@ class AppState:
         self.keep_draft(path, value, next((p for p in problems if p.startswith(place)), problems[0]))
         return False
 
+    def change(self, path: PlacePath, value: Any) -> bool:
+        """:meth:`edit` from elsewhere than the field: all fields show what holds then."""
+        valid = self.edit(path, value)
+        self.revision += 1
+        return valid
+
     def _forget_strangers(self) -> None:
         """Drop drafts for the table of ``expert`` that no widget shows any more."""
         chosen = any(s.name == "expert" for s in self.scenario.schedulers)

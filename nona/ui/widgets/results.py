@@ -113,7 +113,6 @@ def _every_column(key: str, others: Sequence[str]) -> bool:
         st.toggle(
             "All columns",
             key=f"all-columns-{key}",
-            persist_state="session",
             help=f"Also: {', '.join(map(str, others))}.",
         )
     )
