@@ -7,11 +7,13 @@ import sys
 from nona.cli.commands.planning import PlanOptions
 from nona.cli.commands.scenarios import SimulateOptions
 from nona.cli.output import ProgressLine, emit
+from nona.cli.saved import save_item
 from nona.errors import SimulationError
 from nona.language.routers import ROUTERS
 from nona.report.language.exports import language_trace, request_table
 from nona.report.language.tables import language_text, plan_text
 from nona.report.simulations.timeline import trace_text
+from nona.results.language import LanguagePlanned
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.study.exports import check_places, write_job_table, write_text
@@ -19,6 +21,7 @@ from nona.study.language.outcome import TRACED, language_outcome
 from nona.study.language.plan import plan_language
 from nona.study.language.preparation import prepare_language
 from nona.study.language.simulation import simulate_language
+from nona.study.outcome import about_scenario
 from nona.study.shipped import now_text
 
 
@@ -30,7 +33,7 @@ def simulated_language(arguments: SimulateOptions, scenario: Scenario, sources: 
     SimulationError
         For an option that such a simulation does not have.
     """
-    for option in ("html", "save", "baseline", "dask"):
+    for option in ("html", "baseline", "dask"):
         if getattr(arguments, option) and not scenario.workload:
             raise SimulationError(
                 f"--{option}: a simulation of language models has none yet; leave it out, or read --json."
@@ -49,7 +52,7 @@ def simulated_language(arguments: SimulateOptions, scenario: Scenario, sources: 
     result = simulate_language(
         study,
         readable=arguments.engine == "simpy",
-        steps=TRACED if own_files and arguments.trace else 0,
+        steps=TRACED if own_files and (arguments.trace or arguments.save) else 0,
         on_progress=lambda router, share: line.tell(router, share),
     )
     for warning in result.report.warnings:
@@ -59,18 +62,24 @@ def simulated_language(arguments: SimulateOptions, scenario: Scenario, sources: 
     if own_files and arguments.records:
         engines = [engine.name for engine in study.system.engines]
         write_job_table(arguments.records, request_table(result.runs, scenario.language_labels, engines))
-    if own_files and arguments.trace:
+    if own_files and (arguments.trace or arguments.save):
         outcome = language_outcome(scenario, result, now_text())
-        write_text(arguments.trace, trace_text(language_trace(outcome)))
+        if arguments.trace:
+            write_text(arguments.trace, trace_text(language_trace(outcome)))
+        if arguments.save:
+            save_item(arguments.store, arguments.save, outcome, sources)
     return result.report.to_json()
 
 
 def planned_language(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
     """Find what to buy for the language rows, and print it or JSON."""
-    for option in ("profile", "present", "html", "csv", "parquet", "save", "dask", "batch", "link"):
+    for option in ("profile", "present", "html", "csv", "parquet", "dask", "batch", "link"):
         if getattr(arguments, option):
             raise SimulationError(f"--{option}: a plan for language models has none yet; leave it out.")
     line = ProgressLine(quiet=arguments.json)
     plan = plan_language(scenario, sources, lambda _, text, share: line.tell(text, share))
     line.end()
     emit(arguments, plan, plan_text)
+    if arguments.save:
+        about = about_scenario(scenario, scenario, now_text())
+        save_item(arguments.store, arguments.save, LanguagePlanned(about=about, plan=plan), sources)

@@ -27,7 +27,6 @@ from nona.serving.ending import INTERRUPTED
 from nona.simulation.dask_pool import DaskPool, no_report
 from nona.sources.lookup import Sources
 from nona.sources.opening import Opened
-from nona.store.plans import plan_item
 from nona.study.cache import StudyCache
 from nona.study.capacity import cheapest, fewest_servers, unfinished, with_gpu
 from nona.study.exports import check_places, write_bytes, write_text
@@ -219,7 +218,7 @@ def _write(
     if arguments.html:
         write_text(arguments.html, plan_html(outcome))
     if arguments.save:
-        save_item(arguments.store, plan_item(arguments.save, "", outcome, opened.sources))
+        save_item(arguments.store, arguments.save, outcome, opened.sources)
 
 
 def _profile(path: Path) -> bytes:

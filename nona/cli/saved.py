@@ -22,9 +22,11 @@ from nona.cli.output import emit
 from nona.errors import StoreError
 from nona.foreign.files import MOST_BUNDLE_BYTES, read_file
 from nona.report.saved import comparison_text, item_text, list_text
+from nona.results.document import Outcome
 from nona.results.saved import SavedList
 from nona.serving.settings import store_folder
-from nona.store.contents import NewItem
+from nona.sources.lookup import Sources
+from nona.store.contents import SAVED_KINDS
 from nona.store.database import Database
 from nona.store.store import COMMAND_LINE, Store, export_items, import_items
 from nona.store.store import compare as compared
@@ -36,9 +38,10 @@ def _store_at(folder: Path | None) -> Store:
     return Store(Database(folder or store_folder()), COMMAND_LINE, everyone=True, master=True)
 
 
-def save_item(folder: Path | None, new: NewItem) -> None:
+def save_item(folder: Path | None, name: str, result: Outcome, sources: Sources) -> None:
     """Save a result; where is said on standard error."""
-    (item,) = _store_at(folder).save(new)
+    kind = next(kind for kind in SAVED_KINDS.values() if kind.is_of(result))
+    (item,) = _store_at(folder).save(kind.new_item(name, "", result, sources))
     print(f"saved as {item.id[:8]}, {item.name!r}; see: nona saved show {item.id[:8]}", file=sys.stderr)
 
 

@@ -115,10 +115,9 @@ def simulate(arguments: SimulateOptions, scenario: Scenario, sources: Sources) -
         write_text(arguments.html, simulation_html(outcome))
     if arguments.save:
         from nona.cli.saved import save_item
-        from nona.store.simulations import run_item
 
         run = simulated_run(prepared, result, outcome, LiveRun(schedulers=tuple(report.schedulers)))
-        save_item(arguments.store, run_item(arguments.save, "", run, sources))
+        save_item(arguments.store, arguments.save, run, sources)
 
 
 def bundle(arguments: BundleOptions) -> None:

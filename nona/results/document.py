@@ -134,6 +134,12 @@ class About(Document):
         return f"Version {self.hash} · {self.made}"
 
 
+class Outcome(Document):
+    """The result of a run with its provenance: what is shown, exported and kept."""
+
+    about: About
+
+
 class GivenTimes(Document):
     """The hardware for which a model's file states times.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nona.options import Option
-from nona.results.document import About, Document, Figure
+from nona.results.document import Document, Figure, Outcome
 from nona.results.training import JctSummary, Live, Report
 
 
@@ -178,10 +178,9 @@ class ElasticTrace(Document):
     courses: tuple[ElasticCourse, ...]
 
 
-class ElasticHistory(Document):
+class ElasticHistory(Outcome):
     """The report with its provenance and the first run of each policy."""
 
-    about: About
     report: ElasticReport
     jobs: tuple[str, ...]
     traces: Mapping[str, ElasticTrace]

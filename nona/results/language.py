@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Literal
 
 from nona.results.document import (
-    About,
     Document,
     Estimate,
     Figure,
     Interval,
     Optional,
+    Outcome,
     TimeBeside,
     Verdict,
 )
@@ -170,10 +170,9 @@ class RequestPoint(Document):
     preemptions: int
 
 
-class LanguageRun(Document):
+class LanguageRun(Outcome):
     """A simulation with its charts: by router the first steps and some requests of the first replication."""
 
-    about: About
     report: LanguageReport
     rows: tuple[str, ...]
     steps: Mapping[str, tuple[EngineStep, ...]]
@@ -248,6 +247,12 @@ class LanguagePlan(Document):
     def best(self) -> LanguageOption | None:
         """The cheapest option that keeps every target."""
         return next((o for o in self.options if o.verdict == "keeps"), None)
+
+
+class LanguagePlanned(Outcome):
+    """A plan for language models with its provenance."""
+
+    plan: LanguagePlan
 
 
 class MeasuredRun(Document):

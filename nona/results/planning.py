@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from nona.results.document import About, Document, Estimate, Figure, Optional, Verdict
+from nona.results.document import About, Document, Estimate, Figure, Optional, Outcome, Verdict
 
 Method = Literal["prediction", "simulation"]
 
@@ -274,13 +274,12 @@ class PlanReport(Document):
         return None if self.answer is None else self.options[self.answer.option]
 
 
-class PlanOutcome(Document):
+class PlanOutcome(Outcome):
     """A plan as it is shown, exported and saved: its report, its provenance, the models of its workload.
 
     ``ended_early_s``: when somebody cancelled the search.
     """
 
-    about: About
     report: PlanReport
     models: tuple[str, ...]
     ended_early_s: Figure = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nona.results.document import About, Document, Figure
+from nona.results.document import Document, Figure, Outcome
 from nona.results.serverless import ServerlessReport
 
 
@@ -77,13 +77,12 @@ class StoryRow(Document):
     refusals: tuple[RefusalRow, ...]
 
 
-class ServerlessOutcome(Document):
+class ServerlessOutcome(Outcome):
     """The result of a simulation for page and exports: its report, GPU layouts, and stories by policy.
 
     ``about`` is its provenance.
     """
 
-    about: About
     report: ServerlessReport
     layouts: Layouts
     stories: Mapping[str, tuple[StoryRow, ...]]

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from nona.results.document import About, Document, Figure, ModelFacts, OffRange
+from nona.results.document import Document, Figure, ModelFacts, OffRange, Outcome
 from nona.results.placement import PlacementReport
 from nona.results.simulation import Differences, SimulationReport
 
@@ -178,7 +178,7 @@ class Story(Document):
     seed: int
 
 
-class SimulationOutcome(Document):
+class SimulationOutcome(Outcome):
     """A simulation with its provenance.
 
     ``predicted`` is scheduler → predicted mean JCT (seconds; ``None``: overloaded), for those that have a
@@ -187,7 +187,6 @@ class SimulationOutcome(Document):
     lines to read beside the results of some schedulers.
     """
 
-    about: About
     report: SimulationReport
     differences: Differences
     warmup: WarmupSeries | None

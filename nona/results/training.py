@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from nona.options import Option
-from nona.results.document import About, Document, Estimate, Figure, Interval
+from nona.results.document import Document, Estimate, Figure, Interval, Outcome
 
 
 class MoveAdvice(Document):
@@ -315,10 +315,9 @@ class PolicyTrace(Document):
     received: tuple[Received, ...]
 
 
-class TrainingOutcome(Document):
+class TrainingOutcome(Outcome):
     """The report with its provenance and, per policy, what happened; ``job_names`` by number."""
 
-    about: About
     report: TrainingReport
     job_names: tuple[str, ...]
     types: Mapping[str, int]

@@ -13,11 +13,12 @@ from typing import Any
 from nona.errors import NonaError, StoreError
 from nona.foreign.files import MOST_FILE_BYTES
 from nona.registry import Registry
-from nona.results.document import Document
+from nona.results.document import Document, Outcome
 from nona.results.saved import MOST_NAME, MOST_NOTE, SavedAnswer, SavedFacts, SavedItem
+from nona.scenario.file import parse_scenario
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
-from nona.sources.opening import SCENARIO, Opened, open_bytes
+from nona.sources.opening import SCENARIO, Opened, open_bytes, pack_bundle
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,6 @@ class SavedKind:
         The function that says of a result what lists and searches show (:class:`SavedFacts`).
     answers
         The function that puts results side by side (:class:`Answers`).
-    item
-        The function that makes of a name, a note, a result and the files of its scenario what is saved.
     """
 
     name: str
@@ -53,22 +52,25 @@ class SavedKind:
     result: str
     facts: str
     answers: str
-    item: str
 
     def read(self, data: Mapping[str, Any]) -> Document:
         """The result from its JSON; ``ValueError`` where it is none."""
         document: Document = _named(self.result).from_json(data)
         return document
 
+    def is_of(self, result: object) -> bool:
+        """Return whether a result is one of this kind."""
+        return self.result == f"{type(result).__module__}:{type(result).__qualname__}"
+
     def facts_of(self, result: Document) -> SavedFacts:
         """Return the facts of a result for searches and lists."""
         facts: SavedFacts = _named(self.facts)(result)
         return facts
 
-    def new_item(self, name: str, note: str, result: Document, sources: Sources) -> NewItem:
+    def new_item(self, name: str, note: str, result: Outcome, sources: Sources) -> NewItem:
         """Return what is saved of a result, with the files that its scenario names; raises ``NonaError``."""
-        item: NewItem = _named(self.item)(name, note, result, sources)
-        return item
+        bundle = pack_bundle(scenario_of(result), sources)
+        return NewItem(name, note, Contents.of(self.name, bundle, result), self.facts_of(result))
 
     def compare(self, results: Sequence[Document]) -> Answers:
         """Results beside each other, the first as the reference."""
@@ -81,25 +83,37 @@ def _named(text: str) -> Any:
     return getattr(import_module(module), name)
 
 
-SIMULATION, PLAN = "simulation", "plan"
+def scenario_of(result: Outcome) -> Scenario:
+    """The scenario of a result: the one that it carries, else that of its provenance."""
+    own = getattr(result, "scenario", None)
+    return own if isinstance(own, Scenario) else parse_scenario(result.about.yaml)
+
+
+def _kind(name: str, noun: str, result: str, functions: str) -> SavedKind:
+    return SavedKind(
+        name, noun, f"nona.{result}", f"nona.store.{functions}facts", f"nona.store.{functions}answers"
+    )
+
+
+SIMULATION, PLAN, LANGUAGE, LANGUAGE_PLAN = "simulation", "plan", "language", "language-plan"
 SAVED_KINDS: Registry[SavedKind] = Registry(
     "Kind of saved item",
     (
-        SavedKind(
-            SIMULATION,
-            "simulation",
-            "nona.report.simulations.report:SimulatedRun",
-            "nona.store.simulations:facts",
-            "nona.store.simulations:answers",
-            "nona.store.simulations:run_item",
+        _kind(SIMULATION, "simulation", "report.simulations.report:SimulatedRun", "simulations:"),
+        _kind(PLAN, "plan", "results.planning:PlanOutcome", "families:plan_"),
+        _kind(
+            LANGUAGE, "simulation of language models", "results.language:LanguageRun", "families:language_"
         ),
-        SavedKind(
-            PLAN,
-            "plan",
-            "nona.results.planning:PlanOutcome",
-            "nona.store.plans:facts",
-            "nona.store.plans:answers",
-            "nona.store.plans:plan_item",
+        _kind(LANGUAGE_PLAN, "plan", "results.language:LanguagePlanned", "families:language_plan_"),
+        _kind(
+            "serverless",
+            "serverless run",
+            "results.serverless_charts:ServerlessOutcome",
+            "families:serverless_",
+        ),
+        _kind("training", "training run", "results.training:TrainingOutcome", "families:training_"),
+        _kind(
+            "training-elastic", "run of elastic jobs", "results.elastic:ElasticHistory", "families:training_"
         ),
     ),
     StoreError,

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nona.report.saved import scenario_line
 from nona.report.simulations.comparison import HEADINGS, changes, pairing
 from nona.report.simulations.findings import headline
 from nona.report.simulations.report import SimulatedRun
 from nona.report.text import counted, listed
 from nona.results.document import UNKNOWN, Estimate
-from nona.results.saved import MOST_ABOUT, SavedAnswer, SavedFacts, Unit
+from nona.results.saved import SavedAnswer, SavedFacts, Unit
 from nona.results.simulation import Change, Measure, ReplicationMeans
-from nona.sources.lookup import Sources
-from nona.sources.opening import pack_bundle
 from nona.statistics import mean_interval
-from nona.store.contents import SIMULATION, Answers, Contents, NewItem
+from nona.store.contents import Answers
+from nona.store.families import saved_facts
 from nona.units import duration
 
 _UNITS: dict[Measure, Unit] = {
@@ -29,16 +27,7 @@ _UNITS: dict[Measure, Unit] = {
 def facts(run: SimulatedRun) -> SavedFacts:
     """Scenario, schedulers, models and finding of a run."""
     schedulers = run.report.schedulers
-    return SavedFacts(
-        fingerprint=run.about.hash,
-        version=run.about.version,
-        made=run.about.made,
-        scenario=run.about.name,
-        schedulers=tuple(schedulers),
-        models=run.scenario.labels,
-        finding=_early(run) + headline(schedulers, run.differences, run.off).text,
-        about=scenario_line(run.scenario)[:MOST_ABOUT],
-    )
+    return saved_facts(run, schedulers, _early(run) + headline(schedulers, run.differences, run.off).text)
 
 
 def _early(run: SimulatedRun) -> str:
@@ -51,18 +40,6 @@ def _early(run: SimulatedRun) -> str:
     none = [s.name for s in run.scenario.schedulers if s.name not in run.report.schedulers]
     without = f", none of {listed(none)}" if none else ""
     return f"Cancelled after {duration(run.ended_early_s)}, {least}{ended[-1]} of {wanted}{without}. "
-
-
-def run_item(name: str, note: str, run: SimulatedRun, sources: Sources) -> NewItem:
-    """A run as it is saved, with the files that its scenario names.
-
-    Raises
-    ------
-    NonaError
-        When a file is missing.
-    """
-    contents = Contents.of(SIMULATION, pack_bundle(run.scenario, sources), run)
-    return NewItem(name, note, contents, facts(run))
 
 
 def answers(runs: Sequence[SimulatedRun]) -> Answers:

@@ -19,7 +19,7 @@ from nona.report.placements.certificate import bound_text
 from nona.results import document, placement, planning
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.sources.samples import scenario_path
-from nona.store import database, plans
+from nona.store import database, families
 from nona.store.store import COMMAND_LINE, Store, compare, export_items, import_items
 from nona.study.exports import check_places, write_bytes, write_job_table, write_records
 
@@ -254,5 +254,5 @@ def test_a_saved_plan_is_listed_compared_exported_and_imported(planned, capsys):
 
 def test_the_interval_of_a_change_has_both_ends_of_both_intervals():
     a, b = document.Estimate(mean=0.5, ci95=(0.4, 0.6)), document.Estimate(mean=0.5, ci95=(0.5, 0.5))
-    assert plans.change(a, b).ci95 == pytest.approx((-0.1, 0.1))
-    assert plans.change(a, document.Estimate(mean=0.7, ci95=None)).ci95 is None
+    assert families.change(a, b).ci95 == pytest.approx((-0.1, 0.1))
+    assert families.change(a, document.Estimate(mean=0.7, ci95=None)).ci95 is None

@@ -7,8 +7,7 @@ from nona.results.saved import SavedFacts
 from nona.results.simulation_charts import LiveRun
 from nona.scenario.file import scenario_from_mapping
 from nona.sources.lookup import Sources
-from nona.store.contents import Contents, NewItem
-from nona.store.simulations import run_item
+from nona.store.contents import SAVED_KINDS, Contents, NewItem
 from nona.study.outcome import simulated_run, simulation_outcome
 
 MADE = {"fingerprint": "0" * 12, "version": "1", "made": "now", "scenario": "Monday"}
@@ -40,4 +39,4 @@ def simulated(servers=2, seed=1, schedulers=("local", "spread")):
 
 
 def new_item(name, run, sources=None):
-    return run_item(name, "", run, sources or Sources())
+    return SAVED_KINDS["simulation"].new_item(name, "", run, sources or Sources())

@@ -11,7 +11,7 @@ from nona.results.planning import PlanOutcome
 from nona.scenario.file import scenario_from_mapping
 from nona.sources.lookup import Sources
 from nona.store.database import Database
-from nona.store.plans import facts
+from nona.store.families import plan_facts
 from nona.store.store import COMMAND_LINE, Store, export_items, import_items
 from nona.study.planning.question import opened, question_of
 from nona.tables.formats import money
@@ -213,7 +213,7 @@ def test_a_saved_plan_is_there_after_other_work(planned, tmp_path, monkeypatch):
     assert item.facts.about == "4 servers, a100-40gb; one, 150/s"
     found = outcome_of(planned)
     early = found.model_copy(update={"ended_early_s": 75.0})
-    assert facts(early).finding == f"Cancelled after 75 s. {item.facts.finding}"
+    assert plan_facts(early).finding == f"Cancelled after 75 s. {item.facts.finding}"
     before = state_of(planned).scenario
     (imported,) = import_items(store, export_items(store, [item.id]))
     for kept in (item, imported):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from nona.report.language.tables import options_table, plan_finding, plan_notes
-from nona.results.language import LanguageOption, LanguagePlan
+from nona.results.language import LanguageOption, LanguagePlan, LanguagePlanned
 from nona.scenario.plan import TargetSpec
 from nona.study.language.plan import opened_option
 from nona.tables.formats import money, share_text
@@ -52,12 +52,12 @@ def _fields(state: AppState) -> None:
             field_error(state, path)
 
 
-def _answer(state: AppState, data: LanguagePlan) -> None:
-    best = data.best
-    price = "" if best is None or best.price is None else money(best.price, data.currency)
+def _answer(state: AppState, data: LanguagePlanned) -> None:
+    plan, best = data.plan, data.plan.best
+    price = "" if best is None or best.price is None else money(best.price, plan.currency)
     with hero("language-plan-finding", "Per hour", price, "Of the cheapest option that keeps all targets."):
-        st.subheader(plain(plan_finding(data)), anchor=False)
-        for line in plan_notes(data):
+        st.subheader(plain(plan_finding(plan)), anchor=False)
+        for line in (*plan_notes(plan), data.about.stamp):
             st.caption(plain(line))
     if best is not None:
         hint = "Puts these servers and this router into the scenario; Undo restores the old."
@@ -79,20 +79,22 @@ def _live(job: Job) -> None:
         st.markdown(plain(f"So far: {plan_finding(so_far)}"))
 
 
-def _options(state: AppState, data: LanguagePlan) -> None:
+def _options(state: AppState, data: LanguagePlanned) -> None:
     alt = "Each option that was tried: GPU, engines, router, servers, price, verdict."
-    table(options_table(data), "language-options", alt)
+    table(options_table(data.plan), "language-options", alt)
 
 
-def _files(state: AppState, data: LanguagePlan) -> Files:
+def _files(state: AppState, data: LanguagePlanned) -> Files:
     hint = "A row per option that was tried, plain numbers."
-    return {"Options": frame_files("Options", hint, "language_plan", lambda: options_table(data).numbers())}
+    return {
+        "Options": frame_files("Options", hint, "language_plan", lambda: options_table(data.plan).numbers())
+    }
 
 
 LANGUAGE_PLAN = RunPage(
     kind="language-plan",
     label="Find what to buy",
-    of=LanguagePlan,
+    of=LanguagePlanned,
     summary=_summary,
     fields=_fields,
     live=_live,

@@ -23,7 +23,6 @@ from nona.ui.jobs.registry import Job
 from nona.ui.pages.models_times import pick_precision
 from nona.ui.pages.plan_question import controls, summary
 from nona.ui.pages.run_page import RunPage, Tab, ended_early
-from nona.ui.pages.runs import ToSave
 from nona.ui.session.kept import choose
 from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState
@@ -296,10 +295,6 @@ def _files(state: AppState, data: PlanOutcome) -> Files:
     return {"To read and to share": reports(data.about, data.report, lambda: plan_html(data), "plan", "plan")}
 
 
-def _to_save(state: AppState, data: PlanOutcome) -> ToSave:
-    return ToSave(f"plan-{state.results['plan'].job_id}", data.about.name, data)
-
-
 def _of_report(draw: Callable[[PlanReport], None]) -> Tab[PlanOutcome]:
     return Tab(lambda state, data: draw(data.report))
 
@@ -327,7 +322,6 @@ PLAN = RunPage(
         "Evidence": _of_report(_evidence),
     },
     files=_files,
-    save=_to_save,
     command="plan",
     guide=("plan", "How the plan is searched, and what its verdicts mean"),
     advice="Fewer offers, schedulers or runs take less time.",

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 import streamlit as st
 
 from nona.report.simulations.scenario_diff import change_text
-from nona.results.document import Document
+from nona.results.document import Document, Outcome
 from nona.scenario.file import scenario_hash
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.jobs.registry import Job
@@ -96,14 +96,15 @@ class Tab(Generic[D]):
 class RunPage(Run[D]):
     """A page around a run: settings that fold into a line, the run, its tabs, and how to keep it.
 
-    ``summary`` are the parts of that line, ``fields`` draws the settings.
+    ``summary`` are the parts of that line, ``fields`` draws the settings. ``save`` says what is saved of a
+    result, by default the result itself.
     """
 
     summary: Callable[[AppState], Sequence[str]]
     fields: Callable[[AppState], object]
     tabs: Mapping[str, Tab[D]] = field(default_factory=dict)
     files: Callable[[AppState, D], Files]
-    save: Callable[[AppState, D], ToSave] | None = None
+    save: Callable[[D], ToSave] | None = None
     guide: tuple[str, str]
 
 
@@ -119,8 +120,7 @@ def run_page(state: AppState, page: RunPage[D]) -> None:
     with st.container(horizontal=True, key=f"{page.kind}-keep"):
         if data is not None:
             download_menu(page.kind, page.files(state, data))
-            if page.save is not None:
-                save_popover(state, page.save(state, data))
+            save_popover(state, page.save(data) if page.save else _to_save(state, page.kind, data))
             evidence_line(state, data)
         equivalent(state, page.command, *page.words, key=page.kind)
     if data is not None and _runs(state, page.kind):
@@ -131,6 +131,12 @@ def run_page(state: AppState, page: RunPage[D]) -> None:
             with tab:
                 _tab(state, page, page.tabs[name], data)
     guide_link(*page.guide)
+
+
+def _to_save(state: AppState, kind: str, data: object) -> ToSave | None:
+    if not isinstance(data, Outcome):
+        return None
+    return ToSave(f"{kind}-{state.results[kind].job_id}", data.about.name, data)
 
 
 def _tab(state: AppState, page: RunPage[D], tab: Tab[D], data: D | None) -> None:

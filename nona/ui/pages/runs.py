@@ -13,11 +13,11 @@ from nona.errors import NonaError, StoreError
 from nona.foreign.files import MOST_BUNDLE_BYTES
 from nona.report.saved import answers, answers_figure, changes_text, date_text
 from nona.report.text import counted
-from nona.results.document import Document
+from nona.results.document import Outcome
 from nona.results.saved import MOST_NAME, MOST_NOTE, SavedComparison, SavedItem, SavedList
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import safe_name
-from nona.store.contents import PLAN, SAVED_KINDS, SIMULATION, Contents
+from nona.store.contents import SAVED_KINDS, Contents
 from nona.store.store import (
     FEWEST,
     MOST,
@@ -32,7 +32,7 @@ from nona.store.store import (
 from nona.ui.session.opening import with_files
 from nona.ui.session.page_list import page_file
 from nona.ui.session.state import OPENED, AppState
-from nona.ui.shell.run_keeper import ONLY_SAVED, comes_back, kind_of, show_result, store
+from nona.ui.shell.run_keeper import ONLY_SAVED, PLACES, comes_back, kind_of, show_result, store
 from nona.ui.shell.scenario_bar import run_link
 from nona.ui.widgets.downloads import download_button
 from nona.ui.widgets.fields import button, one_of, plain
@@ -67,9 +67,6 @@ def _cookie_hint() -> None:
         )
 
 
-NOUNS = {SIMULATION: "run", PLAN: "plan"}
-
-
 @dataclass(frozen=True, slots=True)
 class Saved:
     """The names under which results of this session were saved, by their keys."""
@@ -83,14 +80,16 @@ class ToSave:
 
     mark: str
     name: str
-    result: Document
+    result: Outcome
 
 
-def save_popover(state: AppState, made: ToSave) -> None:
-    kind, mark = kind_of(made.result), made.mark
-    if kind is None:
+def save_popover(state: AppState, made: ToSave | None) -> None:
+    kind = None if made is None else kind_of(made.result)
+    if made is None or kind is None:
         return
-    named, noted, noun = f"save-name-{mark}", f"save-note-{mark}", NOUNS[kind.name]
+    mark = made.mark
+    named, noted = f"save-name-{mark}", f"save-note-{mark}"
+    noun = "plan" if kind.noun == "plan" else "run"
     done = state.choices.of(Saved).names.get(mark)
 
     def save() -> None:
@@ -131,7 +130,7 @@ def open_item(state: AppState, item: SavedItem) -> None:
     state.apply(taken, f"{OPENED}the saved “{item.name}”")  # a step of its own, whatever was opened before
     state.drafts = {}
     state.show_first_model()
-    state.go_to = page_file("plan" if item.kind == PLAN else "simulation")
+    state.go_to = page_file(PLACES[item.kind][1])
     if _show(state, item, contents):
         states = " as the file states it: run it again to check it" if item.imported else ""
         state.tell(f"“{item.name}” is open, with its result{states}.")
@@ -400,6 +399,7 @@ def _take(state: AppState, key: str) -> None:
 STEP = 20  # items shown at first, and added by each "Show more"
 
 
+NOT_KEPT = "Placements, searches, sweeps and comparisons of ways or schedulers are not kept: run them again."
 ALL, BY_WISH, BY_ITSELF = "All", "Saved", "Not saved"
 
 
@@ -430,8 +430,8 @@ def _list(state: AppState, every: SavedList) -> None:
     _actions(state, every, ticked)
     if not every.items:
         st.info(
-            "No run yet at this address and port. Run a simulation or find a plan, and it is listed here; or "
-            "import a file that somebody exported.",
+            "No run yet at this address and port. Run a simulation, serverless policies or training, or find "
+            f"a plan, and it is listed here; or import a file that somebody exported. {NOT_KEPT}",
             icon=":material/bookmarks:",
         )
         st.page_link("pages/simulation.py", label="Go to Simulation", icon=":material/timeline:")
@@ -468,7 +468,7 @@ def _housekeeping(state: AppState, every: SavedList) -> None:
     with st.popover("Tidy up", icon=":material/cleaning_services:", help="Which runs are kept, and removal."):
         st.caption(
             f"The last {MOST_BY_ITSELF} finished runs and plans are listed without being saved, up to "
-            f"{format_size(MOST_BY_ITSELF_BYTES)}; *Save*, a name or a note make one stay."
+            f"{format_size(MOST_BY_ITSELF_BYTES)}; *Save*, a name or a note make one stay. {NOT_KEPT}"
         )
         st.toggle(
             "List only what I save",

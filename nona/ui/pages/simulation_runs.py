@@ -195,7 +195,7 @@ def runs_bar(state: AppState, shown: Kept) -> None:
             )
 
 
-def to_save(state: AppState, run: Kept) -> ToSave:
+def to_save(run: Kept) -> ToSave:
     """Return what is saved of a run."""
     return ToSave(str(run.number), run.name, run.data)
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from types import MappingProxyType
 
 import streamlit as st
 
 from nona.errors import NonaError
 from nona.report.simulations.report import SimulatedRun
-from nona.results.document import Document
-from nona.results.planning import PlanOutcome
+from nona.results.document import Document, Outcome
 from nona.results.saved import MOST_NAME
-from nona.scenario.file import parse_scenario, scenario_hash
-from nona.scenario.schema import Scenario
+from nona.scenario.file import scenario_hash
 from nona.serving.settings import Serving
 from nona.sources.lookup import Sources
-from nona.store.contents import SAVED_KINDS, SavedKind
+from nona.store.contents import SAVED_KINDS, SavedKind, scenario_of
 from nona.store.database import Database
 from nona.store.store import Store
 from nona.ui.jobs.kinds import KINDS
@@ -44,22 +44,35 @@ def comes_back() -> bool:
 
 def kind_of(result: object) -> SavedKind | None:
     """The kind of item that a result makes, if it can be kept."""
-    name = f"{type(result).__module__}:{type(result).__qualname__}"
-    return next((kind for kind in SAVED_KINDS.values() if kind.result == name), None)
+    return next((kind for kind in SAVED_KINDS.values() if kind.is_of(result)), None)
 
 
 def keep_by_itself(state: AppState, result: Document, name: str) -> None:
     """Keep a finished run without being asked, beside the page, unless that is switched off."""
     kind = kind_of(result)
-    if kind is None or state.kept.get(ONLY_SAVED) or not comes_back():
+    if kind is None or not isinstance(result, Outcome) or state.kept.get(ONLY_SAVED) or not comes_back():
         return
     work = (store(), kind, result, name[:MOST_NAME], state.uploads.sources)
     threading.Thread(target=_keep, args=work, daemon=True, name="kept run").start()
 
 
-def _keep(own: Store, kind: SavedKind, result: Document, name: str, sources: Sources) -> None:
+def _keep(own: Store, kind: SavedKind, result: Outcome, name: str, sources: Sources) -> None:
     with suppress(NonaError):  # page Runs says what is wrong with the data base
         own.save(replace(kind.new_item(name, "", result, sources), by_itself=True))
+
+
+PLACES: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "simulation": ("simulate", "simulation"),
+        "plan": ("plan", "plan"),
+        "language": ("language", "simulation"),
+        "language-plan": ("language-plan", "plan"),
+        "serverless": ("serverless", "serverless"),
+        "training": ("training", "training"),
+        "training-elastic": ("training-elastic", "training"),
+    }
+)
+"""Kind of a saved item → the job that makes its result, and the page that shows it."""
 
 
 def show_result(state: AppState, name: str, result: Document, mark: str) -> bool:
@@ -67,22 +80,16 @@ def show_result(state: AppState, name: str, result: Document, mark: str) -> bool
 
     ``mark`` names it among the session's results.
     """
-    if isinstance(result, PlanOutcome):
-        own = _version("plan", parse_scenario(result.about.yaml))
-        state.results["plan"] = Result(own, result, mark)
-        state.go_to = page_file("plan")
-        return True
-    state.go_to = page_file("simulation")
-    if not isinstance(result, SimulatedRun):
+    kind = kind_of(result)
+    if kind is None or not isinstance(result, Outcome):
         return False
-    own = _version("simulate", result.scenario)
-    if own != _version("simulate", state.scenario):
+    job, page = PLACES[kind.name]
+    parts = KINDS.find(job).parts
+    state.go_to = page_file(page)
+    version = scenario_hash(scenario_of(result), *parts)
+    if version != scenario_hash(state.scenario, *parts):
         return False
-    if state.runs.of_job(mark) is None:
-        state.runs.add(own, mark, result, name)
-    state.results["simulate"] = Result(own, result, mark)
+    if isinstance(result, SimulatedRun) and state.runs.of_job(mark) is None:
+        state.runs.add(version, mark, result, name)
+    state.results[job] = Result(version, result, mark)
     return True
-
-
-def _version(kind: str, scenario: Scenario) -> str:
-    return scenario_hash(scenario, *KINDS.find(kind).parts)

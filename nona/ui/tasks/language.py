@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from nona.results.language import FormulaCheck, LanguagePlan, LanguageRun
+from nona.results.language import FormulaCheck, LanguagePlanned, LanguageRun
 from nona.study.language.evidence import beside_formula
 from nona.study.language.following import Following
 from nona.study.language.outcome import TRACED, language_outcome
 from nona.study.language.plan import plan_language
 from nona.study.language.preparation import prepare_language
 from nona.study.language.simulation import simulate_language
+from nona.study.outcome import about_scenario
 from nona.study.shipped import now_text
 from nona.ui.tasks.desk import Desk, PlacingWatch, scenario_of, sources_of
 
@@ -29,10 +30,11 @@ def simulate_requests(spec: Mapping[str, Any], desk: Desk) -> LanguageRun:
     return language_outcome(scenario, result, now_text())
 
 
-def plan_requests(spec: Mapping[str, Any], desk: Desk) -> LanguagePlan:
+def plan_requests(spec: Mapping[str, Any], desk: Desk) -> LanguagePlanned:
     """Find what to buy for the scenario's requests to language models."""
     scenario, sources = scenario_of(spec), sources_of(spec)
-    return plan_language(scenario, sources, lambda plan, text, share: desk.tell(share, text, lambda: plan))
+    plan = plan_language(scenario, sources, lambda plan, text, share: desk.tell(share, text, lambda: plan))
+    return LanguagePlanned(about=about_scenario(scenario, scenario, now_text()), plan=plan)
 
 
 def check_formula(spec: Mapping[str, Any], desk: Desk) -> FormulaCheck:

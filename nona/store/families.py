@@ -1,0 +1,216 @@
+"""Results as saved items: what is said of one, and the headline numbers of several beside each other.
+
+Simulations of queries are compared by replication, in :mod:`nona.store.simulations`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from nona.report.language.tables import finding
+from nona.report.language.tables import plan_finding as language_plan_finding
+from nona.report.plan import day_of, plan_finding
+from nona.report.saved import scenario_line
+from nona.report.serverless.findings import PER, pareto_title
+from nona.report.training.findings import training_finding
+from nona.results.document import UNKNOWN, Estimate, Outcome
+from nona.results.elastic import ElasticHistory, ElasticOutcome
+from nona.results.language import LanguagePlanned, LanguageRun
+from nona.results.planning import PlanOutcome
+from nona.results.saved import MOST_ABOUT, SavedAnswer, SavedFacts, Unit
+from nona.results.serverless_charts import ServerlessOutcome
+from nona.results.training import PolicyOutcome, TrainingOutcome
+from nona.store.contents import Answers, scenario_of
+from nona.units import duration
+
+_LONGEST = 1000  # characters of a finding
+
+
+def saved_facts(result: Outcome, ways: Iterable[str], finding: str) -> SavedFacts:
+    """Scenario and finding of a result, and the schedulers, routers or policies that it compares."""
+    about, scenario = result.about, scenario_of(result)
+    return SavedFacts(
+        fingerprint=about.hash,
+        version=about.version,
+        made=about.made,
+        scenario=about.name,
+        schedulers=tuple(dict.fromkeys(ways)),
+        models=(*scenario.labels, *scenario.language_labels),
+        finding=finding if len(finding) <= _LONGEST else f"{finding[: _LONGEST - 1]}…",
+        about=scenario_line(scenario)[:MOST_ABOUT],
+    )
+
+
+def plan_facts(plan: PlanOutcome) -> SavedFacts:
+    """Schedulers and answer of a plan."""
+    early = "" if plan.ended_early_s is None else f"Cancelled after {duration(plan.ended_early_s)}. "
+    answer = plan_finding(plan.report, day_of(plan.about.made)).text
+    return saved_facts(plan, (o.scheduler for o in plan.report.options), early + answer)
+
+
+def language_facts(run: LanguageRun) -> SavedFacts:
+    """Routers and finding of requests to language models."""
+    return saved_facts(run, run.report.schedulers, finding(run.report))
+
+
+def language_plan_facts(planned: LanguagePlanned) -> SavedFacts:
+    """Routers and answer of a plan for language models."""
+    routers = (option.router for option in planned.plan.options)
+    return saved_facts(planned, routers, language_plan_finding(planned.plan))
+
+
+def serverless_facts(run: ServerlessOutcome) -> SavedFacts:
+    """Policies and finding of a serverless run."""
+    report = run.report
+    return saved_facts(
+        run, report.policies, f"{pareto_title(report.policies, report.setting, report.level)}."
+    )
+
+
+def training_facts(run: TrainingOutcome | ElasticHistory) -> SavedFacts:
+    """Policies and finding of a training run, or of elastic jobs."""
+    return saved_facts(run, run.report.policies, training_finding(run.report).text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """A headline number of a result: of what, which one."""
+
+    subject: str
+    measure: str
+    unit: Unit
+    value: Estimate
+
+
+def _exact(subject: str, measure: str, unit: Unit, value: float | None) -> _Number:
+    return _Number(subject, measure, unit, UNKNOWN if value is None else Estimate(mean=value, ci95=None))
+
+
+def plan_answers(plans: Sequence[PlanOutcome]) -> Answers:
+    """The answer of each plan: what it costs, its headroom, and what each model gets.
+
+    Costs are compared where all plans have the same currency.
+    """
+    notes = [_plan_note(plans[0], plan) for plan in plans]
+    return _side_by_side([_of_plan(plan) for plan in plans], notes)
+
+
+def _of_plan(plan: PlanOutcome) -> Iterator[_Number]:
+    report = plan.report
+    if (answer := report.answer) is not None:
+        money = f", {report.currency}"
+        yield _exact("answer", f"cost per hour{money}", "number", answer.cost_per_hour)
+        yield _exact("answer", f"cost per million queries{money}", "number", answer.cost_per_million)
+        yield _exact("answer", "headroom, times the traffic", "number", answer.headroom)
+    for name, of in report.best.models.items() if report.best is not None else ():
+        yield _Number(name, "within the SLO", "share", of.hit_rate)
+        yield _exact(name, "p99", "s", of.p99_s)
+
+
+def language_answers(runs: Sequence[LanguageRun]) -> Answers:
+    """Goodput and mean times of every router in each run."""
+    return _side_by_side([_of_routers(run) for run in runs])
+
+
+def _of_routers(run: LanguageRun) -> Iterator[_Number]:
+    for name, of in run.report.schedulers.items():
+        yield _Number(name, "goodput", "share", of.goodput)
+        yield _Number(name, "first token, mean", "s", of.ttft_s)
+        yield _Number(name, "last token, mean", "s", of.e2e_s)
+
+
+def language_plan_answers(plans: Sequence[LanguagePlanned]) -> Answers:
+    """Servers, price and headroom of the answer of each plan."""
+    return _side_by_side([_of_language_plan(of) for of in plans])
+
+
+def _of_language_plan(planned: LanguagePlanned) -> Iterator[_Number]:
+    if (best := planned.plan.best) is not None:
+        currency = planned.plan.currency
+        yield _exact("answer", "servers", "number", best.servers)
+        yield _exact("answer", f"cost per hour, {currency}", "number", best.price)
+        yield _exact("answer", f"cost per million tokens, {currency}", "number", best.per_million)
+        yield _exact("answer", "headroom, times the traffic", "number", best.headroom)
+
+
+def serverless_answers(runs: Sequence[ServerlessOutcome]) -> Answers:
+    """SLOs kept, cost and latency of every policy in each run."""
+    return _side_by_side([_of_serverless(run) for run in runs])
+
+
+def _of_serverless(run: ServerlessOutcome) -> Iterator[_Number]:
+    for name, of in run.report.policies.items():
+        yield _Number(name, "SLOs kept", "share", of.slo_hit_rate)
+        yield _Number(name, f"cost per {PER:,} calls, USD", "number", _times(PER, of.cost_per_call_usd))
+        yield _Number(name, "latency, mean", "s", of.latency_s)
+
+
+def training_answers(runs: Sequence[TrainingOutcome | ElasticHistory]) -> Answers:
+    """JCT, makespan and cost of every policy in each run."""
+    return _side_by_side([_of_training(run.report.policies) for run in runs])
+
+
+def _of_training(policies: Mapping[str, PolicyOutcome] | Mapping[str, ElasticOutcome]) -> Iterator[_Number]:
+    for name, of in policies.items():
+        yield _Number(name, "mean JCT", "s", of.jct_s.estimate)
+        yield _exact(name, "makespan", "s", of.makespan_s)
+        if isinstance(of, PolicyOutcome):
+            yield _exact(name, "cost, USD", "number", of.cost_usd)
+
+
+def _times(factor: float, value: Estimate) -> Estimate:
+    ends = value.ci95 and (factor * value.ci95[0], factor * value.ci95[1])
+    return Estimate(mean=None if value.mean is None else factor * value.mean, ci95=ends)
+
+
+_ALONE = "compared as runs that do not depend on each other; those of one seed are closer together"
+
+
+def _side_by_side(results: Sequence[Iterable[_Number]], notes: Sequence[str] = ()) -> Answers:
+    """Each number in every result, with the change from the first; those that none has are left out."""
+    of = [{(n.measure, n.subject): n for n in numbers if n.value.mean is not None} for numbers in results]
+    rows: list[SavedAnswer] = []
+    for key in dict.fromkeys(key for numbers in of for key in numbers):
+        values = [numbers[key].value if key in numbers else UNKNOWN for numbers in of]
+        changes = [change(values[0], value) for value in values]
+        rows.append(
+            SavedAnswer.like(
+                next(numbers[key] for numbers in of if key in numbers),
+                values=tuple(Estimate(mean=value.mean, ci95=value.ci95) for value in values),
+                changes=tuple(changes),
+                clear=tuple(c.ci95 is not None and not c.ci95[0] <= 0 <= c.ci95[1] for c in changes),
+            )
+        )
+    return Answers(tuple(rows), ("", *(notes or [_ALONE] * len(of))[1:]))
+
+
+def change(before: Estimate, after: Estimate) -> Estimate:
+    """Return the difference ``after`` − ``before``, with an interval where both have one.
+
+    Formula: with values a, b and intervals [l, u], the difference d = b − a lies within
+    d − √((b − l_b)² + (u_a − a)²) and d + √((u_b − b)² + (a − l_a)²) (Newcombe 1998, for estimates that do
+    not depend on each other; those of equal random numbers are closer together).
+
+    >>> change(Estimate(mean=0.5, ci95=(0.2, 0.8)), Estimate(mean=0.9, ci95=(0.5, 1.0))).ci95
+    (-0.09999999999999998, 0.7162277660168379)
+    """
+    if before.mean is None or after.mean is None:
+        return UNKNOWN
+    d = after.mean - before.mean
+    if before.ci95 is None or after.ci95 is None:
+        return Estimate(mean=d, ci95=None)
+    down = math.hypot(after.mean - after.ci95[0], before.ci95[1] - before.mean)
+    up = math.hypot(after.ci95[1] - after.mean, before.mean - before.ci95[0])
+    return Estimate(mean=d, ci95=(d - down, d + up))
+
+
+def _plan_note(first: PlanOutcome, plan: PlanOutcome) -> str:
+    """List the differences that limit the comparison of two answers."""
+    notes = []
+    if first.report.currency != plan.report.currency:
+        notes.append(f"its currency is {plan.report.currency}, so that costs are not compared")
+    if [t.text for t in first.report.targets] != [t.text for t in plan.report.targets]:
+        notes.append("its targets are others")
+    return "; ".join(notes) or "the same targets; the answers are compared, not each option"

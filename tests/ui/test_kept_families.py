@@ -1,0 +1,99 @@
+"""Runs of every family are kept, shown again on their page and compared, and travel as one file."""
+
+import dataclasses
+
+import pytest
+from app_driver import go, open_demo, put, said, state_of, until
+from app_driver import run as simulated
+
+from nona.report.language.tables import finding
+from nona.scenario.file import scenario_from_mapping, scenario_to_mapping
+from nona.sources.lookup import Sources
+from nona.sources.samples import shipped_scenario
+from nona.store.contents import SAVED_KINDS
+from nona.store.database import Database
+from nona.store.store import COMMAND_LINE, Store, compare, export_items, import_items
+from nona.ui.jobs.kinds import KINDS
+from nona.ui.session.state import AppState
+from nona.ui.shell import run_keeper
+from nona.ui.shell.run_keeper import PLACES, kind_of, show_result
+from nona.ui.tasks.desk import Desk
+
+SMALL = {"simulation": {"jobs": 200, "replications": 2}}
+FAMILIES = {
+    "language": ("prompt_over_the_network", SMALL),
+    "language-plan": ("prefill_stalls_decode", SMALL | {"plan": {"offers": ["h100"], "hit": 0.9, "most": 4}}),
+    "serverless": ("strict_light", SMALL),
+    "training": ("who_gets_the_v100", {}),
+    "training-elastic": ("who_scales_who_waits", {}),
+}
+
+
+def made(kind, seed, tmp_path):
+    """A run of the job on a small scenario of its family: the scenario and the result."""
+    sample, changes = FAMILIES[kind]
+    data = scenario_to_mapping(shipped_scenario(sample)) | changes | {"seed": seed}
+    if kind == "serverless":
+        data["serverless"] = data["serverless"] | {"policies": ["esg", "infless"]}
+    if kind == "training-elastic":
+        data["training"]["elastic"] = data["training"]["elastic"] | {"policies": ["fifo", "tiresias"]}
+    scenario = scenario_from_mapping(data)
+    spec = {"scenario": scenario_to_mapping(scenario), "uploads": str(tmp_path), "folder": str(tmp_path)}
+    return scenario, KINDS.find(PLACES[kind][0]).task()(spec, Desk(lambda message: None))
+
+
+def test_every_kind_that_is_kept_has_a_page():
+    assert set(PLACES) == set(SAVED_KINDS)
+    assert all(job in KINDS for job, _ in PLACES.values())
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_a_result_is_kept_shown_again_and_compared(kind, tmp_path):
+    store = Store(Database(tmp_path / "mine"), COMMAND_LINE)
+    other = Store(Database(tmp_path / "theirs"), COMMAND_LINE)
+    scenarios, results = zip(*(made(kind, seed, tmp_path) for seed in (1, 2)), strict=True)
+    assert kind_of(results[0]) is SAVED_KINDS[kind]
+    new = [SAVED_KINDS[kind].new_item(f"run {k}", "", result, Sources()) for k, result in enumerate(results)]
+    items = [store.save(dataclasses.replace(one, by_itself=True))[0] for one in new]
+    assert all(item.by_itself and item.facts.finding and item.facts.schedulers for item in items)
+    assert store.contents(items[0].id).answer() == results[0]
+    (taken,) = import_items(other, export_items(store, [items[0].id]))
+    assert (taken.imported, taken.facts) == (True, items[0].facts)
+
+    state = AppState(scenario=store.contents(items[0].id).scenario())
+    assert show_result(state, "again", results[0], "mark")
+    job, page = PLACES[kind]
+    assert (state.results[job].data, state.is_stale(job)) == (results[0], False)
+    assert page in state.go_to
+    assert not show_result(AppState(scenario=scenarios[1]), "of another scenario", results[0], "mark")
+
+    comparison = compare(store, [item.id for item in items])
+    assert any("seed" in line for line in comparison.scenario[1])
+    assert comparison.answers
+    for answer in comparison.answers:
+        before, after = (value.mean for value in answer.values)
+        if before is not None and after is not None:
+            assert answer.changes[1].mean == pytest.approx(after - before)
+
+
+def test_requests_to_language_models_keep_themselves_and_open_again(tmp_path, monkeypatch, open_page):
+    monkeypatch.setenv("NONA_STORE", str(tmp_path / "saved"))
+    monkeypatch.setattr(run_keeper, "comes_back", lambda: True)
+    at = open_demo(open_page, "prompt_over_the_network")
+    state = state_of(at)
+    for path, value in ((("simulation", "jobs"), 200), (("simulation", "replications"), 2)):
+        assert state.edit(path, value)
+    simulated(go(at, "simulation"), "language")
+    mine = Store(Database(tmp_path / "saved"), COMMAND_LINE, master=True)
+    assert until(lambda: mine.listing().items)
+    (item,) = mine.listing().items
+    told = finding(state.results["language"].data.report)
+    assert (item.kind, item.by_itself, item.facts.finding) == ("language", True, told)
+    state.edit(("seed",), 5)
+    state.results.clear()
+    go(at, "runs").button(key=f"saved-open-{item.id}").click().run()
+    assert state.scenario.seed == 0
+    assert told in said(go(at, "simulation").subheader)
+    assert not at.warning
+    put(at, "language-tabs", "Engines")
+    assert not at.exception
