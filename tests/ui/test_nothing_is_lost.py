@@ -81,7 +81,7 @@ def save_a_run(at):
     run(go(at, "simulation"), "simulate")
     name = f"save-name-{state_of(at).runs.kept[-1].number}"
     at.text_input(key=name).set_value("40 us")  # what the test looks for on the page
-    at.button(key="save-run").click().run()
+    at.button(key="save-simulation").click().run()
 
 
 @pytest.mark.parametrize("page", PAGES)

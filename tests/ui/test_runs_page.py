@@ -50,7 +50,7 @@ def save(at, name, note=""):
     number = state_of(at).runs.kept[-1].number
     at.text_input(key=f"save-name-{number}").set_value(name)
     at.text_area(key=f"save-note-{number}").set_value(note)
-    return press(at, "save-run")
+    return press(at, "save-simulation")
 
 
 def press(at, key):

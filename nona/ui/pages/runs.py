@@ -112,7 +112,9 @@ def save_popover(state: AppState, made: ToSave | None) -> None:
         st.text_input("Name", made.name[:MOST_NAME], key=named, max_chars=MOST_NAME, help=hint)
         hint = "Anything to remember; searches look into it."
         st.text_area("Note", key=noted, max_chars=MOST_NOTE, height=80, help=hint)
-        st.button("Save", type="primary", icon=":material/bookmark_added:", on_click=save, key=f"save-{noun}")
+        st.button(
+            "Save", type="primary", icon=":material/bookmark_added:", on_click=save, key=f"save-{kind.name}"
+        )
         if done is not None:
             st.caption(plain(f"Saved as “{done}”. Save again to keep a second copy."))
         _complaint(state)
