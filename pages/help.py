@@ -17,6 +17,7 @@ query = left.text_input(
     placeholder="for example: stranded, wait, warm-up",
     icon=":material/search:",
     key="guide-find",
+    persist_state="session",
     help="Shows the questions, terms, keys of scenarios and sections that contain all of these words.",
 )
 shown = in_order(matching(query)) if query else one or every_section()

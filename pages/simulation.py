@@ -31,7 +31,7 @@ with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
     view = one_of("Ask by", VIEWS, "simulation-view", hint, label_visibility="collapsed")
     if view == "Run":
         hint = "Move sliders on a copy of the scenario, and every scheduler answers at once."
-        st.toggle("What if?", key="what-if-open", help=hint)
+        st.toggle("What if?", key="what-if-open", persist_state="session", help=hint)
 if view == "Sweep":
     sweep_panel(state)
 else:

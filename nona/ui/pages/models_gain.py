@@ -215,7 +215,7 @@ def _share() -> str:
 
 def _pick_share() -> None:
     hint = "Share of each sub-graph's time on one server; a higher share keeps more short tasks together."
-    st.select_slider("May be lost", tuple(SHARES), key=_KEY, help=hint)
+    st.select_slider("May be lost", tuple(SHARES), key=_KEY, persist_state="session", help=hint)
 
 
 def contraction_headline(loaded: Loaded, idle: Sequence[IdleSpan], link: str) -> tuple[str, str]:

@@ -139,6 +139,7 @@ def pick_beside(state: AppState, view: str) -> str | None:
         None,
         key="model-beside",
         placeholder="Beside another model",
+        persist_state="session",
         width=240,
         label_visibility="collapsed",
         help="Draws another model beside this one, with the figures of both.",

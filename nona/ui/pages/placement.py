@@ -186,7 +186,7 @@ def _show_working(state: AppState, data: SolvedPlacement) -> None:
         guide_link("placement", "What the symbols mean")
     hint = "Opens each step from the load of the link to the objective, numbers filled in."
     every = "Every formula with the numbers of this placement"
-    if not st.toggle(every, key="working-on", help=hint):
+    if not st.toggle(every, key="working-on", persist_state="session", help=hint):
         return
     for line in data.working.lines:
         _line(line)

@@ -322,6 +322,7 @@ def configurations_of(state: AppState, report: placement.PlacementReport) -> Non
         names,
         names.index(most),
         key="placed-model",
+        persist_state="session",
         help="The model to show; the one split most often comes first.",
     )
     subgraphs = [s for s in report.models[name or names[0]].subgraphs if s.has_interior]
@@ -333,6 +334,7 @@ def configurations_of(state: AppState, report: placement.PlacementReport) -> Non
             f"{i + 1}: {subgraphs[i].title} · {format_number(100 * subgraphs[i].split)} % split"
         ),
         key=f"placed-subgraph-{name}",
+        persist_state="session",
         help="From its root to its sink; the share is the probability of splitting it.",
     )
     draw("configurations", configuration_list(subgraphs[number if number is not None else 0]))

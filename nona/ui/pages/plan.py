@@ -74,6 +74,7 @@ def _options_section(state: AppState, report: PlanReport) -> None:
         selection_mode="multi",
         default=list(VERDICTS),
         key="plan-verdicts",
+        persist_state="session",
         help="Which options the table lists. An option that is only predicted counts as open.",
     )
     listed = [i for i, o in enumerate(report.options) if _kind(o) in (wanted or CHOICES)]

@@ -290,7 +290,7 @@ def _result(state: AppState, run: Run[D]) -> D | None:
         now, differs = plain(state.scenario.name), f": {plain(changes)}" if changes else ""
         text = f"The last {noun} is of **{plain(result.of)}**, not of **{now}**{differs}."
         st.markdown(text, width="stretch")
-        shown = st.toggle("Show it", key=f"earlier-{run.kind}-{result.job_id}")
+        shown = st.toggle("Show it", key=f"earlier-{run.kind}-{result.job_id}", persist_state="session")
     return data if shown else None
 
 

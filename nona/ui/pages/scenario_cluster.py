@@ -260,7 +260,9 @@ def device_form(state: AppState) -> None:
     figures = _base_figures(devices()[base])
     with st.form("own-device", border=False):
         with st.container():
-            st.text_input("Name", key="device-name", help="The name that server groups use.")
+            st.text_input(
+                "Name", key="device-name", persist_state="session", help="The name that server groups use."
+            )
             _beside(problem, "name")
         with st.grid(4, min_column_width=130):
             for name, about in FIELDS.items():
@@ -269,6 +271,7 @@ def device_form(state: AppState) -> None:
                         name,
                         placeholder=figures[name],
                         key=f"device-{name}",
+                        persist_state="session",
                         help=about,
                     )
                     _beside(problem, name)

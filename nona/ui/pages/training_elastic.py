@@ -168,7 +168,7 @@ def _minute(trace: ElasticTrace) -> int:
         busiest = max(range(len(trace.used)), key=lambda k: (trace.running[k] + trace.waiting[k], -k))
         st.session_state[TIME] = min(end, int(trace.time_s[busiest] // 60))
     hint = "Minutes since the start of the run; at first when most jobs are there. Arrow keys move by one."
-    return int(st.slider("Minute", 0, end, key=TIME, help=hint))
+    return int(st.slider("Minute", 0, end, key=TIME, persist_state="session", help=hint))
 
 
 def _jobs_text(data: ElasticHistory, policy: str, time_s: float) -> str:

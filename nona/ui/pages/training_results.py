@@ -218,7 +218,7 @@ def _explained(trace: training.PolicyTrace, data: training.TrainingOutcome) -> N
     st.session_state[ROUND] = chosen.number
     hint = "The round to explain. A click on a bar of the chart chooses the round in its middle."
     first = trace.rounds[0].number
-    number = whole("Round", first, last, first, ROUND, hint)
+    number = whole("Round", first, last, first, ROUND, hint, persist_state="session")
     explained = figures.round_at(
         trace.rounds, next((r.start_s for r in trace.rounds if r.number == number), 0.0)
     )

@@ -3,7 +3,8 @@
 A widget's value lives as long as its page is shown, or at most as the browser's connection.
 ``AppState.kept`` outlives both: what stands in the widgets named below is noted at every run of the
 script, and put back where it has gone. Buttons and uploads cannot be put back, so that only what is
-named here is.
+named here is. From page to page the widgets' ``persist_state`` is needed as well: a page that is opened
+runs twice, and of the second run the browser shows the default in place of what was put back.
 """
 
 from __future__ import annotations

@@ -178,6 +178,7 @@ def one_of(label: str, options: Sequence[T], key: str, hint: str, first: T | Non
         default=options[0] if first is None else first,
         required=True,
         key=key,
+        persist_state="session",
         help=hint,
         **more,
     )
@@ -222,5 +223,5 @@ def choose_one(
     if options and st.session_state.get(key) not in options:
         st.session_state.pop(key, None)
     begin = options.index(first) if first in options else 0
-    chosen = st.selectbox(label, options, begin, key=key, help=hint, **more)
+    chosen = st.selectbox(label, options, begin, key=key, persist_state="session", help=hint, **more)
     return str(chosen) if chosen in options else options[begin]

@@ -88,7 +88,7 @@ def shown_at_once(total: int, key: str, what: str) -> range:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         caption = st.empty()
         # A last page that is gone is not a page; the widget begins again with another number of them.
-        page = st.pagination(pages, key=f"{key}-{pages}")
+        page = st.pagination(pages, key=f"{key}-{pages}", persist_state="session")
     first = AT_ONCE * (page - 1)
     last = min(total, first + AT_ONCE)
     caption.caption(f"{what} {first + 1:,} to {last:,} of {total:,}")

@@ -113,6 +113,7 @@ def _every_column(key: str, others: Sequence[str]) -> bool:
         st.toggle(
             "All columns",
             key=f"all-columns-{key}",
+            persist_state="session",
             help=f"Also: {', '.join(map(str, others))}.",
         )
     )
