@@ -133,3 +133,14 @@ def test_two_tabs_show_the_same_scenario_and_keep_both_edits(page, app_url):
     field_with(page, "Capacity", "40 Gbit/s").wait_for()
     field_with(page, "Latency", "7 us").wait_for()
     other.close()
+
+
+def test_a_choice_stands_as_it_was_left_when_its_page_is_opened_again(page):
+    """Also in the browser's own picture of it, which a second run of the script does not set back."""
+    tools.open_page(page, "Models")
+    chosen = page.get_by_test_id("stButtonGroup").locator("button[aria-checked=true]")
+    page.get_by_test_id("stButtonGroup").get_by_text("Tasks", exact=True).click()
+    tools.wait_idle(page)
+    tools.open_page(page, "Evidence")
+    tools.open_page(page, "Models")
+    assert chosen.all_inner_texts() == ["Tasks"]
