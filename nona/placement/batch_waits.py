@@ -136,6 +136,8 @@ def _met(system: System, shares: tuple[tuple[float, ...], ...]) -> Met:
 
 def _queues(kinds: Sequence[Kind], background: tuple[Kind, ...]) -> list[tuple[float, Floats]]:
     """Mean wait of each of ``kinds``, and the probabilities of being in a step of 1, …, B."""
+    if not kinds:
+        return []
     everything = (*kinds, *background)
     rate = sum(it.rate for it in everything)
     if sum(it.rate * it.step_s[-1] / len(it.step_s) for it in everything) >= 1.0:

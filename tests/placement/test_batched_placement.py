@@ -10,7 +10,7 @@ from placement_helpers import query
 from sizes import first, sized
 
 from nona.errors import PlacementError
-from nona.placement.batch_waits import Kind, take_steps
+from nona.placement.batch_waits import Kind, met_at, take_steps
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.prediction import predict
 from nona.placement.response.equilibrium import predict_response
@@ -192,3 +192,18 @@ def test_a_placement_with_batches_has_no_certificate_and_says_so():
 def test_more_than_full_steps_carry_is_refused():
     with pytest.raises(PlacementError, match=r"utilisation 1\.05 must be below 1"):
         solve(system_of([batched(DIAMOND, 8, 0.3, 1.05)]))
+
+
+def test_executors_that_no_query_uses_are_left_idle():
+    """Of two classes the second is so slow that none of the shares goes there, and it has no background."""
+    q = batched(SINGLE, 4, 0.5, 0.5)
+    steps = np.concatenate([q.batching.step_s, 1e6 * q.batching.step_s], axis=1)
+    both = replace(
+        q,
+        tasks=replace(q.tasks, compute_s=steps[0]),
+        batching=replace(q.batching, step_s=steps),
+    )
+    system = replace(system_of([both], 2), executor_class=np.array([0, 1]), class_names=("gpu", "abacus"))
+    met = met_at(system, np.array([[1.0, 0.0]]))
+    assert met.wait_s[0, 0] > 0 == met.wait_s[0, 1]
+    assert met.sizes[0].sum(axis=0).tolist() == pytest.approx([1.0, 0.0])
