@@ -54,21 +54,6 @@ def _validation_finding(summary: ValidationSummary) -> str:
     )
 
 
-def _check_section(state: AppState) -> None:
-    run_area(
-        state,
-        Run(
-            kind="check",
-            label="Check this machine",
-            of=program.SelfCheckResult,
-            live=lambda job: _check_table(program.SelfCheckProgress.from_json(job.live).rows, "checks-live"),
-            answer=lambda state, result: _check_result(result),
-            before="Not run yet. It simulates a small scenario with every scheduler on both engines, and "
-            "takes a few seconds.",
-        ),
-    )
-
-
 def _check_result(data: program.SelfCheckResult) -> None:
     rows = data.rows
     failed = [r.name for r in rows if r.ok is False]
@@ -90,24 +75,6 @@ def _check_result(data: program.SelfCheckResult) -> None:
 def _check_table(rows: Sequence[program.SelfCheck], key: str) -> None:
     if rows:
         table(validation.CHECKS.of(rows), key, "Self-checks with their verdicts")
-
-
-def _theory_section(state: AppState) -> None:
-    hint = "Longer runs have narrower intervals: they notice smaller errors."
-    effort = one_of("Length of the runs", list(EFFORTS), "effort", hint)
-    rows = [row for system in known_systems() for row in validation.theory_rows(system)]
-    run_area(
-        state,
-        Run(
-            kind="validate",
-            label="Simulate the known systems",
-            of=program.TheoryResult,
-            live=_live,
-            answer=lambda state, result: _theory_result(result),
-            before=lambda: _theory_table(rows, 420),
-            asked=EffortAsked(effort=effort),
-        ),
-    )
 
 
 def _live(job: Job) -> None:
@@ -192,7 +159,21 @@ def _theory(state: AppState) -> None:
         "of choices, the link in both disciplines. Each interval should contain the theoretical mean, and be "
         "narrow enough to exclude neighbouring theories."
     )
-    _theory_section(state)
+    hint = "Longer runs have narrower intervals: they notice smaller errors."
+    effort = one_of("Length of the runs", list(EFFORTS), "effort", hint)
+    rows = [row for system in known_systems() for row in validation.theory_rows(system)]
+    run_area(
+        state,
+        Run(
+            kind="validate",
+            label="Simulate the known systems",
+            of=program.TheoryResult,
+            live=_live,
+            answer=lambda state, result: _theory_result(result),
+            before=lambda: _theory_table(rows, 420),
+            asked=EffortAsked(effort=effort),
+        ),
+    )
 
 
 def _checks(state: AppState) -> None:
@@ -201,11 +182,18 @@ def _checks(state: AppState) -> None:
         "Checks on this machine of what must hold on any: the two engines agree bit for bit, nothing is "
         "lost, the same seed gives the same bytes, a placement respects its bound."
     )
-    _check_section(state)
-
-
-def _slides(state: AppState) -> None:
-    slides_tab(state, None)
+    run_area(
+        state,
+        Run(
+            kind="check",
+            label="Check this machine",
+            of=program.SelfCheckResult,
+            live=lambda job: _check_table(program.SelfCheckProgress.from_json(job.live).rows, "checks-live"),
+            answer=lambda state, result: _check_result(result),
+            before="Not run yet. It simulates a small scenario with every scheduler on both engines, and "
+            "takes a few seconds.",
+        ),
+    )
 
 
 def _sources(state: AppState) -> None:
@@ -222,7 +210,7 @@ TABS: Mapping[str, Callable[[AppState], None]] = {
     "Theory": _theory,
     "Self-checks": _checks,
     "The paper": evidence_studies.paper_tab,
-    "The slides": _slides,
+    "The slides": lambda state: slides_tab(state, None),
     "Network views": evidence_studies.network_views_tab,
     "Split or batch": evidence_studies.split_tab,
     "Language models": language_tab,

@@ -58,7 +58,7 @@ HOW_TO = (
     ),
     HowTo(
         "answer after a search, token by token?",
-        "Add a language model, then *Loop*: after the row that searches.",
+        "Add a language model, then *Arrivals*: after the row that searches.",
         "scenario",
     ),
     HowTo("slice GPUs?", "*Shared as*: MIG slices, then click the layout.", "scenario"),
