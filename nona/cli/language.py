@@ -10,6 +10,7 @@ from nona.cli.output import ProgressLine, emit
 from nona.cli.saved import save_item
 from nona.errors import SimulationError
 from nona.language.routers import ROUTERS
+from nona.report.html.language import language_html
 from nona.report.language.exports import language_trace, request_table
 from nona.report.language.tables import language_text, plan_text
 from nona.report.simulations.timeline import trace_text
@@ -33,7 +34,7 @@ def simulated_language(arguments: SimulateOptions, scenario: Scenario, sources: 
     SimulationError
         For an option that such a simulation does not have.
     """
-    for option in ("html", "baseline", "dask"):
+    for option in ("baseline", "dask"):
         if getattr(arguments, option) and not scenario.workload:
             raise SimulationError(
                 f"--{option}: a simulation of language models has none yet; leave it out, or read --json."
@@ -46,13 +47,13 @@ def simulated_language(arguments: SimulateOptions, scenario: Scenario, sources: 
         )
     own_files = not scenario.workload  # else they are those of the queries
     if own_files:
-        check_places(arguments.records, arguments.trace)
+        check_places(arguments.records, arguments.trace, arguments.html)
     study = prepare_language(scenario, sources)
     line = ProgressLine(quiet=arguments.json)
     result = simulate_language(
         study,
         readable=arguments.engine == "simpy",
-        steps=TRACED if own_files and (arguments.trace or arguments.save) else 0,
+        steps=TRACED if own_files and (arguments.trace or arguments.html or arguments.save) else 0,
         on_progress=lambda router, share: line.tell(router, share),
     )
     for warning in result.report.warnings:
@@ -62,10 +63,12 @@ def simulated_language(arguments: SimulateOptions, scenario: Scenario, sources: 
     if own_files and arguments.records:
         engines = [engine.name for engine in study.system.engines]
         write_job_table(arguments.records, request_table(result.runs, scenario.language_labels, engines))
-    if own_files and (arguments.trace or arguments.save):
+    if own_files and (arguments.trace or arguments.html or arguments.save):
         outcome = language_outcome(scenario, result, now_text())
         if arguments.trace:
             write_text(arguments.trace, trace_text(language_trace(outcome)))
+        if arguments.html:
+            write_text(arguments.html, language_html(outcome))
         if arguments.save:
             save_item(arguments.store, arguments.save, outcome, sources)
     return result.report.to_json()

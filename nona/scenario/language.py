@@ -318,10 +318,10 @@ class EngineOfferSpec(EngineSpec):
 
     roles: Literal["together", "apart"] = field(
         "together",
-        "Prompts and answers",
-        "Each server computes both; or they are apart, each on servers of their own, and the plan says how "
-        "many of each. KV then crosses the cluster's network.",
-        choices={"together": "on each server", "apart": "on servers of their own"},
+        "Roles",
+        "Each server computes prompts and answers; or they are apart, on servers of their own, and the plan "
+        "says how many of each. KV then crosses the cluster's network.",
+        choices={"together": "together", "apart": "apart"},
     )
 
     @_model_validator(mode="after")

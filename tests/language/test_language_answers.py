@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html import unescape
 from itertools import pairwise
 
 import pandas as pd
@@ -78,6 +79,17 @@ def test_files_say_what_the_answer_says(folder, capsys) -> None:
     assert all(before["ts"] + before["dur"] <= after["ts"] + 1e-6 for before, after in pairwise(slices))
     assert 0 < max(kv) <= 900 * 16
     assert len(kv) == len(slices) > 10
+
+
+def test_the_html_report_says_what_the_answer_says(folder, capsys) -> None:
+    page = folder / "r.html"
+    assert main(["simulate", str(folder / "s.yaml"), "--html", str(page)]) == 0
+    answer = capsys.readouterr().out.partition("\n")[0]
+    text = page.read_text("utf-8")
+    assert answer in unescape(text)
+    assert "<script" not in text
+    for part in ("round-robin", "Requests of chat", "h100 #1", "Little&#39;s law", "blocks: 900"):
+        assert part in text
 
 
 def test_a_plan_is_the_fewest_and_says_so() -> None:
@@ -232,7 +244,7 @@ def test_roles_that_are_not_known_are_named_with_those_that_are(roles) -> None:
     with pytest.raises(ScenarioError) as error:
         parse_scenario(text)
     (line,) = error.value.problems
-    assert line.startswith("plan.engines[0].roles (Prompts and answers): ")
+    assert line.startswith("plan.engines[0].roles: ")
     assert "'together' or 'apart'" in line
 
 

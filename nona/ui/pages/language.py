@@ -8,6 +8,7 @@ import streamlit as st
 
 from nona.language.routers import ROUTERS
 from nona.language.system import BLOCK_TOKENS
+from nona.report.html.language import language_html
 from nona.report.language.exports import language_trace
 from nona.report.language.figures import (
     cache_figure,
@@ -172,8 +173,9 @@ def _files(state: AppState, data: LanguageRun) -> Files:
     )
     hint = "Means, intervals and percentiles as plain numbers, in seconds."
     rows = requests_table(data.report.schedulers)
+    page = reports(data.about, data.report, lambda: language_html(data), "simulate")
     return {
-        "To share": [*reports(data.about, data.report, None, "simulate"), trace],
+        "To share": [*page, trace],
         "Results per router and row": frame_files("Summary", hint, f"{name}_summary", rows.numbers),
     }
 

@@ -17,7 +17,7 @@ from nona.ui.pages.plan_offers import engine_fields, offer_fields
 from nona.ui.pages.run_page import RunPage, Tab
 from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState
-from nona.ui.widgets.downloads import Files, frame_files
+from nona.ui.widgets.downloads import Files, frame_files, reports
 from nona.ui.widgets.fields import button, field_error, plain
 from nona.ui.widgets.folding import listed
 from nona.ui.widgets.results import hero, table
@@ -87,7 +87,8 @@ def _options(state: AppState, data: LanguagePlanned) -> None:
 def _files(state: AppState, data: LanguagePlanned) -> Files:
     hint = "A row per option that was tried, plain numbers."
     return {
-        "Options": frame_files("Options", hint, "language_plan", lambda: options_table(data.plan).numbers())
+        "To share": reports(data.about, data.plan, None, "plan", "plan"),
+        "Options": frame_files("Options", hint, "language_plan", lambda: options_table(data.plan).numbers()),
     }
 
 

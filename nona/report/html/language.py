@@ -1,0 +1,102 @@
+"""A simulation of language engines as one HTML file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import plotly.graph_objects as go
+from markupsafe import Markup
+
+from nona.report.html.charts import chart
+from nona.report.html.pieces import bullets, document, section, table
+from nona.report.html.simulation import CHECKS, INTERVALS, report_header, scenario_section
+from nona.report.language.figures import goodput_figure, plane_figure, times_figure
+from nona.report.language.tables import (
+    HELP,
+    MEASURES,
+    best_router,
+    engines_table,
+    finding,
+    followed_lines,
+    off_lines,
+    predicted_lines,
+    requests_table,
+)
+from nona.results.language import LanguageRun
+from nona.units import format_time
+
+LIMITS = (
+    "Step times that nobody fitted are modelled; the findings say what the ends of their error would change.",
+    "Speculative decoding, adapters, experts spread over servers, KV on other tiers and autoscaling are not "
+    "simulated.",
+    INTERVALS,
+)
+
+
+def language_html(data: LanguageRun) -> str:
+    """The report on a simulation of language engines; equal data give equal bytes, the date is among them."""
+    about, report = data.about, data.report
+    best = report.schedulers[best_router(report.schedulers)]
+    size = (
+        f"{about.jobs:,} requests per run, {best.replications} replications, {len(report.schedulers)} routers"
+    )
+    engine = f"{report.engine}, {format_time(report.seconds)} on the clock"
+    beside = (*followed_lines(report), *predicted_lines(best), *off_lines(best))
+    findings = [
+        (finding(report), "good" if best.state == "stable" else "bad"),
+        *((line, "") for line in beside),
+    ]
+    return document(
+        f"{about.name}: requests to language models",
+        [
+            report_header(about, "Language models", {"Size": size, "Engine": engine}),
+            bullets(findings, "findings"),
+            bullets([(line, "bad") for line in report.warnings]),
+            section("Routers", *_routers(data)),
+            *(_row(data, row) for row in data.rows),
+            section(
+                "Engines",
+                *(
+                    table(engines_table(of), f"Engines under {name}")
+                    for name, of in report.schedulers.items()
+                ),
+            ),
+            section(
+                "Self-checks of the runs",
+                table(CHECKS.of(report.checks), "In every run of every router"),
+                bullets([(line, "bad") for line in report.failed_checks]),
+            ),
+            section("Limits", bullets([(line, "") for line in LIMITS])),
+            scenario_section(about, "simulate", "--html", "report.html"),
+        ],
+    )
+
+
+def _routers(data: LanguageRun) -> Iterator[Markup]:
+    routers = data.report.schedulers
+    rows = requests_table(routers)
+    yield table(rows.select(*rows.deciding), "Each row of requests under each router, 95 % intervals")
+    yield bullets([(f"{n}: {r.state_reason}", "bad") for n, r in routers.items() if r.state_reason])
+    if any(of.goodput.mean is not None for of in routers.values()):
+        yield _dots("Goodput of all rows", goodput_figure(routers))
+
+
+def _row(data: LanguageRun, row: str) -> Markup:
+    routers = data.report.schedulers
+    targets = next(iter(routers.values())).models[row].targets
+    times = ("ttft_s", "tpot_s", "e2e_s")
+    return section(
+        f"Requests of {row}",
+        *(_dots(MEASURES[time], times_figure(routers, row, time), HELP[time]) for time in times),
+        chart(
+            "The first token, and those that follow",
+            plane_figure(data.requests, data.rows.index(row), targets),
+            f"Times of requests of {row} to the first and per further token, by router",
+            "Some requests of the first run. In time are those below and left of the targets.",
+        ),
+    )
+
+
+def _dots(title: str, figure: go.Figure, note: str = "") -> Markup:
+    whiskers = "Whiskers: 95 % confidence interval."
+    return chart(title, figure, f"{title} by router", f"{note} {whiskers}".strip())
