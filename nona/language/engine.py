@@ -136,18 +136,8 @@ class Loop:
             prefills = server.engine.role == "prefill"
             if prefills and self.system.first_token == "decode":
                 r.computed -= 1  # the other side computes the last token of the prompt again
-                self._send(server, r)
-                continue
-            r.made += 1
-            if r.made == 1:
-                r.first_s = self.now
-            if measured:
-                self.sums.made[server.number, r.row] += 1
-                if r.last_s == begin_s:
-                    steady[r.row] += 1
-                elif r.made > 1:
-                    add_gap(self.sums, server.number, r.row, self.now - r.last_s, 1)
-            r.last_s = self.now
+            else:
+                self._make_token(server, r, measured, steady)
             if r.made == r.outputs:
                 self._leave(server, r)
                 server.cache.release(r)
@@ -158,6 +148,18 @@ class Loop:
             if count:
                 add_gap(self.sums, server.number, row, self.now - begin_s, count)
         self._wake(server)
+
+    def _make_token(self, server: Server, r: Request, measured: bool, steady: list[int]) -> None:
+        r.made += 1
+        if r.made == 1:
+            r.first_s = self.now
+        if measured:
+            self.sums.made[server.number, r.row] += 1
+            if r.last_s == server.composed_s:
+                steady[r.row] += 1
+            elif r.made > 1:
+                add_gap(self.sums, server.number, r.row, self.now - r.last_s, 1)
+        r.last_s = self.now
 
     def _leave(self, server: Server, r: Request) -> None:
         server.leave(r)

@@ -68,7 +68,7 @@ def advance(s: State) -> int:
                 deliver(s, number)
             else:
                 arrive(s, number)
-        if c.arrived >= c.report_at:
+        if kind == ARRIVAL and c.arrived >= c.report_at:
             c.report_at += c.report_every
             return REPORT
 
@@ -241,19 +241,8 @@ def end_step(s: State, e: int) -> None:
             continue
         if x.role == PREFILL and c.handed_on:
             q.computed -= 1
-            place -= 1
-            send(s, e, place)
-            continue
-        q.made += 1
-        if q.made == 1:
-            s.times.first_s[r] = now
-        if measured:
-            s.sums.made[e, q.row] += 1
-            if q.last_s == begin_s:
-                s.row_decodes[q.row] += 1
-            elif q.made > 1:
-                add_gap(s.sums, e, q.row, now - q.last_s, 1)
-        q.last_s = now
+        else:
+            make_token(s, e, r, measured)
         if q.made == q.outputs:
             place -= 1
             go_away(s, e, place)
@@ -268,6 +257,20 @@ def end_step(s: State, e: int) -> None:
     wake(s, e)
 
 
+def make_token(s: State, e: int, r: int, measured: bool) -> None:
+    now, begin_s, q = s.clock[0].now_s, s.engines[e].composed_s, s.requests[r]
+    q.made += 1
+    if q.made == 1:
+        s.times.first_s[r] = now
+    if measured:
+        s.sums.made[e, q.row] += 1
+        if q.last_s == begin_s:
+            s.row_decodes[q.row] += 1
+        elif q.made > 1:
+            add_gap(s.sums, e, q.row, now - q.last_s, 1)
+    q.last_s = now
+
+
 def go_away(s: State, e: int, place: int) -> None:
     leave(s, e, place)
     s.board.requests[e] -= 1
@@ -278,7 +281,7 @@ def send(s: State, e: int, place: int) -> None:
     c, x, r = s.clock[0], s.engines[e], s.running[e, place]
     q = s.requests[r]
     go_away(s, e, place)
-    q.set_out_s = q.through_s = c.now_s
+    s.messages[r].set_out_s = s.messages[r].through_s = c.now_s
     turn = 2 * q.row + 1
     for k in range(s.places.shape[1]):
         d = s.places[turn, k]
@@ -319,20 +322,20 @@ def join_link(link: Any, at_s: float, work_s: float) -> float:
 
 def go_on(s: State, r: int) -> None:
     """Its KV joins the next link of its path; with the last one it is known when it is there."""
-    c, q, e = s.clock[0], s.requests[r], s.times.engine[r]
+    c, m, e = s.clock[0], s.messages[r], s.times.engine[r]
     path = s.paths[e, s.times.decoder[r]]
     if path[0] >= 0:
-        link = s.links[path[q.hops]]
-        absorb(s, path[q.hops])
-        begin_s = join_link(link, c.now_s, q.inputs * s.engines[e].kv_bytes / link.capacity)
-        q.through_s = max(q.through_s, link.free_s)
-        q.hops += 1
-        if path[q.hops] >= 0:
+        link = s.links[path[m.hops]]
+        absorb(s, path[m.hops])
+        begin_s = join_link(link, c.now_s, s.requests[r].inputs * s.engines[e].kv_bytes / link.capacity)
+        m.through_s = max(m.through_s, link.free_s)
+        m.hops += 1
+        if path[m.hops] >= 0:
             later(s, begin_s, HOP, r)
             return
-        q.through_s += c.latency_s
-    s.times.sent_s[r] = q.through_s - q.set_out_s
-    later(s, q.through_s, DELIVERY, r)
+        m.through_s += c.latency_s
+    s.times.sent_s[r] = m.through_s - m.set_out_s
+    later(s, m.through_s, DELIVERY, r)
 
 
 def deliver(s: State, r: int) -> None:

@@ -33,24 +33,26 @@ ENGINE = _record(
     f="a b g c q e kv_bytes ratio composed_s visible_s end_s due_s",
 )
 REQUEST = _record(
-    i="row inputs outputs prefix priority most_blocks prefix_blocks taken made computed held step following "
-    "hops",
-    f="arrival_s seen_s last_s set_out_s through_s",
-)
+    i="row inputs outputs prefix priority most_blocks prefix_blocks taken made computed held step following",
+    f="arrival_s seen_s last_s",
+)  # 128 bytes: two lines of the processor's cache
+MESSAGE = _record(i="hops", f="set_out_s through_s")
 LINK = _record(i="at", f="capacity free_s")
 
 
 class State(NamedTuple):
     """All of a run of E engines, R rows, P prefixes and L links.
 
-    ``running`` (E, S) are the requests of each engine in the order of admission. ``idle_after`` and
-    ``idle_before`` (E, P + 1) chain the idle prefixes of each, beginning and ending at P. ``paths`` (E, E, H)
-    are the links between engines, ``background_s`` and ``background_work_s`` (L, W) what others send.
+    ``messages`` are the KV of requests on their way, ``running`` (E, S) the requests of each engine in the
+    order of admission. ``idle_after`` and ``idle_before`` (E, P + 1) chain the idle prefixes of each, from P
+    to P. ``paths`` (E, E, H) are the links between engines, ``background_s`` and ``background_work_s`` (L, W)
+    what others send.
     """
 
     clock: Any
     engines: Any
     requests: Any
+    messages: Any
     running: Whole
     events: Any
     next_of_loop: Whole
@@ -88,6 +90,7 @@ def state_of(system: LanguageSystem, requests: Requests, router: str, window: Wi
         clock=_clock(system, requests, NUMBERS[router], window, loops),
         engines=_engines(system.engines),
         requests=_requests(system, requests),
+        messages=np.zeros(len(requests), dtype=MESSAGE),
         running=np.full((engines, 1 + max(e.sequences for e in system.engines)), -1, dtype=np.int64),
         events=np.zeros(len(requests) + 1, dtype=EVENT),
         next_of_loop=loops,

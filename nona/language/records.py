@@ -164,15 +164,11 @@ def add_step(
     """
     span_s, total = end_s - begin_s, 0
     for row in range(len(tokens)):
-        total += tokens[row]
-        sums.kv_area[e, row] += tokens[row] * span_s
-        sums.kv_most[e, row] = max(sums.kv_most[e, row], tokens[row])
+        held = tokens[row]
+        total += held
+        sums.kv_area[e, row] += held * span_s
+        sums.kv_most[e, row] = max(sums.kv_most[e, row], held)
     sums.kv_peak[e] = max(sums.kv_peak[e], total)
-    if sums.steps[e] < steps.shape[1]:
-        step = steps[e, sums.steps[e]]
-        step["engine"], step["begin_s"], step["end_s"] = e, begin_s, end_s
-        step["decodes"], step["prefill"], step["kv"] = decodes, prefill, total
-        step["running"], step["waiting"] = running, waiting
     sums.steps[e] += 1
     sums.decoded[e] += decodes
     sums.prefill[e] += prefill
@@ -180,6 +176,11 @@ def add_step(
     sums.busy_s[e] += span_s
     sums.running_area[e] += running * span_s
     sums.waiting_area[e] += waiting * span_s
+    if sums.steps[e] <= steps.shape[1]:
+        step = steps[e, sums.steps[e] - 1]
+        step["engine"], step["begin_s"], step["end_s"] = e, begin_s, end_s
+        step["decodes"], step["prefill"], step["kv"] = decodes, prefill, total
+        step["running"], step["waiting"] = running, waiting
 
 
 def add_gap(sums: Sums, e: int, row: int, gap_s: float, tokens: int) -> None:
@@ -190,9 +191,7 @@ def add_gap(sums: Sums, e: int, row: int, gap_s: float, tokens: int) -> None:
 
 def bin_of(gap_s: float) -> int:
     """Return the bin of a gap between tokens; exact in every engine."""
-    if not gap_s > 0:
-        return 0
-    part, octave = math.frexp(gap_s)
+    part, octave = math.frexp(max(gap_s, 1e-9))
     place = (octave - LEAST_OCTAVE) * BINS_AN_OCTAVE + int((part - 0.5) * 2 * BINS_AN_OCTAVE)
     return min(max(place, 0), BINS_AN_OCTAVE * OCTAVES - 1)
 
