@@ -28,6 +28,8 @@ Figure = Annotated[float | None, BeforeValidator(_finite)]
 
 Optional = Field(default=None, exclude_if=lambda value: value is None)
 """Of a field that most results lack: it is left out of the JSON then."""
+OptionalNames = Field(default=(), exclude_if=lambda names: not names)
+"""The same of names."""
 
 Interval = tuple[float, float] | None
 """Lower and upper bound of a confidence interval; ``None`` where there is none."""

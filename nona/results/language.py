@@ -11,6 +11,7 @@ from nona.results.document import (
     Figure,
     Interval,
     Optional,
+    OptionalNames,
     Outcome,
     TimeBeside,
     Verdict,
@@ -143,7 +144,7 @@ class LanguageReport(Document):
     failed_checks: tuple[str, ...]
     warnings: tuple[str, ...] = ()
     queries: str | None = None
-    level: tuple[str, ...] = ()
+    level: tuple[str, ...] = OptionalNames
 
 
 class EngineStep(Document):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pydantic import SerializerFunctionWrapHandler, field_serializer, field_validator, model_serializer
 
 from nona.options import Options
-from nona.results.document import Document, Estimate, Figure, Interval, Verdict
+from nona.results.document import Document, Estimate, Figure, Interval, OptionalNames, Verdict
 
 
 class Latency(Estimate):
@@ -282,7 +282,7 @@ class ServerlessReport(Document):
     failed_checks: tuple[str, ...]
     seconds: float
     setting: Setting
-    level: tuple[str, ...] = ()
+    level: tuple[str, ...] = OptionalNames
 
     @field_validator("oracle", mode="before")
     @classmethod

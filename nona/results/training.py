@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from nona.options import Option
-from nona.results.document import Document, Estimate, Figure, Interval, Outcome
+from nona.results.document import Document, Estimate, Figure, Interval, OptionalNames, Outcome
 
 
 class MoveAdvice(Document):
@@ -116,7 +116,7 @@ class Report(Document, Generic[P, S]):
     failed_checks: tuple[str, ...]
     seconds: float
     setting: S
-    level: tuple[str, ...] = ()
+    level: tuple[str, ...] = OptionalNames
 
 
 class RhoSummary(Document):

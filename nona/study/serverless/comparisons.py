@@ -245,7 +245,7 @@ def _outcome(name: str, result: SimulationResult, system: ServerlessSystem) -> s
         search_s=None,
         mean_batch=float(BATCH),
         utilization=serverless.Utilization(vcpu=None, vgpu=core.utilization.compute),
-        calls=serverless.CallCounts.like(core.jobs),
+        calls=serverless.CallCounts.like(core.jobs, dropped=core.jobs.dropped or 0),
     )
 
 
