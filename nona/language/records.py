@@ -141,6 +141,18 @@ class Run:
     begin_s: float
     over_s: float
 
+    def request_times(self, numbers: Whole) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return arrival, TTFT, TPOT and E2E of requests, from the arrival of the query that they follow.
+
+        ``nan`` where one is not complete or was refused; TPOT also where it makes one token.
+        """
+        times, outputs = self.times, self.requests.outputs[numbers]
+        arrival_s = times.arrival_s[numbers] - self.requests.before_s[numbers]
+        e2e_s = times.end_s[numbers] - arrival_s
+        ttft_s = np.where(np.isnan(e2e_s), math.nan, times.first_s[numbers] - arrival_s)
+        tpot_s = np.where(outputs > 1, (e2e_s - ttft_s) / np.maximum(outputs - 1, 1), math.nan)
+        return arrival_s, ttft_s, tpot_s, e2e_s
+
     @property
     def trace(self) -> NDArray[np.void]:
         """The ``steps`` that there were, one engine after the other."""

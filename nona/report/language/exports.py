@@ -35,10 +35,7 @@ def _frame(router: str, run: Run, rows: Sequence[str], engines: Sequence[str]) -
 
     numbers, times, requests = run.measured, run.times, run.requests
     names = np.array([*engines, "none"], dtype=object)  # −1 takes the last
-    outputs = requests.outputs[numbers]
-    first_s, end_s = times.first_s[numbers], times.end_s[numbers]
-    begin_s = times.arrival_s[numbers] - requests.before_s[numbers]
-    tpot_s = np.where(outputs > 1, (end_s - first_s) / np.maximum(outputs - 1, 1), np.nan)
+    _, ttft_s, tpot_s, e2e_s = run.request_times(numbers)
     return pd.DataFrame(
         {
             "router": router,
@@ -48,10 +45,10 @@ def _frame(router: str, run: Run, rows: Sequence[str], engines: Sequence[str]) -
             "arrival_s": times.arrival_s[numbers],
             "before_s": requests.before_s[numbers],
             "input_tokens": requests.inputs[numbers],
-            "output_tokens": outputs,
-            "ttft_s": np.where(np.isnan(end_s), np.nan, first_s - begin_s),
+            "output_tokens": requests.outputs[numbers],
+            "ttft_s": ttft_s,
             "tpot_s": tpot_s,
-            "e2e_s": end_s - begin_s,
+            "e2e_s": e2e_s,
             "preemptions": times.preemptions[numbers],
         }
     )

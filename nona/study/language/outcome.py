@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from nona.language.records import Run
@@ -55,21 +53,20 @@ def _points(run: Run) -> tuple[RequestPoint, ...]:
     """Evenly taken from the measured requests."""
     numbers = run.measured
     chosen = numbers[np.linspace(0, len(numbers) - 1, min(POINTS, len(numbers))).astype(int)]
-    times, requests = run.times, run.requests
-    points = []
-    for k in chosen.tolist():
-        arrival_s, first_s, end_s = (float(t[k]) for t in (times.arrival_s, times.first_s, times.end_s))
-        arrival_s -= float(requests.before_s[k])
-        outputs = int(requests.outputs[k])
-        tpot_s = (end_s - first_s) / (outputs - 1) if outputs > 1 else math.nan
-        points.append(
-            RequestPoint(
-                row=int(requests.row[k]),
-                arrival_s=arrival_s,
-                ttft_s=number(first_s - arrival_s),
-                tpot_s=number(tpot_s),
-                e2e_s=number(end_s - arrival_s),
-                preemptions=int(times.preemptions[k]),
-            )
+    columns = zip(
+        run.requests.row[chosen].tolist(),
+        *(column.tolist() for column in run.request_times(chosen)),
+        run.times.preemptions[chosen].tolist(),
+        strict=True,
+    )
+    return tuple(
+        RequestPoint(
+            row=row,
+            arrival_s=arrival_s,
+            ttft_s=number(ttft_s),
+            tpot_s=number(tpot_s),
+            e2e_s=number(e2e_s),
+            preemptions=preemptions,
         )
-    return tuple(points)
+        for row, arrival_s, ttft_s, tpot_s, e2e_s, preemptions in columns
+    )

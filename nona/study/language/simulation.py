@@ -226,15 +226,10 @@ class _Measured:
 
 
 def _measured(system: LanguageSystem, run: Run, row: int | None = None) -> _Measured:
-    numbers, times = run.measured, run.times
+    numbers = run.measured
     if row is not None:
         numbers = numbers[run.requests.row[numbers] == row]
-    outputs = run.requests.outputs[numbers]
-    arrival_s = times.arrival_s[numbers] - run.requests.before_s[numbers]
-    ttft_s, e2e_s = times.first_s[numbers] - arrival_s, times.end_s[numbers] - arrival_s
-    ttft_s = np.where(np.isnan(e2e_s), math.nan, ttft_s)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        tpot_s = np.where(outputs > 1, (e2e_s - ttft_s) / (outputs - 1), math.nan)
+    _, ttft_s, tpot_s, e2e_s = run.request_times(numbers)
     limits = np.array([_limits(r) for r in system.rows])[run.requests.row[numbers]]
     ratios = np.fmax(ttft_s / limits[:, 0], np.fmax(tpot_s / limits[:, 1], e2e_s / limits[:, 2]))
     ratios = np.where(np.isnan(e2e_s), math.inf, ratios)
