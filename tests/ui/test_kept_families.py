@@ -100,3 +100,19 @@ def test_requests_to_language_models_keep_themselves_and_open_again(tmp_path, mo
     assert "has changed since" not in said(at.warning)
     put(at, "language-tabs", "Engines")
     assert not at.exception
+
+
+def test_a_plan_with_roles_is_shown_and_opens_as_the_scenario(open_page):
+    at = open_demo(open_page, "prompt_over_the_network")
+    state = state_of(at)
+    plan = {"offers": [{"gpu": "h100", "gpus": 2, "most": 8}], "hit": 0.9}
+    for path, value in ((("simulation", "jobs"), 300), (("schedulers",), ["least-kv"]), (("plan",), plan)):
+        assert state.edit(path, value)
+    simulated(go(at, "plan"), "language-plan")
+    best = state.results["language-plan"].data.plan.best
+    prompts, answers = best.by_role
+    assert f"{prompts} for prompts and {answers} for answers" in said(at.subheader)
+    at.button(key="language-plan-open").click().run()
+    groups = [(group.engine.role, group.count) for group in state.scenario.cluster.servers]
+    assert groups == [("prefill", prompts), ("decode", answers)]
+    assert not at.exception
