@@ -161,10 +161,10 @@ def at(scenario: Scenario, place: str | Place) -> Any:
 
 
 def title_of(place: str | Place) -> str:
-    """The title of the field at a place; of an entry of a mapping its own name.
+    """The title of the field at a place, of an entry the title of its mapping; else the last name there.
 
-    >>> title_of("workload[0].slo"), title_of("cost.given.my_model")
-    ('SLO', 'my_model')
+    >>> title_of("workload[0].slo"), title_of("cost.given.my_model"), title_of("no.field")
+    ('SLO', 'Times in files', 'field')
     """
     try:
         return words(place).title

@@ -180,15 +180,17 @@ def _build(system: System, placement: Placement | None, options: Mapping[str, An
     shares = np.where(shares.sum(axis=1, keepdims=True) > 0, shares, may)
     up_to = np.cumsum(shares / shares.sum(axis=1, keepdims=True), axis=1)
     tasks = np.array([len(q.tasks) for q in system.queries], dtype=np.int64)
-    begin_s = np.array(
-        [
-            [(q.slo_s or math.inf) - t[b - 1, k] for b, k in zip(most, packing.kinds, strict=True)]
-            for q, t, most in zip(system.queries, times_s, limits, strict=True)
-        ]
-    )
-    return Prepared(
-        Shares(tasks, up_to.ravel()), 1, batches=BatchLimits(limits, begin_s=begin_s if drops else None)
-    )
+    begin_s = _latest_begins_s(system, times_s, limits) if drops else None
+    return Prepared(Shares(tasks, up_to.ravel()), 1, batches=BatchLimits(limits, begin_s=begin_s))
+
+
+def _latest_begins_s(system: System, times_s: list[Floats], limits: NDArray[np.int64]) -> Floats:
+    """(Q, E) How long after its arrival a query may begin and be in time, in a batch of the largest size."""
+    begin_s = np.full(limits.shape, math.inf)
+    for q, (query, times) in enumerate(zip(system.queries, times_s, strict=True)):
+        if query.slo_s is not None:
+            begin_s[q] = query.slo_s - times[limits[q] - 1, system.executor_class]
+    return begin_s
 
 
 def _check_drops(system: System, drops: bool) -> None:

@@ -140,6 +140,9 @@ def test_ones_own_session_comes_back_whole(open_page):
     assert at.title[0].value == "Home"
     assert (len(state.results), len(state.runs.kept)) == (0, 0)
     assert go(at, "models").session_state["model-view"] == "Tables"
+    state.undo()  # what is not valid goes first
+    assert not state.drafts
+    assert state.scenario.cluster.servers[0].count == 5
     state.undo()
     assert state.scenario.cluster.servers[0].count == 8
 
