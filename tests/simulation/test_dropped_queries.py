@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sizes import examples, sized
 
+from nona.report.simulations.live import LiveSeries
 from nona.schedulers.base import BatchLimits
 from nona.schedulers.registry import get_scheduler
+from nona.simulation.collected import Progress
 from nona.simulation.run import RunOptions, simulate_run
 from nona.system import Arrivals, Batching
 
@@ -112,3 +114,21 @@ def test_without_a_limit_that_is_reached_nothing_changes():
     usual = simulate_run(system, chosen, prepared, RunOptions(jobs=2000))
     assert patient.digest() == usual.digest()
     assert patient.dropped == 0
+
+
+def test_live_figures_begin_with_the_first_query_that_is_complete():
+    """Those that were dropped before count as missed, and no mean is taken of nothing."""
+    query, live = replace(batching_query([1.0], 5.0), slo_s=1.0), LiveSeries([1.0])
+    system = cases.make_system(query, servers=(0,))
+    gone = Progress(0.1, np.array([0, 0]), np.array([0.0, 1.0]), np.full(2, math.nan))
+    live.add("nexus", 0, gone)
+    assert live.snapshot() == {}
+
+    def take(progress):
+        live.add("nexus", 0, progress)
+        assert all(math.isfinite(line.mean_s) for line in live.snapshot().values())
+
+    records = simulate_run(system, *dropping(system, np.zeros((1, 1))), RunOptions(jobs=500), take)
+    line = live.snapshot()["nexus"]
+    assert line.jobs == records.tally.completed.sum()
+    assert line.hit_rate == pytest.approx(records.tally.hits.sum() / 502)

@@ -91,7 +91,9 @@ def knees(report: OverReport) -> Filled:
         Column("vGPUs held there", lambda r: r.last.utilization.vgpu if r.last else None, WHOLE_SHARE),
         Column("vCPUs held there", lambda r: r.last.utilization.vcpu if r.last else None, WHOLE_SHARE),
         Column("calls in time per s", lambda r: r.last.goodput_per_s.mean if r.last else None),
-        Column(f"$ per {PER:,}", lambda r: r.last.cost_per_call_usd if r.last else None, USD),
+        Column(
+            f"$ per {PER:,}", lambda r: r.last.cost_per_call_usd if r.last else None, USD, "cost_per_call"
+        ),
     )
     return Table("policy", columns).of({name: _Knee(report, p) for name, p in report.policies.items()})
 

@@ -23,8 +23,8 @@ TRANSFERS = Table[serverless.TransferOutcome](
 CONTAINERS = Table[serverless.ContainerOutcome](
     "policy",
     (
-        Column(f"executing, $ per {PER:,}", lambda of: of.executing_per_call_usd, USD),
-        Column(f"idle, $ per {PER:,}", lambda of: of.idle_per_call_usd, USD),
+        Column(f"executing, $ per {PER:,}", lambda of: of.executing_per_call_usd, USD, "executing_per_call"),
+        Column(f"idle, $ per {PER:,}", lambda of: of.idle_per_call_usd, USD, "idle_per_call"),
         Column("time busy", lambda of: of.busy, SHARE),
         Column("time idle", lambda of: of.idle, SHARE),
         Column("time starting", lambda of: of.starting, SHARE),
@@ -78,8 +78,8 @@ CALLS = Table[serverless.Outcome](
     "policy",
     (
         Column("SLOs kept", lambda p: p.slo_hit_rate, SHARE, decides=True),
-        Column(f"$ per {PER:,} calls", lambda p: p.cost_per_call_usd, USD, decides=True),
-        Column(f"$ per {PER:,} hits", lambda p: p.cost_per_hit_usd, USD),
+        Column(f"$ per {PER:,} calls", lambda p: p.cost_per_call_usd, USD, "cost_per_call", decides=True),
+        Column(f"$ per {PER:,} hits", lambda p: p.cost_per_hit_usd, USD, "cost_per_hit"),
         Column("mean latency", lambda p: p.latency_s.mean, TIME, decides=True),
         Column("p95", lambda p: p.latency_s.p95, TIME, decides=True),
         Column("p99", lambda p: p.latency_s.p99, TIME),
@@ -128,7 +128,7 @@ APPLICATIONS = Table[_Served](
         Column("median", lambda r: r.outcome.latency_s.p50, TIME),
         Column("p95", lambda r: r.outcome.latency_s.p95, TIME),
         Column("p99", lambda r: r.outcome.latency_s.p99, TIME),
-        Column(f"$ per {PER:,}", lambda r: r.outcome.cost_per_call_usd, USD),
+        Column(f"$ per {PER:,}", lambda r: r.outcome.cost_per_call_usd, USD, "cost_per_call"),
     ),
 )
 

@@ -183,10 +183,12 @@ def headline(
             else "No job was completed: there is no mean completion time."
         )
         return Finding(reason)
-    level = level_with(best, differences)
+    level, dropped = level_with(best, differences), schedulers[best].dropped
     alone = sum(s.jct_s.mean is not None for s in schedulers.values()) < 2
     if ties := ties_with(best, differences):
         lead = f"{listed([best, *ties])} take equally long on the same jobs"
+    elif dropped is not None:
+        lead = f"{best} drops {share_text(dropped, 1)} of the queries; mean JCT of the others"
     elif level:
         lead = f"{best} is lowest, without a clear difference from {listed(level)}"
     else:

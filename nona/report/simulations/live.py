@@ -141,8 +141,11 @@ class LiveSeries:
             so_far.busy[replication] = progress.busy
 
     def snapshot(self) -> LiveLines:
-        """Scheduler → its line, its distribution, its sums; ``busy`` since each run's start."""
-        return {name: _told(so_far) for name, so_far in self._known.items()}
+        """Scheduler → its line, its distribution, its sums; ``busy`` since each run's start.
+
+        One of which no job is complete yet has none.
+        """
+        return {name: _told(so_far) for name, so_far in self._known.items() if so_far.jobs}
 
     def loads(self, link_names: Sequence[str]) -> dict[str, ResourceLoad]:
         """Scheduler → utilisation of each executor and link so far; none for clusters too large to draw."""
@@ -165,7 +168,7 @@ def _told(running: _Scheduler) -> LiveLine:
         first=low,
         counts=tuple(running.counts[low:high].tolist()),
         jobs=running.jobs,
-        mean_s=running.total_s / running.jobs if running.jobs else math.nan,
+        mean_s=running.total_s / running.jobs,
         hit_rate=running.hits / running.with_slo if running.with_slo else None,
         busy=(round(float(compute), 4), round(float(link), 4)) if running.busy else None,
     )

@@ -50,7 +50,7 @@ SETTINGS = Table[_Set](
             POINTS,
             interval=True,
         ),
-        Column(f"$ per {PER:,}", lambda r: r.row.cost_per_call_usd, USD, interval=True),
+        Column(f"$ per {PER:,}", lambda r: r.row.cost_per_call_usd, USD, "cost_per_call", interval=True),
         Column(
             "cost / esg's",
             lambda r: serverless_claims.cost_ratio(r.cell, r.esg).estimate,
@@ -187,7 +187,7 @@ CUTOFFS = Table[serverless_study.CutoffPoint](
         Column("cut-off", lambda p: p.cutoff_s, TIME),
         Column("search, mean", lambda p: p.search_s.mean, TIME),
         Column("SLOs kept", lambda p: p.slo_hit_rate, SHARE, interval=True),
-        Column(f"$ per {PER:,}", lambda p: p.cost_per_call_usd, USD, interval=True),
+        Column(f"$ per {PER:,}", lambda p: p.cost_per_call_usd, USD, "cost_per_call", interval=True),
     ),
 )
 
@@ -204,7 +204,7 @@ SHARING = Table[_Shared](
         Column("sharing", lambda r: r.mode),
         Column("policy", lambda r: r.policy),
         Column("SLOs kept", lambda r: r.row.slo_hit_rate, SHARE, interval=True),
-        Column(f"$ per {PER:,}", lambda r: r.row.cost_per_call_usd, USD, interval=True),
+        Column(f"$ per {PER:,}", lambda r: r.row.cost_per_call_usd, USD, "cost_per_call", interval=True),
         Column("vGPUs held", lambda r: r.row.utilization.vgpu, WHOLE_SHARE),
         Column("stranded", lambda r: r.row.stranded_vgpus, RATIO),
         Column("state", lambda r: r.row.state),
