@@ -106,10 +106,8 @@ class Measured:
     @property
     def dropped(self) -> float:
         """Share of the measured jobs that were dropped."""
-        dropped, arrived = (
-            sum(int(self._of(of).sum()) for of in counts)
-            for counts in ([r.tally.dropped for r in self.runs], [r.tally.arrived for r in self.runs])
-        )
+        dropped = sum(int(self._of(r.tally.dropped).sum()) for r in self.runs)
+        arrived = sum(int(self._of(r.tally.arrived).sum()) for r in self.runs)
         return dropped / max(arrived, 1)
 
     def _counted(self) -> list[tuple[Records, int]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from nona.report.text import Finding, listed, verb
+from nona.report.text import Finding, listed, not_clear, verb
 from nona.report.times import TIME_UNITS, off_text
 from nona.results.document import Estimate, OffRange
 from nona.results.simulation import Difference, Differences, Resources, Schedulers, SimulationReport
@@ -190,7 +190,7 @@ def headline(
     elif dropped is not None:
         lead = f"{best} drops {share_text(dropped, 1)} of the queries; mean JCT of the others"
     elif level:
-        lead = f"{best} is lowest, without a clear difference from {listed(level)}"
+        lead = f"{best} is lowest{not_clear(level)}"
     else:
         lead = f"Mean JCT of {best}" if alone and not over else f"{best} is shortest"
     beside = (

@@ -42,9 +42,8 @@ def differences(runs: Runs, slo_s: Sequence[float | None], baseline: str) -> dic
     """Scheduler → its mean JCT and SLO hit rate minus those of the ``baseline``, at 95 %.
 
     The verdict is ``overloaded`` where one of the two has no mean, ``queries dropped`` where the mean of one
-    is that of the queries that were not. Each interval holds by itself: with
-    many schedulers, one in twenty excludes 0 by chance. Where a run was cancelled, the replications count
-    that both have.
+    is that of the queries that were not. Each interval holds by itself: with many schedulers, one in twenty
+    excludes 0 by chance. Where a run was cancelled, the replications count that both have.
 
     Raises
     ------
