@@ -529,8 +529,12 @@ class TrainingStudy(Document):
 
 
 class MeasuredBatches(Document):
-    """A run of a GPU that batches, measured and simulated: ``times`` of queries, the mean size of steps."""
+    """A run of a GPU that batches, measured and simulated: ``times`` of queries, the mean size of steps.
 
+    ``step_drift`` is the share by which steps took longer in the run than those timed before, if recorded.
+    """
+
+    gpu: str
     models: tuple[str, ...]
     rates: tuple[float, ...]
     max_batch: int
@@ -540,3 +544,4 @@ class MeasuredBatches(Document):
     times: tuple[TimeBeside, ...]
     measured_batch: float
     simulated_batch: float
+    step_drift: float | None

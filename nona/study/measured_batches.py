@@ -1,7 +1,7 @@
-"""A GPU that batches, measured, beside the simulation of the same queries.
+"""GPUs that batch, measured, beside the simulation of the same queries.
 
-An H100 served ResNet-50, BERT-base or both at once in real time: Poisson arrivals, batches by a rule, each
-with its copy to the GPU and back. The times of steps were measured before in the same program
+An H100 and an H200 served ResNet-50, BERT-base or both at once in real time: Poisson arrivals, batches by
+a rule, each with its copy to the GPU and back. The times of steps were measured before in the same program
 (``benchmarks/gpu_serving.py``); nothing is fitted to the runs.
 """
 
@@ -24,16 +24,16 @@ from nona.system import Arrivals, Batching, QueryClass
 STATISTICS = ("mean", "p50", "p95", "p99")
 
 
-def beside_h100() -> tuple[MeasuredBatches, ...]:
-    """Simulate the queries of every measured run at the instants at which they came; about 2 s."""
-    step_s: dict[str, list[float]] = {}
-    for row in shipped_table("nona.study", "data/h100_steps.csv"):
-        step_s.setdefault(row["model"], []).append(float(row["ms"]) / 1e3)
-    times = {model: np.array(seconds) for model, seconds in step_s.items()}
-    return tuple(_beside(row, times) for row in shipped_table("nona.study", "data/h100_batches.csv"))
+def beside_measured() -> tuple[MeasuredBatches, ...]:
+    """Simulate the queries of every measured run at the instants at which they came; about 4 s."""
+    step_s: dict[tuple[str, str], list[float]] = {}
+    for row in shipped_table("nona.study", "data/measured_steps.csv"):
+        step_s.setdefault((row["gpu"], row["model"]), []).append(float(row["ms"]) / 1e3)
+    times = {key: np.array(seconds) for key, seconds in step_s.items()}
+    return tuple(_beside(row, times) for row in shipped_table("nona.study", "data/measured_batches.csv"))
 
 
-def _beside(row: Mapping[str, str], times: Mapping[str, Array]) -> MeasuredBatches:
+def _beside(row: Mapping[str, str], times: Mapping[tuple[str, str], Array]) -> MeasuredBatches:
     models = tuple(row["models"].split("+"))
     rates = tuple(float(rate) for rate in row["rates"].split("+"))
     counts = [int(jobs) for jobs in row["jobs"].split("+")]
@@ -43,7 +43,7 @@ def _beside(row: Mapping[str, str], times: Mapping[str, Array]) -> MeasuredBatch
         np.cumsum(stream.exponential(1.0, count)) / rate for rate, count in zip(rates, counts, strict=True)
     ]
     queries = [
-        _query(model, rate, of, times[model][:largest], delay_s)
+        _query(model, rate, of, times[row["gpu"], model][:largest], delay_s)
         for model, rate, of in zip(models, rates, instants, strict=True)
     ]
     executor = bind_to(*([0] for _ in queries))
@@ -58,6 +58,7 @@ def _beside(row: Mapping[str, str], times: Mapping[str, Array]) -> MeasuredBatch
         name: percentile(simulated_s, float(name[1:])) for name in STATISTICS[1:]
     }
     return MeasuredBatches(
+        gpu=row["gpu"],
         models=models,
         rates=rates,
         max_batch=largest,
@@ -75,6 +76,7 @@ def _beside(row: Mapping[str, str], times: Mapping[str, Array]) -> MeasuredBatch
         ),
         measured_batch=float(row["mean_batch"]),
         simulated_batch=jobs / steps,
+        step_drift=float(row["steps_pct"]) / 100 if row["steps_pct"] else None,
     )
 
 

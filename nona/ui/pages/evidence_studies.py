@@ -18,7 +18,7 @@ from nona.results import studies
 from nona.results.elastic import ElasticLinkStudy, ElasticStudy
 from nona.results.sweeps import SweepReport
 from nona.schedulers.network_remarks import VIEW_MEANINGS
-from nona.study.measured_batches import beside_h100
+from nona.study.measured_batches import beside_measured
 from nona.study.shipped import stored_result
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import one_of, plain
@@ -132,7 +132,7 @@ def split_tab(state: AppState) -> None:
     data = stored_result(studies.SplitStudy)
     alt = "Mean JCT of four arrangements of two models on two GPUs, case by case"
     _pictured(split.presented(data), split.split_figure(data), "split-or-batch", alt)
-    st.subheader("A GPU that batches, measured and simulated")
+    st.subheader("GPUs that batch, measured and simulated")
     runs = _measured_batches()
     st.markdown(
         f"**{plain(measured.finding(runs))}.** The same queries at the same instants, with the times of "
@@ -146,7 +146,7 @@ def split_tab(state: AppState) -> None:
 
 @st.cache_resource(show_spinner="Simulating the measured queries")
 def _measured_batches() -> tuple[studies.MeasuredBatches, ...]:
-    return beside_h100()
+    return beside_measured()
 
 
 SCHEDULERS_KEY = "paper-schedulers"
