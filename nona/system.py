@@ -143,6 +143,10 @@ class Stream:
     mean: float = 0.0
     scv: float = 1.0
 
+    def load(self, capacity: float) -> float:
+        """Return the share of a resource of this capacity that it takes."""
+        return self.rate * self.mean / capacity
+
     def beside(self, other: Stream) -> Stream:
         """Both together: rates and moments add up.
 
@@ -159,20 +163,25 @@ class Stream:
 
 
 def link_streams(
-    background: Stream, names: Sequence[str], capacity: Sequence[float], core: int
+    background: Stream,
+    names: Sequence[str],
+    capacity: Sequence[float],
+    core: int,
+    messages: Sequence[Stream] = (),
 ) -> tuple[tuple[tuple[str, ...], Stream], ...]:
-    """Return the name of the random streams and the background of each link; ``background`` is the core's.
+    """Return the name of the random streams of each link, and all that others send over it.
 
-    Every link has the same utilisation by background: the rate of messages grows with ``capacity``.
+    ``background`` is that of the core; every link has the same utilisation by background: the rate of
+    messages grows with ``capacity``. ``messages`` come to each link beside it, if there are any.
 
     >>> link_streams(Stream(2.0, 1e6), ("core", "card"), (4e6, 2e6), 0)[1]
     (('link', 'card'), Stream(rate=1.0, mean=1000000.0, scv=1.0))
     """
+    own = [replace(background, rate=background.rate * (of / capacity[core])) for of in capacity]
+    sent = messages or [NO_BACKGROUND] * len(own)
     return tuple(
-        (("link",), background)
-        if number == core
-        else (("link", name), replace(background, rate=background.rate * (of / capacity[core])))
-        for number, (name, of) in enumerate(zip(names, capacity, strict=True))
+        (("link",) if number == core else ("link", name), of.beside(others))
+        for number, (name, of, others) in enumerate(zip(names, own, sent, strict=True))
     )
 
 
@@ -196,9 +205,8 @@ class SharedNetwork:
     def streams(self) -> tuple[tuple[tuple[str, ...], Stream], ...]:
         """For each link the name of its random streams, and all that others send over it."""
         links = self.topology
-        own = link_streams(self.background, links.link_names, links.link_capacity.tolist(), links.core)
-        messages = self.messages or (NO_BACKGROUND,) * links.links
-        return tuple((name, of.beside(sent)) for (name, of), sent in zip(own, messages, strict=True))
+        capacity = links.link_capacity.tolist()
+        return link_streams(self.background, links.link_names, capacity, links.core, self.messages)
 
     @cached_property
     def slowest(self) -> float:
@@ -238,6 +246,8 @@ class System:
         The bottleneck link (the core, where there are several): bytes/s, seconds, how it shares.
     background_compute
         Background of every single executor. ``background_network`` is that of the link (the core).
+    messages
+        What language engines send over each link of the topology, if there are any.
     queries
         The query classes, in the order of the scenario.
     seed
@@ -265,6 +275,7 @@ class System:
     seed: int = 0
     topology: Topology | None = None
     class_memory_bytes: NDArray[np.float64] | None = None
+    messages: tuple[Stream, ...] = ()
 
     def __post_init__(self) -> None:
         if self.topology is not None:
@@ -299,12 +310,9 @@ class System:
 
     @property
     def link_streams(self) -> tuple[tuple[tuple[str, ...], Stream], ...]:
-        """Return the name of the random streams and the background of each link.
-
-        Every link has the same utilisation by background: the rate of messages grows with capacity.
-        """
-        core = 0 if self.topology is None else self.topology.core
-        return link_streams(self.background_network, self.link_names, self.link_capacity.tolist(), core)
+        """For each link the name of its random streams, and all that others send over it."""
+        core, capacity = 0 if self.topology is None else self.topology.core, self.link_capacity.tolist()
+        return link_streams(self.background_network, self.link_names, capacity, core, self.messages)
 
     def isolated_s(self, size_bytes: float, source_server: int, destination_server: int) -> float:
         """Seconds of a message between two servers when nothing else is on its way.

@@ -6,6 +6,7 @@ lengths tokens, memory is blocks of ``BLOCK_TOKENS`` tokens.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -219,6 +220,22 @@ class LanguageSystem:
             Link(of, name, stream if number in crossed else NO_BACKGROUND)
             for number, (of, (name, stream)) in enumerate(zip(capacity, self.network.streams, strict=True))
         ]
+
+    @property
+    def kv_messages(self) -> dict[str, Stream]:
+        """Link → the KV that open rows send over it, as if each pair of engines were as likely."""
+        streams: dict[str, Stream] = {}
+        for row, first, second in zip(self.rows, self.places[::2], self.places[1::2], strict=True):
+            prompts = row.lengths.tokens[:, 0]
+            scv = float(prompts.var() / prompts.mean() ** 2)
+            first, second = first[first >= 0], second[second >= 0]
+            for e, d in itertools.product(first.tolist(), second.tolist()):
+                size = float(prompts.mean()) * self.engines[e].kv_bytes
+                sent = Stream(row.rate / (len(first) * len(second)), size, scv)
+                for link in self.paths[e, d][self.paths[e, d] >= 0].tolist():
+                    name = self.network.topology.link_names[link]
+                    streams[name] = streams.get(name, NO_BACKGROUND).beside(sent)
+        return streams
 
     @property
     def places(self) -> NDArray[np.int64]:

@@ -177,7 +177,7 @@ def _second_too(source: Floats, values: NDArray[Any], count: Floats, mass: NDArr
 def link_of(system: System, shares: Floats | None = None) -> Link:
     """The link of ``system``, or the route over its links; ``shares`` as in the placement's model."""
     stream, draws = system.background_network, draws_of(system, shares)
-    busy = stream.rate * stream.mean / system.capacity
+    busy = stream.load(system.capacity)
     return link_between(system.capacity, system.latency_s, system.discipline, system.topology, draws, busy)
 
 

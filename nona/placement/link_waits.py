@@ -180,7 +180,7 @@ def _role(
         both=crossed.both,
         slower=slower,
         spacing=capacity * crossed.ahead if crossed.ahead else 0.0,
-        background_utilization=stream.rate * stream.mean / capacity,
+        background_utilization=stream.load(capacity),
         background_moment_s=stream.rate * second_moment(stream) / capacity**2,
     )
 

@@ -77,7 +77,7 @@ class Model:
     def background(self) -> tuple[float, float]:
         """(ρ, λE[S²] in s) of the link's background traffic."""
         stream, capacity = self.system.background_network, self.system.capacity
-        return stream.rate * stream.mean / capacity, stream.rate * second_moment(stream) / capacity**2
+        return stream.load(capacity), stream.rate * second_moment(stream) / capacity**2
 
     @cached_property
     def blocks(self) -> tuple[tuple[Blocks, ...], ...]:

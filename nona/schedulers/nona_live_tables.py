@@ -125,7 +125,7 @@ def _expected_of(system: System, others: Sequence[int]) -> Expected:
     work_s = np.array([q.load_s.sum(axis=1) @ system.class_weights for q in system.queries], dtype=float)
     compute, network = system.background_compute, system.background_network
     load = compute.rate * compute.mean
-    link_load = network.rate * network.mean / system.capacity
+    link_load = network.load(system.capacity)
     follow = np.array([_followers(q.arrivals) for q in system.queries])
     wide = 1.0 + np.array(others)
     return Expected(

@@ -40,7 +40,7 @@ def with_background(system: System, utilization: float) -> System:
 def background_of(system: System) -> float:
     """The link's utilisation by background alone."""
     stream = system.background_network
-    return stream.rate * stream.mean / system.capacity
+    return stream.load(system.capacity)
 
 
 def congestion_curve(system: System, points: int = 12, progress: Progress | None = None) -> CongestionCurve:

@@ -83,7 +83,7 @@ def untested(system: System, response: ResponseReport) -> str | None:
 def _used(system: System, link: float) -> float | None:
     """The link's utilisation, ``None`` where the placement sends nothing over it."""
     stream = system.background_network
-    return link if link > stream.rate * stream.mean / system.capacity + _NOTHING else None
+    return link if link > stream.load(system.capacity) + _NOTHING else None
 
 
 def _beyond(system: System, servers: float, link: float | None) -> str | None:

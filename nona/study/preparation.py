@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePath
+from functools import reduce
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nona.cost.measured import ANY, MeasuredTable, read_measured
 from nona.cost.options import CostOptions
@@ -18,62 +17,16 @@ from nona.hardware.device import devices
 from nona.placement.link_routes import link_between
 from nona.placement.messages import Link
 from nona.report.times import no_verdict
-from nona.scenario.schema import BackgroundNetwork, Scenario, WorkloadRow
+from nona.scenario.schema import Scenario, WorkloadRow
 from nona.simulation.arrivals import effective_rate
-from nona.simulation.traces import Clock, Where, read_trace, row_arrivals
 from nona.sources.lookup import Sources
 from nona.sources.unknown import instead
 from nona.study.batching import batching_of, held_bytes, memory_problem
 from nona.study.cache import StudyCache, batch_key, model_key, once_per_model, study_key
+from nona.study.engines import prepare_language
 from nona.study.models import PreparedModel, given_graph, prepare_model
-from nona.system import Arrivals, QueryClass, SharedNetwork, Stream, System
-from nona.topology import Topology, make_topology
-
-
-def _topology_of(cluster: Cluster) -> Topology | None:
-    """The cluster's links, or ``None`` for a single link."""
-    network, racks = cluster.network, cluster.network.racks
-    if not network.several_links:
-        return None
-    size, uplink = (racks.size, racks.uplink) if racks else (None, None)
-    return make_topology(cluster.servers, network.capacity, network.nic, size, uplink)
-
-
-def network_background(spec: BackgroundNetwork, capacity: float) -> Stream:
-    """Return the background of the core, of ``capacity`` bytes/s."""
-    return Stream(spec.utilization * capacity / spec.mean_size, spec.mean_size, spec.scv)
-
-
-def shared_network(scenario: Scenario) -> SharedNetwork | None:
-    """The network that the transfers of a serverless scenario share, ``None`` where they do not.
-
-    Raises
-    ------
-    ScenarioError
-        When its links are not first come, first served.
-    """
-    spec, of = scenario.serverless, scenario.cluster.network
-    if spec is None or spec.transfer.remote != "network":
-        return None
-    if of.discipline != "fifo":
-        raise ScenarioError(
-            [
-                f"serverless.transfer.remote: 'network' needs links that are first come, first served, not "
-                f"{of.discipline!r}; set cluster.network.discipline to fifo, or remote to alone."
-            ]
-        )
-    return network_of(scenario, sum(group.count for group in scenario.cluster.servers))
-
-
-def network_of(scenario: Scenario, servers: int) -> SharedNetwork:
-    """Return the links between so many servers, first come, first served, with their background."""
-    of = scenario.cluster.network
-    size, uplink = (of.racks.size, of.racks.uplink) if of.racks else (None, None)
-    return SharedNetwork(
-        make_topology(servers, of.capacity, of.nic, size, uplink),
-        of.latency,
-        network_background(scenario.background.network, of.capacity),
-    )
+from nona.study.traffic import arrivals_of, network_background, topology_of
+from nona.system import NO_BACKGROUND, QueryClass, Stream, System
 
 
 def placement_link(cluster: Cluster) -> Link:
@@ -84,7 +37,7 @@ def placement_link(cluster: Cluster) -> Link:
         network.capacity,
         network.latency_s,
         network.discipline,
-        _topology_of(cluster),
+        topology_of(cluster),
         servers / servers.sum(),
     )
 
@@ -246,6 +199,8 @@ def _system(
     link = cluster.network
     arrivals = [arrivals_of(scenario, i, sources) for i in range(len(scenario.workload))]
     batching = [scenario.batching_of(row) for row in scenario.workload]
+    topology, kv = topology_of(cluster), _kv_messages(scenario, sources)
+    background = network_background(network, link.capacity)
     return System(
         executor_server=np.array([e.server for e in cluster.executors], dtype=np.int64),
         executor_class=np.array([names.index(e.executor_class) for e in cluster.executors], dtype=np.int64),
@@ -256,7 +211,7 @@ def _system(
         background_compute=Stream(
             compute.utilization / compute.mean_service, compute.mean_service, compute.scv
         ),
-        background_network=network_background(network, link.capacity),
+        background_network=background if topology else reduce(Stream.beside, kv.values(), background),
         queries=tuple(
             QueryClass(
                 name=label,
@@ -275,15 +230,15 @@ def _system(
             )
         ),
         seed=scenario.seed,
-        topology=_topology_of(cluster),
+        topology=topology,
+        messages=tuple(kv.get(name, NO_BACKGROUND) for name in topology.link_names) if topology else (),
         class_memory_bytes=np.array([c.memory_bytes for c in cluster.classes.values()]),
     )
 
 
-def arrivals_of(scenario: Scenario, index: int, sources: Sources) -> Arrivals:
-    """The arrival process of a row of the workload, those of language models last, with its trace read."""
-
-    def read(name: str, where: Where | None, clock: Clock) -> NDArray[np.float64]:
-        return read_trace(sources.read(name), PurePath(name).name, where, clock)
-
-    return row_arrivals(scenario, index, read)
+def _kv_messages(scenario: Scenario, sources: Sources) -> Mapping[str, Stream]:
+    """What engines with roles send over each link, by its name."""
+    apart = any(
+        group.engine is not None and group.engine.role != "both" for group in scenario.cluster.servers
+    )
+    return prepare_language(scenario, sources).system.kv_messages if apart and scenario.language else {}

@@ -9,7 +9,7 @@ from nona.report.language.figures import sizes_finding
 from nona.results.language import SizeCurve
 from nona.scenario.file import scenario_from_mapping
 from nona.sources.lookup import Sources
-from nona.study.language.preparation import prepare_language
+from nona.study.engines import prepare_language
 from nona.study.language.simulation import simulate_language
 from nona.study.language.sizes import engine_sizes, own_rate
 

@@ -14,8 +14,8 @@ from nona.language.routers import NUMBERS
 from nona.language.run import simulate_once
 from nona.language.system import Engine, LanguageSystem, StepTimes
 from nona.scenario.file import scenario_from_mapping
+from nona.study.engines import prepare_language
 from nona.study.language.following import Following
-from nona.study.language.preparation import prepare_language
 from nona.study.language.simulation import simulate_language
 from nona.system import SharedNetwork, Stream
 from nona.topology import make_topology

@@ -16,7 +16,7 @@ from nona.language.step_times import _law, step_times
 from nona.language.traces import read_tokens
 from nona.scenario.file import scenario_from_mapping
 from nona.sources.lookup import Sources
-from nona.study.language.preparation import prepare_language
+from nona.study.engines import prepare_language
 
 ROWS = shipped_table("nona.language", "data/steps.csv")
 LLAMA = language_models()["llama-3.1-8b"]

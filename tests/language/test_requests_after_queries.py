@@ -12,9 +12,11 @@ from nona.cli.main import main
 from nona.errors import ScenarioError, SimulationError
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
 from nona.sources.opening import edited
+from nona.study.engines import prepare_language
 from nona.study.language.following import Following
-from nona.study.language.preparation import prepare_language
 from nona.study.language.simulation import drawn, simulate_language
+from nona.study.preparation import prepare
+from nona.study.simulation import simulate
 
 A, B, C = 5e-3, 10e-6, 10e-6  # seconds of a step, of a decode, of a token of a prompt
 ENGINE = {"blocks": 4000, "sequences": 256, "steps": {"a": A, "b": B, "c": C}}
@@ -177,6 +179,21 @@ def test_keys_and_values_share_the_link_with_the_tensors_of_queries() -> None:
         load, second = 5 * alone_s + rate * tensor_s, 5 * alone_s**2 + rate * tensor_s**2
         wait_s = second / (2 * (1 - load))  # Pollaczek and Khinchine
         assert sent_s[scheduler] == pytest.approx(alone_s + wait_s, rel=0.04)
+
+
+@pytest.mark.parametrize("links", [{}, {"nic": "4 Gbit/s"}], ids=["one link", "cards"])
+def test_queries_wait_behind_keys_and_values(links) -> None:
+    """Tensors of 1 kB meet KV of 26 MB, of which 15 come a second, at a core of 1 GB/s."""
+    data = scenario([{"name": "answer", "rate": "15/s", "llm": LLM}], jobs=4000)
+    data["models"] = {"find": {**SPLIT, "edges": [{**edge, "bytes": 1000} for edge in SPLIT["edges"]]}}
+    roles = [{"gpu": "h100", "engine": {**ENGINE, "role": role}} for role in ("prefill", "decode")]
+    network = {"capacity": "8 Gbit/s", **links}
+    data["cluster"] = {"servers": [{"count": 8, "gpu": "l4"}, *roles], "network": network}
+    data["schedulers"][0] = "spread"
+    of = scenario_from_mapping(data)
+    wait_s = simulate(prepare(of)).summaries["spread"].result.parts_s.link_wait
+    size_s = 200 * prepare_language(of).system.engines[0].kv_bytes / 1e9
+    assert wait_s == pytest.approx(15 * size_s**2 / (2 * (1 - 15 * size_s)), rel=0.05)
 
 
 def test_a_row_that_is_renamed_takes_its_targets_and_followers_along() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nona.report.language.tables import finding
 from nona.results.language import LanguageReport
 from nona.scenario.file import scenario_from_mapping
-from nona.study.language.preparation import prepare_language
+from nona.study.engines import prepare_language
 from nona.study.language.simulation import simulate_language
 
 

@@ -18,7 +18,7 @@ from nona.sources.lookup import Sources
 from nona.sources.opening import open_scenario
 from nona.sources.samples import query_scenario_names, scenario_description, scenario_names, scenario_path
 from nona.statistics import paired_difference
-from nona.study.language.preparation import prepare_language
+from nona.study.engines import prepare_language
 from nona.study.language.simulation import simulate_language
 from nona.study.outcome import full_report
 from nona.study.planning.plan import judged

@@ -14,8 +14,9 @@ from nona.simulation import traces
 from nona.simulation.arrivals import arrival_chunks, effective_rate
 from nona.simulation.workload import Workload, background_items, gamma_draws, stream_names
 from nona.sources.lookup import Sources
-from nona.study.preparation import arrivals_of, prepare
+from nona.study.preparation import prepare
 from nona.study.sweep_numbers import number_named
+from nona.study.traffic import arrivals_of
 from nona.system import Arrivals, Stream
 
 RATE = 50.0

@@ -38,9 +38,9 @@ def test_a_system_is_rehearsed_once_and_results_are_those_of_a_fresh_one(short_r
     for seed, options, fresh in ((1, {}, True), (1, {}, False), (2, {}, True), (1, {"link": "none"}, True)):
         study = prepare(scenario_from_mapping(scenario(seed, **options)), cache=cache)
         short_runs.clear()
-        result = simulate(study, engine="simpy", placement=place(study, cache=cache), cache=cache)
+        result = simulate(study, placement=place(study, cache=cache), cache=cache)
         assert bool(short_runs) is fresh
         means.append(result.summaries["nona-live"].result.jct_s.mean)
     assert means[0] == means[1]
     alone = prepare(scenario_from_mapping(scenario(1)))
-    assert simulate(alone, engine="simpy").summaries["nona-live"].result.jct_s.mean == means[0]
+    assert simulate(alone).summaries["nona-live"].result.jct_s.mean == means[0]

@@ -6,9 +6,9 @@ from app_driver import edit, finish, go, metrics, named, open_demo, put, said, s
 from nona.language.formula import predict
 from nona.report.language.evidence import measured_finding
 from nona.sources.samples import shipped_scenario
+from nona.study.engines import prepare_language
 from nona.study.language.evidence import beside_formula, beside_vllm
 from nona.study.language.outcome import STEPS, TRACED, _steps
-from nona.study.language.preparation import prepare_language
 from nona.study.language.simulation import simulate_language
 from nona.tables.formats import share_text
 from nona.ui.pages.scenario_engines import prepared

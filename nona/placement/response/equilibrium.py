@@ -67,16 +67,11 @@ class Resource:
 
 
 def _resources_of(system: System) -> tuple[Resource, ...]:
-    """The executor classes, then the roles of links; every link has the same utilisation by background."""
+    """The executor classes, then the roles of links."""
     counts = np.bincount(system.executor_class, minlength=len(system.class_names))
     resources = [Resource(int(n), system.background_compute) for n in counts]
-    stream = system.background_network
-    for i, role in enumerate(roles_of(system)):
-        rate = stream.rate * role.capacity / system.capacity
-        resources.append(
-            Resource(role.links, Stream(rate, stream.mean / role.capacity, stream.scv), core=i == 0)
-        )
-    return tuple(resources)
+    roles = enumerate(roles_of(system))
+    return (*resources, *(Resource(role.links, role.background, core=i == 0) for i, role in roles))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nona.placement.response.sample_paths import Bank, near
 from nona.placement.response.steps import Parts, Steps
-from nona.system import System
+from nona.system import Stream, System
 from nona.topology import NONE
 
 Floats = NDArray[np.float64]
@@ -240,23 +241,33 @@ SIDES = ("out_link", "up_link", "down_link", "in_link")
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """Links of one kind: how many, and bytes per second of one (their mean)."""
+    """Links of one kind: how many, bytes per second and background (in seconds) of one, both their mean."""
 
     name: str
     links: int
     capacity: float
+    background: Stream
 
 
 def roles_of(system: System) -> tuple[Role, ...]:
     """The core first; then the kinds of links that the topology has."""
-    roles = [Role("core", 1, system.capacity)]
     topology = system.topology
-    for name in SIDES if topology is not None else ():
+    if topology is None:
+        return (_role(system, "core", np.array([0])),)
+    roles = [_role(system, "core", np.array([topology.core]))]
+    for name in SIDES:
         used = np.unique(getattr(topology, name))
         used = used[used != NONE]
-        if topology is not None and len(used):
-            roles.append(Role(name, len(used), float(topology.link_capacity[used].mean())))
+        if len(used):
+            roles.append(_role(system, name, used))
     return tuple(roles)
+
+
+def _role(system: System, name: str, links: NDArray[np.int64]) -> Role:
+    capacity, streams = float(system.link_capacity[links].mean()), system.link_streams
+    sent = reduce(Stream.beside, (streams[k][1] for k in links.tolist()))
+    background = Stream(sent.rate / len(links), sent.mean / capacity, sent.scv)
+    return Role(name, len(links), capacity, background)
 
 
 def resource_count(system: System) -> int:

@@ -282,7 +282,7 @@ def _climbed(shape: Shape, link: Link, slots: int, placement: Placement) -> list
 def _moves_feeders(system: System, query: int, shape: Shape, link: Link, slots: int) -> list[list[int]]:
     """Configurations that keep the longest chain together and send what leads to it ahead."""
     stream, rate = system.background_network, system.queries[query].rate
-    free = 1.0 - stream.rate * stream.mean / system.capacity
+    free = 1.0 - stream.load(system.capacity)
     if rate <= 0 or free <= 0:
         return []
     labels: list[list[int]] = feeder_configurations(shape, link, slots, free / rate).tolist()

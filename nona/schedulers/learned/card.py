@@ -60,7 +60,7 @@ def numbers_of(system: System) -> Ranges:
     compute, network = system.background_compute, system.background_network
     crossing = sum(q.rate * float(q.tasks.tensor_bytes.sum()) for q in system.queries) / system.capacity
     load = system.total_rate * mean_work_s(system) / system.executors
-    busy, link = compute.rate * compute.mean, network.rate * network.mean / system.capacity
+    busy, link = compute.rate * compute.mean, network.load(system.capacity)
     return Ranges(
         servers=(system.servers, system.servers),
         executors_per_server=(int(each.min()), int(each.max())),

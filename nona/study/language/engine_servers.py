@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from nona.scenario.language import EngineSpec
 from nona.scenario.schema import Scenario, ServerGroupSpec
 from nona.sources.lookup import Sources
-from nona.study.language.preparation import LanguageStudy, MisfitError, prepare_language
+from nona.study.engines import LanguageStudy, MisfitError, prepare_language
 
 
 def engine_server(group: ServerGroupSpec, gpu: str, gpus: int, tp: int) -> ServerGroupSpec:

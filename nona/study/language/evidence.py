@@ -19,7 +19,7 @@ from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.statistics import Array, percentile
-from nona.study.language.preparation import prepare_language
+from nona.study.engines import prepare_language
 from nona.study.language.simulation import simulate_language
 
 MEASURED = "vllm_rtx4090.csv"

@@ -30,11 +30,11 @@ from nona.scenario.schema import Scenario, ServerGroupSpec
 from nona.scenario.values import NamedSpec
 from nona.sources.lookup import Sources
 from nona.statistics import Array
+from nona.study.engines import LanguageStudy
 from nona.study.language.engine_servers import engine_server, study_on
-from nona.study.language.preparation import LanguageStudy
 from nona.study.language.simulation import RequestTime, drawn, over_targets
 from nona.study.planning.question import offers_of
-from nona.study.preparation import network_of
+from nona.study.traffic import network_of
 
 MOST_REPLICATIONS, MOST_JOBS = 16, 6000
 IDLE = 0  # a load of next to nothing

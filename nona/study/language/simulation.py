@@ -45,8 +45,8 @@ from nona.statistics import (
     run_mean,
     too_few_jobs,
 )
+from nona.study.engines import LanguageStudy
 from nona.study.language.following import Following
-from nona.study.language.preparation import LanguageStudy
 
 RequestTime = Literal["ttft_s", "tpot_s", "e2e_s"]
 TAIL = 0.25  # requests that follow the measured ones, so that these do not run out alone

@@ -15,8 +15,8 @@ from nona.results.document import number
 from nona.results.language import SizeCurve
 from nona.scenario.schema import Scenario, ServerGroupSpec
 from nona.sources.lookup import Sources
+from nona.study.engines import LanguageStudy
 from nona.study.language.engine_servers import engine_server, study_on
-from nona.study.language.preparation import LanguageStudy
 
 SIZES = (1, 2, 4, 8)
 POINTS = 40

@@ -21,7 +21,7 @@ from nona.sources.lookup import Sources
 from nona.study.cache import once_per_model
 from nona.study.models import given_graph
 from nona.study.planning.question import servers_now
-from nona.study.preparation import arrivals_of, check_has_queries, shared_network
+from nona.study.preparation import check_has_queries
 from nona.study.serverless.functions import (
     PARTS_WITHOUT_MIG,
     FunctionBook,
@@ -31,6 +31,7 @@ from nona.study.serverless.functions import (
     slice_of,
     slower_than_a100,
 )
+from nona.study.traffic import arrivals_of, shared_network
 from nona.system import Arrivals
 
 

@@ -11,7 +11,7 @@ from nona.language.memory import requests_that_fit
 from nona.report.language.figures import memory_figure
 from nona.report.text import counted
 from nona.sources.lookup import file_names
-from nona.study.language.preparation import EngineFacts, LanguageStudy, prepare_language
+from nona.study.engines import EngineFacts, LanguageStudy, prepare_language
 from nona.tables.formats import share_text
 from nona.ui.form import field, form, switch
 from nona.ui.pages.workload_facts import file_mark, kept

@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any
 
 from nona.results.language import FormulaCheck, LanguagePlanned, LanguageRun
+from nona.study.engines import prepare_language
 from nona.study.language.evidence import beside_formula
 from nona.study.language.following import Following
 from nona.study.language.outcome import TRACED, language_outcome
 from nona.study.language.plan import plan_language
-from nona.study.language.preparation import prepare_language
 from nona.study.language.simulation import simulate_language
 from nona.study.outcome import about_scenario
 from nona.study.shipped import now_text

@@ -32,9 +32,8 @@ from nona.scenario.language import EngineSpec, LanguageRow, LengthSpec, TokensSp
 from nona.scenario.schema import Scenario
 from nona.simulation.arrivals import effective_rate
 from nona.sources.lookup import Sources, is_config
-from nona.study.preparation import arrivals_of, network_of
+from nona.study.traffic import arrivals_of, network_of
 from nona.system import Arrivals, Stream
-from nona.topology import NONE
 
 DRAWS = 65_536
 """Requests whose lengths are drawn beforehand, one from each of so many parts of equal probability."""
@@ -80,19 +79,23 @@ class LanguageStudy:
         return max((basis.steps.error for basis in self.facts), default=0.0)
 
     def beside(self, messages: tuple[Stream, ...], scheduler: str) -> LanguageStudy:
-        """The same with the messages of queries under a scheduler on each link: KV waits behind them."""
-        network = replace(self.system.network, messages=messages)
-        links, warnings = network.topology, self.warnings
-        shares = [
-            (messages[k].rate * messages[k].mean / links.link_capacity[k], links.link_names[k])
-            for k in np.unique(self.system.paths).tolist()
-            if k != NONE
+        """The same with the messages that queries under a scheduler send over each link."""
+        network, warnings = replace(self.system.network, messages=messages), self.warnings
+        links, kv = network.topology, self.system.kv_messages
+        both = [
+            (messages[k].load(capacity), kv[name].load(capacity), name)
+            for k, (name, capacity) in enumerate(zip(links.link_names, links.link_capacity, strict=True))
+            if name in kv
         ]
-        share, name = max(shares, default=(0.0, ""))
+        share, of_kv, name = max(both, default=(0.0, 0.0, ""))
         if share:
             link = "link" if links.links == 1 else f"link {name!r}"
-            line = f"KV waits behind the messages of queries: {share:.1%} of the {link} under {scheduler}."
-            warnings = (*warnings, line)
+            left_out = ", but for that of closed loops" * any(row.concurrency for row in self.system.rows)
+            warnings = (
+                *warnings,
+                f"KV waits behind the messages of queries, {share:.1%} of the {link} under {scheduler}, and "
+                f"these behind KV{left_out}, {of_kv:.1%}.",
+            )
         return replace(self, system=replace(self.system, network=network), warnings=warnings)
 
     def with_steps_off(self, side: int) -> LanguageStudy:
