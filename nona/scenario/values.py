@@ -135,6 +135,16 @@ class NamedSpec(Part):
     name: Name = field(..., "Name", "Of a scheduler or policy, see `nona schedulers`.")
     options: dict[str, Any] = field({}, "Options", "By name; those that are left out keep their defaults.")
 
+    @property
+    def options_text(self) -> str:
+        """The options in a line, as a file writes them; one that is no single value by its name alone.
+
+        >>> NamedSpec(name="x", options={"early_drop": True, "d": 3, "models": {"a": "half"}}).options_text
+        'early_drop: true, d: 3, models'
+        """
+        texts = {n: str(v).lower() if isinstance(v, bool) else v for n, v in self.options.items()}
+        return ", ".join(n if isinstance(v, dict | list) else f"{n}: {v}" for n, v in texts.items())
+
 
 NamedEntries = tuple[Annotated[NamedSpec, BeforeValidator(named_entry), PlainSerializer(named_text)], ...]
 

@@ -24,6 +24,7 @@ from nona.scenario.values import named_entry
 from nona.schedulers.registry import get_scheduler
 from nona.sources.lookup import Sources, is_config
 from nona.sources.samples import sample_names
+from nona.strategy import Strategy
 from nona.training.throughput_table import GAVEL, MODELLED, TABLES, batch_of, shipped_throughputs
 
 
@@ -56,10 +57,11 @@ def _unknown_in_training(
     from nona.allocation.registry import get_policy
 
     for i, entry in enumerate(_training_entries(training.get("policies"))):
-        name = _mapping(named_entry(entry)).get("name")
+        named = _mapping(named_entry(entry))
+        name = named.get("name")
         try:
             if isinstance(name, str):
-                get_policy(name)
+                get_policy(name).chosen(_mapping(named.get("options")))
         except NonaError as error:
             yield f"training.policies[{i}]: {error}"
     table = training.get("throughputs", GAVEL)
@@ -135,7 +137,7 @@ def _training_entries(value: object) -> list[Any]:
 
 
 def unknown_names(data: Mapping[str, Any]) -> list[str]:
-    """One line for each device, layout, scheduler, policy or sample that is not known.
+    """One line for each device, layout, scheduler, policy, option or sample that is not known.
 
     >>> unknown_names({"schedulers": ["nona", "nonna"]})[0][:42]
     "schedulers[1]: Scheduler 'nonna' is not kn"
@@ -246,15 +248,16 @@ def _named(data: Mapping[str, Any]) -> Iterator[str]:
         ("plan.schedulers", _mapping(data.get("plan")).get("schedulers"), get_scheduler),
     ):
         for i, entry in enumerate(_entries(entries)):
-            name = _mapping(named_entry(entry)).get("name")
+            named = _mapping(named_entry(entry))
+            name = named.get("name")
             try:
                 if isinstance(name, str) and name not in ROUTERS:
-                    find(name)
+                    find(name).chosen(_mapping(named.get("options")))
             except NonaError as error:
                 yield f"{place}[{i}]: {error}"
 
 
-def _find_policy(name: str) -> object:
+def _find_policy(name: str) -> Strategy:
     from nona.serverless.policies.registry import get_policy
 
     return get_policy(name)

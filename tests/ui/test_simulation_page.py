@@ -1,5 +1,6 @@
 """The Simulation page: its finding equals its numbers, runs and baseline, trouble, precision, the expert."""
 
+from itertools import count
 from types import SimpleNamespace
 
 import app_driver as app
@@ -19,6 +20,7 @@ from nona.ui.form import _on_change
 from nona.ui.pages.simulation import parse_parts, parts_text
 from nona.ui.pages.simulation_runs import MOST_DRAWN, chart_data, show_run, shown_run
 from nona.ui.session.state import AppState, Draft, Runs
+from nona.ui.widgets import policy_choice
 
 PAGE = "simulation"
 
@@ -226,6 +228,41 @@ def row(at):
 
 def options(at):
     return next(s.options for s in app.state_of(at).scenario.schedulers if s.name == "expert")
+
+
+def test_options_of_schedulers_are_set_kept_undone_and_stand_in_the_table(open_page, monkeypatch):
+    at = app.choose_schedulers(app.adopt(open_page(PAGE)), "nona", "jsq-d", "expert")
+    state, path = app.state_of(at), ("schedulers", 1)
+    state.history.clock = count(0, 10).__next__  # every change is a step of its own
+    app.put(at, "scheduler-options", True)
+
+    def drawn():
+        return at.number_input(key=f"option:{state.revision}:jsq-d:d")
+
+    drawn().set_value(3).run()
+    assert state.value(path) == {"jsq-d": {"d": 3}}
+    assert "jsq-d d: 3" in lines(at.caption)
+    data = app.run(at, "simulate")
+    assert list(at.dataframe[0].value["options"]) == ["–", "d: 3", "–"]
+    takes = {}
+    monkeypatch.setattr(
+        policy_choice,
+        "scheduler_picker",
+        lambda key, label, chosen, hint, take, *more: takes.update({key: take}),
+    )
+    at.run()
+    takes["simulation-schedulers"](("nona",))
+    takes["simulation-schedulers"](("nona", "jsq-d"))
+    assert state.value(path) == {"jsq-d": {"d": 3}}
+    state.undo()
+    state.undo()
+    assert state.scenario.schedulers == data.scenario.schedulers
+    at.run()
+    at.button(key="defaults:jsq-d").click().run()
+    assert (state.value(path), drawn().value) == ("jsq-d", 2)
+    entries = policy_choice.with_option(state.scenario.schedulers, "jsq-d", "d", 0, 2)
+    assert not state.edit(("schedulers",), entries)
+    assert "option d=0 must be a whole number from 1 to 64; change it." in state.problem()
 
 
 def test_a_preset_is_written_into_the_scenario_and_taken_back_and_own_parts_simulated_as_typed(open_page):

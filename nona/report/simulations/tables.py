@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from nona.report.simulations.batches import LOAD_AND_BUSY, batch_rows
@@ -23,6 +23,7 @@ from nona.results.simulation import (
     SimulationReport,
     WarmupReport,
 )
+from nona.scenario.values import NamedSpec
 from nona.tables.formats import mean_text, or_dash, share_text
 from nona.tables.table import CHANGE, COUNT, FACTOR, RATE, SHARE, TIME, Column, Filled, Kind, Table
 from nona.units import format_number, format_time
@@ -40,6 +41,7 @@ class _Row:
     before: float | None = None
     model: str = "all"
     one: ModelResult | None = None
+    options: str = ""
 
     @property
     def jct(self) -> Estimate:
@@ -88,6 +90,7 @@ FIGURES = Table[_Row](
     "",
     (
         Column("scheduler", lambda r: r.scheduler, decides=True),
+        Column("options", lambda r: r.options or None, decides=True, optional=True),
         Column("model", lambda r: r.model),
         Column("state", lambda r: r.whole.state),
         Column("mean JCT", lambda r: r.jct, TIME, "jct", interval=True, decides=True),
@@ -127,7 +130,7 @@ FIGURES = Table[_Row](
     ),
 )
 RESULTS = (
-    *("scheduler", "state", "jct", "predicted", "before", "slo_hit_rate", "dropped"),
+    *("scheduler", "options", "state", "jct", "predicted", "before", "slo_hit_rate", "dropped"),
     *(
         "utilization_compute",
         "utilization_network",
@@ -140,7 +143,8 @@ RESULTS = (
 )
 """One row per scheduler, as pages and the HTML report show it."""
 SUMMARY = (
-    *("scheduler", "model", "state", "jct", "jct_p50", "jct_p95", "jct_p99", "slo_hit_rate", "dropped"),
+    *("scheduler", "options", "model", "state", "jct", "jct_p50", "jct_p95", "jct_p99", "slo_hit_rate"),
+    "dropped",
     *PARTS,
     *("utilization_compute", "utilization_network", "jobs_arrived", "jobs_completed", "jobs_in_flight"),
     *("replications", "slo"),
@@ -157,17 +161,18 @@ def figures(
     predicted: Mapping[str, float | None] = NO_PREDICTIONS,
     models: bool = False,
     before: Schedulers | None = None,
+    entries: Iterable[NamedSpec] = (),
 ) -> Filled:
     """All figures of each scheduler, followed by those of each of its ``models`` if asked for.
 
     ``predicted``: a mean JCT (seconds), ``None`` where the formula says overload; ``before``: an earlier
-    run, whose means stand beside.
+    run, whose means stand beside; ``entries``: the schedulers as the scenario has them, with their options.
     """
-    rows = []
+    rows, options = [], {entry.name: entry.options_text for entry in entries}
     for name, whole in schedulers.items():
         mean = "overloaded" if name in predicted and predicted[name] is None else predicted.get(name)
         earlier = before[name].jct_s.mean if before and name in before else None
-        rows.append(_Row(name, whole, mean, earlier))
+        rows.append(_Row(name, whole, mean, earlier, options=options.get(name, "")))
         if models:
             rows += [_Row(name, whole, model=model, one=one) for model, one in whole.models.items()]
     return FIGURES.of(rows)

@@ -10,7 +10,7 @@ from nona.planning.offers import gpu_text
 from nona.planning.prices import growth_text
 from nona.report.text import counted
 from nona.scenario.words import words
-from nona.schedulers.registry import scheduler_names
+from nona.schedulers.registry import SCHEDULERS
 from nona.ui.form import entry_at, field, fields
 from nona.ui.pages.plan_offers import (
     PART,
@@ -26,7 +26,7 @@ from nona.ui.session.state import AppState
 from nona.ui.shell.first_steps import Demo, demo_cards, demo_error, start_card
 from nona.ui.widgets.fields import button, plain, upload
 from nona.ui.widgets.folding import listed
-from nona.ui.widgets.policy_choice import scheduler_picker
+from nona.ui.widgets.policy_choice import option_popover, pick_entries
 from nona.units import format_time
 
 DEMOS = (
@@ -163,7 +163,9 @@ def controls(state: AppState) -> None:
     with right:
         st.subheader("On offer", anchor=False)
         offer_fields(state)
-        _schedulers(state)
+        if state.scenario.plan is not None:
+            pick_entries(state, "plan-schedulers", (PART, "schedulers"))
+            option_popover(state, "plan-scheduler-options", (PART, "schedulers"), SCHEDULERS)
         link_fields(state)
         batch_fields(state)
     with st.expander("Prices, power and CO₂", icon=":material/payments:"):
@@ -194,22 +196,6 @@ def summary(state: AppState) -> list[str]:
         listed([b.text for b in spec.batches]) if spec.batches else "",
         f"{100 * spec.confidence:.6g} % confidence",
     ]
-
-
-def _schedulers(state: AppState) -> None:
-    spec = state.scenario.plan
-    if spec is None:
-        return
-    own = {s.name: s.options for s in spec.schedulers}
-    registered = scheduler_names()
-
-    def choose(names: tuple[str, ...]) -> None:
-        chosen = [n for n in names if n in own or n in registered]
-        if chosen:
-            state.change((PART, "schedulers"), [{"name": n, "options": own.get(n, {})} for n in chosen])
-
-    said = words((PART, "schedulers"))
-    scheduler_picker("plan-schedulers", said.title, list(own), said.about, choose)
 
 
 def _search(state: AppState) -> None:

@@ -268,7 +268,7 @@ def _answer(state: AppState, data: ServerlessOutcome) -> None:
     kept = None if best is None else policies[best].slo_hit_rate.mean
     with hero(
         "serverless-finding",
-        "Most SLOs kept",
+        "SLOs kept",
         "" if kept is None else share_text(kept, 1),
         "" if kept is None else f"By {best}.",
     ):

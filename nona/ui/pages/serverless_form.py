@@ -199,7 +199,7 @@ def controls(state: AppState) -> None:
         with st.grid(3, min_column_width=200):
             _mode_fields(state)
     with st.container(horizontal=True):
-        option_popover(state, "policy-options", (PART, "policies"), POLICIES.get)
+        option_popover(state, "policy-options", (PART, "policies"), POLICIES)
     _platform_controls(state)
 
 

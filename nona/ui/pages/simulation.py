@@ -17,6 +17,7 @@ from nona.report.studies.decisions import which_scheduler
 from nona.report.text import counted
 from nona.results.studies import DecisionStudy
 from nona.schedulers.expert import SCHEDULER, part_numbers
+from nona.schedulers.registry import SCHEDULERS
 from nona.study.exports import JOBS_CSV, JOBS_PARQUET, TRACE
 from nona.study.shipped import stored_result
 from nona.tables.formats import share_text
@@ -32,7 +33,7 @@ from nona.ui.shell.job_panel import current_job
 from nona.ui.widgets.downloads import Files, file_stem, frame_files, kept_files, reports
 from nona.ui.widgets.fields import label_text, plain, selector
 from nona.ui.widgets.folding import listed
-from nona.ui.widgets.policy_choice import pick_entries
+from nona.ui.widgets.policy_choice import option_popover, pick_entries
 
 AUTOMATIC, OWN_PARTS = "automatic", "own parts"
 MODES = (AUTOMATIC, *PRESETS, OWN_PARTS)
@@ -213,14 +214,16 @@ def _fields(state: AppState) -> None:
     """All are part of the scenario, so the other pages and the file have them too."""
     pick_schedulers(state)
     form(state, (), "simulation.jobs simulation.replications seed")
-    with st.popover("Warm-up and precision", icon=":material/straighten:"):
-        fields(state, "simulation", "warmup precision max_replications")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        option_popover(state, "scheduler-options", ("schedulers",), SCHEDULERS)
+        with st.popover("Warm-up and precision", icon=":material/straighten:"):
+            fields(state, "simulation", "warmup precision max_replications")
     _expert_table(state)
     st.caption(f"{plain(which_scheduler(stored_result(DecisionStudy)))} [Evidence](evidence)")
 
 
 def pick_schedulers(state: AppState) -> None:
-    """The choice of schedulers; the options that a scenario file gave them stay."""
+    """The choice of schedulers."""
     pick_entries(state, "simulation-schedulers", ("schedulers",))
 
 
@@ -251,7 +254,7 @@ def run_files(state: AppState, run: Kept) -> Files:
     kept = kept_files(job.folder, name, KEPT_FILES) if job is not None else []
     first = "restore its scenario and " if state.is_stale("simulate") else ""
     gone = f"Job tables and trace are no longer kept: {first}run again for them"
-    summary = figures(data.report.schedulers, models=True).select(*SUMMARY)
+    summary = figures(data.report.schedulers, models=True, entries=data.scenario.schedulers).select(*SUMMARY)
     return {
         "To read and to share": reports(data.about, data.report, lambda: simulation_html(data), "simulate"),
         "Results per scheduler and model": frame_files("Summary", hint, f"{name}_summary", summary.numbers),

@@ -340,9 +340,12 @@ def _advice(run: Kept) -> None:
 
 
 def _results(run: Kept) -> None:
+    data = run.data
     alt = f"Every scheduler with its times, SLO hits and loads. {run.mark}"
     table(
-        tables.figures(run.data.report.schedulers, run.data.predicted).select(*tables.RESULTS),
+        tables.figures(data.report.schedulers, data.predicted, entries=data.scenario.schedulers).select(
+            *tables.RESULTS
+        ),
         "results",
         alt,
         "simulation",

@@ -34,7 +34,7 @@ def elastic_controls(state: AppState, spec: ElasticSpec) -> None:
     path = (*PART, "policies")
     pick_entries(state, "elastic-policies", path, policy_entries(ELASTIC, "Elastic policies"))
     with st.container(horizontal=True, vertical_alignment="center"):
-        option_popover(state, "training-elastic-options", path, ELASTIC.get)
+        option_popover(state, "training-elastic-options", path, ELASTIC)
     with st.grid(3, min_column_width=140):
         field(state, (*PART, "tick"))
         drawn = "Only policies that draw random numbers; the others have one run."

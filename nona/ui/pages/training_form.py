@@ -285,7 +285,7 @@ def controls(state: AppState) -> None:
         state, "training-policies", (PART, "policies"), policy_entries(POLICIES, "Training policies")
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        option_popover(state, "training-options", (PART, "policies"), POLICIES.get)
+        option_popover(state, "training-options", (PART, "policies"), POLICIES)
         can = ", ".join(p.name for p in POLICIES.values() if p.space_sharing) or "none yet"
         field(state, f"{PART}.space_sharing", more=f"For policies that can: {can}.")
     with st.grid(4, min_column_width=140):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import streamlit as st
 
-from nona.options import Option, Options
+from nona.options import Option, Setting
 from nona.results.document import Document
 from nona.scenario.values import NamedSpec
 from nona.scenario.words import at, words
@@ -20,7 +21,7 @@ from nona.ui.session.editing import PlacePath
 from nona.ui.session.kept import choose
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import declare
-from nona.ui.widgets.fields import field_error, label_text, late, nearest, plain, whole
+from nona.ui.widgets.fields import button, field_error, label_text, late, nearest, plain, whole
 
 _component = declare("schedulerpicker", why="a multiselect has no groups, badges or sources")
 Choose = Callable[[tuple[str, ...]], None]
@@ -151,51 +152,81 @@ def kept_schedulers(
     return chosen
 
 
+@dataclass(frozen=True, slots=True)
+class EarlierOptions:
+    """The options that each policy had when it was last chosen, by scenario and place, and its name."""
+
+    of: Mapping[tuple[PlacePath, str], Mapping[str, Any]] = field(default_factory=dict)
+
+
 def pick_entries(state: AppState, key: str, path: PlacePath, policies: Sequence[PickerEntry] = ()) -> None:
-    """The choice of the scenario's schedulers or ``policies``, which stand at ``path``; options are kept."""
+    """The choice of the scenario's schedulers or ``policies``, which stand at ``path``.
+
+    One that is left out and chosen again has the options that it had.
+    """
     revision, said = state.revision, words(path)
     own = {e.name: e.options for e in at(state.scenario, path) or ()}
 
     def take(names: tuple[str, ...]) -> None:
-        if not late(state, revision):
-            state.edit(path, [{"name": n, "options": own.get(n, {})} for n in names])
+        if late(state, revision):
+            return
+        where = (state.scenario.name, *path)
+        options = {**state.choices.of(EarlierOptions).of, **{(where, n): o for n, o in own.items()}}
+        state.choices.keep(EarlierOptions(options))
+        state.edit(path, [{"name": n, "options": options.get((where, n), {})} for n in names])
 
     scheduler_picker(key, said.title, list(own), said.about, take, policies)
     field_error(state, path)
 
 
-def option_popover(
-    state: AppState, key: str, path: PlacePath, find: Callable[[str], Strategy | None]
-) -> None:
-    """A popover with the options of every policy at ``path`` that has some."""
-    popover = st.popover("Policy options", icon=":material/tune:", on_change="rerun", key=key)
-    if not popover.open:
+def option_popover(state: AppState, key: str, path: PlacePath, known: Mapping[str, Strategy]) -> None:
+    """A popover with the options of the policies at ``path``, and those given; nothing if none has any."""
+    entries: Sequence[NamedSpec] = at(state.scenario, path) or ()
+    shown = [e for e in entries if e.name in known and (e.options or _settings(known[e.name]))]
+    if not shown:
         return
-    entries = at(state.scenario, path) or ()
-    with popover:
-        for place, entry in enumerate(entries):
-            declared = find(entry.name)
-            if declared is None or not declared.settings:
-                continue
-            st.markdown(f"**{plain(entry.name)}**")
-            with st.grid(2, min_column_width=180):
-                for name in declared.settings:
-                    _field(state, path, entries, place, name, declared)
+    popover = st.popover("Options", icon=":material/tune:", on_change="rerun", key=key)
+    if given := "; ".join(f"{e.name} {e.options_text}" for e in shown if e.options):
+        st.caption(plain(given), width="content")
+    if popover.open:
+        with popover:
+            for entry in shown:
+                _options(state, path, entry, _settings(known[entry.name]))
 
 
-def _field(
-    state: AppState, path: PlacePath, entries: Sequence[NamedSpec], place: int, name: str, declared: Strategy
-) -> None:
-    setting = declared.settings[name]
+def _settings(declared: Strategy) -> dict[str, Setting]:
+    """The options that have a field here; others have a form of their own."""
+    return {name: setting for name, setting in declared.settings.items() if setting.kind is not object}
+
+
+def _options(state: AppState, path: PlacePath, entry: NamedSpec, settings: Mapping[str, Setting]) -> None:
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.markdown(f"**{plain(entry.name)}**", width="content")
+        if entry.options:
+            key, where = f"defaults:{entry.name}", (state, path, entry.name)
+            button("Defaults", key, _take_defaults, *where, icon="restart_alt", type="tertiary")
+    with st.grid(2, min_column_width=180):
+        for name, setting in settings.items():
+            _field(state, path, entry, name, setting)
+
+
+def _take_defaults(state: AppState, path: PlacePath, policy: str) -> None:
+    state.change(path, with_options(at(state.scenario, path), policy, {}))
+
+
+def _field(state: AppState, path: PlacePath, entry: NamedSpec, name: str, setting: Setting) -> None:
     default, most = setting.default, min(setting.most, 2**31)
     label = _label(setting.text)
     hint = f"`{name}`: {plain(setting.text)}. Default: {plain(_text(default))}."
-    key = f"option:{state.revision}:{place}:{name}"
-    value = entries[place].options.get(name, default)
+    revision = state.revision
+    key = f"option:{revision}:{entry.name}:{name}"
+    value = entry.options.get(name, default)
     allowed = not setting.rule(value)  # else it is text, which can be mended
 
     def commit() -> None:
-        state.edit(path, changed(entries, place, name, st.session_state[key], default))
+        if not late(state, revision):
+            entries = at(state.scenario, path)
+            state.edit(path, with_option(entries, entry.name, name, st.session_state[key], default))
 
     common: dict[str, Any] = {"key": key, "on_change": commit}
     with st.container():
@@ -227,16 +258,24 @@ def _text(value: Option) -> str:
     return "none" if value is None else str(value)
 
 
-def changed(
-    entries: Sequence[NamedSpec], place: int, name: str, value: Option, default: Option
-) -> list[dict[str, str | Options]]:
-    """The scenario's policies with one option set; one at its default is left out."""
-    own = {**entries[place].options, name: _parsed(value, default)}
+Entries = list[dict[str, Any]]
+"""Policies as a file writes them."""
+
+
+def with_option(
+    entries: Sequence[NamedSpec], policy: str, name: str, value: Option, default: Option
+) -> Entries:
+    """The policies with one option of one of them set; one at its default is left out."""
+    own = dict(next((e.options for e in entries if e.name == policy), {}))
+    own[name] = _parsed(value, default)
     if own[name] == default:
         del own[name]
-    return [
-        {"name": e.name, "options": own if i == place else dict(e.options)} for i, e in enumerate(entries)
-    ]
+    return with_options(entries, policy, own)
+
+
+def with_options(entries: Sequence[NamedSpec], policy: str, options: Mapping[str, Any]) -> Entries:
+    """The policies with these options of one of them."""
+    return [{"name": e.name, "options": options if e.name == policy else e.options} for e in entries]
 
 
 def _parsed(value: Option, default: Option) -> Option:
