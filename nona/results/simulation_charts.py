@@ -95,7 +95,8 @@ class LiveLine(Document):
 
     ``jct_s`` over ``t`` (seconds since its first measured job) is that of the first replication;
     ``counts`` are completion times by bin from number ``first`` on, see
-    :func:`nona.report.simulations.live.bin_edge_s`. ``busy`` are executors and busiest link.
+    :func:`nona.report.simulations.live.bin_edge_s`. ``jobs`` are complete, ``dropped`` never will be;
+    ``busy`` are executors and busiest link.
     """
 
     t: tuple[float, ...]
@@ -106,6 +107,7 @@ class LiveLine(Document):
     mean_s: float
     hit_rate: float | None
     busy: tuple[float, float] | None
+    dropped: int = 0
 
 
 LiveLines = Mapping[str, LiveLine]

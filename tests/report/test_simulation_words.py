@@ -72,6 +72,12 @@ def test_titles_say_what_the_rows_hold():
     alike = titles_of.ecdf_title({"a": found["a"], "b": found["a"], "c": found["b"]}, "all")
     assert alike.startswith("a and b have the shortest tail: 95 % of their jobs")
     assert titles_of.jct_title({"c": found["c"]}).startswith("No scheduler has a mean")
+    drops = but(found["a"], jobs=but(found["a"].jobs, arrived=200, dropped=6))
+    some = {"a": drops, "b": found["b"], "c": found["a"]}
+    assert titles_of.jct_title(some) == (
+        "b takes 3 times as long as c on average; a drops 3.0 %, not compared"
+    )
+    assert titles_of.ecdf_title(some, "all").startswith("c has the shortest tail")
     one = {"a": difference(-0.1, -0.5, "faster"), "b": difference(0.0, 0.0, "overloaded")}
     assert titles_of.differences_title("local", one) == "Against local: 1 clearly faster"
     assert titles_of.differences_title("local", {"b": one["b"]}) == "Against local: no means to compare"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sizes import examples, sized
 
-from nona.report.simulations.live import LiveSeries
+from nona.report.simulations.live import LiveSeries, live_titles, quantile_s
 from nona.schedulers.base import BatchLimits
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.collected import Progress
@@ -132,3 +132,8 @@ def test_live_figures_begin_with_the_first_query_that_is_complete():
     line = live.snapshot()["nexus"]
     assert line.jobs == records.tally.completed.sum()
     assert line.hit_rate == pytest.approx(records.tally.hits.sum() / 502)
+    assert line.jobs + line.dropped == 502
+    assert quantile_s(line, 0.999 * line.jobs / 502) < math.inf
+    assert quantile_s(line, 1.001 * line.jobs / 502) == math.inf
+    whole = line.model_copy(update={"dropped": 0, "mean_s": 2 * line.mean_s})
+    assert live_titles({"nexus": line, "jsq": whole}, True)[0].startswith("jsq has the lowest mean so far")

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from nona.report.simulations.live import comparable
 from nona.report.text import Finding, listed, not_clear, verb
 from nona.report.times import TIME_UNITS, off_text
 from nona.results.document import Estimate, OffRange
@@ -247,7 +248,7 @@ def live_headline(live: LiveRun) -> Finding:
     >>> live_headline(LiveRun()).text
     'No job is complete yet.'
     """
-    means = {n: s.mean_s for n, s in live.series.items()}
+    means = {n: s.mean_s for n, s in comparable(live.series).items()}
     if not means:
         return Finding("No job is complete yet.")
     order = sorted(means, key=lambda n: means[n])

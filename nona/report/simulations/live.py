@@ -87,6 +87,7 @@ class Stretches:
 class _Scheduler:
     stretches: Stretches
     jobs: int = 0
+    dropped: int = 0
     total_s: float = 0.0
     hits: int = 0
     with_slo: int = 0
@@ -130,6 +131,7 @@ class LiveSeries:
             so_far.with_slo += int(np.count_nonzero(~np.isnan(limit)))
             so_far.hits += int(np.count_nonzero(in_time(jct, limit)))
         complete = ~np.isnan(jct)
+        so_far.dropped += int(np.count_nonzero(~complete))
         jct = jct[complete]
         if replication == 0:
             so_far.stretches.add(progress.arrival_s[complete], jct)
@@ -171,6 +173,7 @@ def _told(running: _Scheduler) -> LiveLine:
         mean_s=running.total_s / running.jobs,
         hit_rate=running.hits / running.with_slo if running.with_slo else None,
         busy=(round(float(compute), 4), round(float(link), 4)) if running.busy else None,
+        dropped=running.dropped,
     )
 
 
@@ -188,6 +191,11 @@ def _short(values: Array) -> tuple[float, ...]:
     return tuple(float(f"{v:.5g}") for v in values.tolist())
 
 
+def comparable(series: LiveLines) -> LiveLines:
+    """Those that drop nothing, whose means are of the same jobs; all of them where each drops some."""
+    return {name: line for name, line in series.items() if not line.dropped} or series
+
+
 def live_titles(series: LiveLines, running: bool) -> list[str]:
     """Titles of the four charts: over time, distribution, SLO hits, utilisation.
 
@@ -198,7 +206,7 @@ def live_titles(series: LiveLines, running: bool) -> list[str]:
     if not series:
         return plain
     so_far = " so far" if running else ""
-    best = min(series, key=lambda n: series[n].mean_s)
+    best = min(comparable(series), key=lambda n: series[n].mean_s)
     tail = {name: quantile_s(s, 0.95) for name, s in series.items()}
     short = min(tail, key=lambda n: tail[n])
     rates = {name: s.hit_rate for name, s in series.items() if s.hit_rate is not None}
@@ -207,7 +215,9 @@ def live_titles(series: LiveLines, running: bool) -> list[str]:
     titles = [
         f"{f'Mean of {best}' if alone else f'{best} has the lowest mean'}{so_far}: "
         f"{format_time(series[best].mean_s)}",
-        f"95 % of {short}'s jobs are completed within about {format_time(tail[short])}",
+        f"95 % of {short}'s jobs are completed within about {format_time(tail[short])}"
+        if math.isfinite(tail[short])
+        else plain[1],
         plain[2],
         plain[3],
     ]
@@ -255,13 +265,13 @@ def measured(series: LiveLines, schedulers: Schedulers) -> dict[str, LiveLine]:
 
 
 def quantile_s(line: LiveLine, share: float) -> float:
-    """The ``share`` quantile of the JCT in seconds, exact up to a bin's width of 9 %."""
-    passed, wanted = 0, share * line.jobs
+    """The ``share`` quantile of the JCT, up to a bin's width of 9 %, in seconds; ∞ among the dropped."""
+    passed, wanted = 0, share * (line.jobs + line.dropped)
     for k, count in enumerate(line.counts):
         if passed + count >= wanted:
             return bin_edge_s(line.first + k + (wanted - passed) / max(count, 1))
         passed += count
-    return bin_edge_s(line.first + len(line.counts))
+    return math.inf
 
 
 def live_alts(series: LiveLines) -> list[str]:

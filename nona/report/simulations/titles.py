@@ -48,20 +48,23 @@ def _percentiles(scheduler: SchedulerResult, model: str) -> Mapping[str, Percent
 
 
 def jct_title(schedulers: Schedulers, differences: Differences = NO_DIFFERENCES) -> str:
-    """State the ratio of the longest mean JCT to the shortest, if they differ clearly.
+    """State the ratio of the longest mean JCT to the shortest, if they differ clearly, and who is left out.
 
     The means themselves stand elsewhere.
     """
+    drops = [f"{n} drops {share_text(s.dropped, 1)}" for n, s in schedulers.items() if s.dropped is not None]
     means = {n: s.jct_s.mean for n, s in schedulers.items() if s.jct_s.mean is not None and s.dropped is None}
     if not means:
         return "No scheduler has a mean JCT of all queries: all are overloaded, or drop some"
+    left_out = f"; {listed(drops)}, not compared" if drops else ""
     low, high = min(means, key=lambda n: means[n]), max(means, key=lambda n: means[n])
     if low == high or means[low] <= 0:
-        return f"Mean JCT of {low}"
+        return f"Mean JCT of {low}{left_out}"
     row = differences.get(low, {}).get(high)
     if row is not None and row.verdict == "not told apart":
-        return f"Mean JCT: {high} is highest, without a clear difference from {low}"
-    return f"{high} takes {format_number(means[high] / means[low])} times as long as {low} on average"
+        return f"Mean JCT: {high} is highest, without a clear difference from {low}{left_out}"
+    times = format_number(means[high] / means[low])
+    return f"{high} takes {times} times as long as {low} on average{left_out}"
 
 
 def hits_title(schedulers: Schedulers) -> str:
@@ -83,12 +86,12 @@ def differences_title(baseline: str, differences: Mapping[str, Difference]) -> s
 
 
 def ecdf_title(schedulers: Schedulers, model: str) -> str:
-    """The 95th percentile of the scheduler that has the lowest."""
+    """The 95th percentile of the scheduler that has the lowest, among those that complete all jobs."""
     whole = model == "all"
     tails = {}
     for name, s in schedulers.items():
         value = _percentiles(s, model)["p95"].value_s
-        if value is not None:
+        if value is not None and (s if whole else s.models[model]).dropped is None:
             tails[name] = value
     which = "jobs" if whole else f"{model} jobs"
     if not tails:

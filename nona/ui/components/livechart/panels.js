@@ -96,13 +96,14 @@ function distribution(f, shown, data) {
   const points = [];
   for (const s of drawn) {
     let sum = 0;
+    const share = () => (100 * sum) / (s.jobs + s.dropped);
     const own = [[x.at(edge(s.first) / unit.size), y.at(0)]];
     s.counts.forEach((n, k) => {
       sum += n;
-      own.push([x.at(edge(s.first + k + 1) / unit.size), y.at((100 * sum) / s.jobs)]);
+      own.push([x.at(edge(s.first + k + 1) / unit.size), y.at(share())]);
       points.push([
         ...own[k + 1],
-        `${s.name}: ${digits((100 * sum) / s.jobs)} % within ${digits(edge(s.first + k + 1) / unit.size)} ${unit.name}`,
+        `${s.name}: ${digits(share())} % within ${digits(edge(s.first + k + 1) / unit.size)} ${unit.name}`,
       ]);
     });
     line(f.context, s.style, own);
