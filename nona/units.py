@@ -186,12 +186,15 @@ def format_time(seconds: float, digits: int = 3) -> str:
 def duration(seconds: float) -> str:
     """A wall-clock time as text, without false precision.
 
-    >>> duration(0.4), duration(75), duration(4000)
-    ('0.4 s', '75 s', '67 min')
+    >>> duration(0.4), duration(75), duration(4000), duration(15_686)
+    ('0.4 s', '75 s', '67 min', '4 h 21 min')
     """
     if seconds < 10:
         return f"{seconds:.1f} s"
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    if hours >= 2:
+        return f"{hours:,} h {minutes} min"
+    return f"{seconds:.0f} s" if seconds < 120 else f"{60 * hours + minutes} min"
 
 
 def format_size(size_bytes: float, digits: int = 3) -> str:

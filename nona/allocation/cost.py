@@ -10,6 +10,7 @@ from nona.allocation.polytope import Polytope
 from nona.allocation.problem import Allocation, Floats, Ints, Policy, Problem
 from nona.allocation.program import linear, max_min
 from nona.registry import Look
+from nona.units import duration
 
 
 def _steps_per_price(problem: Problem, space: Polytope) -> Floats:
@@ -98,10 +99,10 @@ def _ask_cost_slo(problem: Problem, pack: bool) -> Allocation:
 def _when(left_s: float) -> str:
     """The time to a deadline in words.
 
-    >>> _when(20.0), _when(-90.0)
-    ('in 20 s', '90 s ago')
+    >>> _when(20.0), _when(15_685.8), _when(-90.0)
+    ('in 20 s', 'in 4 h 21 min', '90 s ago')
     """
-    return f"in {left_s:g} s" if left_s >= 0 else f"{-left_s:g} s ago"
+    return f"in {duration(left_s)}" if left_s >= 0 else f"{duration(-left_s)} ago"
 
 
 COST_SLO = Policy(

@@ -98,7 +98,7 @@ def joined(parts: Sequence[str]) -> str:
     return " ".join(p for p in parts if p)
 
 
-LEVEL = 0.002  # hit rates closer than that are not told apart in a title
+LEVEL = 0.002  # of the SLOs: among policies that keep as many, up to this, a title names the cheapest
 
 
 def pareto_title(
@@ -106,7 +106,8 @@ def pareto_title(
 ) -> str:
     """The policy that keeps most SLOs, its cost, and the cheapest policy; none where all are overloaded.
 
-    ``setting`` says how many nodes there are; ``not_apart`` names those whose difference is not clear.
+    Of those that keep almost as many as that it names the cheapest, and who keeps more. ``setting`` says how
+    many nodes there are; ``not_apart`` names those whose difference is not clear.
     """
     if outcomes and len(overloaded(outcomes)) == len(outcomes):
         return f"Every policy is overloaded{_too_few(setting) if setting else ''}"
@@ -114,12 +115,16 @@ def pareto_title(
     hits, costs = ranked(steady, hit_rate, highest=True), ranked(steady, call_cost)
     if not hits or not costs:
         return "No policy completed a call"
-    level = _level(hits)
-    best, cheapest = _cheapest(level, costs), next(iter(costs))
-    keeps = "keeps the most SLOs" if len(level) == 1 else "keeps as many SLOs as the best"
+    best, cheapest, most = _cheapest(_level(hits), costs), next(iter(costs)), next(iter(hits))
     cost = {name: cost_text(call_cost(steady[name])) for name in (best, cheapest)}
     rate = {name: rate_text(hit_rate(steady[name])) for name in (best, cheapest)}
-    lead = f"{best} {keeps}, {rate[best]}{not_clear(not_apart)}, at {cost[best]} per {PER:,} calls"
+    if hits[best] < hits[most]:
+        near = f"within {100 * LEVEL:g} points of {most}, which keeps the most SLOs"
+        lead = f"{best} is the cheapest {near} ({share_text(hits[most], 1)}): "
+    else:
+        alone = list(hits.values()).count(hits[most]) == 1
+        lead = f"{best} keeps {'the most SLOs' if alone else 'as many SLOs as any'}, "
+    lead += f"{rate[best]}{not_clear(not_apart)}, at {cost[best]} per {PER:,} calls"
     if cheapest == best:
         return f"{lead}, and none is seen to be cheaper{_over(outcomes)}"
     return f"{lead}; {cheapest} is cheapest at {cost[cheapest]} and keeps {rate[cheapest]}{_over(outcomes)}"
