@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from nona import __version__
 from nona.cost.validation import validation_report
+from nona.report.text import asked
 from nona.schedulers.base import FAMILY_TITLES
 from nona.schedulers.registry import SCHEDULERS
 
@@ -80,7 +81,7 @@ def matching_terms(query: str) -> tuple[str, ...]:
     >>> matching_terms("squared mean")
     ('SCV',)
     """
-    words = query.casefold().split()
+    words = asked(query)
     return tuple(n for n, m in TERMS.items() if words and all(w in f"{n} {m}".casefold() for w in words))
 
 
@@ -125,7 +126,7 @@ def matching(query: str, among: Sequence[Section] | None = None) -> tuple[Sectio
     >>> [s.name for s in matching("stranded slice")]
     ['mig']
     """
-    words = query.casefold().split()
+    words = asked(query)
     matches = [
         s
         for s in (sections() if among is None else among)

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from nona.report.files import between_marks
+from nona.report.text import asked
 from nona.scenario.values import Part
 from nona.scenario.words import Words, fields_of, parts
 
@@ -32,7 +33,7 @@ def matching_keys(query: str) -> list[str]:
     ['**vCPU-hour, US$** (`serverless.prices.vcpu_hour`): US dollars per hour for a held vCPU. Recollected \
 from the ESG paper, not confirmed.']
     """
-    wanted = query.casefold().split()
+    wanted = asked(query)
     lines = (
         f"**{said.title}** (`{f'{place}.{name}'.lstrip('.')}`): {said.about}"
         for place, part in parts()

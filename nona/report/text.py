@@ -60,6 +60,22 @@ class Finding:
         return f"{self.lead}: {self.value}{gap}{self.beside}."
 
 
+_FILLING = {
+    *("a", "an", "and", "are", "be", "can", "do", "does", "for", "how", "i", "if", "in", "is", "it", "many"),
+    *("much", "my", "of", "on", "or", "should", "the", "to", "what", "which", "why"),
+}
+
+
+def asked(query: str) -> list[str]:
+    """The words that a question is about.
+
+    >>> asked("How many servers do I need?"), asked("how")
+    (['servers', 'need'], ['how'])
+    """
+    words = query.casefold().replace("?", " ").split()
+    return [word for word in words if word not in _FILLING] or words
+
+
 def counted(count: int, noun: str) -> str:
     """A count with its noun.
 

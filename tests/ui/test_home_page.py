@@ -95,6 +95,10 @@ def test_the_palette_finds_pages_models_examples_terms_and_actions(open_page):
     found["Term: SCV"]()
     assert at.run().title[0].value == "Help"
     assert {f"Page: {page.title}. {page.question}" for page in PAGES.values()} <= found.keys()
+    found["Option of nexus: early drop"]()
+    assert at.run().title[0].value == "Simulation"
+    found["Batching: Largest batch (max batch)"]()
+    assert at.run().title[0].value == "Scenario"
     found["Example, Queries: The slides' example"]()
     assert at.run().title[0].value == "Scenario"
     assert state.scenario == shipped_scenario("slides_example")

@@ -9,6 +9,7 @@ import streamlit as st
 
 from nona.report.guide import TERMS, Section, sections
 from nona.report.scenario_keys import matching_keys
+from nona.report.text import asked
 from nona.ui.pages.evidence_studies import remarks_in_short
 from nona.ui.session.kept import choose
 from nona.ui.session.page_list import page_file
@@ -33,7 +34,7 @@ class HowTo:
 HOW_TO = (
     HowTo("use my own model?", "Drop its file on the window; weights are not read.", "models"),
     HowTo(
-        "see whether splitting can help?",
+        "see whether splitting a query can help?",
         "*What it could gain* names the most that it saves over your link.",
         "models",
         (("model-view", "What it could gain"),),
@@ -77,6 +78,12 @@ HOW_TO = (
     ),
     HowTo("compare schedulers?", "Choose them and run: all get the same arrivals.", "simulation"),
     HowTo(
+        "set an option of a scheduler, such as early drop?",
+        "*Options* below the choice has those of the chosen ones.",
+        "simulation",
+        (("simulation-view", "Run"),),
+    ),
+    HowTo(
         "find the load at which it breaks?",
         "*Sweep* varies one number or two.",
         "simulation",
@@ -107,7 +114,7 @@ HOW_TO = (
 
 def how_to_list(state: AppState, query: str) -> int:
     """The questions that hold all words of ``query``, each with the way there; how many there are."""
-    words = query.casefold().split()
+    words = asked(query)
     found = [h for h in HOW_TO if all(w in f"{h.question} {h.answer}".casefold() for w in words)]
     if not found:
         return 0

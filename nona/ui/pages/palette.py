@@ -1,4 +1,4 @@
-"""The palette: one field that finds pages, models, examples, terms and actions."""
+"""The palette: one field that finds pages, models, examples, settings, terms and actions."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from functools import partial
 import streamlit as st
 
 from nona.report.guide import TERMS
+from nona.scenario.batching import BatchingSpec
+from nona.scenario.words import fields_of
+from nona.schedulers.registry import SCHEDULERS
 from nona.ui.models.loading import model_names
 from nona.ui.pages.demo import begin
 from nona.ui.pages.demo_stories import STORIES
@@ -47,6 +50,15 @@ def entries(state: AppState) -> dict[str, Callable[[], None]]:
             f"Example, {family}: {title}": partial(open_demo, state, name, page)
             for name, title in names.items()
         }
+    found |= {
+        f"Option of {scheduler.name}: {name.replace('_', ' ')}": partial(_go, state, page_file("simulation"))
+        for scheduler in SCHEDULERS.values()
+        for name in scheduler.settings
+    }
+    found |= {
+        f"Batching: {said.title} ({name.replace('_', ' ')})": partial(_go, state, page_file("scenario"))
+        for name, said in fields_of(BatchingSpec).items()
+    }
     return found | {
         f"Term: {name}": partial(_go, state, f"{page_file('help')}?{TERM_PARAMETER}={name}") for name in TERMS
     }
@@ -75,7 +87,7 @@ def palette(state: AppState) -> None:
         args=(state,),
         width="stretch",
         key="palette-open",
-        help="Pages, models, examples, terms, actions.",
+        help="Pages, models, examples, settings, terms, actions.",
     )
     asked = state.choices.of(Palette)
     if asked.wanted:
@@ -88,7 +100,7 @@ def _dialog(state: AppState, number: int) -> None:
     found = entries(state)
     with st.container(key="palette-box"):
         chosen = st.selectbox(
-            "A page, a model, an example, a term or an action",
+            "A page, a model, an example, a setting, a term or an action",
             list(found),
             None,
             key=f"palette-{number}",
