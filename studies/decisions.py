@@ -17,8 +17,7 @@ import numpy as np
 
 from nona import __version__
 from nona.errors import PlacementError, SimulationError
-from nona.experiments.pool import Key
-from nona.experiments.workers import run_pieces
+from nona.experiments import Key, run_pieces
 from nona.placement.result import Placement
 from nona.results.document import number
 from nona.results.studies import (

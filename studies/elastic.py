@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from nona import __version__
 from nona.errors import SimulationError
-from nona.experiments.pool import Shares
+from nona.experiments import Shares
 from nona.hardware.cluster import Network
 from nona.options import Option
 from nona.results.elastic import ElasticLinkPoint, ElasticLinkStudy, ElasticPoint, ElasticStudy

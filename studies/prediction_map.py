@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from nona import __version__
 from nona.errors import SimulationError
-from nona.experiments.pool import Key
-from nona.experiments.workers import run_pieces
+from nona.experiments import Key, run_pieces
 from nona.placement.capacity import executor_utilization
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.prediction import predict

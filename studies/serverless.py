@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 from nona import __version__
-from nona.experiments.workers import kept_pool
+from nona.experiments import kept_pool
 from nona.options import Options
 from nona.results.document import Document
 from nona.results.serverless import Spread

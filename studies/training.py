@@ -16,8 +16,7 @@ import nona
 from nona import __version__
 from nona.allocation.registry import get_policy
 from nona.errors import SimulationError
-from nona.experiments.pool import Key
-from nona.experiments.workers import run_pieces
+from nona.experiments import Key, run_pieces
 from nona.random_streams import RandomStreams
 from nona.results import studies
 from nona.results.document import UNKNOWN

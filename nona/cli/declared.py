@@ -261,7 +261,7 @@ class Printing(Protocol):
 
 def at_most_cores(context: click.Context, _: click.Parameter, asked: int) -> int:
     """``asked`` processes, or one per core that this process may use, with a warning, if that is fewer."""
-    most: int = load("nona.experiments.workers:cores()")
+    most: int = load("nona.experiments:cores()")
     if asked <= most:
         return asked
     if not context.resilient_parsing:  # while a shell completes, nothing is printed

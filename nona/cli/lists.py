@@ -10,7 +10,7 @@ from nona.cli.declared import Printing
 from nona.results.document import Document
 from nona.results.program import SampleEntry, SchedulerEntry
 from nona.strategy import Strategy
-from nona.tables.table import text_table
+from nona.tables import text_table
 
 
 def schedulers(arguments: Printing) -> None:

@@ -33,7 +33,7 @@ from nona.study.outcome import (
 )
 from nona.study.preparation import Study, prepare
 from nona.study.shipped import now_text
-from nona.tables.formats import time_text
+from nona.tables import time_text
 
 
 def place(arguments: PlaceOptions, scenario: Scenario, sources: Sources) -> None:

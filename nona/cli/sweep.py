@@ -22,7 +22,7 @@ from nona.study.exports import check_places, write_bytes
 from nona.study.preparation import prepare
 from nona.study.sweep_numbers import number_named
 from nona.study.sweeps import curves, grid
-from nona.tables.table import Filled
+from nona.tables import Filled
 
 Told = TypeVar("Told", Curves, GridCurves)
 

@@ -20,7 +20,7 @@ from nona.cli.opened import opened
 from nona.cli.output import ProgressLine, emit
 from nona.cli.parameters import load, settings_by_name
 from nona.errors import NonaError, ScenarioError, SimulationError
-from nona.experiments.pool import Key, Shares
+from nona.experiments import Key, Shares
 from nona.foreign.files import MOST_FILE_BYTES, read_file
 from nona.report.html.training import training_html
 from nona.report.training.text import (

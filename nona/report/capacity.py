@@ -10,8 +10,7 @@ from nona.report.times import USUAL
 from nona.results.document import Estimate
 from nona.results.planning import CapacityReport, CountRange, DeviceCapacity, ServerCount
 from nona.scenario.schema import ServerGroupSpec
-from nona.tables.formats import mean_text
-from nona.tables.table import COUNT, Column, Filled, Kind, Table
+from nona.tables import COUNT, Column, Filled, Kind, Table, mean_text
 from nona.units import format_number
 
 MISSED = Kind(lambda share: f"{format_number(100 * share)} %")

@@ -18,7 +18,7 @@ from nona.report.times import precision_of
 from nona.results.program import DeviceEntry
 from nona.results.simulation_charts import ResourceLoad
 from nona.scenario.schema import CostSpec
-from nona.tables.table import BANDWIDTH, COUNT, SHARE, SIZE, WHOLE_SHARE, Column, Filled, Kind, Table
+from nona.tables import BANDWIDTH, COUNT, SHARE, SIZE, WHOLE_SHARE, Column, Filled, Kind, Table
 from nona.units import format_bandwidth, format_count, format_size, format_time
 
 

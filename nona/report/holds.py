@@ -10,8 +10,7 @@ from nona.report.plan import headroom_text, month_text, servers_text
 from nona.report.text import Finding, listed
 from nona.results.document import Estimate
 from nona.results.planning import HeldTarget, HoldsReport
-from nona.tables.formats import mean_text, money, short_share, time_text
-from nona.tables.table import TIME, Column, Kind, Table
+from nona.tables import TIME, Column, Kind, Table, mean_text, money, short_share, time_text
 from nona.units import format_number
 
 WORDS = {"keeps": "holds", "misses": "misses", "open": "undecided"}

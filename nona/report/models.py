@@ -16,7 +16,7 @@ from nona.placement.glue import Coarsening
 from nona.placement.messages import Link
 from nona.report.times import given_times, hardware_warnings, no_verdict, origin_text
 from nona.results import models
-from nona.tables.table import COUNT, PLAIN, SIZE, TIME, Column, Filled, Table
+from nona.tables import COUNT, PLAIN, SIZE, TIME, Column, Filled, Table
 from nona.units import format_bandwidth, format_number, format_time
 
 

@@ -21,7 +21,7 @@ from nona.results.planning import (
     PlanTarget,
     PlanWeek,
 )
-from nona.tables.formats import mean_text, money, per_hour, short_share, time_text
+from nona.tables import mean_text, money, per_hour, short_share, time_text
 from nona.units import format_bandwidth, format_number
 
 

@@ -14,8 +14,7 @@ from nona.report import plan
 from nona.report.text import MARKS
 from nona.results import planning
 from nona.results.document import Estimate
-from nona.tables.formats import short_share
-from nona.tables.table import BANDWIDTH, COUNT, PLAIN, SHARE, TIME, Column, Filled, Kind, Table
+from nona.tables import BANDWIDTH, COUNT, PLAIN, SHARE, TIME, Column, Filled, Kind, Table, short_share
 
 OTHERS = 4  # options that keep, beside the answer
 

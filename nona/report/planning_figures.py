@@ -42,7 +42,7 @@ from nona.results.planning import (
     PlanReport,
     PlanWeek,
 )
-from nona.tables.formats import money, per_hour
+from nona.tables import money, per_hour
 
 BUDGET = "error budget used"
 SYMBOLS: Mapping[Verdict, str] = {"keeps": "circle", "misses": "x-thin", "open": "diamond-open"}

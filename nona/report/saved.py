@@ -16,8 +16,7 @@ from nona.results.document import UNKNOWN, Estimate
 from nona.results.saved import SavedAnswer, SavedComparison, SavedItem, SavedList, Unit
 from nona.scenario.language import LanguageRow
 from nona.scenario.schema import Scenario
-from nona.tables.formats import Show, mean_text, share_text
-from nona.tables.table import Column, Filled, Table
+from nona.tables import Column, Filled, Show, Table, mean_text, share_text
 from nona.units import format_number, format_time
 
 

@@ -23,7 +23,7 @@ from nona.report.figures import (
 from nona.report.sweeps import axis_scale, by_ratio, value_text
 from nona.results.document import Estimate
 from nona.results.sweeps import FormulaPoint, SweepReport, SweptCurve, SweptPoint
-from nona.tables.formats import share_text, times_text
+from nona.tables import share_text, times_text
 from nona.units import format_time
 
 

@@ -12,8 +12,19 @@ from nona.report.sweeps import value_text
 from nona.report.text import counted, listed, verb
 from nona.results.document import Estimate
 from nona.results.sweeps import ServersNeeded, SweepReport, SweptCurve, SweptPoint, Unit
-from nona.tables.formats import mean_text, or_dash, times_text
-from nona.tables.table import CHANGE, FACTOR, SHARE, TIME, WHOLE_SHARE, Column, Filled, Table
+from nona.tables import (
+    CHANGE,
+    FACTOR,
+    SHARE,
+    TIME,
+    WHOLE_SHARE,
+    Column,
+    Filled,
+    Table,
+    mean_text,
+    or_dash,
+    times_text,
+)
 from nona.units import format_number, format_time
 
 Span = tuple[float | None, float | None]

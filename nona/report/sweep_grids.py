@@ -11,8 +11,7 @@ from nona.report.sweep_findings import LOAD, holds_text, place_text, target_text
 from nona.report.sweeps import Curves, points_table, simulated, sweep_report, value_text
 from nona.report.text import counted, listed
 from nona.results.sweeps import GridRow, SweepGrid, SweepReport, SweptPoint, Unit
-from nona.tables.formats import or_dash, share_text
-from nona.tables.table import Column, Filled, Table
+from nona.tables import Column, Filled, Table, or_dash, share_text
 from nona.units import format_time
 
 Measure = Literal["Mean JCT", "SLO hits"]

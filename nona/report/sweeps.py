@@ -15,7 +15,7 @@ from nona.results.document import UNKNOWN, Estimate
 from nona.results.simulation import SchedulerResult
 from nona.simulation.records import State
 from nona.statistics import paired_ratio
-from nona.tables.table import COUNT, FACTOR, RATE, SHARE, TIME, Column, Filled, Kind, Table
+from nona.tables import COUNT, FACTOR, RATE, SHARE, TIME, Column, Filled, Kind, Table
 from nona.units import Dimension, format_bandwidth, format_number, format_size, format_time, parse_quantity
 
 MOST_VALUES = 200

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from nona.report.times import given_text
 from nona.results import models
-from nona.tables.table import COUNT, NUMBER, TIME, Column, Table
+from nona.tables import COUNT, NUMBER, TIME, Column, Table
 from nona.units import format_count, format_number, format_size, format_time
 
 

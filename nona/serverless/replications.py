@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from nona.experiments.pool import Key, Shares, check_runs
-from nona.experiments.workers import run_work
+from nona.experiments import Key, Shares, check_runs, run_work
 from nona.options import Options
 from nona.serverless.engine.options import OnProgress, RunOptions, ServerlessProgress
 from nona.serverless.engine.run import simulate_serverless

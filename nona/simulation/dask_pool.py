@@ -27,7 +27,7 @@ from typing import Any, Generic, cast
 import numpy as np
 
 from nona.errors import SimulationError
-from nona.experiments.pool import RETRIES, Key, Listener, OnEnd, P, R, Work, pickled, unheard
+from nona.experiments import RETRIES, Key, Listener, OnEnd, P, R, Work, pickled, unheard
 from nona.simulation.collected import Progress
 from nona.simulation.records import Records
 from nona.simulation.run import Cancelled
@@ -104,7 +104,7 @@ class DaskPool(Generic[P, R]):
     def run(
         self, work: Work[P, R], keys: Sequence[Key], listener: Listener[P], on_end: OnEnd[R] = unheard
     ) -> dict[Key, R]:
-        """See :class:`~nona.experiments.pool.Pool`."""
+        """See :class:`~nona.experiments.Pool`."""
         payload = pickled(work)
         results: dict[Key, R] = {}
         with self._connected() as client:

@@ -10,8 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from nona.experiments.pool import Key, Pool, Shares, check_runs
-from nona.experiments.workers import run_work
+from nona.experiments import Key, Pool, Shares, check_runs, run_work
 from nona.schedulers.base import Prepared, Scheduler
 from nona.simulation.collected import Progress
 from nona.simulation.records import Records

@@ -38,7 +38,7 @@ from nona.study.preparation import Study
 from nona.study.shipped import stored_result
 from nona.study.simulation import Comparison, SimulationResult, compare
 from nona.system import QueryClass, System
-from nona.tables.formats import share_text
+from nona.tables import share_text
 
 
 def _response_of(study: Study, placement: Placement) -> ResponseReport:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from nona.errors import PlacementError
-from nona.experiments.workers import ProcessPool
+from nona.experiments import ProcessPool
 from nona.placement.capacity import default_shares, executor_utilization, least_utilization
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.result import Placement

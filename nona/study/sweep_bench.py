@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Self
 
 from nona.errors import PlacementError, ScenarioError
-from nona.experiments.workers import ProcessPool
+from nona.experiments import ProcessPool
 from nona.placement.result import Placement
 from nona.planning.least import least
 from nona.report.sweeps import MOST_VALUES, CurvePoint, Curves

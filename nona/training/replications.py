@@ -12,8 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from nona.allocation.problem import Policy
 from nona.allocation.registry import POLICIES, get_policy
-from nona.experiments.pool import Key, check_runs
-from nona.experiments.workers import run_work
+from nona.experiments import Key, check_runs, run_work
 from nona.options import Options
 from nona.results.training import PolicyOutcome
 from nona.training.extensions import findings_of, hooks_for

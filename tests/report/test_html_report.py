@@ -24,8 +24,7 @@ from nona.report.training.findings import dollars_text, jct_text, runs_sentence,
 from nona.results.simulation_charts import SimulationOutcome
 from nona.scenario.file import parse_scenario
 from nona.study.outcome import placement_outcome, simulation_outcome
-from nona.tables.formats import mean_text, share_text, time_text
-from nona.tables.table import RATE
+from nona.tables import RATE, mean_text, share_text, time_text
 from nona.units import format_time
 
 VOID = {"meta", "path", "rect", "br", "link", "img"}

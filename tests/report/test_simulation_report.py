@@ -30,7 +30,7 @@ from nona.simulation.summary import FEWEST, MOST_LINKS
 from nona.study.outcome import TIMELINE_JOBS, simulation_outcome
 from nona.study.preparation import prepare
 from nona.study.simulation import simulate
-from nona.tables.formats import mean_text, time_text
+from nona.tables import mean_text, time_text
 from nona.units import format_time
 from studies.network_story import network_story, story_load
 

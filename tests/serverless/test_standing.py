@@ -26,7 +26,7 @@ from nona.serverless.policies.choices import profile_s, static_shares
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.system import HOUR_S
 from nona.statistics import mean_interval
-from nona.tables.formats import share_text
+from nona.tables import share_text
 
 NAMES = ("infless", "fast-gshare")
 

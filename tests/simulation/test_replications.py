@@ -15,8 +15,7 @@ from simulation_cases import same_runs
 
 from benchmarks.kept_server import alive, until
 from nona.errors import SimulationError
-from nona.experiments.pool import RETRIES, ThisProcess
-from nona.experiments.workers import ProcessPool
+from nona.experiments import RETRIES, ProcessPool, ThisProcess
 from nona.schedulers.registry import get_scheduler
 from nona.simulation import known_systems, replications, run
 
@@ -156,7 +155,7 @@ START = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from endless import Listener, Work
-from nona.experiments.workers import ProcessPool
+from nona.experiments import ProcessPool
 ProcessPool(2).run(Work(sys.argv[2], sys.argv[3] == "chatty"), [(0, 0), (0, 1)], Listener())
 """
 linux = pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are looked up in /proc")

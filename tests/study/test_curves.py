@@ -11,7 +11,7 @@ from sizes import examples
 
 from nona import study
 from nona.errors import ScenarioError
-from nona.experiments.pool import ThisProcess
+from nona.experiments import ThisProcess
 from nona.report.sweeps import sweep_report
 from nona.results.document import UNKNOWN
 from nona.results.sweeps import GridRequest, SweepRequest

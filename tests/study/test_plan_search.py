@@ -10,7 +10,7 @@ from sizes import first
 
 from nona.cli.main import main
 from nona.errors import NonaError
-from nona.experiments.workers import ProcessPool
+from nona.experiments import ProcessPool
 from nona.planning.offers import Option
 from nona.planning.prices import listed_prices
 from nona.report.plan import month_text, plan_finding

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nona.experiments.workers import kept_pool
+from nona.experiments import kept_pool
 from nona.report.studies import serverless_claims, serverless_text
 from nona.report.studies.serverless_tables import CLAIMED, alternatives, judged_claims, settings
 from nona.report.studies.serverless_text import gaps
@@ -19,7 +19,7 @@ from nona.study.serverless.knees import TRAINED
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.tasks import Task, run_tasks
 from nona.study.shipped import stored_result
-from nona.tables.formats import share_text
+from nona.tables import share_text
 from nona.units import format_time
 from studies.pages import with_results
 from studies.serverless import POLICIES, SETTINGS, measured_searches, setting, with_load

@@ -14,8 +14,7 @@ import nona.report
 from nona.report.files import csv_bytes, parquet_bytes
 from nona.report.html import pieces
 from nona.results.document import Estimate
-from nona.tables.formats import mean_text
-from nona.tables.table import (
+from nona.tables import (
     CHANGE,
     COUNT,
     FACTOR,
@@ -27,6 +26,7 @@ from nona.tables.table import (
     TIME,
     Column,
     Table,
+    mean_text,
 )
 
 KINDS = (NUMBER, TIME, SHARE, RATE, CHANGE, FACTOR)

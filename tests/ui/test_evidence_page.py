@@ -21,7 +21,7 @@ from nona.simulation.known_systems import KNOWN, known_systems
 from nona.simulation.run import Cancelled
 from nona.study.self_checks import SELF_CHECKS
 from nona.study.shipped import stored_result
-from nona.tables.formats import share_text
+from nona.tables import share_text
 from nona.ui.session.state import Result
 from nona.ui.tasks import checks as theory_task
 from nona.ui.tasks.desk import Desk

@@ -14,7 +14,7 @@ from nona.store.database import Database
 from nona.store.families import plan_facts
 from nona.store.store import COMMAND_LINE, Store, export_items, import_items
 from nona.study.planning.question import opened, question_of
-from nona.tables.formats import money
+from nona.tables import money
 from nona.ui.pages.plan import VERDICTS, option_name
 from nona.ui.session.workspace import jobs
 from nona.ui.widgets.fields import plain

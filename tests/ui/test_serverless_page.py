@@ -25,7 +25,7 @@ from nona.serverless.provenance import TAGS, provenance
 from nona.study.serverless import comparisons, preparation
 from nona.study.serverless.run import simulate_serverless_scenario
 from nona.study.shipped import shipped_path, stored_result
-from nona.tables.formats import share_text
+from nona.tables import share_text
 from nona.ui.pages import serverless_form as presets
 from nona.ui.pages.serverless import QUICK_CALLS, platform_drawing, why_not
 from nona.ui.pages.serverless_form import LOAD, SLO, choose_preset, preset_name

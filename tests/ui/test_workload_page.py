@@ -12,7 +12,7 @@ from nona.report.models import batched_times
 from nona.report.text import fit_text
 from nona.scenario.arrivals import ArrivalsSpec
 from nona.study.preparation import prepare
-from nona.tables.formats import share_text
+from nona.tables import share_text
 from nona.ui.pages.workload_facts import arrivals_picture, fastest, gauge, offered, sample_of, shares_picture
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from nona.tables.table import Filled
+from nona.tables import Filled
 
 Row = Mapping[str, str]
 _TEMPLATES = Path(__file__).parent / "templates"

@@ -16,8 +16,7 @@ from nona.report.placements.report import missed_finding
 from nona.report.placements.tables import LINKS, MODELS, class_shares, classes
 from nona.report.times import off_text
 from nona.results.placement import PlacedConfiguration, PlacementOutcome, PlacementReport, PredictedLink
-from nona.tables.formats import or_dash, percent_text, time_text
-from nona.tables.table import RATE, Column, Filled, Table
+from nona.tables import RATE, Column, Filled, Table, or_dash, percent_text, time_text
 from nona.units import format_time
 
 MOST_SUBGRAPHS, MOST_CONFIGURATIONS, LONGEST, LEAST = 24, 4, 160, 5e-4

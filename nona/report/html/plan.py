@@ -10,7 +10,7 @@ from nona.report.html.pieces import bullets, document, facts, paragraph, section
 from nona.report.html.simulation import report_header, scenario_section
 from nona.report.planning_figures import cliff_figure, costs_figure, options_figure, week_figure
 from nona.results.planning import PlanOutcome, PlanReport, PlanWeek
-from nona.tables.formats import time_text
+from nona.tables import time_text
 
 MOST_ROWS = 200
 

@@ -30,8 +30,7 @@ from nona.results.document import About, ModelFacts
 from nona.results.placement import PlacementOutcome
 from nona.results.simulation import SchedulerResult, Schedulers, SimulationReport
 from nona.results.simulation_charts import SimulationOutcome
-from nona.tables.formats import share_text
-from nona.tables.table import RATE, Column, Filled, Table
+from nona.tables import RATE, Column, Filled, Table, share_text
 from nona.units import format_time
 
 MOST_CHARTS = 8

@@ -11,8 +11,7 @@ from nona.report.figures import PALETTE, add_line, add_points, figure, text
 from nona.report.language.tables import MEASURES
 from nona.results.document import TimeBeside
 from nona.results.language import FormulaCheck, FormulaPoint, MeasuredRun, StepBeside
-from nona.tables.formats import share_text
-from nona.tables.table import CHANGE, COUNT, PRECISE, SHARE, Column, Filled, Table
+from nona.tables import CHANGE, COUNT, PRECISE, SHARE, Column, Filled, Table, share_text
 
 SOURCE = (
     "Measured: 300 ShareGPT requests to Llama-3.1-8B, served by vLLM 0.19.0 on one RTX 4090 (2,588 blocks, "

@@ -36,7 +36,7 @@ from nona.results.language import (
     SizeCurve,
     TokenTimes,
 )
-from nona.tables.formats import mean_text, share_text
+from nona.tables import mean_text, share_text
 from nona.units import format_number, format_size, format_time
 
 DECODES, PROMPTS = PALETTE[1], PALETTE[2]

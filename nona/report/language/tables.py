@@ -19,8 +19,21 @@ from nona.results.language import (
     TokenTimes,
 )
 from nona.results.simulation import Percentile
-from nona.tables.formats import mean_text, money, share_text, times_text
-from nona.tables.table import COUNT, NUMBER, PLAIN, RATE, SHARE, TIME, Column, Filled, Table
+from nona.tables import (
+    COUNT,
+    NUMBER,
+    PLAIN,
+    RATE,
+    SHARE,
+    TIME,
+    Column,
+    Filled,
+    Table,
+    mean_text,
+    money,
+    share_text,
+    times_text,
+)
 from nona.units import format_time
 
 MEASURES: Mapping[str, str] = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Literal
 
 from nona.results.placement import FullPlacementReport, PlacementOutcome, PlacementReport
-from nona.tables.formats import or_dash, time_text
+from nona.tables import or_dash, time_text
 from nona.units import format_number, format_time
 
 FORMULA = "formula"

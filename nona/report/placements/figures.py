@@ -33,7 +33,7 @@ from nona.results.placement import (
     PredictedLink,
     SearchStep,
 )
-from nona.tables.formats import percent_text, time_text
+from nona.tables import percent_text, time_text
 from nona.units import format_number
 
 SHARES = (

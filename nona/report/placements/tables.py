@@ -10,7 +10,7 @@ from nona.report.placements.certificate import error_of, hits_of, mean_of
 from nona.report.placements.text import origin_words
 from nona.results import placement
 from nona.results.document import Estimate, ModelFacts
-from nona.tables.table import (
+from nona.tables import (
     BANDWIDTH,
     COUNT,
     PRECISE,

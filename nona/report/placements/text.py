@@ -30,7 +30,7 @@ from nona.results.placement import (
     ResponseReport,
     SearchStep,
 )
-from nona.tables.formats import percent_text, share_text, time_text
+from nona.tables import percent_text, share_text, time_text
 from nona.units import format_bandwidth, format_number, format_size, format_time
 
 

@@ -46,8 +46,7 @@ from nona.report.sweeps import axis_scale
 from nona.results.document import Estimate, Figure
 from nona.results.serverless import NodesReport, Oracle, Outcome, PolicyOutcome, Spread, WaysReport
 from nona.results.serverless_study import OverPoint, OverReport
-from nona.tables.formats import per_hour, share_text
-from nona.tables.table import SHARE, TIME, WHOLE_SHARE, Column, Filled, Table
+from nona.tables import SHARE, TIME, WHOLE_SHARE, Column, Filled, Table, per_hour, share_text
 
 COST_AXIS = f"US dollars per {PER:,} calls"
 PUBLISHED_SEARCH_S = 0.010  # "less than 10 ms", slides on ESG

@@ -20,8 +20,19 @@ from nona.results.serverless import (
     Spread,
     TriedNodes,
 )
-from nona.tables.formats import mean_text, money, or_dash, per_hour, share_text
-from nona.tables.table import COUNT, SHARE, Column, Filled, Kind, Table
+from nona.tables import (
+    COUNT,
+    SHARE,
+    Column,
+    Filled,
+    Kind,
+    Table,
+    mean_text,
+    money,
+    or_dash,
+    per_hour,
+    share_text,
+)
 from nona.units import format_number, format_time
 
 PER = 1000  # calls that a cost is given for: one costs some millionths of a dollar

@@ -16,7 +16,7 @@ from nona.serverless.functions import MEASURED, Function, GpuLaw, grid
 from nona.serverless.measurements import Fit, Points, law_seconds, relative_errors
 from nona.serverless.provenance import Default
 from nona.serverless.system import ServerlessSystem
-from nona.tables.table import COUNT, SHARE, SIZE, TIME, Column, Filled, Kind, Table
+from nona.tables import COUNT, SHARE, SIZE, TIME, Column, Filled, Kind, Table
 from nona.units import format_number
 
 DEFAULTS = Table[Default](

@@ -14,7 +14,7 @@ from nona.results.serverless_charts import LayoutBatch, RefusalRow, StoryRow
 from nona.serverless.occupation import leases, slot_runs
 from nona.serverless.records import Batches, DispatchStory, Instances, ServerlessRecords
 from nona.serverless.system import ServerlessSystem
-from nona.tables.formats import time_text
+from nona.tables import time_text
 from nona.units import format_number
 
 

@@ -10,8 +10,7 @@ from nona.report.sweeps import value_text
 from nona.report.text import listed
 from nona.results.document import Figure
 from nona.results.serverless_study import Knee, OverPoint, OverReport, PolicyOver
-from nona.tables.formats import share_text, time_text
-from nona.tables.table import COUNT, SHARE, WHOLE_SHARE, Column, Filled, Kind, Table
+from nona.tables import COUNT, SHARE, WHOLE_SHARE, Column, Filled, Kind, Table, share_text, time_text
 from nona.units import format_number
 
 LOAD = "load"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from nona.results.serverless_charts import BestPath, CutRow, SearchStep, SearchSteps
 from nona.serverless.functions import ConfigurationSpace
 from nona.serverless.policies.esg.explain import Explanation, Row, Step
-from nona.tables.table import COUNT, PLAIN, PRECISE, Column, Filled, Table
+from nona.tables import COUNT, PLAIN, PRECISE, Column, Filled, Table
 
 PER = 1000
 

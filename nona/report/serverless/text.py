@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple
 
 from nona.report.serverless.findings import PER, USD, dollars, pareto_title
 from nona.results import serverless
-from nona.tables.table import SHARE, TIME, Column, Filled, R, Table
+from nona.tables import SHARE, TIME, Column, Filled, R, Table
 
 TRANSFERS = Table[serverless.TransferOutcome](
     "policy",

@@ -17,7 +17,7 @@ from nona.results.simulation import Difference, Differences, PartName, Scheduler
 from nona.schedulers.base import NetworkView
 from nona.schedulers.registry import SCHEDULERS
 from nona.statistics import values_needed
-from nona.tables.formats import share_text
+from nona.tables import share_text
 from nona.units import format_time
 
 SEES: Mapping[NetworkView, str] = {

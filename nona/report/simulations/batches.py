@@ -8,8 +8,7 @@ import plotly.graph_objects as go
 
 from nona.report.figures import add_bars, figure, scheduler_style, text
 from nona.results.simulation import Batches, Schedulers
-from nona.tables.formats import share_text
-from nona.tables.table import COUNT, SHARE, TIME, Column, Filled, Kind, Table
+from nona.tables import COUNT, SHARE, TIME, Column, Filled, Kind, Table, share_text
 from nona.units import format_number
 
 

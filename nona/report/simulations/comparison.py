@@ -22,8 +22,7 @@ from nona.scenario.schema import Scenario, WorkloadRow
 from nona.simulation.records import Records
 from nona.simulation.summary import Measured
 from nona.statistics import NO_INTERVAL, mean_interval, paired_difference, welch_interval
-from nona.tables.formats import mean_text, share_text
-from nona.tables.table import RATE, SHARE, TIME, Column, Filled, Kind, Table
+from nona.tables import RATE, SHARE, TIME, Column, Filled, Kind, Table, mean_text, share_text
 from nona.units import format_number, format_time
 
 Means = Mapping[str, ReplicationMeans]

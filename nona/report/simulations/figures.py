@@ -37,7 +37,7 @@ from nona.report.simulations.series import worst_window
 from nona.report.simulations.tables import PARTS
 from nona.results.simulation import Change, Changes, HitsOverTime, Measure, Schedulers, Sureness
 from nona.results.simulation_charts import Distributions, GanttBar, OverTime, ResourceLoad, Slos, WarmupSeries
-from nona.tables.formats import mean_text
+from nona.tables import mean_text
 from nona.units import format_number, format_time
 
 

@@ -13,7 +13,7 @@ from nona.report.times import TIME_UNITS, off_text
 from nona.results.document import Estimate, OffRange
 from nona.results.simulation import Difference, Differences, Resources, Schedulers, SimulationReport
 from nona.results.simulation_charts import LiveRun, SimulationOutcome
-from nona.tables.formats import mean_text, share_text
+from nona.tables import mean_text, share_text
 from nona.units import format_time
 
 

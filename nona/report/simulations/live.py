@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nona.results.simulation import Schedulers
 from nona.results.simulation_charts import LinkLoad, LiveLine, LiveLines, LiveRun, ResourceLoad
 from nona.simulation.collected import Busy, Progress, in_time
-from nona.tables.formats import share_text
+from nona.tables import share_text
 from nona.units import format_time
 
 LOWEST_S = 1e-6  # left end of the first bin of completion times

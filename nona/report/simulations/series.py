@@ -20,7 +20,7 @@ from nona.simulation.records import Records, TaskInterval
 from nona.simulation.steady_state import Truncation, Warmup
 from nona.simulation.summary import link_utilizations
 from nona.system import System
-from nona.tables.table import BANDWIDTH, COUNT, Column, Table
+from nona.tables import BANDWIDTH, COUNT, Column, Table
 from nona.units import format_bandwidth
 
 MOST_WINDOWS = 24

@@ -24,8 +24,21 @@ from nona.results.simulation import (
     WarmupReport,
 )
 from nona.scenario.values import NamedSpec
-from nona.tables.formats import mean_text, or_dash, share_text
-from nona.tables.table import CHANGE, COUNT, FACTOR, RATE, SHARE, TIME, Column, Filled, Kind, Table
+from nona.tables import (
+    CHANGE,
+    COUNT,
+    FACTOR,
+    RATE,
+    SHARE,
+    TIME,
+    Column,
+    Filled,
+    Kind,
+    Table,
+    mean_text,
+    or_dash,
+    share_text,
+)
 from nona.units import format_number, format_time
 
 NO_PREDICTIONS: Mapping[str, float | None] = {}

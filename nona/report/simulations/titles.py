@@ -13,7 +13,7 @@ from nona.report.simulations.tables import VERDICTS
 from nona.report.text import listed
 from nona.results.document import Estimate
 from nona.results.simulation import Difference, Differences, Percentile, SchedulerResult, Schedulers
-from nona.tables.formats import mean_text, share_text
+from nona.tables import mean_text, share_text
 from nona.units import format_number, format_time
 
 NO_DIFFERENCES: Differences = MappingProxyType({})

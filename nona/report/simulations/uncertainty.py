@@ -32,8 +32,7 @@ from nona.simulation.records import Records
 from nona.simulation.summary import Measured, hit_rate_difference, jct_difference
 from nona.statistics import PairedDifference
 from nona.system import System
-from nona.tables.formats import or_dash, share_text
-from nona.tables.table import CHANGE, FACTOR, RATE, TIME, Column, Table
+from nona.tables import CHANGE, FACTOR, RATE, TIME, Column, Table, or_dash, share_text
 
 Runs = Mapping[str, Sequence[Records]]
 

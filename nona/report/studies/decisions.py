@@ -21,8 +21,19 @@ from nona.results.studies import (
     SimulatedCell,
     UnplacedCell,
 )
-from nona.tables.formats import mean_text, share_text, time_text
-from nona.tables.table import COUNT, SHARE, TIME, WHOLE_SHARE, Column, Filled, Kind, Table
+from nona.tables import (
+    COUNT,
+    SHARE,
+    TIME,
+    WHOLE_SHARE,
+    Column,
+    Filled,
+    Kind,
+    Table,
+    mean_text,
+    share_text,
+    time_text,
+)
 from nona.units import format_number, format_time
 
 Verdict = Literal["met", "open", "missed"]

@@ -11,8 +11,7 @@ from nona.report.studies.presented import Presented, Shown
 from nona.results.document import Estimate
 from nona.results.elastic import ElasticLinkPoint, ElasticLinkStudy, ElasticPoint, ElasticStudy
 from nona.statistics import NO_RATIO, Interval, Ratio, mean_interval, paired_ratio
-from nona.tables.formats import share_text, time_text
-from nona.tables.table import SHARE, Column, Filled, Kind, Table
+from nona.tables import SHARE, Column, Filled, Kind, Table, share_text, time_text
 from nona.units import format_bandwidth
 
 

@@ -32,7 +32,7 @@ from nona.report.studies.prediction_map import BANDS, columns_of, error, half_wi
 from nona.report.studies.validation import AGREES, UNCLEAR
 from nona.results import studies
 from nona.results.program import ComparedRow
-from nona.tables.formats import share_text
+from nona.tables import share_text
 from nona.units import format_number, format_time
 
 FULL = 1.25  # a ratio from which on a cell has the full colour

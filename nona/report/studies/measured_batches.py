@@ -10,8 +10,7 @@ from nona.registry import Look
 from nona.report.figures import PALETTE, add_line, add_points, figure, log_axis
 from nona.results.document import TimeBeside
 from nona.results.studies import MeasuredBatches
-from nona.tables.formats import share_text
-from nona.tables.table import CHANGE, COUNT, PRECISE, SHARE, Column, Filled, Kind, Table
+from nona.tables import CHANGE, COUNT, PRECISE, SHARE, Column, Filled, Kind, Table, share_text
 from nona.units import format_time
 
 SOURCE = (

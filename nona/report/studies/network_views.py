@@ -11,8 +11,7 @@ from nona.results.document import Estimate
 from nona.results.studies import NetworkViewRow, NetworkViewsStudy, OnLink
 from nona.schedulers.network_remarks import NetworkRemark, known_remarks
 from nona.schedulers.registry import SCHEDULERS
-from nona.tables.formats import share_text
-from nona.tables.table import TIME, WHOLE_SHARE, Column, Filled, Table
+from nona.tables import TIME, WHOLE_SHARE, Column, Filled, Table, share_text
 from nona.units import format_number
 
 NOT_RUN = "not in this run"

@@ -13,8 +13,7 @@ from nona.report.text import listed
 from nona.results.document import Estimate
 from nona.results.studies import Growth, OverloadRun, PaperStudy, Reach
 from nona.results.sweeps import SweepReport, SweptCurve, SweptPoint
-from nona.tables.formats import share_text
-from nona.tables.table import COUNT, FACTOR, TIME, Column, Filled, Kind, Table
+from nona.tables import COUNT, FACTOR, TIME, Column, Filled, Kind, Table, share_text
 from nona.units import format_number, format_time
 
 FAR = 0.9  # of the load at the edge: up to there a run has time to reach its steady state

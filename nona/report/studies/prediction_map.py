@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from nona.report.studies.presented import Presented, Shown
 from nona.results.document import Estimate
 from nona.results.studies import Comparison, MapPoint, Measure, PredictionMap
-from nona.tables.formats import share_text
-from nona.tables.table import CHANGE, COUNT, SHARE, TIME, WHOLE_SHARE, Column, Filled, Table
+from nona.tables import CHANGE, COUNT, SHARE, TIME, WHOLE_SHARE, Column, Filled, Table, share_text
 
 MEASURES: Mapping[Measure, str] = {
     "mean_s": "Mean",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nona.tables.table import Filled
+from nona.tables import Filled
 
 
 @dataclass(frozen=True, slots=True)

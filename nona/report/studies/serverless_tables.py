@@ -10,8 +10,7 @@ from nona.report.studies import serverless_claims
 from nona.results import serverless_study
 from nona.results.document import Estimate
 from nona.results.serverless import PolicyOutcome, Spread
-from nona.tables.formats import mean_text
-from nona.tables.table import COUNT, SHARE, TIME, WHOLE_SHARE, Column, Filled, Kind, Table
+from nona.tables import COUNT, SHARE, TIME, WHOLE_SHARE, Column, Filled, Kind, Table, mean_text
 
 _WORDS = {"hits": "keeps more than", "costs": "is cheaper than"}
 POINTS = Kind(lambda share: f"{100 * share:+.1f}")

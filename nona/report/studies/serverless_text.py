@@ -38,8 +38,7 @@ from nona.report.studies.serverless_tables import (
 )
 from nona.report.text import listed
 from nona.results.serverless_study import Cells, OverPoint, OverReport, ServerlessStudy
-from nona.tables.formats import or_dash, share_text
-from nona.tables.table import SHARE, WHOLE_SHARE, Column, Filled, Kind, Table
+from nona.tables import SHARE, WHOLE_SHARE, Column, Filled, Kind, Table, or_dash, share_text
 from nona.units import format_number, format_time
 
 # What the slides state: esg keeps so many per cent more SLOs than each of two policies.

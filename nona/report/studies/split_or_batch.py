@@ -13,8 +13,7 @@ from nona.report.studies.presented import Presented, Shown
 from nona.report.text import listed
 from nona.results.document import Estimate
 from nona.results.studies import Arranged, ArrangedPoint, BreakEven, RowArranged, SplitCase, SplitStudy
-from nona.tables.formats import share_text
-from nona.tables.table import TIME, Column, Filled, Kind, Table
+from nona.tables import TIME, Column, Filled, Kind, Table, share_text
 from nona.units import format_number, format_size, format_time
 
 _DIGITS = Kind("{:.4f}".format, bare=True)

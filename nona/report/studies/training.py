@@ -9,8 +9,7 @@ from nona.report.studies.presented import Presented, Shown
 from nona.results.document import Estimate, Figure
 from nona.results.studies import EstimatorPoint, EstimatorStudy, StudyPoint, TrainingStudy, Way
 from nona.statistics import NO_RATIO, Ratio, mean_interval, paired_ratio
-from nona.tables.formats import mean_text, or_dash
-from nona.tables.table import SHARE, TIME, Column, Filled, Kind, Table
+from nona.tables import SHARE, TIME, Column, Filled, Kind, Table, mean_text, or_dash
 
 NEAR = 1.35  # a ratio within this factor of the stated one agrees in size
 SINGLE, MULTI = "single-GPU", "multi-GPU"

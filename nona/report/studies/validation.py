@@ -11,8 +11,7 @@ from nona.report.text import counted
 from nona.results.document import number
 from nona.results.program import ComparedRow, SelfCheck, TheoryRow, TheorySummary, Verdict
 from nona.simulation.agreement import Agreement, Comparison, Expected, KnownSystem
-from nona.tables.formats import share_text
-from nona.tables.table import COUNT, FACTOR, SHARE, TIME, WHOLE_SHARE, Column, Kind, Table
+from nona.tables import COUNT, FACTOR, SHARE, TIME, WHOLE_SHARE, Column, Kind, Table, share_text
 
 AGREES: Verdict = "agrees"
 UNCLEAR: Verdict = "unclear"

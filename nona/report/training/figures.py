@@ -36,7 +36,7 @@ from nona.report.training.findings import (
 )
 from nona.results.elastic import ElasticCourse, ElasticTrace
 from nona.results.training import OneMoreReport, PolicyOutcome, Received, Round, Stay
-from nona.tables.formats import share_text
+from nona.tables import share_text
 from nona.training.elastic.registry import ELASTIC
 from nona.units import format_number
 

@@ -9,7 +9,7 @@ from nona.report.text import Finding, counted, not_clear
 from nona.results import training as result_training
 from nona.results.elastic import ElasticOutcome, ElasticReport
 from nona.scenario.training import TrainingSpec
-from nona.tables.formats import mean_text, share_text
+from nona.tables import mean_text, share_text
 from nona.units import format_number
 
 HOUR_S = 3600.0

@@ -10,8 +10,7 @@ from typing import NamedTuple
 from nona.report.training.findings import HOUR_S, dollars_text, hours_text
 from nona.results import training
 from nona.results.elastic import ElasticJobOutcome, ElasticMove, ElasticOutcome, ElasticReport, ElasticTrace
-from nona.tables.formats import share_text
-from nona.tables.table import CHANGE, COUNT, PLAIN, SHARE, TIME, Column, Filled, Kind, Table
+from nona.tables import CHANGE, COUNT, PLAIN, SHARE, TIME, Column, Filled, Kind, Table, share_text
 
 HOURS = Kind(hours_text, "_s")
 DOLLARS = Kind(dollars_text, "_usd")

@@ -8,8 +8,7 @@ from nona.report.text import counted
 from nona.report.training.tables import HOURS, MORE, policies
 from nona.results import training
 from nona.results.elastic import ElasticLink, ElasticReport, ElasticSetting
-from nona.tables.formats import share_text, time_text
-from nona.tables.table import COUNT, SHARE, Column, Kind, Table
+from nona.tables import COUNT, SHARE, Column, Kind, Table, share_text, time_text
 from nona.units import format_time
 
 FOUR = Kind("{:.4f}".format)

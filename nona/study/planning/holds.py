@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nona.experiments.workers import ProcessPool
+from nona.experiments import ProcessPool
 from nona.planning.offers import Option, Target
 from nona.planning.prices import breaks_after, listed_prices
 from nona.results.document import UNKNOWN, Estimate, Verdict, number

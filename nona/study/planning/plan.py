@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from nona.errors import ScenarioError
-from nona.experiments.workers import ProcessPool
+from nona.experiments import ProcessPool
 from nona.planning.least import least
 from nona.planning.offers import Option
 from nona.planning.traffic import Profile, schedule_hours

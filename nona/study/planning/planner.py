@@ -7,8 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from nona.experiments.pool import Key, Pool
-from nona.experiments.workers import run_work
+from nona.experiments import Key, Pool, run_work
 from nona.planning.least import Search, least
 from nona.planning.offers import Option
 from nona.planning.verdict import FIRST, looks_within, replications_at

@@ -20,7 +20,7 @@ from nona.schedulers.registry import get_scheduler
 from nona.simulation.traces import read_trace
 from nona.sources.lookup import Sources
 from nona.study.sweep_numbers import LOAD, number_named
-from nona.tables.formats import money, per_hour
+from nona.tables import money, per_hour
 
 MILLE = 1000  # a factor on the traffic is a whole number of thousandths
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from nona.errors import PlacementError
-from nona.experiments.pool import Key
+from nona.experiments import Key
 from nona.planning.offers import Option, Target
 from nona.planning.verdict import FIRST, LEVELS, Counts, limits, looks_within, replications_needed, verdict
 from nona.results.document import UNKNOWN, Estimate, Verdict, number

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from nona.errors import ScenarioError
-from nona.experiments.workers import kept_pool
+from nona.experiments import kept_pool
 from nona.options import Options
 from nona.planning.verdict import Settled, counted, looks_of, verdict
 from nona.report.sweeps import MOST_VALUES, turns

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from nona.experiments.pool import Key, Pool, Shares, ThisProcess
+from nona.experiments import Key, Pool, Shares, ThisProcess
 from nona.options import Options
 from nona.results.serverless import PolicyOutcome
 from nona.scenario.schema import Scenario

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nona.experiments.pool import Key
-from nona.experiments.workers import run_work
+from nona.experiments import Key, run_work
 from nona.options import Options
 from nona.results.elastic import ElasticOutcome
 from nona.training.elastic.engine import OnProgress, simulate_elastic

@@ -9,7 +9,7 @@ from nona.report.clusters import Cell, ClusterMap, Server, Unit, background_load
 from nona.report.simulations.titles import executors_title
 from nona.results.simulation_charts import LiveRun, ResourceLoad
 from nona.scenario.schema import Scenario
-from nona.tables.formats import share_text
+from nona.tables import share_text
 from nona.ui.pages.scenario_mig import size_colour
 from nona.ui.session.state import AppState
 from nona.ui.shell.job_panel import beat, current_job

@@ -13,7 +13,7 @@ from nona.report.studies.figures import theory_figure, validation_figure
 from nona.results import program
 from nona.simulation.agreement import EFFORTS
 from nona.simulation.known_systems import known_systems
-from nona.tables.formats import share_text
+from nona.tables import share_text
 from nona.ui.jobs.registry import Job
 from nona.ui.pages import evidence_studies
 from nona.ui.pages.evidence_language import language_tab

@@ -13,7 +13,7 @@ from nona.results.serverless_study import ServerlessStudy
 from nona.results.studies import PredictionMap, TrainingStudy
 from nona.results.training import TrainingOutcome
 from nona.study.shipped import stored_result
-from nona.tables.formats import share_text
+from nona.tables import share_text
 from nona.ui.session.kept import choose
 from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState

@@ -33,7 +33,7 @@ from nona.report.simulations.timeline import trace_text
 from nona.report.text import counted
 from nona.results.language import LanguageRun
 from nona.scenario.words import words
-from nona.tables.formats import share_text
+from nona.tables import share_text
 from nona.ui.form import form
 from nona.ui.pages.run_page import RunPage, Tab
 from nona.ui.pages.scenario_edits import become

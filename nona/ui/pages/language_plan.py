@@ -10,7 +10,7 @@ from nona.report.language.tables import options_table, plan_finding, plan_notes
 from nona.results.language import LanguageOption, LanguagePlan, LanguagePlanned
 from nona.scenario.plan import TargetSpec
 from nona.study.language.plan import opened_option
-from nona.tables.formats import money, share_text
+from nona.tables import money, share_text
 from nona.ui.form import entry_field, form
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.plan_offers import engine_fields, offer_fields

@@ -21,7 +21,7 @@ from nona.results.placement import (
     WorkingModel,
 )
 from nona.scenario.words import words
-from nona.tables.table import of_mappings
+from nona.tables import of_mappings
 from nona.ui.form import field
 from nona.ui.jobs.registry import Job
 from nona.ui.models.loading import load_row

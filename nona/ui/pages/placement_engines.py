@@ -8,7 +8,7 @@ from nona.errors import NonaError, ScenarioError
 from nona.report.language.figures import sizes_figure, sizes_finding
 from nona.report.language.tables import SIZES
 from nona.study.language.sizes import engine_sizes, own_rate
-from nona.tables.formats import share_text
+from nona.tables import share_text
 from nona.ui.pages.scenario_engines import prepared
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain

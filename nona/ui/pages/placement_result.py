@@ -13,7 +13,7 @@ from nona.report.placements.tables import comparison, congestion
 from nona.report.placements.text import congestion_finding, parts_of, plain_notes, price_text, split_finding
 from nona.report.times import off_text
 from nona.results import placement
-from nona.tables.formats import percent_text, time_text
+from nona.tables import percent_text, time_text
 from nona.ui.pages.run_page import Run, run_area
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import Node, draw, el

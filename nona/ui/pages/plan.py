@@ -18,7 +18,7 @@ from nona.report.planning_figures import (
 )
 from nona.results.planning import PlanOption, PlanOutcome, PlanReport
 from nona.study.planning.question import opened
-from nona.tables.formats import money
+from nona.tables import money
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.models_times import pick_precision
 from nona.ui.pages.plan_question import controls, summary

@@ -10,7 +10,7 @@ from nona.planning.prices import HOURS
 from nona.report.clusters import weights_problems
 from nona.report.workloads import Offered
 from nona.study.planning.question import cost_note, cost_over
-from nona.tables.formats import share_text
+from nona.tables import share_text
 from nona.ui.models.loading import model_names
 from nona.ui.pages import scenario_cluster
 from nona.ui.pages.cluster_drawing import cluster_drawing

@@ -12,7 +12,7 @@ from nona.report.language.figures import memory_figure
 from nona.report.text import counted
 from nona.sources.lookup import file_names
 from nona.study.engines import EngineFacts, LanguageStudy, prepare_language
-from nona.tables.formats import share_text
+from nona.tables import share_text
 from nona.ui.form import field, form, switch
 from nona.ui.pages.workload_facts import file_mark, kept
 from nona.ui.session.state import AppState

@@ -18,7 +18,7 @@ from nona.language.models import language_models, read_config
 from nona.language.traces import read_tokens
 from nona.report.language.figures import lengths_figure
 from nona.scenario.words import words
-from nona.tables.formats import share_text
+from nona.tables import share_text
 from nona.ui.form import field, fields, form, switch
 from nona.ui.pages.scenario_edits import add_entry, become, remove_entry
 from nona.ui.pages.scenario_engines import prepared

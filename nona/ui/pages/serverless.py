@@ -12,7 +12,7 @@ from nona.results.serverless_charts import PlatformLive, ServerlessOutcome
 from nona.scenario.file import scenario_from_mapping, scenario_hash, scenario_to_mapping
 from nona.simulation.sizes import auto_warmup
 from nona.study.serverless.preparation import prepare_serverless
-from nona.tables.formats import share_text
+from nona.tables import share_text
 from nona.ui.jobs.registry import Job
 from nona.ui.models.loading import fetch
 from nona.ui.pages.run_page import RunPage, Tab

@@ -42,7 +42,7 @@ from nona.study.serverless.comparisons import LEFT_OUT, ways_for
 from nona.study.serverless.knees import CALLS, MOST, MOST_CALLS, SWEPT, Swept, over_number
 from nona.study.shipped import shipped_path, stored_result
 from nona.study.sweep_numbers import LOAD, Number
-from nona.tables.table import SHARE, TIME, Column, Table
+from nona.tables import SHARE, TIME, Column, Table
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.evidence_studies import show_study
 from nona.ui.pages.run_page import Run, run_area

@@ -21,7 +21,7 @@ from nona.serverless.policies.esg.policy import EsgPlanner
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.system import ServerlessSystem
 from nona.study.serverless.preparation import prepare_serverless
-from nona.tables.table import of_mappings
+from nona.tables import of_mappings
 from nona.ui.pages.serverless_results import choose_one
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import declare

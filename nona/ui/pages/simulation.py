@@ -20,7 +20,7 @@ from nona.schedulers.expert import SCHEDULER, part_numbers
 from nona.schedulers.registry import SCHEDULERS
 from nona.study.exports import JOBS_CSV, JOBS_PARQUET, TRACE
 from nona.study.shipped import stored_result
-from nona.tables.formats import share_text
+from nona.tables import share_text
 from nona.ui.form import fields, form
 from nona.ui.models.loading import load_row
 from nona.ui.pages.cluster_drawing import live_cluster

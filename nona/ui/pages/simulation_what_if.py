@@ -18,7 +18,7 @@ from nona.report.simulations.tables import RESULTS, figures
 from nona.report.simulations.titles import hit_dots, hits_title, jct_dots, jct_title
 from nona.scenario.schema import Scenario
 from nona.study.sweep_numbers import CAPACITY, COMPUTE, LINK, LOAD, Number, number_named, numbers_of
-from nona.tables.table import Filled
+from nona.tables import Filled
 from nona.ui.pages.simulation_result import engine_text, overload_warnings
 from nona.ui.session.live import Question, Shown, question
 from nona.ui.session.state import AppState

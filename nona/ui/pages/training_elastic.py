@@ -14,7 +14,7 @@ from nona.report.training.text import setting_text
 from nona.results.elastic import ElasticHistory, ElasticJobOutcome, ElasticLive, ElasticTrace
 from nona.scenario.training import ElasticSpec
 from nona.study.training.elastic import expected_s, expected_text
-from nona.tables.formats import share_text
+from nona.tables import share_text
 from nona.training.elastic.registry import ELASTIC
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.run_page import RunPage, Tab, run_page

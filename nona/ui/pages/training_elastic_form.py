@@ -12,7 +12,7 @@ from nona.report.text import counted
 from nona.report.training.findings import hours_text, jobs_text
 from nona.scenario.training import ElasticSpec, ProfilesSpec
 from nona.study.training.elastic import MOST_GPUS, MOST_NODES
-from nona.tables.formats import share_text
+from nona.tables import share_text
 from nona.training.elastic.registry import ELASTIC
 from nona.training.elastic.workload import SHIPPED
 from nona.ui.form import field

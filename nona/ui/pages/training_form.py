@@ -13,7 +13,7 @@ from nona.report.text import counted
 from nona.report.training.findings import hours_text, jobs_text
 from nona.scenario.words import words
 from nona.study.planning.question import cost_note
-from nona.tables.table import of_mappings
+from nona.tables import of_mappings
 from nona.ui.form import field, fields, form, help_text, switch
 from nona.ui.pages.scenario_edits import REGION_GROUPS, Groups, groups_of, remove_group, replace_groups
 from nona.ui.session.state import AppState

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nona.errors import JobError
-from nona.experiments.workers import cores
+from nona.experiments import cores
 from nona.results.simulation import QuickAnswer, SimulationReport
 from nona.scenario.file import scenario_hash, scenario_to_mapping
 from nona.scenario.schema import Scenario

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
-from nona.experiments.workers import cores
+from nona.experiments import cores
 from nona.serving.ending import ending, give_back_memory
 from nona.serving.settings import Serving
 from nona.ui.jobs.registry import JobRegistry

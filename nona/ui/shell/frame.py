@@ -19,7 +19,7 @@ from nona.results.serverless_charts import ServerlessOutcome
 from nona.results.training import TrainingOutcome
 from nona.scenario.schema import Scenario
 from nona.study.planning.question import cluster_cost, cost_note
-from nona.tables.formats import percent_text
+from nona.tables import percent_text
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.models.loading import tidying
 from nona.ui.server.streamlit_private import received

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from nona.errors import JobError
-from nona.experiments.workers import cores
+from nona.experiments import cores
 from nona.report.text import counted
 from nona.results.document import Document
 from nona.scenario.file import scenario_from_mapping

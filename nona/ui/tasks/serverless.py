@@ -19,7 +19,7 @@ from nona.study.serverless.knees import OverProgress, OverSettings, over_number,
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.shipped import now_text
 from nona.study.simulation import SimulationProgress
-from nona.tables.formats import percent_text
+from nona.tables import percent_text
 from nona.ui.tasks.desk import (
     Desk,
     NodesAsked,

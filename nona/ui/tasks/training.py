@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from nona.experiments.pool import Key, Shares
+from nona.experiments import Key, Shares
 from nona.report.text import counted
 from nona.report.training.traces import elastic_history
 from nona.results import training

@@ -14,7 +14,7 @@ import streamlit as st
 
 from nona.report.figures import finished
 from nona.report.files import csv_bytes, parquet_bytes
-from nona.tables.table import Filled
+from nona.tables import Filled
 from nona.ui.widgets.downloads import download_button
 from nona.ui.widgets.fields import plain
 

@@ -1,1 +1,0 @@
-"""Many independent runs, in this process or in several, behind one interface."""

@@ -1,1 +1,0 @@
-"""Tables declared once, and the formats of their values."""
