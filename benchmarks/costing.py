@@ -11,7 +11,7 @@ import time
 
 from nona.cost.costing import cost_graph
 from nona.cost.options import CostOptions
-from nona.cost.validation_networks import llama
+from nona.cost.validation import llama
 from nona.graph.model import ModelGraph
 from nona.hardware.cluster import Cluster, ServerGroup
 from nona.hardware.executor import executor_class

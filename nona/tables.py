@@ -1,10 +1,11 @@
 """Tables, each declared once: columns that read a row; text, page, HTML and files are renderings.
 
-Before them: how their values are written, and those of sentences.
+First come the texts of values, in tables and sentences; last files.
 """
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -356,3 +357,67 @@ def text_table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> 
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in cells
     )
+
+
+# A spreadsheet takes a cell that begins with one of these for a formula (CWE-1236).
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def safe_cell(value: object) -> object:
+    """Text that a spreadsheet would run as a formula gets a leading apostrophe; all else is unchanged.
+
+    >>> safe_cell("=1+1"), safe_cell(-1.5), safe_cell("conv1")
+    ("'=1+1", -1.5, 'conv1')
+    """
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def csv_bytes(frame: pd.DataFrame) -> bytes:
+    """The table as CSV in UTF-8, without its index.
+
+    >>> import pandas as pd
+    >>> csv_bytes(pd.DataFrame({"task": ["@a"], "ms": [1.5]})).decode().split()
+    ['task,ms', "'@a,1.5"]
+    """
+    safe = frame.rename(columns=safe_cell).map(safe_cell)
+    return safe.to_csv(index=False).encode("utf-8")
+
+
+def parquet_bytes(frame: pd.DataFrame) -> bytes:
+    """The table as Parquet; columns of mixed types are written as text, columns without a value as numbers.
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"ms": [1.5]})
+    >>> pd.read_parquet(io.BytesIO(parquet_bytes(frame))).equals(frame)
+    True
+    """
+    import pandas as pd
+
+    typed = frame.rename(columns=str)
+    for column in typed.columns:
+        kind = pd.api.types.infer_dtype(typed[column], skipna=True)
+        if kind.startswith("mixed") and kind != "mixed-integer-float":
+            typed[column] = typed[column].map(str)
+        elif kind == "empty":  # Parquet's type "null" fits no other file of the same table
+            typed[column] = typed[column].astype("float64")
+    buffer = io.BytesIO()
+    typed.to_parquet(buffer, index=False)
+    return buffer.getvalue()
+
+
+_BEGIN, _END = "<!-- made from the data: begin -->", "<!-- made from the data: end -->"
+
+
+def between_marks(page: str, text: str, around: str = "\n\n") -> str:
+    """Replace the part of ``page`` between its two marks by ``text``, with ``around`` on both sides.
+
+    >>> print(between_marks(f"a {_BEGIN}old{_END} b", "new"))
+    a <!-- made from the data: begin -->
+    <BLANKLINE>
+    new
+    <BLANKLINE>
+    <!-- made from the data: end --> b
+    """
+    before, _, rest = page.partition(_BEGIN)
+    _, _, after = rest.partition(_END)
+    return f"{before}{_BEGIN}{around}{text}{around}{_END}{after}"

@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from nona.ui.pages.placement import PLACEMENT
-from nona.ui.pages.placement_engines import engines_section
+from nona.ui.pages.placement import PLACEMENT, engines_section
 from nona.ui.pages.run_page import run_page
 from nona.ui.session.workspace import current
 from nona.ui.shell.first_steps import no_queries

@@ -19,7 +19,7 @@ Times are modelled per fused kernel as t₀ + max(F / (q·e_c·P), Q / (e_m·B))
 the reachable peak or bytes over the reachable bandwidth, whichever takes longer; q is the part of the SMs
 that the kernel's tiles fill. The constants come from profiles of single operators. Two were chosen by
 latencies below: the size of a tile, of five powers of two, and the overhead of PyTorch eager, whose rows
-are marked in sample. The networks are built operator by operator (`nona/cost/validation_networks.py`), at
+are marked in sample. The networks are built operator by operator (`nona/cost/validation.py`), at
 batch 1.
 """
 _SLICES = """\

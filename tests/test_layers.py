@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LAYERS = (
     (
         *("nona", "nona.code_cache", "nona.compiled", "nona.errors", "nona.foreign", "nona.registry"),
-        *("nona.options", "nona.strategy", "nona.units", "nona.random_streams"),
+        *("nona.options", "nona.registry", "nona.units", "nona.random_streams"),
     ),
     ("nona.allocation", "nona.results"),
     ("nona.statistics", "nona.tables"),

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.options import Options
-from nona.strategy import Strategy
+from nona.registry import Strategy
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

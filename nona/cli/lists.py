@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from nona.cli.declared import Printing
+from nona.registry import Strategy
 from nona.results.document import Document
 from nona.results.program import SampleEntry, SchedulerEntry
-from nona.strategy import Strategy
 from nona.tables import text_table
 
 

@@ -9,7 +9,6 @@ from nona.cli.commands.planning import SweepOptions
 from nona.cli.commands.scenarios import ServerlessOptions
 from nona.cli.output import ProgressLine, emit
 from nona.errors import NonaError
-from nona.report.files import csv_bytes
 from nona.report.html.serverless import serverless_html
 from nona.report.serverless.exports import call_table
 from nona.report.serverless.findings import nodes_text
@@ -42,6 +41,7 @@ from nona.study.serverless.run import (
 )
 from nona.study.shipped import now_text
 from nona.study.sweep_numbers import LOAD
+from nona.tables import csv_bytes
 
 
 def _serverless_over(arguments: ServerlessOptions, scenario: Scenario, sources: Sources, key: str) -> None:

@@ -10,9 +10,8 @@ import numpy as np
 
 from nona.language.records import Floats, Requests, Whole
 from nona.language.system import BLOCK_TOKENS, LanguageSystem
-from nona.registry import Look, Registry
+from nona.registry import Look, Registry, Strategy
 from nona.scenario.language import ROUTERS as NAMES
-from nona.strategy import Strategy
 
 ROUND_ROBIN, LEAST_REQUESTS, LEAST_KV, PREFIX_AFFINITY, KV_LIVE = range(len(NAMES))
 NUMBERS = {name: number for number, name in enumerate(NAMES)}

@@ -8,10 +8,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from nona.report.files import between_marks
 from nona.report.text import asked
 from nona.scenario.values import Part
 from nona.scenario.words import Words, fields_of, parts
+from nona.tables import between_marks
 
 
 def keys_text() -> str:

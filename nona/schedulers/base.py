@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from nona.errors import SimulationError
 from nona.placement.result import Placement
-from nona.strategy import Strategy
+from nona.registry import Strategy
 from nona.system import QueryClass, System
 
 Family = Literal["practice", "queueing", "heuristic", "learned", "allocation", "placement", "other"]

@@ -89,32 +89,22 @@ def scenario_of(result: Outcome) -> Scenario:
     return own if isinstance(own, Scenario) else parse_scenario(result.about.yaml)
 
 
-def _kind(name: str, noun: str, result: str, functions: str) -> SavedKind:
-    return SavedKind(
-        name, noun, f"nona.{result}", f"nona.store.{functions}facts", f"nona.store.{functions}answers"
-    )
+def _kind(name: str, noun: str, result: str, family: str) -> SavedKind:
+    facts, answers = (f"nona.store.families:{family}_{what}" for what in ("facts", "answers"))
+    return SavedKind(name, noun, f"nona.{result}", facts, answers)
 
 
 SIMULATION, PLAN, LANGUAGE, LANGUAGE_PLAN = "simulation", "plan", "language", "language-plan"
 SAVED_KINDS: Registry[SavedKind] = Registry(
     "Kind of saved item",
     (
-        _kind(SIMULATION, "simulation", "report.simulations.report:SimulatedRun", "simulations:"),
-        _kind(PLAN, "plan", "results.planning:PlanOutcome", "families:plan_"),
-        _kind(
-            LANGUAGE, "simulation of language models", "results.language:LanguageRun", "families:language_"
-        ),
-        _kind(LANGUAGE_PLAN, "plan", "results.language:LanguagePlanned", "families:language_plan_"),
-        _kind(
-            "serverless",
-            "serverless run",
-            "results.serverless_charts:ServerlessOutcome",
-            "families:serverless_",
-        ),
-        _kind("training", "training run", "results.training:TrainingOutcome", "families:training_"),
-        _kind(
-            "training-elastic", "run of elastic jobs", "results.elastic:ElasticHistory", "families:training_"
-        ),
+        _kind(SIMULATION, "simulation", "report.simulations.report:SimulatedRun", "simulation"),
+        _kind(PLAN, "plan", "results.planning:PlanOutcome", "plan"),
+        _kind(LANGUAGE, "simulation of language models", "results.language:LanguageRun", "language"),
+        _kind(LANGUAGE_PLAN, "plan", "results.language:LanguagePlanned", "language_plan"),
+        _kind("serverless", "serverless run", "results.serverless_charts:ServerlessOutcome", "serverless"),
+        _kind("training", "training run", "results.training:TrainingOutcome", "training"),
+        _kind("training-elastic", "run of elastic jobs", "results.elastic:ElasticHistory", "training"),
     ),
     StoreError,
 )

@@ -1,6 +1,6 @@
 """Results as saved items: what is said of one, and the headline numbers of several beside each other.
 
-Simulations of queries are compared by replication, in :mod:`nona.store.simulations`.
+Simulations of queries are compared by replication.
 """
 
 from __future__ import annotations
@@ -14,6 +14,10 @@ from nona.report.language.tables import plan_finding as language_plan_finding
 from nona.report.plan import day_of, plan_finding
 from nona.report.saved import scenario_line
 from nona.report.serverless.findings import PER, pareto_title
+from nona.report.simulations.comparison import HEADINGS, changes, pairing
+from nona.report.simulations.findings import headline
+from nona.report.simulations.report import SimulatedRun
+from nona.report.text import counted, listed
 from nona.report.training.findings import training_finding
 from nona.results.document import UNKNOWN, Estimate, Outcome
 from nona.results.elastic import ElasticHistory, ElasticOutcome
@@ -21,7 +25,9 @@ from nona.results.language import LanguagePlanned, LanguageRun
 from nona.results.planning import PlanOutcome
 from nona.results.saved import MOST_ABOUT, SavedAnswer, SavedFacts, Unit
 from nona.results.serverless_charts import ServerlessOutcome
+from nona.results.simulation import Change, Measure, ReplicationMeans
 from nona.results.training import PolicyOutcome, TrainingOutcome
+from nona.statistics import mean_interval
 from nona.store.contents import Answers, scenario_of
 from nona.units import duration
 
@@ -214,3 +220,73 @@ def _plan_note(first: PlanOutcome, plan: PlanOutcome) -> str:
     if [t.text for t in first.report.targets] != [t.text for t in plan.report.targets]:
         notes.append("its targets are others")
     return "; ".join(notes) or "the same targets; the answers are compared, not each option"
+
+
+_UNITS: dict[Measure, Unit] = {
+    "jct_s": "s",
+    "slo_hit_rate": "share",
+    "compute": "share",
+    "network": "share",
+}
+
+
+def simulation_facts(run: SimulatedRun) -> SavedFacts:
+    """Scenario, schedulers, models and finding of a run."""
+    schedulers = run.report.schedulers
+    return saved_facts(run, schedulers, _early(run) + headline(schedulers, run.differences, run.off).text)
+
+
+def _early(run: SimulatedRun) -> str:
+    """Say of a cancelled run how far it came; empty for a whole one."""
+    if run.ended_early_s is None:
+        return ""
+    ended = sorted({scheduler.replications for scheduler in run.report.schedulers.values()} or {0})
+    least = "" if len(ended) == 1 else f"{ended[0]} to "
+    wanted = counted(run.scenario.simulation.replications, "replication")
+    none = [s.name for s in run.scenario.schedulers if s.name not in run.report.schedulers]
+    without = f", none of {listed(none)}" if none else ""
+    return f"Cancelled after {duration(run.ended_early_s)}, {least}{ended[-1]} of {wanted}{without}. "
+
+
+def simulation_answers(runs: Sequence[SimulatedRun]) -> Answers:
+    """Every measure of every scheduler in each run, with the change from the first.
+
+    Runs of the same jobs are paired by replication, others compared by Welch's interval: see
+    :mod:`nona.report.simulations.comparison`.
+    """
+    first = runs[0]
+    pairs = [pairing(first.scenario, run.scenario, (_warmup(first), _warmup(run))) for run in runs]
+    against = [changes(first.means, run.means, pair.paired) for run, pair in zip(runs, pairs, strict=True)]
+    names = list(dict.fromkeys(name for run in runs for name in run.means))
+    rows = []
+    for measure, (word, _) in HEADINGS.items():
+        for name in names:
+            every = [by_name[name].of(measure) if name in by_name else None for by_name in against]
+            values = tuple(
+                _value(run.means.get(name), measure, change) for run, change in zip(runs, every, strict=True)
+            )
+            rows.append(
+                SavedAnswer(
+                    subject=name,
+                    measure=word,
+                    unit=_UNITS[measure],
+                    values=values,
+                    changes=tuple(UNKNOWN if change is None else change.change for change in every),
+                    clear=tuple(change is not None and change.clear for change in every),
+                )
+            )
+    notes = (pair.text(first.means, run.means) for pair, run in zip(pairs[1:], runs[1:], strict=True))
+    return Answers(tuple(rows), ("", *notes))
+
+
+def _value(means: ReplicationMeans | None, measure: Measure, change: Change | None) -> Estimate:
+    """The mean in one run; that of the comparison where the first run has the scheduler too."""
+    if change is not None:
+        return change.new
+    values = () if means is None else means.of(measure)
+    numbers = [v for v in values if v is not None]
+    return UNKNOWN if not numbers or len(numbers) < len(values) else mean_interval(numbers).estimate
+
+
+def _warmup(run: SimulatedRun) -> int | None:
+    return None if run.report.warmup is None else run.report.warmup.jobs

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nona.errors import ReportError
-from nona.report.files import safe_cell
 from nona.report.simulations.report import job_table
 from nona.report.simulations.timeline import chrome_trace, trace_text
 from nona.results.simulation_charts import SimulationOutcome
 from nona.simulation.records import Records
 from nona.study.preparation import Study
 from nona.study.simulation import SimulationResult
+from nona.tables import safe_cell
 
 if TYPE_CHECKING:
     import pandas as pd

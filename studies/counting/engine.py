@@ -12,10 +12,9 @@ import numpy as np
 
 from nona.errors import ScenarioError, SimulationError
 from nona.options import Options, Setting
-from nona.registry import Registry
+from nona.registry import Registry, Strategy
 from nona.results.training import CountedJobOutcome, CountedOutcome, CountedReport, CountedSetting
 from nona.simulation.records import checked
-from nona.strategy import Strategy
 from nona.training.attained_service import STARVATION, AttainedQueues, GittinsRank, limits_of
 from nona.training.metrics import jct_of
 from studies.counting.jobs import (

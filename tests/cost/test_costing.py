@@ -23,7 +23,7 @@ from nona.cost.operators import operator_work
 from nona.cost.options import CostOptions, scaled_edges, stacks, tensor_scale
 from nona.cost.roofline import Roofline, transfer_s
 from nona.cost.stated import bound_of, carried, unscaled_share, with_given
-from nona.cost.validation_networks import reference_model
+from nona.cost.validation import reference_model
 from nona.errors import CostError, GraphError, NonaError, ScenarioError
 from nona.graph.model import Edge, ModelGraph, Operator, Tensor
 from nona.graph.node_link import from_node_link, to_node_link

@@ -15,8 +15,7 @@ from nona.cost.costing import fuse
 from nona.cost.operators import operator_work
 from nona.cost.options import CostOptions, slice_constant
 from nona.cost.rules import RULES, rule
-from nona.cost.validation import summarise, validation_report
-from nona.cost.validation_networks import Sketch, reference_model
+from nona.cost.validation import Sketch, reference_model, summarise, validation_report
 from nona.errors import CostError
 from nona.graph.dag import Dag
 from nona.graph.model import Edge, ModelGraph, Operator, Tensor, Work

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sizes import examples, sized
 
 from nona.errors import HardwareError
-from nona.hardware import mig, mig_layouts, mig_parted
+from nona.hardware import mig, mig_parted
 from nona.hardware.device import devices
 
 A100, A30 = "a100-40gb", "a30"
@@ -173,41 +173,41 @@ clicks = st.lists(st.tuples(st.integers(-1, 9), st.integers(0, 7)), max_size=12)
 @examples(50)
 @given(st.sampled_from(sorted(mig.boards())), clicks)
 def test_every_layout_that_clicks_lead_to_is_legal(name, clicks):
-    whole, layout = mig.board(name), mig_layouts.empty_layout(name)
+    whole, layout = mig.board(name), mig.empty_layout(name)
     for start, choice in clicks:
-        offered = mig_layouts.options_at(layout, start)
+        offered = mig.options_at(layout, start)
         wanted = {p.name for p in whole.profiles if is_legal(whole, (*placed(layout), (start, p.name)))}
         assert {p.name for p in offered} == wanted
         profile = whole.profiles[choice % len(whole.profiles)].name
-        assert profile in wanted or refusal(mig_layouts.add_slice, layout, start, profile)
+        assert profile in wanted or refusal(mig.add_slice, layout, start, profile)
         if any(s.start == start for s in layout.slices):
-            layout = mig_layouts.remove_slice(layout, start)
+            layout = mig.remove_slice(layout, start)
         elif offered:
-            layout = mig_layouts.add_slice(layout, start, offered[choice % len(offered)].name)
+            layout = mig.add_slice(layout, start, offered[choice % len(offered)].name)
         assert is_legal(whole, placed(layout))
-        assert mig_layouts.layout_of(mig_layouts.placed_text(layout), name) == layout
+        assert mig.layout_of(mig.placed_text(layout), name) == layout
 
 
 @pytest.mark.parametrize("name", [A100, A30])
 def test_editing_reaches_exactly_the_legal_layouts(name):
     whole = mig.board(name)
-    reached, open_ = {mig_layouts.empty_layout(name)}, [mig_layouts.empty_layout(name)]
+    reached, open_ = {mig.empty_layout(name)}, [mig.empty_layout(name)]
     while open_:
         layout = open_.pop()
         starts = range(whole.memory_slices)
-        clicks = [(start, p.name) for start in starts for p in mig_layouts.options_at(layout, start)]
-        following = {mig_layouts.add_slice(layout, *click) for click in clicks}
+        clicks = [(start, p.name) for start in starts for p in mig.options_at(layout, start)]
+        following = {mig.add_slice(layout, *click) for click in clicks}
         open_ += following - reached
         reached |= following
-    assert reached - {mig_layouts.empty_layout(name)} == set(mig.legal_layouts(name, extended=True))
+    assert reached - {mig.empty_layout(name)} == set(mig.legal_layouts(name, extended=True))
 
 
 def test_removing_what_is_not_there_is_an_error():
     layout = mig.parse_layout("2g.10gb", A100)
-    assert "no instance starts at memory slice 1" in refusal(mig_layouts.remove_slice, layout, 1)
-    assert mig_layouts.remove_slice(layout, 0) == mig_layouts.empty_layout(A100)
+    assert "no instance starts at memory slice 1" in refusal(mig.remove_slice, layout, 1)
+    assert mig.remove_slice(layout, 0) == mig.empty_layout(A100)
     assert mig.parse_layout("1g.5gb@6, 3g.20gb", A100).slices[-1] == mig.Slice(6, "1g.5gb"), "a place is kept"
-    assert "no such profile" in refusal(mig_layouts.add_slice, mig_layouts.empty_layout(A30), 0, "3g.20gb")
+    assert "no such profile" in refusal(mig.add_slice, mig.empty_layout(A30), 0, "3g.20gb")
 
 
 @examples(60)

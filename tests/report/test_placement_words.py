@@ -11,7 +11,7 @@ from placement_sample import MIX, RESPONSE, outcome, report
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.sampled.judge import certificate_of
 from nona.placement.solve import solve
-from nona.report.html.placement import placement_section
+from nona.report.html.simulation import placement_section
 from nona.report.placements import certificate, tables
 from nona.report.placements import text as words_of
 from nona.report.placements.report import gain_finding, placement_report

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from nona.report.files import between_marks
 from nona.report.scenario_keys import keys_text, main, matching_keys
 from nona.scenario.words import fields_of, parts, words
+from nona.tables import between_marks
 
 PAGE = Path(__file__).parents[2] / "docs" / "scenario-file.md"
 

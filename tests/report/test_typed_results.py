@@ -23,7 +23,6 @@ from nona.hardware.executor import executor_class
 from nona.report.capacity import capacity_report
 from nona.report.clusters import device_row
 from nona.report.figures import BAD
-from nona.report.files import csv_bytes, parquet_bytes
 from nona.report.guide import matching, section_titles, sections
 from nona.report.models import contraction, inspection
 from nona.report.studies.figures import theory_figure
@@ -48,6 +47,7 @@ from nona.sources.samples import load_sample, scenario_path
 from nona.statistics import Interval
 from nona.study.models import configuration_counts, prepare_model
 from nona.study.sweeps import curves
+from nona.tables import csv_bytes, parquet_bytes
 from studies.pages import validation_page
 from studies.validation_page import theory_markdown, validation_markdown
 

@@ -207,7 +207,7 @@ def test_only_two_to_four_items_of_one_kind_are_compared(store):
 
 def test_another_kind_is_a_registration(store, other):
     """What a plan will be: a kind with a result of its own."""
-    facts, answers = "test_saved_transfer:verdict_facts", "nona.store.simulations:answers"
+    facts, answers = "test_saved_transfer:verdict_facts", "nona.store.families:simulation_answers"
     kind = SavedKind("verdict", "verdict", "nona.results.document:OffRange", facts, answers)
     result = b'{"low_s": 1.0, "high_s": null}'
     item = probe("verdict")

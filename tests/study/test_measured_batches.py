@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nona.report.studies.measured_batches import finding, runs_figure, runs_table
+from nona.report.batches import MEASURED, measured_figure, measured_finding
 from nona.study.measured_batches import beside_measured
 
 
@@ -30,5 +30,5 @@ def test_gpus_that_batch_take_what_is_simulated(runs):
 
 def test_the_finding_covers_every_run_and_the_chart_has_them_all(runs):
     several = [run for run in runs if run.max_batch > 1]
-    assert f"within {100 * max(abs(r.times[0].error) for r in several):.1f} %" in finding(runs)
-    assert len(runs_table(runs)) == len(runs_figure(runs).data[1].x) == 48
+    assert f"within {100 * max(abs(r.times[0].error) for r in several):.1f} %" in measured_finding(runs)
+    assert len(MEASURED.of(runs)) == len(measured_figure(runs).data[1].x) == 48

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nona.report
-from nona.report.files import csv_bytes, parquet_bytes
 from nona.report.html import pieces
 from nona.results.document import Estimate
 from nona.tables import (
@@ -26,7 +25,9 @@ from nona.tables import (
     TIME,
     Column,
     Table,
+    csv_bytes,
     mean_text,
+    parquet_bytes,
 )
 
 KINDS = (NUMBER, TIME, SHARE, RATE, CHANGE, FACTOR)

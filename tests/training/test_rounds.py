@@ -10,9 +10,9 @@ from sizes import examples
 
 from nona.allocation.registry import get_policy
 from nona.simulation.run import Cancelled
-from nona.training.ideal import ideal_jcts_s
 from nona.training.metrics import measure, shares_of_time
 from nona.training.records import run_checks
+from nona.training.replications import ideal_jcts_s
 from nona.training.rounds import RunOptions, simulate_training
 from nona.training.system import AloneKey, Job, NodeGroup, Throughputs, TrainingCluster, TrainingSystem
 from nona.training.throughput_table import shipped_throughputs

@@ -31,7 +31,7 @@ from nona.ui.tasks import training as tasks
 from nona.ui.tasks.desk import Desk, PlacingWatch
 from nona.ui.tasks.planning import place_scenario
 from nona.ui.tasks.simulation import simulate_scenario
-from nona.ui.widgets.live_panels import HEIGHT, WIDTH
+from nona.ui.widgets.components import HEIGHT, WIDTH
 
 CLUSTER = TrainingCluster((NodeGroup("v100", 2), NodeGroup("k80", 40)))
 

@@ -30,7 +30,7 @@ EXAMPLE = "background.network.utilization"
 @command(
     "sweep",
     "simulate every scheduler over values of one number, with edges of stability",
-    "nona.cli.sweep:sweep",
+    "nona.cli.planning:sweep",
     opens=True,
 )
 class SweepOptions:

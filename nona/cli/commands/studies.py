@@ -222,7 +222,7 @@ def _write_files(study: Study, result: Any, csv: Path | None, html: Path | None)
     from nona.study.exports import write_text
 
     if csv is not None:
-        from nona.report.files import csv_bytes
+        from nona.tables import csv_bytes
 
         write_text(csv, csv_bytes(load(study.rows)(result).numbers()).decode())
     if html is not None:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Literal, NamedTuple
 
-from nona.report.studies.presented import Presented, Shown
-from nona.report.text import counted
+from nona.report.text import Presented, Shown, counted
 from nona.results.document import Estimate
 from nona.results.studies import (
     CellConditions,

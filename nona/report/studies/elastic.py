@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nona.report.studies.presented import Presented, Shown
+from nona.report.text import Presented, Shown
 from nona.results.document import Estimate
 from nona.results.elastic import ElasticLinkPoint, ElasticLinkStudy, ElasticPoint, ElasticStudy
 from nona.statistics import NO_RATIO, Interval, Ratio, mean_interval, paired_ratio

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from nona.report.studies.presented import Presented, Shown
-from nona.report.text import listed, verb
+from nona.report.text import Presented, Shown, listed, verb
 from nona.results.document import Estimate
 from nona.results.studies import NetworkViewRow, NetworkViewsStudy, OnLink
 from nona.schedulers.network_remarks import NetworkRemark, known_remarks

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
-from nona.report.studies.presented import Presented, Shown
 from nona.report.sweep_findings import merged_spans, ratio_text, stability_finding, stability_text
 from nona.report.sweeps import points_table, simulated, value_text
-from nona.report.text import listed
+from nona.report.text import Presented, Shown, listed
 from nona.results.document import Estimate
 from nona.results.studies import Growth, OverloadRun, PaperStudy, Reach
 from nona.results.sweeps import SweepReport, SweptCurve, SweptPoint

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from nona.report.studies.presented import Presented, Shown
+from nona.report.text import Presented, Shown
 from nona.results.document import Estimate
 from nona.results.studies import Comparison, MapPoint, Measure, PredictionMap
 from nona.tables import CHANGE, COUNT, SHARE, TIME, WHOLE_SHARE, Column, Filled, Table, share_text

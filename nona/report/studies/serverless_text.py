@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from nona.report.serverless.over import knee_text, limit_of, over_value
-from nona.report.studies.presented import Presented, Shown
 from nona.report.studies.serverless_claims import (
     CLAIMS,
     JUST_BELOW,
@@ -36,7 +35,7 @@ from nona.report.studies.serverless_tables import (
     settings,
     sharing,
 )
-from nona.report.text import listed
+from nona.report.text import Presented, Shown, listed
 from nona.results.serverless_study import Cells, OverPoint, OverReport, ServerlessStudy
 from nona.tables import SHARE, WHOLE_SHARE, Column, Filled, Kind, Table, or_dash, share_text
 from nona.units import format_number, format_time

@@ -9,8 +9,7 @@ import plotly.graph_objects as go
 
 from nona.registry import Look
 from nona.report.figures import add_means, figure, log_axis
-from nona.report.studies.presented import Presented, Shown
-from nona.report.text import listed
+from nona.report.text import Presented, Shown, listed
 from nona.results.document import Estimate
 from nona.results.studies import Arranged, ArrangedPoint, BreakEven, RowArranged, SplitCase, SplitStudy
 from nona.tables import TIME, Column, Filled, Kind, Table, share_text

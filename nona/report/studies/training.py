@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from nona.report.studies.presented import Presented, Shown
+from nona.report.text import Presented, Shown
 from nona.results.document import Estimate, Figure
 from nona.results.studies import EstimatorPoint, EstimatorStudy, StudyPoint, TrainingStudy, Way
 from nona.statistics import NO_RATIO, Ratio, mean_interval, paired_ratio

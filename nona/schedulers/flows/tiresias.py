@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from nona.allocation.tiresias import Standing, in_order, joined, moved, take_in_order
+from nona.allocation.problem import Flags, Floats, Ints
 from nona.errors import SimulationError
 from nona.options import Setting
 from nona.placement.result import Placement
@@ -19,6 +19,82 @@ from nona.schedulers.least_loaded import decide
 from nona.system import System
 
 
+class _Standing(NamedTuple):
+    """_Standing of m jobs in the queues.
+
+    ``queue`` (m,) counts from 0; of one queue's jobs that of the lowest ``place`` (m,) is first.
+    ``attained_s`` (m,) are worker-seconds, ``executed_s`` and ``waited_s`` (m,) seconds with and without
+    workers, all since the job last joined queue 0.
+    """
+
+    queue: Ints
+    place: Ints
+    attained_s: Floats
+    executed_s: Floats
+    waited_s: Floats
+
+
+def joined(jobs: int) -> _Standing:
+    """New jobs, in order, in queue 0."""
+    none = np.zeros(jobs)
+    return _Standing(np.zeros(jobs, np.int64), np.arange(jobs), none, none, none)
+
+
+def moved(
+    before: _Standing, served_s: Floats, running: Flags, length_s: float, limits: Floats, promote: float
+) -> _Standing:
+    """The standing ``length_s`` seconds later: discretised 2D-LAS (Gu et al., NSDI 2019, section 3).
+
+    A job whose attained service has reached the limit of its queue goes to the tail of the next one. With
+    ``promote`` κ above 0 a job below queue 0 that has run and then waited κ times as long as it ran joins
+    queue 0 again. Of jobs that move at once the lowest number is first.
+
+    Examples
+    --------
+    >>> limits = np.array([10.0, 50.0])
+    >>> after = moved(joined(2), np.array([12.0, 3.0]), np.array([True, True]), 1.0, limits, 0.0)
+    >>> after.queue.tolist(), in_order(after).tolist()
+    ([1, 0], [1, 0])
+    """
+    attained = before.attained_s + served_s
+    executed = before.executed_s + length_s * running
+    waited = before.waited_s + length_s * (~running & (executed > 0))
+    demoted = (before.queue < len(limits)) & (attained >= np.append(limits, np.inf)[before.queue])
+    promoted = (before.queue > 0) & (promote > 0) & (executed > 0) & (waited >= promote * executed)
+    queue = np.where(promoted, 0, before.queue + (demoted & ~promoted))
+    place = before.place.copy()
+    new = np.flatnonzero(demoted | promoted)
+    place[new] = before.place.max(initial=-1) + 1 + np.arange(len(new))
+    again = np.where(promoted, 0.0, 1.0)
+    return _Standing(queue, place, attained * again, executed * again, waited * again)
+
+
+def in_order(standing: _Standing) -> Ints:
+    """(m,) Numbers of the jobs in the order in which they are served."""
+    return np.lexsort((standing.place, standing.queue))
+
+
+def take_in_order(order: Ints, needs: Floats, rates: Floats, workers: Ints) -> Floats:
+    """Return the workers (m, J) of jobs that take free ones in ``order``, their fastest types first.
+
+    Parameters
+    ----------
+    needs
+        (m,) steps/s.
+    rates, workers
+        (m, J) steps/s of a job on one worker of each type; (J,) workers of each type.
+    """
+    taken, free = np.zeros(rates.shape), workers.astype(float)
+    for job in order:
+        left = float(needs[job])
+        for kind in np.argsort(-rates[job], kind="stable"):
+            if rates[job, kind] > 0 and left > 0:
+                taken[job, kind] = min(free[kind], left / rates[job, kind])
+                free[kind] -= taken[job, kind]
+                left -= taken[job, kind] * rates[job, kind]
+    return taken
+
+
 @dataclass(frozen=True, slots=True)
 class AskTiresias:
     """Discretised 2D-LAS with two ``limits`` in executor-seconds and the knob ``promote``."""
@@ -26,7 +102,7 @@ class AskTiresias:
     limits: tuple[float, float]
     promote: float
 
-    def __call__(self, question: Question, memory: Standing | None) -> tuple[Claims, Any]:
+    def __call__(self, question: Question, memory: _Standing | None) -> tuple[Claims, Any]:
         standing = moved(
             memory or joined(len(question.of.rates)),
             question.seen.service_s.sum(axis=1),

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from nona.options import Options, Setting
+from nona.registry import Strategy
 from nona.scenario.serverless import LATE
 from nona.serverless.system import ServerlessSystem
-from nona.strategy import Strategy
 
 
 class Ask(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from nona.options import Options
-from nona.strategy import Strategy
+from nona.registry import Strategy
 from nona.training.elastic.applications import Counts, Noise, Split, StepTime
 from nona.training.elastic.system import Cluster, ElasticJob, ElasticSystem, Given, Link, Share, size_of
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 import plotly.graph_objects as go
 import streamlit as st
 
+from nona.report import batches
 from nona.report.studies import decisions, elastic, figures, network_views, paper, policy_figures
-from nona.report.studies import measured_batches as measured
 from nona.report.studies import prediction_map as maps
 from nona.report.studies import split_or_batch as split
 from nona.report.studies import training as policies
-from nona.report.studies.presented import Presented
 from nona.report.sweep_figures import sweep_figure
+from nona.report.text import Presented
 from nona.results import studies
 from nona.results.elastic import ElasticLinkStudy, ElasticStudy
 from nona.results.sweeps import SweepReport
@@ -135,13 +135,13 @@ def split_tab(state: AppState) -> None:
     st.subheader("GPUs that batch, measured and simulated")
     runs = _measured_batches()
     st.markdown(
-        f"**{plain(measured.finding(runs))}.** The same queries at the same instants, with the times of "
-        "steps that were measured alone before; nothing is fitted to the runs."
+        f"**{plain(batches.measured_finding(runs))}.** The same queries at the same instants, with the times "
+        "of steps that were measured alone before; nothing is fitted to the runs."
     )
     alt = "Simulated over measured mean and 99th percentile of every run"
-    picture(measured.runs_figure(runs), key="measured-batches", alt=alt)
-    table(measured.runs_table(runs), "measured-batches-table", "Each measured run beside its simulation")
-    st.caption(plain(measured.SOURCE))
+    picture(batches.measured_figure(runs), key="measured-batches", alt=alt)
+    table(batches.MEASURED.of(runs), "measured-batches-table", "Each measured run beside its simulation")
+    st.caption(plain(batches.MEASURED_SOURCE))
 
 
 @st.cache_resource(show_spinner="Simulating the measured queries")

@@ -1,4 +1,4 @@
-"""The Placement page: objective, search, and the tabs with the working."""
+"""The Placement page: objective, search, and the tabs with the working; engines of language models."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from nona.errors import NonaError
+from nona.errors import NonaError, ScenarioError
 from nona.report.html.simulation import placement_html
+from nona.report.language.figures import sizes_figure, sizes_finding
+from nona.report.language.tables import SIZES
 from nona.report.models import TOGETHER, Glued
 from nona.report.placements import tables, text
 from nona.report.placements.figures import link_waits_figure, steps_figure
@@ -21,7 +23,8 @@ from nona.results.placement import (
     WorkingModel,
 )
 from nona.scenario.words import words
-from nona.tables import of_mappings
+from nona.study.language.sizes import engine_sizes, own_rate
+from nona.tables import of_mappings, share_text
 from nona.ui.form import field
 from nona.ui.jobs.registry import Job
 from nona.ui.models.loading import load_row
@@ -30,6 +33,7 @@ from nona.ui.pages.models_gain import glued_of
 from nona.ui.pages.placement_capacity import capacity_section
 from nona.ui.pages.placement_split import split_section
 from nona.ui.pages.run_page import RunPage, Tab
+from nona.ui.pages.scenario_engines import prepared
 from nona.ui.session.state import AppState
 from nona.ui.widgets.downloads import reports
 from nona.ui.widgets.fields import plain
@@ -303,3 +307,41 @@ PLACEMENT = RunPage(
     words=("--json",),
     guide=("placement", "How a placement is found, and what its certificate means"),
 )
+
+
+def engines_section(state: AppState) -> None:
+    """A chart over the rate for the GPUs of a server with an engine; drawn at once, as it takes no run."""
+    st.subheader("Engines of one GPU or of several?")
+    st.caption(
+        "The GPUs of one server, two at least: an engine on each, or engines that span several (tensor "
+        "parallel). The formula's mean time per output token over the rate of all rows, in their mix. A line "
+        "ends where engines or caches are full; budget and preemption are left out: simulate your choice."
+    )
+    groups = {
+        f"{index + 1}: {max(2, group.gpus)} {group.gpu}": index
+        for index, group in enumerate(state.scenario.cluster.servers)
+        if group.engine is not None
+    }
+    names, study = list(groups), prepared(state)
+    hint = "A group of servers with an engine; one GPU counts as two here."
+    chosen = st.selectbox("Servers", names, key="engine-sizes", help=hint) if len(names) > 1 else names[0]
+    group = groups[chosen or names[0]]
+    try:
+        if isinstance(study, ScenarioError):
+            raise study
+        curves = engine_sizes(state.scenario, state.uploads.sources, state.scenario.cluster.servers[group])
+    except NonaError as error:
+        st.warning(plain(str(error)), icon=":material/info:")
+        return
+    finding = sizes_finding(curves)
+    st.markdown(f"**{plain(finding)}**")
+    own = own_rate(study, group)
+    alt = f"Time per output token over the rate; this scenario has {format_number(own)}/s. {finding}"
+    picture(sizes_figure(curves, own), "engine-sizes-chart", alt)
+    errors = {curve.gpus: curve.error for curve in curves if curve.error}
+    if errors:
+        worst = share_text(max(errors.values()))
+        st.caption(
+            f"Step times are off by up to {worst}; lines by as much at low rates, by more at high ones."
+        )
+    table(SIZES.of(curves), "engine-sizes-table", "Each size of engines: its fastest token, what it serves")

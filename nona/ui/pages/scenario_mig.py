@@ -13,9 +13,12 @@ import streamlit as st
 
 from nona.errors import HardwareError, NonaError
 from nona.hardware.device import find_device, user_devices
-from nona.hardware.mig import MigLayout, Profile, assumed, board
-from nona.hardware.mig_layouts import (
+from nona.hardware.mig import (
+    MigLayout,
+    Profile,
     add_slice,
+    assumed,
+    board,
     empty_layout,
     layout_of,
     options_at,

@@ -24,9 +24,8 @@ from nona.ui.pages.serverless_search import search_tab
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import whose
 from nona.ui.shell.first_steps import Demo, demo_cards, demo_error, start_card
-from nona.ui.widgets.components import Node, draw, el
+from nona.ui.widgets.components import Node, PolicyLine, draw, el, panel, policies_panel
 from nona.ui.widgets.fields import plain
-from nona.ui.widgets.live_panels import PolicyLine, panel, policies_panel
 from nona.ui.widgets.results import hero
 from nona.ui.widgets.terms import guide_link
 from nona.units import format_number, format_time

@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 import streamlit as st
 
 from nona.errors import NonaError
-from nona.report.sweep_figures import sweep_figure, views
+from nona.report.sweep_figures import grid_figure, sweep_figure, views
 from nona.report.sweep_findings import (
     at_values,
     explanation,
@@ -18,7 +18,6 @@ from nona.report.sweep_findings import (
     sweep_findings,
     target_finding,
 )
-from nona.report.sweep_grid_figure import grid_figure
 from nona.report.sweep_grids import MEASURES, grid_finding, grid_points, grid_targets
 from nona.report.sweeps import sweep_points, value_text
 from nona.report.text import counted

@@ -11,8 +11,7 @@ from nona.report.training.figures import elastic_style, smooth
 from nona.report.training.findings import hours_text
 from nona.results.elastic import ElasticHistory, ElasticLive
 from nona.results.training import Live, Moment, Stay, TrainingLive
-from nona.ui.widgets.components import Node, el
-from nona.ui.widgets.live_panels import Points, PolicyLine, curves, panel, policies_panel
+from nona.ui.widgets.components import Node, Points, PolicyLine, curves, el, panel, policies_panel
 from nona.units import format_number
 
 MOST_LANES = 24

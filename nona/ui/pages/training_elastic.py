@@ -1,33 +1,176 @@
-"""The Training page for elastic jobs: the run as it goes on, and what it found."""
+"""The Training page for elastic jobs: their settings, the run as it goes on, and what it found."""
 
 from __future__ import annotations
 
 import bisect
+from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from nona.errors import NonaError
+from nona.report.text import counted
 from nona.report.training.figures import MEASURES, elastic_style, job_figure, measure_title, time_figure
-from nona.report.training.findings import hours_text, job_label
+from nona.report.training.findings import hours_text, job_label, jobs_text
 from nona.report.training.tables import ELASTIC_JOBS, changes, policies
 from nona.report.training.text import setting_text
 from nona.results.elastic import ElasticHistory, ElasticJobOutcome, ElasticLive, ElasticTrace
-from nona.scenario.training import ElasticSpec
-from nona.study.training.elastic import expected_s, expected_text
+from nona.scenario.training import ElasticSpec, ProfilesSpec
+from nona.study.training.elastic import MOST_GPUS, MOST_NODES, expected_s, expected_text
 from nona.tables import share_text
 from nona.training.elastic.registry import ELASTIC
+from nona.training.elastic.workload import SHIPPED
+from nona.ui.form import field
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.run_page import RunPage, Tab, run_page
 from nona.ui.pages.training_drawings import elastic_drawing, given_at, moment_drawing
-from nona.ui.pages.training_elastic_form import elastic_controls, summary
 from nona.ui.pages.training_results import ADVICE, POLL_S, answer, checks, files, jct_chart, rho_chart
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import draw
 from nona.ui.widgets.downloads import Files, file_stem, frame_files
 from nona.ui.widgets.fields import choose_one, plain
+from nona.ui.widgets.folding import listed
+from nona.ui.widgets.policy_choice import option_popover, pick_entries, policy_entries
 from nona.ui.widgets.results import chart, table
 from nona.ui.widgets.terms import term
-from nona.units import format_number
+from nona.units import format_bandwidth, format_number
+
+_PART = ("training", "elastic")
+_COMPLAINT = "elastic-upload"
+_TABLES = tuple(f"{name}.csv" for name in ProfilesSpec.model_fields)
+
+
+def _elastic_controls(state: AppState, spec: ElasticSpec) -> None:
+    _workload(state, spec)
+    _cluster(state)
+    _link(state, spec)
+    path = (*_PART, "policies")
+    pick_entries(state, "elastic-policies", path, policy_entries(ELASTIC, "Elastic policies"))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        option_popover(state, "training-elastic-options", path, ELASTIC)
+    with st.grid(3, min_column_width=140):
+        field(state, (*_PART, "tick"))
+        drawn = "Only policies that draw random numbers; the others have one run."
+        field(state, "simulation.replications", more=drawn)
+        field(state, "seed")
+
+
+def _summary(state: AppState, spec: ElasticSpec) -> list[str]:
+    """The settings in one line."""
+    group = state.scenario.cluster.servers[0]
+    return [
+        jobs_text(state.scenario.training) if state.scenario.training else "",
+        f"{counted(group.count, 'node')} with {counted(group.gpus, 'GPU')}",
+        listed([p.name for p in spec.policies]),
+        f"ticks of {hours_text(spec.tick)}",
+        f"interference {share_text(spec.interference)}" if spec.interference else "",
+        _link_text(state) if spec.link else "",
+        counted(state.scenario.simulation.replications, "run"),
+        f"seed {state.scenario.seed}",
+    ]
+
+
+def _workload(state: AppState, spec: ElasticSpec) -> None:
+    shipped = {number: f"{number}: 160 jobs in 8 hours, as measured for Pollux" for number in SHIPPED}
+    files = [n for n in state.uploads.names() if n.lower().endswith(".csv") and n not in _TABLES]
+    choices = shipped | {name: name for name in files}
+    left, right = st.columns(2)
+    with left:
+        use = partial(_use, state, spec.profiles)
+        field(state, (*_PART, "workload"), choices=choices, edit=use)
+    with right:
+        if spec.shipped:
+            field(state, (*_PART, "load"))
+        else:
+            st.caption(f"Profiles: {plain(_profiles_text(spec))}")
+    _upload(state)
+
+
+def _profiles_text(spec: ElasticSpec) -> str:
+    if spec.profiles is None:
+        return "the six applications that ship."
+    return f"{', '.join(name for _, name in spec.profiles)}."
+
+
+def _use(state: AppState, profiles: ProfilesSpec | None, workload: str | int) -> None:
+    """Take a workload; a load is for those that ship, profiles of one's own are for files."""
+    now: dict[str, Any] = dict(state.value(_PART) or {})
+    now["workload"] = workload
+    if workload in SHIPPED:
+        now.pop("profiles", None)
+    else:
+        now.pop("load", None)
+        if profiles is not None:
+            now["profiles"] = profiles.model_dump()
+    state.change(_PART, now)
+
+
+def _upload(state: AppState) -> None:
+    key = f"elastic-upload-{state.revision}"
+
+    def take() -> None:
+        state.choices.complaints.pop(_COMPLAINT, None)
+        try:
+            names = [state.uploads.add(file.name, file.getvalue()) for file in st.session_state[key]]
+        except NonaError as error:
+            state.choices.complaints[_COMPLAINT] = str(error)
+            return
+        files = set(state.uploads.names())
+        profiles = ProfilesSpec() if set(_TABLES) <= files else None
+        jobs = [name for name in names if name not in _TABLES]
+        if jobs:
+            _use(state, profiles, jobs[-1])
+        elif profiles is None:
+            missing = ", ".join(name for name in _TABLES if name not in files)
+            state.choices.complaints[_COMPLAINT] = (
+                f"Profiles are four files: {missing} is not here yet; upload it too, then a workload."
+            )
+
+    st.file_uploader(
+        "Or upload a workload, and profiles of your own applications",
+        key=key,
+        type=["csv"],
+        accept_multiple_files=True,
+        on_change=take,
+        max_upload_size=64,
+        help="Workload: CSV with the columns name, arrival_s, application, gpus, batch_size. Profiles: "
+        f"{', '.join(_TABLES)}, with the columns of those that ship.",
+    )
+    if state.choices.complaints.get(_COMPLAINT):
+        st.error(plain(state.choices.complaints[_COMPLAINT]), icon=":material/error:")
+
+
+def _cluster(state: AppState) -> None:
+    groups = state.scenario.cluster.servers
+    if len(groups) > 1:
+        st.warning(
+            f"The cluster has {len(groups)} groups of servers; elastic jobs need one, all alike. Remove the "
+            "others on page Scenario.",
+            icon=":material/dns:",
+        )
+    with st.grid(4, min_column_width=140):
+        field(state, "cluster.servers.0.count", "Nodes", f"At most {MOST_NODES}.")
+        field(state, "cluster.servers.0.gpus", "GPUs of a node", f"At most {MOST_GPUS}.")
+        field(state, (*_PART, "interference"))
+        field(state, (*_PART, "restart"))
+    if groups[0].gpu != "t4":
+        gpu = plain(groups[0].gpu)
+        st.caption(f"The shipped profiles were measured on NVIDIA T4; they are used for {gpu} as they are.")
+
+
+def _link(state: AppState, spec: ElasticSpec) -> None:
+    field(state, (*_PART, "link"))
+    if not spec.link:
+        return
+    with st.grid(4, min_column_width=140):
+        field(state, "cluster.network.capacity")
+        field(state, "background.network.utilization", "Background traffic")
+
+
+def _link_text(state: AppState) -> str:
+    network, others = state.scenario.cluster.network, state.scenario.background.network
+    return f"link of {format_bandwidth(network.capacity)}, {share_text(others.utilization)} used by others"
 
 
 def _live(job: Job) -> None:
@@ -233,8 +376,8 @@ def elastic_page(state: AppState, spec: ElasticSpec) -> None:
         kind="training-elastic",
         label="Run the policies",
         of=ElasticHistory,
-        summary=lambda state: summary(state, spec),
-        fields=lambda state: elastic_controls(state, spec),
+        summary=lambda state: _summary(state, spec),
+        fields=lambda state: _elastic_controls(state, spec),
         live=_live,
         answer=answer,
         before=f"Every policy gets the same jobs. The run takes {text} on one idle core, longer while others "

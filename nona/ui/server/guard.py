@@ -6,18 +6,168 @@ It runs as ASGI middleware before anything of Streamlit, for pages, files and We
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
+import re
 import time
 from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, quote
 
+import streamlit
 from streamlit import config
 
 from nona.serving import access
 from nona.serving.settings import Serving
-from nona.ui.server import requests
-from nona.ui.session.cookie import KEPT_S, cookie_name, is_token, new_token, set_cookie
+from nona.ui.session.cookie import KEPT_S, cookie_name, is_token, new_token, read_cookie, set_cookie
+
+_INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
+
+
+@cache
+def security_headers() -> tuple[tuple[bytes, bytes], ...]:
+    """The headers as ASGI has them.
+
+    Scripts come from this server, or from a component as a ``blob:`` that it made; text that somebody wrote
+    into the page is never run. Styles are set inline by the front end. Nothing is fetched from or sent to
+    another host, and no other page may frame this one.
+    """
+    rules = {
+        "default-src": "'self'",
+        "script-src": f"'self' blob: 'wasm-unsafe-eval' {_inline_scripts()}".strip(),
+        "style-src": "'self' 'unsafe-inline'",
+        "img-src": "'self' data: blob:",
+        "font-src": "'self' data:",
+        "media-src": "'self' data: blob:",
+        "connect-src": "'self' data: blob:",
+        "worker-src": "'self' blob:",
+        "frame-src": "'self'",
+        "object-src": "'none'",
+        "base-uri": "'self'",
+        "form-action": "'self'",
+        "frame-ancestors": "'none'",
+    }
+    headers = {
+        "content-security-policy": "; ".join(f"{name} {value}" for name, value in rules.items()),
+        "x-frame-options": "DENY",
+        "x-content-type-options": "nosniff",
+        "referrer-policy": "same-origin",
+        "cross-origin-opener-policy": "same-origin",
+        "cross-origin-resource-policy": "same-origin",
+        "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    }
+    return tuple((name.encode(), value.encode()) for name, value in headers.items())
+
+
+def _inline_scripts() -> str:
+    """The hashes of the scripts that stand in the front end's own page."""
+    page = Path(streamlit.__file__).parent / "static" / "index.html"
+    scripts = _INLINE.findall(page.read_text(encoding="utf-8"))
+    return " ".join(f"'sha256-{_hash(text)}'" for text in scripts)
+
+
+def _hash(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+_MOST_FORM_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The parts of an ASGI scope that decide whether it is answered."""
+
+    socket: bool
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    peer: str
+    scheme: str
+    query: str = ""
+
+    @classmethod
+    def of(cls, scope: Scope) -> Request:
+        """From a scope of HTTP or of a WebSocket."""
+        headers: dict[str, str] = {}
+        for key, value in scope.get("headers", ()):
+            name = key.decode("latin-1").lower()
+            text = value.decode("latin-1")
+            headers[name] = f"{headers[name]}; {text}" if name == "cookie" and name in headers else text
+        client = scope.get("client")
+        return cls(
+            scope["type"] == "websocket",
+            scope.get("method", "GET"),
+            scope.get("path", "/"),
+            headers,
+            client[0] if client else "",
+            scope.get("scheme", "http"),
+            scope.get("query_string", b"").decode("latin-1"),
+        )
+
+    @property
+    def document(self) -> bool:
+        """True where a browser asks for a page to show."""
+        return self.method == "GET" and "text/html" in self.headers.get("accept", "")
+
+    def cookie(self, name: str) -> str | None:
+        """The value of a cookie."""
+        return read_cookie(self.headers.get("cookie", ""), name)
+
+    def visitor(self, serving: Serving) -> str:
+        """The address of whoever asks, which a proxy hands on."""
+        forwarded = self.headers.get("x-forwarded-for", "") if self.peer in serving.proxies else ""
+        return forwarded.rpartition(",")[2].strip()[:64] or self.peer
+
+    def secure(self, serving: Serving) -> bool:
+        """Return whether the browser speaks TLS, with this server or with a proxy before it."""
+        proxied_tls = self.peer in serving.proxies and self.headers.get("x-forwarded-proto") == "https"
+        return proxied_tls or self.scheme in ("https", "wss")
+
+
+async def answer(
+    send: Send,
+    request: Request,
+    status: int,
+    text: str,
+    kind: str = "text/plain",
+    more: Iterable[tuple[bytes, bytes]] = (),
+) -> None:
+    """Answer without asking the app; a WebSocket is refused, which gives status 403."""
+    if request.socket:
+        await send({"type": "websocket.close", "code": 1008, "reason": ""})
+        return
+    body = text.encode()
+    headers = [
+        (b"content-type", f"{kind}; charset=utf-8".encode()),
+        (b"content-length", str(len(body)).encode()),
+        (b"cache-control", b"no-store"),
+        *more,
+        *security_headers(),
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def form_text(receive: Receive) -> str | None:
+    """The body of a small form; ``None`` when it is larger than a form of ours."""
+    body = b""
+    while True:
+        message = await receive()
+        body += message.get("body", b"")
+        if len(body) > _MOST_FORM_BYTES or message["type"] == "http.disconnect":
+            return None
+        if not message.get("more_body", False):
+            return str(body, "latin-1")
+
 
 PATH = "/nona/login"
 GUESSES, WITHIN_S = 5, 60.0  # wrong passwords from one address
@@ -34,11 +184,11 @@ input,button{{padding:.5rem}}button{{background:#4f46e5;color:#fff;border:0;bord
 <button>Log in</button></form></html>"""
 
 
-def _page(told: str, request: requests.Request) -> str:
+def _page(told: str, request: Request) -> str:
     return _PAGE.format(told=told, path=f"{PATH}?to={quote(_wanted(request), safe='')}")
 
 
-def _wanted(request: requests.Request) -> str:
+def _wanted(request: Request) -> str:
     """The page that a visitor wants, as a path on this server: never an address elsewhere."""
     if request.path == PATH:
         path = parse_qs(request.query).get("to", ["/"])[0]
@@ -82,7 +232,7 @@ class Login:
     _turn: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     _waiting: int = 0
 
-    def admits(self, request: requests.Request) -> bool:
+    def admits(self, request: Request) -> bool:
         """Return whether a request comes from somebody who has logged in, or whom a proxy names."""
         header = self.serving.user_header.lower()
         if header and request.peer in self.serving.proxies and request.headers.get(header, "").strip():
@@ -90,21 +240,21 @@ class Login:
         hashed, ticket = self._hashed(), request.cookie(cookie_name("login"))
         return hashed is not None and ticket is not None and hashed.admits(ticket)
 
-    async def ask(self, request: requests.Request, receive: requests.Receive, send: requests.Send) -> None:
+    async def ask(self, request: Request, receive: Receive, send: Send) -> None:
         """Answer somebody who has not: take a password, show the page, or refuse."""
         if self.serving.password_file is None:
-            return await requests.answer(send, request, 401, "Log in at the proxy first.\n")
+            return await answer(send, request, 401, "Log in at the proxy first.\n")
         if request.path == PATH and request.method == "POST":
             return await self._take(request, receive, send)
         if request.document:
             return await self._show(request, send, 401, "This server asks for its password.")
-        return await requests.answer(send, request, 401, "Log in first.\n")
+        return await answer(send, request, 401, "Log in first.\n")
 
-    async def _take(self, request: requests.Request, receive: requests.Receive, send: requests.Send) -> None:
+    async def _take(self, request: Request, receive: Receive, send: Send) -> None:
         visitor = request.visitor(self.serving)
         if not self.guesses.may(visitor, time.monotonic()) or self._waiting >= WAITING:
             return await self._show(request, send, 429, "Too many attempts. Wait a minute, then try again.")
-        form = await requests.form_text(receive)
+        form = await form_text(receive)
         given = parse_qs(form or "").get("password", [""])[0]
         hashed = self._hashed()
         if hashed is None or not await self._fits(hashed, given):
@@ -114,7 +264,7 @@ class Login:
             cookie_name("login"), hashed.ticket(), access.DAYS * 86400, request.secure(self.serving)
         )
         more = [(b"location", _wanted(request).encode()), (b"set-cookie", cookie.encode())]
-        return await requests.answer(send, request, 303, "", more=more)
+        return await answer(send, request, 303, "", more=more)
 
     async def _fits(self, hashed: access.Hashed, given: str) -> bool:
         self._waiting += 1
@@ -124,8 +274,8 @@ class Login:
         finally:
             self._waiting -= 1
 
-    async def _show(self, request: requests.Request, send: requests.Send, status: int, told: str) -> None:
-        await requests.answer(send, request, status, _page(told, request), "text/html")
+    async def _show(self, request: Request, send: Send, status: int, told: str) -> None:
+        await answer(send, request, status, _page(told, request), "text/html")
 
     def _hashed(self) -> access.Hashed | None:
         """Read each time, so that a changed password ends all logins; ``None`` if unreadable."""
@@ -152,18 +302,18 @@ class Guard:
         The server's settings.
     """
 
-    def __init__(self, app: requests.Application, serving: Serving) -> None:
+    def __init__(self, app: Application, serving: Serving) -> None:
         self._app, self._serving, self._login = app, serving, Login(serving)
         self._open: Counter[str] = Counter()
 
-    async def __call__(self, scope: requests.Scope, receive: requests.Receive, send: requests.Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or let the app answer."""
         if scope["type"] not in ("http", "websocket"):
             return await self._app(scope, receive, send)
-        request = requests.Request.of(scope)
+        request = Request.of(scope)
         refused = _refusal(request, self._serving)
         if refused:
-            return await requests.answer(send, request, 403, refused + "\n")
+            return await answer(send, request, 403, refused + "\n")
         if self._serving.guarded and request.path != HEALTH and not self._login.admits(request):
             return await self._login.ask(request, receive, send)
         if request.socket:
@@ -173,9 +323,7 @@ class Guard:
         cookie = self._cookie(request, token if is_token(token) else new_token()) if fresh else None
         return await self._app(scope, receive, _adding(send, cookie))
 
-    async def _connect(
-        self, request: requests.Request, scope: requests.Scope, receive: requests.Receive, send: requests.Send
-    ) -> None:
+    async def _connect(self, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
         token, cookie = request.cookie(cookie_name()), None
         if token is None or not is_token(token):  # no page was asked for before: it gets its cookie here
             token = new_token()
@@ -183,7 +331,7 @@ class Guard:
             given = (b"cookie", f"{cookie_name()}={token}".encode())
             scope = {**scope, "headers": [*_without_cookie(scope), given]}
         if self._open[token] >= TABS or self._open.total() >= CONNECTIONS:
-            return await requests.answer(send, request, 403, "")
+            return await answer(send, request, 403, "")
         self._open[token] += 1
         try:
             await self._app(scope, receive, _adding(send, cookie))
@@ -191,12 +339,12 @@ class Guard:
             self._open[token] -= 1
             self._open += Counter()  # forget those at zero
 
-    def _cookie(self, request: requests.Request, token: str | None) -> bytes:
+    def _cookie(self, request: Request, token: str | None) -> bytes:
         secure = request.secure(self._serving)
         return set_cookie(cookie_name(), token or new_token(), KEPT_S, secure).encode()
 
 
-def _refusal(request: requests.Request, serving: Serving) -> str:
+def _refusal(request: Request, serving: Serving) -> str:
     """Name the reason to refuse a request whoever sends it; empty if there is none."""
     host, listening = request.headers.get("host", ""), config.get_option("server.address") or ""
     named = (*serving.hosts, *config.get_option("server.allowedHosts"))
@@ -213,12 +361,12 @@ def _refusal(request: requests.Request, serving: Serving) -> str:
     return ""
 
 
-def _adding(send: requests.Send, cookie: bytes | None) -> requests.Send:
+def _adding(send: Send, cookie: bytes | None) -> Send:
     """``send``, with the security headers and a cookie on every answer that begins."""
-    own = requests.security_headers()
+    own = security_headers()
     names = {name for name, _ in own}
 
-    async def sending(message: requests.Message) -> None:
+    async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             kept = [(k, v) for k, v in message.get("headers", ()) if k.lower() not in names]
             message = {**message, "headers": [*kept, *own]}
@@ -229,7 +377,7 @@ def _adding(send: requests.Send, cookie: bytes | None) -> requests.Send:
     return sending
 
 
-def _without_cookie(scope: requests.Scope) -> list[tuple[bytes, bytes]]:
+def _without_cookie(scope: Scope) -> list[tuple[bytes, bytes]]:
     """The headers of a scope; a cookie of ours that is no token is left out with the others of its line."""
     own = cookie_name().encode() + b"="
     return [(k, v) for k, v in scope["headers"] if k.lower() != b"cookie" or own not in v]

@@ -11,9 +11,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from nona.report.files import csv_bytes, parquet_bytes
 from nona.results.document import About, Document
 from nona.sources.lookup import safe_name
+from nona.tables import csv_bytes, parquet_bytes
 
 _MIMES = {
     ".html": "text/html",

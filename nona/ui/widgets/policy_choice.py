@@ -10,13 +10,13 @@ from typing import Any
 import streamlit as st
 
 from nona.options import Option, Setting
+from nona.registry import Strategy
 from nona.results.document import Document
 from nona.scenario.values import NamedSpec
 from nona.scenario.words import at, words
 from nona.schedulers.base import FAMILY_TITLES
 from nona.schedulers.network_remarks import VIEW_MEANINGS
 from nona.schedulers.registry import SCHEDULERS
-from nona.strategy import Strategy
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.kept import choose
 from nona.ui.session.state import AppState

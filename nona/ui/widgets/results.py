@@ -13,8 +13,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from nona.report.figures import finished
-from nona.report.files import csv_bytes, parquet_bytes
-from nona.tables import Filled
+from nona.tables import Filled, csv_bytes, parquet_bytes
 from nona.ui.widgets.downloads import download_button
 from nona.ui.widgets.fields import plain
 
