@@ -18,9 +18,9 @@ $(PACKAGES): pyproject.toml constraints.txt
 	@touch $(PACKAGES)
 
 $(STAMP): $(PACKAGES)
-	$(BIN)/python -m nona.simulation.compiled
-	$(BIN)/python -m nona.serverless.policies.esg
-	$(BIN)/python -m nona.serverless.engine
+	$(BIN)/python -c 'from nona.simulation.compiled.preparation import compile_all; compile_all()'
+	$(BIN)/python -c 'from nona.serverless.policies.esg.search import compile_searches; compile_searches()'
+	$(BIN)/python -c 'from nona.serverless.engine.preparation import make_ready; make_ready()'
 	$(BIN)/python -m nona.language
 	@touch $(STAMP)
 

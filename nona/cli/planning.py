@@ -17,7 +17,7 @@ from nona.cli.output import ProgressLine, emit, warn_of_interrupt, warn_of_model
 from nona.cli.saved import save_item
 from nona.cli.serverless import sweep_serverless
 from nona.errors import NonaError, SimulationError
-from nona.foreign.files import MOST_BUNDLE_BYTES, read_file
+from nona.foreign import MOST_BUNDLE_BYTES, read_file
 from nona.report.capacity import capacity_report, capacity_text, others_stay
 from nona.report.holds import holds_text
 from nona.report.html.plan import plan_html

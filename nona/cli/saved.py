@@ -20,7 +20,7 @@ from nona.cli.commands.saved import (
 )
 from nona.cli.output import emit
 from nona.errors import StoreError
-from nona.foreign.files import MOST_BUNDLE_BYTES, read_file
+from nona.foreign import MOST_BUNDLE_BYTES, read_file
 from nona.report.saved import comparison_text, item_text, list_text
 from nona.results.document import Outcome
 from nona.results.saved import SavedList

@@ -21,7 +21,7 @@ from nona.cli.output import ProgressLine, emit
 from nona.cli.parameters import load, settings_by_name
 from nona.errors import NonaError, ScenarioError, SimulationError
 from nona.experiments import Key, Shares
-from nona.foreign.files import MOST_FILE_BYTES, read_file
+from nona.foreign import MOST_FILE_BYTES, read_file
 from nona.report.html.training import training_html
 from nona.report.training.text import (
     allocation_text,

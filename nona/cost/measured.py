@@ -16,7 +16,7 @@ from typing import get_args
 
 from nona.cost.options import MOST_QUERIES, CostOptions, CostPrecision, stacks
 from nona.errors import CostError
-from nona.foreign.files import CsvFile
+from nona.foreign import CsvFile
 
 ANY = "*"
 MOST_ROWS = 1_000_000

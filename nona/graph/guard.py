@@ -23,7 +23,7 @@ from typing import IO, Any, BinaryIO
 
 from nona import import_root
 from nona.errors import GraphError
-from nona.foreign.files import READ_CPU_S, READ_MEMORY_BYTES, READ_S
+from nona.foreign import READ_CPU_S, READ_MEMORY_BYTES, READ_S
 from nona.graph.guard_columns import from_lines
 from nona.graph.model import MissingDimensions, ModelGraph
 from nona.graph.registry import READERS

@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 from typing import BinaryIO
 
 from nona.errors import GraphError
-from nona.foreign.files import MOST_MODEL_BYTES, read_file
+from nona.foreign import MOST_MODEL_BYTES, read_file
 from nona.graph.guard import GuardedWorker, parse_guarded, slim_guarded
 from nona.graph.model import ModelGraph, check_symbols
 from nona.graph.node_link import graph_in, paused_collector

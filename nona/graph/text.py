@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from nona.errors import GraphError
-from nona.foreign.files import MOST_FILE_BYTES
+from nona.foreign import MOST_FILE_BYTES
 
 MAX_NAME = 2_000
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nona.errors import ScenarioError
-from nona.foreign.files import CsvFile
+from nona.foreign import CsvFile
 
 COLUMNS = ("factor", "rate")
 DAY, WEEK = 24, 168

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from pydantic_core.core_schema import ErrorType
 
 from nona.errors import ScenarioError
-from nona.foreign.files import MOST_BUNDLE_BYTES, read_file
+from nona.foreign import MOST_BUNDLE_BYTES, read_file
 from nona.scenario.gate import (
     MAX_INTEGER,
     MAX_PROBLEMS,

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nona.errors import CostError
-from nona.foreign.files import CsvFile
+from nona.foreign import CsvFile
 from nona.gpu_sharing.pool import Configuration
 from nona.serverless.functions import ConfigurationSpace, TableTimes
 

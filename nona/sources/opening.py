@@ -11,8 +11,8 @@ from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from nona.errors import ScenarioError
-from nona.foreign.archives import Archive, is_zip
-from nona.foreign.files import MOST_BUNDLE_BYTES as MOST_BYTES
+from nona.foreign import MOST_BUNDLE_BYTES as MOST_BYTES
+from nona.foreign import Archive, is_zip
 from nona.scenario.file import (
     Check,
     dump_scenario,

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from nona.errors import NonaError, StoreError
-from nona.foreign.files import MOST_FILE_BYTES
+from nona.foreign import MOST_FILE_BYTES
 from nona.registry import Registry
 from nona.results.document import Document, Outcome
 from nona.results.saved import MOST_NAME, MOST_NOTE, SavedAnswer, SavedFacts, SavedItem

@@ -18,7 +18,7 @@ from typing import Annotated
 from pydantic import Field, ValidationError
 
 from nona.errors import NonaError, StoreError
-from nona.foreign.archives import Archive
+from nona.foreign import Archive
 from nona.report.simulations.scenario_diff import scenario_changes
 from nona.results.document import Document
 from nona.results.saved import MOST_NAME, MOST_NOTE, SavedComparison, SavedItem, SavedList

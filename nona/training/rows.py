@@ -8,7 +8,7 @@ from math import inf, isfinite
 from typing import TypeVar
 
 from nona.errors import ScenarioError
-from nona.foreign.files import MOST_FILE_BYTES, CsvFile
+from nona.foreign import MOST_FILE_BYTES, CsvFile
 from nona.units import Dimension, parse_quantity
 
 R = TypeVar("R")

@@ -17,7 +17,7 @@ from benchmarks.kept_server import KeptServer, alive, until
 from benchmarks.visitor import Visitor
 from nona.cli import app as start
 from nona.cli.main import main
-from nona.code_cache.folders import base_folder
+from nona.code_cache import base_folder
 from nona.serving import access, settings
 from nona.sources.samples import scenario_path
 

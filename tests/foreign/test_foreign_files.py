@@ -7,11 +7,11 @@ import tracemalloc
 import pytest
 
 from benchmarks.fuzz_tables import fuzz, outcome, tables
+from nona import foreign as files
 from nona.cli.main import main
 from nona.cost.measured import read_measured
 from nona.errors import GraphError, NonaError
-from nona.foreign import files
-from nona.foreign.files import MOST_ARRIVALS, MOST_COLUMNS, MOST_MINUTES, CsvFile, read_file
+from nona.foreign import MOST_ARRIVALS, MOST_COLUMNS, MOST_MINUTES, CsvFile, read_file
 from nona.hardware.mig_parted import read_mig_parted
 from nona.simulation.traces import read_azure_functions, read_times, trace_columns
 from nona.sources.lookup import Sources

@@ -134,7 +134,7 @@ def test_files_of_another_user_are_not_loaded(cache):
 
 FULL = """
 import errno, os
-from nona.code_cache import folders as sealed
+from nona import code_cache as sealed
 def write_whole(*_, **__):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 sealed.write_whole = write_whole

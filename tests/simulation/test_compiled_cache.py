@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from nona.code_cache import folders
+from nona import code_cache as folders
 from nona.simulation.compiled import build, preparation
 from nona.simulation.run import engine_named
 

@@ -13,8 +13,8 @@ from app_driver import go, run, state_of
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
+from nona import foreign as limits
 from nona.errors import GraphError, JobError
-from nona.foreign import files as limits
 from nona.scenario.file import scenario_from_mapping
 from nona.serving.ending import OWNER, TemporaryRoot, sweep, temporary_folder
 from nona.ui.server.streamlit_private import GONE_S, Received

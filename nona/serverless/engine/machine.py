@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nona.code_cache.folders import tell_not_kept
-from nona.foreign.files import write_whole
+from nona.code_cache import tell_not_kept
+from nona.foreign import write_whole
 from nona.serverless.engine import loop
 from nona.serverless.engine.layout import State
 from nona.simulation.compiled.build import cache_folder, compile_function

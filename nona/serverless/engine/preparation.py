@@ -17,7 +17,7 @@ from nona.system import Arrivals
 def prepare_in_background() -> None:
     """Let a process of its own compile the loop, unless one is at it or it is ready."""
     if not is_ready():
-        run_in_background("nona.serverless.engine", "serverless-preparing")
+        run_in_background(f"{__name__}:make_ready", "serverless-preparing")
 
 
 def make_ready() -> None:

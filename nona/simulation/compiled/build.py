@@ -21,8 +21,8 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from nona import import_root
-from nona.code_cache.folders import base_folder, code_folder, make_own, tell_not_kept
-from nona.foreign.files import write_whole
+from nona.code_cache import base_folder, code_folder, make_own, tell_not_kept
+from nona.foreign import write_whole
 from nona.simulation.compiled.memory import Field, Row
 
 _MANY = 1 << 40  # the length that arrays have in the loop: it asks the clock how much room there is
@@ -199,7 +199,7 @@ def compile_function(
     with _numba(cache_folder()) as numba:
         copy = _linked(numba, function, {}, options)
         if kept:
-            from nona.code_cache.checked import kept_on_disk
+            from nona.compiled import kept_on_disk
 
             return kept_on_disk(copy, signature, **(options if signature else {}))
         return (numba.njit(signature, **options) if signature else numba.njit())(copy)

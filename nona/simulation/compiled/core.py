@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.code_cache.folders import tell_not_kept
-from nona.foreign.files import write_whole
+from nona.code_cache import tell_not_kept
+from nona.foreign import write_whole
 from nona.schedulers.base import Ready, View
 from nona.simulation.compiled.build import cache_folder, compile_function
 from nona.simulation.compiled.events import jobs as totals

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nona import import_root
-from nona.code_cache.folders import tell_not_kept
+from nona.code_cache import tell_not_kept
 from nona.simulation.compiled.build import cache_folder, is_ready, mark_ready
 
 if TYPE_CHECKING:
@@ -55,15 +55,16 @@ def compile_all() -> None:
 def prepare_in_background() -> None:
     """Let a process of its own compile the engine, unless one is at it or it is ready."""
     if not is_ready():
-        run_in_background("nona.simulation.compiled", _CLAIM)
+        run_in_background(f"{__name__}:compile_all", _CLAIM)
 
 
-def run_in_background(module: str, claim: str) -> None:
-    """Let a process of its own run a module that compiles, unless one is at it (file ``claim``)."""
+def run_in_background(compiles: str, claim: str) -> None:
+    """Let a process of its own run ``module:function``, unless one is at it (file ``claim``)."""
     if not _claimed(claim):
         return
+    module, _, function = compiles.partition(":")
     process = subprocess.Popen(
-        [sys.executable, "-m", module],
+        [sys.executable, "-c", f"from {module} import {function}; {function}()"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from nona.errors import NonaError
-from nona.foreign.files import MOST_MODEL_BYTES
+from nona.foreign import MOST_MODEL_BYTES
 from nona.graph.model import MissingDimensions
 from nona.graph.registry import READERS
 from nona.report.times import runs_as

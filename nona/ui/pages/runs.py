@@ -10,7 +10,7 @@ from typing import TypeVar
 import streamlit as st
 
 from nona.errors import NonaError, StoreError
-from nona.foreign.files import MOST_BUNDLE_BYTES
+from nona.foreign import MOST_BUNDLE_BYTES
 from nona.report.saved import answers, answers_figure, changes_text, date_text
 from nona.report.text import counted
 from nona.results.document import Outcome

@@ -35,7 +35,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests, ScriptRequestType
 
-from nona.foreign.files import MOST_RECEIVED_BYTES, MOST_RECEIVED_FILES
+from nona.foreign import MOST_RECEIVED_BYTES, MOST_RECEIVED_FILES
 
 VERSION = "1.67"  # of Streamlit, whose private methods these are; a test names it
 LOOK_AGAIN_S = 0.005  # seconds

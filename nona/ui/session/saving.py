@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nona.foreign.files import write_whole
+from nona.foreign import write_whole
 from nona.results.document import Document
 from nona.scenario.file import scenario_to_mapping
 from nona.scenario.schema import Scenario

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from nona.errors import GraphError
-from nona.foreign.files import (
+from nona.foreign import (
     FRESH,
     MOST_FILE_BYTES,
     MOST_SESSION_BYTES,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from nona.errors import NonaError
-from nona.foreign.files import FRESH
+from nona.foreign import FRESH
 from nona.report.simulations.report import SimulatedRun
 from nona.results.document import Document
 from nona.scenario.file import scenario_from_mapping

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from nona.errors import NonaError
-from nona.foreign.files import MOST_MODEL_BYTES
+from nona.foreign import MOST_MODEL_BYTES
 from nona.graph.registry import READERS
 from nona.report.text import counted
 from nona.simulation.traces import read_trace

@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from nona.foreign.files import write_whole
+from nona.foreign import write_whole
 
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _PROBE = bytes(1 << 16)

@@ -1,1 +1,0 @@
-"""Machine code on disk: nothing damaged is loaded, nothing that another could have written."""

@@ -1,1 +1,0 @@
-"""Input from outside: limits on it, and how files, CSV and archives are read."""
