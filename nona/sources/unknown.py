@@ -17,6 +17,7 @@ from nona.errors import NonaError
 from nona.hardware.cluster import MOST_EXECUTORS, ServerGroup
 from nona.hardware.device import Device, devices, user_devices
 from nona.language.models import language_models
+from nona.registry import Strategy
 from nona.scenario.language import ROUTERS
 from nona.scenario.plan import offer_entry
 from nona.scenario.schema import ServerGroupSpec
@@ -24,7 +25,6 @@ from nona.scenario.values import named_entry
 from nona.schedulers.registry import get_scheduler
 from nona.sources.lookup import Sources, is_config
 from nona.sources.samples import sample_names
-from nona.strategy import Strategy
 from nona.training.throughput_table import GAVEL, MODELLED, TABLES, batch_of, shipped_throughputs
 
 
