@@ -27,7 +27,7 @@ def run() -> None:
     demo_bar(state, tour)
     body, foot = st.container(), st.container()  # a page may stop the script: what is below it comes first
     with foot:
-        page_terms(page.title)
+        page_terms(page.title, bool(state.scenario.language) and not state.scenario.workload)
         surround(state, "" if tour is None else tour.place, lambda told: press_key(state, told))
     with body, shown_errors():
         page.run()

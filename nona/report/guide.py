@@ -57,6 +57,11 @@ TERMS: Mapping[str, str] = MappingProxyType(
         "elastic job": "a training job whose GPUs (under some policies also batch size) change while it runs",
         "goodput": "of requests to language models: the share of those that arrived which met every target; "
         "of elastic training jobs: samples per second times statistical efficiency (Pollux)",
+        "engine": "serves a language model token by token: in each step all requests that run get a token",
+        "router": "chooses the engine of a request as it arrives; a scheduler that binds",
+        "TTFT": "time to the first token: from the arrival of a request to its first token",
+        "TPOT": "time per output token: of a request, the mean time of each further token",
+        "KV cache": "keys and values of the tokens so far, in blocks of an engine's memory",
         "statistical efficiency": "progress of a sample over that of one at the smallest batch size",
         "gradient noise": "how much the gradients of batches differ; where it is high, larger batches pay",
         "interference": "speed that a job on several nodes loses if it shares a node with another such job",

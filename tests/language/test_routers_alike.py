@@ -28,10 +28,8 @@ def report(engines: int, replications: int) -> LanguageReport:
 def test_a_single_engine_has_no_best_router_several_have_and_one_run_cannot_tell() -> None:
     alike = report(1, 3)
     assert alike.level == ("least-requests",)
-    assert finding(alike).startswith(
-        "round-robin, without a clear difference from least-requests: first token"
-    )
+    assert finding(alike).startswith("round-robin, without a clear difference from least-requests: ")
     best = report(6, 6)
     assert best.level == ()
-    assert finding(best).startswith("round-robin: first token")
+    assert finding(best).startswith("round-robin: ")
     assert report(1, 1).level == ()

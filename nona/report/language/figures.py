@@ -57,6 +57,8 @@ def times_figure(schedulers: Mapping[str, RouterResult], row: str, measure: str)
     """Mean of one of the times of a row's requests, by router, with intervals."""
     dots = []
     for name, of in schedulers.items():
+        if of.state == "overloaded":
+            continue  # they grow with the length of the run
         times: TokenTimes = getattr(of.models[row], measure)
         mean = None if times.mean is None else 1e3 * times.mean
         label = mean_text(Estimate(mean=times.mean, ci95=times.ci95), format_time)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from nona.planning.prices import breaks_after
 from nona.report.text import counted, listed, not_clear
-from nona.results.document import Estimate
+from nona.results.document import UNKNOWN, Estimate
 from nona.results.language import (
     EngineResult,
     LanguageOption,
@@ -18,7 +18,6 @@ from nona.results.language import (
     SizeCurve,
     TokenTimes,
 )
-from nona.results.simulation import Percentile
 from nona.tables import (
     COUNT,
     NUMBER,
@@ -62,12 +61,16 @@ class _Row:
 
 
 def _times(measure: str) -> Iterator[Column[_Row]]:
-    def read(r: _Row) -> TokenTimes:
+    def read(r: _Row) -> Estimate:
         times: TokenTimes = getattr(r.of, measure)
-        return times
+        return UNKNOWN if r.whole.state == "overloaded" else times
 
     def at(name: str) -> Callable[[_Row], Estimate]:
-        return lambda r: _percentile(read(r).percentiles[name])
+        def percentile(r: _Row) -> Estimate:
+            times: TokenTimes = getattr(r.of, measure)
+            return UNKNOWN if r.whole.state == "overloaded" else times.percentiles[name].as_mean
+
+        return percentile
 
     short = measure.removesuffix("_s")
     title, decides = MEASURES[measure], measure in ("ttft_s", "tpot_s")
@@ -75,10 +78,6 @@ def _times(measure: str) -> Iterator[Column[_Row]]:
     for name in ("p50", "p95", "p99"):
         shown = decides and name == "p95"
         yield Column(f"{title}, {name}", at(name), TIME, f"{short}_{name}", interval=True, decides=shown)
-
-
-def _percentile(of: Percentile) -> Estimate:
-    return of.as_mean
 
 
 REQUESTS = Table[_Row](
@@ -166,13 +165,15 @@ def finding(report: LanguageReport) -> str:
     of = report.schedulers[best]
     if of.state == "overloaded":
         return f"No router keeps up: {of.state_reason}"
-    worst = min(of.models.items(), key=lambda row: 1.0 if row[1].goodput is None else row[1].goodput)
     head = f"{best}{not_clear(report.level)}: " if len(report.schedulers) > 1 else ""
-    parts = [f"first token after {mean_text(of.ttft_s, format_time)} on average"]
-    if worst[1].goodput is not None:
-        rate = Estimate(mean=worst[1].goodput, ci95=worst[1].goodput_ci95)
-        goodput = mean_text(rate, lambda share: share_text(share, digits=1))
-        parts.append(f"goodput of {worst[0]} {goodput}")
+    rates = {name: row.goodput for name, row in of.models.items() if row.goodput is not None}
+    parts = []
+    if rates:
+        goodput = mean_text(of.goodput, lambda share: share_text(share, digits=1))
+        worst = min(rates, key=rates.__getitem__)
+        fewest = f", fewest of {worst} ({share_text(rates[worst], digits=1)})" if len(rates) > 1 else ""
+        parts.append(f"{goodput} of requests in time{fewest}")
+    parts.append(f"first token after {mean_text(of.ttft_s, format_time)} on average")
     if of.preemptions:
         parts.append(f"{of.preemptions:,} preemptions for want of cache")
     said = f"{head}{listed(parts)}."
@@ -243,7 +244,10 @@ def predicted_lines(of: RouterResult) -> list[str]:
     for model, said in of.predicted.items():
         if said.tpot_s is None:
             load = share_text(said.load or 0.0)
-            lines.append(f"{model}: load {load} if requests are dealt out evenly, which is too much.")
+            lines.append(
+                f"{model}: with requests dealt out evenly, as round-robin does, the busiest engine would get "
+                f"{load} of what it can serve."
+            )
         else:
             load, token, kv = share_text(said.load or 0.0), format_time(said.tpot_s), said.kv_tokens or 0.0
             lines.append(

@@ -43,6 +43,8 @@ ON_PAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """Page → the terms that one must know to read it."""
+OF_LANGUAGE = ("engine", "router", "TTFT", "TPOT", "goodput", "KV cache", "interval", "overloaded")
+"""Those of Simulation, Plan and Placement where all rows ask language models."""
 
 
 def term(name: str, shown: str = "") -> str:
@@ -61,9 +63,11 @@ def term(name: str, shown: str = "") -> str:
     return f"[{shown or name}](help?{TERM_PARAMETER}={quote(name)})"
 
 
-def page_terms(page: str) -> None:
+def page_terms(page: str, of_language: bool) -> None:
     """The terms of a page in one line, where it has any."""
-    names = ON_PAGES.get(page, ())
+    names = (
+        OF_LANGUAGE if of_language and page in ("Simulation", "Plan", "Placement") else ON_PAGES.get(page, ())
+    )
     if names:
         with st.container(key="page-terms"):
             st.caption("Terms on this page: " + " · ".join(term(name) for name in names))
