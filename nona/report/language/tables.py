@@ -171,12 +171,12 @@ def finding(report: LanguageReport) -> str:
     if rates:
         goodput = mean_text(of.goodput, lambda share: share_text(share, digits=1))
         worst = min(rates, key=rates.__getitem__)
-        fewest = f", fewest of {worst} ({share_text(rates[worst], digits=1)})" if len(rates) > 1 else ""
-        parts.append(f"{goodput} of requests in time{fewest}")
+        fewest, all_rows = share_text(rates[worst], digits=1), share_text(of.goodput.mean or 0.0, digits=1)
+        parts.append(f"{goodput} of requests in time" + f" ({worst} {fewest})" * (fewest != all_rows))
     parts.append(f"first token after {mean_text(of.ttft_s, format_time)} on average")
     if of.preemptions:
         parts.append(f"{of.preemptions:,} preemptions for want of cache")
-    said = f"{head}{listed(parts)}."
+    said = f"{head}{'; '.join(parts)}."
     return said[0].upper() + said[1:] if not head else said
 
 

@@ -40,8 +40,8 @@ def engine_sizes(scenario: Scenario, sources: Sources, group: ServerGroupSpec) -
     if any(_at(study.system, 1.0) is None for study in studies.values()):
         raise ScenarioError(
             [
-                "cluster.servers: the formula holds of open rows on engines of vLLM's order, without experts "
-                "or roles; simulate the others."
+                "cluster.servers: the formula of this chart is for engines that compute both prompts and "
+                "answers in vLLM's order, for models without experts, and rows with a rate; simulate these."
             ]
         )
     most = {size: _most(study.system) for size, study in studies.items()}

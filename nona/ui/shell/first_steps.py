@@ -78,7 +78,10 @@ def no_queries(state: AppState, needed_for: str) -> bool:
         return False
     training, language = state.scenario.training is not None, bool(state.scenario.language)
     if language:
-        text = f"{needed_for} is for models that run as graphs of tasks; this scenario has none."
+        text = (
+            f"{needed_for} is for models that run as graphs of tasks. All rows of this scenario ask language "
+            "models; a router sends their requests to engines, as Simulation shows."
+        )
     elif training:
         text = f"This scenario has training jobs only. {needed_for} needs a row in the workload."
     else:
