@@ -82,10 +82,7 @@ def _is_ours(found: os.stat_result) -> bool:
 def make_own(folder: Path) -> None:
     """Make a folder that nobody else can write, or check the one that is there.
 
-    Raises
-    ------
-    OSError
-        When it cannot be made, or others can write in it.
+    Raises ``OSError`` when it cannot be made, or others can write in it.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not _is_ours(folder.stat()):
@@ -128,11 +125,6 @@ def read_sealed(path: Path, expected: str | None = None) -> bytes | None:
     ----------
     expected
         The checksum that the data must have; by default the one in the file.
-
-    Raises
-    ------
-    OSError
-        When the file is there and cannot be read.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -99,10 +99,7 @@ def immediate_dominators(dag: Dag) -> tuple[int, ...]:
     ``VIRTUAL`` (−1) where there is none: sources, and nodes that different sources reach on
     separate ways. O((n + m) log n).
 
-    Raises
-    ------
-    GraphError
-        When the graph has a cycle.
+    Raises ``GraphError`` when the graph has a cycle.
 
     Examples
     --------
@@ -124,10 +121,7 @@ def decompose(dag: Dag) -> Decomposition:
 
     O((n + m) log n).
 
-    Raises
-    ------
-    GraphError
-        When the graph has a cycle.
+    Raises ``GraphError`` when the graph has a cycle.
 
     Examples
     --------

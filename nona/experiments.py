@@ -88,10 +88,8 @@ class ThisProcess:
 def pickled(work: Work[P, R]) -> bytes:
     """``work`` as it is sent to other processes.
 
-    Raises
-    ------
-    SimulationError
-        When it cannot be: functions that are not defined in a module have no name to send.
+    Raises ``SimulationError`` when it cannot be: functions that are not defined in a module have no name to
+    send.
     """
     try:
         return pickle.dumps(work)
@@ -103,13 +101,7 @@ def pickled(work: Work[P, R]) -> bytes:
 
 
 def check_runs(kind: str, names: Sequence[str], replications: int, workers: int) -> None:
-    """Refuse a number below 1, no name, and a name that is given twice; ``kind`` is what they name.
-
-    Raises
-    ------
-    SimulationError
-        See above.
-    """
+    """Refuse a number below 1, no name, and a name that is given twice; ``kind`` is what they name."""
     for name, value in (("replications", replications), ("workers", workers)):
         if value < 1:
             raise SimulationError(f"Replications: {name}={value} must be at least 1; give a larger number.")
@@ -162,11 +154,8 @@ class ProcessPool:
 
     They start when they are first needed. Use it in a ``with`` statement, or close it.
 
-    Raises
-    ------
-    SimulationError
-        For a size below 1; from :meth:`run` when the work cannot be sent to a process, or a run's
-        worker is lost more often than :data:`RETRIES` times.
+    Raises ``SimulationError`` for a size below 1; from :meth:`run` when the work cannot be sent to a process,
+    or a run's worker is lost more often than :data:`RETRIES` times.
     """
 
     def __init__(self, size: int) -> None:
@@ -233,10 +222,7 @@ def kept_pool(workers: int) -> Iterator[ProcessPool | ThisProcess]:
     ...     type(pool).__name__
     'ThisProcess'
 
-    Raises
-    ------
-    SimulationError
-        For fewer than one.
+    Raises ``SimulationError`` for fewer than one.
     """
     if workers == 1:
         yield ThisProcess()
@@ -341,10 +327,8 @@ def run_work(
 ) -> Mapping[Key, R]:
     """The result of every key, whatever the number of processes; ``pool`` takes the place of ``workers``.
 
-    Raises
-    ------
-    SimulationError
-        When the work cannot be sent to a process, or a run's process is lost again and again.
+    Raises ``SimulationError`` when the work cannot be sent to a process, or a run's process is lost again and
+    again.
     """
     if pool is not None:
         return pool.run(work, keys, listener, on_end)

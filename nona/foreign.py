@@ -90,12 +90,8 @@ def read_file(
     refuse
         Makes the exception from the message.
 
-    Raises
-    ------
-    FileNotFoundError
-        When there is none; the caller knows the remedy.
-    Exception
-        The error of ``refuse`` if the file is no regular file, is too large, or cannot be read.
+    Raises ``FileNotFoundError`` when there is none; the caller knows the remedy. Raises the
+    error of ``refuse`` if the file is no regular file, is too large, or cannot be read.
 
     Examples
     --------

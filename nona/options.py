@@ -65,11 +65,6 @@ class Setting:
 def checked(owner: str, settings: Mapping[str, Setting], options: Mapping[str, Any]) -> dict[str, Any]:
     """The value of every setting: those of ``options``, else the defaults; numbers as their kind.
 
-    Raises
-    ------
-    SimulationError
-        For an option that is not known, and for a value that a setting does not allow.
-
     Examples
     --------
     >>> settings = {"d": Setting(2, "executors drawn", least=1), "share": Setting(0.5, "of the jobs")}

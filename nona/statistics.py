@@ -89,10 +89,7 @@ def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     Formula: x̄ ± t(n−1, (1+level)/2) · s/√n. Values that are ``nan`` (a replication in which a
     class had no jobs) are left out.
 
-    Raises
-    ------
-    SimulationError
-        When the level is not between 0 and 1.
+    Raises ``SimulationError`` when the level is not between 0 and 1.
 
     Examples
     --------
@@ -117,11 +114,6 @@ def student(degrees: float, level: float) -> float:
 
     >>> round(student(4, 0.95), 3)
     2.776
-
-    Raises
-    ------
-    SimulationError
-        When the level is not between 0 and 1.
     """
     if not 0 < level < 1:
         raise SimulationError(f"Interval: level={level} must be between 0 and 1; use 0.95.")
@@ -397,10 +389,7 @@ def paired_difference(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Paired
     Var(a−b) = Var a + Var b − 2 Cov(a, b) is the smaller, the more the two share their noise.
     Pairs with a ``nan`` are left out.
 
-    Raises
-    ------
-    SimulationError
-        When the two differ in length.
+    Raises ``SimulationError`` when the two differ in length.
 
     >>> d = paired_difference([2.0, 3.0, 4.1, 5.0, 6.0], [1.0, 2.0, 3.0, 4.0, 5.0])
     >>> round(d.difference.mean, 2), d.is_clear, d.variance_reduction > 1000
@@ -498,10 +487,7 @@ def paired_ratio(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Ratio:
     is exact, for any n ≥ 2. Where no value is negative the ratio of the means is not either: of the interval
     the part from 0 on is returned, which covers as often. Pairs with a ``nan`` are left out.
 
-    Raises
-    ------
-    SimulationError
-        When the two differ in length.
+    Raises ``SimulationError`` when the two differ in length.
 
     >>> r = paired_ratio([20.2, 20.4, 21.8], [10.0, 10.2, 10.9])
     >>> [round(v, 2) for v in (r.low, r.value, r.high)], r.is_clear

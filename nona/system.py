@@ -257,10 +257,7 @@ class System:
     class_memory_bytes : (classes,)
         Memory of an executor of each class; ``None``: no limit.
 
-    Raises
-    ------
-    HardwareError
-        For a topology that does not fit, or with processor sharing.
+    Raises ``HardwareError`` for a topology that does not fit, or with processor sharing.
     """
 
     executor_server: NDArray[np.int64]

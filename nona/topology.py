@@ -37,11 +37,8 @@ class Topology:
     rack : (S,)
         Number of each server's rack. Where there are no racks, every server has its own number.
 
-    Raises
-    ------
-    HardwareError
-        For arrays that do not fit, a link without capacity or of two roles, two links of one name,
-        or two servers with no link between them.
+    Raises ``HardwareError`` for arrays that do not fit, a link without capacity or of two roles, two links of
+    one name, or two servers with no link between them.
 
     Examples
     --------

@@ -61,10 +61,7 @@ def parse_quantity(value: str | float, dimension: Dimension) -> float:
     dimension
         Kind of quantity; it decides which units are allowed.
 
-    Raises
-    ------
-    ValueError
-        For an unknown unit, a text without a number, or a value that is not finite.
+    Raises ``ValueError`` for an unknown unit, a text without a number, or a value that is not finite.
 
     Examples
     --------

@@ -314,11 +314,6 @@ def solve(program: Program, last_mu: float = LAST_MU) -> Optimum:
     Without pairs it is the analytic centre of the optimal face. With pairs, and where the centre's bound is
     off by more than ``GOOD`` in relation to the objective (floors that leave no room), it is HiGHS's vertex.
     A larger ``last_mu`` gives a rough answer, quicker; its bound is valid all the same.
-
-    Raises
-    ------
-    InfeasibleError
-        When no allocation keeps the floors.
     """
     if not program.space.paired:
         optimum = centre(program, last_mu)

@@ -121,13 +121,6 @@ def solve_highs(program: Program) -> Optimum:
 
     Large programs are solved by its interior-point method with crossover to a vertex, which is about 5 times
     faster there than its dual simplex method.
-
-    Raises
-    ------
-    InfeasibleError
-        When no allocation keeps the floors.
-    SimulationError
-        When HiGHS gives up.
     """
     space = program.space
     on = np.flatnonzero((program.steps > 0) | (program.floors > 0))

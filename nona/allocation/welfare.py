@@ -72,11 +72,6 @@ class Point:
 def solve(values: Values, counts: Floats, start: Point | None = None, tolerance: float = 1e-8) -> Solved:
     """The optimum for each row of ``counts`` (b, c), to ``tolerance`` in Σ n φ for each job.
 
-    Raises
-    ------
-    SimulationError
-        When the method does not get there, which would be a fault of the program.
-
     Examples
     --------
     >>> one = Values(np.array([[1.0]]), np.ones(1), np.zeros(1), np.ones(1), np.array([2.0]))

@@ -39,13 +39,7 @@ class ServingError(NonaError):
 
 
 def _serving_of(arguments: AppOptions) -> Serving:
-    """The settings of the server.
-
-    Raises
-    ------
-    NonaError
-        When others could reach it and neither a password nor a proxy says who they are.
-    """
+    """The settings of the server."""
     host, names = arguments.host, arguments.allow_name
     _check(arguments)
     beyond = not is_loopback(host) or bool(names)
@@ -150,14 +144,7 @@ START_WITH = "NONA_SCENARIO"  # read by nona.ui.session.opening
 
 
 def app(arguments: AppOptions) -> None:
-    """Serve the browser app until a signal ends it; new sessions open the given scenario.
-
-    Raises
-    ------
-    NonaError
-        When the options open the server to others by mistake, the scenario cannot be read, or nothing can
-        listen on the port.
-    """
+    """Serve the browser app until a signal ends it; new sessions open the given scenario."""
     if arguments.set_password:
         print(_set_password(arguments))
         return
@@ -196,13 +183,7 @@ def _check_port(host: str, port: int) -> None:
 
 
 def _become(command: Sequence[str], environment: Mapping[str, str]) -> None:
-    """Go on as another program, so that signals reach it and its exit status is this one's.
-
-    Raises
-    ------
-    Exit
-        With the program's exit status, on systems where a process cannot become another.
-    """
+    """Go on as another program, so that signals reach it and its exit status is this one's."""
     sys.stdout.flush()
     sys.stderr.flush()
     if os.name == "posix":

@@ -30,10 +30,7 @@ _check_policy = _check("nona.serverless.policies.registry:get_policy")
 def check_scheduler(name: str) -> object:
     """Refuse a name that is no scheduler's; that of a policy with the command that runs it.
 
-    Raises
-    ------
-    NonaError
-        For another name.
+    Raises ``NonaError`` for another name.
     """
     from nona.schedulers.registry import SCHEDULERS, get_scheduler
 

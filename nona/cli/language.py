@@ -27,13 +27,7 @@ from nona.study.shipped import now_text
 
 
 def simulated_language(arguments: SimulateOptions, scenario: Scenario, sources: Sources) -> dict[str, object]:
-    """Simulate the language rows and print them, but as JSON only where there are no others; return the JSON.
-
-    Raises
-    ------
-    SimulationError
-        For an option that such a simulation does not have.
-    """
+    """Simulate the language rows and print them, as JSON only where there are no others; return the JSON."""
     for option in ("baseline", "dask"):
         if getattr(arguments, option) and not scenario.workload:
             raise SimulationError(

@@ -19,13 +19,7 @@ def opened(name: str, values: Mapping[str, object] = MappingProxyType({})) -> Op
 
 
 def scenario_path(name: str) -> Path:
-    """The file of a scenario.
-
-    Raises
-    ------
-    ScenarioError
-        When there is neither a shipped scenario nor a file of that name.
-    """
+    """The file of a scenario."""
     if name in samples.scenario_names():
         return samples.scenario_path(name)
     path = Path(name)

@@ -42,11 +42,6 @@ def load(place: str) -> Any:
 def share(option: str, text: str) -> float:
     """A share strictly between 0 and 1, written as 0.99 or 99%.
 
-    Raises
-    ------
-    NonaError
-        For anything else; it names the option.
-
     Examples
     --------
     >>> share("--hit", "99%")
@@ -281,11 +276,6 @@ def settings_by_name(
     found: Iterable[tuple[str, str, Option]], names: Iterable[str]
 ) -> dict[str, dict[str, Option]]:
     """Options by policy.
-
-    Raises
-    ------
-    NonaError
-        For a policy that is not run.
 
     >>> settings_by_name([("a", "x", 1), ("a", "y", 2)], ["a", "b"])
     {'a': {'x': 1, 'y': 2}}

@@ -45,13 +45,7 @@ from nona.tables import csv_bytes
 
 
 def _serverless_over(arguments: ServerlessOptions, scenario: Scenario, sources: Sources, key: str) -> None:
-    """``nona serverless SCENARIO --over KEY``.
-
-    Raises
-    ------
-    NonaError
-        With an option that belongs to another question.
-    """
+    """``nona serverless SCENARIO --over KEY``."""
     others = {
         "--nodes-for": arguments.nodes_for,
         "--dag-schedulers": arguments.dag_schedulers,
@@ -68,13 +62,7 @@ def _serverless_over(arguments: ServerlessOptions, scenario: Scenario, sources: 
 
 
 def sweep_serverless(arguments: SweepOptions, scenario: Scenario, sources: Sources) -> None:
-    """``nona sweep`` of a serverless scenario: its policies, by the same code.
-
-    Raises
-    ------
-    NonaError
-        With two numbers, which are not swept here.
-    """
+    """``nona sweep`` of a serverless scenario: its policies, by the same code."""
     if arguments.second is not None or arguments.second_values is not None:
         raise NonaError(
             "nona sweep: a serverless scenario is swept over one number; "
@@ -158,13 +146,7 @@ def serverless(arguments: ServerlessOptions, scenario: Scenario, sources: Source
 
 
 def _check(arguments: ServerlessOptions, modes: Sequence[str]) -> None:
-    """Refuse options that belong to another question.
-
-    Raises
-    ------
-    NonaError
-        In one line.
-    """
+    """Refuse options that belong to another question."""
     files = {"--html": arguments.html, "--trace": arguments.trace, "--records": arguments.records}
     other = arguments.nodes_for is not None or arguments.dag_schedulers or len(modes) > 1
     for option, path in files.items():
@@ -194,13 +176,7 @@ def _write(arguments: ServerlessOptions, scenario: Scenario, result: ServerlessR
 
 
 def with_times(scenario: Scenario, times: Iterable[tuple[str, str]]) -> Scenario:
-    """The scenario in which these functions have the times of a measured network, or of a file.
-
-    Raises
-    ------
-    NonaError
-        When the scenario has no serverless part.
-    """
+    """The scenario in which these functions have the times of a measured network, or of a file."""
     chosen: dict[str, dict[str, object]] = {}
     for function, source in times:
         given = (

@@ -151,11 +151,6 @@ class Playback:
     never shortened; a state then needs no other, so going back is as cheap as going forward.
     Building takes O(n log n), a state O((n + m) log n).
 
-    Raises
-    ------
-    GraphError
-        When the steps do not fit the graph.
-
     Examples
     --------
     >>> from nona.contraction.rules import contract
@@ -188,13 +183,7 @@ class Playback:
         return len(self.contracted.steps)
 
     def groups(self, k: int) -> tuple[tuple[int, ...], ...]:
-        """Operator indices of every task after ``k`` steps, ordered by first operator.
-
-        Raises
-        ------
-        GraphError
-            For a ``k`` that is not in 0…number of steps.
-        """
+        """Operator indices of every task after ``k`` steps, ordered by first operator."""
         if not 0 <= k <= len(self):
             raise GraphError(
                 f"Contraction of {quote(self.contracted.graph.name)}: there is no state {k}; "

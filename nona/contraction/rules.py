@@ -205,10 +205,7 @@ def contract(graph: ModelGraph, rule: str = DEFAULT_RULE) -> ContractedGraph:
     ContractedGraph
         Tasks, edges, the steps in the order they were taken, and the lift back to operators.
 
-    Raises
-    ------
-    GraphError
-        For an unknown rule.
+    Raises ``GraphError`` for an unknown rule.
 
     Examples
     --------

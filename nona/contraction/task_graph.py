@@ -65,10 +65,7 @@ class TaskGraph:
         edges
             (source, target, bytes) each, from a lower number to a higher one.
 
-        Raises
-        ------
-        GraphError
-            For an edge that does not lead from a task to a later one.
+        Raises ``GraphError`` for an edge that does not lead from a task to a later one.
 
         Examples
         --------

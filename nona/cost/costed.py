@@ -111,10 +111,7 @@ def interval(
 
     Formula: time · exp(∓ z·σ), z the normal quantile of (1 + level) / 2, σ by :func:`sigma_of`.
 
-    Raises
-    ------
-    CostError
-        When ``level`` is not between 0 and 1.
+    Raises ``CostError`` when ``level`` is not between 0 and 1.
 
     >>> low, high = interval(1.0, "modelled")
     >>> round(low, 2), round(high, 2), interval(1.0, "given")

@@ -154,10 +154,7 @@ def cost_graph(
     operators' times add up to the kernels'. Stated times replace the model's
     (:mod:`nona.cost.stated`); ``own`` are the user's devices, for which a file may give times.
 
-    Raises
-    ------
-    CostError
-        When an operator has times for unknown devices only and its work is unknown.
+    Raises ``CostError`` when an operator has times for unknown devices only and its work is unknown.
 
     Examples
     --------

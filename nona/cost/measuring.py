@@ -47,11 +47,6 @@ def fill_weights(model: Any, seed: int = 0) -> int:
     -------
     int
         How many initialisers were filled.
-
-    Raises
-    ------
-    CostError
-        When the weights would take more than 6 GB.
     """
     from onnx import TensorProto, helper, numpy_helper
 
@@ -77,13 +72,7 @@ def fill_weights(model: Any, seed: int = 0) -> int:
 
 
 def random_inputs(model: Any, symbols: Mapping[str, int], seed: int = 0) -> dict[str, NDArray[Any]]:
-    """An array for every input of the model: random numbers, zeros for whole numbers, ones for bools.
-
-    Raises
-    ------
-    CostError
-        When an input has no shape, or a symbolic size that ``symbols`` does not give.
-    """
+    """An array for every input of the model: random numbers, zeros for whole numbers, ones for bools."""
     from onnx import helper
 
     stored = {t.name for t in model.graph.initializer}
@@ -371,13 +360,9 @@ def measure_model(
     holds the medians of the last ``runs``. Weights that the file does not hold are random. The batch is the
     first dimension of the model's inputs, which must be symbolic; ``symbols`` are sizes of the others.
 
-    Raises
-    ------
-    CostError
-        When ONNX Runtime is missing or refuses the model, the weights are too large, a batch is not from 1 to
-        4096, or that of the model is fixed.
-    GraphError
-        When the file is not a readable ONNX model.
+    Raises ``CostError`` when ONNX Runtime is missing or refuses the model, the weights are too large, a batch
+    is not from 1 to 4096, or that of the model is fixed. Raises ``GraphError`` when the file is not a
+    readable ONNX model.
     """
     loaded = _loaded(path, batches, symbols, threads, runs, seed)
     with _runnable(loaded) as runnable:
@@ -472,10 +457,7 @@ def measure_batches(
 ) -> str:
     """The profile of the ONNX model at ``path``: median and 95th percentile (ms) at each batch size.
 
-    Raises
-    ------
-    CostError, GraphError
-        As :func:`measure_model`.
+    Raises ``CostError`` or ``GraphError`` as :func:`measure_model`.
     """
     loaded = _loaded(path, batches, symbols, threads, runs, seed)
     with _runnable(loaded) as runnable:

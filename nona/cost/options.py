@@ -152,10 +152,7 @@ class CostOptions:
     per_query
         p of that law: ``members`` = b take 1 − p + p·b times as long as one.
 
-    Raises
-    ------
-    CostError
-        For an unknown stack or precision, or a batch outside 1…4096.
+    Raises ``CostError`` for an unknown stack or precision, or a batch outside 1…4096.
     """
 
     stack: str = "tensorrt"

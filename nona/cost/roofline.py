@@ -111,11 +111,6 @@ class Channel(Protocol):
 def transfer_s(size_bytes: float, channel: Channel) -> float:
     """Seconds from sending to arrival when nothing else is sent.
 
-    Raises
-    ------
-    CostError
-        For a size that is negative or not finite.
-
     >>> from nona.hardware.cluster import Network
     >>> transfer_s(1e6, Network(capacity=1e9, latency_s=20e-6))
     0.00102

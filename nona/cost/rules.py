@@ -38,13 +38,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(_RULES)
 
 
 def rule(*kinds: str, launch: Launch = "kernel") -> Callable[[Count], Count]:
-    """Register the decorated function as the rule of ``kinds``.
-
-    Raises
-    ------
-    ValueError
-        When a kind has a rule already.
-    """
+    """Register the decorated function as the rule of ``kinds``."""
 
     def register(count: Count) -> Count:
         for kind in kinds:

@@ -104,10 +104,7 @@ def with_given(graph: ModelGraph, device: str | None, factors: Mapping[str, floa
         Device or executor class → its time over the stated one. Host work has no factor, and a time
         that the file states for that very class stays.
 
-    Raises
-    ------
-    CostError
-        When the file states no times.
+    Raises ``CostError`` when the file states no times.
 
     Examples
     --------
@@ -168,11 +165,6 @@ def stated_times(
 
     Given times hold for one input; those of one query are as many times as long (no gain is assumed).
     ``own`` are the user's devices, which a file may name.
-
-    Raises
-    ------
-    CostError
-        When the file gives an operator times for unknown devices only, and its work is unknown.
     """
     here = _measured(measured, graph.name, executor.name, options)
     whole = {} if executor.whole else _measured(measured, graph.name, executor.device.name, options)

@@ -94,11 +94,6 @@ def reference_model(name: str) -> ModelGraph:
     """The network called ``name``: ``resnet50``, ``resnet50+bn`` (batch normalisation not folded into
     the convolutions), ``bert-base/128``, ``bert-large/384``, ``llama-7b/512`` (tokens after the slash).
 
-    Raises
-    ------
-    CostError
-        For another name.
-
     >>> len(reference_model("resnet50").operators)
     122
     """

@@ -17,10 +17,7 @@ WAYS: Registry[Way] = Registry(
 def make_pool(invoker: Invoker, settings: Settings) -> Pool:
     """An empty pool of one invoker.
 
-    Raises
-    ------
-    SimulationError
-        When its GPUs cannot be shared that way.
+    Raises ``SimulationError`` when its GPUs cannot be shared that way.
 
     >>> from nona.scenario.serverless import SharingSpec
     >>> make_pool(Invoker(), SharingSpec(mode="mps")).gpu.couples

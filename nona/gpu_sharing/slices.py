@@ -229,11 +229,6 @@ class SlicedGpu(Gpu[Instances]):
     Otherwise the layout (none: an empty board) is only the start: an instance that nobody holds may make
     way for another, which is ready ``reconfiguration_s`` after it was asked for.
 
-    Raises
-    ------
-    SimulationError
-        When the GPU has no MIG, or ``fixed`` has no layout.
-
     Examples
     --------
     >>> gpu = SlicedGpu(Invoker(), reconfiguration_s=2.0)

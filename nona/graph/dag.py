@@ -60,10 +60,7 @@ class Dag:
     def topological_order(self) -> tuple[int, ...]:
         """The order in which every arc points forward; breadth first, smallest index first.
 
-        Raises
-        ------
-        GraphError
-            When the graph has a cycle; the message names one node on it. O(n + m).
+        Raises ``GraphError`` when the graph has a cycle; the message names one node on it. O(n + m).
         """
         order, missing = self.peel()
         if len(order) < len(missing):
@@ -128,10 +125,7 @@ def transitive_reduction(dag: Dag) -> Dag:
     node still to be read are shifted out, and a set is dropped after its last reader: for a deep
     network without arcs across its whole depth the sets stay as short as the network is wide.
 
-    Raises
-    ------
-    GraphError
-        When the graph has a cycle.
+    Raises ``GraphError`` when the graph has a cycle.
 
     Notes
     -----

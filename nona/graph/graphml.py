@@ -22,14 +22,7 @@ MAX_TAGS = 6_000_000
 
 
 def read_document(data: bytes, filename: str, symbols: Mapping[str, int] | None = None) -> Document:
-    """The directed graph in a GraphML file. ``symbols`` are of no use to this format.
-
-    Raises
-    ------
-    GraphError
-        For XML that is not well formed, any document type or entity, an undirected graph, and
-        nested graphs, ports or hyperedges.
-    """
+    """The directed graph in a GraphML file. ``symbols`` are of no use to this format."""
     where = f"File {quote(filename)}"
     root = _parse(data, where)
     if _tag(root) != "graphml":

@@ -51,25 +51,15 @@ def parse_guarded(
 ) -> ModelGraph:
     """The graph that ``reader`` finds in ``data``, read in a child process of its own.
 
-    Raises
-    ------
-    GraphError
-        When the reader refuses the file, or the child crashes or hits a limit.
-    MissingDimensions
-        When the reader asks for symbolic dimensions.
+    Raises ``GraphError`` when the reader refuses the file, or the child crashes or hits a limit. Raises
+    ``MissingDimensions`` when the reader asks for symbolic dimensions.
     """
     with GuardedWorker(limits) as worker:
         return worker.parse(reader, data, filename, symbols)
 
 
 def slim_guarded(stream: BinaryIO, size: int, filename: str, limits: Limits = Limits()) -> bytes:
-    """An ONNX file of ``size`` bytes without its weights, made in a child process that never holds it whole.
-
-    Raises
-    ------
-    GraphError
-        When it is no ONNX file, has too much in it besides, or the child hits a limit.
-    """
+    """An ONNX file of ``size`` bytes without its weights, from a child process that never holds it whole."""
     with GuardedWorker(limits) as worker:
         return worker.slim(stream, size, filename)
 

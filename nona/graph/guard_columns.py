@@ -73,13 +73,7 @@ def _operator_row(o: Operator, tensor: Mapping[str, int]) -> tuple[Any, ...]:
 
 
 def from_lines(data: bytes) -> ModelGraph:
-    """The graph in what :func:`to_lines` wrote.
-
-    Raises
-    ------
-    ValueError, TypeError, KeyError, IndexError, AttributeError
-        When it is something else (:class:`~nona.errors.GraphError` is a ``ValueError``).
-    """
+    """The graph in what :func:`to_lines` wrote."""
     lines = io.BytesIO(data)
     once = json.loads(lines.readline())["graph"]
     received = _Held()

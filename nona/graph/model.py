@@ -56,11 +56,6 @@ def _guess(name: str) -> int:
 def check_symbols(symbols: Mapping[str, int] | None) -> dict[str, int]:
     """The given numbers, if each is a whole number from 1 to 10⁹.
 
-    Raises
-    ------
-    GraphError
-        For any other value; the message names the dimension.
-
     >>> check_symbols({"batch": 8})
     {'batch': 8}
     """
@@ -165,10 +160,7 @@ class ModelGraph:
         stored under it. ``"*"``: the file states that its times are the same on any device;
         ``None``: the file does not say.
 
-    Raises
-    ------
-    GraphError
-        For an empty graph, a duplicate or unknown operator, a negative size, or a cycle.
+    Raises ``GraphError`` for an empty graph, a duplicate or unknown operator, a negative size, or a cycle.
 
     Examples
     --------
@@ -239,13 +231,7 @@ class ModelGraph:
 def in_order(
     operators: Sequence[Operator], edges: Sequence[Edge], name: str
 ) -> tuple[list[Operator], list[Edge]]:
-    """Operators in a topological order (their own, if it is one), edges by producer, consumer, tensor.
-
-    Raises
-    ------
-    GraphError
-        When there is a cycle; the message names the nodes on it.
-    """
+    """Operators in a topological order (their own, if it is one), edges by producer, consumer, tensor."""
     index = {o.id: i for i, o in enumerate(operators)}
     arcs = [(index[e.source], index[e.target]) for e in edges]
     order: Sequence[int] = range(len(operators))

@@ -94,11 +94,8 @@ def from_node_link(
     depth
         Nodes that it is inside of, as one of their bodies.
 
-    Raises
-    ------
-    GraphError
-        When the data is not a directed acyclic graph with finite, non-negative numbers; the
-        message names the node, edge or key.
+    Raises ``GraphError`` when the data is not a directed acyclic graph with finite, non-negative numbers; the
+    message names the node, edge or key.
 
     Examples
     --------
@@ -270,12 +267,6 @@ MAX_ITEMS = 12_000_000
 def read_document(data: bytes, filename: str, symbols: Mapping[str, int] | None = None) -> Document:
     """The node-link document in a JSON file (UTF-8). ``symbols`` are of no use to this format.
 
-    Raises
-    ------
-    GraphError
-        For text that is not JSON, ``NaN`` and ``Infinity``, more than 4 million objects or 12
-        million values, and for JSON that is not an object.
-
     >>> read_document(b'{"nodes": [{"id": "a"}]}', "one.json")
     {'nodes': [{'id': 'a'}]}
     """
@@ -347,11 +338,6 @@ def paused_collector() -> Iterator[None]:
 
 def graph_in(reader: Reader, data: bytes, filename: str, symbols: Mapping[str, int]) -> ModelGraph:
     """The graph that ``reader`` finds in ``data``, checked; it has the file's name unless it has its own.
-
-    Raises
-    ------
-    GraphError
-        When the reader refuses the file, or what it holds is no graph.
 
     >>> from nona.graph.registry import READERS
     >>> graph_in(READERS["json"], b'{"nodes": [{"id": "a"}]}', "one.json", {}).name

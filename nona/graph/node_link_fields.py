@@ -63,11 +63,6 @@ def read_node(
     Keys without a meaning are counted in ``ignored``; a time without a device is one of ``device``.
     ``read_body`` makes the graphs of its bodies.
 
-    Raises
-    ------
-    GraphError
-        When a field has the wrong type or an impossible value.
-
     >>> read_node({"id": "a", "compute_ms": {"v100": 2, "t4": 5}}, 0, {}).compute_s
     {'v100': 0.002, 't4': 0.005}
     >>> read_node({"id": "a", "compute_ms": 2, "device": "t4"}, 0, {}).compute_s
@@ -312,11 +307,6 @@ def read_edges(
 
     An edge without ``bytes`` takes them from the tensor of its name in ``tensors``, else 0 with a
     warning. Edges with equal ``tensor`` carry one tensor: one producer, one size.
-
-    Raises
-    ------
-    GraphError
-        For an end that is no node, an impossible number, or a tensor with two producers or sizes.
     """
     edges: list[model.Edge] = []
     unnamed: list[int] = []
@@ -423,13 +413,7 @@ MAX_WARNINGS = 1_000
 
 
 def read_tensors(data: object, graph: str) -> dict[str, model.Tensor]:
-    """Tensors by name, from ``{name: {"bytes": …, "shape": […], "dtype": …}}``.
-
-    Raises
-    ------
-    GraphError
-        For a size or a shape that is not made of finite numbers of at least 0.
-    """
+    """Tensors by name, from ``{name: {"bytes": …, "shape": […], "dtype": …}}``."""
     if not isinstance(data, Mapping):
         raise GraphError(f"Graph {quote(graph)}: 'tensors' is {quote(data)}; give an object, name → tensor.")
     check_count(len(data), MAX_TENSORS, "tensors", graph)

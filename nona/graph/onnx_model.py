@@ -97,15 +97,7 @@ Key = tuple[str, str, str]
 
 
 def _inline_functions(model: Any, filename: str) -> Any:
-    """``model`` with every call of a local function replaced by the function's nodes.
-
-    Raises
-    ------
-    GraphError
-        When functions call each other in a circle or hundreds deep, when more than 200,000
-        operators would result (functions that call functions twice grow exponentially), or when
-        a call does not fit its function.
-    """
+    """``model`` with every call of a local function replaced by the function's nodes."""
     if not model.functions:
         return model
     from onnx import checker, inliner, shape_inference

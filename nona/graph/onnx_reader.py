@@ -72,13 +72,6 @@ def _bind_dimensions(model: Any, symbols: Mapping[str, int], name: str) -> tuple
     -------
     tuple
         The symbols that the model has, with their numbers, and warnings.
-
-    Raises
-    ------
-    MissingDimensions
-        When ``symbols`` lacks a dimension of an input.
-    GraphError
-        When an expression such as ``past - 1`` gives a number that is no dimension.
     """
     graph = model.graph
     constants = {t.name for t in graph.initializer}
@@ -147,13 +140,6 @@ def read_document(data: bytes, filename: str, symbols: Mapping[str, int] | None 
     Nodes that depend on constants only are parameters; a tensor with many consumers is one
     tensor; outputs that nobody reads are left out; local functions are inlined; symbolic
     dimensions take the numbers in ``symbols``.
-
-    Raises
-    ------
-    MissingDimensions
-        When an input has a symbolic dimension that ``symbols`` does not give.
-    GraphError
-        When the file is not an ONNX model, or its graph is not a directed acyclic graph.
     """
     name = PurePath(filename).stem or "model"
     where = f"File {quote(filename)}"

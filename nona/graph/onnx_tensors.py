@@ -108,11 +108,6 @@ def tensor_types(model: Any) -> tuple[dict[str, TensorType], dict[str, TensorTyp
     Uses ``onnx.shape_inference.infer_shapes`` with data propagation; large weights should have
     been dropped before. Types that the file states are often stale or symbolic: they are for what cannot be
     known, operators that are not ONNX's own and shapes that depend on data.
-
-    Raises
-    ------
-    GraphError
-        For a constant with a negative length, or more than 64 dimensions.
     """
     from onnx import shape_inference
 

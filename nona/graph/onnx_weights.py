@@ -46,13 +46,7 @@ class _TooMuchError(Exception):
 
 
 def without_weights(stream: Stream, length: int, filename: str) -> bytes:
-    """The ONNX file of ``length`` bytes in ``stream`` without the numbers of its large tensors.
-
-    Raises
-    ------
-    GraphError
-        When it is no ONNX file, was cut short, or has too much in it besides.
-    """
+    """The ONNX file of ``length`` bytes in ``stream`` without the numbers of its large tensors."""
     where = f"File {quote(filename)}"
     try:
         return _message(_Reading(stream, length), length, "ModelProto", 0)

@@ -90,12 +90,8 @@ def read_model(
     worker
         A running child process for guarded reading; without it each file gets one of its own.
 
-    Raises
-    ------
-    MissingDimensions
-        When the model has symbolic dimensions that ``symbols`` does not give.
-    GraphError
-        When the file cannot be read; one line says why and what to do.
+    Raises ``MissingDimensions`` when the model has symbolic dimensions that ``symbols`` does not give. Raises
+    ``GraphError`` when the file cannot be read; one line says why and what to do.
 
     Examples
     --------
@@ -114,13 +110,7 @@ def read_model(
 
 
 def reader_for(filename: str) -> Reader:
-    """The reader for the extension of ``filename``.
-
-    Raises
-    ------
-    GraphError
-        For an extension that no reader has.
-    """
+    """The reader for the extension of ``filename``."""
     suffix = PurePath(filename).suffix.lower()
     for reader in READERS.values():
         if suffix in reader.suffixes:
@@ -135,12 +125,8 @@ def reader_for(filename: str) -> Reader:
 def read_model_file(path: Path, what: str) -> bytes:
     """The file of a model; of a large ONNX file what is left without its weights.
 
-    Raises
-    ------
-    FileNotFoundError
-        When there is none; the caller knows the remedy.
-    GraphError
-        When it is no regular file, too large, or cannot be read.
+    Raises ``FileNotFoundError`` when there is none; the caller knows the remedy. Raises ``GraphError`` when
+    it is no regular file, too large, or cannot be read.
     """
     if path.suffix.lower() != ".onnx":
         return read_file(path, what, MAX_BYTES, GraphError)
@@ -152,10 +138,7 @@ def read_model_file(path: Path, what: str) -> bytes:
 def slimmed(file: BinaryIO, size: int, filename: str) -> bytes:
     """The bytes of ``file``; of a large ONNX file what is left without its weights.
 
-    Raises
-    ------
-    GraphError
-        When it cannot be read.
+    Raises ``GraphError`` when it cannot be read.
     """
     large = size > LARGE_BYTES and filename.lower().endswith(".onnx")
     return slim_guarded(file, size, filename) if large else file.read(size)

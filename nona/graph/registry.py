@@ -45,13 +45,7 @@ class Reader:
     keeps_state: bool = False
 
     def read(self, data: bytes, filename: str, symbols: Mapping[str, int]) -> Document:
-        """Parse ``data`` in this process.
-
-        Raises
-        ------
-        GraphError
-            When it is not a valid file of this format, or needs too much stack or memory.
-        """
+        """Parse ``data`` in this process."""
         try:
             document: Document = import_module(self.module).read_document(data, filename, symbols)
         except RecursionError:

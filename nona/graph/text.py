@@ -44,11 +44,6 @@ def check_name(name: str, what: str) -> str:
 
     Markup is allowed (whoever shows a name escapes it); control characters and lone surrogates
     cannot be shown or saved.
-
-    Raises
-    ------
-    GraphError
-        When ``name`` is longer than 2,000 characters or holds a control character.
     """
     if len(name) <= MAX_NAME and name.isprintable():
         return name
@@ -74,11 +69,6 @@ MAX_FLOPS = 1e24
 
 def checked(value: object, owner: str, key: str, most: float) -> float:
     """``value`` as a float, if it is a number from 0 to ``most``.
-
-    Raises
-    ------
-    GraphError
-        For anything that is not a number, and for NaN, infinite, negative and larger numbers.
 
     >>> checked(3, "Node 'a'", "bytes", 1e18)
     3.0

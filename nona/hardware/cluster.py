@@ -187,10 +187,7 @@ class Cluster:
 
     ``devices`` are the user's own; the catalogue's others are known as well.
 
-    Raises
-    ------
-    HardwareError
-        For no server, an unknown device, an impossible layout, or too many executors.
+    Raises ``HardwareError`` for no server, an unknown device, an impossible layout, or too many executors.
 
     Examples
     --------

@@ -37,11 +37,6 @@ def _parse_attributes(given: Mapping[str, object], device: str, complete: bool =
     complete
         True if no required attribute may be missing.
 
-    Raises
-    ------
-    HardwareError
-        For the first key or value that breaks the schema.
-
     >>> _parse_attributes({"fp32": "19.5 TFLOP/s", "sms": 108}, "a", complete=False)
     {'fp32': 19500000000000.0, 'sms': 108}
     """
@@ -139,10 +134,8 @@ class Device:
     facts
         Attribute → where it comes from.
 
-    Raises
-    ------
-    HardwareError
-        For a rate, size or fraction that is not positive and finite, or an unknown MIG board.
+    Raises ``HardwareError`` for a rate, size or fraction that is not positive and finite, or an unknown MIG
+    board.
 
     Examples
     --------
@@ -229,10 +222,7 @@ class Device:
         base
             Device whose attributes count where ``attributes`` says nothing.
 
-        Raises
-        ------
-        HardwareError
-            For an unknown or missing attribute, or an impossible value: one line.
+        Raises ``HardwareError`` for an unknown or missing attribute, or an impossible value: one line.
         """
         given = dict(attributes)
         own = given.pop("name", name)
@@ -315,10 +305,7 @@ def links() -> Mapping[str, Link]:
 def find_device(name: str, own: Mapping[str, Device] | None = None) -> Device:
     """The device called ``name`` among the user's own, else in the catalogue.
 
-    Raises
-    ------
-    HardwareError
-        When there is none.
+    Raises ``HardwareError`` when there is none.
     """
     by_name = {**devices(), **(own or {})}
     if name not in by_name:

@@ -68,10 +68,7 @@ class ExecutorClass:
 def make_executor_class(device: Device, mig: str | None = None, mps: int | None = None) -> ExecutorClass:
     """The class for ``device``, one of its MIG slices, or one of ``mps`` clients sharing it.
 
-    Raises
-    ------
-    HardwareError
-        When the device cannot be sliced so, or more clients share it than MPS admits.
+    Raises ``HardwareError`` when the device cannot be sliced so, or more clients share it than MPS admits.
 
     >>> from nona.hardware.device import devices
     >>> half = make_executor_class(devices()["a100-40gb"], mig="3g.20gb", mps=2)
@@ -103,10 +100,7 @@ def make_executor_class(device: Device, mig: str | None = None, mps: int | None 
 def executor_class(name: str, own: Mapping[str, Device] | None = None) -> ExecutorClass:
     """The class called ``name``, from the user's own devices or the catalogue.
 
-    Raises
-    ------
-    HardwareError
-        For an unknown device or slice.
+    Raises ``HardwareError`` for an unknown device or slice.
 
     >>> executor_class("a100-40gb/mps-1of4").compute_fraction
     0.25

@@ -117,10 +117,7 @@ def boards() -> Mapping[str, Board]:
 def board(name: str) -> Board:
     """The board called ``name``.
 
-    Raises
-    ------
-    HardwareError
-        When there is none.
+    Raises ``HardwareError`` when there is none.
 
     >>> board("a30").compute_slices
     4
@@ -229,10 +226,8 @@ def parse_layout(text: str, board_name: str) -> MigLayout:
     several placements the one that strands least is taken, then the first by start. A slice
     written as ``1g.5gb@3`` lies at that memory slice and nowhere else.
 
-    Raises
-    ------
-    HardwareError
-        For an unknown board or slice, or slices that do not fit together; the message says why.
+    Raises ``HardwareError`` for an unknown board or slice, or slices that do not fit together; the message
+    says why.
 
     >>> [s.start for s in parse_layout("1g.5gb, 3g.20gb, 3g.20gb", "a100-40gb").slices]
     Traceback (most recent call last):
@@ -413,10 +408,8 @@ def options_at(layout: MigLayout, start: int) -> tuple[Profile, ...]:
 def add_slice(layout: MigLayout, start: int, profile: str) -> MigLayout:
     """The layout with one instance more.
 
-    Raises
-    ------
-    HardwareError
-        For a profile that the board does not have, or that cannot start there; the message says why.
+    Raises ``HardwareError`` for a profile that the board does not have, or that cannot start there; the
+    message says why.
     """
     reason = why_not(layout, start, board(layout.board).profile(profile))
     if reason:
@@ -430,10 +423,7 @@ def add_slice(layout: MigLayout, start: int, profile: str) -> MigLayout:
 def remove_slice(layout: MigLayout, start: int) -> MigLayout:
     """The layout without the instance that starts at memory slice ``start``.
 
-    Raises
-    ------
-    HardwareError
-        When none starts there.
+    Raises ``HardwareError`` when none starts there.
     """
     kept = tuple(s for s in layout.slices if s.start != start)
     if len(kept) == len(layout.slices):

@@ -48,10 +48,7 @@ def read_mig_parted(data: bytes | str, board_name: str) -> Parted:
     with the reason, as long as another one fits. Entries that switch MIG off, or make no instance, are
     passed over. A configuration whose entries differ gives a layout for each: ``name [1]``, ``name [2]`` …
 
-    Raises
-    ------
-    HardwareError
-        For text that is no such file, or of which nothing fits the board; one line.
+    Raises ``HardwareError`` for text that is no such file, or of which nothing fits the board; one line.
 
     >>> text = '''version: v1
     ... mig-configs:
@@ -91,10 +88,7 @@ def read_mig_parted(data: bytes | str, board_name: str) -> Parted:
 def write_mig_parted(layouts: Mapping[str, MigLayout]) -> str:
     """A mig-parted file with one configuration per layout, for all devices.
 
-    Raises
-    ------
-    HardwareError
-        For a name that mig-parted would not take, or a layout without an instance.
+    Raises ``HardwareError`` for a name that mig-parted would not take, or a layout without an instance.
 
     >>> print(write_mig_parted({"half": parse_layout("3g.20gb, 3g.20gb", "a100-40gb")}).split("half:")[1])
     <BLANKLINE>

@@ -27,11 +27,6 @@ def shipped_table(package: str, name: str) -> tuple[Row, ...]:
 def parse_table(text: str, name: str, columns: Sequence[str] = ()) -> tuple[Row, ...]:
     """Rows of CSV text with a header; every row must have as many cells as the header.
 
-    Raises
-    ------
-    HardwareError
-        For an empty text, a missing column of ``columns``, or a row of another length.
-
     >>> parse_table("a,b\\n1,2\\n", "t.csv")
     ({'a': '1', 'b': '2'},)
     """

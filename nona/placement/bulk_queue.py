@@ -70,10 +70,7 @@ def bulk_queue(rate: float, step_s: tuple[float, ...], delay_s: float = 0.0, scv
     scv
         Squared coefficient of variation of a step's seconds.
 
-    Raises
-    ------
-    PlacementError
-        For a rate that is not above 0, or not below B/s(B).
+    Raises ``PlacementError`` for a rate that is not above 0, or not below B/s(B).
 
     Examples
     --------

@@ -141,10 +141,7 @@ def allowed_classes(system: System) -> Mask:
     to the classes: of all ways (up to 12 models and 600 ways; beyond, those that a search which changes
     one class at a time finds) the one whose busiest executor is the least busy.
 
-    Raises
-    ------
-    PlacementError
-        When a model fits nowhere, or not all of them fit beside one another.
+    Raises ``PlacementError`` when a model fits nowhere, or not all of them fit beside one another.
     """
     there = np.tile(system.class_counts > 0, (len(system.queries), 1))
     if system.class_memory_bytes is None:
@@ -273,10 +270,8 @@ def check_feasible(system: System, shares: Floats | None = None) -> None:
     exists exactly when every executor class is loaded below 1 and the link's background alone is
     below 1.
 
-    Raises
-    ------
-    PlacementError
-        Names the resource, its utilisation, and the number of servers or the capacity that would do.
+    Raises ``PlacementError``, which names the resource, its utilisation, and what servers or capacity
+    would do.
     """
     if not system.queries:
         raise PlacementError("Workload: it has no query classes; add at least one model with a rate.")

@@ -55,10 +55,7 @@ def coarsen(
     link_wait, server_wait_s
         Waits below which the link's and the servers' do not fall; 0 holds for all.
 
-    Raises
-    ------
-    PlacementError
-        For a negative or infinite number.
+    Raises ``PlacementError`` for a negative or infinite number.
 
     Examples
     --------

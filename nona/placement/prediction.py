@@ -48,10 +48,8 @@ def predict(
         An overloaded link gives ``network_wait_s`` = ``inf``, and an infinite JCT for the classes
         that use it.
 
-    Raises
-    ------
-    PlacementError
-        When the executors or the link's background are overloaded: then nothing is stable.
+    Raises ``PlacementError`` when the executors or the link's background are overloaded: then nothing is
+    stable.
 
     Notes
     -----

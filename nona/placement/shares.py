@@ -303,12 +303,6 @@ def choose_shares(
     """The solution at the shares that are ``wanted``; ``solve_at(None)`` solves at a uniform draw.
 
     Where every query class has but one executor class to run on there is nothing to search.
-
-    Raises
-    ------
-    PlacementError
-        For weights that fit nowhere, for shares that are no probabilities or fall where weights do not
-        fit, and whatever ``solve_at`` raises.
     """
     if isinstance(wanted, np.ndarray):
         return solve_at(_checked(system, wanted))

@@ -83,11 +83,8 @@ def solve(
         about, that is ``prediction.jct_s``. ``lower_bound_s`` is certified for the server wait
         linearised at the solution, see :mod:`nona.placement.solver.descent`, and for its class shares.
 
-    Raises
-    ------
-    PlacementError
-        For an unknown solver or option, when executors or link are overloaded whatever the placement,
-        or when the weights of a model fit no executor.
+    Raises ``PlacementError`` for an unknown solver or option, when executors or link are overloaded whatever
+    the placement, or when the weights of a model fit no executor.
     """
     began = time.perf_counter()
     chosen = SOLVERS.find(solver)

@@ -25,10 +25,7 @@ class Target:
     >>> Target.of_percentile(0, 99.0, 0.05).share, Target.of_hits(0, 0.98, 0.04).text("resnet18")
     (0.99, '98 % of resnet18 within 40 ms')
 
-    Raises
-    ------
-    ScenarioError
-        When the share does not lie between 0 and 1, or the bound is not above 0.
+    Raises ``ScenarioError`` when the share does not lie between 0 and 1, or the bound is not above 0.
     """
 
     model: int
@@ -135,10 +132,7 @@ def slicings(board_name: str, text: str) -> tuple[str, ...]:
     >>> slicings("a100-40gb", "3g+2g+2g"), len(slicings("a100-40gb", "all"))
     (('3g.20gb, 2g.10gb, 2g.10gb',), 14)
 
-    Raises
-    ------
-    HardwareError
-        For a layout that the board cannot hold.
+    Raises ``HardwareError`` for a layout that the board cannot hold.
     """
     if text.strip() == ALL:
         return tuple(dict.fromkeys(layout.text for layout in maximal_layouts(board_name)))

@@ -41,10 +41,7 @@ def per_hour(value: object) -> float:
     >>> per_hour("1.5"), per_hour("730/month"), round(per_hour("26280/3 years"), 6)
     (1.5, 1.0, 1.0)
 
-    Raises
-    ------
-    ScenarioError
-        For anything else, a negative price, or a time that is not above 0.
+    Raises ``ScenarioError`` for anything else, a negative price, or a time that is not above 0.
     """
     if isinstance(value, int | float) and not isinstance(value, bool):
         price = float(value)
@@ -69,10 +66,7 @@ def growth_per_month(value: object) -> float:
     >>> growth_per_month("8%/month"), round(growth_per_month("100%/year"), 4)
     (0.08, 0.0595)
 
-    Raises
-    ------
-    ScenarioError
-        For anything else, or a growth of −100 % or less.
+    Raises ``ScenarioError`` for anything else, or a growth of −100 % or less.
     """
     if isinstance(value, int | float) and not isinstance(value, bool):
         share, months = float(value), 1.0

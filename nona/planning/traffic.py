@@ -33,10 +33,8 @@ class Profile:
     def repeated(factors: Sequence[float], name: str = "of the week") -> Profile:
         """A day or a week of factors; a day is taken for every day. ``name`` is for what is wrong with them.
 
-        Raises
-        ------
-        ScenarioError
-            For another number of hours, a factor that is no number of at least 0, or no traffic at all.
+        Raises ``ScenarioError`` for another number of hours, a factor that is no number of at least 0, or no
+        traffic at all.
         """
         if len(factors) not in (DAY, WEEK):
             raise ScenarioError(
@@ -89,10 +87,7 @@ def read_profile(data: bytes, name: str, rate: float) -> Profile:
     >>> read_profile(table.encode(), "p.csv", 10.0).factors[:3]
     (0.5, 1.0, 1.5)
 
-    Raises
-    ------
-    ScenarioError
-        In one line with file and line number.
+    Raises ``ScenarioError`` in one line with file and line number.
     """
     what = f"Profile {name!r}"
     rows = CsvFile(data, what, lambda text: ScenarioError([text]), WEEK + 1).rows()
@@ -135,10 +130,7 @@ def _hour(cells: Sequence[str], place: int, where: str) -> int:
 def profile_of_trace(arrivals_s: ArrayLike, rate: float, name: str) -> Profile:
     """A profile from instants of arrival, in seconds from the first: its first week, or else its first day.
 
-    Raises
-    ------
-    ScenarioError
-        When it covers less than a day.
+    Raises ``ScenarioError`` when it covers less than a day.
     """
     times = np.asarray(arrivals_s, dtype=float)
     whole = int(times.max() // 3600) if len(times) else 0

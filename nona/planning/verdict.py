@@ -56,10 +56,7 @@ class Counts:
     ``late`` counts the jobs beyond each level at which φ is judged (see the module); without it, those that
     are no hits.
 
-    Raises
-    ------
-    SimulationError
-        When the three are not of one length, or more jobs hit than arrived.
+    Raises ``SimulationError`` when the three are not of one length, or more jobs hit than arrived.
     """
 
     arrived: tuple[int, ...]

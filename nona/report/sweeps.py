@@ -65,10 +65,7 @@ def parse_value(text: str, unit: str, where: str) -> float:
     >>> parse_value("12", "count", "from"), parse_value("1.5 ×", "factor", "from")
     (12.0, 1.5)
 
-    Raises
-    ------
-    ScenarioError
-        For what is no value of this unit; a count must be a whole number.
+    Raises ``ScenarioError`` for what is no value of this unit; a count must be a whole number.
     """
     try:
         if unit in _DIMENSIONS:
@@ -91,10 +88,7 @@ def parse_values(text: str, unit: str, where: str = "--values") -> tuple[float, 
     >>> parse_values("10 Gbit/s, 5 Gbit/s", "bandwidth")
     (625000000.0, 1250000000.0)
 
-    Raises
-    ------
-    ScenarioError
-        For anything else, a step that is not above 0, or too many values.
+    Raises ``ScenarioError`` for anything else, a step that is not above 0, or too many values.
     """
     if ":" in text:
         parts = text.split(":")

@@ -171,10 +171,7 @@ def arrival_sample(arrivals: Arrivals, rate: float, seed: int, name: str) -> Arr
     seed, name
         The scenario's seed, and the class's name: they name the stream.
 
-    Raises
-    ------
-    SimulationError
-        For a process that cannot be.
+    Raises ``SimulationError`` for a process that cannot be.
 
     >>> sample = arrival_sample(Arrivals("deterministic"), 10.0, 7, "x")
     >>> round(sample.cv, 6), int(sample.counts.sum())

@@ -59,10 +59,7 @@ def parse_scenario(text: str, check: Check = _nothing_more) -> Scenario:
 
     ``check`` gets what the text holds and the problems found so far, and gives further ones.
 
-    Raises
-    ------
-    ScenarioError
-        All that is wrong at once: for each problem the place, the value, the rule, the remedy.
+    Raises ``ScenarioError`` with all that is wrong: for each problem the place, value, rule and remedy.
 
     Examples
     --------

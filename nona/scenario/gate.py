@@ -181,10 +181,7 @@ class _PlainLoader(_Loader):  # type: ignore[misc, valid-type]
 def load_yaml(text: str, what: str = "Scenario") -> object:
     """Parse the text into plain data; ``what`` is its name in errors.
 
-    Raises
-    ------
-    ScenarioError
-        In one line, whatever the text is.
+    Raises ``ScenarioError`` in one line, whatever the text is.
 
     Examples
     --------

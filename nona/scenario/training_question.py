@@ -90,10 +90,7 @@ class QuestionSpec(Part):
 def parse_question(data: bytes, name: str = "file") -> QuestionSpec:
     """Read a question from the bytes of a YAML or JSON file called ``name``.
 
-    Raises
-    ------
-    ScenarioError
-        All that is wrong at once.
+    Raises ``ScenarioError`` with all that is wrong at once.
 
     Examples
     --------

@@ -124,10 +124,7 @@ def words(place: str | Place, whole: type[Part] = Scenario) -> Words:
     >>> words("workload[0].slo").title, words(("serverless", "containers", "warm")).bounds_text
     ('SLO', 'at least 0, at most 48')
 
-    Raises
-    ------
-    KeyError
-        When there is no such field.
+    Raises ``KeyError`` when there is no such field.
     """
     part: type = whole
     said: Words | None = None

@@ -257,10 +257,7 @@ class Scheduler(Strategy):
     def prepare(self, system: System, placement: Placement | None, options: Mapping[str, object]) -> Prepared:
         """Its tables for a system; ``options`` is its own entry in the scenario.
 
-        Raises
-        ------
-        SimulationError
-            For a wrong option.
+        Raises ``SimulationError`` for a wrong option.
         """
         return self.build(system, placement, self.chosen(options))
 

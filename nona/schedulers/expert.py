@@ -23,10 +23,7 @@ def part_numbers(
 ) -> dict[int, int]:
     """Task → number of the part that lists it, from 1, for the model called ``name``.
 
-    Raises
-    ------
-    SimulationError
-        For an unknown task, a task listed twice, or a root or sink.
+    Raises ``SimulationError`` for an unknown task, a task listed twice, or a root or sink.
     """
     interior = {task_ids[t]: t for s in decomposition.subgraphs for t in s.interior}
     number_of: dict[int, int] = {}

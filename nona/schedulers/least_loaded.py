@@ -66,10 +66,7 @@ def decide(now: float, query: int, view: View, tables: ExecutorWorks, u: Any, ou
 def works_of(system: System) -> Works:
     """The tables of a system.
 
-    Raises
-    ------
-    PlacementError
-        When a model fits no executor.
+    Raises ``PlacementError`` when a model fits no executor.
     """
     allowed = allowed_classes(system)
     work_s = np.array([q.load_s.sum(axis=1) for q in system.queries])
@@ -80,10 +77,7 @@ def works_of(system: System) -> Works:
 def executor_works(system: System) -> ExecutorWorks:
     """The works of a system, executor by executor.
 
-    Raises
-    ------
-    PlacementError
-        When a model fits no executor.
+    Raises ``PlacementError`` when a model fits no executor.
     """
     works = works_of(system)
     by_class = works.work_s.reshape(len(system.queries), works.classes)

@@ -221,13 +221,7 @@ class _Flat:
 
 
 def build_live(system: System, placement: Placement, live: bool) -> LiveTables:
-    """Tables for a placement; ``live``: the link's queue is read, where there is a single link.
-
-    Raises
-    ------
-    PlacementError
-        When a model fits no executor.
-    """
+    """Tables for a placement; ``live``: the link's queue is read, where there is a single link."""
     flat, works = _Flat(), works_of(system)
     for query, placed in zip(system.queries, placement.queries, strict=True):
         flat.add_query(query, placed)

@@ -72,9 +72,6 @@ def scheduler_names() -> tuple[str, ...]:
 def get_scheduler(name: str) -> Scheduler:
     """The scheduler called ``name``.
 
-    Raises
-    ------
-    SimulationError
-        For an unknown name; the message lists the known ones.
+    Raises ``SimulationError`` for an unknown name; the message lists the known ones.
     """
     return SCHEDULERS.find(name)

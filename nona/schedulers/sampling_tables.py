@@ -49,13 +49,7 @@ class Pools(NamedTuple):
 
 
 def _make_pools(system: System, shares: Floats | None = None) -> Pools:
-    """The pools for ``shares`` (Q, K), by default one of all executors.
-
-    Raises
-    ------
-    SimulationError
-        When shares are negative, do not add up to 1, or fall on a class without executors.
-    """
+    """The pools for ``shares`` (Q, K), by default one of all executors."""
     if shares is not None:
         _check(system, np.asarray(shares, dtype=float))
     numbers: dict[int, int] = {}
@@ -203,10 +197,8 @@ def build_tables(
         (Q, K) Probability that an executor drawn for a query class is of each executor class; by
         default all executors are drawn alike.
 
-    Raises
-    ------
-    SimulationError
-        When the parts do not partition an interior, or probabilities or shares do not add up to 1.
+    Raises ``SimulationError`` when the parts do not partition an interior, or probabilities or shares do not
+    add up to 1.
     """
     flat = _Flat()
     most = choices

@@ -39,11 +39,6 @@ def name_hash(name: str) -> int:
 def steps(n: int) -> tuple[int, ...]:
     """Numbers from 1 to n, in order, coprime to n and to all taken before.
 
-    Raises
-    ------
-    SimulationError
-        For n below 1.
-
     >>> steps(10), steps(16), steps(1)
     ((1, 3, 7), (1, 3, 5, 7, 11, 13), (1,))
     """

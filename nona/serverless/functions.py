@@ -35,10 +35,7 @@ from nona.hardware.table_file import Row, shipped_table
 class ConfigurationSpace:
     """All configurations, each once, in increasing order of (batch, vCPUs, vGPUs); C of them.
 
-    Raises
-    ------
-    SimulationError
-        For an empty space or a size below 1.
+    Raises ``SimulationError`` for an empty space or a size below 1.
 
     Examples
     --------
@@ -193,10 +190,7 @@ class Function:
     def seconds(self, space: ConfigurationSpace) -> tuple[Times, Times]:
         """(C,) seconds on the CPU, (C,) seconds on the GPU.
 
-        Raises
-        ------
-        CostError
-            When the smallest configuration has no time, or a time is not above 0.
+        Raises ``CostError`` when the smallest configuration has no time, or a time is not above 0.
         """
         cpu, gpu = self.times.seconds(space)
         total = cpu + gpu
@@ -301,10 +295,7 @@ def network_law(name: str) -> GpuLaw:
 def shipped_network(name: str) -> Function:
     """The measured network ``name`` as a function.
 
-    Raises
-    ------
-    CostError
-        When it was not measured.
+    Raises ``CostError`` when it was not measured.
     """
     return _network(_network_row(name))
 

@@ -50,10 +50,7 @@ def measured_names() -> tuple[str, ...]:
 def measured_points(name: str) -> Points:
     """Return the measured points of the network ``name``: seconds = batch / throughput.
 
-    Raises
-    ------
-    CostError
-        When it was not measured.
+    Raises ``CostError`` when it was not measured.
 
     Examples
     --------

@@ -53,10 +53,7 @@ class ProfileRow:
 def read_profile(data: bytes, what: str = "Profile") -> tuple[ProfileRow, ...]:
     """The rows of a file, whichever of the three layouts it has; ``what`` is how errors call it.
 
-    Raises
-    ------
-    CostError
-        For another layout, a cell that is not its column's, or two rows for the same.
+    Raises ``CostError`` for another layout, a cell that is not its column's, or two rows for the same.
 
     Examples
     --------
@@ -85,10 +82,7 @@ def read_profile(data: bytes, what: str = "Profile") -> tuple[ProfileRow, ...]:
 def rows_of(rows: tuple[ProfileRow, ...], name: str, what: str = "Profile") -> tuple[ProfileRow, ...]:
     """The rows of one model, at one percentile: the one nearest to the median.
 
-    Raises
-    ------
-    CostError
-        When the file has several models, and none is called ``name``.
+    Raises ``CostError`` when the file has several models, and none is called ``name``.
     """
     models = sorted({row.model for row in rows})
     if len(models) > 1 and name not in models:

@@ -39,10 +39,7 @@ class Default:
 def provenance() -> tuple[Default, ...]:
     """All defaults, in the order of the table; those of a policy's options last.
 
-    Raises
-    ------
-    SimulationError
-        When the table names what there is not, or an unknown tag.
+    Raises ``SimulationError`` when the table names what there is not, or an unknown tag.
 
     Examples
     --------

@@ -63,10 +63,8 @@ def run_policies(
     dict
         Policy's name → its records in order of replication.
 
-    Raises
-    ------
-    SimulationError
-        For a number below 1, no policy, two of one name, or a run whose process is lost again and again.
+    Raises ``SimulationError`` for a number below 1, no policy, two of one name, or a run whose process is
+    lost again and again.
     """
     check_runs("policy", [policy.name for policy, _ in policies], replications, workers)
     sent = tuple((policy, dict(options)) for policy, options in policies)

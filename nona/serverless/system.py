@@ -53,10 +53,7 @@ class Application:
     rate
         Calls per second.
 
-    Raises
-    ------
-    SimulationError
-        For arrays that do not fit, or an SLO or rate that is not above 0.
+    Raises ``SimulationError`` for arrays that do not fit, or an SLO or rate that is not above 0.
     """
 
     name: str
@@ -102,10 +99,7 @@ class Application:
 class NodeMemory:
     """``node_bytes`` (N,) of each invoker; ``container_bytes`` (F,) of a container of each function.
 
-    Raises
-    ------
-    SimulationError
-        When no node holds a container of some function.
+    Raises ``SimulationError`` when no node holds a container of some function.
 
     Examples
     --------
@@ -142,10 +136,8 @@ class ServerlessSystem:
     ``memory``: of the invokers, ``None`` where it is no limit.
     ``network``: what transfers share, ``None`` where each takes its time alone.
 
-    Raises
-    ------
-    SimulationError
-        When there is no application or no invoker, or an invoker cannot hold the smallest configuration.
+    Raises ``SimulationError`` when there is no application or no invoker, or an invoker cannot hold the
+    smallest configuration.
     """
 
     space: ConfigurationSpace
@@ -267,10 +259,7 @@ def calls(system: ServerlessSystem, count: int, replication: int = 0) -> tuple[F
     of one instant are in order of application. With it gaps are uniform, and each call is of an
     application drawn in proportion to the rates.
 
-    Raises
-    ------
-    SimulationError
-        For a count below 1, or arrivals that no process has.
+    Raises ``SimulationError`` for a count below 1, or arrivals that no process has.
     """
     if count < 1:
         raise SimulationError(f"Calls: count={count} must be at least 1; give a larger number.")

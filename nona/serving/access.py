@@ -170,13 +170,7 @@ class Hashed:
 
 
 def _hash_password(password: str) -> Hashed:
-    """The hash of a password under a fresh salt.
-
-    Raises
-    ------
-    PasswordError
-        When it is too short or too long.
-    """
+    """The hash of a password under a fresh salt."""
     if not SHORTEST <= len(password) <= LONGEST:
         raise PasswordError(
             f"Password: {len(password)} characters, but it must have {SHORTEST} to {LONGEST}; choose another."
@@ -194,10 +188,7 @@ def write_password(path: Path, password: str) -> None:
 def read_password(path: Path) -> Hashed:
     """The hash in a file.
 
-    Raises
-    ------
-    PasswordError
-        When there is none, when it is damaged, or when others can read it.
+    Raises ``PasswordError`` when there is none, when it is damaged, or when others can read it.
     """
     try:
         mode = path.stat().st_mode

@@ -264,10 +264,8 @@ class Sources:
     def read(self, name: str) -> bytes:
         """Bytes of the file ``name``.
 
-        Raises
-        ------
-        GraphError
-            When it is missing, no regular file, too large, or outside ``base`` though confined.
+        Raises ``GraphError`` when it is missing, no regular file, too large, or outside ``base`` though
+        confined.
         """
         if self.held and name in self.held:
             return self.held[name]
@@ -289,10 +287,7 @@ class Sources:
     ) -> ModelGraph:
         """The model called ``name``: held by the scenario, a file, or a sample.
 
-        Raises
-        ------
-        GraphError
-            When there is none, or it cannot be read.
+        Raises ``GraphError`` when there is none, or it cannot be read.
         """
         if inline and name in inline:
             return _held(inline[name], name)

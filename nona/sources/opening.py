@@ -37,10 +37,7 @@ def pack_bundle(scenario: Scenario, sources: Sources) -> bytes:
 
     Files from different folders that share a name get names of their own. A query class keeps its label.
 
-    Raises
-    ------
-    ScenarioError
-        When files are missing: all of them are named.
+    Raises ``ScenarioError`` when files are missing: all of them are named.
 
     Examples
     --------
@@ -62,10 +59,7 @@ def pack_bundle(scenario: Scenario, sources: Sources) -> bytes:
 def read_bundle(data: bytes) -> dict[str, bytes]:
     """The files of a bundle by name, :data:`SCENARIO` among them.
 
-    Raises
-    ------
-    ScenarioError
-        In one line, whatever ``data`` is.
+    Raises ``ScenarioError`` in one line, whatever ``data`` is.
     """
     return _BUNDLE.read(data)
 
@@ -89,10 +83,8 @@ class Opened(NamedTuple):
 def open_scenario(path: Path) -> Opened:
     """The scenario in the file or bundle at ``path``; its files lie beside it or inside.
 
-    Raises
-    ------
-    ScenarioError
-        All that is wrong at once, names that stand for nothing and missing files included.
+    Raises ``ScenarioError`` with all that is wrong at once, names that stand for nothing and missing files
+    included.
     """
     return open_bytes(read_scenario_bytes(path), str(path), Sources(path.parent))
 
@@ -128,10 +120,7 @@ def edited(before: Scenario, data: Mapping[str, Any]) -> Scenario:
     Names that are unknown in ``before`` already are left to where they stand: they block no other edit. A row
     of tasks that gets another name takes its targets, and the rows that follow it, along.
 
-    Raises
-    ------
-    ScenarioError
-        All that the edit makes wrong.
+    Raises ``ScenarioError`` with all that the edit makes wrong.
     """
 
     def check(data: Mapping[str, Any], problems: Sequence[str]) -> list[str]:

@@ -28,10 +28,7 @@ _MANIFEST = "MANIFEST.json"
 def sample_root() -> Path:
     """The folder ``sample_models``.
 
-    Raises
-    ------
-    GraphError
-        When the installation lacks it.
+    Raises ``GraphError`` when the installation lacks it.
     """
     root = app_root() / "sample_models"
     if (root / _MANIFEST).is_file():
@@ -77,10 +74,7 @@ def sample_path(name: str) -> Path | None:
 def load_sample(name: str) -> ModelGraph:
     """The graph of the sample model ``name``.
 
-    Raises
-    ------
-    GraphError
-        When there is no such sample.
+    Raises ``GraphError`` when there is no such sample.
 
     Examples
     --------
@@ -161,10 +155,7 @@ def query_scenario_names() -> tuple[str, ...]:
 def scenario_path(name: str) -> Path:
     """The file of the shipped scenario ``name``.
 
-    Raises
-    ------
-    ScenarioError
-        When there is no such scenario.
+    Raises ``ScenarioError`` when there is no such scenario.
     """
     if name not in scenario_names():
         raise ScenarioError(
@@ -182,10 +173,7 @@ def description(name: str) -> str:
 def scenario_description(name: str) -> str:
     """Describe the purpose of the shipped scenario ``name`` in a sentence or two.
 
-    Raises
-    ------
-    ScenarioError
-        When there is no such scenario.
+    Raises ``ScenarioError`` when there is no such scenario.
     """
     from nona.scenario.gate import load_yaml
 

@@ -134,10 +134,7 @@ class Contents:
     def answer(self) -> Document:
         """The result.
 
-        Raises
-        ------
-        StoreError
-            When it is no result of its kind, as one that a later version wrote.
+        Raises ``StoreError`` when it is no result of its kind, as one that a later version wrote.
         """
         kind = SAVED_KINDS.find(self.kind)
         try:

@@ -43,13 +43,7 @@ MIGRATIONS: Migrations = (
 
 
 def migrate(connection: sqlite3.Connection, migrations: Migrations = MIGRATIONS) -> None:
-    """Bring the data base to the latest version, in one transaction; a fresh file starts at version 0.
-
-    Raises
-    ------
-    StoreError
-        When another program wrote the file, or a later version of this one.
-    """
+    """Bring the data base to the latest version, in one transaction; a fresh file starts at version 0."""
     if _state(connection) == (APPLICATION_ID, len(migrations)):
         return
     connection.execute("BEGIN IMMEDIATE")  # of several that open it at once, one migrates

@@ -80,10 +80,7 @@ class Store:
 
         What kept itself makes room: for its like, and where the same result is saved by somebody's wish.
 
-        Raises
-        ------
-        StoreError
-            When one is too large, there are too many, or the data base cannot be written.
+        Raises ``StoreError`` when one is too large, there are too many, or the data base cannot be written.
         """
         rows = [row_of(item, self.owner, self._time()) for item in items]
         with self.database.writing() as connection:
@@ -271,10 +268,7 @@ FEWEST, MOST = 2, 4
 def compare(store: Store, ids: Sequence[str]) -> SavedComparison:
     """The items beside each other; the first is what the others are compared with.
 
-    Raises
-    ------
-    StoreError
-        When they are not two to four different items of one kind, or one cannot be read.
+    Raises ``StoreError`` when they are not two to four different items of one kind, or one cannot be read.
     """
     chosen = list(dict.fromkeys(ids))
     if not FEWEST <= len(chosen) <= MOST:
@@ -333,10 +327,7 @@ _ARCHIVE = Archive(_bad, LIST_FILE, 1_000_000, 2 * MOST_IN_FILE + 1, smaller="ex
 def export_items(store: Store, ids: Sequence[str]) -> bytes:
     """The items as one file; equal items give equal bytes.
 
-    Raises
-    ------
-    StoreError
-        When there are none or too many, or one cannot be read.
+    Raises ``StoreError`` when there are none or too many, or one cannot be read.
     """
     chosen = list(dict.fromkeys(ids))
     if not 1 <= len(chosen) <= MOST_IN_FILE:
@@ -364,10 +355,7 @@ def export_items(store: Store, ids: Sequence[str]) -> bytes:
 def import_items(store: Store, data: bytes) -> tuple[SavedItem, ...]:
     """Save all items of a file as this owner's; all of them, or none where one is wrong.
 
-    Raises
-    ------
-    StoreError
-        In one line, whatever ``data`` is.
+    Raises ``StoreError`` in one line, whatever ``data`` is.
     """
     return store.save(*_checked(_ARCHIVE.read(data)))
 

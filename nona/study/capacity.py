@@ -247,12 +247,8 @@ def fewest_servers(
     seen
         Called with what is known after each number of servers, not finished.
 
-    Raises
-    ------
-    ScenarioError
-        When there is no such group, or the target is not between 0 and 1.
-    PlacementError
-        When no query has an SLO.
+    Raises ``ScenarioError`` when there is no such group, or the target is not between 0 and 1. Raises
+    ``PlacementError`` when no query has an SLO.
     """
     asked = Asked(target_miss, group, most, scheduler)
     asked.check(scenario)

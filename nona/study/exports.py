@@ -53,10 +53,7 @@ def write_records(path: Path, runs: Runs, names: Sequence[str]) -> None:
 
     In CSV a model's name that a spreadsheet would take for a formula gets an apostrophe in front.
 
-    Raises
-    ------
-    ReportError
-        When the file cannot be written.
+    Raises ``ReportError`` when the file cannot be written.
     """
     write_job_table(path, job_table((r for records in runs.values() for r in records), names))
 
@@ -77,10 +74,7 @@ def write_job_table(path: Path, table: pd.DataFrame) -> None:
 def write_trace(path: Path, study: Study, runs: Runs) -> None:
     """The first jobs of every scheduler in Chrome's trace-event format.
 
-    Raises
-    ------
-    ReportError
-        When the file cannot be written.
+    Raises ``ReportError`` when the file cannot be written.
     """
     write_text(path, trace_text(chrome_trace(runs, study.system, study.scenario.name)))
 
@@ -98,10 +92,7 @@ def write_serverless(folder: Path, result: ServerlessResult) -> None:
 def write_serverless_trace(path: Path, result: ServerlessResult) -> None:
     """The batches of the first calls of every policy in Chrome's trace-event format.
 
-    Raises
-    ------
-    ReportError
-        When the file cannot be written.
+    Raises ``ReportError`` when the file cannot be written.
     """
     from nona.report.serverless.exports import serverless_trace
 

@@ -261,10 +261,7 @@ def place_system(
     slider moves and for searches over many systems: starts are judged, but neither improved nor simulated.
     ``on_progress`` is called with every :class:`~nona.study.placing.PlacingProgress`.
 
-    Raises
-    ------
-    PlacementError
-        When there is none, or for an unknown solver or objective.
+    Raises ``PlacementError`` when there is none, or for an unknown solver or objective.
     """
     on_progress(PlacingProgress("formula"))
     if objective == "mean-jct" and has_large_interior(system):

@@ -68,10 +68,8 @@ def prepare(scenario: Scenario, sources: Sources = _NO_SOURCES, cache: StudyCach
 
     With a ``cache`` the models that it knows by their content are taken from there.
 
-    Raises
-    ------
-    NonaError
-        For a missing or bad model, an impossible MIG layout, an unknown device, a batch that fits nowhere.
+    Raises ``NonaError`` for a missing or bad model, an impossible MIG layout, an unknown device, a batch that
+    fits nowhere.
     """
     check_has_queries(scenario)
     sources.check(scenario)
@@ -145,10 +143,7 @@ def _letters(name: str) -> str:
 def check_counted(study: Study) -> None:
     """Refuse to decide where much of a model's work is not known.
 
-    Raises
-    ------
-    ScenarioError
-        In one line for each such model.
+    Raises ``ScenarioError`` in one line for each such model.
     """
     labels = zip(study.scenario.labels, study.models, strict=True)
     parts = ((name, m.costed[0].uncounted, m.costed[0].with_work) for name, m in labels)
@@ -159,10 +154,8 @@ def check_counted(study: Study) -> None:
 def check_has_queries(scenario: Scenario) -> None:
     """Refuse a scenario without a workload of task graphs.
 
-    Raises
-    ------
-    ScenarioError
-        In one line; of a scenario with training jobs or language models it names the command for these.
+    Raises ``ScenarioError`` in one line; of a scenario with training jobs or language models it names the
+    command for these.
     """
     if not scenario.workload and scenario.language:
         raise ScenarioError(

@@ -32,10 +32,7 @@ def option_name(one: Field[Any]) -> str:
 def check_least(settings: Any) -> None:
     """Refuse a number below its least.
 
-    Raises
-    ------
-    SimulationError
-        Naming the field, the value and the bound.
+    Raises ``SimulationError`` naming the field, the value and the bound.
     """
     for one in choices(settings):
         value, least = getattr(settings, one.name), one.metadata.get("least")

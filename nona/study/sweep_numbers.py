@@ -30,10 +30,7 @@ class Number:
     def set(self, scenario: Scenario, value: float) -> Scenario:
         """The scenario with this number at ``value`` (SI), validated again.
 
-        Raises
-        ------
-        ScenarioError
-            When the value breaks a rule.
+        Raises ``ScenarioError`` when the value breaks a rule.
         """
         if self.key == LOAD:
             return _loaded(scenario, value)
@@ -65,10 +62,7 @@ def with_values(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
 def with_value(scenario: Scenario, path: str, value: float | str) -> Scenario:
     """The scenario with the key at ``path`` (as errors name it) set to ``value``, validated again.
 
-    Raises
-    ------
-    ScenarioError
-        When there is no such place, or the value breaks a rule.
+    Raises ``ScenarioError`` when there is no such place, or the value breaks a rule.
 
     Examples
     --------
@@ -93,10 +87,7 @@ def number_named(scenario: Scenario, key: str) -> Number:
     >>> number_named(s, "workload[0].slo").unit, number_named(s, "cluster.servers[0].count").label
     ('time', 'Servers')
 
-    Raises
-    ------
-    ScenarioError
-        When there is no such place, or what stands there is not a number.
+    Raises ``ScenarioError`` when there is no such place, or what stands there is not a number.
     """
     number = next((n for n in numbers_of(scenario) if n.key == key), None)
     if number is not None:
@@ -138,13 +129,7 @@ def numbers_of(scenario: Scenario) -> tuple[Number, ...]:
 
 
 def _loaded(scenario: Scenario, factor: float) -> Scenario:
-    """All rates times ``factor``, to twelve digits, gaps between serverless calls divided by it.
-
-    Raises
-    ------
-    ScenarioError
-        Where requests to language models have no rate that could change.
-    """
+    """All rates times ``factor``, to twelve digits, gaps between serverless calls divided by it."""
     if factor == 1.0:
         return scenario
     data = scenario.model_dump(mode="json")

@@ -153,10 +153,8 @@ def curves(
     check
         Called now and then; what it raises (``Cancelled``) ends the work and comes out.
 
-    Raises
-    ------
-    NonaError
-        For settings that cannot be swept, before any work is done, and for a scenario that cannot run.
+    Raises ``NonaError`` for settings that cannot be swept, before any work is done, and for a scenario that
+    cannot run.
     """
     sweep_bench.check_settings(scenario, settings)
 

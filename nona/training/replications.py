@@ -181,10 +181,8 @@ def run_policies(
     ``on_progress``: called in this process as runs report, each with its own fraction.
     :class:`~nona.simulation.run.Cancelled` raised there stops them all, and comes out.
 
-    Raises
-    ------
-    SimulationError
-        For a number below 1, no policy, two of one name, or a run whose process is lost again and again.
+    Raises ``SimulationError`` for a number below 1, no policy, two of one name, or a run whose process is
+    lost again and again.
     """
     check_runs("policy", [policy.name for policy, _ in policies], len(systems), workers)
     # every process has the registered policies

@@ -188,10 +188,7 @@ def simulate_training(
     ``on_progress``: called now and then; may raise to stop the run.
     ``hooks``: what intervenes.
 
-    Raises
-    ------
-    SimulationError
-        For an unknown option, or a system that the policy cannot handle.
+    Raises ``SimulationError`` for an unknown option, or a system that the policy cannot handle.
     """
     return Run(system, policy, options, run, on_progress, hooks).finish()
 

@@ -506,10 +506,8 @@ def predict_response(
     known
         Configurations of this system and these shares that were evaluated before.
 
-    Raises
-    ------
-    PlacementError
-        When the executors or the link's background are overloaded, or for too few samples.
+    Raises ``PlacementError`` when the executors or the link's background are overloaded, or for too few
+    samples.
 
     Notes
     -----

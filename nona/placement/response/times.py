@@ -51,10 +51,7 @@ class ResponseTimes:
     def quantile_s(self, level: float) -> float:
         """The least time within which a share ``level`` of the jobs is complete.
 
-        Raises
-        ------
-        PlacementError
-            For a level outside 0…1.
+        Raises ``PlacementError`` for a level outside 0…1.
         """
         if not 0 <= level <= 1:
             raise PlacementError(f"Response: quantile level={level:g} must lie between 0 and 1; give 0.95.")

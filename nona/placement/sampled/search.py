@@ -266,10 +266,7 @@ def choose_placement(
         ``objective_s`` is the response's mean with standard error ``objective_error_s``; ``formula`` holds
         objective and bound of the formula's optimum, ``sampled`` the figures of the search.
 
-    Raises
-    ------
-    PlacementError
-        Without an SLO to keep, or for an unknown objective.
+    Raises ``PlacementError`` without an SLO to keep, or for an unknown objective.
     """
     if objective not in SAMPLED:
         raise PlacementError(f"Objective {objective!r} must be one of {', '.join(SAMPLED)}; choose one.")

@@ -196,11 +196,6 @@ def solve_exhaustive(model: Model, *, grid: int = 17) -> Solution:
 
     Every pure placement is evaluated; around the five best ones, every mixture with another
     configuration of one sub-graph is searched on a grid and refined. No bound is given (``nan``).
-
-    Raises
-    ------
-    PlacementError
-        When there are more than 5,000 pure placements.
     """
     sizes = [len(c) for row in model.candidates for c in row]
     if math.prod(sizes) > _LIMIT:

@@ -36,13 +36,7 @@ class FlowCluster:
 
 
 def _cluster_of(system: System) -> FlowCluster:
-    """The cluster of a system.
-
-    Raises
-    ------
-    PlacementError
-        When a model fits no executor.
-    """
+    """The cluster of a system."""
     works = works_of(system)
     work_s = works.work_s.reshape(len(system.queries), works.classes)
     return FlowCluster(

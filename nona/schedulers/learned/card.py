@@ -135,13 +135,7 @@ class Trained:
 
 
 def from_text(text: str, name: str) -> Trained:
-    """Read a file that :meth:`Trained.to_text` has made; ``name`` is for messages.
-
-    Raises
-    ------
-    SimulationError
-        When it is no such file, in one line.
-    """
+    """Read a file that :meth:`Trained.to_text` has made; ``name`` is for messages."""
     try:
         document: Any = json.loads(text) if len(text) <= MOST_BYTES else None
         card = _card(document["card"])
@@ -178,13 +172,7 @@ def shipped(name: str) -> Trained:
 
 
 def read_weights(path: Path) -> Trained:
-    """The weights in a file.
-
-    Raises
-    ------
-    SimulationError
-        For a file that cannot be read or has no weights.
-    """
+    """The weights in a file."""
     try:
         with path.open(encoding="utf-8") as file:
             return from_text(file.read(MOST_BYTES + 1), path.name)

@@ -263,10 +263,7 @@ def learned_tables(system: System, network: Network) -> Learned:
     """Compute the tables of the decision. The graph network passes over every query class only here, as the
     tasks after a ready one are not complete either.
 
-    Raises
-    ------
-    PlacementError
-        When a model fits no executor.
+    Raises ``PlacementError`` when a model fits no executor.
     """
     unit_s = mean_work_s(system)
     passes = [embed(network, q.tasks.dag, task_features(system, q, unit_s)) for q in system.queries]

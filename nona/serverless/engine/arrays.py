@@ -105,13 +105,7 @@ class Run(NamedTuple):
 
 
 def make_run(system: ServerlessSystem, run: RunOptions, by_length: bool, scaler: Scaler | None) -> Run:
-    """The arrays of a run.
-
-    Raises
-    ------
-    SimulationError
-        For a system that is larger than events can name.
-    """
+    """The arrays of a run."""
     _check_sizes(system)
     arrival_s, application = calls(system, run.most, run.replication)
     clock = _clock(system, run, arrival_s, scaler)

@@ -44,11 +44,8 @@ def simulate_serverless(
     on_progress
         Called about 200 times; :class:`~nona.simulation.run.Cancelled` raised there stops the run.
 
-    Raises
-    ------
-    SimulationError
-        For options that the policy does not know, arrivals that no process has, a policy that places
-        a batch where there is no room, or one that ranks what has no time.
+    Raises ``SimulationError`` for options that the policy does not know, arrivals that no process has, a
+    policy that places a batch where there is no room, or one that ranks what has no time.
     """
     begin = time.perf_counter()
     planner = policy.prepare(system, options)

@@ -25,10 +25,7 @@ def policy_names() -> tuple[str, ...]:
 def get_policy(name: str) -> Policy:
     """The policy called ``name``.
 
-    Raises
-    ------
-    SimulationError
-        For an unknown name; the message lists the known ones.
+    Raises ``SimulationError`` for an unknown name; the message lists the known ones.
 
     Examples
     --------

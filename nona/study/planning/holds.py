@@ -50,10 +50,7 @@ def holds(
     on_report
         Called with what is known so far, a guess of the share that is done, and what is looked at.
 
-    Raises
-    ------
-    NonaError
-        For a question that cannot be asked, in one line.
+    Raises ``NonaError`` for a question that cannot be asked, in one line.
     """
     if pool is None and workers > 1:
         with ProcessPool(workers) as processes:

@@ -204,13 +204,7 @@ def failures(planner: Planner, option: Option) -> tuple[PlanFailure, ...]:
 
 
 class Present:
-    """The cluster as it is, judged as an option is.
-
-    Raises
-    ------
-    ScenarioError
-        For a GPU without a price.
-    """
+    """The cluster as it is, judged as an option is."""
 
     def __init__(self, planner: Planner, asked: Scenario) -> None:
         question, counts = question_now(planner.question, asked)
@@ -331,10 +325,7 @@ def plan(
         Called with all that is known so far and how far the work is: at first the options by prediction, then
         whenever a look at an option has ended. Who cancels keeps the last of these reports.
 
-    Raises
-    ------
-    NonaError
-        For a question that cannot be asked, in one line.
+    Raises ``NonaError`` for a question that cannot be asked, in one line.
     """
     question = question_of(scenario, sources)
     if pool is None and workers > 1:

@@ -110,12 +110,8 @@ def question_of(scenario: Scenario, sources: Sources) -> Question:
 
     Without offers those of the cluster as it is are on offer; without links, its own.
 
-    Raises
-    ------
-    ScenarioError
-        For a target of a model that is not there, no target at all, or an offer without a price.
-    HardwareError, SimulationError
-        For an unknown device, layout or scheduler.
+    Raises ``ScenarioError`` for a target of a model that is not there, no target at all, or an offer without
+    a price. Raises ``HardwareError`` or ``SimulationError`` for an unknown device, layout or scheduler.
     """
     spec = scenario.plan or PlanSpec()
     _check_names(scenario, spec)
@@ -269,12 +265,8 @@ def servers_now(scenario: Scenario) -> dict[Offer, int]:
     those of the part ``training``; else those of the shipped list. So every page and report that states what
     a cluster costs an hour states the same.
 
-    Raises
-    ------
-    ScenarioError
-        For a GPU without a price.
-    HardwareError
-        For an unknown device or layout.
+    Raises ``ScenarioError`` for a GPU without a price. Raises ``HardwareError`` for an unknown device or
+    layout.
     """
     spec = scenario.plan or PlanSpec(
         prices=PricesSpec(gpus=scenario.training.prices if scenario.training else {})
@@ -291,24 +283,12 @@ def servers_now(scenario: Scenario) -> dict[Offer, int]:
 
 
 def cluster_price(scenario: Scenario) -> float:
-    """Price per hour of the scenario's servers, the link left out: Σ count · price of a server.
-
-    Raises
-    ------
-    ScenarioError, HardwareError
-        As of :func:`servers_now`.
-    """
+    """Price per hour of the scenario's servers, the link left out: Σ count · price of a server."""
     return sum(count * server.price for server, count in servers_now(scenario).items())
 
 
 def question_now(question: Question, asked: Scenario) -> tuple[Question, tuple[int, ...]]:
-    """The question with the cluster of ``asked`` alone on offer, and how many servers of each kind that has.
-
-    Raises
-    ------
-    ScenarioError, HardwareError
-        As of :func:`servers_now`.
-    """
+    """The question with the cluster of ``asked`` alone on offer, and its servers of each kind."""
     servers = servers_now(asked)
     capacity = asked.cluster.network.capacity
     link = next((k for k in question.links if k.capacity == capacity), Link(capacity, 0.0))

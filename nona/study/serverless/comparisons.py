@@ -121,10 +121,7 @@ LEFT_OUT = (
 def dag_scenario(scenario: Scenario, system: ServerlessSystem) -> Scenario:
     """The scenario for the core: workflows with stated times, on the smallest slices, without background.
 
-    Raises
-    ------
-    ScenarioError
-        When it is not serverless.
+    Raises ``ScenarioError`` when it is not serverless.
     """
     if scenario.serverless is None:
         raise ScenarioError(["serverless: is missing; add the key 'serverless: {}'."])
@@ -172,10 +169,7 @@ def simulate_dag_schedulers(
     ``batch`` is 1, ``kind`` says ``dag-scheduler``. The cost of a call is that of the executor-seconds at
     the price of the smallest configuration.
 
-    Raises
-    ------
-    NonaError
-        As the preparation or the core do.
+    Raises ``NonaError`` as the preparation or the core do.
     """
     system = prepare_serverless(scenario, sources)
     core = dag_scenario(scenario, system)
@@ -290,10 +284,7 @@ def nodes_for(
     on_tried
         Called with every count as it is judged; what it raises (``Cancelled``) comes out.
 
-    Raises
-    ------
-    ScenarioError
-        When there is no such group, or the target is not between 0 and 1.
+    Raises ``ScenarioError`` when there is no such group, or the target is not between 0 and 1.
     """
     chosen = size or CapacitySize()
     if not 0 < target < 1:

@@ -93,13 +93,7 @@ class FunctionBook:
         return self._find(stage) is not None
 
     def number(self, stage: Operator, graph: str, carried_time: bool = False) -> int:
-        """Return the number of the stage's function; ``carried_time``: its own time is of other hardware.
-
-        Raises
-        ------
-        GraphError
-            When it is neither known nor has the stage a time.
-        """
+        """Return the number of the stage's function; ``carried_time``: its own time is of other hardware."""
         function = self._find(stage, carried_time)
         if function is None:
             raise GraphError(
@@ -170,11 +164,6 @@ def on_one_vgpu(
     A time for other hardware is carried over as everywhere (:mod:`nona.cost.stated`); one for any device
     is that at the smallest configuration. ``own`` are the user's devices.
 
-    Raises
-    ------
-    CostError
-        When a stage has times for unknown devices only.
-
     Examples
     --------
     >>> from nona.hardware.executor import executor_class
@@ -201,13 +190,7 @@ def _time_s(stage: Operator) -> float | None:
 def _own_function(
     name: str, spec: FunctionSpec, space: ConfigurationSpace, read: Callable[[str], bytes], parts: int
 ) -> Function:
-    """A function as the scenario describes it.
-
-    Raises
-    ------
-    NonaError
-        When its network was not measured, or its profile cannot be read or has no time for ``space``.
-    """
+    """A function as the scenario describes it."""
     cpu = CpuLaw(spec.cpu.parallel, spec.cpu.serial)
     source, input_bytes = spec.source or "the scenario", spec.input
     confirmed: tuple[str, ...] = ()
@@ -303,11 +286,6 @@ def network_stages(
         Stack and precision; its ``batch`` are the inputs of one job.
     rule
         Of contraction, for ``tasks``.
-
-    Raises
-    ------
-    CostError
-        When the weights do not fit what the smallest configuration gets, or a batch is too large.
     """
     whole = contract(replace(graph, edges=scaled_edges(graph, options)), base_rule(rule))
     tables = _tables(graph, whole, device, space, options, measured)

@@ -93,10 +93,7 @@ class OverSettings:
 def over_number(scenario: Scenario, key: str) -> Number:
     """The number at ``key``, if a serverless run depends on it.
 
-    Raises
-    ------
-    ScenarioError
-        When there is no such number, or it has no effect on a serverless run.
+    Raises ``ScenarioError`` when there is no such number, or it has no effect on a serverless run.
     """
     spec = scenario.serverless
     shared = spec is not None and spec.transfer.remote == "network" and key.startswith(_OF_THE_NETWORK)
@@ -411,10 +408,7 @@ def policies_over(
     on_progress
         What it raises (``Cancelled``) ends the work and comes out.
 
-    Raises
-    ------
-    NonaError
-        When the scenario is not serverless, or a value or policy is not possible.
+    Raises ``NonaError`` when the scenario is not serverless, or a value or policy is not possible.
     """
     if pool is None:
         with kept_pool(workers) as kept:

@@ -36,13 +36,7 @@ from nona.system import Arrivals
 
 
 def _node_memory(scenario: Scenario, functions: Sequence[Function]) -> NodeMemory | None:
-    """The limits that ``serverless.memory`` sets; ``None`` without one.
-
-    Raises
-    ------
-    SimulationError
-        When no node holds a container of some function.
-    """
+    """The limits that ``serverless.memory`` sets; ``None`` without one."""
     spec = (scenario.serverless or ServerlessSpec()).memory
     if spec.limit == "none":
         return None
@@ -84,10 +78,8 @@ _NO_SOURCES = Sources()
 def prepare_serverless(scenario: Scenario, sources: Sources = _NO_SOURCES) -> ServerlessSystem:
     """Read the workflows of a scenario and make the system that they form on its cluster.
 
-    Raises
-    ------
-    NonaError
-        When the scenario is not serverless, or a workflow, function or layout is not possible.
+    Raises ``NonaError`` when the scenario is not serverless, or a workflow, function or layout is not
+    possible.
     """
     spec = scenario.serverless
     if spec is None:
@@ -216,10 +208,7 @@ def prices_by_gpu(scenario: Scenario) -> PricesSpec:
 
     Formula: price of a server / vGPUs of a server, and nothing for vCPUs, as the server's price has them.
 
-    Raises
-    ------
-    ScenarioError
-        For a GPU without a price.
+    Raises ``ScenarioError`` for a GPU without a price.
     """
     node, server = _invoker(scenario.cluster.servers[0], scenario), next(iter(servers_now(scenario)))
     share = server.price / (node.gpus * node.vgpus)

@@ -178,10 +178,7 @@ def simulate_serverless_scenario(
     on_progress
         May raise :class:`~nona.simulation.run.Cancelled`.
 
-    Raises
-    ------
-    NonaError
-        When the scenario is not serverless, or a policy or option is not known.
+    Raises ``NonaError`` when the scenario is not serverless, or a policy or option is not known.
     """
     begin = time.perf_counter()
     system = prepare_serverless(scenario, sources) if system is None else system
@@ -284,10 +281,7 @@ def _warmup(
 def with_sharing(scenario: Scenario, mode: str) -> Scenario:
     """The scenario with its GPUs shared in another way.
 
-    Raises
-    ------
-    ScenarioError
-        When there is no such way.
+    Raises ``ScenarioError`` when there is no such way.
     """
     return with_value(scenario, "serverless.sharing.mode", mode)
 

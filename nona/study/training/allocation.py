@@ -56,10 +56,8 @@ def _floats(values: Iterable[float]) -> Floats:
 def answer(question: QuestionSpec, name: str, options: Options | None = None) -> AllocateReport:
     """Ask the policy called ``name``, and report shares, throughputs, objective and its bound.
 
-    Raises
-    ------
-    SimulationError
-        For an unknown policy or option, and for what the policy needs and the question lacks.
+    Raises ``SimulationError`` for an unknown policy or option, and for what the policy needs and the question
+    lacks.
     """
     policy, chosen = get_policy(name), dict(options or {})
     if chosen.get("space_sharing") and not policy.space_sharing:

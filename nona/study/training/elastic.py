@@ -230,11 +230,8 @@ def _elastic_part(scenario: Scenario) -> ElasticSpec:
 def elastic_request(scenario: Scenario, sources: Sources = _NO_SOURCES) -> ElasticRequest:
     """Read ``training.elastic`` as a request, on the scenario's servers, with its seed and replications.
 
-    Raises
-    ------
-    NonaError
-        When there are no elastic jobs, servers differ or their GPUs are divided, a policy is not known, or
-        a file is missing or cannot be read.
+    Raises ``NonaError`` when there are no elastic jobs, servers differ or their GPUs are divided, a policy is
+    not known, or a file is missing or cannot be read.
 
     >>> from nona.scenario.file import parse_scenario
     >>> servers = "cluster: {servers: [{count: 16, gpu: t4, gpus: 4}]}"

@@ -171,10 +171,8 @@ def prepare_training(
 
     Another ``replication`` draws other jobs from the generator; jobs that are given stay the same.
 
-    Raises
-    ------
-    NonaError
-        When the scenario has no training part, a file cannot be read, or jobs can run nowhere.
+    Raises ``NonaError`` when the scenario has no training part, a file cannot be read, or jobs can run
+    nowhere.
 
     >>> from nona.scenario.file import parse_scenario
     >>> jobs = "[{name: a, model: A3C, steps: 100}]"

@@ -65,10 +65,7 @@ def simulate_training_scenario(
     ``on_progress``: hears each run's own share that is done; may raise
     :class:`~nona.simulation.run.Cancelled`.
 
-    Raises
-    ------
-    NonaError
-        When the scenario has no training part, or a policy or option is not known.
+    Raises ``NonaError`` when the scenario has no training part, or a policy or option is not known.
     """
     begin = time.perf_counter()
     spec = training_part(scenario)

@@ -179,11 +179,6 @@ def simulate_elastic(
     ``replication``: which random numbers a policy draws.
     ``on_progress``: called now and then; may raise to stop the run.
 
-    Raises
-    ------
-    SimulationError
-        For an unknown option, GPUs that a policy gives twice, or a run that does not end.
-
     Source: Qiao et al., Pollux, OSDI 2021, section 5.3 and its public simulator.
     """
     return _Run(system, policy, options, replication, on_progress).finish()

@@ -278,10 +278,7 @@ class JobRegistry:
 
         ``keep`` is held as long as the job (its uploads, for example).
 
-        Raises
-        ------
-        JobError
-            For an unknown kind, or when too many jobs wait.
+        Raises ``JobError`` for an unknown kind, or when too many jobs wait.
         """
         KINDS.find(kind)
         with self._lock:

@@ -242,10 +242,7 @@ def fetch(key: Hashable, make: Callable[[], T], doing: str) -> T:
     A page that has to wait shows ``doing`` over an empty frame, and can be left at any moment. Outside
     a page this simply waits.
 
-    Raises
-    ------
-    JobError
-        When a page has waited for :data:`BUDGET_S`; the work goes on, and is there later.
+    Raises ``JobError`` when a page has waited for :data:`BUDGET_S`; the work goes on, and is there later.
     """
     in_page = get_script_run_ctx() is not None
     future: Future[T] = shelf().ask(key, make, whose() if in_page else "")

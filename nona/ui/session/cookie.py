@@ -48,10 +48,7 @@ def read_cookie(header: str, name: str) -> str | None:
 def set_cookie(name: str, value: str, seconds: int, secure: bool) -> str:
     """The header ``Set-Cookie``: out of reach for scripts, and not sent from other sites' pages.
 
-    Raises
-    ------
-    ValueError
-        When a cookie cannot hold the value.
+    Raises ``ValueError`` when a cookie cannot hold the value.
 
     Examples
     --------

@@ -80,10 +80,7 @@ def open_fresh(state: AppState, fresh: AppState) -> AppState:
 def with_files(scenario: Scenario, sources: Sources, uploads: Uploads) -> Scenario:
     """The scenario with the files that it names among the ``uploads``, under plain names of their own.
 
-    Raises
-    ------
-    NonaError
-        When a file is missing or too large.
+    Raises ``NonaError`` when a file is missing or too large.
     """
     taken: dict[str, str] = {}
 

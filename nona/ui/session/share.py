@@ -65,10 +65,7 @@ def pack(shared: Shared) -> str:
 def unpack(text: str, sources: Sources = _NO_SOURCES) -> Shared:
     """Read an address; ``sources`` has the files of the session that opens it.
 
-    Raises
-    ------
-    ScenarioError
-        In one line per problem, whatever the text is.
+    Raises ``ScenarioError`` in one line per problem, whatever the text is.
     """
     if len(text) > LONGEST:
         raise _bad(f"{len(text):,} characters are more than the {LONGEST:,} allowed", "send the bundle")

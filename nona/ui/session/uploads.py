@@ -45,13 +45,7 @@ class Uploads:
         return Sources(self.folder, confined=True)
 
     def add(self, name: str, data: bytes) -> str:
-        """Keep ``data``; returns the plain file name under which it is found.
-
-        Raises
-        ------
-        GraphError
-            When the file is too large, or those of the session are too many or too large together.
-        """
+        """Keep ``data``; returns the plain file name under which it is found."""
         plain = safe_name(name)
         data = slimmed(io.BytesIO(data), len(data), plain)
         if len(data) > MOST_FILE_BYTES:

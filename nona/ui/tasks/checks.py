@@ -44,11 +44,6 @@ def simulate_known(spec: Mapping[str, Any], desk: Desk) -> program.TheoryResult:
     """Simulate every known system with the effort that is asked for.
 
     Rows that are done come along with the progress, so that the page can tell while it runs.
-
-    Raises
-    ------
-    JobError
-        For an effort of another name.
     """
     name = asked_of(spec, EffortAsked).effort
     if name not in EFFORTS:
@@ -87,13 +82,7 @@ def is_quick(model: PreparedModel) -> bool:
 
 
 def count_configurations(spec: Mapping[str, Any], desk: Desk) -> ConfigurationCounts:
-    """Read, cost and contract a model, and count the configurations of its sub-graphs.
-
-    Raises
-    ------
-    NonaError
-        When the model, the device or the measured times cannot be had.
-    """
+    """Read, cost and contract a model, and count the configurations of its sub-graphs."""
     desk.emit({"fraction": 0.0, "text": "Reading and contracting the model"})
     scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, CountAsked)
     cost = scenario.cost

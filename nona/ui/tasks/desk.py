@@ -75,13 +75,7 @@ class Desk:
 
 
 def asked_of(spec: Mapping[str, Any], of: type[Asked]) -> Asked:
-    """The part of a job's description that asks for more than the scenario says.
-
-    Raises
-    ------
-    JobError
-        When it is not there, or not valid.
-    """
+    """The part of a job's description that asks for more than the scenario says."""
     try:
         return of.from_json({name: spec[name] for name in of.model_fields})
     except (KeyError, ValidationError):

@@ -16,13 +16,7 @@ from nona.ui.tasks.desk import Desk
 
 
 def run_task(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
-    """Run the job that ``spec`` describes: its ``kind``, ``scenario``, ``uploads``, ``folder``.
-
-    Raises
-    ------
-    NonaError
-        For a bad scenario, an infeasible placement, an unknown kind.
-    """
+    """Run the job that ``spec`` describes: its ``kind``, ``scenario``, ``uploads``, ``folder``."""
     result: dict[str, Any] = plain(KINDS.find(str(spec.get("kind"))).task()(spec, desk).to_json())
     return result
 

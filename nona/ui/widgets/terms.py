@@ -53,10 +53,7 @@ def term(name: str, shown: str = "") -> str:
     >>> term("SLO hit", "hits")
     '[hits](help?term=SLO%20hit)'
 
-    Raises
-    ------
-    KeyError
-        When the glossary has no such term.
+    Raises ``KeyError`` when the glossary has no such term.
     """
     if name not in TERMS:
         raise KeyError(name)

@@ -98,13 +98,7 @@ class Scratch:
         return self._heaps[self.room]
 
     def grow(self) -> None:
-        """Four times the room; what was in it is gone.
-
-        Raises
-        ------
-        SimulationError
-            When that is more than a search may use.
-        """
+        """Four times the room; what was in it is gone."""
         self._lists = {key: kept for key, kept in self._lists.items() if key[1] != self.room}
         self._heaps = {}
         self.room *= 4
@@ -159,10 +153,8 @@ class GroupSearch:
     def search(self, limit_s: float, k: int = 5, variant: str = DEFAULT) -> SearchResult:
         """The ``k`` cheapest paths of at most ``limit_s`` seconds that begin differently; or fewer.
 
-        Raises
-        ------
-        SimulationError
-            For a variant that does not exist, ``k`` below 1, or more paths than fit in memory.
+        Raises ``SimulationError`` for a variant that does not exist, ``k`` below 1, or more paths than fit in
+        memory.
         """
         if variant not in VARIANTS or k < 1:
             raise SimulationError(

@@ -80,11 +80,6 @@ def make_tables(time_s: Floats, job_cost: Floats, usable: NDArray[np.bool_], gra
         them.
     usable
         Which configurations may be chosen.
-
-    Raises
-    ------
-    SimulationError
-        When a function has none left, or there are too many for paths to be numbered.
     """
     n, c = time_s.shape
     _check(n, c, usable)
