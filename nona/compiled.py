@@ -87,7 +87,6 @@ class _Files(IndexDataCacheFile):
         self._save_index({**entries, key: (name, digest)})
 
     def load(self, key: Any) -> Any:
-        """The data of an entry, or ``None``."""
         name, digest = self._load_index().get(key, (None, None))
         data = None if name is None else read_sealed(Path(self._data_path(name)), digest)
         return None if data is None else pickle.loads(data)

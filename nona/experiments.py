@@ -262,7 +262,6 @@ class _Worker:
             self.connection.send(("run", key))
 
     def receive(self) -> tuple[str, Any] | None:
-        """Return the worker's next message; ``None`` if the worker is gone."""
         try:
             message: tuple[str, Any] = self.connection.recv()
         except (EOFError, OSError):  # it may die in the middle of a message
@@ -339,14 +338,11 @@ def run_work(
 
 
 class _Heard:
-    """Counts the pieces that are done."""
-
     def __init__(self, on_progress: Hear) -> None:
         self._done: set[Key] = set()
         self._on_progress = on_progress
 
     def report(self, key: Key, name: str) -> None:
-        """A piece is done."""
         self._done.add(key)
         self._on_progress(len(self._done), name)
 

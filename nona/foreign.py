@@ -224,8 +224,6 @@ class CsvFile:
 
 @dataclass
 class _Cells:
-    """Cells of the record that is being read."""
-
     count: int = 0
 
 

@@ -123,7 +123,6 @@ def assemble(
 
 
 def _edges(graph: ModelGraph, tasks: Sequence[Task], place: Sequence[int]) -> tuple[TaskEdge, ...]:
-    """One edge for each (source task, target task, tensor) with different ends."""
     index = graph.index
     sizes: dict[tuple[int, int, str], float] = {}
     for edge in graph.edges:

@@ -232,7 +232,6 @@ def _modelled_at(
 def _modelled(
     graph: ModelGraph, works: Sequence[OperatorWork], executor: ExecutorClass, options: CostOptions
 ) -> list[float]:
-    """Seconds of every operator by the formula."""
     scale = tensor_scale(graph, options)
     sizes = {name: t.size_bytes * scale[name] for name, t in graph.tensors.items()}
     roofline = Roofline(executor, options.stack)

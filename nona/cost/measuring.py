@@ -130,7 +130,6 @@ _SUFFIX = "_kernel_time"
 
 
 def _onnx_runtime() -> Any:
-    """The module; a clear error where it is not installed."""
     try:
         import onnxruntime
     except ImportError:
@@ -236,7 +235,6 @@ def device_definition(peak: float, bandwidth: float) -> dict[str, object]:
 
 
 def _processor() -> str:
-    """The processor's name."""
     info = Path("/proc/cpuinfo")
     if info.is_file():
         match = re.search(r"^model name\s*:\s*(.+)$", info.read_text("utf-8", "replace"), re.MULTILINE)
@@ -261,7 +259,6 @@ class _Loaded:
     seed: int
 
     def inputs(self, batch: int) -> dict[str, NDArray[Any]]:
-        """Random inputs for the batch."""
         return random_inputs(self.model, self.symbols[batch], self.seed)
 
 
@@ -298,7 +295,6 @@ def _read(path: Path) -> bytes:
 
 
 def _batch_symbols(model: Any, path: Path) -> frozenset[str]:
-    """The names of the first dimensions of a model's inputs."""
     weights = {t.name for t in model.graph.initializer}
     shapes = (i.type.tensor_type.shape for i in model.graph.input if i.name not in weights)
     names = frozenset(shape.dim[0].dim_param for shape in shapes if shape.dim) - {""}

@@ -228,7 +228,6 @@ class Pool:
         self.free_vgpus += lease.vgpus
 
     def _choose(self, configuration: Configuration) -> tuple[int, Part[Any]] | None:
-        """The GPU that gives a part, and the part."""
         if configuration.vcpus > self.free_vcpus:
             return None
         parts = [(n, self.gpu.part(state, configuration.vgpus)) for n, state in enumerate(self.states)]

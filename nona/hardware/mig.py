@@ -316,7 +316,6 @@ def _placed(whole: Board, allowed: Sequence[Profile], at: int = 0) -> Iterator[t
 
 
 def _additions(whole: Board, slices: Sequence[Slice], allowed: Sequence[Profile]) -> Iterator[Slice]:
-    """The single slices that fit beside ``slices``."""
     taken = {
         cell for s in slices for cell in range(s.start, s.start + whole.profile(s.profile).memory_slices)
     }
@@ -342,7 +341,6 @@ def _standard_sets(whole: Board) -> tuple[tuple[Slice, ...], ...]:
 
 
 def _compatible(whole: Board, slices: Sequence[Slice], extra: Sequence[Slice]) -> bool:
-    """Return whether two legal sets of slices are legal together."""
     both = [(s.start, whole.profile(s.profile)) for s in (*slices, *extra)]
     cells = [c for start, p in both for c in range(start, start + p.memory_slices)]
     if len(set(cells)) < len(cells) or sum(p.compute_slices for _, p in both) > whole.compute_slices:
@@ -352,7 +350,6 @@ def _compatible(whole: Board, slices: Sequence[Slice], extra: Sequence[Slice]) -
 
 
 def _arrangements(whole: Board, wanted: Sequence[Profile]) -> set[tuple[Slice, ...]]:
-    """Every way to place exactly ``wanted``."""
     allowed = list(dict.fromkeys(wanted))
     count = Counter(p.name for p in wanted)
     return {s for s in _placed(whole, allowed) if Counter(x.profile for x in s) == count}

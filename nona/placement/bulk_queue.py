@@ -157,7 +157,6 @@ def _log_excess(u: float, means: Floats, weights: Floats, size: int) -> tuple[fl
 
 
 def _poisson(means: Floats, count: int) -> Floats:
-    """(len(means), count) p_0, …, p_{count-1} of each mean."""
     k = np.arange(count)
     log_factorial = np.concatenate([[0.0], np.cumsum(np.log(k[1:]))])
     log_mean = np.log(np.maximum(means, 1e-300))[:, None]

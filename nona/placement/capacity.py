@@ -198,7 +198,6 @@ def _filled(models: Sequence[Replica], order: Sequence[int], room: float) -> fro
 
 
 def _best(system: System, models: Sequence[Replica], options: Sequence[Sequence[frozenset[int]]]) -> Chosen:
-    """The choice whose busiest executor is the least busy."""
     if math.prod(len(sets) for sets in options) <= _TRIED:
         scored = ((_score(system, models, c), i, c) for i, c in enumerate(itertools.product(*options)))
         score, _, best = min(scored)

@@ -220,7 +220,6 @@ def configuration_labels(
 
 
 def _relabelled(parts: Sequence[int], root: int) -> dict[int, int]:
-    """Part → label: ``root`` gets 0, the others 1, 2, … in their order."""
     others = [p for p in parts if p != root]
     return {root: 0} | {p: i for i, p in enumerate(others, start=1)}
 

@@ -233,7 +233,6 @@ def _score(c: Candidates, wait: float, price: float) -> NDArray[np.float64]:
 
 
 def _moves(row: NDArray[np.int64], has_sink: bool, slots: int) -> Labels:
-    """All rows that differ from ``row`` in one entry."""
     labels = range(min(int(row.max()) + 2, slots))
     moves = []
     for i in range(len(row) if has_sink else len(row) - 1):
@@ -251,7 +250,6 @@ Rows = list[tuple[int, ...]]
 
 
 def _large_candidates(shape: Shape, link: Link, slots: int) -> Candidates:
-    """Candidates for an interior too large for plain enumeration; see the module's head."""
     parts = components(shape)
     classes = component_classes(shape, parts)
     counts = [classes.count(k) for k in sorted(set(classes))]

@@ -389,7 +389,6 @@ def _affordable(
 
 
 def _grow(shape: Shape, link: Link, groups: Groups, anchor: int, banned: set[int]) -> _Block:
-    """All tasks of the run that may join the block."""
     block, done_s = _Block(anchor), 0.0
     for v in range(anchor + 1, shape.m + 1):
         own = float(shape.mean_s[v - 1])

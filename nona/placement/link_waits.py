@@ -160,8 +160,6 @@ def _listed(names: Sequence[str]) -> str:
 
 
 class _Crossed(NamedTuple):
-    """One link of :class:`~nona.placement.link_routes.Crossings`."""
-
     share: float
     both: float
     ahead: float

@@ -85,13 +85,11 @@ class _Target(NamedTuple):
 
     @property
     def missed_from(self) -> float | None:
-        """The least factor tried whose share lies below the target by its interval at 95 %."""
         factors = [c.factor for c in self.report.curve if self._is_missed(c)]
         return min(factors, default=None)
 
     @property
     def held_up_to(self) -> float | None:
-        """The largest factor tried below that at which it holds."""
         factors = [c.factor for c in self.report.curve if self._is_held(c)]
         return max((f for f in factors if f < (self.missed_from or math.inf)), default=None)
 

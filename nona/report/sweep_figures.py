@@ -69,7 +69,6 @@ def curve_ends(
 
 
 def _nearest(curve: SweptCurve, beyond: float, before: bool) -> SweptPoint | None:
-    """The stable point next to ``beyond``, before or after it."""
     stable = [p for p in curve.points if p.steady and (p.value < beyond if before else p.value > beyond)]
     return (stable[-1] if before else stable[0]) if stable else None
 
@@ -398,7 +397,6 @@ def grid_figure(grid: SweepGrid, measure: Measure, scheduler: str = "") -> go.Fi
 
 
 def _table(by_values: Cells, grid: SweepGrid) -> list[list[tuple[float, float]]]:
-    """The pairs of values, row by row from below."""
     return [[(x, y) for x in grid.rows[0].sweep.values] for y in grid.values]
 
 

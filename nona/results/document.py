@@ -19,7 +19,6 @@ def number(value: float | None) -> float | None:
 
 
 def _finite(value: object) -> object:
-    """Convert numbers; the validator refuses anything else."""
     return number(value) if isinstance(value, int | float) else value
 
 

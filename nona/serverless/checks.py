@@ -121,7 +121,6 @@ def _capacity(system: ServerlessSystem, records: ServerlessRecords) -> Check:
 
 
 def _slots(records: ServerlessRecords) -> Check:
-    """No slot of a GPU is held by two leases at once."""
     of = leases(records)
     place = of.invoker * (int(of.gpu.max(initial=0)) + 1) + of.gpu
     shared = sharing_pairs(place, of.slots, of.from_s, of.to_s)
@@ -196,7 +195,6 @@ def _in_turn(system: ServerlessSystem, records: ServerlessRecords, joined_s: Flo
 
 
 def _batches(system: ServerlessSystem, records: ServerlessRecords) -> Check:
-    """No batch is empty or larger than its configuration's; local jobs are among its jobs."""
     of = records.batches
     wrong = (
         (of.jobs < 1)

@@ -354,7 +354,6 @@ def _transfers(records: Sequence[ServerlessRecords]) -> serverless.TransferOutco
 
 
 def _inside(records: ServerlessRecords) -> Bools:
-    """Return, by batch (m,), whether it was dispatched in the window."""
     at_s, sums = records.batches.dispatched_s, records.sums
     return np.asarray((at_s >= sums.start_s) & (at_s <= sums.end_s))
 

@@ -85,7 +85,6 @@ class _Merged:
         self._shares, self._on_progress = Shares(dict.fromkeys(keys, 1.0)), on_progress
 
     def report(self, key: Key, progress: ServerlessProgress) -> None:
-        """A run has come so far."""
         if self._on_progress is not None:
             fraction = self._shares.add(key, progress.fraction)
             self._on_progress(replace(progress, fraction=fraction, own=progress.fraction))

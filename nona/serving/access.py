@@ -170,7 +170,6 @@ class Hashed:
 
 
 def _hash_password(password: str) -> Hashed:
-    """The hash of a password under a fresh salt."""
     if not SHORTEST <= len(password) <= LONGEST:
         raise PasswordError(
             f"Password: {len(password)} characters, but it must have {SHORTEST} to {LONGEST}; choose another."

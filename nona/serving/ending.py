@@ -100,7 +100,6 @@ def hold_signals() -> None:
 
 
 def _signals() -> list[signal.Signals]:
-    """The signals that end a program, as far as the system has them."""
     return [s for s in signal.Signals if s.name in _SIGNALS]
 
 
@@ -218,7 +217,6 @@ def sweep(parent: Path | None = None) -> int:
 
 
 def _left_behind(path: Path) -> bool:
-    """Return whether nobody uses a root any more."""
     about = path.lstat()
     if not stat.S_ISDIR(about.st_mode) or (hasattr(os, "getuid") and about.st_uid != os.getuid()):
         return False

@@ -109,7 +109,6 @@ def _training_files(scenario: Scenario, training: TrainingSpec) -> Iterator[Name
 
 
 def _elastic_files(elastic: ElasticSpec | None) -> Iterator[NamedFile]:
-    """The workload and the profiles of elastic jobs."""
     if elastic is None:
         return
     if not elastic.shipped:
@@ -319,7 +318,6 @@ class Sources:
         return [f"{place}: {name!r} is not a file here{hint}; {self._remedy()}."]
 
     def _remedy(self) -> str:
-        """Name the remedy for a missing file."""
         first = "upload it" if self.confined else "put it beside the scenario"
         return f"{first}, or open the scenario's bundle (.nona.zip), which contains its files"
 

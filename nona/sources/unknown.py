@@ -157,7 +157,6 @@ def unknown_names(data: Mapping[str, Any]) -> list[str]:
 
 
 def _language(data: Mapping[str, Any]) -> Iterator[str]:
-    """Language models that are neither known nor files."""
     rows = (
         (f"workload[{i}].llm", _mapping(row).get("llm"))
         for i, row in enumerate(_entries(data.get("workload")))
@@ -224,7 +223,6 @@ def _cluster(cluster: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _offers(data: Mapping[str, Any], known: Collection[str]) -> Iterator[str]:
-    """Offers of a plan that name no device."""
     for i, offer in enumerate(_entries(_mapping(data.get("plan")).get("offers"))):
         gpu = _mapping(offer_entry(offer)).get("gpu")
         if isinstance(gpu, str) and gpu not in known:
@@ -279,7 +277,6 @@ def _networks(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _models(data: Mapping[str, Any]) -> Iterator[_Named]:
-    """Models of the workload that are neither samples nor inside the scenario."""
     inside = _mapping(data.get("models"))
     for i, row in enumerate(_entries(data.get("workload"))):
         name = _mapping(row).get("model")

@@ -161,7 +161,6 @@ class Contents:
 
 
 def _packed(result: bytes) -> bytes:
-    """The result as the data base holds it; :class:`StoreError` where it is too large."""
     if len(result) > MOST_RESULT_BYTES:
         raise StoreError(
             f"Result: {len(result):,} bytes are more than the {MOST_RESULT_BYTES:,} that an item may have; "
@@ -220,7 +219,6 @@ def _object(text: bytes) -> Mapping[str, Any]:
 
 
 def _one_line(error: BaseException) -> str:
-    """The first words of an error."""
     text = str(error) if isinstance(error, NonaError) else f"{type(error).__name__}: {error}"
     return " ".join(text.split())[:160].encode("utf-8", "replace").decode()
 

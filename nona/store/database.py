@@ -201,7 +201,6 @@ def _use_log(connection: sqlite3.Connection) -> None:
 
 
 def _trouble(error: Exception) -> str:
-    """Describe the error of the data base and its remedy."""
     code, reason = _code(error), " ".join(str(error).split())
     if code in _BUSY:
         return f"another server has been writing for {WAIT_S:g} s ({reason}); try again"

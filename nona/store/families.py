@@ -237,7 +237,6 @@ def simulation_facts(run: SimulatedRun) -> SavedFacts:
 
 
 def _early(run: SimulatedRun) -> str:
-    """Say of a cancelled run how far it came; empty for a whole one."""
     if run.ended_early_s is None:
         return ""
     ended = sorted({scheduler.replications for scheduler in run.report.schedulers.values()} or {0})

@@ -291,7 +291,6 @@ def compare(store: Store, ids: Sequence[str]) -> SavedComparison:
 
 
 def _changes(first: Opened, other: Opened) -> tuple[str, ...]:
-    """List the differences of the second scenario from the first, and of its files."""
     before, after = first.sources.held or {}, other.sources.held or {}
     files = [f"file {name} changed" for name in before if name in after and before[name] != after[name]]
     return (*scenario_changes(first.scenario, other.scenario), *files)

@@ -130,7 +130,6 @@ def help_text(said: Words, more: str = "") -> str:
 
 
 def _on_change(state: AppState, path: PlacePath, read: Read, edit: Edit = None) -> dict[str, Any]:
-    """The key of the widget of a field, and the callback that puts there what ``read`` makes of its value."""
     revision = state.revision
     key = f"field:{revision}:" + ".".join(map(str, path))
 

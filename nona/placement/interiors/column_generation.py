@@ -219,7 +219,6 @@ def _best_pure(model: Model, x: Table, groups: list[tuple[Group, int]]) -> Table
 
 
 def _extended(model: Model, x: Table, new: dict[int, Labels]) -> tuple[Model, Table]:
-    """The model with more candidates, and the same point there."""
     extended: dict[int, Candidates] = {}
     for row in model.candidates:
         for c in row:

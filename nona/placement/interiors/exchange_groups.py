@@ -148,7 +148,6 @@ def _family(shape: Shape, groups: Sequence[tuple[int, ...]]) -> ExchangeGroups:
 
 
 def _entering(shape: Shape, group: Sequence[int]) -> Bools:
-    """(T,) Tensors of other tasks that the group takes in."""
     result = np.zeros(int(shape.tensor.max()) + 1, dtype=bool)
     for v in group:
         for e in shape.edges_into[v]:

@@ -258,7 +258,6 @@ class Paths:
         return Steps(met, len(self.loads.resources), visitors)
 
     def _visitors(self, row: int, k: int, rng: np.random.Generator) -> dict[Key, Visitors]:
-        """Simulate an executor of class ``k`` with the visits of all classes."""
         resource = self.loads.resources[k]
         here = [s.resource == k for s in self.seen]
         rates = [float(self.loads.per_unit(j)[k]) * int(h.sum()) for j, h in enumerate(here)]

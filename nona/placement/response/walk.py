@@ -103,7 +103,6 @@ class _Alone:
         self.joined: list[int] = []
 
     def joins(self) -> list[int]:
-        """The interior tasks in the order in which they become ready."""
         last = len(self.e.label) - 1
         if self.e.has_root:
             self._push(0.0, self._end, 0)
@@ -175,7 +174,6 @@ class Plan:
 
 
 def _make_plan(c: Candidates, row: int) -> Plan:
-    """The plan of configuration ``row`` of ``c``."""
     shape = c.shape
     label = (0, *c.labels[row].tolist())
     source, target, tensor = shape.source.tolist(), shape.target.tolist(), shape.tensor.tolist()

@@ -167,7 +167,6 @@ def rows(queries: Sequence[Sequence[SubGraphPlacement]]) -> Queries:
 
 
 def _least_s(query: QueryClass) -> Floats:
-    """(T,) Seconds of each task where it is quickest."""
     result: Floats = query.step_s.min(axis=(0, 1))
     return result
 

@@ -85,8 +85,6 @@ class _Scale:
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """A scale from pixel ``begin`` to pixel ``end``."""
-
     scale: _Scale
     begin: float
     end: float
@@ -159,7 +157,6 @@ class _Picture:
             yield from _words(8, min(axis.begin, axis.end) - 6 - above, look.title.text, kind="q")
 
     def rules(self) -> Iterator[Markup]:
-        """The lines at values that count."""
         for shape in self.figure.layout.shapes:
             (x, y), (x_end, y_end) = (
                 (self._across(shape, a), self._upright(shape, b))
@@ -195,7 +192,6 @@ class _Picture:
                 yield from self._scattered(trace)
 
     def _bars(self, trace: Any, number: int, of: int, ends: dict[str, float]) -> Iterator[Markup]:
-        """Lying bars, on one another or side by side."""
         axis, stacked = self.axes_of["y"], self.figure.layout.barmode == "stack"
         room = 0.7 * abs(axis.place(1) - axis.place(0))
         height = room if stacked else room / of
@@ -235,7 +231,6 @@ def _place(axis: _Axis, what: Any, value: Any) -> float:
 
 
 def _entries(figure: go.Figure) -> Iterator[tuple[float, int, Any]]:
-    """Place, row and trace of everything in the legend."""
     x, row = 8.0, 0
     for trace in figure.data:
         if trace.name and trace.showlegend is not False:
@@ -271,7 +266,6 @@ def _scale(figure: go.Figure, axis: Any, name: str) -> _Scale:
 
 
 def _marks(axis: Any, low: float, high: float, names: Sequence[str]) -> tuple[tuple[float, str], ...]:
-    """Place and text of each tick within the ends."""
     first, last = sorted((low, high))
     log: Callable[[float], float] = math.log10 if axis.type == "log" else float
     if axis.tickvals is not None:
@@ -289,7 +283,6 @@ def _marks(axis: Any, low: float, high: float, names: Sequence[str]) -> tuple[tu
 
 
 def _spans(trace: Any, side: str) -> list[tuple[float, float] | None]:
-    """The intervals of a trace's values; empty without any."""
     if trace.type != "scatter" or (error := trace[f"error_{side}"]).array is None:
         return []
     rows = zip(trace[side], error.array, error.arrayminus, strict=True)
@@ -307,7 +300,6 @@ def _course(points: Sequence[tuple[int, float, float] | None], steps: bool) -> s
 
 
 def _line(course: str, look: Any, about: str = "") -> Markup:
-    """A line in the look of a trace, a shape or an interval."""
     width = look["width"] if "dash" in look else look["thickness"]
     dash = _DASHES.get(look["dash"] or "") if "dash" in look else None
     return pieces.drawn("line", course, look["color"], width or 2, dash, _plain(about))

@@ -79,7 +79,6 @@ def bound_above(report: PlacementReport) -> bool:
 
 
 def _excess_s(report: PlacementReport) -> float:
-    """The excess of the formula's bound over the prediction, seconds."""
     bound, value = report.formula.lower_bound_s, report.objective_s
     if bound is None or value is None or not is_sampled(report):
         return 0.0

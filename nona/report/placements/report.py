@@ -189,7 +189,6 @@ def placement_report(
 
 
 def _objective_of(placement: Placement) -> Objective:
-    """Return the objective; for a placement that was only evaluated, the way of its evaluation."""
     if placement.sampled is not None:
         return placement.sampled.objective
     return "formula" if placement.formula is None else "mean-jct"

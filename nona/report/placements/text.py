@@ -65,7 +65,6 @@ def parts_of(models: Mapping[str, PlacedModel], response: ResponseReport | None)
 
 
 def _path_parts(model: PlacedModel) -> TimeParts:
-    """The formula's parts of the longest path; 0 where there is no steady state."""
     return TimeParts(
         model.jct_s or 0.0,
         model.compute_s or 0.0,

@@ -99,7 +99,6 @@ class _PolicyEvents:
         self._run, self._system, self._policy, self._first = run, system, policy, first
 
     def events(self, calls: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[TraceEvent]:
-        """Names, slices and arrows of the batches that served ``calls``."""
         of = self._run.batches
         served = self._run.calls.batch[calls]
         used = np.unique(served[served >= 0])

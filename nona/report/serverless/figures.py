@@ -313,7 +313,6 @@ def layouts_figure(
 
 
 def _batches(chart: go.Figure, own: Sequence[Placed], name: str, colour: str) -> None:
-    """The batches of one application: time before compute hatched, compute plain."""
     spans = (
         ([(r, r.from_s, r.computes_s) for r in own], "/"),
         ([(r, r.computes_s, r.to_s) for r in own], ""),

@@ -155,7 +155,6 @@ def keeps_most(outcomes: Mapping[str, Outcome]) -> str | None:
 
 
 def _level(hits: Mapping[str, float]) -> list[str]:
-    """List the policies whose hit rates are within ``LEVEL`` of the highest."""
     return [n for n in hits if hits[n] > max(hits.values()) - LEVEL]
 
 
@@ -238,7 +237,6 @@ def over_oracle(outcomes: Mapping[str, Outcome], oracle: Oracle | None) -> dict[
 
 
 def _executing_usd(o: Outcome) -> float | None:
-    """Return the cost of a call in US dollars, without the idle time of containers."""
     if isinstance(o, PolicyOutcome) and o.containers is not None:
         return o.containers.executing_per_call_usd.mean
     return o.cost_per_call_usd.mean

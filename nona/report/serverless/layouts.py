@@ -178,7 +178,6 @@ def _states(rows: Sequence[Placed], until_s: float) -> Iterator[tuple[float, int
 
 @cache
 def _stranded(board_name: str, taken: int, held: int) -> tuple[int, ...]:
-    """Free memory slices that no standard profile could cover; none on an empty GPU."""
     whole = board(board_name)
     if not taken:
         return ()

@@ -78,7 +78,6 @@ class _Knee(NamedTuple):
 
     @property
     def last(self) -> OverPoint | None:
-        """The point at the last value that it keeps."""
         limit = limit_of(self.policy)
         return next((p for p in self.policy.points if p.value == limit), None)
 

@@ -48,7 +48,6 @@ def ratios(data: PaperStudy, far: bool = False) -> Iterator[StableRatio]:
 
 
 def _sweep_ratios(name: str, report: SweepReport, far: bool) -> Iterator[StableRatio]:
-    """:func:`ratios` of one sweep."""
     for scheduler, curve in report.schedulers.items():
         edge = edge_of(curve)
         for point in curve.points if scheduler != report.reference else ():

@@ -67,7 +67,6 @@ def _percent(rate: Estimate) -> float | None:
 
 
 def _ends(rate: Estimate) -> tuple[float, float]:
-    """Both ends of a rate's interval in per cent; without one the mean twice."""
     mean = _percent(rate) or 0.0
     return (mean, mean) if rate.ci95 is None else (100 * rate.ci95[0], 100 * rate.ci95[1])
 

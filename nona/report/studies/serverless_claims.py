@@ -120,8 +120,6 @@ def _gaps(cells: SettingCells, others: Sequence[str]) -> list[tuple[float, float
 
 
 def _more_hits(name: str, others: tuple[str, str], low: float, high: float) -> Claim:
-    """ESG keeps ``low`` to ``high`` per cent more SLOs than two others."""
-
     def judge(cells: SettingCells) -> Judged:
         gaps = _gaps(cells, others)
         points, relative = zip(*gaps, strict=True)
@@ -144,7 +142,6 @@ def missed(cells: SettingCells, policy: str) -> dict[str, float]:
 
 
 def _misses(policy: str, grows: bool) -> Claim:
-    """A policy's configuration misses rise, or fall, from the strict to the relaxed setting."""
     stated = MISSES[policy]
 
     def judge(cells: SettingCells) -> Judged:
@@ -172,7 +169,6 @@ JUST_BELOW = (0.8, 1.0)  # median latency / SLO that is "just below but close"
 
 
 def _costs(cells: SettingCells) -> Judged:
-    """No policy is cheaper than ESG by more than what is similar."""
     ratios = [
         (mean(row[other], "costs") / mean(row["esg"], "costs"), other, name)
         for name, row in cells.items()
@@ -211,7 +207,6 @@ def _slower(cells: SettingCells) -> Judged:
 
 
 def _searches(cells: SettingCells) -> Judged:
-    """ESG's searches are short enough in every setting."""
     times_s = {n: s for n, row in cells.items() if (s := row["esg"].search_s) is not None}
     finding = ", ".join(f"{format_time(s)} ({n})" for n, s in times_s.items()) or "–"
     return Judged(all(s < SEARCH_S for s in times_s.values()), finding)
@@ -226,7 +221,6 @@ def _search_grows(cells: SettingCells) -> Judged:
 
 
 def _more_misses(cells: SettingCells) -> Judged:
-    """Aquatope misses more than Orion wherever Orion planned any."""
     aquatope = missed(cells, "aquatope")
     more = {n: aquatope.get(n, 0.0) - share for n, share in missed(cells, "orion").items()}
     finding = ", ".join(f"{points:+.1f} points ({n})" for n, points in more.items())

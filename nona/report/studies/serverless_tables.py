@@ -18,8 +18,6 @@ RATIO = Kind("{:.2f}".format)
 
 
 class _Set(NamedTuple):
-    """A policy in a setting, beside ESG there."""
-
     setting: str
     policy: str
     row: PolicyOutcome

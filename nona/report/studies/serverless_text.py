@@ -208,7 +208,6 @@ USE = Table[_Use](
 
 
 def _use_at_knees(data: ServerlessStudy) -> Filled:
-    """The vGPUs and vCPUs that each policy holds at the last load that it keeps."""
     rows = []
     for curve in _curves(data):
         for name, policy in curve.report.policies.items():

@@ -159,7 +159,6 @@ def row_finding(data: RowArranged) -> str:
 
 
 def _rates(data: RowArranged, holds: Callable[[ArrangedPoint], bool], what: str) -> str:
-    """Say of how many of the rates something holds, and from which to which."""
     rates = [c.rates[0] for c in data.points if holds(c)]
     if len(rates) == len(data.points):
         return f"{what} at every rate tried"

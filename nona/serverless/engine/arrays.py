@@ -139,7 +139,6 @@ def make_run(system: ServerlessSystem, run: RunOptions, by_length: bool, scaler:
 
 
 def _calls(system: ServerlessSystem, run: RunOptions, arrival_s: Floats, application: Ints) -> Arrays:
-    """All calls, their stages, and room for their batches."""
     apps = system.applications
     stages = np.array([app.stages for app in apps])
     n, width, jobs = len(arrival_s), int(stages.max()), int(stages[application].sum())
@@ -182,7 +181,6 @@ def _gpus(system: ServerlessSystem, gpus: list[Gpu[Any]], clock: Records) -> Arr
 
 
 def _standing(system: ServerlessSystem, scaler: Scaler | None, clock: Records) -> Arrays:
-    """Room for instances, where they stand."""
     headroom, shape = int(clock["headroom"][0]), (len(system.queues), len(system.space))
     return {
         "instances": _records(layout.INSTANCE, headroom + FIRST_ROWS if scaler else 0),
@@ -460,7 +458,6 @@ def _links(system: ServerlessSystem, replication: int, clock: Records) -> tuple[
 
 
 def _queues(system: ServerlessSystem, application: Ints) -> tuple[Records, Arrays]:
-    """The queues, and the lists that they have parts of."""
     apps, spec = system.applications, system.dispatch
     rows = _records(layout.QUEUE, len(system.queues))
     number = {pair: q for q, pair in enumerate(system.queues)}

@@ -109,7 +109,6 @@ def _born(s: State, invoker: int, function: int, now_s: float) -> int:
 
 
 def _become_idle(s: State, life: int) -> None:
-    """It waits for a batch from now on."""
     c, own = s.clock[0], s.lives[life]
     place = own.function * c.invokers + own.invoker
     kept = s.containers[place]
@@ -125,7 +124,6 @@ def _become_idle(s: State, life: int) -> None:
 
 
 def _remove_longest_idle(s: State, place: int) -> int:
-    """Remove the container that has waited longest; its life."""
     c, kept = s.clock[0], s.containers[place]
     life = s.idle[place * c.ring + kept.idle_at]
     kept.idle_at = (kept.idle_at + 1) % c.ring

@@ -134,7 +134,6 @@ def _decided_row(s: State, queue: int, carried: int, forced: bool, answer: Asked
 
 
 def _stand(s: State, queue: int) -> None:
-    """Wait as the plan says; without a time or a number of jobs, for the next job."""
     c, q = s.clock[0], s.queues[queue]
     if c.wait_s <= 0 and c.wait_for <= q.length:
         return

@@ -87,7 +87,6 @@ def _by_rule(
 def _accepts(
     s: State, invoker: int, function: int, configuration: int, way: int, listing: bool, ask: Asked
 ) -> bool:
-    """Return whether an invoker has room for a batch, its container included."""
     c, own, wanted = s.clock[0], s.invokers[invoker], s.configurations[configuration]
     enough = own.free_vcpus >= wanted.vcpus and wanted.vgpus < c.sizes
     ready = enough and (own.ready >> wanted.vgpus) & 1

@@ -80,7 +80,6 @@ def advance(s: State, answer: Asked, ask: Asked) -> int:
 
 
 def _happen(s: State, ask: Asked) -> None:
-    """The first event happens."""
     key = s.event_key[0]
     drop_first(s)
     kind, number = key >> KIND_BIT, key & ((1 << STAGE_BIT) - 1)
@@ -116,7 +115,6 @@ def _wait_over(s: State, queue: int, number: int) -> None:
 
 
 def _arrive(s: State, call: int, ask: Asked) -> None:
-    """A call joins its entry queues, and the next one is to come."""
     c, application = s.clock[0], s.application[call]
     c.arrived = call + 1
     for at in range(s.entries[application], s.entries[application + 1]):
@@ -152,7 +150,6 @@ def _go_on(s: State, number: int, ask: Asked) -> None:
 
 
 def _complete(s: State, call: int) -> None:
-    """The last stage of a call has ended."""
     c = s.clock[0]
     s.completion_s[call] = c.now_s
     c.completed += 1

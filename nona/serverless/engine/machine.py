@@ -64,7 +64,6 @@ def is_ready() -> bool:
 
 @cache
 def _ready_file() -> Path:
-    """A file that is there when the loop of these sources was compiled."""
     digest = hashlib.sha256()
     for file in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(file.name.encode() + file.read_bytes())

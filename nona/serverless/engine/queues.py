@@ -48,7 +48,6 @@ def drop_first(s: State) -> None:
 
 
 def _is_before(s: State, i: int, time_s: float, key: int) -> bool:
-    """Return whether the i-th entry comes before an event."""
     return bool(s.event_s[i] < time_s or (s.event_s[i] == time_s and s.event_key[i] < key))
 
 

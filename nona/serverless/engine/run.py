@@ -104,7 +104,6 @@ class _Simulation:
         return guarded
 
     def _report(self) -> None:
-        """Report how far the run has come."""
         if self._on_progress is not None:
             c = self._state.clock[0]
             fraction = min(1.0, int(c["arrived"]) / int(c["end"]))

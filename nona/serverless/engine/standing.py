@@ -144,7 +144,6 @@ def examine_standing(s: State, queue: int, ask: Asked) -> None:
 
 
 def _has_live(s: State, queue: int) -> bool:
-    """Return whether some instance of the queue is live."""
     at = s.queues[queue].first_instance
     while at >= 0 and s.instances[at].stopping:
         at = s.instances[at].next
@@ -200,7 +199,6 @@ def _stand(s: State, queue: int, left_s: float) -> None:
 
 
 def _dispatch(s: State, number: int, ask: Asked) -> None:
-    """An idle instance serves the oldest jobs."""
     c, own = s.clock[0], s.instances[number]
     q = s.queues[own.queue]
     own.busy = 1

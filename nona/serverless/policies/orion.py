@@ -162,7 +162,6 @@ class _Search:
         return True
 
     def _evaluate(self, state: State) -> tuple[bool, float, float, State]:
-        """Queue a state; how good it is to stop at."""
         latency_s, cost = self._model.latency_s(state), self._model.cost(state)
         heappush(self._heap, (cost, latency_s, state) if self._by_cost else (latency_s, cost, state))
         if latency_s > self._slo_s:

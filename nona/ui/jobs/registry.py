@@ -373,7 +373,6 @@ class JobRegistry:
         self._wake.set()
 
     def _advance(self) -> None:
-        """Take what has ended out of the lines, and start what comes next."""
         begun: list[tuple[Job, Mapping[str, Any]]] = []
         with self._lock:
             for line in self._lines.values():

@@ -66,7 +66,6 @@ def lay_out_both(dag: Dag, limit_s: float = DOT_LIMIT_S) -> tuple[Layout, Layout
 
 
 def _ranked(dag: Dag, limit_s: float) -> tuple[list[list[tuple[int, float]]], str]:
-    """Nodes of every rank with their horizontal positions, and the ranking engine."""
     places = None
     if limit_s > 0 and len(dag) <= DOT_NODES:
         edges = list(transitive_reduction(dag).edges())  # ranks need no others, and dot is slow with many

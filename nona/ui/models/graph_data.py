@@ -228,7 +228,6 @@ def _by_provenance(facts: Facts, graph: BlockGraph) -> tuple[Mode, list[int]]:
 
 
 def _by_part(facts: Facts, graph: BlockGraph) -> tuple[Mode, list[int]]:
-    """By sub-graph; colours repeat after nine."""
     count = max(facts.parts, default=-1) + 1
     colours = {-1: OTHER} | {i: i % OTHER for i in range(count)}
     texts = {i: f"sub-graph {i + 1}" for i in range(min(count, 6))} | {OTHER: "always on one server"}
@@ -238,7 +237,6 @@ def _by_part(facts: Facts, graph: BlockGraph) -> tuple[Mode, list[int]]:
 
 
 def _by_server(facts: Facts, graph: BlockGraph) -> tuple[Mode, list[int]]:
-    """By the server on which a task runs; colours repeat after nine."""
     names = sorted({name for name in facts.servers if name}, key=lambda name: (len(name), name))
     colours = {"": OTHER} | {name: i % OTHER for i, name in enumerate(names)}
     texts = dict(enumerate(names[:OTHER])) | {OTHER: "cut tasks, where sub-graphs meet"}

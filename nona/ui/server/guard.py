@@ -345,7 +345,6 @@ class Guard:
 
 
 def _refusal(request: Request, serving: Serving) -> str:
-    """Name the reason to refuse a request whoever sends it; empty if there is none."""
     host, listening = request.headers.get("host", ""), config.get_option("server.address") or ""
     named = (*serving.hosts, *config.get_option("server.allowedHosts"))
     if not access.host_allowed(host, named, listening):
@@ -362,7 +361,6 @@ def _refusal(request: Request, serving: Serving) -> str:
 
 
 def _adding(send: Send, cookie: bytes | None) -> Send:
-    """``send``, with the security headers and a cookie on every answer that begins."""
     own = security_headers()
     names = {name for name, _ in own}
 

@@ -266,8 +266,6 @@ IDLE_SHARE = 20  # a workspace that takes long to write waits that many times as
 
 @dataclass
 class _Watched:
-    """A workspace in use: its state, what was saved last, when the next look is."""
-
     state: AppState
     saved: Snapshot | None = None
     texts: Texts = field(default_factory=Texts)

@@ -39,7 +39,6 @@ class _Search:
         self.found = SearchSteps(prepared.system)
 
     def better(self, placement: Placement) -> None:
-        """Take in a placement that is the best so far."""
         if not self.found.take(placement) or self.found.best is None:
             return
         self._desk.emit({"live": SearchProgress(steps=self.found.steps).to_json()})

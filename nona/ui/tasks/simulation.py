@@ -68,7 +68,6 @@ class _Watch:
         self._series = LiveSeries([q.slo_s for q in prepared.system.queries])
 
     def take(self, progress: simulation.SimulationProgress) -> None:
-        """Take in the report of one run."""
         self._desk.check()
         if progress.replication < PILOT_FIRST:
             self._series.add(progress.scheduler, progress.replication, progress.run)
@@ -78,7 +77,6 @@ class _Watch:
             self._desk.emit({"fraction": progress.fraction, "text": text, "live": self.told(text).to_json()})
 
     def told(self, now: str) -> LiveRun:
-        """All that is known so far."""
         loads = self._series.loads(self._links)
         news = {"series": self._series.snapshot(), "jobs": self._series.jobs, "now": now, "loads": loads}
         return self._start.model_copy(update=news)
@@ -128,7 +126,6 @@ class _Early:
         self._next = time.monotonic() + FIRST_AFTER_S
 
     def take(self, so_far: Callable[[], simulation.SimulationResult]) -> None:
-        """Write and report the results so far, if it is time."""
         begin = time.monotonic()
         if begin < self._next:
             return
@@ -234,8 +231,6 @@ def sweep_grid(spec: Mapping[str, Any], desk: Desk) -> GridOutcome:
 
 
 class _How(TypedDict):
-    """The arguments of both sweeps beside their settings."""
-
     sources: Sources
     engine: str
     cache: StudyCache

@@ -99,7 +99,6 @@ class _Search:
         self.looked = self.opened = self.time_cuts = self.cost_cuts = 0
 
     def run(self, most: int) -> Trace:
-        """All of the search."""
         paths: list[tuple[float, float, int]] = []
         steps: list[Step] = []
         count, start = 0, None

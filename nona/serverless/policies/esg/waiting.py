@@ -93,7 +93,6 @@ class EsgWaitPlanner(EsgPlanner):
         return self._wait.patience * (batch - ask.length) / ask.rate
 
     def _paths_of(self, ask: Ask) -> dict[int, _Paths]:
-        """The paths of the asked stage, by batch."""
         key = (ask.application, ask.stage)
         paths = self._paths.get(key)
         if paths is None:
@@ -105,7 +104,6 @@ class EsgWaitPlanner(EsgPlanner):
         return paths
 
     def _path(self, ask: Ask, paths: _Paths, slack_s: float) -> _Path:
-        """The cheapest path with so much slack."""
         slack_s = self.on_grid_s(min(max(0.0, slack_s), paths.enough_s))
         path = paths.by_slack.get(slack_s)
         if path is None:
