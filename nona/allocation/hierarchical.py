@@ -154,7 +154,6 @@ class Teams:
 
 
 def _teams_of(problem: Problem) -> Teams:
-    """The problem's teams, with one more for the jobs without a team."""
     entity = problem.entity if problem.entity.size else np.full(problem.jobs, -1, np.int64)
     alone = EntityShare("")
     return Teams(

@@ -39,7 +39,6 @@ class ServingError(NonaError):
 
 
 def _serving_of(arguments: AppOptions) -> Serving:
-    """The settings of the server."""
     host, names = arguments.host, arguments.allow_name
     _check(arguments)
     beyond = not is_loopback(host) or bool(names)

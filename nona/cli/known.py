@@ -62,8 +62,6 @@ def _engines() -> Iterable[str]:
 
 
 def _choices(place: str) -> Names:
-    """The names that a field of the scenario may have."""
-
     def names() -> Iterable[str]:
         from nona.scenario.words import words
 

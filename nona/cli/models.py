@@ -49,7 +49,6 @@ def contract(arguments: ContractOptions) -> None:
 
 
 def _contraction(arguments: ContractOptions, model: PreparedModel) -> FullContraction:
-    """Contract a model, and glue its tasks."""
     network = Network(arguments.capacity, arguments.latency)
     glued = glued_model(model, Link(network.capacity, network.latency_s), share=arguments.share)
     counts = configuration_counts(model)

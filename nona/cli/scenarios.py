@@ -51,7 +51,6 @@ def place(arguments: PlaceOptions, scenario: Scenario, sources: Sources) -> None
 
 
 def _solved(arguments: PlaceOptions, prepared: Study) -> Placement:
-    """Solve, with the time and the best so far on the terminal."""
     line, text = ProgressLine(quiet=arguments.json), "solving the placement"
 
     def better(placement: Placement) -> None:

@@ -75,7 +75,6 @@ def sweep_serverless(arguments: SweepOptions, scenario: Scenario, sources: Sourc
 def _run_over(
     arguments: ServerlessOptions | SweepOptions, scenario: Scenario, sources: Sources, settings: OverSettings
 ) -> None:
-    """Run, print, then write the file."""
     check_places(arguments.csv)
     line = ProgressLine(quiet=arguments.json)
 
@@ -165,7 +164,6 @@ def _check(arguments: ServerlessOptions, modes: Sequence[str]) -> None:
 
 
 def _write(arguments: ServerlessOptions, scenario: Scenario, result: ServerlessResult) -> None:
-    """The files of a run."""
     if arguments.records:
         write_job_table(arguments.records, call_table(result.records, result.system))
     if arguments.trace:

@@ -88,7 +88,6 @@ def chain_paths(dag: Dag, names: Sequence[str]) -> list[Path]:
 
 
 def _follows_alone(dag: Dag, node: int) -> bool:
-    """Return whether the node has one input, and is its only consumer."""
     before = dag.predecessors[node]
     return len(before) == 1 and len(dag.successors[before[0]]) == 1
 

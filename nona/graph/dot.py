@@ -52,7 +52,6 @@ def read_document(data: bytes, filename: str, symbols: Mapping[str, int] | None 
 
 
 def _parsed(cgraph: Any, data: bytes) -> Any:
-    """The first graph in ``data``; cgraph's own reader never sees what follows it."""
     with TemporaryFile() as file:
         file.write(data)
         file.seek(0)
@@ -72,7 +71,6 @@ def _refuse_second(cgraph: Any, graph: Any, rest: bytes, where: str) -> None:
 
 
 def _after_first(data: bytes, where: str) -> bytes:
-    """Return the text after the first graph, which has been checked."""
     if 0 in data:
         raise GraphError(f"{where}: it holds a zero byte, so it is not DOT; give a text file.")
     try:
@@ -135,7 +133,6 @@ def _declared(cgraph: Any, graph: Any, kind: int) -> list[str]:
 def _known(
     declared: Iterable[str], allowed: frozenset[str], ignored: dict[str, int], where: str
 ) -> tuple[str, ...]:
-    """Those that are read."""
     kept = []
     for key in declared:
         if key.lower() in FILE_ATTRIBUTES:

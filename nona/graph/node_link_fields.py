@@ -176,7 +176,6 @@ _BATCH = re.compile("[1-9][0-9]{0,3}")
 def _times(
     node: Mapping[str, object], owner: str, device: str | None
 ) -> tuple[dict[str, float] | None, BatchTimes]:
-    """Device → seconds of one input, and seconds by the number of inputs that run together."""
     key, factor = _time_key(node, "compute", owner)
     value = node.get(key)
     by_device = isinstance(value, Mapping)
@@ -370,7 +369,6 @@ def _size(value: object, source: str, target: str) -> float:
 
 
 def _tensor_name(value: object, source: str, target: str) -> str:
-    """The name of the tensor, ``""`` where none is given."""
     if value is None:
         return ""
     if not isinstance(value, str) or not value:

@@ -199,7 +199,6 @@ def _given(node: Node, types: Mapping[str, TensorType]) -> Iterator[TensorType]:
 
 
 def _outputs(node: Node, graph: Any, inner: Mapping[str, TensorType]) -> Iterator[tuple[str, TensorType]]:
-    """The types of the node's outputs by one of its bodies."""
     kinds = [inner.get(v.name, _UNKNOWN) for v in graph.output]
     carried = len(kinds)
     if node.kind == "Loop":

@@ -133,7 +133,6 @@ class _Sizes:
         self._where = where
 
     def of(self, nodes: Iterable[Any], depth: int) -> int:
-        """Nodes that ``nodes`` unfold to; bodies of control flow count as one."""
         if depth > MAX_DEPTH:
             raise GraphError(
                 f"{self._where}: its local functions call each other in a circle or more than {MAX_DEPTH} "

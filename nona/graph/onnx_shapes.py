@@ -88,8 +88,6 @@ def _is_open(types: Mapping[str, TensorType], name: str) -> bool:
 
 
 class _Pass:
-    """Types and values so far."""
-
     def __init__(self, model: Any, types: dict[str, TensorType]) -> None:
         self._types, self._opsets = types, list(model.opset_import)
         self._versions = {"" if o.domain == "ai.onnx" else o.domain: o.version for o in self._opsets}
@@ -97,7 +95,6 @@ class _Pass:
         self._values: dict[str, Any] = {}
 
     def infer(self, node: Node) -> None:
-        """The types of a node's outputs, as far as its inputs tell them."""
         schema = self._schema(node.proto)
         if schema is not None:
             types = {name: self._types[name] for name in node.needs if self._types.get(name, (0, None))[0]}
@@ -169,7 +166,6 @@ class _Pass:
         return shape is not None and math.prod(shape) <= KEPT_ELEMENTS
 
     def value(self, name: str) -> Any:
-        """The value of a small tensor, if it is known."""
         from onnx import numpy_helper
 
         if name not in self._values and name in self._stored:

@@ -148,7 +148,6 @@ def _set_aside(graph: Any) -> dict[str, TensorType]:
 
 
 def _constant_type(tensor: Any) -> TensorType:
-    """Type and shape of a stored constant (an ``onnx.TensorProto``)."""
     shape = tuple(tensor.dims)
     if len(shape) > MAX_RANK or any(length < 0 for length in shape):
         raise GraphError(

@@ -348,7 +348,6 @@ def server_of(executor_server: NDArray[np.int64], places: NDArray[np.int64], pla
 
 
 def _rows(query: QueryClass) -> list[set[tuple[int, int, float]]]:
-    """Return source, tensor and bytes of the inputs of each task."""
     graph = query.tasks
     rows: list[set[tuple[int, int, float]]] = [set() for _ in range(len(graph))]
     columns = (graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_tensor.tolist())

@@ -85,7 +85,6 @@ def executor_works(system: System) -> ExecutorWorks:
 
 
 def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-    """The work of each query class on each executor; one draw for ties."""
     return Prepared(executor_works(system), 1)
 
 

@@ -168,8 +168,6 @@ _SAVES = 1e-3  # of the time of a sub-graph that runs on one executor
 
 @dataclass(slots=True)
 class _Flat:
-    """The columns of :class:`LiveTables` while they grow."""
-
     tasks: list[int] = field(default_factory=lambda: [0])
     graphs: list[int] = field(default_factory=lambda: [0])
     wide: list[int] = field(default_factory=list)
@@ -186,7 +184,6 @@ class _Flat:
     label: list[int] = field(default_factory=list)
 
     def add_query(self, query: QueryClass, placed: Sequence[SubGraphPlacement]) -> None:
-        """Append a query class: its tasks, what they read, and its sub-graphs."""
         graph = query.tasks
         self.tasks.append(self.tasks[-1] + len(graph))
         self.time_s.append(graph.compute_s.T.ravel())

@@ -30,7 +30,6 @@ def decide(
 
 
 def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-    """The number of tasks of each query class."""
     tasks = np.array([len(q.tasks) for q in system.queries], dtype=np.int64)
     return Prepared(TaskCounts(tasks), int(tasks.max()))
 

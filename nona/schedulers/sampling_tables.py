@@ -143,8 +143,6 @@ class Tables(NamedTuple):
 
 @dataclass(slots=True)
 class _Flat:
-    """The columns of :class:`Tables` while they grow."""
-
     graphs: list[int] = field(default_factory=lambda: [0])
     configurations: list[int] = field(default_factory=lambda: [0])
     cumulative: list[float] = field(default_factory=list)

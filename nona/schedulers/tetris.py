@@ -169,7 +169,6 @@ def progress(ready: Ready, i: int, t: Packing) -> float:
 
 
 def _packing_of(system: System, fairness: float, barrier: float, remote_penalty: float) -> Packing:
-    """Demands of all tasks, and the cards of all servers."""
     reads = reads_of(system)
     time_s = np.concatenate([q.tasks.compute_s for q in system.queries], axis=1)
     time_s = np.repeat(time_s, np.diff(reads.inputs), axis=1)  # (K, R) of the task that reads

@@ -153,7 +153,6 @@ def simulated_count(study: Study, target_hit: float, cache: StudyCache, check: C
 
 
 def _steady(answer: Answer, scheduler: str) -> SchedulerSummary | None:
-    """Return a scheduler's summary; ``None`` if it is missing or overloaded."""
     summary = answer.summaries.get(scheduler)
     return None if summary is None or summary.result.overloaded else summary
 
@@ -329,7 +328,6 @@ class _Search:
         self.no_room = _no_room(present)
 
     def run(self, start: int) -> int | None:
-        """The fewest servers, searched from ``start``."""
         if self.no_room or self.least_miss > self.asked.target_miss:
             return None
         beside = 0 if self.predicts or self.end is not None else BESIDE
@@ -354,7 +352,6 @@ class _Search:
         return now.miss < LESS * half.miss
 
     def miss(self, servers: int) -> float:
-        """The share of missed SLOs; infinite without a steady state."""
         miss = self.at(servers).miss
         return math.inf if miss is None else miss
 

@@ -89,7 +89,6 @@ def _jct(of: Callable[[], float]) -> float | None:
 
 
 def _pays(point: CongestionPoint) -> bool:
-    """Return whether nona's placement is better at a point than keeping every job on one executor."""
     if point.nona_s is None or point.kept_s is None:
         return False
     return point.nona_s < point.kept_s * (1 - SAME)

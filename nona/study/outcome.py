@@ -278,7 +278,6 @@ def model_facts(study: Study) -> dict[str, ModelFacts]:
 
 
 def _sigmas(costed: Sequence[CostedGraph]) -> dict[str, float]:
-    """Origin of times → σ of ln(true / stated), the largest over the kinds of executors."""
     sliced = any(c.sliced for c in costed)
     return {p: sigma_of(p, sliced) for p in sorted({c.provenance for c in costed[0].costs})}
 

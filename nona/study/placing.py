@@ -189,8 +189,6 @@ def decide(
 
 
 class _Runs:
-    """Counts runs that begin, of ``most``."""
-
     def __init__(self, most: int, check: Callable[[], None], on_share: Callable[[float], None]) -> None:
         self._most, self._check, self._on_share, self._done = most, check, on_share, 0
 
@@ -285,8 +283,6 @@ def place_system(
 
 
 class _Counted:
-    """Counts the trials of a stage, and reports them."""
-
     def __init__(self, stage: PlacingStage, told: PlacingTold) -> None:
         self._stage, self._told, self._done = stage, told, 0
 

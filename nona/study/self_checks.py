@@ -95,7 +95,6 @@ def _tried(check: Callable[[], SelfCheck]) -> SelfCheck:
 
 
 def _runs(result: SimulationResult) -> Iterator[SelfCheck]:
-    """The self-checks of all runs, over all schedulers."""
     names = dict.fromkeys(c.name for s in result.summaries.values() for c in s.checks)
     for name in names:
         checks = {n: next(c for c in s.checks if c.name == name) for n, s in result.summaries.items()}

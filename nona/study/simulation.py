@@ -451,7 +451,6 @@ def _without_gap(runs: Mapping[int, Records]) -> tuple[Records, ...]:
 
 @contextmanager
 def _opened(workers: int, dask: str | None) -> Iterator[RunPool | None]:
-    """Open the pool in which runs run; ``None`` leaves the choice to the number of workers."""
     if dask:
         yield DaskPool(dask, simulation_report)
     elif workers > 1:

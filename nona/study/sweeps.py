@@ -214,7 +214,6 @@ def _edges_of(bench: sweep_bench.Bench, settings: SweepRequest, name: str) -> It
 
 
 def _next(search: Edge, like: bool) -> float | None:
-    """Ask a search for its next value; ``None`` at its end."""
     try:
         return search.send(like)
     except StopIteration:

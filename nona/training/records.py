@@ -363,7 +363,6 @@ def _jobs_once(spans: Spans) -> Check:
 
 
 def _overlaps(key: Ints, start_s: Floats, end_s: Floats) -> int:
-    """Count the intervals that start before the one before them on the same key has ended."""
     order = np.lexsort((start_s, key))
     key, start_s, end_s = key[order], start_s[order], end_s[order]
     return int(((key[1:] == key[:-1]) & (start_s[1:] < end_s[:-1] - CLOCK_S)).sum())

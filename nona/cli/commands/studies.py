@@ -143,7 +143,6 @@ _NAMES = {
 
 
 def _option_of(one: Field[Any]) -> click.Parameter:
-    """The option that sets a field of a study's settings."""
     words, annotation = one.metadata, str(one.type)
     kind: Any = _NAMES.get(words.get("of", ""))
     if "int" in annotation:

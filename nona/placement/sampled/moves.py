@@ -163,7 +163,6 @@ def _sent(shape: Shape, away: set[int], nodes: set[int], named: set[int]) -> flo
 
 
 def _dealt(shape: Shape, parts: Sequence[Sequence[int]], servers: int) -> list[list[int]]:
-    """``parts`` on so many servers, each to the one with least work."""
     dealt: list[list[int]] = [[] for _ in range(servers)]
     for part in parts:
         min(dealt, key=lambda h: shape.work_s(h)).extend(part)

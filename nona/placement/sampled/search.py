@@ -142,7 +142,6 @@ class Search:
         return self.bound * (1.0 - WRONG) <= values.value <= self.bound * (1.0 + CLOSE)
 
     def _best_start(self, starts: Mapping[str, Queries]) -> Valued:
-        """Return the best start."""
         best: Valued | None = None
         for name, queries in starts.items():
             if best is None or (not self._nothing_left(best[1]) and math.isfinite(self._score(queries))):
@@ -171,7 +170,6 @@ class Search:
         return values
 
     def _score(self, queries: Queries) -> float:
-        """Mean JCT by formula; infinite where there is no steady state."""
         prediction = predicted(self.judge, queries)
         if prediction is None or not prediction.network_utilization < _FULL:
             return math.inf
@@ -197,7 +195,6 @@ class Search:
         return kept
 
     def _step(self, here: Queries, groups: tuple[Group, ...]) -> Valued | None:
-        """The best move that is significantly better; ``None`` if there is none."""
         self.turn += 1
         now = self._values(here, FEW)
         gains = []
@@ -336,7 +333,6 @@ def _final(judge: Judge, first: Queries, found: Found, seed: int) -> _Final:
 
 
 def _sampled(judge: Judge, found: Found, final: _Final) -> Sampled:
-    """The figures of the search for the report."""
     gain, gain_error = final.gain
     return Sampled(
         judge.objective, final.values.value, final.values.error, judge.bound(), final.formula_value, gain,

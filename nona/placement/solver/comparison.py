@@ -59,7 +59,6 @@ class _Reduced:
         return objective_s(self.model, value), slope
 
     def lift(self, z: Floats) -> list[list[Floats]]:
-        """Probabilities over all candidates."""
         x = [[np.zeros(len(c)) for c in row] for row in self.full.candidates]
         for g, at, kept in zip(self.groups, self.slices, self.rows, strict=True):
             for k in g.members:

@@ -95,7 +95,6 @@ class _Search:
             self.x, self.value = x, value
 
     def _program(self, cost_wait: float, row_wait: float) -> tuple[float, Floats]:
-        """Bound and point of the LP with costs at ``cost_wait`` and the row of ``row_wait``."""
         p = self.problem
         cost = p.lines(cost_wait)
         if math.isinf(row_wait):
@@ -136,7 +135,6 @@ class _Search:
         return Certified(self.x, self.value, lower, self.cells, lower >= self._target())
 
     def within(self, low: float, high: float) -> float:
-        """:func:`bound_between`."""
         p = self.problem
         if not p.groups or not (p.a1.any() or p.a0.any() or p.lines.slope.any()):
             return min(self._program(low, math.inf)[0], self.value) if p.groups else self.value

@@ -36,7 +36,6 @@ class FlowCluster:
 
 
 def _cluster_of(system: System) -> FlowCluster:
-    """The cluster of a system."""
     works = works_of(system)
     work_s = works.work_s.reshape(len(system.queries), works.classes)
     return FlowCluster(
@@ -240,7 +239,6 @@ def hold(of: FlowCluster, claims: Claims, before: Holdings | None) -> Holdings:
 
 
 def _assign(owner: Ints, had: Ints, executors: Ints, number: Ints) -> None:
-    """Give each row its ``number`` of ``executors``, those that it had first."""
     missing = number.copy()
     for r in range(len(number)):
         kept = executors[had[executors] == r][: number[r]]

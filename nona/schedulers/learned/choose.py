@@ -114,7 +114,6 @@ def candidates(now: float, view: View, ready: Ready, t: Learned) -> Candidates:
 
 
 def _room_for(rows: int, features: int) -> Candidates:
-    """Room for so many candidates."""
     return Candidates(
         np.zeros(rows, dtype=np.int64),
         np.zeros(rows, dtype=np.int64),
@@ -148,12 +147,10 @@ def add(
 
 
 def _may_run(view: View, ready: Ready, i: int, e: int, t: Learned) -> bool:
-    """Return whether executor e has memory for the model of entry i."""
     return bool(t.may[ready.query[i] * t.classes + view.executor_class[e]] != 0)
 
 
 def _free_neighbours(view: View) -> Ints:
-    """(S,) Free executors of each server."""
     free = np.zeros(view.executor_server.max() + 1, dtype=np.int64)
     for e in range(len(view.queue_length)):
         if view.queue_length[e] == 0:
@@ -170,7 +167,6 @@ def _row_of_kind(view: View, near: Ints, c: Candidates, begin: int, n: int, e: i
 
 
 def _are_alike(view: View, near: Ints, a: int, b: int) -> bool:
-    """Return whether two free executors are of one class and have equally many free neighbours."""
     same_class = view.executor_class[a] == view.executor_class[b]
     return bool(same_class and near[view.executor_server[a]] == near[view.executor_server[b]])
 
@@ -190,7 +186,6 @@ def one_of(view: View, ready: Ready, t: Learned, c: Candidates, chosen: int, u: 
 
 
 def _fetched_bytes(view: View, ready: Ready, i: int, e: int, t: Learned) -> float:
-    """Bytes that entry i must have sent to executor e from other servers."""
     task = t.first[ready.query[i]] + ready.task[i]
     total = 0.0
     for r in range(t.inputs[task], t.inputs[task + 1]):

@@ -182,7 +182,6 @@ class Planner:
         return fewest
 
     def _rule_out(self, chain: Chain) -> None:
-        """Keep the largest option of a chain that bounds rule out, as their evidence."""
         option = chain.option(min(chain.low, chain.most))
         excluded = self.bounds.excluded(option)
         if excluded is not None and not chain.mixed:
@@ -281,12 +280,9 @@ def _parts(look: int) -> range:
 
 @dataclass(eq=False)
 class _Heard:
-    """Calls ``check`` whenever a run reports."""
-
     check: Callable[[], None]
 
     def report(self, key: Key, progress: None) -> None:
-        """A run goes on."""
         self.check()
 
     def repeat(self, key: Key) -> None:

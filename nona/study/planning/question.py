@@ -163,7 +163,6 @@ def _check_racks(scenario: Scenario, spec: PlanSpec) -> None:
 
 
 def _profile(scenario: Scenario, spec: PlanSpec, sources: Sources) -> Profile | None:
-    """The traffic by hour that the plan names, relative to the rates of the rows."""
     if spec.profile is None:
         return None
     data, rate = sources.read(spec.profile), sum(row.rate for row in scenario.workload)
@@ -219,7 +218,6 @@ def _alike(a: Offer, b: Offer) -> bool:
 
 
 def _expanded(scenario: Scenario, spec: PlanSpec, offer: OfferSpec) -> Iterator[Offer]:
-    """One offer for each layout that it names."""
     device = find_device(offer.gpu, user_devices(scenario.cluster.devices))
     layouts: Sequence[str | None] = (None,)
     if offer.mig is not None:

@@ -207,13 +207,11 @@ class OptionRuns:
 
 
 def _numbering_of(question: Question) -> Numbering:
-    """The numbering of a question's trials."""
     most = max(o.most for o in question.offers)
     return Numbering(len(question.offers), len(question.ways), most)
 
 
 def _seen_of(question: Question, study: Study, records: Records) -> Seen:
-    """Count the hits of each target in a run: unfinished jobs count as late."""
     times, tally, system = records.completion_time_s, records.tally, study.system
     hits = []
     for target in question.targets:

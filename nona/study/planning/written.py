@@ -133,7 +133,6 @@ class Written:
 
 
 def _work(bounds: Bounds, models: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Seconds of all tasks of a query of each model, by kind of executor."""
     kinds = bounds.system.class_names
     return {
         model: dict(zip(kinds, seconds.tolist(), strict=True))
@@ -203,7 +202,6 @@ def _answer(planner: Planner, option: Option, place: int, known: Known, headroom
 
 
 def _costs(question: Question, option: Option, moved: float) -> tuple[PlanCost, ...]:
-    """List an option's hourly costs: servers of each offer, link, data moved; without free parts."""
     servers = [(question.offers[k].text, option.counts[k] * question.offers[k].price) for k in option.used]
     link = ("link", question.links[option.link].price)
     data = ("data moved", _moved_per_hour(question, moved))

@@ -190,7 +190,6 @@ def _time_s(stage: Operator) -> float | None:
 def _own_function(
     name: str, spec: FunctionSpec, space: ConfigurationSpace, read: Callable[[str], bytes], parts: int
 ) -> Function:
-    """A function as the scenario describes it."""
     cpu = CpuLaw(spec.cpu.parallel, spec.cpu.serial)
     source, input_bytes = spec.source or "the scenario", spec.input
     confirmed: tuple[str, ...] = ()

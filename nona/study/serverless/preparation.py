@@ -36,7 +36,6 @@ from nona.system import Arrivals
 
 
 def _node_memory(scenario: Scenario, functions: Sequence[Function]) -> NodeMemory | None:
-    """The limits that ``serverless.memory`` sets; ``None`` without one."""
     spec = (scenario.serverless or ServerlessSpec()).memory
     if spec.limit == "none":
         return None

@@ -93,14 +93,11 @@ TaskPool = Pool[ServerlessProgress, Done]
 
 
 class _Heard:
-    """Reports the completed share of all calls."""
-
     def __init__(self, tasks: Sequence[Task], on_progress: Callable[[float], None]) -> None:
         calls = {(n, 0): float(t.replications * (t.run.first + t.run.calls)) for n, t in enumerate(tasks)}
         self._shares, self._on_progress = Shares(calls), on_progress
 
     def report(self, key: Key, progress: ServerlessProgress) -> None:
-        """A task has gone on."""
         self._on_progress(self._shares.add(key, progress.fraction))
 
     def repeat(self, key: Key) -> None:

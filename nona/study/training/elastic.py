@@ -219,7 +219,6 @@ _NO_SOURCES = Sources()
 
 
 def _elastic_part(scenario: Scenario) -> ElasticSpec:
-    """The elastic jobs of a scenario."""
     if scenario.training is None or scenario.training.elastic is None:
         raise ScenarioError(
             ["training.elastic: is missing; add for example the key 'training: {elastic: {workload: 1}}'."]

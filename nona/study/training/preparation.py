@@ -59,7 +59,6 @@ def _divided(number: int, group: ServerGroupSpec) -> list[str]:
 
 
 def _extension_notes(spec: TrainingSpec, jobs: Sequence[Job]) -> list[str]:
-    """One sentence for each assumption that the reader cannot see in the scenario."""
     notes = []
     if spec.moves is not None or spec.regions is not None:
         training = [j for j in jobs if j.kind == "training"]

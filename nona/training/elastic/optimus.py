@@ -308,7 +308,6 @@ class Optimus(Planner):
         return max((now_s - self.estimates.step_s(active, gpus + k)) * left / k for k in range(1, reach + 1))
 
     def _best(self, active: Active, most: int) -> int:
-        """The number up to ``most`` with the fastest steps, of equals the first."""
         return min(range(1, most + 1), key=lambda gpus: self.estimates.step_s(active, gpus), default=0)
 
 
