@@ -121,10 +121,7 @@ def write_sealed(path: Path, data: bytes) -> str:
 def read_sealed(path: Path, expected: str | None = None) -> bytes | None:
     """The data of a file; ``None`` where it is missing, damaged, or another user could have written it.
 
-    Parameters
-    ----------
-    expected
-        The checksum that the data must have; by default the one in the file.
+    ``expected``: the checksum that the data must have; by default the one in the file.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

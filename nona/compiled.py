@@ -144,10 +144,7 @@ class CheckedCache(FunctionCache):
 def kept_on_disk(function: Callable[..., Any], signature: Any = None, **options: Any) -> Any:
     """``njit(signature, cache=True, **options)(function)`` with the checked cache.
 
-    Parameters
-    ----------
-    signature
-        Compile for these types now, and for no others; without one, when first called.
+    ``signature``: compile for these types now, and for no others; without one, when first called.
     """
     dispatcher: Any = njit(**options)(function)
     dispatcher._cache = CheckedCache(function)

@@ -115,10 +115,7 @@ def check_runs(kind: str, names: Sequence[str], replications: int, workers: int)
 class Shares:
     """Adds up the shares of runs that are done; a run that is repeated does not fall back.
 
-    Parameters
-    ----------
-    weights
-        Key of every run → its part of the whole work, in any unit.
+    ``weights``: key of every run → its part of the whole work, in any unit.
 
     Examples
     --------

@@ -83,12 +83,7 @@ def read_file(
     Nothing is waited for: a pipe without a writer is not opened, and a file that grows while it is read
     is refused. ``take`` makes the bytes from the open file and its size, where it should not be held whole.
 
-    Parameters
-    ----------
-    what
-        How errors call it, ``"File 'm.json'"``.
-    refuse
-        Makes the exception from the message.
+    ``what``: how errors call it, ``"File 'm.json'"``. ``refuse``: makes the exception from the message.
 
     Raises ``FileNotFoundError`` when there is none; the caller knows the remedy. Raises the
     error of ``refuse`` if the file is no regular file, is too large, or cannot be read.

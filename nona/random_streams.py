@@ -17,12 +17,8 @@ import numpy as np
 class RandomStreams:
     """The random streams of one replication.
 
-    Parameters
-    ----------
-    seed
-        The scenario's seed, a whole number of at least 0.
-    replication
-        Number of the replication; different replications are independent.
+    ``seed``: the scenario's seed, a whole number of at least 0. ``replication``: number of the replication;
+    different replications are independent.
 
     Examples
     --------

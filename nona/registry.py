@@ -34,14 +34,8 @@ T = TypeVar("T", bound=Named)
 class Registry(Mapping[str, T]):
     """Name → thing. What ships is there from the start; more may be added, for this process.
 
-    Parameters
-    ----------
-    kind
-        Kind of the things, in one or two words that begin an error: ``Scheduler``.
-    items
-        The things that ship.
-    error
-        The error that is raised for an unknown name or one that is taken.
+    ``kind``: kind of the things, in one or two words that begin an error: ``Scheduler``. ``items``: the
+    things that ship. ``error``: the error that is raised for an unknown name or one that is taken.
 
     Examples
     --------
@@ -107,16 +101,9 @@ class Registry(Mapping[str, T]):
 class Strategy:
     """A way to decide: its declaration, for people and for lists.
 
-    Attributes
-    ----------
-    name, title
-        As in the scenario file, and as in headings.
-    summary, source, adaptation
-        One line each: what it does; where it comes from; what was changed or assumed.
-    settings
-        Its options by name.
-    look
-        On charts; without one it gets a spare look.
+    ``name``, ``title``: as in the scenario file, and as in headings. ``summary``, ``source``, ``adaptation``:
+    one line each: what it does; where it comes from; what was changed or assumed. ``settings``: its options
+    by name. ``look``: on charts; without one it gets a spare look.
     """
 
     called: ClassVar[str] = "Policy"

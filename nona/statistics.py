@@ -153,10 +153,7 @@ def values_needed(width: float, n: int, most: int = 1000) -> int | None:
 
     Formula: the least m > n with t(m−1)/√m ≤ t(n−1)/√n / w.
 
-    Parameters
-    ----------
-    width
-        w, the half-width of the interval of ``n`` values over the absolute value of their mean.
+    ``width``: w, the half-width of the interval of ``n`` values over the absolute value of their mean.
 
     Examples
     --------
@@ -323,10 +320,7 @@ def overlapping_batch_means(values: ArrayLike, batch: int | None = None, level: 
     :func:`long_run_variance`. Overlapping batches give half as many degrees of freedom again as
     batches side by side. ``n`` of the interval is ⌊b⌋. Fewer than four values have no interval.
 
-    Parameters
-    ----------
-    batch
-        Values per batch, m; by default that of :func:`batch_size`.
+    ``batch``: values per batch, m; by default that of :func:`batch_size`.
 
     >>> i = overlapping_batch_means(np.sin(np.arange(400.0)))
     >>> i.n, i.covers(0.0)
@@ -357,16 +351,10 @@ FEWEST_PAIRS = 5  # pairs; with 2 the correlation is always 1 or −1, with 3 or
 class PairedDifference:
     """The mean of a − b with its interval, and the gain from common random numbers.
 
-    Attributes
-    ----------
-    difference
-        a − b, pair by pair.
-    variance_reduction
-        (Var a + Var b) / Var(a − b): how many times as many replications two schedulers with random
-        numbers of their own would need for an interval as narrow. ``inf`` when all differences
-        are equal, ``nan`` when there are too few pairs to tell.
-    correlation
-        Between a and b.
+    ``difference``: a − b, pair by pair. ``variance_reduction``: (Var a + Var b) / Var(a − b): how many times
+    as many replications two schedulers with random numbers of their own would need for an interval as narrow.
+    ``inf`` when all differences are equal, ``nan`` when there are too few pairs to tell. ``correlation``:
+    between a and b.
     """
 
     difference: Interval

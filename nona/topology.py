@@ -105,12 +105,9 @@ def make_topology(
 ) -> Topology:
     """A core of ``capacity`` with a card per server and an uplink per rack, as far as they are given.
 
-    Parameters
-    ----------
-    capacity, nic, uplink
-        Bytes per second; ``nic`` and ``uplink`` in each direction by itself.
-    rack_size
-        Servers per rack, counted from server 0; the last rack may have fewer. Given with ``uplink``.
+    ``capacity``, ``nic``, ``uplink``: bytes per second; ``nic`` and ``uplink`` in each direction by itself.
+    ``rack_size``: servers per rack, counted from server 0; the last rack may have fewer. Given with
+    ``uplink``.
 
     Examples
     --------

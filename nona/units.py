@@ -54,12 +54,8 @@ _LONGEST = 400  # letters; no float needs more
 def parse_quantity(value: str | float, dimension: Dimension) -> float:
     """Return ``value`` in SI units.
 
-    Parameters
-    ----------
-    value
-        A number (already SI), or a string: a number, optional space, optional unit.
-    dimension
-        Kind of quantity; it decides which units are allowed.
+    ``value``: a number (already SI), or a string: a number, optional space, optional unit. ``dimension``:
+    kind of quantity; it decides which units are allowed.
 
     Raises ``ValueError`` for an unknown unit, a text without a number, or a value that is not finite.
 

@@ -31,12 +31,7 @@ def _matched(durations: Floats, free: Ints) -> Matching:
     min Σ_i p_i · d_i,type(i), where each of the ``free`` GPUs of a type has one place for each p. Of a type
     with n GPUs ⌈m/n⌉ places each are enough.
 
-    Parameters
-    ----------
-    durations
-        (m, J) seconds of each job on each type.
-    free
-        (J,) free GPUs; at least one in all.
+    ``durations``: (m, J) seconds of each job on each type. ``free``: (J,) free GPUs; at least one in all.
 
     Examples
     --------

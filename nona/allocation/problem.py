@@ -98,17 +98,10 @@ class Problem:
 class Allocation:
     """An answer: shares of time.
 
-    Attributes
-    ----------
-    rows
-        Numbers of the jobs of each row: singles first, by number, then pairs.
-    shares
-        (rows, J) x, within [0, 1].
-    objective, bound
-        Value of the policy's objective at ``shares`` and the dual's bound on every allocation's; NaN for
-        a policy that optimises nothing.
-    warnings
-        What could not be done, in sentences (an SLO that no allocation keeps).
+    ``rows``: numbers of the jobs of each row: singles first, by number, then pairs. ``shares``: (rows, J) x,
+    within [0, 1]. ``objective``, ``bound``: value of the policy's objective at ``shares`` and the dual's
+    bound on every allocation's; NaN for a policy that optimises nothing. ``warnings``: what could not be
+    done, in sentences (an SLO that no allocation keeps).
     """
 
     rows: tuple[tuple[int, ...], ...]

@@ -19,13 +19,8 @@ class Program:
     κ is 1 where some step is above 0, otherwise there is no λ. So a max-min program has ``steps`` and no
     ``gains``; a linear one has ``gains``, and its ``floors`` are what each job needs at least.
 
-    Attributes
-    ----------
-    gains
-        (n,) g, per variable of ``space``.
-    floors, steps
-        (m,) in steps/s, at least 0. A job with neither has no constraint. Jobs that can run nowhere must
-        have neither.
+    ``gains``: (n,) g, per variable of ``space``. ``floors``, ``steps``: (m,) in steps/s, at least 0. A job
+    with neither has no constraint. Jobs that can run nowhere must have neither.
     """
 
     space: Polytope

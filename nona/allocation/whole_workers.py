@@ -17,14 +17,8 @@ def _hand_out(rates: Floats, workers: Ints, gains: Gains, start: Ints | None = N
 
     Where the gains are decreasing and there is one type, no other way has a larger sum of gains.
 
-    Parameters
-    ----------
-    rates
-        (m, J) steps/s of a job on one worker of each type; 0: cannot run there. Throughputs add up.
-    workers
-        (J,) workers of each type.
-    start
-        (m, J) what each job has before.
+    ``rates``: (m, J) steps/s of a job on one worker of each type; 0: cannot run there. Throughputs add up.
+    ``workers``: (J,) workers of each type. ``start``: (m, J) what each job has before.
     """
     given = np.zeros(rates.shape, np.int64) if start is None else start.copy()
     free = workers - given.sum(axis=0)
@@ -57,12 +51,8 @@ def marginal_gains(remaining: Floats, rates: Floats, workers: Ints) -> Ints:
     the rates of the job's workers (Peng et al., EuroSys 2018, section 4; one each first, as the public
     simulator of Pollux has it).
 
-    Parameters
-    ----------
-    remaining
-        (m,) steps left.
-    rates, workers
-        As of :func:`~nona.allocation.whole_workers._hand_out`.
+    ``remaining``: (m,) steps left. ``rates``, ``workers``: as of
+    :func:`~nona.allocation.whole_workers._hand_out`.
 
     Examples
     --------
@@ -92,12 +82,8 @@ def fairest_goodputs(most: Floats, rates: Floats, workers: Ints) -> Ints:
     The public code searches by a genetic algorithm; handing out one by one is exact for one type, as
     1/(s + 0.001) is convex in the workers.
 
-    Parameters
-    ----------
-    most
-        (m,) steps/s that a job can use; ∞: any.
-    rates, workers
-        As of :func:`~nona.allocation.whole_workers._hand_out`.
+    ``most``: (m,) steps/s that a job can use; ∞: any. ``rates``, ``workers``: as of
+    :func:`~nona.allocation.whole_workers._hand_out`.
 
     Examples
     --------

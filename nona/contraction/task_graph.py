@@ -58,12 +58,8 @@ class TaskGraph:
     ) -> TaskGraph:
         """A graph without operators, every edge with a tensor of its own; tasks are called t0, t1, ….
 
-        Parameters
-        ----------
-        compute_s : (T,) or (classes, T)
-            Seconds of each task, on one executor class or on several.
-        edges
-            (source, target, bytes) each, from a lower number to a higher one.
+        ``compute_s`` (T,) or (classes, T): seconds of each task, on one executor class or on several.
+        ``edges``: (source, target, bytes) each, from a lower number to a higher one.
 
         Raises ``GraphError`` for an edge that does not lead from a task to a later one.
 
@@ -102,12 +98,8 @@ class TaskGraph:
     ) -> TaskGraph:
         """Arrays of a contracted graph.
 
-        Parameters
-        ----------
-        operator_s
-            For each executor class, the seconds of every operator, in the model graph's order.
-        weight_bytes
-            Parameter bytes of every operator, in the same order.
+        ``operator_s``: for each executor class, the seconds of every operator, in the model graph's order.
+        ``weight_bytes``: parameter bytes of every operator, in the same order.
         """
         index = contracted.index
         tensors: dict[tuple[int, str], int] = {}

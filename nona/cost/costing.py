@@ -47,14 +47,8 @@ def fuse(
 ) -> tuple[Kernel, ...]:
     """The kernels of a graph, ordered by root; every operator is in exactly one.
 
-    Parameters
-    ----------
-    works
-        Work and launch kind of each operator.
-    sizes
-        Bytes of every tensor at the precision and batch in use.
-    fuses
-        True if the software stack fuses.
+    ``works``: work and launch kind of each operator. ``sizes``: bytes of every tensor at the precision and
+    batch in use. ``fuses``: true if the software stack fuses.
 
     Examples
     --------

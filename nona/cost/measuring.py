@@ -43,10 +43,7 @@ def fill_weights(model: Any, seed: int = 0) -> int:
     Variances of batch normalisation become positive; integers become 0. External data is never
     opened.
 
-    Returns
-    -------
-    int
-        How many initialisers were filled.
+    Returns how many initialisers were filled.
     """
     from onnx import TensorProto, helper, numpy_helper
 

@@ -90,16 +90,9 @@ class Part(NamedTuple, Generic[State]):
 class Gpu(ABC, Generic[State]):
     """The rules of a way of sharing for one GPU, which goes from state to state as parts come and go.
 
-    Attributes
-    ----------
-    vgpus
-        That may be held at once; free + held is always this many.
-    whole
-        vGPUs of the GPU itself.
-    empty
-        The state in which nothing is held.
-    couples
-        True where batches on one GPU slow each other down.
+    ``vgpus``: that may be held at once; free + held is always this many. ``whole``: vGPUs of the GPU itself.
+    ``empty``: the state in which nothing is held. ``couples``: true where batches on one GPU slow each other
+    down.
     """
 
     couples = False

@@ -211,12 +211,8 @@ class Cut:
 def block_graph(dag: Dag, paths: Sequence[Path], is_open: Callable[[Path], bool]) -> BlockGraph:
     """Draw ``dag`` with the modules that are open drawn by their parts. O(depth · (n + m)).
 
-    Parameters
-    ----------
-    dag
-        Nodes in a topological order: every arc leads from a lower number to a higher one.
-    paths
-        The modules of every node, see :mod:`nona.graph.blocks`.
+    ``dag``: nodes in a topological order: every arc leads from a lower number to a higher one. ``paths``: the
+    modules of every node, see :mod:`nona.graph.blocks`.
 
     Examples
     --------

@@ -37,12 +37,8 @@ from nona.graph.text import MAX_EDGES, MAX_OPERATORS, check_count, check_name, o
 def to_node_link(graph: ModelGraph, work: Sequence[Work] | None = None) -> Document:
     """``graph`` as plain data that ``json.dumps`` takes; :func:`from_node_link` gives ``graph`` back.
 
-    Parameters
-    ----------
-    graph
-        Any model graph.
-    work
-        FLOPs and bytes of each operator, in their order; stands in where an operator states none.
+    ``graph``: any model graph. ``work``: FLOPs and bytes of each operator, in their order; stands in where an
+    operator states none.
 
     Examples
     --------
@@ -83,16 +79,9 @@ def from_node_link(
 ) -> ModelGraph:
     """The model graph that a node-link document describes.
 
-    Parameters
-    ----------
-    document
-        Node-link data, for example from ``json.loads`` or ``networkx.node_link_data``.
-    name
-        Name of the graph; without it the document's own, or ``"graph"``.
-    source_format
-        Format of the source, unless the document names it.
-    depth
-        Nodes that it is inside of, as one of their bodies.
+    ``document``: node-link data, for example from ``json.loads`` or ``networkx.node_link_data``. ``name``:
+    name of the graph; without it the document's own, or ``"graph"``. ``source_format``: format of the source,
+    unless the document names it. ``depth``: nodes that it is inside of, as one of their bodies.
 
     Raises ``GraphError`` when the data is not a directed acyclic graph with finite, non-negative numbers; the
     message names the node, edge or key.

@@ -68,10 +68,7 @@ def _bind_dimensions(model: Any, symbols: Mapping[str, int], name: str) -> tuple
     Only the graph's inputs are asked about: everything else follows from them. An unnamed dimension
     of an input is called ``input[axis]``.
 
-    Returns
-    -------
-    tuple
-        The symbols that the model has, with their numbers, and warnings.
+    Returns the symbols that the model has, with their numbers, and warnings.
     """
     graph = model.graph
     constants = {t.name for t in graph.initializer}

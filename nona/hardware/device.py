@@ -32,10 +32,7 @@ def attribute_schema() -> Mapping[str, Mapping[str, str]]:
 def _parse_attributes(given: Mapping[str, object], device: str, complete: bool = True) -> dict[str, object]:
     """``given`` in SI units, every key known and every value of the right kind.
 
-    Parameters
-    ----------
-    complete
-        True if no required attribute may be missing.
+    ``complete``: true if no required attribute may be missing.
 
     >>> _parse_attributes({"fp32": "19.5 TFLOP/s", "sms": 108}, "a", complete=False)
     {'fp32': 19500000000000.0, 'sms': 108}
@@ -211,16 +208,10 @@ class Device:
     ) -> Device:
         """A user's own device.
 
-        Parameters
-        ----------
-        attributes
-            Attribute → value as in ``data/device_attributes.csv``: a text with a unit
-            (``"312 TFLOP/s"``, ``"40 GB"``), or a plain number in SI units (FLOP/s, bytes,
-            bytes/s).
-        name
-            Its name, unless ``attributes`` has ``name``.
-        base
-            Device whose attributes count where ``attributes`` says nothing.
+        ``attributes``: attribute → value as in ``data/device_attributes.csv``: a text with a unit (``"312
+        TFLOP/s"``, ``"40 GB"``), or a plain number in SI units (FLOP/s, bytes, bytes/s). ``name``: its name,
+        unless ``attributes`` has ``name``. ``base``: device whose attributes count where ``attributes`` says
+        nothing.
 
         Raises ``HardwareError`` for an unknown or missing attribute, or an impossible value: one line.
         """

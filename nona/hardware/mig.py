@@ -196,10 +196,7 @@ class MigLayout:
 def legal_layouts(board_name: str, extended: bool = False) -> tuple[MigLayout, ...]:
     """All legal layouts with at least one slice; equal slices at other starts count apart.
 
-    Parameters
-    ----------
-    extended
-        Also with the profiles that carry media engines or twice the memory.
+    ``extended``: also with the profiles that carry media engines or twice the memory.
 
     >>> len(legal_layouts("a30"))
     25

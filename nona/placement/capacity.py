@@ -30,14 +30,8 @@ Mask = NDArray[np.bool_]
 class Loads:
     """Loads of the executors by shares: ρ_k = ``background`` + Σ_j ``load``_jk s_jk.
 
-    Attributes
-    ----------
-    load : (J, K)
-        λ_j·(seconds of all tasks)/n_k; 0 where there are no executors.
-    allowed : (J, K)
-        Where a query class may run.
-    background
-        ρ of an executor by background work alone.
+    ``load`` (J, K): λ_j·(seconds of all tasks)/n_k; 0 where there are no executors. ``allowed`` (J, K): where
+    a query class may run. ``background``: ρ of an executor by background work alone.
     """
 
     load: Floats

@@ -32,21 +32,13 @@ def predict(
 ) -> Prediction:
     """Predict the mean JCT of any placement, with waits that are consistent with its own load.
 
-    Parameters
-    ----------
-    queries
-        ``queries[j][k]``: the configurations of sub-graph k of query class j with probabilities.
-    shares
-        (J, K) Probability that a server drawn for query class j is of executor class k; by default
-        every executor is drawn alike.
-    known
-        Configurations of this system and these shares that were evaluated before.
+    ``queries``: ``queries[j][k]``: the configurations of sub-graph k of query class j with probabilities.
+    ``shares``: (J, K) Probability that a server drawn for query class j is of executor class k; by default
+    every executor is drawn alike. ``known``: configurations of this system and these shares that were
+    evaluated before.
 
-    Returns
-    -------
-    Prediction
-        An overloaded link gives ``network_wait_s`` = ``inf``, and an infinite JCT for the classes
-        that use it.
+    Returns an overloaded link gives ``network_wait_s`` = ``inf``, and an infinite JCT for the classes that
+    use it.
 
     Raises ``PlacementError`` when the executors or the link's background are overloaded: then nothing is
     stable.

@@ -61,17 +61,10 @@ def fifo_wait_s(utilization: float, work_moment: float) -> float:
 
     Formula: W = λE[S²] / (2(1 − ρ)), ρ = λE[S].
 
-    Parameters
-    ----------
-    utilization
-        ρ, dimensionless.
-    work_moment
-        λE[S²], seconds; with several streams the sum over them.
+    ``utilization``: ρ, dimensionless. ``work_moment``: λE[S²], seconds; with several streams the sum over
+    them.
 
-    Returns
-    -------
-    float
-        Seconds; ``inf`` when ρ ≥ 1, and 0 in an empty queue.
+    Returns seconds; ``inf`` when ρ ≥ 1, and 0 in an empty queue.
 
     Examples
     --------
@@ -111,12 +104,8 @@ def _runs_on(candidates: Candidates, busy: float, whole: NDArray[np.bool_]) -> F
     where one is busy, its wait is taken to be longer than the time to spare. Waits at the link, far
     shorter than those at servers, are left out.
 
-    Parameters
-    ----------
-    busy
-        ρ, utilisation of the executors.
-    whole : (n,)
-        Whether the root's part runs without queueing in between.
+    ``busy``: ρ, utilisation of the executors. ``whole`` (n,): whether the root's part runs without queueing
+    in between.
 
     Examples
     --------
@@ -322,12 +311,8 @@ Probabilities = Sequence[Sequence[Floats]]
 class Servers:
     """The executors under given shares.
 
-    Attributes
-    ----------
-    shares : (J, K)
-        Probability that a server drawn for query class j is of executor class k.
-    blocks
-        ``blocks[j][k]``: blocks of the candidates of sub-graph k of query class j.
+    ``shares`` (J, K): probability that a server drawn for query class j is of executor class k. ``blocks``:
+    ``blocks[j][k]``: blocks of the candidates of sub-graph k of query class j.
     """
 
     system: System

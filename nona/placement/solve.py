@@ -76,12 +76,9 @@ def solve(
         Of the solver: ``gap`` and ``max_cells`` (parametric), ``starts`` and ``seed`` (slsqp),
         ``grid`` (exhaustive).
 
-    Returns
-    -------
-    Placement
-        ``objective_s`` is the mean JCT with the server wait that the placement itself brings
-        about, that is ``prediction.jct_s``. ``lower_bound_s`` is certified for the server wait
-        linearised at the solution, see :mod:`nona.placement.solver.descent`, and for its class shares.
+    Returns ``objective_s`` is the mean JCT with the server wait that the placement itself brings about, that
+    is ``prediction.jct_s``. ``lower_bound_s`` is certified for the server wait linearised at the solution,
+    see :mod:`nona.placement.solver.descent`, and for its class shares.
 
     Raises ``PlacementError`` for an unknown solver or option, when executors or link are overloaded whatever
     the placement, or when the weights of a model fit no executor.

@@ -54,14 +54,9 @@ def spans(
 ) -> tuple[Floats, Floats]:
     """Span of each configuration from the root's end to the sink's start, and its longest path.
 
-    Parameters
-    ----------
-    link_wait
-        W_n in seconds under FIFO, the stretch w under processor sharing; scalar or (n,).
-    server_wait_s
-        W_c, mean wait of one visit to an executor.
-    rows
-        Which configurations; all by default.
+    ``link_wait``: w_n in seconds under FIFO, the stretch w under processor sharing; scalar or (n,).
+    ``server_wait_s``: w_c, mean wait of one visit to an executor. ``rows``: which configurations; all by
+    default.
 
     Returns
     -------

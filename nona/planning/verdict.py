@@ -143,10 +143,7 @@ def verdict(
 ) -> Verdict:
     """Decide whether all targets are kept, at look ``look`` of ``looks`` planned ones, with error ``alpha``.
 
-    Parameters
-    ----------
-    counts, shares
-        Of each target: what was seen, and the share p₀ that it asks for.
+    ``counts``, ``shares``: of each target: what was seen, and the share p₀ that it asks for.
 
     >>> seen = Counts((1000,) * 4, (990, 991, 989, 990))
     >>> verdict([seen], [0.95], 0.05, 1, 5), verdict([seen, seen], [0.95, 0.999], 0.05, 1, 5)
@@ -217,11 +214,8 @@ def _would_stand(counts: Sequence[Counts], shares: Sequence[float], error: float
 def counted(runs: Sequence[ArrayLike], share: float) -> Counts:
     """The counts of a target that asks for ``share``, from the jobs of every run.
 
-    Parameters
-    ----------
-    runs
-        For each replication its jobs' times over their bounds; ``inf`` or ``nan`` for unfinished ones. Jobs
-        of several models may stand together: each time is divided by its own bound.
+    ``runs``: for each replication its jobs' times over their bounds; ``inf`` or ``nan`` for unfinished ones.
+    Jobs of several models may stand together: each time is divided by its own bound.
 
     >>> found = counted([[0.5, 0.9, 1.2, float("nan")], [0.4, 0.6, 0.7, 0.8]], 0.5)
     >>> found.hits, found.late[0]
@@ -284,12 +278,8 @@ def settle(
 ) -> Settled[R]:
     """Simulate ``first`` replications, then 2, 4, … times as many, until a verdict stands or ``most`` are.
 
-    Parameters
-    ----------
-    simulate
-        The result of that many replications, those of the look before among them.
-    judge
-        The verdict at look l of L (:func:`nona.planning.verdict.verdict`).
+    ``simulate``: the result of that many replications, those of the look before among them. ``judge``: the
+    verdict at look l of L (:func:`nona.planning.verdict.verdict`).
 
     >>> settle(lambda n: n, lambda n, look, looks: "keeps" if n >= 8 else "open", 64)
     Settled(verdict='keeps', looks=2, result=8)

@@ -47,14 +47,8 @@ def offered_load(
 ) -> Offered:
     """The load on the kinds of executors, whose numbers are ``counts``.
 
-    Parameters
-    ----------
-    rates : (J,)
-        λ_j, 1/s.
-    seconds : (J, K)
-        Seconds of one query of each row on each kind of executor.
-    fits : (J, K)
-        Whether the weights of a row fit there.
+    ``rates`` (J,): λ_j, 1/s. ``seconds`` (J, K): seconds of one query of each row on each kind of executor.
+    ``fits`` (J, K): whether the weights of a row fit there.
 
     >>> fits = np.ones((1, 2), dtype=bool)
     >>> load = offered_load([60.0], np.array([[0.01, 0.02]]), {"a100": 1, "t4": 1}, fits, 0.2)
@@ -144,14 +138,9 @@ WINDOW_GAPS, LEAST_GAPS, MOST = 120, 3000, 20_000
 class ArrivalSample:
     """The first arrivals of replication 0.
 
-    Attributes
-    ----------
-    counts : (BINS,)
-        Arrivals in each piece of the first ``window_s`` seconds.
-    density : (GAP_BINS,)
-        Density of gap · rate over [0, LARGEST_GAP); larger gaps are in ``beyond`` (a share).
-    cv
-        Coefficient of variation of the gaps in the sample; 1 for a Poisson process in the long run.
+    ``counts`` (BINS,): arrivals in each piece of the first ``window_s`` seconds. ``density`` (GAP_BINS,):
+    density of gap · rate over [0, LARGEST_GAP); larger gaps are in ``beyond`` (a share). ``cv``: coefficient
+    of variation of the gaps in the sample; 1 for a Poisson process in the long run.
     """
 
     window_s: float
@@ -164,12 +153,8 @@ class ArrivalSample:
 def arrival_sample(arrivals: Arrivals, rate: float, seed: int, name: str) -> ArrivalSample:
     """Sample the process of one class as the simulation's first replication does.
 
-    Parameters
-    ----------
-    rate
-        Mean arrivals, 1/s.
-    seed, name
-        The scenario's seed, and the class's name: they name the stream.
+    ``rate``: mean arrivals, 1/s. ``seed``, ``name``: the scenario's seed, and the class's name: they name the
+    stream.
 
     Raises ``SimulationError`` for a process that cannot be.
 

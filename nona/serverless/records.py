@@ -156,18 +156,10 @@ Bools = NDArray[np.bool_]
 class LinkTransfers:
     """L links until the end of a run, background included, and the transfers of its m batches.
 
-    Attributes
-    ----------
-    links
-        L names.
-    busy_s, work_s
-        (L,) Length of the periods in which a link was busy, and the seconds of service that it did.
-    alone_s
-        (m,) Seconds that a batch's transfer takes when nothing else is on its way; ``nan`` where nothing
-        came over the network.
-    complete
-        (m,) Whether the end of the transfer was known when the run stopped. Of another batch the times are
-        those of a transfer that is alone.
+    ``links``: L names. ``busy_s``, ``work_s``: (L,) Length of the periods in which a link was busy, and the
+    seconds of service that it did. ``alone_s``: (m,) Seconds that a batch's transfer takes when nothing else
+    is on its way; ``nan`` where nothing came over the network. ``complete``: (m,) Whether the end of the
+    transfer was known when the run stopped. Of another batch the times are those of a transfer that is alone.
     """
 
     links: tuple[str, ...]

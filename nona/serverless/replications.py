@@ -46,22 +46,12 @@ def run_policies(
 ) -> dict[str, tuple[ServerlessRecords, ...]]:
     """Simulate every policy in every replication.
 
-    Parameters
-    ----------
-    policies
-        Each with its options; names must differ.
-    run
-        Of every run; replications are numbered from ``run.replication`` on.
-    workers
-        Processes; 1 runs all in this one.
-    on_progress
-        Called in this process as runs report; ``fraction`` is then that of all runs together.
-        ``Cancelled`` raised there stops them all, and comes out of this function.
+    ``policies``: each with its options; names must differ. ``run``: of every run; replications are numbered
+    from ``run.replication`` on. ``workers``: processes; 1 runs all in this one. ``on_progress``: called in
+    this process as runs report; ``fraction`` is then that of all runs together. ``Cancelled`` raised there
+    stops them all, and comes out of this function.
 
-    Returns
-    -------
-    dict
-        Policy's name → its records in order of replication.
+    Returns policy's name → its records in order of replication.
 
     Raises ``SimulationError`` for a number below 1, no policy, two of one name, or a run whose process is
     lost again and again.

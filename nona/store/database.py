@@ -93,14 +93,9 @@ _REFUSED = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PER
 class Database:
     """The file below a folder.
 
-    Parameters
-    ----------
-    folder
-        Where it lies; folder and file are made when something is saved, for their owner alone.
-    migrations
-        The steps of its schema.
-    most_pages
-        The most pages of 4,096 bytes that the file may have; 0: as SQLite allows.
+    ``folder``: where it lies; folder and file are made when something is saved, for their owner alone.
+    ``migrations``: the steps of its schema. ``most_pages``: the most pages of 4,096 bytes that the file may
+    have; 0: as SQLite allows.
     """
 
     folder: Path

@@ -520,13 +520,9 @@ def answers(
     that is rehearsed before a study is rehearsed with fewer runs. Schedulers that
     need no placement go first, so that they have their turn before it is solved.
 
-    Parameters
-    ----------
-    jobs, replications
-        As in the scenario where they are not given; fewer jobs have their own, automatic warm-up, as
-        has a scenario that would have it found on pilot runs: an early answer does not wait for them.
-    check
-        Called now and then; what it raises (``Cancelled``) ends the work and comes out.
+    ``jobs``, ``replications``: as in the scenario where they are not given; fewer jobs have their own,
+    automatic warm-up, as has a scenario that would have it found on pilot runs: an early answer does not wait
+    for them. ``check``: called now and then; what it raises (``Cancelled``) ends the work and comes out.
     """
     begin = time.perf_counter()
     options, count = _options(study, engine, jobs), replications or study.scenario.simulation.replications

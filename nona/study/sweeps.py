@@ -146,12 +146,8 @@ def curves(
 ) -> Iterator[Curves]:
     """Sweep, and report the results after every step; the last report has ``fraction`` 1.
 
-    Parameters
-    ----------
-    workers
-        Processes; results do not depend on it.
-    check
-        Called now and then; what it raises (``Cancelled``) ends the work and comes out.
+    ``workers``: processes; results do not depend on it. ``check``: called now and then; what it raises
+    (``Cancelled``) ends the work and comes out.
 
     Raises ``NonaError`` for settings that cannot be swept, before any work is done, and for a scenario that
     cannot run.

@@ -229,12 +229,7 @@ def exchange_group_cost_s(
     Formula: min over the work of groups W with the root of
     max(e(α), max(e(0), visit + W) + α·load(W)) + γ·(W²/blocks + squares of the rest).
 
-    Parameters
-    ----------
-    per_byte : (2,)
-        α for a byte and a squared byte.
-    free, priced
-        e(0) and e(α).
+    ``per_byte`` (2,): α for a byte and a squared byte. ``free``, ``priced``: e(0) and e(α).
     """
     low, high = _cells(family)
     n, total = len(family.work_s), float(family.work_s.sum())

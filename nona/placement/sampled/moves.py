@@ -82,12 +82,8 @@ _SHARES = (1.0, 0.5, 0.25, 0.1)  # of the link's free time
 def feeder_configurations(shape: Shape, link: Link, slots: int, free_s: float) -> Labels:
     """(n, m+1) Configurations with the feeders away: all of them, or what fits into shares of ``free_s``.
 
-    Parameters
-    ----------
-    slots
-        Servers there are.
-    free_s
-        Seconds of the link that every query may have: (1 − ρ of the background)/λ.
+    ``slots``: servers there are. ``free_s``: seconds of the link that every query may have: (1 − ρ of the
+    background)/λ.
 
     Examples
     --------

@@ -257,11 +257,8 @@ def choose_placement(
     on_spent
         Called after every evaluation with the share of the search's limit that is spent, 0 to 1.
 
-    Returns
-    -------
-    Placement
-        ``objective_s`` is the response's mean with standard error ``objective_error_s``; ``formula`` holds
-        objective and bound of the formula's optimum, ``sampled`` the figures of the search.
+    Returns ``objective_s`` is the response's mean with standard error ``objective_error_s``; ``formula``
+    holds objective and bound of the formula's optimum, ``sampled`` the figures of the search.
 
     Raises ``PlacementError`` without an SLO to keep, or for an unknown objective.
     """

@@ -83,12 +83,8 @@ def solve_slsqp(model: Model, *, starts: int = 6, seed: int = 0, polish: bool = 
     more than 200 columns only those are kept that are best at some wait and price of the link
     (SLSQP's work grows with the cube of their number).
 
-    Parameters
-    ----------
-    starts
-        Random starting points besides the local placement.
-    polish
-        Start from the parametric solution as well.
+    ``starts``: random starting points besides the local placement. ``polish``: start from the parametric
+    solution as well.
     """
     # At the least server wait there is, no column is left out that could be worth its visits.
     idle = model.server_wait_s([[np.zeros(len(c)) for c in row] for row in model.candidates])

@@ -34,14 +34,9 @@ def solve_parametric(
 ) -> Certified:
     """Globally minimise ``problem``; with several links by :mod:`nona.placement.solver.several_links`.
 
-    Parameters
-    ----------
-    gap
-        Stop when (value − bound)/value is at most this.
-    max_cells
-        Stop after so many linear programs; the bound is then honest but the gap larger.
-    start
-        A point to begin with, for example from a neighbouring problem.
+    ``gap``: stop when (value − bound)/value is at most this. ``max_cells``: stop after so many linear
+    programs; the bound is then honest but the gap larger. ``start``: a point to begin with, for example from
+    a neighbouring problem.
 
     Notes
     -----

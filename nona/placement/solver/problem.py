@@ -83,11 +83,8 @@ Floats = NDArray[np.float64]
 class Rows:
     """Traffic of n columns, and the curve of the waits: w(x) = A0(y) + A1(y)·B·x + A2(y)·P·x, y = load·x.
 
-    Attributes
-    ----------
-    load, bundle, pairs : (n,)
-        λ·D/C, and λ times the squares of bundles, and what those of batches have beyond, at the
-        core's capacity; all ≥ 0.
+    ``load``, ``bundle``, ``pairs`` (n,): λ·D/C, and λ times the squares of bundles, and what those of batches
+    have beyond, at the core's capacity; all ≥ 0.
     """
 
     curve: Curve

@@ -218,12 +218,8 @@ def chrome_trace(
     Beyond ``most`` events whole jobs are left out, the last ones first, but never the first of a
     scheduler; ``about`` says how many there are of each.
 
-    Parameters
-    ----------
-    runs
-        Scheduler → its records; those without a timeline are left out.
-    scenario
-        Its name, for ``about``.
+    ``runs``: scheduler → its records; those without a timeline are left out. ``scenario``: its name, for
+    ``about``.
     """
     timelines = {n: r[0].timeline for n, r in runs.items() if r and r[0].timeline and r[0].timeline.tasks}
     share = most // max(1, len(timelines))

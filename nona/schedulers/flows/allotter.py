@@ -75,12 +75,8 @@ IDLE = 1e-3  # queries in a round: a flow that expects fewer has no work
 class Question:
     """One round's question.
 
-    Attributes
-    ----------
-    of, known, seen
-        The cluster, what is known of the flows, and what was seen in the last round.
-    owned
-        (Q,) executors that each flow had for itself in the last round; before the first, all.
+    ``of``, ``known``, ``seen``: the cluster, what is known of the flows, and what was seen in the last round.
+    ``owned``: (Q,) executors that each flow had for itself in the last round; before the first, all.
     """
 
     of: FlowCluster

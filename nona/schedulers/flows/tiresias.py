@@ -77,12 +77,8 @@ def in_order(standing: _Standing) -> Ints:
 def take_in_order(order: Ints, needs: Floats, rates: Floats, workers: Ints) -> Floats:
     """Return the workers (m, J) of jobs that take free ones in ``order``, their fastest types first.
 
-    Parameters
-    ----------
-    needs
-        (m,) steps/s.
-    rates, workers
-        (m, J) steps/s of a job on one worker of each type; (J,) workers of each type.
+    ``needs``: (m,) steps/s. ``rates``, ``workers``: (m, J) steps/s of a job on one worker of each type; (J,)
+    workers of each type.
     """
     taken, free = np.zeros(rates.shape), workers.astype(float)
     for job in order:

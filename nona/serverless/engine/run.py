@@ -39,10 +39,8 @@ def simulate_serverless(
 ) -> ServerlessRecords:
     """Simulate ``policy`` with ``options`` on ``system``.
 
-    Parameters
-    ----------
-    on_progress
-        Called about 200 times; :class:`~nona.simulation.run.Cancelled` raised there stops the run.
+    ``on_progress``: called about 200 times; :class:`~nona.simulation.run.Cancelled` raised there stops the
+    run.
 
     Raises ``SimulationError`` for options that the policy does not know, arrivals that no process has, a
     policy that places a batch where there is no room, or one that ranks what has no time.

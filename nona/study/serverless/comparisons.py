@@ -81,14 +81,9 @@ def compare_sharing(
 ) -> Mapping[str, ServerlessResult]:
     """Way of sharing → result.
 
-    Parameters
-    ----------
-    modes
-        Names of ways; without any, :func:`ways_for` every cluster.
-    on_progress
-        Called with the mode, the share of all modes' work that is done, and what one run told.
-    how
-        As :func:`~nona.study.serverless.run.simulate_serverless_scenario` takes it.
+    ``modes``: names of ways; without any, :func:`ways_for` every cluster. ``on_progress``: called with the
+    mode, the share of all modes' work that is done, and what one run told. ``how``: as
+    :func:`~nona.study.serverless.run.simulate_serverless_scenario` takes it.
     """
     results: dict[str, ServerlessResult] = {}
     base = prepare_serverless(scenario, sources)
@@ -279,10 +274,7 @@ def nodes_for(
 ) -> serverless.NodesFor:
     """The fewest nodes of ``cluster.servers[group]`` with which ``policy`` keeps ``target`` of the SLOs.
 
-    Parameters
-    ----------
-    on_tried
-        Called with every count as it is judged; what it raises (``Cancelled``) comes out.
+    ``on_tried``: called with every count as it is judged; what it raises (``Cancelled``) comes out.
 
     Raises ``ScenarioError`` when there is no such group, or the target is not between 0 and 1.
     """

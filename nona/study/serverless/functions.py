@@ -279,12 +279,8 @@ def network_stages(
 ) -> NetworkStages:
     """A network's stages and functions, as ``spec.models`` asks.
 
-    Parameters
-    ----------
-    options
-        Stack and precision; its ``batch`` are the inputs of one job.
-    rule
-        Of contraction, for ``tasks``.
+    ``options``: stack and precision; its ``batch`` are the inputs of one job. ``rule``: of contraction, for
+    ``tasks``.
     """
     whole = contract(replace(graph, edges=scaled_edges(graph, options)), base_rule(rule))
     tables = _tables(graph, whole, device, space, options, measured)

@@ -399,14 +399,8 @@ def policies_over(
 ) -> OverReport:
     """Simulate every policy at every value with the same random numbers, then look for the knees.
 
-    Parameters
-    ----------
-    workers
-        Processes; results do not depend on it.
-    pool
-        What runs them instead, e.g. processes that several calls share.
-    on_progress
-        What it raises (``Cancelled``) ends the work and comes out.
+    ``workers``: processes; results do not depend on it. ``pool``: what runs them instead, e.g. processes that
+    several calls share. ``on_progress``: what it raises (``Cancelled``) ends the work and comes out.
 
     Raises ``NonaError`` when the scenario is not serverless, or a value or policy is not possible.
     """

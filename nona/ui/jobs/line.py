@@ -22,13 +22,8 @@ T = TypeVar("T", bound=Hashable)
 class Line(Generic[T]):
     """Work that waits and work that runs, by owner. Not locked: its user does that.
 
-    Parameters
-    ----------
-    places
-        Pieces of work that may run at once.
-    each
-        Pieces of one owner's work that may run at once even if nobody else waits; 0: as many as there are
-        places.
+    ``places``: pieces of work that may run at once. ``each``: pieces of one owner's work that may run at once
+    even if nobody else waits; 0: as many as there are places.
 
     Examples
     --------

@@ -80,10 +80,7 @@ class Worker:
 class WorkerPool:
     """Workers that wait for work.
 
-    Parameters
-    ----------
-    idle
-        Workers kept waiting; twice as many may wait for a while after much was going on.
+    ``idle``: workers kept waiting; twice as many may wait for a while after much was going on.
     """
 
     def __init__(self, idle: int) -> None:

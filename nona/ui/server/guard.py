@@ -294,12 +294,7 @@ CONNECTIONS = 200  # WebSockets in all
 class Guard:
     """ASGI middleware.
 
-    Parameters
-    ----------
-    app
-        The application behind the guard.
-    serving
-        The server's settings.
+    ``app``: the application behind the guard. ``serving``: the server's settings.
     """
 
     def __init__(self, app: Application, serving: Serving) -> None:

@@ -276,12 +276,8 @@ class _Watched:
 class Store:
     """Workspaces below a folder, each under the hash of its token: who lists the folder learns no token.
 
-    Parameters
-    ----------
-    folder
-        Where workspaces are kept; made when the first is saved.
-    beat_s
-        Seconds between two looks.
+    ``folder``: where workspaces are kept; made when the first is saved. ``beat_s``: seconds between two
+    looks.
     """
 
     def __init__(self, folder: Path, beat_s: float = BEAT_S) -> None:

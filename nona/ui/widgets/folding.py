@@ -73,14 +73,8 @@ AT_ONCE = 20
 def shown_at_once(total: int, key: str, what: str) -> range:
     """The places of the entries that stand on the page now; a long list gets a widget to choose them.
 
-    Parameters
-    ----------
-    total
-        How many entries there are.
-    key
-        Of the widget; the choice lasts as long as the session.
-    what
-        The entries, in the plural.
+    ``total``: how many entries there are. ``key``: of the widget; the choice lasts as long as the session.
+    ``what``: the entries, in the plural.
     """
     if total <= AT_ONCE:
         return range(total)

@@ -112,14 +112,9 @@ class Scratch:
 class GroupSearch:
     """A group of n functions made ready for searches.
 
-    Parameters
-    ----------
-    time_s, job_cost : (n, C)
-        Seconds, and US dollars a job, of each function in each configuration.
-    usable : (n, C)
-        Which configurations may be chosen; all that take a finite time if left out.
-    scratch
-        Memory to share with other groups.
+    ``time_s``, ``job_cost`` (n, C): seconds, and US dollars a job, of each function in each configuration.
+    ``usable`` (n, C): which configurations may be chosen; all that take a finite time if left out.
+    ``scratch``: memory to share with other groups.
 
     Examples
     --------

@@ -73,13 +73,8 @@ class Tables(NamedTuple):
 def make_tables(time_s: Floats, job_cost: Floats, usable: NDArray[np.bool_], grace_s: float = 0.0) -> Tables:
     """Tables of a group; all arrays are (n, C).
 
-    Parameters
-    ----------
-    time_s, job_cost
-        Seconds, and US dollars a job, of each function in each configuration, as :func:`on_grid` rounds
-        them.
-    usable
-        Which configurations may be chosen.
+    ``time_s``, ``job_cost``: seconds, and US dollars a job, of each function in each configuration, as
+    :func:`on_grid` rounds them. ``usable``: which configurations may be chosen.
     """
     n, c = time_s.shape
     _check(n, c, usable)
