@@ -101,8 +101,6 @@ def immediate_dominators(dag: Dag) -> tuple[int, ...]:
 
     Raises ``GraphError`` when the graph has a cycle.
 
-    Examples
-    --------
     >>> immediate_dominators(Dag.from_edges(4, [(0, 1), (0, 2), (1, 3), (2, 3)]))
     (-1, 0, 0, 0)
     """
@@ -123,8 +121,6 @@ def decompose(dag: Dag) -> Decomposition:
 
     Raises ``GraphError`` when the graph has a cycle.
 
-    Examples
-    --------
     >>> decompose(Dag.from_edges(4, [(0, 1), (0, 2), (1, 3), (2, 3)])).subgraphs
     (SubGraph(root=0, sink=3, interior=(1, 2)),)
     >>> decompose(Dag.from_edges(3, [(0, 2), (1, 2)])).cuts

@@ -117,8 +117,6 @@ class Shares:
 
     ``weights``: key of every run → its part of the whole work, in any unit.
 
-    Examples
-    --------
     >>> shares = Shares({(0, 0): 1.0, (1, 0): 3.0})
     >>> shares.add((1, 0), 0.5), shares.add((1, 0), 0.2), shares.add((0, 0), 1.0)
     (0.375, 0.375, 0.625)

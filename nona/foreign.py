@@ -88,8 +88,6 @@ def read_file(
     Raises ``FileNotFoundError`` when there is none; the caller knows the remedy. Raises the
     error of ``refuse`` if the file is no regular file, is too large, or cannot be read.
 
-    Examples
-    --------
     >>> read_file(Path("/"), "File '/'", 10, ValueError)
     Traceback (most recent call last):
     ValueError: File '/': it is a folder, not a file; name a file.
@@ -148,8 +146,6 @@ class CsvFile:
     within_s
         Seconds of processor time in which whoever asks must have taken all rows.
 
-    Examples
-    --------
     >>> list(CsvFile(b"a,b\\n\\n1,2\\n", "Table", ValueError).rows())
     [(1, ['a', 'b']), (3, ['1', '2'])]
     >>> list(CsvFile(b"a\\n1\\n", "Table", ValueError, most_rows=1).rows())
@@ -280,8 +276,6 @@ class Archive:
     smaller
         The remedy where it is too large.
 
-    Examples
-    --------
     >>> kind = Archive(lambda why, remedy: ValueError(f"{why}; {remedy}."), "a.txt", 100)
     >>> kind.read(kind.write({"a.txt": b"1"}))
     {'a.txt': b'1'}

@@ -58,8 +58,6 @@ class Setting:
 def checked(owner: str, settings: Mapping[str, Setting], options: Mapping[str, Any]) -> dict[str, Any]:
     """The value of every setting: those of ``options``, else the defaults; numbers as their kind.
 
-    Examples
-    --------
     >>> settings = {"d": Setting(2, "executors drawn", least=1), "share": Setting(0.5, "of the jobs")}
     >>> checked("Policy 'x'", settings, {"share": 1})
     {'d': 2, 'share': 1.0}

@@ -20,8 +20,6 @@ class RandomStreams:
     ``seed``: the scenario's seed, a whole number of at least 0. ``replication``: number of the replication;
     different replications are independent.
 
-    Examples
-    --------
     >>> a = RandomStreams(7).generator("arrivals", "resnet18").random()
     >>> b = RandomStreams(7).generator("arrivals", "resnet18").random()
     >>> c = RandomStreams(7, replication=1).generator("arrivals", "resnet18").random()

@@ -37,8 +37,6 @@ class Registry(Mapping[str, T]):
     ``kind``: kind of the things, in one or two words that begin an error: ``Scheduler``. ``items``: the
     things that ship. ``error``: the error that is raised for an unknown name or one that is taken.
 
-    Examples
-    --------
     >>> from types import SimpleNamespace
     >>> tools = Registry("Tool", [SimpleNamespace(name="saw")])
     >>> with tools.registered(SimpleNamespace(name="drill")):

@@ -91,8 +91,6 @@ def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
 
     Raises ``SimulationError`` when the level is not between 0 and 1.
 
-    Examples
-    --------
     >>> i = mean_interval([1.0, 2.0, 3.0])
     >>> round(i.mean, 3), round(i.half_width, 3), i.n
     (2.0, 2.484, 3)
@@ -155,8 +153,6 @@ def values_needed(width: float, n: int, most: int = 1000) -> int | None:
 
     ``width``: w, the half-width of the interval of ``n`` values over the absolute value of their mean.
 
-    Examples
-    --------
     >>> values_needed(2.0, 5), values_needed(5.6, 2), values_needed(1e3, 5)
     (13, 4, None)
     """

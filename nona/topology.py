@@ -40,8 +40,6 @@ class Topology:
     Raises ``HardwareError`` for arrays that do not fit, a link without capacity or of two roles, two links of
     one name, or two servers with no link between them.
 
-    Examples
-    --------
     >>> two_racks = make_topology(4, 100.0, nic=10.0, rack_size=2, uplink=20.0)
     >>> [two_racks.link_names[k] for k in two_racks.path(0, 1)]
     ['server 0 out', 'server 1 in']
@@ -109,8 +107,6 @@ def make_topology(
     ``rack_size``: servers per rack, counted from server 0; the last rack may have fewer. Given with
     ``uplink``.
 
-    Examples
-    --------
     >>> make_topology(2, 100.0, nic=10.0).link_names
     ('core', 'server 0 out', 'server 1 out', 'server 0 in', 'server 1 in')
     >>> make_topology(3, 100.0, nic=10.0, rack_size=2, uplink=20.0).rack.tolist()

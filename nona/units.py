@@ -59,8 +59,6 @@ def parse_quantity(value: str | float, dimension: Dimension) -> float:
 
     Raises ``ValueError`` for an unknown unit, a text without a number, or a value that is not finite.
 
-    Examples
-    --------
     >>> parse_quantity("25 Gbit/s", "bandwidth")
     3125000000.0
     >>> parse_quantity("5 ms", "time"), parse_quantity(0.5, "time")

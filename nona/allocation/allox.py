@@ -33,8 +33,6 @@ def _matched(durations: Floats, free: Ints) -> Matching:
 
     ``durations``: (m, J) seconds of each job on each type. ``free``: (J,) free GPUs; at least one in all.
 
-    Examples
-    --------
     >>> found = _matched(np.array([[3.0], [1.0]]), np.array([1]))
     >>> found.places.tolist(), found.cost, found.bound
     ([1, 2], 5.0, 5.0)

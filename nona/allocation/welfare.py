@@ -72,8 +72,6 @@ class Point:
 def solve(values: Values, counts: Floats, start: Point | None = None, tolerance: float = 1e-8) -> Solved:
     """The optimum for each row of ``counts`` (b, c), to ``tolerance`` in Σ n φ for each job.
 
-    Examples
-    --------
     >>> one = Values(np.array([[1.0]]), np.ones(1), np.zeros(1), np.ones(1), np.array([2.0]))
     >>> found = solve(one, np.array([[4.0]]))  # four jobs on two GPUs
     >>> found.shares.round(6).tolist(), bool(found.bound[0] - found.value[0] < 1e-6)

@@ -54,8 +54,6 @@ def marginal_gains(remaining: Floats, rates: Floats, workers: Ints) -> Ints:
     ``remaining``: (m,) steps left. ``rates``, ``workers``: as of
     :func:`~nona.allocation.whole_workers._hand_out`.
 
-    Examples
-    --------
     With one type and equal rates, workers grow as the square root of what is left:
 
     >>> marginal_gains(np.array([1.0, 4.0]), np.ones((2, 1)), np.array([6])).T.tolist()
@@ -85,8 +83,6 @@ def fairest_goodputs(most: Floats, rates: Floats, workers: Ints) -> Ints:
     ``most``: (m,) steps/s that a job can use; ∞: any. ``rates``, ``workers``: as of
     :func:`~nona.allocation.whole_workers._hand_out`.
 
-    Examples
-    --------
     >>> fairest_goodputs(np.array([np.inf, np.inf]), np.ones((2, 1)), np.array([6])).T.tolist()
     [[3, 3]]
     >>> fairest_goodputs(np.array([1.0, np.inf]), np.ones((2, 1)), np.array([6])).T.tolist()

@@ -42,8 +42,6 @@ def load(place: str) -> Any:
 def share(option: str, text: str) -> float:
     """A share strictly between 0 and 1, written as 0.99 or 99%.
 
-    Examples
-    --------
     >>> share("--hit", "99%")
     0.99
     >>> share("--hit", "100%")

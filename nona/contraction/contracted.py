@@ -142,8 +142,6 @@ class Playback:
     never shortened; a state then needs no other, so going back is as cheap as going forward.
     Building takes O(n log n), a state O((n + m) log n).
 
-    Examples
-    --------
     >>> from nona.contraction.rules import contract
     >>> from nona.graph.model import Edge, Operator, ModelGraph
     >>> edges = tuple(Edge(u, v, u + v, 8.0) for u, v in ("ab", "bc"))

@@ -200,8 +200,6 @@ def contract(graph: ModelGraph, rule: str = DEFAULT_RULE) -> ContractedGraph:
 
     Raises ``GraphError`` for an unknown rule.
 
-    Examples
-    --------
     >>> from nona.graph.model import Edge, Operator
     >>> arcs = ["ab", "bc", "bd", "ce", "de", "ef"]
     >>> edges = tuple(Edge(u, v, u + v, 8.0) for u, v in arcs)

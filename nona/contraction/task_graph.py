@@ -63,8 +63,6 @@ class TaskGraph:
 
         Raises ``GraphError`` for an edge that does not lead from a task to a later one.
 
-        Examples
-        --------
         >>> TaskGraph.from_edges("pair", [0.1, 0.2], [(0, 1, 1e6)]).dag.successors
         ((1,), ())
         """

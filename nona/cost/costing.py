@@ -50,8 +50,6 @@ def fuse(
     ``works``: work and launch kind of each operator. ``sizes``: bytes of every tensor at the precision and
     batch in use. ``fuses``: true if the software stack fuses.
 
-    Examples
-    --------
     >>> from nona.cost.operators import operator_work
     >>> from nona.graph.model import Edge, Operator, Tensor
     >>> shape = (1, 4, 8, 8)
@@ -150,8 +148,6 @@ def cost_graph(
 
     Raises ``CostError`` when an operator has times for unknown devices only and its work is unknown.
 
-    Examples
-    --------
     >>> from nona.graph.model import Operator
     >>> from nona.hardware.executor import executor_class
     >>> graph = ModelGraph("g", (Operator("a", compute_s={"*": 0.002}),), ())

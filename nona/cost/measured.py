@@ -90,8 +90,6 @@ def read_measured(data: bytes | str) -> MeasuredTable:
     Raises ``CostError`` for a missing, repeated or unknown column, a row of another length, an empty name, a
     time that is not a number of milliseconds ≥ 0, or two rows for the same; the line is named.
 
-    Examples
-    --------
     >>> table = read_measured("model,operator,device,ms\\nresnet18,conv1,a100-40gb,0.5\\n")
     >>> table.times("resnet18", "a100-40gb", CostOptions())
     {'conv1': 0.0005}

@@ -35,8 +35,6 @@ class Roofline:
     SMs. α and the size of a tile are in ``data/slices.csv``. Shares under MPS are taken as linear: 1/k of
     SMs and bandwidth.
 
-    Examples
-    --------
     >>> from nona.hardware.executor import executor_class
     >>> whole = Roofline(executor_class("a100-40gb"), "tensorrt")
     >>> f"{whole.kernel_s(312e9, 0, 'fp16'):.6f}"  # 1 ms at the peak, 1/0.67 ms at e_c

@@ -102,8 +102,6 @@ def with_given(graph: ModelGraph, device: str | None, factors: Mapping[str, floa
 
     Raises ``CostError`` when the file states no times.
 
-    Examples
-    --------
     >>> flow = ModelGraph("flow", (Operator("a", compute_s={"*": 0.002}),), ())
     >>> with_given(flow, "a100-40gb", {"t4": 3.0}).operators[0].compute_s
     {'a100-40gb': 0.002, 't4': 0.006}

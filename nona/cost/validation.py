@@ -29,8 +29,6 @@ _WIDTH = {"float32": 4, "float16": 2, "int64": 8}
 class Sketch:
     """Collects operators; every call returns the name of the tensor that the operator makes.
 
-    Examples
-    --------
     >>> s = Sketch("one")
     >>> y = s.add("MatMul", [s.source("x", (4, 8)), s.weight((8, 2))], (4, 2))
     >>> s.graph().parameter_count

@@ -68,8 +68,6 @@ class BoardState:
 class BoardStates:
     """The states of a board, by their instances.
 
-    Examples
-    --------
     >>> states = board_states("a100-40gb")
     >>> first = states.at(()).steps[3]
     >>> bin(first.slots), first.made, sorted(states.at(first.after).steps)
@@ -229,8 +227,6 @@ class SlicedGpu(Gpu[Instances]):
     Otherwise the layout (none: an empty board) is only the start: an instance that nobody holds may make
     way for another, which is ready ``reconfiguration_s`` after it was asked for.
 
-    Examples
-    --------
     >>> gpu = SlicedGpu(Invoker(), reconfiguration_s=2.0)
     >>> part = gpu.part(gpu.empty, 3)
     >>> part.profile, bin(part.slots), part.setup_s

@@ -78,8 +78,6 @@ class MpsGpu(SoftGpu):
     on an A100-80GB, mean error of the logarithm 0.034; for unlike clients it is an extrapolation, for
     which ``interference`` allows. Here u is the cap, an upper bound of what a client demands.
 
-    Examples
-    --------
     >>> from nona.scenario.serverless import SharingSpec
     >>> gpu = MpsGpu(Invoker(), SharingSpec(mode="mps", oversubscription=2.0))
     >>> gpu.speed(7, 14), gpu.speed(7, 7), gpu.free((14, 2))
@@ -110,8 +108,6 @@ class TimeSlicedGpu(SoftGpu):
     Equal weights are what the driver's own time slices give; others need a token per turn, as in
     FaST-GShare (Gu et al., ICPP 2023).
 
-    Examples
-    --------
     >>> from nona.scenario.serverless import SharingSpec
     >>> gpu = TimeSlicedGpu(Invoker(), SharingSpec(mode="time-slicing"))
     >>> gpu.speed(1, 4), gpu.speed(3, 4), gpu.timed_as(Configuration(2, 1, 1)).vgpus

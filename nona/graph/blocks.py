@@ -214,8 +214,6 @@ def block_graph(dag: Dag, paths: Sequence[Path], is_open: Callable[[Path], bool]
     ``dag``: nodes in a topological order: every arc leads from a lower number to a higher one. ``paths``: the
     modules of every node, see :mod:`nona.graph.blocks`.
 
-    Examples
-    --------
     >>> chain = Dag.from_edges(3, [(0, 1), (1, 2)])
     >>> [b.members for b in block_graph(chain, [("a",), ("b",), ("b",)], lambda p: False).blocks]
     [(0,), (1, 2)]

@@ -12,8 +12,6 @@ from nona.errors import GraphError
 class Dag:
     """Adjacency of a directed graph, without repeated arcs, neighbours in increasing order.
 
-    Examples
-    --------
     >>> diamond = Dag.from_edges(4, [(0, 1), (0, 2), (1, 3), (2, 3)])
     >>> diamond.predecessors[3], diamond.topological_order(), diamond.levels()
     ((1, 2), (0, 1, 2, 3), (0, 1, 1, 2))
@@ -133,8 +131,6 @@ def transitive_reduction(dag: Dag) -> Dag:
     The reduction of a DAG is unique (Aho, Garey and Ullman 1972, The transitive reduction of a
     directed graph, theorem 1).
 
-    Examples
-    --------
     >>> transitive_reduction(Dag.from_edges(3, [(0, 1), (1, 2), (0, 2)])).successors
     ((1,), (2,), ())
     """

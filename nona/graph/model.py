@@ -162,8 +162,6 @@ class ModelGraph:
 
     Raises ``GraphError`` for an empty graph, a duplicate or unknown operator, a negative size, or a cycle.
 
-    Examples
-    --------
     >>> g = ModelGraph("two", (Operator("a"), Operator("b")), (Edge("a", "b", "t", 8.0),))
     >>> g.index["b"], g.dag.successors
     (1, ((1,), ()))

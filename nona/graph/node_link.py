@@ -40,8 +40,6 @@ def to_node_link(graph: ModelGraph, work: Sequence[Work] | None = None) -> Docum
     ``graph``: any model graph. ``work``: FLOPs and bytes of each operator, in their order; stands in where an
     operator states none.
 
-    Examples
-    --------
     >>> from nona.graph.model import Edge
     >>> g = ModelGraph("two", (Operator("a"), Operator("b")), (Edge("a", "b", "t", 8.0),))
     >>> from_node_link(to_node_link(g)) == g
@@ -86,8 +84,6 @@ def from_node_link(
     Raises ``GraphError`` when the data is not a directed acyclic graph with finite, non-negative numbers; the
     message names the node, edge or key.
 
-    Examples
-    --------
     >>> g = from_node_link({"nodes": [{"id": 1, "compute_ms": 3}, {"id": 2}],
     ...                     "links": [{"source": 1, "target": 2, "bytes": 1000}]})
     >>> g.operators[0].compute_s, g.edges[0].size_bytes

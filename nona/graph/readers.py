@@ -93,8 +93,6 @@ def read_model(
     Raises ``MissingDimensions`` when the model has symbolic dimensions that ``symbols`` does not give. Raises
     ``GraphError`` when the file cannot be read; one line says why and what to do.
 
-    Examples
-    --------
     >>> text = b'{"nodes": [{"id": "a"}, {"id": "b"}], "edges": [{"source": "a", "target": "b", "bytes": 8}]}'
     >>> read_model(text, "two.json").edges
     (Edge(source='a', target='b', tensor='a→b', size_bytes=8.0),)

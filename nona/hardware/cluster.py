@@ -189,8 +189,6 @@ class Cluster:
 
     Raises ``HardwareError`` for no server, an unknown device, an impossible layout, or too many executors.
 
-    Examples
-    --------
     >>> cluster = Cluster((ServerGroup(2, mig="3g.20gb, 3g.20gb"), ServerGroup(1, "t4")))
     >>> len(cluster.executors), list(cluster.classes)
     (5, ['a100-40gb/3g.20gb', 't4'])

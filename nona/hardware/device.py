@@ -134,8 +134,6 @@ class Device:
     Raises ``HardwareError`` for a rate, size or fraction that is not positive and finite, or an unknown MIG
     board.
 
-    Examples
-    --------
     >>> d = Device.from_mapping({"fp32": "10 TFLOP/s", "memory": "24 GB", "bandwidth": "600 GB/s"}, "mine")
     >>> d.peak("fp16"), d.memory_bytes
     (10000000000000.0, 24000000000.0)

@@ -145,8 +145,6 @@ class Slice:
 class MigLayout:
     """Slices on one GPU, ordered by start.
 
-    Examples
-    --------
     >>> layout = parse_layout("3g.20gb, 3g.20gb", "a100-40gb")
     >>> layout.memory_map, layout.stranded_compute, layout.stranded_memory
     ((0, 0, 0, 0, 1, 1, 1, 1), 1, 0)

@@ -59,8 +59,6 @@ def bulk_queue(rate: float, step_s: tuple[float, ...], delay_s: float = 0.0, scv
 
     Raises ``PlacementError`` for a rate that is not above 0, or not below B/s(B).
 
-    Examples
-    --------
     Two at a time take as long as one:
 
     >>> queue = bulk_queue(1.6, (1.0, 1.0))

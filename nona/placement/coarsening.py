@@ -52,8 +52,6 @@ def coarsen(
 
     Raises ``PlacementError`` for a negative or infinite number.
 
-    Examples
-    --------
     Two branches of 10 ms and 8 ms whose messages take 1 ms, or 90 ms:
 
     >>> from nona.contraction.task_graph import TaskGraph

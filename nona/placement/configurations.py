@@ -194,8 +194,6 @@ def configuration_labels(
     -------
     (n, m+1) labels, the last column being the sink's; the local configuration is the first row.
 
-    Examples
-    --------
     >>> configuration_labels(2).tolist()
     [[0, 0, 0], [0, 1, 0], [0, 1, 1], [1, 0, 1], [1, 0, 0]]
     >>> [len(configuration_labels(m)) for m in range(6)]

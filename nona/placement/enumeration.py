@@ -360,8 +360,6 @@ def idle_spans(
 
     ``on_progress`` is called with the share of the sub-graphs that is done; equal ones are evaluated once.
 
-    Examples
-    --------
     >>> from nona.decomposition import decompose
     >>> arcs = [(0, 1, 1e6), (0, 2, 1e6), (1, 3, 1e6), (2, 3, 1e6)]
     >>> tasks = TaskGraph.from_edges("slides", [0.002, 0.010, 0.008, 0.002], arcs)

@@ -83,8 +83,6 @@ def draws_of(system: System, shares: Floats | None = None) -> Floats:
 def crossings(topology: Topology, p: Floats) -> Crossings:
     """Crossing probabilities of every link; ``p`` (S,) are the shares of the executors.
 
-    Examples
-    --------
     Four servers in racks of two: of the three others one is in the same rack.
 
     >>> from nona.topology import make_topology
@@ -201,8 +199,6 @@ def route_of(topology: Topology, p: Floats, busy: float = 0.0) -> Route:
     rack the uplink and the core: of two, one that leaves meets the other there with probability
     π2/q of the core.
 
-    Examples
-    --------
     >>> from nona.topology import make_topology
     >>> two_racks = make_topology(4, 100.0, nic=10.0, rack_size=2, uplink=5.0)
     >>> found = route_of(two_racks, np.full(4, 0.25))  # two messages of three leave the rack

@@ -114,8 +114,6 @@ def roles_of(system: System, shares: NDArray[np.float64] | None = None) -> tuple
     Links of one role that differ in capacity, background or share (racks of unequal size) come
     apart; those that no message crosses are left out.
 
-    Examples
-    --------
     >>> from nona.topology import make_topology
     >>> system = System(
     ...     np.arange(4), np.zeros(4, dtype=np.int64), ("gpu",), 100.0, 0.0, "fifo", Stream(), Stream(), (),

@@ -66,8 +66,6 @@ def fifo_wait_s(utilization: float, work_moment: float) -> float:
 
     Returns seconds; ``inf`` when ρ ≥ 1, and 0 in an empty queue.
 
-    Examples
-    --------
     An M/M/1 queue with λ = 0.5/s and E[S] = 1 s waits ρ/(1−ρ)·E[S]; M/D/1 waits half of it:
 
     >>> fifo_wait_s(0.5, 0.5 * 2.0), fifo_wait_s(0.5, 0.5 * 1.0), fifo_wait_s(1.0, 1.0)
@@ -107,8 +105,6 @@ def _runs_on(candidates: Candidates, busy: float, whole: NDArray[np.bool_]) -> F
     ``busy``: ρ, utilisation of the executors. ``whole`` (n,): whether the root's part runs without queueing
     in between.
 
-    Examples
-    --------
     A branch of 2 ms is away while one of 10 ms stays; then the other way round:
 
     >>> from nona.contraction.task_graph import TaskGraph

@@ -20,8 +20,6 @@ class Target:
     A percentile below a bound says the same: the p-th percentile is at most b if and only if the share
     of jobs within b is at least p/100. ``percentile`` is p where it was asked for so, to show it again.
 
-    Examples
-    --------
     >>> Target.of_percentile(0, 99.0, 0.05).share, Target.of_hits(0, 0.98, 0.04).text("resnet18")
     (0.99, '98 % of resnet18 within 40 ms')
 

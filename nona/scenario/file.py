@@ -60,8 +60,6 @@ def parse_scenario(text: str, check: Check = _nothing_more) -> Scenario:
 
     Raises ``ScenarioError`` with all that is wrong: for each problem the place, value, rule and remedy.
 
-    Examples
-    --------
     >>> parse_scenario("{version: 1, cluster: {servers: []}, workload: [{model: gpt2, rate: 5 apples}]}")
     Traceback (most recent call last):
     nona.errors.ScenarioError: cluster.servers: [] must have at least 1 entry; add one. | workload[0].rate: \

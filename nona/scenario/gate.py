@@ -183,8 +183,6 @@ def load_yaml(text: str, what: str = "Scenario") -> object:
 
     Raises ``ScenarioError`` in one line, whatever the text is.
 
-    Examples
-    --------
     >>> load_yaml("{a: 1, a: 2}")
     Traceback (most recent call last):
     nona.errors.ScenarioError: Scenario: not valid YAML at line 1, column 8: the key 'a' stands here and in \

@@ -318,8 +318,6 @@ class Scenario(Part):
 
     Build it with :func:`nona.scenario.file.load_scenario` or by hand.
 
-    Examples
-    --------
     >>> s = Scenario.model_validate({
     ...     "version": 1,
     ...     "cluster": {"servers": [{"count": 8}]},

@@ -92,8 +92,6 @@ def parse_question(data: bytes, name: str = "file") -> QuestionSpec:
 
     Raises ``ScenarioError`` with all that is wrong at once.
 
-    Examples
-    --------
     >>> parse_question(b"{workers: {v100: 1}, jobs: [{name: a, throughputs: {v100: 2}}]}").jobs[0].workers
     1
     """

@@ -168,8 +168,6 @@ def best_placement(
 
     It starts with all tasks on device 0. A step moves a random task to a random device.
 
-    Examples
-    --------
     >>> apart = lambda places: 2.0 - (places[0] != places[1])
     >>> best = best_placement(apart, 2, 3, Walk(50, 0.05), np.random.default_rng(0))
     >>> best[0] != best[1]

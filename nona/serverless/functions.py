@@ -37,8 +37,6 @@ class ConfigurationSpace:
 
     Raises ``SimulationError`` for an empty space or a size below 1.
 
-    Examples
-    --------
     >>> space = grid([1, 2], [1], [1, 7])
     >>> len(space), space[0], space.vgpus.tolist(), space.smallest
     (4, Configuration(batch=1, vcpus=1, vgpus=1), [1, 7, 1, 7], 0)

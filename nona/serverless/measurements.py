@@ -52,8 +52,6 @@ def measured_points(name: str) -> Points:
 
     Raises ``CostError`` when it was not measured.
 
-    Examples
-    --------
     >>> points = measured_points("vgg16")
     >>> len(points), round(1e3 * float(points.seconds[0]), 3)
     (30, 8.108)

@@ -55,8 +55,6 @@ def read_profile(data: bytes, what: str = "Profile") -> tuple[ProfileRow, ...]:
 
     Raises ``CostError`` for another layout, a cell that is not its column's, or two rows for the same.
 
-    Examples
-    --------
     >>> read_profile(b"batch,vgpus,ms\\n4,2,10\\n")[0].seconds
     0.01
     >>> read_profile(b"resnet-50 2 20 4 92.75\\nresnet-50 2 20 8 23046\\n")[0].gpu_share
@@ -222,8 +220,6 @@ Curve = Mapping[float, float]
 def profile_times(rows: Sequence[ProfileRow], space: ConfigurationSpace, parts: int = 7) -> TableTimes:
     """The times of the configurations of ``space`` that follow from ``rows``, on a GPU of ``parts`` vGPUs.
 
-    Examples
-    --------
     >>> from nona.serverless.functions import grid
     >>> rows = (ProfileRow(1, 0.010, vgpus=1), ProfileRow(4, 0.040, vgpus=1))
     >>> times = profile_times(rows, grid([1, 2, 8], [1, 2], [1, 2]))

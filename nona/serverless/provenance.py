@@ -41,8 +41,6 @@ def provenance() -> tuple[Default, ...]:
 
     Raises ``SimulationError`` when the table names what there is not, or an unknown tag.
 
-    Examples
-    --------
     >>> {d.key: d for d in provenance()}["serverless.prices.vgpu_hour"].value
     '0.67'
     """

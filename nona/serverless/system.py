@@ -101,8 +101,6 @@ class NodeMemory:
 
     Raises ``SimulationError`` when no node holds a container of some function.
 
-    Examples
-    --------
     >>> NodeMemory((10,), (11,), ("a",))
     Traceback (most recent call last):
     nona.errors.SimulationError: Function 'a': its container needs 1.1e-08 GB, no node has more than \

@@ -38,8 +38,6 @@ Action = Callable[[], object]
 class Ending:
     """Actions before the server's process ends, in the order in which they were added.
 
-    Examples
-    --------
     >>> ending = Ending()
     >>> ending.add(lambda: print("saved"))
     >>> ending.run(), ending.run()
@@ -131,8 +129,6 @@ NO_OWNER_S = 3600.0  # a root without its file may be one that a cleaner went th
 class TemporaryRoot:
     """The folder of one process below ``parent``; nothing is made before it is needed.
 
-    Examples
-    --------
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     root = TemporaryRoot(Path(folder))
     ...     made = root.make(root.reserve("job-"))

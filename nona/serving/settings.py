@@ -45,8 +45,6 @@ class Serving:
     shared_store
         True if everybody sees all saved items.
 
-    Examples
-    --------
     >>> Serving.read(Serving(Path("/srv"), hosts=("a.example",)).environment()).hosts
     ('a.example',)
     >>> Serving(Path("/srv")).guarded

@@ -39,8 +39,6 @@ def pack_bundle(scenario: Scenario, sources: Sources) -> bytes:
 
     Raises ``ScenarioError`` when files are missing: all of them are named.
 
-    Examples
-    --------
     >>> from nona.scenario.file import parse_scenario
     >>> text = "{version: 1, cluster: {servers: [{count: 2}]}, workload: [{model: gpt2, rate: 5}]}"
     >>> data = pack_bundle(parse_scenario(text), Sources())

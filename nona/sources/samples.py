@@ -76,8 +76,6 @@ def load_sample(name: str) -> ModelGraph:
 
     Raises ``GraphError`` when there is no such sample.
 
-    Examples
-    --------
     >>> len(load_sample("slides_example").operators)
     4
     """

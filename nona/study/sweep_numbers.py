@@ -64,8 +64,6 @@ def with_value(scenario: Scenario, path: str, value: float | str) -> Scenario:
 
     Raises ``ScenarioError`` when there is no such place, or the value breaks a rule.
 
-    Examples
-    --------
     >>> s = scenario_from_mapping({
     ...     "version": 1, "cluster": {"servers": [{}]}, "workload": [{"model": "gpt2", "rate": 1}]})
     >>> with_value(s, "workload[0].rate", "5/s").workload[0].rate

@@ -32,8 +32,6 @@ class GittinsRank:
     ``sizes``: GPU-seconds of the jobs, ascending.
     ``step``: Δ in GPU-seconds.
 
-    Examples
-    --------
     Of sizes 10 and 1,000, a new job is likely to end soon, one that had 10 GPU-seconds is not.
 
     >>> ranks = GittinsRank.of([1000, 10], 100.0)

@@ -55,8 +55,6 @@ class Errand:
 def _blocks_of(errand: Errand) -> tuple[Block, ...]:
     """Rounds: all tasks that have their inputs and are next at their server; then what these send.
 
-    Examples
-    --------
     Tasks 1 and 2 of one server get their inputs over the link, task 2 the short one, and first; task 3
     reads from both:
 

@@ -85,8 +85,6 @@ def feeder_configurations(shape: Shape, link: Link, slots: int, free_s: float) -
     ``slots``: servers there are. ``free_s``: seconds of the link that every query may have: (1 − ρ of the
     background)/λ.
 
-    Examples
-    --------
     A chain 1 → 3 → 4 beside task 2, which leads to 4:
 
     >>> ints = lambda *v: np.array(v, dtype=np.int64)

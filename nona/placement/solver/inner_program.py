@@ -61,8 +61,6 @@ def solve_knapsack(
 ) -> Choice:
     """Solve the LP; ``row`` ≥ 0.
 
-    Examples
-    --------
     One group, columns of cost 3 and 1; the cheap one loads the row with 2, and 1 is allowed:
 
     >>> c = solve_knapsack(np.array([0, 2]), np.array([0, 0]), np.array([3., 1.]), np.array([0., 2.]), 1.)
@@ -167,8 +165,6 @@ class TwoRows:
 def solve_two_rows(rows: TwoRows, guess: float = 0.0, tolerance: float = 0.0) -> Dual:
     """Maximise h, to within ``tolerance``, from the price ``guess`` on.
 
-    Examples
-    --------
     One group of a dear column and two cheap ones, each of which loads one row with 2 where 1 is allowed:
 
     >>> rows = TwoRows(np.array([0, 3]), np.zeros(3, dtype=np.int64), np.array([3.0, 1.0, 1.0]),

@@ -49,8 +49,6 @@ def moved(
     ``promote`` κ above 0 a job below queue 0 that has run and then waited κ times as long as it ran joins
     queue 0 again. Of jobs that move at once the lowest number is first.
 
-    Examples
-    --------
     >>> limits = np.array([10.0, 50.0])
     >>> after = moved(joined(2), np.array([12.0, 3.0]), np.array([True, True]), 1.0, limits, 0.0)
     >>> after.queue.tolist(), in_order(after).tolist()

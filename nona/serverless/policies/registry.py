@@ -27,8 +27,6 @@ def get_policy(name: str) -> Policy:
 
     Raises ``SimulationError`` for an unknown name; the message lists the known ones.
 
-    Examples
-    --------
     >>> get_policy("fixed").title
     'Fixed'
     """

@@ -164,8 +164,6 @@ def on_one_vgpu(
     A time for other hardware is carried over as everywhere (:mod:`nona.cost.stated`); one for any device
     is that at the smallest configuration. ``own`` are the user's devices.
 
-    Examples
-    --------
     >>> from nona.hardware.executor import executor_class
     >>> flow = ModelGraph("flow", (Operator("a", compute_s={"a100-40gb": 0.01}, bound="compute"),), ())
     >>> slice = executor_class("a100-40gb/1g.5gb")

@@ -25,8 +25,6 @@ class Line(Generic[T]):
     ``places``: pieces of work that may run at once. ``each``: pieces of one owner's work that may run at once
     even if nobody else waits; 0: as many as there are places.
 
-    Examples
-    --------
     >>> line = Line[str](places=1)
     >>> for owner, work in (("ann", "a1"), ("ann", "a2"), ("bob", "b1"), ("ann", "a3")):
     ...     line.put(owner, work)

@@ -68,8 +68,6 @@ class Tidying:
     quiet moment Python's own collections are admitted again. ``often_s``: after which time pages that ran are
     reason enough for a collection.
 
-    Examples
-    --------
     >>> tidying = Tidying(quiet_s=0.0)
     >>> with tidying.working():
     ...     gc.get_threshold()[2] == NEVER, tidying.tidy(now=1e12)

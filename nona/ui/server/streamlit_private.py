@@ -178,8 +178,6 @@ class Received:
     leaves. So whenever a file comes, the oldest of its session make room for it, and a thread drops what
     belongs to no session that is there.
 
-    Examples
-    --------
     >>> from streamlit.runtime.uploaded_file_manager import UploadedFileRec
     >>> held = MemoryUploadedFileManager("/upload")
     >>> received = Received(held, lambda session: False, most_bytes=10)

@@ -50,8 +50,6 @@ def set_cookie(name: str, value: str, seconds: int, secure: bool) -> str:
 
     Raises ``ValueError`` when a cookie cannot hold the value.
 
-    Examples
-    --------
     >>> set_cookie("a", "1", 60, secure=False)
     'a=1; HttpOnly; Max-Age=60; Path=/; SameSite=lax'
     """

@@ -25,8 +25,6 @@ from nona.sources.lookup import Sources, safe_name, unused_name
 class Uploads:
     """A session's own folder, made when the first file comes, and again if a cleaner removed it.
 
-    Examples
-    --------
     >>> uploads = Uploads()
     >>> uploads.add("../../etc/my net.json", b"{}")
     'my net.json'

@@ -116,8 +116,6 @@ class GroupSearch:
     ``usable`` (n, C): which configurations may be chosen; all that take a finite time if left out.
     ``scratch``: memory to share with other groups.
 
-    Examples
-    --------
     >>> time, cost = np.array([[4.0, 2.0], [3.0, 1.0]]), np.array([[1.0, 3.0], [1.0, 2.0]])
     >>> result = GroupSearch(time, cost).search(limit_s=5.0, k=2)
     >>> result.paths, result.cost_usd, result.time_s
