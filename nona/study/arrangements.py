@@ -24,9 +24,8 @@ from nona.simulation.known_systems import bind_to
 from nona.simulation.run import RunOptions, simulate_run
 from nona.sources.lookup import Sources
 from nona.statistics import mean_interval, paired_difference
-from nona.study.batching import held_bytes
 from nona.study.cache import StudyCache
-from nona.study.models import PreparedModel
+from nona.study.models import PreparedModel, held_bytes
 from nona.study.preparation import prepare
 from nona.system import Arrivals, Batching, System
 

@@ -1,10 +1,11 @@
-"""One model on its way through the layers: costed, contracted, decomposed, its tasks kept together."""
+"""One model on its way through the layers: costed, contracted, decomposed, glued; how it batches."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from nona.contraction.contracted import ContractedGraph
 from nona.contraction.rules import DEFAULT_RULE, contract
 from nona.contraction.task_graph import TaskGraph
-from nona.cost.batches import activation_bytes, at_every_batch, cost_batches
+from nona.cost.batches import activation_bytes, at_every_batch, cost_batches, padded
 from nona.cost.costed import CostedGraph
 from nona.cost.measured import MeasuredTable
 from nona.cost.options import CostOptions, resident_bytes, scaled_edges
@@ -25,10 +26,13 @@ from nona.placement.coarsening import base_rule, coarsen_tasks
 from nona.placement.enumeration import configurations_considered
 from nona.placement.messages import Link
 from nona.report.models import Glued, glued
+from nona.report.times import law_note
+from nona.scenario.batching import BatchingSpec
+from nona.system import Batching
+from nona.units import format_size, format_time
 
 if TYPE_CHECKING:
     from nona.scenario.schema import CostSpec
-
 
 _AS_IN_FILE = CostOptions()
 
@@ -106,3 +110,65 @@ def glued_model(model: PreparedModel, link: Link, *, share: float = 0.0, executo
     compute_s = model.tasks.compute_s[executor_class].tolist()
     device = model.costed[executor_class].device
     return glued(model.contracted, model.decomposition, coarsenings, compute_s, link, share, device)
+
+
+def batching_of(spec: BatchingSpec | None, model: PreparedModel) -> Batching | None:
+    """The batching of a row's queries; ``None`` where they run one at a time."""
+    if spec is None:
+        return None
+    step_s = padded(model.batch_s, spec.allowed, spec.max_batch)
+    if spec.starts != "triton":
+        return Batching(step_s, spec.starts, spec.delay)
+    preferred = tuple(sorted(set(spec.preferred))) or (spec.max_batch,)
+    return Batching(step_s, "triton", spec.delay, preferred, spec.form_ahead)
+
+
+class _Holding(Protocol):
+    """What has weights, and activations of each query while it runs."""
+
+    @property
+    def weight_bytes(self) -> float: ...
+    @property
+    def activation_bytes(self) -> float: ...
+
+
+def held_bytes(spec: BatchingSpec | None, model: _Holding) -> float:
+    """Bytes that an executor holds for a row: weights, and the activations of its largest batch.
+
+    Without batching activations are not counted.
+    """
+    return model.weight_bytes + (0.0 if spec is None else spec.largest * model.activation_bytes)
+
+
+def memory_problem(
+    label: str, spec: BatchingSpec | None, model: _Holding, classes: Mapping[str, ExecutorClass]
+) -> str:
+    """Say that the largest batch fits no executor, and which would; empty where it fits one.
+
+    Classes that cannot hold it beside one that can are left to the placement, as for weights.
+    """
+    name, kind = max(classes.items(), key=lambda item: item[1].memory_bytes)
+    if spec is None or held_bytes(spec, model) <= kind.memory_bytes:
+        return ""
+    room = kind.memory_bytes - model.weight_bytes
+    fits = math.floor(room / model.activation_bytes) if room > 0 else 0
+    remedy = f"lower max_batch to at most {fits:,}" if fits >= 1 else "turn batching off"
+    return (
+        f"batching of {label!r}: its largest batch, {spec.largest:,} queries, needs "
+        f"{format_size(held_bytes(spec, model))} ({format_size(model.weight_bytes)} of weights and "
+        f"{format_size(model.activation_bytes)} of activations for each query), and the largest executor, "
+        f"{name}, has {format_size(kind.memory_bytes)}; {remedy}, or take a larger GPU or slice."
+    )
+
+
+def batching_warnings(spec: BatchingSpec | None, slo_s: float | None, graph: ModelGraph) -> tuple[str, ...]:
+    """What a user should know of a row's batching: keys without effect, lateness, times by a law."""
+    if spec is None:
+        return ()
+    lines = [f"Batching: {line}." for line in spec.without_effect]
+    if spec.starts in ("delay", "triton") and slo_s is not None and spec.delay > slo_s:
+        lines.append(
+            f"Batching: the delay of {format_time(spec.delay)} is longer than the SLO of "
+            f"{format_time(slo_s)}: no batch that waits its delay can be in time; shorten it."
+        )
+    return (*lines, *filter(None, [law_note(graph, spec.per_query)]))

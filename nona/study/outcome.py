@@ -33,7 +33,7 @@ from nona.scenario.schema import Scenario
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.arrivals import effective_rate
 from nona.sources.lookup import file_names, is_file
-from nona.study.batching import batching_warnings
+from nona.study.models import batching_warnings
 from nona.study.preparation import Study
 from nona.study.shipped import stored_result
 from nona.study.simulation import Comparison, SimulationResult, compare

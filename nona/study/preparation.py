@@ -21,10 +21,16 @@ from nona.scenario.schema import Scenario, WorkloadRow
 from nona.simulation.arrivals import effective_rate
 from nona.sources.lookup import Sources
 from nona.sources.unknown import instead
-from nona.study.batching import batching_of, held_bytes, memory_problem
 from nona.study.cache import StudyCache, batch_key, model_key, once_per_model, study_key
 from nona.study.engines import prepare_language
-from nona.study.models import PreparedModel, given_graph, prepare_model
+from nona.study.models import (
+    PreparedModel,
+    batching_of,
+    given_graph,
+    held_bytes,
+    memory_problem,
+    prepare_model,
+)
 from nona.study.traffic import arrivals_of, network_background, topology_of
 from nona.system import NO_BACKGROUND, QueryClass, Stream, System
 

@@ -30,7 +30,6 @@ from nona.training.checkpoints import (
     young_s,
 )
 from nona.training.disturbance import NodeFailures, Progress, Saving, advanced, checkpointed
-from nona.training.extensions import Extensions, hooks_for
 from nona.training.moves import changed_share, least_round_s, move_s, shipped_sizes, worth
 from nona.training.pair_estimator import (
     Completion,
@@ -41,6 +40,7 @@ from nona.training.pair_estimator import (
 )
 from nona.training.question import NO_HOOKS
 from nona.training.regions import advice, least_stay_s, pays, with_regions, worth_moving
+from nona.training.replications import Extensions, hooks_for
 from nona.training.rounds import simulate_training
 from nona.training.state import Rates
 from nona.training.system import (

@@ -11,7 +11,7 @@ from nona.study.serverless.preparation import prepare_serverless
 from nona.ui.pages.workload_facts import arrivals_of
 from nona.ui.session.editing import Written
 from nona.ui.session.state import AppState
-from nona.ui.widgets.folding import AT_ONCE
+from nona.ui.widgets.fields import AT_ONCE
 
 ROWS = 2 * AT_ONCE + 3
 

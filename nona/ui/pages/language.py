@@ -39,8 +39,7 @@ from nona.ui.pages.run_page import RunPage, Tab
 from nona.ui.pages.scenario_edits import become
 from nona.ui.session.state import AppState
 from nona.ui.widgets.downloads import Download, Files, file_stem, frame_files, reports
-from nona.ui.widgets.fields import acting, one_of, plain
-from nona.ui.widgets.folding import listed
+from nona.ui.widgets.fields import acting, listed, one_of, plain
 from nona.ui.widgets.policy_choice import pick_entries, policy_entries
 from nona.ui.widgets.results import chart, hero, table
 

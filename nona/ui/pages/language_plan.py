@@ -18,8 +18,7 @@ from nona.ui.pages.run_page import RunPage, Tab
 from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState
 from nona.ui.widgets.downloads import Files, frame_files, reports
-from nona.ui.widgets.fields import button, field_error, plain
-from nona.ui.widgets.folding import listed
+from nona.ui.widgets.fields import button, field_error, listed, plain
 from nona.ui.widgets.results import hero, table
 
 

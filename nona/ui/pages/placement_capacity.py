@@ -16,8 +16,7 @@ from nona.ui.jobs.registry import Job
 from nona.ui.pages.run_page import Run, ended_early, run_area
 from nona.ui.session.state import AppState
 from nona.ui.tasks.desk import CapacityAsked
-from nona.ui.widgets.fields import label_text, plain, share_to_keep
-from nona.ui.widgets.folding import listed
+from nona.ui.widgets.fields import label_text, listed, plain, share_to_keep
 from nona.ui.widgets.policy_choice import kept_schedulers
 from nona.ui.widgets.results import picture, table
 from nona.units import format_bandwidth, format_number, format_time

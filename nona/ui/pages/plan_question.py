@@ -24,8 +24,7 @@ from nona.ui.pages.plan_offers import (
 )
 from nona.ui.session.state import AppState
 from nona.ui.shell.first_steps import Demo, demo_cards, demo_error, start_card
-from nona.ui.widgets.fields import button, plain, upload
-from nona.ui.widgets.folding import listed
+from nona.ui.widgets.fields import button, listed, plain, upload
 from nona.ui.widgets.policy_choice import option_popover, pick_entries
 from nona.units import format_time
 

@@ -32,8 +32,7 @@ from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
 from nona.ui.shell.job_panel import beat, current_job, moved_on, progress_text, start
 from nona.ui.widgets.downloads import Files, download_menu
-from nona.ui.widgets.fields import button, plain
-from nona.ui.widgets.folding import summary_bar
+from nona.ui.widgets.fields import button, plain, summary_bar
 from nona.ui.widgets.terms import guide_link
 from nona.units import duration
 

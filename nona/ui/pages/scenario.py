@@ -21,8 +21,7 @@ from nona.ui.pages.scenario_workload import load_gauges, row_editor, trace_uploa
 from nona.ui.pages.workload_facts import rates_of
 from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import button, plain
-from nona.ui.widgets.folding import shown_at_once
+from nona.ui.widgets.fields import button, plain, shown_at_once
 from nona.ui.widgets.results import tiles
 from nona.ui.widgets.terms import guide_link
 from nona.units import format_number, format_size

@@ -21,8 +21,7 @@ from nona.study.serverless.preparation import prices_by_gpu
 from nona.ui.form import field, fields, form
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import plain
-from nona.ui.widgets.folding import listed
+from nona.ui.widgets.fields import listed, plain
 from nona.ui.widgets.policy_choice import option_popover, pick_entries, policy_entries
 from nona.ui.widgets.results import table
 

@@ -31,8 +31,7 @@ from nona.ui.session.state import AppState, Kept
 from nona.ui.session.workspace import jobs
 from nona.ui.shell.job_panel import current_job
 from nona.ui.widgets.downloads import Files, file_stem, frame_files, kept_files, reports
-from nona.ui.widgets.fields import label_text, plain, selector
-from nona.ui.widgets.folding import listed
+from nona.ui.widgets.fields import label_text, listed, plain, selector
 from nona.ui.widgets.policy_choice import option_popover, pick_entries
 
 AUTOMATIC, OWN_PARTS = "automatic", "own parts"

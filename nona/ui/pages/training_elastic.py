@@ -29,8 +29,7 @@ from nona.ui.pages.training_results import ADVICE, POLL_S, answer, checks, files
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import draw
 from nona.ui.widgets.downloads import Files, file_stem, frame_files
-from nona.ui.widgets.fields import choose_one, plain
-from nona.ui.widgets.folding import listed
+from nona.ui.widgets.fields import choose_one, listed, plain
 from nona.ui.widgets.policy_choice import option_popover, pick_entries, policy_entries
 from nona.ui.widgets.results import chart, table
 from nona.ui.widgets.terms import term

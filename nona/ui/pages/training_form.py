@@ -17,8 +17,7 @@ from nona.tables import of_mappings
 from nona.ui.form import field, fields, form, help_text, switch
 from nona.ui.pages.scenario_edits import REGION_GROUPS, Groups, groups_of, remove_group, replace_groups
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import acting, button, field_error, label_text, late, plain, upload
-from nona.ui.widgets.folding import listed
+from nona.ui.widgets.fields import acting, button, field_error, label_text, late, listed, plain, upload
 from nona.ui.widgets.policy_choice import option_popover, pick_entries, policy_entries
 from nona.ui.widgets.results import table
 

@@ -32,8 +32,8 @@ from nona.scenario.schema import GivenSpec
 from nona.simulation.arrivals import effective_rate
 from nona.simulation.traces import BY_HEADER, Clock, ReadTrace, Where, read_trace, row_arrivals, trace_columns
 from nona.sources.lookup import Sources
-from nona.study.batching import held_bytes
 from nona.study.cache import batch_key
+from nona.study.models import held_bytes
 from nona.system import Arrivals
 from nona.ui.models.loading import load_graph, load_measured
 from nona.ui.session.state import AppState
