@@ -474,7 +474,7 @@ def _add_values(made: go.Figure, by_values: Cells, grid: SweepGrid, measure: Mea
 
 
 def _add_target_line(made: go.Figure, by_values: Cells, grid: SweepGrid) -> None:
-    """The _border between the cells that keep the target and those that miss it.
+    """The border between the cells that keep the target and those that miss it.
 
     Dark on light, so that it is seen on every colour; nothing where all cells are on one side.
     """

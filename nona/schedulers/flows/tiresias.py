@@ -20,7 +20,7 @@ from nona.system import System
 
 
 class _Standing(NamedTuple):
-    """_Standing of m jobs in the queues.
+    """Standing of m jobs in the queues.
 
     ``queue`` (m,) counts from 0; of one queue's jobs that of the lowest ``place`` (m,) is first.
     ``attained_s`` (m,) are worker-seconds, ``executed_s`` and ``waited_s`` (m,) seconds with and without
