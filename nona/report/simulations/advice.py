@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nona.report.simulations.findings import equal_to, level_with, reference_for, shortest, ties_with
+from nona.report.simulations.findings import equal_to, not_told_apart_from, reference_for, shortest, ties_with
 from nona.report.simulations.uncertainty import bottleneck
 from nona.report.text import counted, listed
 from nona.results.simulation import Difference, Differences, PartName, SchedulerResult, Schedulers
@@ -74,7 +74,7 @@ def scheduler_advice(schedulers: Schedulers, differences: Differences) -> Advice
     stable = [n for n, s in schedulers.items() if n != best and s.jct_s.mean is not None]
     if not stable:
         return _alone(best, schedulers)
-    level = level_with(best, differences)
+    level = not_told_apart_from(best, differences)
     if ties := ties_with(best, differences):
         return Advice(_equal(best, ties, schedulers), _own_tasks(schedulers[best]))
     if level:

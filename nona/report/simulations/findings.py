@@ -40,7 +40,7 @@ def shortest(schedulers: Schedulers) -> str | None:
     return min(means, key=lambda n: means[n], default=None)
 
 
-def level_with(best: str, differences: Differences) -> list[str]:
+def not_told_apart_from(best: str, differences: Differences) -> list[str]:
     """Schedulers whose difference from the best has an interval that covers 0: no winner among them."""
     rows = differences.get(best, {})
     return [n for n, d in rows.items() if d.verdict == "not told apart" and d.jct_s.ci95 is not None]
@@ -55,7 +55,7 @@ def equal_to(best: str, differences: Differences) -> list[str]:
 def ties_with(best: str, differences: Differences) -> list[str]:
     """:func:`equal_to`, where the best has no clear lead over these and is level with no others."""
     equal = equal_to(best, differences)
-    return equal if set(level_with(best, differences)) <= set(equal) else []
+    return equal if set(not_told_apart_from(best, differences)) <= set(equal) else []
 
 
 def _shortest(schedulers: Schedulers, differences: Differences) -> Iterator[Finding]:
@@ -64,7 +64,7 @@ def _shortest(schedulers: Schedulers, differences: Differences) -> Iterator[Find
         yield Finding("Every scheduler is overloaded: no scheduler has a steady state.", bad=True)
         return
     mean, others = mean_text(schedulers[best].jct_s, format_time), differences.get(best, {})
-    level, equal = level_with(best, differences), ties_with(best, differences)
+    level, equal = not_told_apart_from(best, differences), ties_with(best, differences)
     if equal:
         yield Finding(f"{listed([best, *equal])} take equally long on the same jobs, {mean} on average.")
         return
@@ -184,7 +184,7 @@ def headline(
             else "No job was completed: there is no mean completion time."
         )
         return Finding(reason)
-    level, dropped = level_with(best, differences), schedulers[best].dropped
+    level, dropped = not_told_apart_from(best, differences), schedulers[best].dropped
     alone = sum(s.jct_s.mean is not None for s in schedulers.values()) < 2
     if ties := ties_with(best, differences):
         lead = f"{listed([best, *ties])} take equally long on the same jobs"
