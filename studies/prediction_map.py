@@ -18,8 +18,7 @@ from nona.placement.capacity import executor_utilization
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.prediction import predict
 from nona.placement.response.equilibrium import predict_response
-from nona.placement.response.times import Response
-from nona.placement.result import Configuration, Queries, SubGraphPlacement
+from nona.placement.result import Configuration, Queries, Response, SubGraphPlacement
 from nona.results.document import Estimate
 from nona.results.studies import Comparison, MapAbout, MapPoint, PredictionMap
 from nona.scenario.file import load_scenario

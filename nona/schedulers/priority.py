@@ -12,8 +12,7 @@ from nona.errors import SimulationError
 from nona.options import Setting
 from nona.placement.result import Placement
 from nona.registry import Look
-from nona.schedulers.base import NetworkView, Prepared, Ready, Scheduler, View
-from nona.schedulers.free_executors import home_or_free
+from nona.schedulers.base import NetworkView, Prepared, Ready, Scheduler, View, home_or_free
 from nona.system import System
 
 SPAN = 1 << 40  # above the number of any job, so that the class decides before the job does

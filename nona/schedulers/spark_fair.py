@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.registry import Look
-from nona.schedulers.base import NetworkView, Ready, Scheduler, View
-from nona.schedulers.free_executors import WithoutTables, free_executor
+from nona.schedulers.base import NetworkView, Ready, Scheduler, View, WithoutTables, free_executor
 
 
 def decide(now: float, view: View, ready: Ready, tables: Any, u: Any, out: NDArray[Any]) -> bool:

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.registry import Look
-from nona.schedulers.base import NetworkView, Ready, Scheduler, View
-from nona.schedulers.free_executors import WithoutTables, home_or_free
+from nona.schedulers.base import NetworkView, Ready, Scheduler, View, WithoutTables, home_or_free
 
 
 def decide(now: float, view: View, ready: Ready, tables: Any, u: Any, out: NDArray[Any]) -> bool:

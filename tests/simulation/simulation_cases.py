@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import Decomposition
-from nona.schedulers.base import NetworkView, Prepared, Scheduler
-from nona.schedulers.free_executors import NoTables
+from nona.schedulers.base import NetworkView, NoTables, Prepared, Scheduler
 from nona.system import Arrivals, QueryClass, Stream, System
 
 NO_CUTS = Decomposition((), ())

@@ -25,8 +25,7 @@ from nona.placement.fixed import place_fixed
 from nona.placement.result import Placement, Prediction
 from nona.placement.solve import solve
 from nona.scenario.file import load_scenario
-from nona.schedulers.base import NetworkView, Prepared
-from nona.schedulers.free_executors import NoTables
+from nona.schedulers.base import NetworkView, NoTables, Prepared
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.simulation.compiled import core
 from nona.simulation.compiled import engine as compiled_engine

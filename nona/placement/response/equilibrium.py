@@ -28,9 +28,8 @@ from nona.placement.queueing import fifo_wait_s, second_moment
 from nona.placement.response.resources import Network, Waits, resource_count, roles_of
 from nona.placement.response.sample_paths import Bank, Path, burst_rank, instants, make_path, near
 from nona.placement.response.steps import Coming, Key, Parts, Steps, Visitors, visitors_of
-from nona.placement.response.times import REPLICATES, Response, mixed
 from nona.placement.response.walk import Route, Walk
-from nona.placement.result import SubGraphPlacement
+from nona.placement.result import REPLICATES, Response, SubGraphPlacement, mixed
 from nona.random_streams import RandomStreams
 from nona.system import Stream, System
 

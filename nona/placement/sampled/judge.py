@@ -24,8 +24,14 @@ from numpy.typing import NDArray
 from nona.errors import PlacementError
 from nona.placement.model import Known
 from nona.placement.response.equilibrium import predict_response
-from nona.placement.response.times import Response
-from nona.placement.result import Certificate, Placement, Queries, SampledObjective, SubGraphPlacement
+from nona.placement.result import (
+    Certificate,
+    Placement,
+    Queries,
+    Response,
+    SampledObjective,
+    SubGraphPlacement,
+)
 from nona.system import QueryClass, System
 
 Floats = NDArray[np.float64]

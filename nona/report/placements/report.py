@@ -9,8 +9,7 @@ import numpy as np
 
 from nona.decomposition import VIRTUAL
 from nona.placement.capacity import replicas, resident_bytes
-from nona.placement.response.times import ResponseTimes
-from nona.placement.result import Objective, Placement, Prediction, SubGraphPlacement
+from nona.placement.result import Objective, Placement, Prediction, ResponseTimes, SubGraphPlacement
 from nona.placement.sampled.judge import certificate_of, reported_response
 from nona.results import placement as result_placement
 from nona.system import System

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nona.gpu_sharing.pool import Invoker
 from nona.graph.dag import Dag
-from nona.serverless.engine.machine import is_ready
+from nona.serverless.engine.loop import is_ready
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.functions import CpuLaw, Function, GpuLaw, LawTimes, grid

@@ -75,7 +75,7 @@ class _Simulation:
 
     def records(self, begin: float) -> ServerlessRecords:
         """Run to the end; ``begin``: when that was asked for, by the clock of ``time.perf_counter``."""
-        from nona.serverless.engine.machine import callback, loop_for, signatures  # Numba takes a while
+        from nona.serverless.engine.loop import callback, loop_for, signatures  # Numba takes a while
 
         kinds, advance = signatures(), loop_for(self._state)
         answer = callback(self._guarded(self._answers.plan), kinds.answer)

@@ -9,7 +9,7 @@ from typing import Any
 from nona.results import serverless
 from nona.results.serverless_charts import PlatformLive, PolicySoFar, ServerlessOutcome, Snapshot
 from nona.results.serverless_study import OverReport
-from nona.serverless.engine.machine import is_ready
+from nona.serverless.engine.loop import is_ready
 from nona.serverless.engine.options import ServerlessProgress
 from nona.serverless.engine.preparation import make_ready
 from nona.serverless.system import HOUR_S, ServerlessSystem
