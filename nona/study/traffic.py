@@ -33,10 +33,7 @@ def network_background(spec: BackgroundNetwork, capacity: float) -> Stream:
 def shared_network(scenario: Scenario) -> SharedNetwork | None:
     """The network that the transfers of a serverless scenario share, ``None`` where they do not.
 
-    Raises
-    ------
-    ScenarioError
-        When its links are not first come, first served.
+    Raises ``ScenarioError`` when its links are not first come, first served.
     """
     spec, of = scenario.serverless, scenario.cluster.network
     if spec is None or spec.transfer.remote != "network":

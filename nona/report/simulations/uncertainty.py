@@ -44,10 +44,7 @@ def differences(runs: Runs, slo_s: Sequence[float | None], baseline: str) -> dic
     is that of the queries that were not. Each interval holds by itself: with many schedulers, one in twenty
     excludes 0 by chance. Where a run was cancelled, the replications count that both have.
 
-    Raises
-    ------
-    SimulationError
-        When the baseline was not simulated.
+    Raises ``SimulationError`` when the baseline was not simulated.
     """
     check_baseline(baseline, tuple(runs))
     with_slo = any(s is not None for s in slo_s)

@@ -75,13 +75,7 @@ def move(state: AppState, number: Number, value: float) -> None:
 
 
 def copied(state: AppState) -> Scenario:
-    """The scenario with the moved numbers; the scenario itself where none is moved.
-
-    Raises
-    ------
-    ScenarioError
-        When a number breaks a rule of this scenario.
-    """
+    """The scenario with the moved numbers; the scenario itself where none is moved."""
     scenario = state.scenario
     for key, moved in moves(state).items():
         scenario = number_named(state.scenario, key).set(scenario, moved.value)

@@ -72,13 +72,7 @@ class RowCost:
 
 
 def row_cost(state: AppState, index: int, executor: str) -> RowCost:
-    """Row ``index`` of the workload on the executor class called ``executor``.
-
-    Raises
-    ------
-    NonaError
-        When the model, the device or the measured times cannot be had.
-    """
+    """Row ``index`` of the workload on the executor class called ``executor``."""
     row, cost = state.scenario.workload[index], state.scenario.cost
     graph, spec = load_graph(state, row.model, row.symbols), cost.given.get(row.model, GivenSpec())
     largest, per_query = batch_key(row, state.scenario)
