@@ -1,12 +1,17 @@
 """Mean time per output token, load and KV of engines with continuous batching, in closed form.
 
 Queries of tokens share an engine like processor sharing with a fixed cost a of each step. With λ requests a
-second on it, n and m tokens of prompt and answer:
+second on it, n and m tokens of prompt and answer, the seconds S = c·n + q·n²/2 of a prompt and
+D = m·(b + g·(n + m/2)) of an answer:
 
-    ρ = λ · E[c·n + q·n²/2 + m·(b + g·(n + m/2))],   TPOT = (a + E[m·(b + g·(n + m/2))]/E[m]) / (1 − ρ)
+    ρ = λ·E[S] + λ·E[D],   TPOT = (a + E[D]/E[m]) / (1 − ρ) + λ·E[S]·W·E[1/m]
 
-and by Little's law λ·E[m·(n + m/2)]·TPOT tokens in the cache. It is insensitive to the distribution of the
-answers' lengths. It leaves out the budget, preemption and full caches.
+The last term is ours: in the time W until its first token, λ·E[S]·W seconds of prompts come in behind a
+request, and its tokens wait for them. W = (E[S] + λ·E[S²] / (2·(1 − λ·E[S]))) / (1 − λ·E[D]) + 3a/2 is the
+mean wait and time of a prompt among others, slowed by answers, and the steps that it meets. The cache holds
+by Little's law what requests hold while their prompts are computed and while they are answered. The budget,
+preemption and full caches are left out. The form hardly depends on the distribution of the answers'
+lengths.
 """
 
 from __future__ import annotations
@@ -18,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nona.language.system import Engine, LanguageSystem, RequestClass
+from nona.statistics import Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +46,26 @@ def predict(system: LanguageSystem, number: int) -> Prediction | None:
     others = any(e.role != "both" for e in system.engines if e.model == engine.model)
     if others or engine.order != "vllm" or engine.steps.experts or any(row.concurrency for row in rows):
         return None
-    work_s = made = token_s = area = 0.0
-    for row in rows:
-        rate = row.rate / alike
-        prompt_s, tokens_s, tokens, resident = _moments(engine, row.lengths.tokens)
-        work_s += rate * (prompt_s + tokens_s)
-        token_s += rate * tokens_s
-        made += rate * tokens
-        area += rate * resident
-    if not made:
+    if not any(row.rate for row in rows):
         return Prediction(0.0, engine.steps.a, 0.0)
-    tpot_s = (engine.steps.a + token_s / made) / (1 - work_s) if work_s < 1 else math.inf
-    return Prediction(work_s, tpot_s, area * tpot_s)
+    tokens = np.concatenate([row.lengths.tokens for row in rows])
+    rate = (
+        np.concatenate([np.full(len(r.lengths.tokens), r.rate / len(r.lengths.tokens)) for r in rows]) / alike
+    )
+    (n, m), a = tokens.astype(float).T, engine.steps.a
+    prompt_s, answer_s = _seconds(engine, tokens)
+    prompts, answers = float(rate @ prompt_s), float(rate @ answer_s)
+    load = prompts + answers
+    if load >= 1:
+        return Prediction(load, math.inf, math.inf)
+    tpot_s = (a + answers / float(rate @ m)) / (1 - load)
+    wait_s = float(rate @ prompt_s**2) / (2 * (1 - prompts))
+    first_s = (prompts / float(rate.sum()) + wait_s) / (1 - answers) + 1.5 * a
+    behind_s = prompts * first_s
+    computed = n * (1 + np.minimum(1, engine.budget / n)) / 2  # of a prompt, on average while it is computed
+    kv_tokens = float(rate @ (computed * (prompt_s / (1 - answers) + a)))
+    kv_tokens += float(rate @ (m * (n + m / 2))) * tpot_s + float(rate @ (n + m / 2)) * behind_s
+    return Prediction(load, tpot_s + behind_s * float(rate @ (1 / m)) / float(rate.sum()), kv_tokens)
 
 
 def engines_busy(engine: Engine, rows: Sequence[RequestClass]) -> float:
@@ -62,16 +76,13 @@ def engines_busy(engine: Engine, rows: Sequence[RequestClass]) -> float:
     busy = 0.0
     for row in rows:
         if row.model == engine.model:
-            prompt_s, tokens_s, *_ = _moments(engine, row.lengths.tokens - [0, 1])
+            prompt_s, answer_s = (of.mean() for of in _seconds(engine, row.lengths.tokens - [0, 1]))
             prompts = engine.role != "decode" and not engine.shares_prefixes
-            busy += row.rate * (prompt_s * prompts + tokens_s * (engine.role != "prefill"))
+            busy += row.rate * float(prompt_s * prompts + answer_s * (engine.role != "prefill"))
     return busy
 
 
-def _moments(engine: Engine, tokens: np.ndarray) -> tuple[float, float, float, float]:
-    """Means over requests: seconds of the prompt and of the answer, tokens made, token-steps resident."""
-    n, m = tokens.astype(float).T
-    s = engine.steps
-    resident = m * (n + m / 2)
-    prompt_s = float(np.mean(s.c * n + s.q * n * n / 2))
-    return prompt_s, float(np.mean(s.b * m + s.g * resident)), float(m.mean()), float(resident.mean())
+def _seconds(engine: Engine, tokens: np.ndarray) -> tuple[Array, Array]:
+    """Seconds of each prompt and of each answer, without the fixed cost of steps."""
+    (n, m), s = tokens.astype(float).T, engine.steps
+    return s.c * n + s.q * n * n / 2, s.b * m + s.g * m * (n + m / 2)

@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 from nona.language.draws import draw_requests
-from nona.language.formula import predict
+from nona.language.formula import engines_busy, predict
 from nona.language.records import Run, Window
 from nona.language.run import simulate_once
 from nona.language.server import Server
 from nona.language.system import Engine, LanguageSystem, Lengths, RequestClass, StepTimes
 from nona.report.language.evidence import steps_finding
+from nona.scenario.file import scenario_from_mapping
+from nona.study.engines import prepare_language
 from nona.study.language.evidence import beside_steps
 from nona.system import SharedNetwork
 from nona.topology import make_topology
@@ -48,6 +50,30 @@ def test_the_formula_says_the_time_per_token_and_the_cache(rate: float, n: int, 
     assert np.mean([tpot_s(r) for r in runs]) == pytest.approx(said.tpot_s, rel=0.01)
     held = np.mean([r.sums.kv_area.sum() / (r.over_s - r.begin_s) for r in runs])
     assert held == pytest.approx(said.kv_tokens, rel=0.02)
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("seed", range(20))
+def test_the_formula_holds_of_systems_that_nobody_chose(seed: int) -> None:
+    """Drawn GPUs, lengths and loads up to 0.7; caches are larger than needed."""
+    rng = np.random.default_rng(seed)
+    gpu, gpus = [("h100", 1), ("a100-80gb", 1), ("l40s", 1), ("h200", 1), ("h100", 4)][seed % 5]
+    model = "llama-3.1-8b" if gpus == 1 else "llama-3.1-70b"
+    cv = float(rng.choice([0.0, 0.5, 1.0, 1.5]))
+    means = {"input": int(rng.integers(100, 2500)), "output": int(rng.integers(50, 500))}
+    llm = {"model": model, "tokens": {side: {"mean": mean, "cv": cv} for side, mean in means.items()}}
+    row = {"name": "chat", "rate": "1/s", "llm": llm}
+    server = {"gpu": gpu, "gpus": gpus, "engine": {"tp": gpus, "blocks": 200_000}}
+    data = {"version": 1, "cluster": {"servers": [server]}, "workload": [row], "schedulers": ["round-robin"]}
+    one = prepare_language(scenario_from_mapping(data)).system
+    rate = float(rng.uniform(0.15, 0.7)) / engines_busy(one.engines[0], one.rows)
+    of = replace(one, rows=(replace(one.rows[0], rate=rate),))
+    said = predict(of, 0)
+    assert said is not None
+    runs = [steady(of, 8000, r) for r in range(2)]
+    assert np.mean([tpot_s(run) for run in runs]) == pytest.approx(said.tpot_s, rel=0.07)
+    held = np.mean([r.sums.kv_area.sum() / (r.over_s - r.begin_s) for r in runs])
+    assert held == pytest.approx(said.kv_tokens, rel=0.15)
 
 
 def test_another_analysis_of_the_same_engine_agrees() -> None:
