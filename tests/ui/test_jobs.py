@@ -11,11 +11,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import numba
 import pytest
 from app_driver import changed, state_of, until
 
 from benchmarks.kept_server import alive
 from nona.errors import JobError
+from nona.results.document import Document
 from nona.scenario import file, schema
 from nona.study.preparation import prepare
 from nona.study.simulation import simulate
@@ -23,7 +25,8 @@ from nona.ui.jobs.kinds import KINDS
 from nona.ui.jobs.pool import Worker
 from nona.ui.jobs.registry import Job, JobRegistry
 from nona.ui.session.state import AppState
-from nona.ui.tasks import process, serving
+from nona.ui.tasks import process, serving, simulation
+from nona.ui.tasks.desk import Desk
 from nona.ui.tasks.simulation import REPLICATIONS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -296,6 +299,27 @@ def test_a_worker_counts_its_own_memory_and_not_its_parent_s():
     told = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert 5_000_000 < int(told.stdout) < 300_000_000
     assert len(held) == 600_000_000
+
+
+def test_a_job_says_that_it_compiles_and_that_it_runs_slowly_until_the_engine_is_ready(monkeypatch):
+    told, twice = [], numba.njit(lambda x: 2 * x)
+    task = SimpleNamespace(
+        find=lambda name: SimpleNamespace(task=lambda: lambda spec, desk: Told(value=twice(1)))
+    )
+    monkeypatch.setattr(serving, "KINDS", task)
+    for _ in range(2):
+        assert serving.run_task({}, Desk(told.append)) == {"value": 2}
+    assert told == [{"text": serving.COMPILING}]  # the second time it is there
+    for ready, said in ((False, "while the fast engine is compiled"), (True, "cancel and run again")):
+        monkeypatch.setattr(simulation, "is_ready", lambda ready=ready: ready)
+        assert said in simulation.slow_text("simpy")
+        assert simulation.slow_text("compiled") == ""
+
+
+class Told(Document):
+    """A result of one number."""
+
+    value: int
 
 
 OF_THE_SESSION = sorted(set(KINDS) - {"answer"})  # which no button starts

@@ -9,7 +9,6 @@ from typing import Any
 from nona.results import serverless
 from nona.results.serverless_charts import PlatformLive, PolicySoFar, ServerlessOutcome, Snapshot
 from nona.results.serverless_study import OverReport
-from nona.serverless.engine.loop import is_ready
 from nona.serverless.engine.options import ServerlessProgress
 from nona.serverless.engine.preparation import make_ready
 from nona.serverless.system import HOUR_S, ServerlessSystem
@@ -98,10 +97,8 @@ FEW_CALLS = 6000  # in all runs: below, processes of their own cost more than th
 
 
 def _begin(desk: Desk) -> None:
-    """Compile the engine where that was never done on this machine, and say so."""
-    if not is_ready():
-        desk.emit({"fraction": 0.0, "text": "Compiling the engine for this machine, once: about a minute"})
-        make_ready()
+    """Compile the engine where that was never done on this machine."""
+    make_ready()
     desk.emit({"fraction": 0.0, "text": "Reading the workflows"})
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from nona.errors import NonaError
@@ -17,8 +18,29 @@ from nona.ui.tasks.desk import Desk
 
 def run_task(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     """Run the job that ``spec`` describes: its ``kind``, ``scenario``, ``uploads``, ``folder``."""
-    result: dict[str, Any] = plain(KINDS.find(str(spec.get("kind"))).task()(spec, desk).to_json())
+    task = KINDS.find(str(spec.get("kind"))).task()
+    with _compiling_told(desk):
+        result: dict[str, Any] = plain(task(spec, desk).to_json())
     return result
+
+
+COMPILING = "Compiling machine code for this machine, once: a minute or two"
+
+
+@contextmanager
+def _compiling_told(desk: Desk) -> Iterator[None]:
+    """Report it while code is compiled that is not yet kept on disk."""
+    from numba.core import event  # Numba takes most of a second to import
+
+    class Listener(event.Listener):
+        def on_start(self, event: object) -> None:
+            desk.emit({"text": COMPILING})
+
+        def on_end(self, event: object) -> None:
+            """The next report of the work takes the text's place."""
+
+    with event.install_listener("numba:compile", Listener()):
+        yield
 
 
 class Server:

@@ -19,6 +19,7 @@ from nona.results.simulation_charts import LiveRun
 from nona.results.studies import RowArranged
 from nona.results.sweeps import GridOutcome, GridRequest, SweepOutcome, SweepRequest
 from nona.scenario.schema import Scenario
+from nona.simulation.compiled.build import is_ready
 from nona.simulation.run import AUTO, engine_named
 from nona.simulation.steady_state import PILOT_FIRST, run_name
 from nona.sources.lookup import Sources
@@ -47,6 +48,15 @@ FIRST_AFTER_S, PART = 2.0, 20  # results so far are written then, and a 20th of 
 FEW_JOBS = {"compiled": 1_000_000, "simpy": 60_000}
 
 
+def slow_text(engine: str) -> str:
+    """Say why a run is slow, and when it need not be, after what runs; empty where it is not slow."""
+    if engine == "compiled":
+        return ""
+    if is_ready():
+        return "; slow, as it began before the fast engine was compiled: cancel and run again"
+    return "; slow, while the fast engine is compiled for this machine, once: a minute or two"
+
+
 class _Watch:
     """Takes in progress, and reports it now and then.
 
@@ -54,7 +64,8 @@ class _Watch:
     of all runs that is done.
     """
 
-    def __init__(self, prepared: Study, desk: Desk) -> None:
+    def __init__(self, prepared: Study, desk: Desk, engine: str) -> None:
+        self._engine = engine
         scenario, self._desk, self._last, self.fraction = prepared.scenario, desk, 0.0, 0.0
         spec = scenario.simulation
         names = [s.name for s in scenario.schedulers]
@@ -73,8 +84,9 @@ class _Watch:
             self._series.add(progress.scheduler, progress.replication, progress.run)
         if time.monotonic() - self._last >= REPORT_EVERY_S:
             self._last = time.monotonic()
-            text, self.fraction = f"{progress.scheduler}, {run_name(progress.replication)}", progress.fraction
-            self._desk.emit({"fraction": progress.fraction, "text": text, "live": self.told(text).to_json()})
+            now, self.fraction = f"{progress.scheduler}, {run_name(progress.replication)}", progress.fraction
+            text = f"{now}{slow_text(self._engine)}"
+            self._desk.emit({"fraction": progress.fraction, "text": text, "live": self.told(now).to_json()})
 
     def told(self, now: str) -> LiveRun:
         loads = self._series.loads(self._links)
@@ -89,7 +101,8 @@ def simulate_scenario(spec: Mapping[str, Any], desk: Desk) -> SimulatedRun:
     reported now and then, for a run that is cancelled.
     """
     prepared = study_of(spec, desk)
-    watch, engine, folder = _Watch(prepared, desk), engine_named(AUTO), Path(spec["folder"])
+    engine, folder = engine_named(AUTO), Path(spec["folder"])
+    watch = _Watch(prepared, desk, engine)
 
     def placed() -> Placement:
         share = watch.fraction  # the bar stands still where others have run before, and is whole otherwise
