@@ -64,16 +64,15 @@ def field(
     if said.kind is bool and not choices:
         _toggle(state, path, label, hint)
         return
-    with st.container(gap="xsmall"):  # in a grid the error is below its field, not the next cell
-        if choices or chosen:
-            _choice(state, path, label, hint, choices, said.own, edit)
-        elif slider:
-            _slider(state, path, label, hint)
-        elif said.plain:
-            _number(state, path, label, hint, said)
-        else:
-            _text(state, path, label, said, hint, empty or said.none, state.shown(path), None)
-        field_error(state, path, title)
+    if choices or chosen:
+        _choice(state, path, label, hint, choices, said.own, edit)
+    elif slider:
+        _slider(state, path, label, hint)
+    elif said.plain:
+        _number(state, path, label, hint, said)
+    else:
+        _text(state, path, label, said, hint, empty or said.none, state.shown(path), None)
+    field_error(state, path, title)
 
 
 def entry_at(state: AppState, path: PlacePath) -> dict[str, Any]:
