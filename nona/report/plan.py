@@ -6,7 +6,7 @@ import math
 import re
 from calendar import month_name
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from nona.planning.offers import gpu_text
@@ -16,13 +16,14 @@ from nona.results.document import Estimate, Interval
 from nona.results.planning import (
     PlanAnswer,
     PlanOption,
+    PlanOutcome,
     PlanReport,
     PlanServers,
     PlanTarget,
     PlanWeek,
 )
 from nona.tables import mean_text, money, per_hour, short_share, time_text
-from nona.units import format_bandwidth, format_number
+from nona.units import duration, format_bandwidth, format_number
 
 
 def servers_text(servers: Sequence[PlanServers]) -> str:
@@ -144,6 +145,14 @@ def _budget(target: PlanTarget, share: Estimate, mean: float) -> Budget:
     ends = share.ci95
     interval = None if ends is None else ((1 - ends[1]) / allowed, (1 - ends[0]) / allowed)
     return Budget(target, share, (1 - mean) / allowed, interval)
+
+
+def outcome_finding(found: PlanOutcome) -> Finding:
+    """:func:`plan_finding` with months from the day of the plan, and that it was cancelled where it was."""
+    finding = plan_finding(found.report, day_of(found.about.made))
+    if found.ended_early_s is None:
+        return finding
+    return replace(finding, lead=f"Cancelled after {duration(found.ended_early_s)}. {finding.lead}")
 
 
 def plan_finding(report: PlanReport, today: date | None = None) -> Finding:

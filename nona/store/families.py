@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from nona.report.language.tables import finding
 from nona.report.language.tables import plan_finding as language_plan_finding
-from nona.report.plan import day_of, plan_finding
+from nona.report.plan import outcome_finding
 from nona.report.saved import scenario_line
 from nona.report.serverless.findings import PER, pareto_title
 from nona.report.simulations.comparison import HEADINGS, changes, pairing
@@ -51,9 +51,7 @@ def saved_facts(result: Outcome, ways: Iterable[str], finding: str) -> SavedFact
 
 def plan_facts(plan: PlanOutcome) -> SavedFacts:
     """Schedulers and answer of a plan."""
-    early = "" if plan.ended_early_s is None else f"Cancelled after {duration(plan.ended_early_s)}. "
-    answer = plan_finding(plan.report, day_of(plan.about.made)).text
-    return saved_facts(plan, (o.scheduler for o in plan.report.options), early + answer)
+    return saved_facts(plan, (o.scheduler for o in plan.report.options), outcome_finding(plan).text)
 
 
 def language_facts(run: LanguageRun) -> SavedFacts:

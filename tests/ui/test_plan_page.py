@@ -237,4 +237,4 @@ def test_cancel_keeps_what_is_known(open_page):
     if not job.best:
         pytest.fail("the job ended before anything was known")
     assert outcome_of(at).ended_early_s is not None
-    assert any("Cancelled after" in w.value for w in at.warning)
+    assert any(s.value.startswith("Cancelled after") for s in at.subheader)

@@ -20,7 +20,7 @@ def plan_html(data: PlanOutcome) -> str:
     about, report = data.about, data.report
     size = f"{len(report.options):,} options, {time_text(report.seconds)} on the clock"
     sure = f"{100 * report.confidence:.4g} % for each verdict"
-    finding = plan.plan_finding(report, plan.day_of(about.made))
+    finding = plan.outcome_finding(data)
     others = [text for text in (finding.beside, plan.present_text(report)) if text]
     findings = [(finding.lead, "bad" if finding.bad else "good"), *((text, "") for text in others)]
     return document(

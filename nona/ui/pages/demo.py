@@ -11,7 +11,7 @@ import streamlit as st
 
 from nona.report.language.tables import pace_finding
 from nona.report.placements.certificate import order_finding
-from nona.report.plan import answer_text, day_of, plan_finding
+from nona.report.plan import answer_text, outcome_finding
 from nona.report.serverless.findings import latency_title, own_search_title, pareto_title
 from nona.report.simulations.findings import headline
 from nona.report.studies.serverless_text import title
@@ -225,7 +225,7 @@ def outcome_text(state: AppState, step: Step) -> str:
 def _plan(outcome: PlanOutcome, tab: str) -> str:
     if outcome.report.answer is None:
         return ""
-    finding = plan_finding(outcome.report, day_of(outcome.about.made))
+    finding = outcome_finding(outcome)
     if tab == "Failures":
         return " ".join(f"Without {f.lost}: {f.verdict}." for f in outcome.report.failures)
     if tab == "Costs":

@@ -22,7 +22,7 @@ from nona.tables import money
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.models_times import pick_precision
 from nona.ui.pages.plan_question import controls, summary
-from nona.ui.pages.run_page import RunPage, Tab, ended_early
+from nona.ui.pages.run_page import RunPage, Tab
 from nona.ui.session.kept import choose
 from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState
@@ -185,10 +185,9 @@ def _answer(state: AppState, found: PlanOutcome) -> None:
 
 def _finding(found: PlanOutcome) -> None:
     report = found.report
-    ended_early(found.ended_early_s)
     answer = report.answer
     value = "" if answer is None else money(answer.cost_per_hour, report.currency)
-    finding = plan.plan_finding(report, plan.day_of(found.about.made))
+    finding = plan.outcome_finding(found)
     with hero("plan-finding", "Cost per hour", value, "Servers and links of the answer, without data moved."):
         st.subheader(_said(finding.lead), anchor=False)
         st.caption(_said(finding.beside))
