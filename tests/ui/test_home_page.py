@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import chain
 
 import pytest
 from app_driver import APP, go, named, pickers, put, said, state_of
@@ -23,7 +24,7 @@ from nona.ui.pages.serverless import DEMOS as SERVERLESS
 from nona.ui.pages.training import DEMOS as TRAINING
 from nona.ui.pages.training import ELASTIC_DEMOS
 from nona.ui.session.page_list import PAGES
-from nona.ui.widgets.terms import GUIDE_PARAMETER, ON_PAGES, TERM_PARAMETER, term
+from nona.ui.widgets.terms import GUIDE_PARAMETER, OF_LANGUAGE, ON_PAGES, TERM_PARAMETER, term
 from studies.network_story import LOADS
 from tests.store.saved_things import new_item, simulated
 
@@ -194,7 +195,7 @@ def test_every_linked_term_has_an_entry_and_every_entry_is_used():
     assert linked() <= TERMS.keys()
     assert {"JCT", "response", "network view"} <= linked()
     assert term("SCV") in help_text(words("background.compute.scv"))  # the title of the field begins with it
-    assert {name for names in ON_PAGES.values() for name in names} | linked() == TERMS.keys()
+    assert {*OF_LANGUAGE, *chain(*ON_PAGES.values())} | linked() == TERMS.keys()
     assert ON_PAGES.keys() == {page.title for page in PAGES.values()} - {"Help"}
     with pytest.raises(KeyError):
         term("no such term")
