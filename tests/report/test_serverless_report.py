@@ -97,7 +97,7 @@ def test_titles_name_the_best_and_the_cheapest():
     assert findings.keeps_most({"c": over}) is None
     near = {"a": policy(1.0, 3e-4), "b": policy(0.999, 1e-4)}
     assert findings.pareto_title(near).startswith(
-        "b is the cheapest within 0.2 points of a, which keeps the most SLOs (100.0 %): 99.9 % ± "
+        "b is the cheapest within 0.2 points of the most SLOs kept, 100.0 %: 99.9 % ± "
     )
     same = {"a": policy(0.9, 3e-4), "b": policy(0.9, 1e-4)}
     assert findings.pareto_title(same).startswith("b keeps as many SLOs as any, 90.0 % ± ")

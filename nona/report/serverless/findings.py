@@ -117,8 +117,8 @@ def pareto_title(
 ) -> str:
     """The policy that keeps most SLOs, its cost, and the cheapest policy; none where all are overloaded.
 
-    Of those that keep almost as many as that it names the cheapest, and who keeps more. ``setting`` says how
-    many nodes there are; ``not_apart`` names those whose difference is not clear.
+    Of those that keep almost as many as that it names the cheapest. ``setting`` says how many nodes there
+    are; ``not_apart`` names those whose difference is not clear.
     """
     if outcomes and len(overloaded(outcomes)) == len(outcomes):
         return f"Every policy is overloaded{_too_few(setting) if setting else ''}"
@@ -126,14 +126,14 @@ def pareto_title(
     hits, costs = ranked(steady, hit_rate, highest=True), ranked(steady, call_cost)
     if not hits or not costs:
         return "No policy completed a call"
-    best, cheapest, most = _cheapest(_level(hits), costs), next(iter(costs)), next(iter(hits))
+    best, cheapest, most = _cheapest(_level(hits), costs), next(iter(costs)), max(hits.values())
     cost = {name: cost_text(call_cost(steady[name])) for name in (best, cheapest)}
     rate = {name: rate_text(hit_rate(steady[name])) for name in (best, cheapest)}
-    if hits[best] < hits[most]:
-        near = f"within {100 * LEVEL:g} points of {most}, which keeps the most SLOs"
-        lead = f"{best} is the cheapest {near} ({share_text(hits[most], 1)}): "
+    if hits[best] < most:
+        near = f"within {100 * LEVEL:g} points of the most SLOs kept, {share_text(most, 1)}"
+        lead = f"{best} is the cheapest {near}: "
     else:
-        alone = list(hits.values()).count(hits[most]) == 1
+        alone = list(hits.values()).count(most) == 1
         lead = f"{best} keeps {'the most SLOs' if alone else 'as many SLOs as any'}, "
     lead += f"{rate[best]}{not_clear(not_apart)}, at {cost[best]} per {PER:,} calls"
     if cheapest == best:
