@@ -11,8 +11,7 @@ from nona.study.language.evidence import beside_formula, beside_vllm
 from nona.study.language.outcome import STEPS, TRACED, _steps
 from nona.study.language.simulation import simulate_language
 from nona.tables import share_text
-from nona.ui.pages.scenario_engines import prepared
-from nona.ui.pages.scenario_language import CLOSED, OPEN
+from nona.ui.pages.scenario_language import CLOSED, OPEN, prepared
 from nona.ui.shell.job_panel import start
 
 

@@ -33,7 +33,7 @@ from nona.ui.pages.models_gain import glued_of
 from nona.ui.pages.placement_capacity import capacity_section
 from nona.ui.pages.placement_split import split_section
 from nona.ui.pages.run_page import RunPage, Tab
-from nona.ui.pages.scenario_engines import prepared
+from nona.ui.pages.scenario_language import prepared
 from nona.ui.session.state import AppState
 from nona.ui.widgets.downloads import reports
 from nona.ui.widgets.fields import plain

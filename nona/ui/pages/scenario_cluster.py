@@ -21,7 +21,7 @@ from nona.study.models import held_bytes
 from nona.ui.form import field, fields, form
 from nona.ui.models.loading import device_names
 from nona.ui.pages import scenario_edits
-from nona.ui.pages.scenario_engines import engine_editor
+from nona.ui.pages.scenario_language import engine_editor
 from nona.ui.pages.scenario_mig import mig_editor
 from nona.ui.pages.workload_facts import row_cost
 from nona.ui.session.state import AppState
