@@ -20,7 +20,7 @@ $(PACKAGES): pyproject.toml constraints.txt
 $(STAMP): $(PACKAGES)
 	$(BIN)/python -c 'from nona.simulation.compiled.preparation import compile_all; compile_all()'
 	$(BIN)/python -c 'from nona.serverless.policies.esg.search import compile_searches; compile_searches()'
-	$(BIN)/python -c 'from nona.serverless.engine.preparation import make_ready; make_ready()'
+	$(BIN)/python -c 'from nona.serverless.replications import make_ready; make_ready()'
 	$(BIN)/python -m nona.language
 	@touch $(STAMP)
 

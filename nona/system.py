@@ -20,7 +20,7 @@ from nona.errors import HardwareError
 from nona.topology import Topology
 
 if TYPE_CHECKING:
-    from nona.scenario.batching import BatchRule
+    from nona.scenario.rows import BatchRule
 
 Discipline = Literal["fifo", "processor-sharing"]
 

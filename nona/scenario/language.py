@@ -15,8 +15,8 @@ from pydantic import BeforeValidator, Field
 from pydantic import model_validator as _model_validator
 from pydantic_core import PydanticCustomError
 
-from nona.scenario.arrivals import ArrivalsSpec
 from nona.scenario.gate import Place
+from nona.scenario.rows import ArrivalsSpec
 from nona.scenario.values import Name, Part, PositiveSeconds, Rate, Seconds, Share, field, named_entry
 
 ROUTERS = ("round-robin", "least-requests", "least-kv", "prefix-affinity", "kv-live")

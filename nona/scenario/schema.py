@@ -16,10 +16,9 @@ from pydantic import model_validator as _model_validator
 from pydantic_core import PydanticCustomError
 
 from nona.contraction.rules import DEFAULT_RULE, rule_choices
-from nona.scenario.arrivals import ArrivalsSpec
-from nona.scenario.batching import Batches, BatchingSpec
 from nona.scenario.language import EngineSpec, LanguageRow, moved_apart, unserved
 from nona.scenario.plan import PlanSpec
+from nona.scenario.rows import ArrivalsSpec, Batches, BatchingSpec
 from nona.scenario.serverless import ServerlessSpec
 from nona.scenario.training import TrainingSpec
 from nona.scenario.values import (

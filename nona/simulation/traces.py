@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from nona.errors import SimulationError
 from nona.foreign import MOST_ARRIVALS, MOST_MINUTES, MOST_TRACE_S, READ_CPU_S, CsvFile
 from nona.random_streams import RandomStreams
-from nona.scenario.arrivals import ArrivalsSpec
+from nona.scenario.rows import ArrivalsSpec
 from nona.scenario.schema import Scenario
 from nona.system import Arrivals
 

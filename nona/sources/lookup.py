@@ -22,8 +22,8 @@ from nona.sources.samples import load_sample, sample_names
 from nona.training.throughput_table import MODELLED, TABLES, batch_of, with_batch
 
 if TYPE_CHECKING:
-    from nona.scenario.arrivals import ArrivalsSpec
     from nona.scenario.language import LanguageRow
+    from nona.scenario.rows import ArrivalsSpec
     from nona.scenario.schema import ClusterSpec, Scenario
     from nona.scenario.serverless import ServerlessSpec
     from nona.scenario.training import ElasticSpec, TrainingJobSpec, TrainingSpec

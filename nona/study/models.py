@@ -27,7 +27,7 @@ from nona.placement.enumeration import configurations_considered
 from nona.placement.messages import Link
 from nona.report.models import Glued, glued
 from nona.report.times import law_note
-from nona.scenario.batching import BatchingSpec
+from nona.scenario.rows import BatchingSpec
 from nona.system import Batching
 from nona.units import format_size, format_time
 

@@ -10,7 +10,7 @@ from nona.placement.capacity import executor_utilization
 from nona.report.batches import gain_text
 from nona.report.models import batched_times
 from nona.report.text import fit_text
-from nona.scenario.arrivals import ArrivalsSpec
+from nona.scenario.rows import ArrivalsSpec
 from nona.study.preparation import prepare
 from nona.tables import share_text
 from nona.ui.pages.workload_facts import arrivals_picture, fastest, gauge, offered, sample_of, shares_picture

@@ -33,7 +33,7 @@ from nona.planning.verdict import counted, settle, verdict
 from nona.results import serverless
 from nona.results.document import Estimate, Verdict
 from nona.results.simulation import ModelResult
-from nona.scenario.arrivals import ArrivalsSpec
+from nona.scenario.rows import ArrivalsSpec
 from nona.scenario.schema import BackgroundSpec, Scenario, ServerGroupSpec, WorkloadRow
 from nona.serverless.engine.options import ServerlessProgress
 from nona.serverless.metrics import slo_ratios

@@ -9,7 +9,7 @@ from functools import partial
 import streamlit as st
 
 from nona.report.guide import TERMS
-from nona.scenario.batching import BatchingSpec
+from nona.scenario.rows import BatchingSpec
 from nona.scenario.words import fields_of
 from nona.schedulers.registry import SCHEDULERS
 from nona.ui.models.loading import model_names

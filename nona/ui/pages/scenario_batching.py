@@ -12,7 +12,7 @@ from nona.hardware.cluster import Cluster
 from nona.report.batches import gain_text, served_figure, times_figure
 from nona.report.models import batched_times
 from nona.report.text import fit_text
-from nona.scenario.batching import BatchingSpec
+from nona.scenario.rows import BatchingSpec
 from nona.study.models import batching_warnings, memory_problem
 from nona.ui.form import form, switch
 from nona.ui.models.loading import load_graph

@@ -27,7 +27,7 @@ from nona.report import workloads
 from nona.report.models import provenance_shares
 from nona.report.times import given_times, no_verdict
 from nona.results.document import GivenTimes
-from nona.scenario.batching import BatchingSpec
+from nona.scenario.rows import BatchingSpec
 from nona.scenario.schema import GivenSpec
 from nona.simulation.arrivals import effective_rate
 from nona.simulation.traces import BY_HEADER, Clock, ReadTrace, Where, read_trace, row_arrivals, trace_columns

@@ -10,7 +10,7 @@ from nona.results import serverless
 from nona.results.serverless_charts import PlatformLive, PolicySoFar, ServerlessOutcome, Snapshot
 from nona.results.serverless_study import OverReport
 from nona.serverless.engine.options import ServerlessProgress
-from nona.serverless.engine.preparation import make_ready
+from nona.serverless.replications import make_ready
 from nona.serverless.system import HOUR_S, ServerlessSystem
 from nona.study.exports import write_serverless
 from nona.study.serverless import comparisons, run

@@ -8,7 +8,7 @@ from typing import Any
 
 from nona.errors import NonaError
 from nona.report.text import plain
-from nona.serverless.engine.preparation import prepare_in_background
+from nona.serverless.replications import prepare_in_background
 from nona.simulation.compiled.preparation import warm
 from nona.simulation.run import AUTO, Cancelled, engine_named
 from nona.study.cache import StudyCache
