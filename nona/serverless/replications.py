@@ -84,8 +84,6 @@ def run_policies(
     sent = tuple((policy, dict(options)) for policy, options in policies)
     work = ServerlessWork(system, sent, run, on_progress is not None)
     if workers > 1:
-        from nona.serverless.engine.preparation import make_ready  # Numba takes a while to import
-
         make_ready()  # else each process would compile
     keys = [(p, run.replication + r) for r in range(replications) for p in range(len(policies))]
     records = run_work(work, keys, _Merged(keys, on_progress), workers)
