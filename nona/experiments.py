@@ -14,10 +14,11 @@ import pickle
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from types import TracebackType
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from nona.errors import SimulationError
 
@@ -27,7 +28,6 @@ P = TypeVar("P")
 R = TypeVar("R")
 _P_co = TypeVar("_P_co", covariant=True)
 _R_co = TypeVar("_R_co", covariant=True)
-_P_contra = TypeVar("_P_contra", contravariant=True)
 
 
 class Work(Protocol[_P_co, _R_co]):
@@ -41,14 +41,19 @@ class Work(Protocol[_P_co, _R_co]):
         """The result of one run."""
 
 
-class Listener(Protocol[_P_contra]):
-    """Hears of runs while they go on; what it raises ends them all."""
+def _unchanged(key: Key) -> None:
+    """Most listeners count no report twice: a run that is repeated needs nothing from them."""
 
-    def report(self, key: Key, progress: _P_contra) -> None:
-        """A run has come so far."""
 
-    def repeat(self, key: Key) -> None:
-        """A run's worker was lost: its reports start again."""
+@dataclass(frozen=True, slots=True)
+class Listener(Generic[P]):
+    """Hears of runs while they go on; what it raises ends them all.
+
+    ``report``: a run has come so far. ``repeat``: a run's worker was lost, so its reports start again.
+    """
+
+    report: Callable[[Key, P], None]
+    repeat: Callable[[Key], None] = _unchanged
 
 
 OnEnd = Callable[[Key, R], None]
@@ -332,19 +337,6 @@ def run_work(
         return processes.run(work, keys, listener, on_end)
 
 
-class _Heard:
-    def __init__(self, on_progress: Hear) -> None:
-        self._done: set[Key] = set()
-        self._on_progress = on_progress
-
-    def report(self, key: Key, name: str) -> None:
-        self._done.add(key)
-        self._on_progress(len(self._done), name)
-
-    def repeat(self, key: Key) -> None:
-        """A piece's process was lost; another one starts the piece again."""
-
-
 def run_pieces(
     work: Work[str, R], count: int, workers: int = 1, on_progress: Hear = lambda done, name: None
 ) -> list[R]:
@@ -354,5 +346,11 @@ def run_pieces(
     last; what it raises ends the work.
     """
     keys: list[Key] = [(n, 0) for n in range(count)]
-    results = run_work(work, keys, _Heard(on_progress), workers)
+    done: set[Key] = set()
+
+    def report(key: Key, name: str) -> None:
+        done.add(key)
+        on_progress(len(done), name)
+
+    results = run_work(work, keys, Listener(report), workers)
     return [results[key] for key in keys]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from nona.experiments import Key, Shares, check_runs, run_work
+from nona.experiments import Key, Listener, Shares, check_runs, run_work
 from nona.gpu_sharing.pool import Invoker
 from nona.graph.dag import Dag
 from nona.options import Options
@@ -86,20 +86,12 @@ def run_policies(
     if workers > 1:
         make_ready()  # else each process would compile
     keys = [(p, run.replication + r) for r in range(replications) for p in range(len(policies))]
-    records = run_work(work, keys, _Merged(keys, on_progress), workers)
+    shares = Shares(dict.fromkeys(keys, 1.0))
+
+    def report(key: Key, progress: ServerlessProgress) -> None:
+        if on_progress is not None:
+            fraction = shares.add(key, progress.fraction)
+            on_progress(replace(progress, fraction=fraction, own=progress.fraction))
+
+    records = run_work(work, keys, Listener(report), workers)
     return {p.name: tuple(records[k] for k in keys if k[0] == i) for i, (p, _) in enumerate(policies)}
-
-
-class _Merged:
-    """Passes progress on, with the share of all runs that is done."""
-
-    def __init__(self, keys: Sequence[Key], on_progress: OnProgress | None) -> None:
-        self._shares, self._on_progress = Shares(dict.fromkeys(keys, 1.0)), on_progress
-
-    def report(self, key: Key, progress: ServerlessProgress) -> None:
-        if self._on_progress is not None:
-            fraction = self._shares.add(key, progress.fraction)
-            self._on_progress(replace(progress, fraction=fraction, own=progress.fraction))
-
-    def repeat(self, key: Key) -> None:
-        """A run's process was lost."""

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from nona.experiments import Key, Pool, Shares, check_runs, run_work
+from nona.experiments import Key, Listener, Pool, Shares, check_runs, run_work
 from nona.schedulers.base import Prepared, Scheduler
 from nona.simulation.collected import Progress
 from nona.simulation.records import Records
@@ -102,7 +102,8 @@ def run_replications(
     keys = [(s, options.replication + r) for r in range(replications) for s in range(len(schedulers))]
     merged = _Merged(names, keys, on_progress)
     runs = Runs(system, tuple(schedulers), options, on_progress is not None)
-    by_key = run_work(runs, keys, merged, workers, pool, lambda key, run: on_end(names[key[0]], run))
+    listener = Listener(merged.report, merged.repeat)
+    by_key = run_work(runs, keys, listener, workers, pool, lambda key, run: on_end(names[key[0]], run))
     return {s.name: tuple(by_key[k] for k in keys if k[0] == i) for i, (s, _) in enumerate(schedulers)}
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from nona.allocation.equal_shares import equal_shares
 from nona.allocation.problem import Allocation, Floats, Policy, Problem
 from nona.allocation.registry import POLICIES, get_policy
 from nona.errors import SimulationError
-from nona.experiments import Key, check_runs, run_work
+from nona.experiments import Key, Listener, check_runs, run_work
 from nona.options import Options
 from nona.random_streams import RandomStreams
 from nona.results.training import ExtensionFindings, PolicyOutcome
@@ -299,19 +299,15 @@ def run_policies(
     sent = tuple((p.name if POLICIES.get(p.name) is p else p, dict(options)) for p, options in policies)
     work = TrainingWork(tuple(systems), sent, run, ideal, on_progress is not None)
     keys = [(p, r) for r in range(len(systems)) for p in range(len(policies))]
-    runs = run_work(work, keys, Passed(on_progress), workers)
+    runs = run_work(work, keys, passed_on(on_progress), workers)
     return {p.name: tuple(runs[k] for k in keys if k[0] == i) for i, (p, _) in enumerate(policies)}
 
 
-class Passed(Generic[Progress]):
-    """Passes progress on, with the place of its run among the policies."""
+def passed_on(on_progress: Callable[[Progress], None] | None) -> Listener[Any]:
+    """Progress is passed on, with the place of its run among the policies."""
 
-    def __init__(self, on_progress: Callable[[Progress], None] | None) -> None:
-        self._on_progress = on_progress
+    def report(key: Key, progress: Any) -> None:
+        if on_progress is not None:
+            on_progress(replace(progress, piece=key[0]))
 
-    def report(self, key: Key, progress: Any) -> None:
-        if self._on_progress is not None:
-            self._on_progress(replace(progress, piece=key[0]))
-
-    def repeat(self, key: Key) -> None:
-        """A run's process was lost."""
+    return Listener(report)

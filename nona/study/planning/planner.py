@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from nona.experiments import Key, Pool, run_work
+from nona.experiments import Key, Listener, Pool, run_work
 from nona.planning.least import Search, least
 from nona.planning.offers import Option
 from nona.planning.verdict import FIRST, looks_within, replications_at
@@ -230,7 +230,7 @@ class Planner:
             for trial in chosen
             for part in _parts(self.known.get(trial, Known()).looks + 1)
         ]
-        done = run_work(self.work, keys, _Heard(self.check), 1, self.pool)
+        done = run_work(self.work, keys, Listener(lambda key, progress: self.check()), 1, self.pool)
         for trial in chosen:
             own = self.work.numbering.number(trial)
             outcomes = [done[key] for key in keys if key[0] == own]
@@ -269,14 +269,3 @@ def _parts(look: int) -> range:
     """
     before = 0 if look == 1 else replications_at(look - 1)
     return range(before // FIRST, replications_at(look) // FIRST)
-
-
-@dataclass(eq=False)
-class _Heard:
-    check: Callable[[], None]
-
-    def report(self, key: Key, progress: None) -> None:
-        self.check()
-
-    def repeat(self, key: Key) -> None:
-        """A run's worker was lost; another one repeats it."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from nona.experiments import Key, Pool, Shares, ThisProcess
+from nona.experiments import Key, Listener, Pool, Shares, ThisProcess
 from nona.options import Options
 from nona.results.serverless import PolicyOutcome
 from nona.scenario.schema import Scenario
@@ -92,18 +92,6 @@ def _within(task: Task, number: int, on_progress: OnProgress, run: ServerlessPro
 TaskPool = Pool[ServerlessProgress, Done]
 
 
-class _Heard:
-    def __init__(self, tasks: Sequence[Task], on_progress: Callable[[float], None]) -> None:
-        calls = {(n, 0): float(t.replications * (t.run.first + t.run.calls)) for n, t in enumerate(tasks)}
-        self._shares, self._on_progress = Shares(calls), on_progress
-
-    def report(self, key: Key, progress: ServerlessProgress) -> None:
-        self._on_progress(self._shares.add(key, progress.fraction))
-
-    def repeat(self, key: Key) -> None:
-        """A task's process was lost; it starts again."""
-
-
 def run_tasks(
     tasks: Sequence[Task],
     pool: TaskPool | None = None,
@@ -114,5 +102,8 @@ def run_tasks(
     ``on_progress`` hears the share of all calls that is done; what it raises ends the work.
     """
     keys = [(number, 0) for number in range(len(tasks))]
-    by_key = (pool or ThisProcess()).run(Tasks(tuple(tasks)), keys, _Heard(tasks, on_progress))
+    calls = [float(task.replications * (task.run.first + task.run.calls)) for task in tasks]
+    shares = Shares(dict(zip(keys, calls, strict=True)))
+    listener = Listener[ServerlessProgress](lambda key, run: on_progress(shares.add(key, run.fraction)))
+    by_key = (pool or ThisProcess()).run(Tasks(tuple(tasks)), keys, listener)
     return [by_key[key] for key in keys]

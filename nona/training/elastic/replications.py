@@ -14,7 +14,7 @@ from nona.training.elastic.records import ElasticRecords, elastic_checks, measur
 from nona.training.elastic.registry import ELASTIC
 from nona.training.elastic.system import ElasticSystem
 from nona.training.metrics import Run
-from nona.training.replications import Passed
+from nona.training.replications import passed_on
 
 ElasticRun = Run[ElasticOutcome, ElasticRecords]
 
@@ -69,5 +69,5 @@ def run_pieces(
     counts = [replications_of(ELASTIC.find(piece.policy), replications) for piece in pieces]
     keys = [(i, r) for i, count in enumerate(counts) for r in range(count)]
     work = ElasticWork(tuple(pieces), on_progress is not None, keep)
-    runs: Mapping[Key, ElasticRun] = run_work(work, keys, Passed(on_progress), workers)
+    runs: Mapping[Key, ElasticRun] = run_work(work, keys, passed_on(on_progress), workers)
     return [tuple(runs[i, r] for r in range(count)) for i, count in enumerate(counts)]
