@@ -21,7 +21,7 @@ $(STAMP): $(PACKAGES)
 	$(BIN)/python -c 'from nona.simulation.compiled.preparation import compile_all; compile_all()'
 	$(BIN)/python -c 'from nona.serverless.policies.esg.search import compile_searches; compile_searches()'
 	$(BIN)/python -c 'from nona.serverless.replications import make_ready; make_ready()'
-	$(BIN)/python -m nona.language
+	$(BIN)/python -c 'from nona.language.run import make_ready; make_ready()'
 	@touch $(STAMP)
 
 app: install

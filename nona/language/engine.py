@@ -13,12 +13,11 @@ from heapq import heappop, heappush
 import numpy as np
 
 from nona.language.records import REFUSED, STEP, Requests, Run, Sums, Times, Window, add_gap, add_step
-from nona.language.request import Request
 from nona.language.routers import NUMBERS, make_board, route
-from nona.language.server import Server
+from nona.language.server import Request, Server
 from nona.language.system import BLOCK_TOKENS, LanguageSystem, blocks_of
 from nona.random_streams import RandomStreams
-from nona.simulation.reference.lane import Lane
+from nona.simulation.reference.links import Lane
 from nona.simulation.workload import link_background
 
 STEP_END, HOP, DELIVERY, ARRIVAL, COMPOSE = range(5)

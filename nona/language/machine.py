@@ -6,8 +6,7 @@ import math
 from typing import Any
 
 from nona.language.engine import ARRIVAL, COMPOSE, DELIVERY, HOP, STEP_END
-from nona.language.machine_cache import keep_prefix, release
-from nona.language.machine_server import leave, left_of, wait
+from nona.language.machine_server import keep_prefix, leave, left_of, release, wait
 from nona.language.machine_state import PREFILL, State
 from nona.language.machine_steps import begin_step
 from nona.language.records import add_gap

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nona.language.machine_cache import hold
-from nona.language.machine_server import compose, decoding, reserve_less, runner
+from nona.language.machine_server import compose, decoding, hold, reserve_less, runner
 from nona.language.machine_state import SGLANG, STATIC, State
 from nona.language.records import add_gap, add_step
 from nona.language.system import BLOCK_TOKENS, blocks_of, step_seconds

@@ -1,4 +1,4 @@
-"""One engine at work: who waits, who runs, and the members of each step.
+"""One engine at work: its requests, the KV blocks they hold, who waits, who runs, the members of a step.
 
 The rules of ``vllm`` are those of vLLM V1 (0.19 to 0.27, ``vllm/v1/core/sched/scheduler.py``); those of
 ``sglang`` are SGLang's (0.5), the figures of what it reserves and whom it retracts recollected.
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from bisect import insort_left, insort_right
+from collections import Counter
 
-from nona.language.cache import Cache
-from nona.language.request import Request
+from nona.language.records import Requests
 from nona.language.routers import Board
 from nona.language.system import (
     BLOCK_TOKENS,
@@ -24,6 +24,130 @@ from nona.language.system import (
 )
 
 
+class Request:
+    """``computed`` of ``inputs + made`` tokens lie in ``blocks``; ``step`` of them are of this step.
+
+    Its KV, of ``kv_bytes``, that set out at ``set_out_s``, has yet to join the links of ``path``; those that
+    it has joined will have served it at ``through_s``. The last fields are what
+    :class:`~nona.language.records.Times` records.
+    """
+
+    def __init__(self, number: int, requests: Requests, priority: int) -> None:
+        self.number, self.row, self.priority = number, int(requests.row[number]), priority
+        self.inputs, self.outputs = int(requests.inputs[number]), int(requests.outputs[number])
+        self.prefix = int(requests.prefix[number])
+        # full blocks of its prefix; the last token of a prompt is always computed
+        self.prefix_blocks = min(int(requests.shared[number]), self.inputs - 1) // BLOCK_TOKENS
+        self.taken = -1  # of these, those that lie in the blocks of its prefix; −1: it does not use these
+        self.made = self.computed = self.blocks = self.step = 0
+        self.seen_s = self.last_s = math.inf
+        self.path: list[int] = []
+        self.kv_bytes = self.set_out_s = self.through_s = 0.0
+        self.arrival_s = self.first_s = self.end_s = math.nan
+        self.sent_s = 0.0
+        self.rank = self.engine = self.decoder = -1
+        self.preemptions = 0
+
+    @property
+    def left(self) -> int:
+        """Tokens to compute before it makes its next."""
+        return self.inputs + self.made - self.computed
+
+    @property
+    def decodes(self) -> bool:
+        """True where its next token needs that of the last alone."""
+        return self.made > 0 and self.left == 1
+
+    @property
+    def most_blocks(self) -> int:
+        """Blocks that it needs for its last token."""
+        return blocks_of(self.inputs + self.outputs - 1)
+
+
+class _Cache:
+    """What lies in the blocks of one engine; how many are free stands on the ``board``.
+
+    Of each prefix ``cached`` blocks lie there, which ``users`` requests use. ``idle`` ones, the longest
+    unused first, count as free: they give way to who needs blocks.
+    """
+
+    def __init__(self, number: int, engine: Engine, board: Board) -> None:
+        self.number, self.engine, self.board = number, engine, board
+        self.cached: Counter[int] = Counter()
+        self.users: Counter[int] = Counter()
+        self.idle: dict[int, None] = {}
+        self.idle_blocks = 0
+        self.prefix_tokens: Counter[int] = Counter()  # by row, of prefixes that are used
+        self.hits = 0
+
+    @property
+    def free(self) -> int:
+        """Blocks that who starts may take."""
+        return int(self.board.free[self.number])
+
+    def more(self, r: Request, blocks: int) -> int:
+        """Return by how much the free blocks shrink if a request that starts holds so many."""
+        if not self._shares(r):
+            return blocks
+        cached = self.cached[r.prefix]
+        return blocks - min(cached, r.prefix_blocks) + (0 if self.users[r.prefix] else cached)
+
+    def _shares(self, r: Request) -> bool:
+        return self.engine.shares_prefixes and r.computed == 0 and r.prefix >= 0 and r.prefix_blocks > 0
+
+    def use_prefix(self, r: Request) -> None:
+        """A request that starts uses what is there of its prefix."""
+        if not self._shares(r):
+            return
+        if not self.users[r.prefix]:
+            self._set_idle(r, False)
+        self.users[r.prefix] += 1
+        r.taken = r.blocks = min(self.cached[r.prefix], r.prefix_blocks)
+        r.computed = r.taken * BLOCK_TOKENS
+        self.hits += r.computed
+        self.board.queued[self.number] -= r.computed
+
+    def _set_idle(self, r: Request, idle: bool) -> None:
+        """The prefix of a request is used by nobody any more, or is used again."""
+        blocks = self.cached[r.prefix] if idle else -self.cached[r.prefix]
+        self.board.free[self.number] += blocks
+        self.idle_blocks += blocks
+        self.prefix_tokens[r.row] -= blocks * BLOCK_TOKENS
+        if idle:
+            self.idle[r.prefix] = None
+        else:
+            self.idle.pop(r.prefix, None)
+
+    def keep_prefix(self, r: Request) -> None:
+        """What a request has computed of its prefix beyond what lies there is now used by others too."""
+        full = min(r.computed // BLOCK_TOKENS, r.prefix_blocks)
+        if r.taken == self.cached[r.prefix] < full:
+            self.prefix_tokens[r.row] += (full - r.taken) * BLOCK_TOKENS
+            self.cached[r.prefix] = r.taken = full
+
+    def hold(self, r: Request, blocks: int) -> None:
+        """A request holds so many blocks; idle prefixes give way, from their ends."""
+        self.board.free[self.number] -= blocks - r.blocks
+        r.blocks = blocks
+        while self.idle_blocks > self.free:
+            oldest = next(iter(self.idle))
+            lost = min(self.cached[oldest], self.idle_blocks - self.free)
+            self.cached[oldest] -= lost
+            self.idle_blocks -= lost
+            if not self.cached[oldest]:
+                del self.idle[oldest]
+
+    def release(self, r: Request) -> None:
+        """A request gives its blocks back, but for those of its prefix."""
+        if r.taken >= 0:
+            self.board.free[self.number] -= r.taken
+            r.taken = -1
+            self.users[r.prefix] -= 1
+            if not self.users[r.prefix]:
+                self._set_idle(r, True)
+        self.hold(r, 0)
+
+
 def _priority(r: Request) -> int:
     return r.priority
 
@@ -33,7 +157,7 @@ class Server:
 
     def __init__(self, number: int, engine: Engine, board: Board) -> None:
         self.number, self.engine, self.board = number, engine, board
-        self.cache = Cache(number, engine, board)
+        self.cache = _Cache(number, engine, board)
         self.waiting: list[Request] = []
         self.running: list[Request] = []
         self.members: list[Request] = []

@@ -31,8 +31,8 @@ from nona.scenario.values import NamedSpec
 from nona.sources.lookup import Sources
 from nona.statistics import Array
 from nona.study.engines import LanguageStudy
-from nona.study.language.engine_servers import engine_server, study_on
 from nona.study.language.simulation import RequestTime, drawn, over_targets
+from nona.study.language.sizes import engine_server, study_on
 from nona.study.planning.question import offers_of
 from nona.study.traffic import network_of
 

@@ -1,8 +1,8 @@
-"""Engines of one GPU or of several: time per output token over the rate, by the formula."""
+"""Engines of other sizes: servers that have them, and time per output token over the rate, by the formula."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,10 +13,33 @@ from nona.language.formula import Prediction, predict
 from nona.language.system import LanguageSystem
 from nona.results.document import number
 from nona.results.language import SizeCurve
+from nona.scenario.language import EngineSpec
 from nona.scenario.schema import Scenario, ServerGroupSpec
 from nona.sources.lookup import Sources
-from nona.study.engines import LanguageStudy
-from nona.study.language.engine_servers import engine_server, study_on
+from nona.study.engines import LanguageStudy, MisfitError, prepare_language
+
+
+def engine_server(group: ServerGroupSpec, gpu: str, gpus: int, tp: int) -> ServerGroupSpec:
+    """One server of so many GPUs in engines of ``tp``, which work as those of the group do.
+
+    Step times and blocks that the group gives hold of its own GPU and size alone.
+    """
+    engine = group.engine or EngineSpec()
+    kept = {} if (gpu, tp) == (group.gpu, engine.tp) else {"steps": None, "blocks": "auto"}
+    engine = engine.model_copy(update={"tp": tp, **kept})
+    return group.model_copy(update={"count": 1, "gpu": gpu, "gpus": gpus, "engine": engine})
+
+
+def study_on(
+    scenario: Scenario, sources: Sources, servers: Sequence[ServerGroupSpec]
+) -> LanguageStudy | None:
+    """The scenario's requests on these servers alone; ``None`` where the model does not fit their engines."""
+    cluster = scenario.cluster.model_copy(update={"servers": tuple(servers)})
+    try:
+        return prepare_language(scenario.model_copy(update={"cluster": cluster}), sources)
+    except MisfitError:
+        return None
+
 
 SIZES = (1, 2, 4, 8)
 POINTS = 40

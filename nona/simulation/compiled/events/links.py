@@ -1,7 +1,7 @@
 """Links: one or a path of several, first come first served, or one that is shared.
 
 The rule is :func:`join_link`. It is written again, and not shared, in
-:class:`nona.simulation.reference.lane.Lane`: the two engines check each other, to the last bit.
+:class:`nona.simulation.reference.links.Lane`: the two engines check each other, to the last bit.
 
 As in :mod:`nona.simulation.reference.links`; ``flows`` is a heap of (tag, content key, message), the
 message of background being −1. The next departure is a number, not an event on the list.
