@@ -19,9 +19,8 @@ from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.study.engines import prepare_language
 from nona.study.exports import check_places, write_job_table, write_text
-from nona.study.language.outcome import TRACED, language_outcome
 from nona.study.language.plan import plan_language
-from nona.study.language.simulation import simulate_language
+from nona.study.language.simulation import TRACED, language_outcome, simulate_language
 from nona.study.outcome import about_scenario
 from nona.study.shipped import now_text
 

@@ -14,9 +14,15 @@ from numpy.typing import NDArray
 from nona.errors import ScenarioError
 from nona.hardware.device import Precision, find_device, user_devices
 from nona.hardware.executor import make_executor_class
-from nona.language.memory import MemorySplit, memory_split, smallest_tp, vllm_defaults
+from nona.language.gpu import (
+    KnownSteps,
+    MemorySplit,
+    memory_split,
+    smallest_tp,
+    step_times,
+    vllm_defaults,
+)
 from nona.language.models import LanguageModel, language_models, read_config
-from nona.language.step_times import KnownSteps, step_times
 from nona.language.system import (
     BLOCK_TOKENS,
     Engine,

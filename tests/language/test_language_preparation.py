@@ -8,11 +8,10 @@ import pytest
 from nona.errors import NonaError
 from nona.hardware.executor import executor_class
 from nona.hardware.table_file import shipped_table
-from nona.language.memory import requests_that_fit
+from nona.language.gpu import _law, requests_that_fit, step_times
 from nona.language.models import language_models, read_config
 from nona.language.records import Requests, Window
 from nona.language.run import simulate_once
-from nona.language.step_times import _law, step_times
 from nona.language.traces import read_tokens
 from nona.scenario.file import scenario_from_mapping
 from nona.sources.lookup import Sources

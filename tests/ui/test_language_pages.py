@@ -8,8 +8,7 @@ from nona.report.language.evidence import measured_finding
 from nona.sources.samples import shipped_scenario
 from nona.study.engines import prepare_language
 from nona.study.language.evidence import beside_formula, beside_vllm
-from nona.study.language.outcome import STEPS, TRACED, _steps
-from nona.study.language.simulation import simulate_language
+from nona.study.language.simulation import STEPS, TRACED, _steps, simulate_language
 from nona.tables import share_text
 from nona.ui.pages.scenario_language import CLOSED, OPEN, prepared
 from nona.ui.shell.job_panel import start

@@ -4,7 +4,7 @@ import pytest
 
 from nona.scenario.file import scenario_from_mapping
 from nona.ui.pages.scenario_edits import add_group, add_model, remove_entry, remove_group, set_gpu
-from nona.ui.session.browser_tabs import MOST, Screens
+from nona.ui.session.browser import MOST, Screens
 from nona.ui.session.state import START, AppState
 
 

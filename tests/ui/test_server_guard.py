@@ -22,7 +22,7 @@ from nona.serving.access import write_password
 from nona.serving.settings import Serving
 from nona.ui.server import streamlit_private
 from nona.ui.server.guard import GUESSES, PATH, TABS, Guard
-from nona.ui.session.cookie import cookie_name, is_token, new_token
+from nona.ui.session.browser import cookie_name, is_token, new_token
 
 
 def _run(work):

@@ -8,7 +8,7 @@ import pytest
 from app_driver import until
 
 from nona.ui.jobs.kinds import KINDS
-from nona.ui.session.cookie import new_token
+from nona.ui.session.browser import new_token
 from nona.ui.session.opening import new_state
 from nona.ui.session.saving import Snapshot, Store, Texts, write_workspace
 from nona.ui.session.state import START, AppState, Result

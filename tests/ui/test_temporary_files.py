@@ -18,7 +18,7 @@ from nona.errors import GraphError, JobError
 from nona.scenario.file import scenario_from_mapping
 from nona.serving.ending import OWNER, TemporaryRoot, sweep, temporary_folder
 from nona.ui.server.streamlit_private import GONE_S, Received
-from nona.ui.session.cookie import new_token
+from nona.ui.session.browser import new_token
 from nona.ui.session.saving import Store
 from nona.ui.session.state import AppState
 from nona.ui.session.uploads import Uploads

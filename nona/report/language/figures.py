@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from nona.language.memory import MemorySplit
+from nona.language.gpu import MemorySplit
 from nona.registry import Look
 from nona.report.figures import (
     PALETTE,

@@ -11,8 +11,8 @@ import numpy as np
 from nona.hardware.executor import executor_class
 from nona.hardware.table_file import shipped_table
 from nona.language.formula import predict
+from nona.language.gpu import step_times
 from nona.language.models import language_models
-from nona.language.step_times import step_times
 from nona.results.document import Estimate, TimeBeside, number
 from nona.results.language import FormulaCheck, FormulaPoint, MeasuredRun, StepBeside
 from nona.scenario.file import scenario_from_mapping

@@ -15,7 +15,7 @@ import streamlit as st
 
 from nona.errors import NonaError, ScenarioError
 from nona.language.formula import predict
-from nona.language.memory import requests_that_fit
+from nona.language.gpu import requests_that_fit
 from nona.language.models import language_models, read_config
 from nona.language.traces import read_tokens
 from nona.report.language.figures import lengths_figure, memory_figure

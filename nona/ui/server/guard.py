@@ -23,7 +23,7 @@ from streamlit import config
 
 from nona.serving import access
 from nona.serving.settings import Serving
-from nona.ui.session.cookie import KEPT_S, cookie_name, is_token, new_token, read_cookie, set_cookie
+from nona.ui.session.browser import KEPT_S, cookie_name, is_token, new_token, read_cookie, set_cookie
 
 _INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 

@@ -19,7 +19,7 @@ from nona.scenario.schema import Scenario
 from nona.scenario.words import title_of, words
 from nona.sources.opening import edited
 from nona.ui.jobs.kinds import KINDS
-from nona.ui.session.browser_tabs import Screens
+from nona.ui.session.browser import Screens
 from nona.ui.session.editing import History, Moment, PlacePath, Written, has, put, rows
 from nona.ui.session.live import Live
 from nona.ui.session.share import Shared

@@ -14,8 +14,7 @@ from nona.experiments import cores
 from nona.serving.ending import ending, give_back_memory
 from nona.serving.settings import Serving
 from nona.ui.jobs.registry import JobRegistry
-from nona.ui.session.browser_tabs import tabs_of_owners
-from nona.ui.session.cookie import cookie_name, is_token, new_token
+from nona.ui.session.browser import cookie_name, is_token, new_token, tabs_of_owners
 from nona.ui.session.opening import new_state, open_fresh
 from nona.ui.session.page_list import icon_path, page_list
 from nona.ui.session.saving import Store

@@ -22,7 +22,7 @@ from nona.store.contents import SAVED_KINDS, SavedKind, scenario_of
 from nona.store.database import Database
 from nona.store.store import Store
 from nona.ui.jobs.kinds import KINDS
-from nona.ui.session.cookie import cookie_name, is_token
+from nona.ui.session.browser import cookie_name, is_token
 from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState, Result
 from nona.ui.session.workspace import whose

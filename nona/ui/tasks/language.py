@@ -10,9 +10,8 @@ from nona.results.language import FormulaCheck, LanguagePlanned, LanguageRun
 from nona.study.engines import prepare_language
 from nona.study.language.evidence import beside_formula
 from nona.study.language.following import Following
-from nona.study.language.outcome import TRACED, language_outcome
 from nona.study.language.plan import plan_language
-from nona.study.language.simulation import simulate_language
+from nona.study.language.simulation import TRACED, language_outcome, simulate_language
 from nona.study.outcome import about_scenario
 from nona.study.shipped import now_text
 from nona.ui.tasks.desk import Desk, PlacingWatch, scenario_of, sources_of
