@@ -117,10 +117,7 @@ _KEYS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 def read_config(data: bytes, filename: str) -> LanguageModel:
     """Read a model's hyper-parameters from a ``config.json`` as Hugging Face's transformers write it.
 
-    Raises
-    ------
-    GraphError
-        In one line, for what is no such file, and for attention that is not modelled.
+    Raises ``GraphError`` in one line, for what is no such file, and for attention that is not modelled.
     """
     what = f"Language model {filename!r}"
     try:

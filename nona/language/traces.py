@@ -52,10 +52,7 @@ def read_tokens(data: bytes, filename: str) -> TokenTrace:
     >>> trace.times_s.tolist(), trace.tokens.tolist(), trace.left_out
     ([0.0, 2.0], [[8, 4], [10, 2]], 1)
 
-    Raises
-    ------
-    SimulationError
-        In one line, for a file without such columns, a bad cell, or no request.
+    Raises ``SimulationError`` in one line, for a file without such columns, a bad cell, or no request.
     """
     rows = numbered_rows(data, filename, lists=True)
     _, header = next(rows, (0, [""]))

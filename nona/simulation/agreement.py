@@ -27,16 +27,9 @@ _NONE: Mapping[str, float] = MappingProxyType({})
 class Expected:
     """The mean time of one class of jobs, or of all, as theory has it.
 
-    Attributes
-    ----------
-    jobs
-        Which jobs, for people; empty: all.
-    low_s, high_s
-        Seconds: bounds of the mean, equal where theory is exact.
-    query
-        Number of the query class; ``None``: all.
-    rivals
-        Neighbouring theories and their answers (s): what a simulator with a likely error would show.
+    ``jobs``: which jobs, for people; empty: all. ``low_s``, ``high_s``: seconds: bounds of the mean, equal
+    where theory is exact. ``query``: number of the query class; ``None``: all. ``rivals``: neighbouring
+    theories and their answers (s): what a simulator with a likely error would show.
     """
 
     low_s: float
@@ -210,16 +203,9 @@ class Agreement:
 class Comparison:
     """A known system after its replications.
 
-    Attributes
-    ----------
-    known
-        The system.
-    agreements
-        One for each expectation, in its order.
-    compute, network
-        Simulated utilisation of the executors and of the link.
-    trouble
-        Reasons of runs that had no steady state, and self-checks that failed; empty: none.
+    ``known``: the system. ``agreements``: one for each expectation, in its order. ``compute``, ``network``:
+    simulated utilisation of the executors and of the link. ``trouble``: reasons of runs that had no steady
+    state, and self-checks that failed; empty: none.
     """
 
     known: KnownSystem
@@ -243,15 +229,9 @@ def compare(
 
     Means of independent replications, Student's t.
 
-    Parameters
-    ----------
-    on_progress
-        Called with the share that is done, 0 to 1.
+    ``on_progress``: called with the share that is done, 0 to 1.
 
-    Raises
-    ------
-    SimulationError
-        For an unknown engine, or an effort that leaves no jobs.
+    Raises ``SimulationError`` for an unknown engine, or an effort that leaves no jobs.
     """
     prepared = known.scheduler.prepare(known.system, None, known.options)
     times: list[list[float]] = [[] for _ in known.expected]

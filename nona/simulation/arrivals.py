@@ -22,23 +22,13 @@ Times = Iterator[NDArray[np.float64]]
 def arrival_chunks(arrivals: Arrivals, rate: float, rng: np.random.Generator, replication: int = 0) -> Times:
     """Endless chunks of arrival instants (seconds, increasing) of one query class.
 
-    Parameters
-    ----------
-    arrivals, rate
-        The process and its mean rate (1/s, above 0; unused by a trace that keeps its own time).
-    rng
-        The stream of this class.
-    replication
-        A trace is replayed from its first row in replication 0, from a drawn row in others; a window of
-        a trace from its start in replication 0, from a drawn instant in others.
+    ``arrivals``, ``rate``: the process and its mean rate (1/s, above 0; unused by a trace that keeps its own
+    time). ``rng``: the stream of this class. ``replication``: a trace is replayed from its first row in
+    replication 0, from a drawn row in others; a window of a trace from its start in replication 0, from a
+    drawn instant in others.
 
-    Raises
-    ------
-    SimulationError
-        For an unknown process or parameters that no process has.
+    Raises ``SimulationError`` for an unknown process or parameters that no process has.
 
-    Examples
-    --------
     >>> times = next(arrival_chunks(Arrivals("deterministic"), 4.0, np.random.default_rng(1)))
     >>> np.diff(times[:4]).tolist()
     [0.25, 0.25, 0.25]

@@ -72,14 +72,8 @@ def members_taken(
     """How many of ``waiting`` tasks an open batch of ``formed`` takes (0 formed: a new one), and whether it
     is full then; 0: it waits.
 
-    Parameters
-    ----------
-    late
-        The oldest of them has waited for the delay.
-    at_once
-        There is no delay.
-    preferred
-        The largest preferred size that the batch would reach; 0 for none.
+    ``late``: the oldest of them has waited for the delay. ``at_once``: there is no delay. ``preferred``: the
+    largest preferred size that the batch would reach; 0 for none.
 
     >>> members_taken(3, 0, 8, False, False, 0, 8), members_taken(3, 0, 8, True, False, 0, 8)
     ((0, False), (3, False))

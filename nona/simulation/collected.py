@@ -31,17 +31,9 @@ class QuantileSketch:
     stands for 2γ^i/(γ+1): no value in it is further away than α times itself. So every order
     statistic is known to a relative error of α, and so is every mean of two of them.
 
-    Attributes
-    ----------
-    zeros
-        How many values were 0.
-    low
-        Number of the first bucket in ``counts``.
-    counts : (K,)
-        Values in buckets ``low`` … ``low + K − 1``.
+    ``zeros``: how many values were 0. ``low``: number of the first bucket in ``counts``. ``counts`` (K,):
+    values in buckets ``low`` … ``low + K − 1``.
 
-    Examples
-    --------
     >>> sketch = QuantileSketch().added([0.0, 1.0, 2.0]).merged(QuantileSketch().added([3.0, 4.0]))
     >>> sketch.count, abs(sketch.quantile(0.5) - 2.0) <= 0.005 * 2.0
     (5, True)
@@ -203,19 +195,10 @@ def tally_of(
 ) -> Tally:
     """The tally of jobs given one by one.
 
-    Parameters
-    ----------
-    query, jct_s : (n,)
-        Class and completion time of each; ``nan`` where it is not complete.
-    parts_s : (n, 6)
-        Parts of the completion times.
-    slo_s
-        Of each class, or none.
-    dropped
-        (n,) Which of them were dropped, if any.
+    ``query``, ``jct_s`` (n,): class and completion time of each; ``nan`` where it is not complete.
+    ``parts_s`` (n, 6): parts of the completion times. ``slo_s``: of each class, or none. ``dropped``: (n,)
+    Which of them were dropped, if any.
 
-    Examples
-    --------
     >>> t = tally_of(np.array([0, 0]), np.array([1.0, np.nan]), np.zeros((2, 6)), [1.0])
     >>> t.arrived.tolist(), t.completed.tolist(), t.hits.tolist()
     ([2], [1], [1])
@@ -385,10 +368,7 @@ class Collector:
     def arrivals(self, first_number: int, query: Whole, arrival_s: Real) -> None:
         """Jobs ``first_number``, ``first_number + 1``, … have arrived, in this order.
 
-        Raises
-        ------
-        SimulationError
-            When a number is left out or comes twice.
+        Raises ``SimulationError`` when a number is left out or comes twice.
         """
         if first_number != self._arrived:
             raise SimulationError(
@@ -424,10 +404,7 @@ class Collector:
 
         ``parts_s`` is (n, 6), ``nan`` for those that were dropped.
 
-        Raises
-        ------
-        SimulationError
-            For a job that has not arrived, or was complete before.
+        Raises ``SimulationError`` for a job that has not arrived, or was complete before.
         """
         blocks = number // BLOCK
         for b in np.unique(blocks).tolist():

@@ -43,11 +43,6 @@ def check_address(address: str, timeout_s: float = ANSWER_S) -> None:
 
     Over TLS only the connection is tried: the server waits for the client there.
 
-    Raises
-    ------
-    SimulationError
-        See above; for ``tls`` also when Dask's configuration names no certificates.
-
     >>> check_address("http://host:8786")
     Traceback (most recent call last):
     nona.errors.SimulationError: Dask: no scheduler answers at 'http://host:8786' (an address is \
@@ -89,11 +84,8 @@ class DaskPool(Generic[P, R]):
     result: :func:`simulation_report` for simulations, :func:`no_report` where it hears no more than that
     a run goes on. ``timeout_s`` is how long to wait for the scheduler, and for its first worker.
 
-    Raises
-    ------
-    SimulationError
-        When Dask is not installed here; from :meth:`run` when the cluster cannot be reached, has no
-        worker, or loses a run again and again.
+    Raises ``SimulationError`` when Dask is not installed here; from :meth:`run` when the cluster cannot be
+    reached, has no worker, or loses a run again and again.
     """
 
     def __init__(self, address: str, report: Callable[[float, R | None], P], timeout_s: float = 10.0) -> None:

@@ -86,16 +86,10 @@ def run_replications(
     on_end
         Called in this process with a scheduler's name and the records of each run as it ends.
 
-    Returns
-    -------
-    dict
-        Scheduler's name → its records in order of replication.
+    Returns scheduler's name → its records in order of replication.
 
-    Raises
-    ------
-    SimulationError
-        For a number below 1, two schedulers of one name, one that cannot be sent to a worker, or a run
-        whose worker is lost again and again.
+    Raises ``SimulationError`` for a number below 1, two schedulers of one name, one that cannot be sent to a
+    worker, or a run whose worker is lost again and again.
     """
     names = [s.name for s, _ in schedulers]
     check_runs("scheduler", names, replications, workers)

@@ -47,10 +47,7 @@ class Rounds:
     instant a round comes first. A round without a query, neither in the system nor since the last round, is
     left out: the sets stay.
 
-    Raises
-    ------
-    SimulationError
-        When the scheduler prepared no rounds.
+    Raises ``SimulationError`` when the scheduler prepared no rounds.
     """
 
     def __init__(self, system: System, scheduler: Scheduler, prepared: Prepared) -> None:
@@ -85,10 +82,7 @@ class Rounds:
     def work_s(self, totals: FlowTotals, view: View) -> Floats:
         """(Q·E,) The table for decisions after the next round: ``inf`` outside each flow's set.
 
-        Raises
-        ------
-        SimulationError
-            When the scheduler's answer is not one set for each flow.
+        Raises ``SimulationError`` when the scheduler's answer is not one set for each flow.
         """
         sets, self._memory = self._allocate(self._round(totals, view), self._memory)
         if sets.shape != self._may.shape or sets.dtype != np.bool_:

@@ -48,10 +48,7 @@ ENGINES: Mapping[str, Engine] = {"compiled": _compiled, "simpy": _simpy}
 def engine_named(name: str) -> str:
     """The engine that runs when ``name`` is asked for: itself, or for ``auto`` what is ready.
 
-    Raises
-    ------
-    SimulationError
-        For an unknown name.
+    Raises ``SimulationError`` for an unknown name.
     """
     if name in ENGINES:
         return name
@@ -127,17 +124,11 @@ def simulate_run(
 ) -> Records:
     """Simulate one scheduler in one replication.
 
-    Parameters
-    ----------
-    prepared
-        ``scheduler.prepare(system, placement, options)``.
-    on_progress
-        Called about every 200th of the run; :class:`Cancelled` raised there stops it.
+    ``prepared``: ``scheduler.prepare(system, placement, options)``. ``on_progress``: called about every 200th
+    of the run; :class:`Cancelled` raised there stops it.
 
-    Raises
-    ------
-    SimulationError
-        For an unknown engine, a workload that cannot run, or a decision that is not allowed.
+    Raises ``SimulationError`` for an unknown engine, a workload that cannot run, or a decision that is not
+    allowed.
     """
     engine = engine_named(options.engine)
     if scheduler.kind not in ("bind", "pick", "allocate"):

@@ -224,17 +224,11 @@ def summarize(
 ) -> SchedulerSummary:
     """Summarise the replications of one scheduler.
 
-    Parameters
-    ----------
-    records
-        One per replication, all of the same scheduler.
-    slo_s, names
-        Of each query class: its SLO (seconds, or none) and its name.
+    ``records``: one per replication, all of the same scheduler. ``slo_s``, ``names``: of each query class:
+    its SLO (seconds, or none) and its name.
 
-    Raises
-    ------
-    SimulationError
-        Without records, with records of several schedulers, or with classes that have no name.
+    Raises ``SimulationError``: Without records, with records of several schedulers, or with classes that have
+    no name.
     """
     _check(records, slo_s, names)
     first = records[0]
@@ -293,10 +287,7 @@ def jct_difference(a: Sequence[Records], b: Sequence[Records], level: float = 0.
     Only replications that both have are compared. There is no difference when one of the two is overloaded,
     which has no mean, or has dropped queries, whose mean is that of the others.
 
-    Raises
-    ------
-    SimulationError
-        When the two have no replication of equally many jobs in common.
+    Raises ``SimulationError`` when the two have no replication of equally many jobs in common.
     """
     if any(r.state == "overloaded" or r.dropped for r in (*a, *b)):
         return NO_DIFFERENCE
@@ -314,10 +305,7 @@ def hit_rate_difference(
 
     There is none when an overloaded one was stopped early.
 
-    Raises
-    ------
-    SimulationError
-        When the two have no replication of equally many jobs in common.
+    Raises ``SimulationError`` when the two have no replication of equally many jobs in common.
     """
     if any(r.state == "overloaded" for r in (*a, *b)) and not _in_common(a, b):
         return NO_DIFFERENCE  # an overloaded one was stopped early
@@ -494,21 +482,12 @@ def run_to_precision(
 
     All schedulers get the same replications, so that differences between them can be paired.
 
-    Parameters
-    ----------
-    run
-        ``run(first, count)`` simulates ``count`` replications from number ``first`` on.
-    target
-        Greatest relative error γ; an interval may reach γ/(1+γ) of its mean to either side.
-    at_least
-        Replications before the first look; fewer than 10 are not trusted.
-    at_most
-        Replications after which it ends in any case; the result says what was not reached.
+    ``run``: ``run(first, count)`` simulates ``count`` replications from number ``first`` on. ``target``:
+    greatest relative error γ; an interval may reach γ/(1+γ) of its mean to either side. ``at_least``:
+    replications before the first look; fewer than 10 are not trusted. ``at_most``: replications after which
+    it ends in any case; the result says what was not reached.
 
-    Raises
-    ------
-    SimulationError
-        For a target that is not between 0 and 1.
+    Raises ``SimulationError`` for a target that is not between 0 and 1.
 
     Source: Law 2015, section 9.4.1, sequential procedure for the relative error; that it wants 10
     replications at least is recollected from there.

@@ -32,20 +32,9 @@ def mg1_jct_s(rate: float, mean_s: float, scv: float = 1.0) -> float:
 
     Formula: T = E[S] + λE[S²]/(2(1−ρ)), E[S²] = E[S]²(1+scv), ρ = λE[S].
 
-    Parameters
-    ----------
-    rate
-        Poisson arrivals λ, 1/s.
-    mean_s, scv
-        Mean (s) and squared coefficient of variation of the service time.
+    ``rate``: poisson arrivals λ, 1/s. ``mean_s``, ``scv``: mean (s) and squared coefficient of variation of
+    the service time.
 
-    Raises
-    ------
-    SimulationError
-        For a rate or a mean that is not above 0, or an scv below 0.
-
-    Examples
-    --------
     >>> round(mg1_jct_s(8.0, 0.1), 12), round(mg1_jct_s(5.0, 0.1, scv=0.0), 12), mg1_jct_s(10.0, 0.1)
     (0.5, 0.15, inf)
 
@@ -93,20 +82,10 @@ def erlang_c(servers: int, offered: float) -> float:
     Formula: C = B/(1 − ρ(1−B)) with ρ = a/c and Erlang's loss probability by the recursion
     B₀ = 1, Bₖ = aBₖ₋₁/(k + aBₖ₋₁), which cannot overflow.
 
-    Parameters
-    ----------
-    servers
-        c.
-    offered
-        a = λ·E[S], the mean number of busy servers if none ever waited.
+    ``servers``: c. ``offered``: a = λ·E[S], the mean number of busy servers if none ever waited.
 
-    Raises
-    ------
-    SimulationError
-        For fewer than one server, or a negative load.
+    Raises ``SimulationError`` for fewer than one server, or a negative load.
 
-    Examples
-    --------
     >>> round(erlang_c(1, 0.7), 12), round(erlang_c(2, 1.0), 12), erlang_c(3, 3.5)
     (0.7, 0.333333333333, 1.0)
 
@@ -151,18 +130,8 @@ def priority_jct_s(streams: Sequence[Stream]) -> tuple[float, ...]:
     have a steady state: class k then fills what they leave of the server, so it adds
     (1−σₖ₋₁)·E[Sₖ²]/(2E[Sₖ]) to W₀ in place of λₖE[Sₖ²]/2, and those after it add nothing.
 
-    Parameters
-    ----------
-    streams
-        Poisson arrivals (1/s) with mean (s) and scv of the service, the most urgent class first.
+    ``streams``: poisson arrivals (1/s) with mean (s) and scv of the service, the most urgent class first.
 
-    Raises
-    ------
-    SimulationError
-        Without classes, or for a rate or mean that is not above 0.
-
-    Examples
-    --------
     Of two classes alike with ρ = 0.4 each, M/M/1:
 
     >>> urgent, other = priority_jct_s([Stream(0.4, 1.0, 1.0), Stream(0.4, 1.0, 1.0)])
@@ -222,21 +191,9 @@ def traffic_rates(external: ArrayLike, routing: ArrayLike) -> NDArray[np.float64
 
     Formula: λ = γ + Pᵀλ, so λ = (I − Pᵀ)⁻¹γ.
 
-    Parameters
-    ----------
-    external : (n,)
-        γ, arrivals from outside, 1/s.
-    routing : (n, n)
-        P[i, j], the probability that a job goes on to station j when it leaves i; what a row
-        lacks to 1 leaves the network.
+    ``external`` (n,): γ, arrivals from outside, 1/s. ``routing`` (n, n): p[i, j], the probability that a job
+    goes on to station j when it leaves i; what a row lacks to 1 leaves the network.
 
-    Raises
-    ------
-    SimulationError
-        For wrong shapes, negative numbers, rows above 1, or jobs that never leave.
-
-    Examples
-    --------
     Half of the jobs that leave the second station go back to the first:
 
     >>> traffic_rates([3.0, 0.0], [[0.0, 1.0], [0.5, 0.0]]).tolist()
@@ -275,17 +232,9 @@ def jackson_jct_s(
     as well for several classes of jobs with routes of their own, if at each station all have the
     same exponential service; P then holds the shares over all classes.
 
-    Parameters
-    ----------
-    external, routing
-        As in :func:`traffic_rates`, which says what is refused.
-    means_s : (n,)
-        Mean service at each station, seconds.
-    servers : (n,)
-        cᵢ; by default one each.
+    ``external``, ``routing``: as in :func:`traffic_rates`, which says what is refused. ``means_s`` (n,): mean
+    service at each station, seconds. ``servers`` (n,): cᵢ; by default one each.
 
-    Examples
-    --------
     >>> round(jackson_jct_s([5.0, 0.0], [[0.0, 1.0], [0.0, 0.0]], [0.1, 0.1]), 12)
     0.4
     >>> round(jackson_jct_s([3.0], [[0.5]], [0.1]), 12)
@@ -335,13 +284,6 @@ def fork_join_bounds_s(rate: float, mean_s: float, branches: int) -> tuple[float
     evenly spaced arrivals, H_K/(μ(1−σ)) with σ = exp(−(1−σ)/ρ); and no less than a job of two
     branches. One branch: both are exact.
 
-    Raises
-    ------
-    SimulationError
-        For a rate or mean that is not above 0, or fewer than one branch.
-
-    Examples
-    --------
     >>> low, high = fork_join_bounds_s(4.0, 0.1, 2)
     >>> round(low, 4), round(high, 4)
     (0.2417, 0.25)
@@ -379,22 +321,8 @@ def choices_jct_s(rate: float, mean_s: float, choices: int) -> float:
     infinitely many queues. For d = 2 the exponents are 2ⁱ−2 = 0, 2, 6, 14, …; for d = 1 they are
     0, 1, 2, …, which is M/M/1. With N queues the mean is greater by a share of the order of 1/N.
 
-    Parameters
-    ----------
-    rate
-        λ, Poisson arrivals *per queue*, 1/s.
-    mean_s
-        E[S], seconds.
-    choices
-        d.
+    ``rate``: λ, Poisson arrivals *per queue*, 1/s. ``mean_s``: E[S], seconds. ``choices``: d.
 
-    Raises
-    ------
-    SimulationError
-        For a rate or mean that is not above 0, or fewer than one choice.
-
-    Examples
-    --------
     >>> round(choices_jct_s(5.0, 0.1, 1), 12), round(choices_jct_s(5.0, 0.1, 2), 6)
     (0.2, 0.126569)
     >>> round(choices_jct_s(0.99, 1.0, 1)), round(choices_jct_s(0.99, 1.0, 2), 3)
@@ -425,20 +353,8 @@ def link_wait_s(capacity: float, streams: Iterable[Stream]) -> float:
 
     Formula: W = ΣλE[X²]/C² / (2(1−ΣλE[X]/C)) over the streams, E[X²] = E[X]²(1+scv).
 
-    Parameters
-    ----------
-    capacity
-        C, bytes/s.
-    streams
-        Message streams: rate (1/s), mean size (bytes), scv of the size.
+    ``capacity``: C, bytes/s. ``streams``: message streams: rate (1/s), mean size (bytes), scv of the size.
 
-    Raises
-    ------
-    SimulationError
-        When the capacity is not above 0.
-
-    Examples
-    --------
     >>> link_wait_s(1e6, [Stream(rate=0.5, mean=1e6, scv=0.0)])
     0.5
 
@@ -456,20 +372,8 @@ def sharing_jct_s(service_s: float, utilization: float) -> float:
     Formula: T(s) = s/(1−ρ). It is linear in the size and insensitive: of all sizes together only
     the utilisation matters, not their distribution. With s = E[S] it is the mean over all jobs.
 
-    Parameters
-    ----------
-    service_s
-        s, the seconds that the job would take alone.
-    utilization
-        ρ, of all jobs together.
+    ``service_s``: s, the seconds that the job would take alone. ``utilization``: ρ, of all jobs together.
 
-    Raises
-    ------
-    SimulationError
-        When one of them is not above 0.
-
-    Examples
-    --------
     >>> sharing_jct_s(0.02, 0.75), sharing_jct_s(0.02, 1.0)
     (0.08, inf)
 

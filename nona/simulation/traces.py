@@ -337,12 +337,8 @@ def read_azure_functions(
 ) -> NDArray[np.float64]:
     """The Azure Functions trace of 2019: minute counts, summed over all rows or of one function.
 
-    Parameters
-    ----------
-    where
-        A column and its value, such as one ``HashFunction``; all functions together without it.
-    within
-        How the arrivals of a minute lie in it. ``uniform`` draws from ``seed``.
+    ``where``: a column and its value, such as one ``HashFunction``; all functions together without it.
+    ``within``: how the arrivals of a minute lie in it. ``uniform`` draws from ``seed``.
     """
     rows = numbered_rows(data, filename)
     _, header = next(rows, (0, [""]))
@@ -445,13 +441,7 @@ def recorded_s(times: Instants) -> float:
 
 
 def _window_of(spec: ArrivalsSpec, times: Instants) -> Window:
-    """The part that a row replays of a trace with these instants.
-
-    Raises
-    ------
-    SimulationError
-        When it begins after the trace has ended, or the trace has no length.
-    """
+    """The part that a row replays of a trace with these instants."""
     whole = recorded_s(times)
     if not spec.start < whole:
         raise SimulationError(
@@ -464,10 +454,7 @@ def _window_of(spec: ArrivalsSpec, times: Instants) -> Window:
 def row_arrivals(scenario: Scenario, index: int, read: ReadTrace) -> Arrivals:
     """The arrival process of row ``index`` of the workload, those of language models last.
 
-    Raises
-    ------
-    SimulationError
-        When its trace cannot be read, or no arrival lies in the part that it replays.
+    Raises ``SimulationError`` when its trace cannot be read, or no arrival lies in the part that it replays.
     """
     spec = scenario.rows[index].arrivals
     times: Instants = np.zeros(0)

@@ -240,12 +240,8 @@ class _ClassServices:
 class Workload:
     """All that one replication draws for its queries.
 
-    Parameters
-    ----------
-    system, replication
-        Seed and replication decide the streams.
-    uniforms_per_job
-        Columns of ``Jobs.uniforms``.
+    ``system``, ``replication``: seed and replication decide the streams. ``uniforms_per_job``: columns of
+    ``Jobs.uniforms``.
     """
 
     def __init__(self, system: System, replication: int, uniforms_per_job: int = 0) -> None:

@@ -120,10 +120,8 @@ _tokens_of = lru_cache(maxsize=8)(read_tokens)
 def prepare_language(scenario: Scenario, sources: Sources = _NO_SOURCES) -> LanguageStudy:
     """Look up or read everything that the engines and requests of a scenario rest on.
 
-    Raises
-    ------
-    NonaError
-        For a scenario without such rows, a missing or bad file, a model that does not fit its GPUs.
+    Raises ``NonaError`` for a scenario without such rows, a missing or bad file, a model that does not fit
+    its GPUs.
     """
     if not scenario.language:
         raise ScenarioError(["workload: none of its rows has llm; add one that asks a language model."])

@@ -178,20 +178,11 @@ def compile_function(
 ) -> Any:
     """``function`` as machine code, along with the plain functions that it calls.
 
-    Parameters
-    ----------
-    signature
-        Compile for these types now; without one, when first called.
-    kept
-        Whether to keep the code on disk. Only for functions of this package: the folder's name
-        tells of changes in no others.
-    loop
-        Whether it belongs to the event loop, which allocates nothing; decision functions may.
+    ``signature``: compile for these types now; without one, when first called. ``kept``: whether to keep the
+    code on disk. Only for functions of this package: the folder's name tells of changes in no others.
+    ``loop``: whether it belongs to the event loop, which allocates nothing; decision functions may.
 
-    Raises
-    ------
-    TypeError
-        When ``function`` is not a plain Python function.
+    Raises ``TypeError`` when ``function`` is not a plain Python function.
     """
     if not isinstance(function, FunctionType):
         raise TypeError(f"{function!r} must be a plain Python function; write it with def.")

@@ -62,13 +62,6 @@ class NotFlatError(TypeError):
 def flatten_tables(tables: Any) -> FlatTables:
     """Flatten a named tuple of arrays, numbers and named tuples.
 
-    Raises
-    ------
-    NotFlatError
-        For anything else; such a policy is called as plain Python.
-
-    Examples
-    --------
     >>> from nona.schedulers.random_executor import TaskCounts
     >>> flat = flatten_tables(TaskCounts(np.array([3, 4])))
     >>> flat.kinds, flat.ints.tolist()

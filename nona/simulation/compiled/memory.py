@@ -327,13 +327,7 @@ def addresses(arrays: Arrays) -> State:
 
 
 def note_addresses(state: State, changed: Mapping[str, Any]) -> None:
-    """Write where these arrays lie.
-
-    Raises
-    ------
-    TypeError
-        For an array of another type, or one that does not lie in one piece.
-    """
+    """Write where these arrays lie."""
     for name, array in changed.items():
         field = FIELDS[name]
         if array.dtype != field.dtype or array.ndim != field.dimensions or not array.flags.c_contiguous:

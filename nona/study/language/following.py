@@ -52,10 +52,7 @@ class Following:
 
         ``cache``, ``check`` and ``on_progress`` are those of :func:`nona.study.simulation.place`.
 
-        Raises
-        ------
-        SimulationError
-            Where their tasks are more than the executors can serve.
+        Raises ``SimulationError`` where their tasks are more than the executors can serve.
         """
         first = scenario.model_copy(update={"schedulers": scenario.schedulers[:1]})
         study, placement = prepare(first, sources, cache), None
@@ -83,10 +80,7 @@ class Following:
 
         They cover the time in which ``count`` requests come to the engines.
 
-        Raises
-        ------
-        SimulationError
-            Where the queries have no steady state, or too many come in that time.
+        Raises ``SimulationError`` where the queries have no steady state, or too many come in that time.
         """
         queries = self.study.system.queries
         span_s = count / sum(row.rate for row in system.rows if not row.concurrency)

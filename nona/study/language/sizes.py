@@ -52,10 +52,7 @@ def engine_sizes(scenario: Scenario, sources: Sources, group: ServerGroupSpec) -
     Rates are of all rows together, in their mix, up to what the best size serves. A curve ends where its
     engines, or their caches by Little's law, are full.
 
-    Raises
-    ------
-    ScenarioError
-        Where no size fits, or the formula does not hold of these engines or rows.
+    Raises ``ScenarioError`` where no size fits, or the formula does not hold of these engines or rows.
     """
     studies = dict(_studies(scenario, sources, group))
     if not studies:
