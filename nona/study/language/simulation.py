@@ -92,10 +92,11 @@ def simulate_language(
     if shares and following is not None:
         study = study.beside(following.messages(study.system.network.topology), following.scheduler)
     runs, ends = _replications(study, names, following, readable, steps, on_progress)
-    results = {name: _summary(study.system, of) for name, of in runs.items()}
+    measured = {name: [_measured(study.system, run) for run in of] for name, of in runs.items()}
+    results = {name: _summary(study.system, of, measured[name]) for name, of in runs.items()}
     if study.error:
         for name, result in results.items():
-            own = _summary(study.system, runs[name][:1])
+            own = _summary(study.system, runs[name][:1], measured[name][:1])
             results[name] = _with_range(result, own, ends[name], study.error)
     passed, failed = checked({name: _checks(study.system, of) for name, of in runs.items()})
     facts = dict.fromkeys(line for of in study.facts for line in of.warnings)
@@ -104,7 +105,7 @@ def simulate_language(
         seconds=time.perf_counter() - begin,
         schedulers=results,
         queries=following.scheduler if following else None,
-        level=_level(study.system, runs, best_router(results)),
+        level=_level(measured, best_router(results)),
         checks=passed,
         failed_checks=failed,
         warnings=(*study.warnings, *facts),
@@ -146,7 +147,7 @@ def _replications(
             tell(0.0)
             run = simulate_once(of, requests, name, window, readable, tell)
             if side:
-                ends[name].append(_summary(of, [run]))
+                ends[name].append(_summary(of, [run], [_measured(of, run)]))
             else:
                 runs[name].append(run)
     on_progress(names[-1], 1.0)
@@ -260,8 +261,7 @@ def _limits(row: RequestClass) -> tuple[float, float, float]:
     return (of.ttft_s or math.inf, of.tpot_s or math.inf, of.e2e_s or math.inf)
 
 
-def _summary(system: LanguageSystem, runs: Sequence[Run]) -> RouterResult:
-    whole = [_measured(system, run) for run in runs]
+def _summary(system: LanguageSystem, runs: Sequence[Run], whole: Sequence[_Measured]) -> RouterResult:
     state, reason = _state(system, runs)
     goodput = mean_interval([m.met.mean() for m in whole]).rate
     loads: dict[str, float] = {}
@@ -287,11 +287,10 @@ def _summary(system: LanguageSystem, runs: Sequence[Run]) -> RouterResult:
     )
 
 
-def _level(system: LanguageSystem, runs: Mapping[str, Sequence[Run]], best: str) -> tuple[str, ...]:
+def _level(measured: Mapping[str, Sequence[_Measured]], best: str) -> tuple[str, ...]:
     """The routers that differ clearly from the best neither in goodput nor in first tokens."""
-    of = {name: [_measured(system, run) for run in own] for name, own in runs.items()}
-    goodputs = {name: [m.met.mean() for m in own] for name, own in of.items()}
-    first_s = {name: [run_mean(m.ttft_s) for m in own] for name, own in of.items()}
+    goodputs = {name: [m.met.mean() for m in own] for name, own in measured.items()}
+    first_s = {name: [run_mean(m.ttft_s) for m in own] for name, own in measured.items()}
     level = level_with(best, first_s)
     return tuple(name for name in level_with(best, goodputs) if name in level)
 
