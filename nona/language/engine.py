@@ -107,7 +107,6 @@ class Loop:
                 self._measure(server)
 
     def _measure(self, server: Server) -> None:
-        """Add the step to the sums of the window."""
         tokens = np.zeros(len(self.system.rows), dtype=np.int64)
         for row, kept in server.cache.prefix_tokens.items():
             tokens[row] += kept
@@ -122,7 +121,6 @@ class Loop:
         server.cache.hits = 0
 
     def _end_step(self, server: Server) -> None:
-        """Members whose prompts are computed make a token; some are complete."""
         begin_s = server.composed_s
         measured = self.begin_s <= begin_s < self.close_s
         steady = [0] * len(self.system.rows)  # tokens that came one step after the one before

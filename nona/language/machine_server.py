@@ -174,7 +174,6 @@ def _mixed(s: State, e: int) -> None:
 
 
 def _may_start(s: State, e: int) -> bool:
-    """Return whether the first who waits was seen and has a place and room for its prompt."""
     x = s.engines[e]
     if x.head < 0 or x.runs >= x.sequences:
         return False
@@ -280,7 +279,6 @@ def _start(s: State, e: int, tokens: int) -> int:
 
 
 def _compute(s: State, e: int, q: Any, tokens: int) -> None:
-    """The step computes so many tokens of a request."""
     blocks = blocks_of(q.computed + tokens)
     if blocks > q.held:
         hold(s, e, q, blocks)

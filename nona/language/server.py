@@ -82,7 +82,6 @@ class _Cache:
 
     @property
     def free(self) -> int:
-        """Blocks that who starts may take."""
         return int(self.board.free[self.number])
 
     def more(self, r: Request, blocks: int) -> int:
@@ -274,7 +273,6 @@ class Server:
         return tokens
 
     def _compute(self, r: Request, tokens: int) -> None:
-        """The step computes so many tokens of a request."""
         self.cache.hold(r, max(r.blocks, blocks_of(r.computed + tokens)))
         if not r.decodes:
             self.board.queued[self.number] -= tokens

@@ -322,7 +322,6 @@ BLOCK = 4096
 
 
 def _dropped(parts_s: Real) -> NDArray[np.bool_]:
-    """Of jobs that have left."""
     return np.isnan(parts_s[:, 0])
 
 

@@ -66,7 +66,6 @@ tcp://HOST:PORT); start one with `dask scheduler`, and give the address that it 
 
 
 def _unanswered(address: str, why: str) -> SimulationError:
-    """The error of one line that no scheduler answers at ``address``."""
     return SimulationError(
         f"Dask: no scheduler answers at {address!r} ({why}); start one with `dask scheduler`, and give the "
         "address that it prints."
@@ -282,5 +281,4 @@ def _import() -> Any:
 
 
 def _line(error: BaseException) -> str:
-    """An error of Dask's in one line."""
     return " ".join(str(error).split()) or type(error).__name__

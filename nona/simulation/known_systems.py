@@ -198,7 +198,6 @@ def _queue_with_background(load: float) -> KnownSystem:
 
 
 def _several_servers(load: float) -> KnownSystem:
-    """Four executors that take tasks from one queue."""
     rate = 4 * load / MEAN_S
     return KnownSystem(
         name="M/M/4, opportunistic",

@@ -129,7 +129,6 @@ class _Merged:
 
 
 def _without(progress: Progress, first: int) -> Progress:
-    """The report without its ``first`` jobs."""
     if not first:
         return progress
     return replace(

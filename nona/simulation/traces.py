@@ -135,7 +135,6 @@ def _guidellm_requests(benchmarks: list[object]) -> list[object]:
 
 
 def _column_of(names: Sequence[str], where: Where | None, filename: str) -> int:
-    """The place of the column that ``where`` names; −1 without."""
     if where is None:
         return -1
     if where[0] not in names:
@@ -152,7 +151,6 @@ def fits(row: Sequence[str], column: int, where: Where | None) -> bool:
 
 
 def _is_value(text: str) -> bool:
-    """Return whether a cell is a number or a timestamp."""
     if _STAMP.match(text):
         return True
     try:

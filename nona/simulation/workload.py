@@ -223,8 +223,6 @@ def _stream(query: QueryClass, name: str) -> tuple[str, ...]:
 
 
 class _ClassServices:
-    """The service multipliers of one class, job after job."""
-
     def __init__(self, query: QueryClass, rng: np.random.Generator) -> None:
         self.scv, self.tasks, self.rng = query.service_scv, len(query.tasks), rng
         if not 0 <= self.scv < np.inf:

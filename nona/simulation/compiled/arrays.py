@@ -94,7 +94,6 @@ def _steps(system: System, most: int) -> Floats:
 
 
 def _ticks_of(seconds: float) -> int:
-    """Whole picoseconds, as the load board counts."""
     return round(seconds / TICK_S)
 
 
@@ -111,7 +110,6 @@ class _Rows:
         self.successors: list[int] = []
 
     def add(self, plan: QueryPlan, rule: StepRule, keys: Sequence[int]) -> None:
-        """Append one query class."""
         sources = len(self.sources), len(plan.sources)
         steps = rule.most, rule.ahead, rule.largest, rule.delay_s, rule.slo_s
         self.queries.append((len(self.plan), plan.tasks, sum(plan.inputs), *sources, *steps))

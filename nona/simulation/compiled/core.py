@@ -178,8 +178,6 @@ def _no_pick(now: float, view: Any, ready: Any, ints: Any, floats: Any, uniforms
 
 
 class _Types(NamedTuple):
-    """Numba's types of the arguments of the core."""
-
     state: Any
     bind: Any  # signatures
     pick: Any

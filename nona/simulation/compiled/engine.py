@@ -253,7 +253,6 @@ class CompiledRun:
         return _raw_run(self.arrays, self.state, self.core, self.collector.finish())
 
     def _give(self, code: int) -> None:
-        """Serve the request with which the loop stopped."""
         if code == layout.DECIDE:
             self._decide()
         elif code == layout.JOBS:

@@ -221,7 +221,6 @@ class BatchingExecutor(Executor):
         return members_taken(len(waiting), formed, most, late, rule.delay_s == 0, preferred, largest)
 
     def _most(self, rule: StepRule, item: Item) -> int:
-        """The most members of a batch with the task of ``item``."""
         job, task, _ = item
         return int(self._limits.get(self._key_of(job, task), rule.most)) if job else rule.most
 
@@ -245,7 +244,6 @@ class BatchingExecutor(Executor):
         return self.steps.keys[job.query][task]
 
     def _run_step(self, items: list[Item]) -> Generator[simpy.Event, Any, list[Job]]:
-        """Run one batch; return its jobs."""
         jobs, task, now = [job for job, _, _ in items if job], items[0][1], self.env.now
         first, members = jobs[0], len(jobs)
         self.on_step(first, members)

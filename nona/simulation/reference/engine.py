@@ -72,7 +72,6 @@ class SimPyRun:
         self.finished = False
 
     def _make_parts(self, scheduler: Scheduler, prepared: Prepared, workload: Workload) -> None:
-        """Executors, links, and who decides."""
         env, system, streams = self.env, self.system, workload.streams
         board = LoadBoard(system.executors, system.servers, len(system.queries), scheduler.sees_loads)
         around = Surroundings(env, system, self.size.run_on, board, self._task_ended)
@@ -167,7 +166,6 @@ class SimPyRun:
             self.dispatcher.settled(self.open_jobs)
 
     def _complete(self, job: Job, task: int) -> None:
-        """``task`` was the job's last."""
         self.class_completed[job.query] += 1
         self.class_work_s[job.query] += job.load_s()
         self.class_bytes[job.query] += job.sent_bytes

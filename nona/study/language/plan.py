@@ -83,7 +83,6 @@ class _Case:
 
     @cached_property
     def _roles(self) -> dict[Role, Engine]:
-        """An engine of each role."""
         return {engine.role: engine for engine in self.study.system.engines}
 
     def system(self, counts: _Counts, load: int = 20) -> LanguageSystem:
@@ -113,7 +112,6 @@ class _Case:
         return sum(self._least)
 
     def judge(self, counts: _Counts, load: int = 20) -> Verdict:
-        """Whether all rows keep their targets."""
         if (counts, load) not in self.judged:
             self.judged[counts, load] = self._judge(self.system(counts, load))
         return self.judged[counts, load][0]
@@ -203,7 +201,6 @@ class _Case:
         return self._shown(counts, *min(judged, key=lambda one: one[1]))
 
     def _fewest(self, survive: bool, most: int) -> _Counts | None:
-        """The fewest servers, at most ``most``, with which all targets hold."""
         floors = self._floors(most)
         if floors is None:
             return None
@@ -249,7 +246,6 @@ class _Case:
         return fewer, more
 
     def one_less(self, counts: _Counts) -> Verdict:
-        """The worst verdict without one of the servers."""
         verdicts = [self.judge(left) if all(left) else "misses" for left in _left(counts, survive=True)]
         return min(verdicts, key=("misses", "open", "keeps").index)
 
@@ -378,7 +374,6 @@ def _targets(scenario: Scenario, spec: PlanSpec) -> tuple[_Target, ...]:
 
 
 def _cases(scenario: Scenario, sources: Sources, spec: PlanSpec) -> Iterator[_Case]:
-    """Every offer in engines of every size that its servers allow and the model fits, under every router."""
     routers, targets = [entry.name for entry in scenario.routers], _targets(scenario, spec)
     tried = _engines_tried(scenario, spec)
     for offer in offers_of(scenario, spec):

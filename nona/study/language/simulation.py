@@ -435,7 +435,6 @@ def _state(system: LanguageSystem, runs: Sequence[Run]) -> tuple[State, str]:
 
 
 def _checks(system: LanguageSystem, runs: Sequence[Run]) -> list[Check]:
-    """What must hold of every run."""
     budgets = np.array([max(e.budget, e.sequences) for e in system.engines])
     blocks = np.array([e.kv_tokens for e in system.engines])
     caches = steps = order = True

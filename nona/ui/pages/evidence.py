@@ -35,7 +35,6 @@ def _measured() -> MeasuredRun:
 
 
 def _language_tab(state: AppState) -> None:
-    """Both comparisons."""
     st.subheader("vLLM, measured and simulated")
     run = _measured()
     st.markdown(

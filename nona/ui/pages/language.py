@@ -115,7 +115,6 @@ BUDGETS: tuple[int | str, ...] = ("auto", 256, 512, 1024, 2048, 4096, 8192, 1638
 
 
 def _budget(state: AppState) -> None:
-    """A slider for the token budget of all engines."""
     groups = state.scenario.cluster.servers
     now = next((group.engine.budget for group in groups if group.engine is not None), "auto")
     options = sorted({*BUDGETS, now}, key=lambda budget: 0 if isinstance(budget, str) else budget)

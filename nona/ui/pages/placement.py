@@ -184,7 +184,6 @@ def _glue_section(state: AppState) -> None:
 
 
 def _show_working(state: AppState, data: SolvedPlacement) -> None:
-    """A switch; while it is on, all lines, the same order as the computation."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.subheader("Show the working", width="content", anchor="working")
         guide_link("placement", "What the symbols mean")

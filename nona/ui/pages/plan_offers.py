@@ -48,7 +48,6 @@ def _offers_of(scenario: Scenario) -> list[dict[str, Any]]:
 
 
 def _add_offer(state: AppState, names: list[str]) -> None:
-    """Offer one more GPU, the first of ``names`` that is not on offer yet."""
     plan = state.scenario.plan
     used = {o.gpu for o in plan.offers} if plan else set()
     gpu = next((n for n in names if n not in used), names[0])
@@ -146,7 +145,6 @@ def _listed(state: AppState, index: int) -> float | None:
 
 
 def _otherwise(price: float | None) -> str:
-    """What holds without a price of an offer's own."""
     return "none" if price is None else f"{price:.4g}, listed"
 
 

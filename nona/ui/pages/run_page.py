@@ -263,7 +263,6 @@ def _of_present(state: AppState, kind: str) -> bool:
 
 
 def _ended_note(state: AppState, run: Run[D], job: Job | None) -> None:
-    """Explain how a job on this scenario ended without a result."""
     if job is None or job.result is not None or not _of_present(state, run.kind):
         return
     if job.status == "failed":
@@ -322,7 +321,6 @@ def changes_since(state: AppState, kind: str) -> str:
 
 
 def _stale_note(state: AppState, run: Run[D], changes: str) -> None:
-    """A warning that the result belongs to an earlier scenario, or to another question on it."""
     noun = KINDS.find(run.kind).noun
     what, then = "scenario", "see the scenario as it is now"
     if run.asked is not None and state.results[run.kind].fingerprint.startswith(state.fingerprint(run.kind)):
@@ -344,7 +342,6 @@ def ended_early(seconds: float | None) -> None:
 
 
 def _evidence_line(state: AppState, result: object) -> None:
-    """Draw the number that stands for results like this one, which leads to its study on page Evidence."""
     text, tab = _evidence(state, result)
     if not text:
         return

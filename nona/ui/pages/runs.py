@@ -225,7 +225,6 @@ def _keep(state: AppState, item: SavedItem) -> None:
 
 
 def _share(item: SavedItem) -> None:
-    """The item as one file, and as a link where it is small enough and needs no other file."""
     popover = st.popover(
         "Share",
         icon=":material/link:",

@@ -99,7 +99,6 @@ def _consequences(study: LanguageStudy, number: int) -> None:
 
 
 def _fits(study: LanguageStudy, number: int) -> str:
-    """How many mean requests of each row the cache holds at a time."""
     engine = study.system.engines[number]
     counts = []
     for row in study.system.rows:

@@ -39,7 +39,6 @@ def _search_view(key: str, search: SearchSteps) -> None:
 
 
 def _stories(data: ServerlessOutcome | None) -> None:
-    """Choose one of the kept batches of the last run; what was tried before it found room."""
     st.subheader("Where the batches went", anchor=False)
     stories = {name: rows for name, rows in data.stories.items() if rows} if data is not None else {}
     if not stories:

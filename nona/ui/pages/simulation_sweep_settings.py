@@ -240,7 +240,6 @@ def sweep_controls(state: AppState) -> None:
 
 
 def _size(state: AppState, form: Form) -> str:
-    """The size of the sweep in a few words; they open its fields."""
     count = len(_scenario_schedulers(state.scenario) if form.schedulers is None else form.schedulers)
     schedulers, runs = "s" * (count != 1), "s" * (form.replications != 1)
     size = f"{count} scheduler{schedulers}, {form.replications} run{runs} of {form.jobs:,} jobs"

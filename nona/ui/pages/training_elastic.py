@@ -56,7 +56,6 @@ def _elastic_controls(state: AppState, spec: ElasticSpec) -> None:
 
 
 def _summary(state: AppState, spec: ElasticSpec) -> list[str]:
-    """The settings in one line."""
     group = state.scenario.cluster.servers[0]
     return [
         jobs_text(state.scenario.training) if state.scenario.training else "",

@@ -51,7 +51,6 @@ def _job_fields(state: AppState) -> None:
 
 
 def _use(state: AppState, name: str) -> None:
-    """Take the jobs from there; a trace needs a file first."""
     if name == "trace" and not _traces(state):
         state.choices.complaints["training-trace"] = (
             "No trace was uploaded yet: upload one below, and it is used."

@@ -195,7 +195,6 @@ def _set_parts(s: State, row: int, part_s: float) -> None:
 
 
 def _add_parts(s: State, row: int, place: int) -> None:
-    """Add the parts of the job that the task at ``place`` completes to its row."""
     out = completions_at(s, row)
     picks = clock_at(s, 0).picks
     while place >= 0:
@@ -309,7 +308,6 @@ def _take_slot(s: State, q: int) -> int:
 
 
 def _fill_tasks(s: State, slot: int) -> None:
-    """Set up the tasks of a new job."""
     c = clock_at(s, 0)
     job = jobs_at(s, slot)
     first = queries_at(s, job.query).base

@@ -189,7 +189,6 @@ def _admitted(s: State) -> int:
 
 
 def _reported(s: State) -> int:
-    """A report is due with some arrivals."""
     c = clock_at(s, 0)
     if c.next_number > c.next_report:
         c.next_report += c.report_every
@@ -322,7 +321,6 @@ def _next_in_line(s: State, now: float) -> int:
 
 
 def _listed_event(s: State, pick: Decide, now: float) -> int:
-    """The first event of the list."""
     c = clock_at(s, 0)
     kind = events_at(s, 0).key >> KIND_SHIFT
     item = events_at(s, 0).item
@@ -340,7 +338,6 @@ def _listed_event(s: State, pick: Decide, now: float) -> int:
 
 
 def _end_task(s: State, pick: Decide, e: int, now: float) -> int:
-    """The task on executor ``e`` is complete."""
     c = clock_at(s, 0)
     place = executors_at(s, e).task
     if c.batching:
@@ -360,7 +357,6 @@ def _end_task(s: State, pick: Decide, e: int, now: float) -> int:
 
 
 def _end_batch(s: State, pick: Decide, e: int, now: float) -> int:
-    """The batch on executor ``e`` is complete."""
     c = clock_at(s, 0)
     first = int(executors_at(s, e).task)
     if c.adapts:
