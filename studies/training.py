@@ -15,6 +15,7 @@ import numpy as np
 import nona
 from nona import __version__
 from nona.allocation.registry import get_policy
+from nona.arrays import Floats
 from nona.errors import SimulationError
 from nona.experiments import Key, run_pieces
 from nona.random_streams import RandomStreams
@@ -29,7 +30,7 @@ from nona.training.generated_jobs import generate
 from nona.training.job_files import trace_jobs
 from nona.training.metrics import mean_of as mean_known
 from nona.training.metrics import measure
-from nona.training.pair_estimator import Completion, Floats, Reference, matched, profiled, reference_of
+from nona.training.pair_estimator import Completion, Reference, matched, profiled, reference_of
 from nona.training.rounds import RunOptions, simulate_training
 from nona.training.system import NodeGroup, TrainingCluster, TrainingSystem
 from nona.training.throughput_table import shipped_throughputs

@@ -11,8 +11,8 @@ ROOT = Path(__file__).resolve().parent.parent
 # From the bottom up. Layers on one line do not know each other.
 LAYERS = (
     (
-        *("nona", "nona.code_cache", "nona.compiled", "nona.errors", "nona.foreign", "nona.registry"),
-        *("nona.options", "nona.registry", "nona.units", "nona.random_streams"),
+        *("nona", "nona.arrays", "nona.code_cache", "nona.compiled", "nona.errors", "nona.foreign"),
+        *("nona.options", "nona.random_streams", "nona.registry", "nona.units"),
     ),
     ("nona.allocation", "nona.results"),
     ("nona.statistics", "nona.tables"),

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from nona.allocation.problem import Allocation, Floats, Ints, Policy, Problem
+from nona.allocation.problem import Allocation, Policy, Problem
+from nona.arrays import Floats, Ints
 from nona.errors import SimulationError
 from nona.registry import Look
 

@@ -8,8 +8,9 @@ from math import ceil, exp
 import numpy as np
 
 from nona.allocation.equal_shares import isolated_shares
-from nona.allocation.problem import Allocation, Floats, Ints, Policy, Problem
+from nona.allocation.problem import Allocation, Policy, Problem
 from nona.allocation.welfare import Bids, Partial, partial_allocation
+from nona.arrays import Floats, Ints
 from nona.options import Setting
 from nona.random_streams import RandomStreams
 from nona.registry import Look

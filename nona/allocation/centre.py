@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.allocation.polytope import Floats
 from nona.allocation.program import Optimum, Prices, Program, certified, solve_highs
+from nona.arrays import Floats
 
 
 class Blocks(NamedTuple):

@@ -7,8 +7,9 @@ import numpy as np
 from nona.allocation.centre import solve
 from nona.allocation.linear import PACKED, SHARING, nothing, sharing_policy, space_of, told
 from nona.allocation.polytope import Polytope
-from nona.allocation.problem import Allocation, Floats, Ints, Policy, Problem
+from nona.allocation.problem import Allocation, Policy, Problem
 from nona.allocation.program import linear, max_min
+from nona.arrays import Floats, Ints
 from nona.registry import Look
 from nona.units import duration
 

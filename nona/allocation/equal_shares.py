@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from nona.allocation.problem import Allocation, Floats, Ints, Policy, Problem
+from nona.allocation.problem import Allocation, Policy, Problem
+from nona.arrays import Floats, Ints
 from nona.registry import Look
 
 

@@ -10,8 +10,9 @@ from nona.allocation.centre import LAST_MU, solve
 from nona.allocation.equal_shares import isolated_shares
 from nona.allocation.linear import PACKED, SHARING, nothing, sharing_policy, space_of, told
 from nona.allocation.polytope import Polytope
-from nona.allocation.problem import Allocation, Floats, Policy, Problem
+from nona.allocation.problem import Allocation, Policy, Problem
 from nona.allocation.program import Optimum, max_min
+from nona.arrays import Floats
 from nona.registry import Look
 
 PROGRAMS = 40

@@ -7,7 +7,8 @@ from zlib import crc32
 
 import numpy as np
 
-from nona.allocation.problem import Allocation, Floats, Policy, Problem
+from nona.allocation.problem import Allocation, Policy, Problem
+from nona.arrays import Floats
 from nona.options import Setting
 from nona.random_streams import RandomStreams
 from nona.registry import Look

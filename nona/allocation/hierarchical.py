@@ -14,8 +14,9 @@ from nona.allocation.centre import solve
 from nona.allocation.equal_shares import proportional_shares
 from nona.allocation.linear import SHARING
 from nona.allocation.polytope import Polytope, polytope, worthwhile_pairs
-from nona.allocation.problem import Allocation, EntityShare, Floats, Ints, Policy, Problem
+from nona.allocation.problem import Allocation, EntityShare, Policy, Problem
 from nona.allocation.program import max_min, solve_highs
+from nona.arrays import Floats, Ints
 from nona.errors import SimulationError
 from nona.options import Setting
 from nona.registry import Look

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from nona.allocation.problem import Allocation, Allocator, Floats, Ints, Policy, Problem
+from nona.allocation.problem import Allocation, Allocator, Policy, Problem
+from nona.arrays import Floats, Ints
 from nona.options import Setting
 from nona.registry import Look
 

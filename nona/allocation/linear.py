@@ -10,8 +10,9 @@ import numpy as np
 
 from nona.allocation.centre import solve
 from nona.allocation.polytope import Polytope, polytope, worthwhile_pairs
-from nona.allocation.problem import Allocation, Allocator, Floats, Policy, Problem
+from nona.allocation.problem import Allocation, Allocator, Policy, Problem
 from nona.allocation.program import linear, max_min
+from nona.arrays import Floats
 from nona.options import Setting
 from nona.registry import Look
 

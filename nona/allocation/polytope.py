@@ -8,8 +8,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from nona.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from nona.allocation.polytope import Floats, Ints, Polytope
+from nona.allocation.polytope import Polytope
+from nona.arrays import Floats, Ints
 from nona.errors import SimulationError
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from nona.allocation.problem import Floats
+from nona.arrays import Floats
 from nona.errors import SimulationError
 
 STEPS = 80

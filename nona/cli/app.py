@@ -16,6 +16,7 @@ from click.exceptions import Exit
 
 from nona import app_root
 from nona.cli.commands.scenarios import AppOptions
+from nona.cli.declared import opened, scenario_path
 from nona.errors import NonaError
 from nona.serving.access import (
     FILE,
@@ -150,8 +151,6 @@ def app(arguments: AppOptions) -> None:
     serving = _serving_of(arguments)
     environment = {**os.environ, **serving.environment()}
     if arguments.scenario:
-        from nona.cli.opened import opened, scenario_path
-
         opened(arguments.scenario)  # refused here, not in the browser
         environment[START_WITH] = str(scenario_path(arguments.scenario).resolve())
     _check_port(arguments.host, arguments.port)

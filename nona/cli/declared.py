@@ -1,7 +1,8 @@
 """Commands declared by the values that they take: a class whose fields are arguments and options.
 
 ``command`` makes of such a class a frozen dataclass and a command of the program, which calls a function with
-one object of it. The function is named by its place, so that help and completion import no work.
+one object of it. The function is named by its place, so that help and completion import no work. A
+scenario as an argument is opened here.
 """
 
 from __future__ import annotations
@@ -10,12 +11,17 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, dataclass_transform
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, dataclass_transform
 
 import click
 
 from nona.cli import known, parameters
 from nona.cli.parameters import OutputFile, Whole, flag, load
+from nona.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from nona.sources.opening import Opened
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 _FORCE = "nona.force"
@@ -228,7 +234,7 @@ def command(name: str, summary: str, work: str, *, opens: bool = False) -> Calla
             taken: Any = values(**given)
             values_at = {spec.place: given[key] for key, (spec, _) in specs.items() if spec.place}
             values_at = {place: value for place, value in values_at.items() if value not in (None, ())}
-            load(work)(taken, *(load("nona.cli.opened:opened")(taken.scenario, values_at) if opens else ()))
+            load(work)(taken, *(opened(taken.scenario, values_at) if opens else ()))
 
         parameters = Command.with_force(
             [spec.parameter(key, annotation, opens) for key, (spec, annotation) in specs.items()]
@@ -307,3 +313,29 @@ SETTINGS = option(
 )
 SHIPPED = option("show the shipped results without simulating")
 HTML = option("also write the report as one HTML file", OUTPUT, metavar="FILE")
+
+
+def opened(name: str, values: Mapping[str, object] = MappingProxyType({})) -> Opened:
+    """The scenario, with ``values`` at places of it, and where its files are found."""
+    from nona.sources.opening import Opened, open_scenario
+    from nona.study.sweep_numbers import with_values
+
+    scenario, sources = open_scenario(scenario_path(name))
+    return Opened(with_values(scenario, values) if values else scenario, sources)
+
+
+def scenario_path(name: str) -> Path:
+    """The file of a scenario: of a shipped one by its name."""
+    from nona.sources import samples
+
+    if name in samples.scenario_names():
+        return samples.scenario_path(name)
+    path = Path(name)
+    if not path.is_file() and path.suffix == "":
+        raise ScenarioError(
+            [
+                f"Scenario {name!r}: no such file or shipped scenario; choose one of "
+                f"{', '.join(samples.scenario_names())}, or name a file."
+            ]
+        )
+    return path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from nona.cli.commands.scenarios import BundleOptions, PlaceOptions, SimulateOptions
-from nona.cli.opened import opened
+from nona.cli.declared import opened
 from nona.cli.output import ProgressLine, emit, warn_of_models, warn_of_schedulers
 from nona.placement.result import Placement
 from nona.report.placements.text import placement_text, response_lines

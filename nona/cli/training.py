@@ -16,7 +16,7 @@ from nona.cli.commands.training import (
     SimulateTrainingOptions,
     SwitchesOptions,
 )
-from nona.cli.opened import opened
+from nona.cli.declared import opened
 from nona.cli.output import ProgressLine, emit
 from nona.cli.parameters import load, settings_by_name
 from nona.errors import NonaError, ScenarioError, SimulationError

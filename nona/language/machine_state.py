@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nona.language.records import STEP, Floats, Requests, Sums, Times, Whole, Window
+from nona.arrays import Floats
+from nona.language.records import STEP, Requests, Sums, Times, Whole, Window
 from nona.language.routers import NUMBERS, Board, make_board
 from nona.language.system import BLOCK_TOKENS, FIRST_RATIO, Engine, LanguageSystem
 from nona.simulation.compiled.memory import EVENT

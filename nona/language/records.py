@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from nona.arrays import Floats
+
 Whole = NDArray[np.int64]
 
 STEP = np.dtype(

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nona.language.records import Floats, Requests, Whole
+from nona.arrays import Floats
+from nona.language.records import Requests, Whole
 from nona.language.system import BLOCK_TOKENS, LanguageSystem
 from nona.registry import Look, Registry, Strategy
 from nona.scenario.language import ROUTERS as NAMES

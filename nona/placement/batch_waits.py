@@ -15,14 +15,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.placement.bulk_queue import bulk_queue
 from nona.random_streams import RandomStreams
 from nona.system import Batching, QueryClass, System
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 _ARRIVALS = 1 << 17  # of a simulation
 WARM_UP = 1 / 16  # share of it that is left out
 

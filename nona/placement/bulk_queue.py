@@ -21,11 +21,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.errors import PlacementError
 
-Floats = NDArray[np.float64]
 _NODES = 24  # of the quadrature over X
 _ACCURATE = 1e-9  # probability that the chain's tail may be wrong by
 _MOST_STATES = 1 << 13

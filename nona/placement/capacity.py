@@ -18,11 +18,11 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.errors import PlacementError
 from nona.system import System
 from nona.units import format_bandwidth, format_size
 
-Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 

@@ -15,8 +15,8 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.placement.configurations import server_slots
 from nona.placement.interiors.column_generation import Budget
 from nona.placement.interiors.exchange_groups import ExchangeGroups, exchange_groups_of
@@ -26,7 +26,6 @@ from nona.placement.solver.parametric import bound_between, solve_parametric
 from nona.placement.solver.problem import Group, Least, Problem, build_problem, groups_of
 from nona.placement.solver.solution import Solution
 
-Floats = NDArray[np.float64]
 # Waits of the pieces, as shares of the way from the least wait to the solution's.
 _PIECES = (0.0, 0.4, 0.75, 0.92, 1.0, 1.1, 1.4, 2.0, 4.0)
 _HALVINGS = 24  # of the pieces with the least bound, until the gap is closed

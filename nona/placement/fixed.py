@@ -15,8 +15,8 @@ from functools import lru_cache
 from itertools import count
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import SubGraph
 from nona.placement.capacity import default_shares
@@ -30,8 +30,6 @@ from nona.placement.configurations import (
 from nona.placement.prediction import predict
 from nona.placement.result import Configuration, Placement, SubGraphPlacement
 from nona.system import QueryClass, Stream, System
-
-Floats = NDArray[np.float64]
 
 
 def local_placement(system: System, shares: Floats | None = None) -> Placement:

@@ -33,6 +33,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.placement.link_routes import crossings, draws_of
 from nona.placement.messages import Messages
 from nona.placement.queueing import second_moment
@@ -179,9 +180,6 @@ def _role(
         background_utilization=stream.load(capacity),
         background_moment_s=stream.rate * second_moment(stream) / capacity**2,
     )
-
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,10 +15,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.placement.configurations import Labels, Shape
 from nona.system import Discipline
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.decomposition import VIRTUAL
 from nona.placement.batch_waits import as_queries_see
 from nona.placement.configurations import Shape, shapes_of, to_labels
@@ -30,7 +31,6 @@ from nona.placement.result import SubGraphPlacement
 from nona.placement.spans import COMPUTE, LINK, TRANSFER, VISITS, single_span, spans
 from nona.system import System
 
-Floats = NDArray[np.float64]
 # Probabilities: one array over the candidates for each sub-graph of each query class.
 Probabilities = Sequence[Sequence[Floats]]
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.placement.capacity import check_feasible
 from nona.placement.link_waits import wait_per_byte
 from nona.placement.model import Known, Model, Value, link_price, objective_s, value_at
@@ -20,8 +20,6 @@ from nona.placement.result import (
 )
 from nona.placement.spans import COMPUTE, LINK, TRANSFER, VISITS
 from nona.system import System
-
-Floats = NDArray[np.float64]
 
 
 def predict(

@@ -40,6 +40,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.decomposition import VIRTUAL
 from nona.placement.batch_waits import Met, met_at
 from nona.placement.messages import Candidates
@@ -88,9 +89,6 @@ def sharing_stretch(utilization: float) -> float:
     (3.0, inf)
     """
     return utilization / (1.0 - utilization) if utilization < 1.0 else math.inf
-
-
-Floats = NDArray[np.float64]
 
 
 def _runs_on(candidates: Candidates, busy: float, whole: NDArray[np.bool_]) -> Floats:

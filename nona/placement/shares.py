@@ -26,6 +26,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.errors import PlacementError
 from nona.placement.capacity import Loads, allowed_classes, default_shares, loads_of, replicas, tidy
 from nona.placement.model import Model, Probabilities
@@ -35,7 +36,6 @@ from nona.placement.result import SubGraphPlacement
 from nona.placement.spans import Plan, longest_path, plan_of
 from nona.system import System
 
-Floats = NDArray[np.float64]
 Rows = Sequence[Sequence[SubGraphPlacement]]
 _LEAST_WEIGHT = 1e-9
 

@@ -42,6 +42,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.decomposition import VIRTUAL
 from nona.placement.capacity import Loads
 from nona.placement.configurations import ENUMERATED, Shape
@@ -52,7 +53,6 @@ from nona.placement.queueing import fifo_wait_s, second_moment
 from nona.placement.solver.problem import build_problem, groups_of
 from nona.system import QueryClass, System
 
-Floats = NDArray[np.float64]
 CandidatesOf = Callable[[Shape, Link], Candidates]
 _GRID = 12
 

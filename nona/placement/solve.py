@@ -24,8 +24,8 @@ import time
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.placement.capacity import allowed_classes, check_feasible, loads_of
 from nona.placement.certificate import CLOSED, bounds_s
 from nona.placement.configurations import ENUMERATED, Shape, server_slots
@@ -45,7 +45,6 @@ from nona.placement.solver.solution import Solution, placements
 from nona.system import System
 from nona.units import format_time
 
-Floats = NDArray[np.float64]
 Table = list[list[Floats]]
 
 

@@ -40,9 +40,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.placement.messages import Candidates
 
-Floats = NDArray[np.float64]
 COMPUTE, TRANSFER, LINK, VISITS = range(4)
 
 

@@ -14,8 +14,8 @@ from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Ints
 from nona.options import Setting
 from nona.placement.capacity import allowed_classes
 from nona.placement.result import Placement
@@ -197,8 +197,6 @@ def best_placement(
 
 
 OWNER = "Scheduler 'flexflow'"
-
-Ints = NDArray[np.int64]
 
 
 class Offline(NamedTuple):

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.errors import SimulationError
 from nona.options import Setting
 from nona.placement.capacity import allowed_classes
@@ -25,7 +26,6 @@ from nona.registry import Look
 from nona.schedulers.base import BatchLimits, NetworkView, Prepared, Scheduler, View
 from nona.system import System
 
-Floats = NDArray[np.float64]
 WITHOUT_SLO = 10.0  # times its own time: the SLO of a row that has none
 _HALVINGS = 30
 _MOST = 2.0**20  # times the rates: tasks may take no time

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nona.arrays import Floats, Ints
 from nona.options import Setting
 from nona.placement.result import Placement
 from nona.registry import Look
@@ -19,7 +20,7 @@ from nona.schedulers.base import (
     View,
     required_placement,
 )
-from nona.schedulers.nona_live_tables import Expected, Floats, Ints, LiveTables, build_live
+from nona.schedulers.nona_live_tables import Expected, LiveTables, build_live
 from nona.system import System
 
 

@@ -8,16 +8,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.decomposition import VIRTUAL, SubGraph
 from nona.placement.configurations import to_labels
 from nona.placement.result import Placement, SubGraphPlacement
 from nona.schedulers.least_loaded import works_of
 from nona.system import Arrivals, QueryClass, System
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class Expected(NamedTuple):

@@ -10,12 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from nona.arrays import Ints
 from nona.placement.capacity import default_shares
 from nona.placement.fixed import place_fixed
 from nona.placement.result import Placement
 from nona.registry import Look
 from nona.schedulers.base import NetworkView, Prepared, Scheduler, View, required_placement
-from nona.schedulers.sampling_tables import Ints, Tables, build_tables
+from nona.schedulers.sampling_tables import Tables, build_tables
 from nona.system import System
 
 

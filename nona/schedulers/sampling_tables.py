@@ -17,13 +17,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.errors import SimulationError
 from nona.placement.result import Configuration, SubGraphPlacement
 from nona.schedulers.base import Prepared
 from nona.system import System
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 _ALL = -1
 _SAME = 1e-12
 

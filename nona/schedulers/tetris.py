@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.options import Setting
 from nona.placement.result import Placement
 from nona.registry import Look
@@ -22,9 +23,6 @@ from nona.schedulers.base import (
     server_of,
 )
 from nona.system import System
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class Packing(NamedTuple):

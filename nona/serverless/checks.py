@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.gpu_sharing.registry import WAYS
 from nona.serverless.occupation import check_memory, held_vgpus, leases, pieces_of
 from nona.serverless.records import (
@@ -28,8 +28,6 @@ from nona.serverless.records import (
 from nona.serverless.system import HOUR_S, ServerlessSystem
 from nona.simulation.records import Check
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 TOLERANCE = 1e-9  # relative; sums of up to millions of terms
 CLOCK_S = 1e-9  # below any modelled time, above rounding at a run's clock times
 

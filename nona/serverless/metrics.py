@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Bools, Floats
 from nona.results import serverless
 from nona.serverless import occupation
 from nona.serverless.records import ServerlessRecords
@@ -30,8 +31,6 @@ from nona.simulation.sizes import MARKS
 from nona.simulation.steady_state import BACKLOG, MATERIAL, SIGNIFICANT, UNUSUAL
 from nona.statistics import Interval, mean_interval, percentile, without_nan
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 PERCENTILES = (5, 25, 50, 75, 95, 99)
 
 

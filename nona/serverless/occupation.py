@@ -8,14 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nona.arrays import Floats, Ints
 from nona.gpu_sharing.registry import WAYS
 from nona.results.serverless import StandingOutcome
 from nona.serverless.records import (
     Batches,
     ContainerLives,
     ContainerPieces,
-    Floats,
-    Ints,
     ServerlessRecords,
     ended_or_stopped,
     gone_s,

@@ -27,14 +27,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.random_streams import RandomStreams
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.sharing import least_times
 from nona.serverless.system import LEAST_NOISE, Application, ServerlessSystem, calls, noise_factors
 
-Floats = NDArray[np.float64]
 HOW = (
     "unlimited resources, no waiting, transfers, cold starts or set-up, full batches, noise known in "
     "advance, configurations mixed freely"

@@ -13,10 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Bools, Floats, Ints
 from nona.results.serverless_charts import Snapshot
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def ended_or_stopped(ended_s: Floats, stopped_s: float) -> Floats:
@@ -147,9 +145,6 @@ def tiled(lives: ContainerLives, pieces: tuple[ContainerPieces, ...], stopped_s:
     without = np.setdiff1d(np.arange(len(lives.born_s)), container)
     instants = lives.born_s[without] == gone_s(lives, stopped_s)[without]
     return len(np.unique(container[wrong])) + int((~instants).sum())
-
-
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.errors import SimulationError
 from nona.gpu_sharing.pool import Invoker
 from nona.gpu_sharing.registry import WAYS
@@ -122,7 +123,6 @@ class NodeMemory:
 
 
 HOUR_S = 3600.0
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,7 +246,6 @@ def least_nodes(system: ServerlessSystem) -> int:
     return math.ceil(needed)
 
 
-Ints = NDArray[np.int64]
 LEAST_NOISE = 0.1  # of a factor on times
 
 

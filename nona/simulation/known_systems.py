@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.contraction.task_graph import TaskGraph
 from nona.placement.bulk_queue import bulk_queue, memoryless_batches, unlimited_bound_s
 from nona.placement.fixed import place_fixed
@@ -481,7 +482,6 @@ def _neighbours(d: int, load: float) -> Sequence[int]:
     return (d - 1, d + 1) if load > 0.8 else (1,)
 
 
-Floats = NDArray[np.float64]
 _COUNTS = np.array([2.0, 3.0])
 _NAMES = ("short", "long")
 _TIMES = np.array([[0.004, 0.012], [0.02, 0.03]])  # seconds of a query on each kind

@@ -6,14 +6,11 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.errors import SimulationError
 from nona.schedulers.base import NetworkView, Prepared, Round, Scheduler, View
 from nona.system import System
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class FlowTotals(NamedTuple):

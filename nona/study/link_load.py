@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
+from nona.arrays import Floats
 from nona.errors import PlacementError
 from nona.placement.capacity import allowed_classes, default_shares
 from nona.placement.fixed import local_placement, spread_placement
@@ -20,7 +18,6 @@ from nona.placement.solve import solve
 from nona.results.placement import CongestionCurve, CongestionPoint
 from nona.system import Stream, System
 
-Floats = NDArray[np.float64]
 MOST = 0.98  # of the capacity; beyond, only waits are left
 SAME = 1e-6  # relative: an optimum this near local splits nothing that counts
 GAP = 1e-3  # of the placements along the curve: finer than the line is wide

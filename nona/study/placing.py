@@ -26,6 +26,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.placement.result import Objective, Placement, Rival, Sampled
 from nona.placement.sampled.judge import Values, bounded, by_response, certificate_of, mean_of
 from nona.placement.sampled.search import Improved, choose_placement, has_large_interior, judged, local_answer
@@ -147,7 +148,6 @@ def _prepared(
 ROUNDS = 4
 RIVALS = 3
 SAME = 0.005  # relative: a difference that does not matter
-Floats = NDArray[np.float64]
 
 
 def decide(

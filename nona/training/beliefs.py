@@ -10,7 +10,7 @@ from statistics import median
 
 import numpy as np
 
-from nona.allocation.problem import Floats
+from nona.arrays import Floats
 from nona.errors import SimulationError
 from nona.random_streams import RandomStreams
 from nona.training.pair_estimator import Completion, PairEstimates, reference_of

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from nona.allocation.problem import Floats
+from nona.arrays import Floats
 from nona.errors import SimulationError
 from nona.random_streams import RandomStreams
 from nona.statistics import Interval, mean_interval

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from nona.allocation.problem import Floats
+from nona.arrays import Floats
 from nona.results.document import Document
 from nona.results.training import ExtensionFindings, JctSummary, JobOutcome, PolicyOutcome, RhoSummary
 from nona.simulation.records import Check

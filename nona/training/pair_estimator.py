@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.errors import SimulationError
 from nona.random_streams import RandomStreams
 from nona.training.system import Throughputs
 
-Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 

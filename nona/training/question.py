@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.allocation.problem import Allocation, Carried, EntityShare, Floats, Ints, Problem
+from nona.allocation.problem import Allocation, Carried, EntityShare, Problem
+from nona.arrays import Floats, Ints
 from nona.training.mechanism import Board
 from nona.training.records import Held
 from nona.training.state import Rates, State

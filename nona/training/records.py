@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nona.allocation.problem import Allocation, Floats, Ints
+from nona.allocation.problem import Allocation
+from nona.arrays import Floats, Ints
 from nona.simulation.records import Check
 from nona.training.mechanism import Chosen, Ledger
 from nona.training.state import State

@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from nona.allocation.equal_shares import equal_shares
-from nona.allocation.problem import Allocation, Floats, Policy, Problem
+from nona.allocation.problem import Allocation, Policy, Problem
 from nona.allocation.registry import POLICIES, get_policy
+from nona.arrays import Floats
 from nona.errors import SimulationError
 from nona.experiments import Key, Listener, check_runs, run_work
 from nona.options import Options

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.allocation.equal_shares import equal_shares
-from nona.allocation.problem import Allocation, Floats, Policy
+from nona.allocation.problem import Allocation, Policy
+from nona.arrays import Floats
 from nona.options import Options
 from nona.training.mechanism import Board, Chosen, Ledger, select
 from nona.training.question import NO_HOOKS, Hooks, Pinned, Questioner, Stretch

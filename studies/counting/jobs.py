@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nona.allocation.problem import Ints
+from nona.arrays import Ints
 from nona.simulation.records import Check
 from nona.training.rows import Line, TextTable
 

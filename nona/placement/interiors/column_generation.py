@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.placement.configurations import Labels, Shape, canonical, connected, server_slots
 from nona.placement.interiors.prices import Prices, costs, group_prices, shadow
 from nona.placement.interiors.start_bounds import flatten
@@ -43,9 +43,6 @@ class Budget:
     def times(self, steps: float) -> int:
         """Return how often ``steps`` fit into the rest of the budget."""
         return max(int(self._left / steps), 0)
-
-
-Ints = NDArray[np.int64]
 
 
 def clusters(shape: Shape) -> tuple[tuple[int, ...], ...]:
@@ -112,7 +109,6 @@ def flat_groups(groups: tuple[tuple[int, ...], ...]) -> tuple[Ints, Ints]:
     return ends, np.array([v for g in groups for v in g], dtype=np.int64)
 
 
-Floats = NDArray[np.float64]
 Table = list[list[Floats]]
 Tried = tuple[tuple[float, float], ...]
 _STARTS = 2  # local searches at each set of prices

@@ -26,11 +26,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.compiled import compiled
-
-Floats = NDArray[np.float64]
 
 
 @compiled

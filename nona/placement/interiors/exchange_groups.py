@@ -22,13 +22,12 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from nona.arrays import Bools, Floats
 from nona.placement.configurations import Shape
 from nona.placement.interiors import start_bounds
 from nona.placement.interiors.column_generation import levels_of
 from nona.placement.interiors.prices import Prices
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 _SCALE, _ALWAYS = 1e6, 10**9
 _MOST = 16  # groups
 _LIKE = 0.4  # of the heaviest group's work

@@ -21,8 +21,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.placement.configurations import Shape
 from nona.placement.link_waits import network_price
 from nona.placement.messages import Candidates
@@ -33,8 +33,6 @@ from nona.placement.solver.problem import Group, Problem
 from nona.placement.solver.solution import Solution
 from nona.placement.spans import VISITS, spans
 from nona.system import Discipline
-
-Floats = NDArray[np.float64]
 
 
 def _none() -> Floats:

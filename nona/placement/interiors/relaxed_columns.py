@@ -41,6 +41,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.compiled import compiled
 from nona.placement.configurations import Shape
 from nona.placement.interiors.exchange_groups import (
@@ -60,8 +61,6 @@ from nona.placement.interiors.start_bounds import (
 )
 from nona.placement.messages import Candidates
 from nona.placement.solver.problem import Least, least_column
-
-Floats = NDArray[np.float64]
 
 
 def _cuts_s(f: Flat, start: Floats, delay_s: Floats) -> Floats:

@@ -28,12 +28,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.placement.configurations import Shape
 from nona.placement.interiors.prices import Prices
 from nona.placement.messages import Link
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Flat(NamedTuple):

@@ -18,6 +18,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.decomposition import VIRTUAL
 from nona.errors import PlacementError
 from nona.placement.batch_waits import Met, met_at
@@ -32,9 +33,6 @@ from nona.placement.response.walk import Route, Walk
 from nona.placement.result import REPLICATES, Response, SubGraphPlacement, mixed
 from nona.random_streams import RandomStreams
 from nona.system import Stream, System
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

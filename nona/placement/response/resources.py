@@ -19,14 +19,12 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Bools, Floats, Ints
 from nona.placement.response.sample_paths import Bank, near
 from nona.placement.response.steps import Parts, Steps
 from nona.system import Stream, System
 from nona.topology import NONE
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 _FIELDS = (
     *("stay", "row", "base", "own", "idle", "end", "seen", "at", "work", "wait", "again"),
     *("mark", "members", "ahead"),

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.system import Arrivals
 
-Ints = NDArray[np.int64]
 _SHORT = 1 << 16  # whole numbers below it are sorted digit by digit
 
 
@@ -54,7 +54,6 @@ def by_count_then(count: Ints, values: NDArray[np.float64]) -> Ints:
     return result
 
 
-Floats = NDArray[np.float64]
 _BLUR = 0.02  # of the rank, so that two resources need not show the same burst
 _CROWD = 32.0  # things within the blur, so that two draws are seldom the same
 

@@ -11,14 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.placement.batch_waits import WARM_UP, Kind, Met, background_kinds, kind_of, take_steps
 from nona.placement.response.sample_paths import near
 from nona.system import QueryClass, System
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Key = tuple[int, int, int]  # row of the bank, query class, first task
 
 

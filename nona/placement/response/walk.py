@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
+from nona.arrays import Bools, Floats, Ints
 from nona.placement.messages import Candidates
 from nona.placement.response.resources import Network, Tracks
 
@@ -226,7 +226,6 @@ def _blocks(
     return _blocks_of(Errand(label, seconds, feeds, waiting, link.latency_s, shape.has_root))
 
 
-Floats = NDArray[np.float64]
 _SLICES = 1 << 12
 
 
@@ -254,8 +253,6 @@ def even_draws(scv: float, number: int, rng: np.random.Generator) -> Floats:
     return _quantiles(scv)[(rank * _SLICES).astype(np.int64)]
 
 
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 _WAY = (("out_link", 0), ("up_link", 0), ("core", 0), ("down_link", 1), ("in_link", 1))
 
 

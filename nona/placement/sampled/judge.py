@@ -21,6 +21,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.errors import PlacementError
 from nona.placement.model import Known
 from nona.placement.response.equilibrium import predict_response
@@ -34,7 +35,6 @@ from nona.placement.result import (
 )
 from nona.system import QueryClass, System
 
-Floats = NDArray[np.float64]
 _LATE = 1e-9  # relative: rounding does not make a job late
 
 

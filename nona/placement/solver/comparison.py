@@ -10,6 +10,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.errors import PlacementError
 from nona.placement.model import Model, gradient, objective_s, value_at
 from nona.placement.solver.inner_program import cheapest
@@ -18,7 +19,6 @@ from nona.placement.solver.problem import Group, Problem, build_problem, groups_
 from nona.placement.solver.solution import Certified, Solution, price
 from nona.units import format_number
 
-Floats = NDArray[np.float64]
 _MOST_COLUMNS = 200
 _GUARD = 0.999
 

@@ -22,14 +22,13 @@ from dataclasses import replace
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.placement.model import Model, gradient, link_price, objective_s, value_at
 from nona.placement.solver.problem import Group, Problem, build_problem, groups_of
 from nona.placement.solver.solution import Certified, Solution, price, probabilities
 from nona.placement.spans import LINK, VISITS, spans
 
-Floats = NDArray[np.float64]
 Table = list[list[Floats]]
 _TRIED = 12
 

@@ -19,14 +19,12 @@ import heapq
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.placement.solver.inner_program import Choice, cheapest, solve_knapsack
 from nona.placement.solver.problem import Problem
 from nona.placement.solver.several_links import solve_network
 from nona.placement.solver.solution import Certified
-
-Floats = NDArray[np.float64]
 
 
 def solve_parametric(

@@ -19,6 +19,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.placement.configurations import Shape
 from nona.placement.link_waits import Curve, Traffic
 from nona.placement.messages import Candidates
@@ -74,9 +75,6 @@ def _through(shape: Shape) -> list[float]:
     for u in range(shape.m, -1, -1):
         tail[u] += max((tail[int(shape.target[e])] for e in shape.edges_of[u]), default=0.0)
     return [head[u] + tail[v] for u, v in zip(shape.source.tolist(), shape.target.tolist(), strict=True)]
-
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from nona.arrays import Floats
 from nona.errors import PlacementError
 from nona.placement.model import Model
 from nona.placement.solver.comparison import solve_exhaustive, solve_slsqp
@@ -19,7 +17,6 @@ from nona.placement.solver.problem import Problem
 from nona.placement.solver.solution import Certified, Solution
 from nona.registry import Registry
 
-Floats = NDArray[np.float64]
 Run = Callable[..., Solution]
 GAP = 2e-5  # that the certified solver aims at
 

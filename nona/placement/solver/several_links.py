@@ -29,13 +29,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.placement.solver.inner_program import Dual, TwoRows, cheapest, solve_two_rows
 from nona.placement.solver.problem import Problem, Rows
 from nona.placement.solver.solution import Certified
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.placement.configurations import to_configuration
 from nona.placement.model import Model, Probabilities, Value
 from nona.placement.result import SubGraphPlacement
 from nona.placement.solver.problem import Group, Problem, build_problem, groups_of
 from nona.placement.spans import VISITS
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

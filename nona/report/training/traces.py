@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from nona.allocation.problem import Floats, Ints
+from nona.arrays import Floats, Ints
 from nona.report.simulations.timeline import Clock, process_names, thread_name, trace_of
 from nona.report.training.findings import job_label
 from nona.results.document import About

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.allocation.problem import Allocation, Carried, Problem
+from nona.arrays import Floats, Ints
 from nona.options import Option, Setting
 from nona.schedulers.base import Allotment, Prepared, Round
 from nona.schedulers.least_loaded import executor_works, works_of
 from nona.system import System
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 SHORTEST_S = 1e-12  # of a query, so that its rate is finite
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nona.allocation.problem import Carried
+from nona.arrays import Floats
 from nona.options import Setting
 from nona.placement.result import Placement
 from nona.registry import Look
@@ -18,7 +19,6 @@ from nona.schedulers.flows.allotter import (
     ROUND,
     SHARED,
     Claims,
-    Floats,
     Question,
     claims_of,
     prepared_flows,

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nona.allocation.problem import Flags, Floats, Ints
+from nona.allocation.problem import Flags
+from nona.arrays import Floats, Ints
 from nona.errors import SimulationError
 from nona.options import Setting
 from nona.placement.result import Placement

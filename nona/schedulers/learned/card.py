@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.errors import SimulationError
 from nona.schedulers.learned.network import BLIND_PAIR, LINK_PAIR, mean_work_s, size
 from nona.system import System
@@ -95,7 +95,6 @@ def _text(name: str, value: float) -> str:
 
 FORMAT = 1
 MOST_BYTES = 50_000
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

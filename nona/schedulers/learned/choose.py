@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.placement.capacity import allowed_classes
 from nona.schedulers.base import Ready, View, reads_of, server_of
 from nona.schedulers.learned.network import (
@@ -29,8 +30,6 @@ from nona.schedulers.learned.network import (
 )
 from nona.system import System
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 MOST_READY = 256  # the oldest ready tasks are scored
 MOST_KINDS = 32  # kinds of free executors that are scored for a task
 

@@ -19,12 +19,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.graph.dag import Dag
 from nona.system import QueryClass, System
 
-Floats = NDArray[np.float64]
 SCALE = 10.0  # a tenth of a query's work is where log(1 + 10 x) bends
 
 

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from nona.arrays import Ints
 from nona.errors import SimulationError
 from nona.gpu_sharing.pool import why_no_room
 from nona.serverless.engine import layout
 from nona.serverless.engine.arrays import Blocks, GpuTables
-from nona.serverless.engine.layout import NOWHERE, SMALLEST_ROW, WAITS, Ints, State
+from nona.serverless.engine.layout import NOWHERE, SMALLEST_ROW, WAITS, State
 from nona.serverless.policies.base import Ask, Fleet, Plan, Planner, Scaler, Service
 from nona.serverless.records import DispatchStory, Refusal
 from nona.serverless.system import NodeMemory, ServerlessSystem

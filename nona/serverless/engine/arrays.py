@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.errors import SimulationError
 from nona.gpu_sharing.pool import Gpu
 from nona.random_streams import RandomStreams
 from nona.scenario.serverless import LATE
 from nona.serverless.dispatch import looks_for_slices, routes
 from nona.serverless.engine import layout
-from nona.serverless.engine.layout import Floats, Ints, Records, State, key_of
+from nona.serverless.engine.layout import Records, State, key_of
 from nona.serverless.engine.options import TAIL_SLOS, RunOptions
 from nona.serverless.policies.base import Scaler
 from nona.serverless.sharing import gpu_seconds, kinds_of_pool, larger_slice_s, least_times

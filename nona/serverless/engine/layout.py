@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
+
 # Why the loop came back.
 DONE, ROOM, STOPPED, NO_TIME = range(4)
 # What a planner answers instead of a row; what a search for an invoker answers instead of one; a queue that
@@ -42,8 +44,6 @@ MOST_APPLICATIONS = 1 << (KIND_BIT - APPLICATION_BIT)
 MOST_STAGES = 1 << (APPLICATION_BIT - STAGE_BIT)
 MOST_SLOTS = 62  # bits of a whole number, for the vGPUs of a GPU
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Records = Any
 
 

@@ -7,13 +7,14 @@ from collections.abc import Callable
 
 import numpy as np
 
+from nona.arrays import Floats
 from nona.errors import SimulationError
 from nona.options import Options
 from nona.results.serverless_charts import Snapshot
 from nona.serverless.engine import layout
 from nona.serverless.engine.answers import Answers
 from nona.serverless.engine.arrays import make_run, with_room
-from nona.serverless.engine.layout import Floats, State
+from nona.serverless.engine.layout import State
 from nona.serverless.engine.options import REPORTS, OnProgress, RunOptions, ServerlessProgress
 from nona.serverless.policies.base import Planner, Policy, Scales
 from nona.serverless.records import (

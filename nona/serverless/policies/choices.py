@@ -7,12 +7,11 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.scenario.serverless import LATE
 from nona.serverless.policies.base import Ask, Plan
 from nona.serverless.sharing import crowded_seconds, holdable
 from nona.serverless.system import LEAST_NOISE, Application, ServerlessSystem
-
-Floats = NDArray[np.float64]
 
 
 def usable(system: ServerlessSystem, function: int) -> tuple[int, ...]:

@@ -23,8 +23,8 @@ from typing import Protocol
 
 import numpy as np
 import simpy
-from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.random_streams import RandomStreams
 from nona.simulation.records import MessageInterval
 from nona.simulation.reference.jobs import Job
@@ -98,9 +98,6 @@ class Lane:
         """Work done by ``now``."""
         self._absorb(now)
         return self.work_s - max(0.0, self.free_s - now)
-
-
-Floats = NDArray[np.float64]
 
 
 class Message:

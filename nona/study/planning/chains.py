@@ -36,6 +36,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.planning.offers import Option
 from nona.results.planning import By
 from nona.scenario.plan import BatchOfferSpec
@@ -46,8 +47,6 @@ from nona.study.planning.question import MILLE, Question
 from nona.study.preparation import BatchMemoryError, check_counted, prepare
 from nona.system import QueryClass, System
 from nona.units import format_number, format_size, format_time
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from nona.arrays import Floats
 from nona.experiments import Key, Listener, Pool, Shares, ThisProcess
 from nona.options import Options
 from nona.results.serverless import PolicyOutcome
@@ -48,7 +49,7 @@ class Done:
 
     summary: PolicyOutcome
     runs: tuple[metrics.RunMeasures, ...]
-    ratios: tuple[metrics.Floats, ...]
+    ratios: tuple[Floats, ...]
     states: tuple[str, ...]
     windows_s: tuple[float, ...]
 

@@ -7,8 +7,9 @@ from time import perf_counter
 
 import numpy as np
 
-from nona.allocation.problem import Allocation, EntityShare, Floats, Policy, Problem
+from nona.allocation.problem import Allocation, EntityShare, Policy, Problem
 from nona.allocation.registry import get_policy
+from nona.arrays import Floats
 from nona.errors import SimulationError
 from nona.options import Options
 from nona.results.training import (

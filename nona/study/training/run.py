@@ -10,8 +10,9 @@ from math import ceil
 
 import numpy as np
 
-from nona.allocation.problem import Floats, Policy
+from nona.allocation.problem import Policy
 from nona.allocation.registry import get_policy
+from nona.arrays import Floats
 from nona.errors import ScenarioError, SimulationError
 from nona.options import Options
 from nona.planning.prices import prices_of

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from nona.allocation.problem import Floats, Ints
+from nona.arrays import Floats, Ints
 from nona.errors import SimulationError
 
 EDGE = 1e-8

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from nona.allocation.problem import Floats, Problem
+from nona.allocation.problem import Problem
 from nona.allocation.registry import POLICIES
+from nona.arrays import Floats
 from nona.errors import SimulationError
 from nona.options import Setting
 from nona.registry import Look

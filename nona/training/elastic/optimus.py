@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy
 
-from nona.allocation.problem import Floats
+from nona.arrays import Floats
 from nona.errors import SimulationError
 from nona.options import Setting
 from nona.registry import Look

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.random import Generator
 
-from nona.allocation.problem import Floats, Ints
+from nona.arrays import Floats, Ints
 from nona.options import Setting
 from nona.registry import Look
 from nona.training.elastic.applications import Counts, Noise, Split, StepTime

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from nona.allocation.problem import Floats, Ints
+from nona.arrays import Floats, Ints
 from nona.compiled import compiled
 from nona.training.elastic.applications import EDGE
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from nona.allocation.problem import Floats, Ints
+from nona.arrays import Floats, Ints
 from nona.compiled import compiled
 
 #: (jobs, nodes) GPUs of one solution, or (P, jobs, nodes) of several.

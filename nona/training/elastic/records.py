@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nona.allocation.problem import Floats, Ints
+from nona.arrays import Floats, Ints
 from nona.errors import SimulationError
 from nona.results.elastic import ElasticJobOutcome, ElasticOutcome
 from nona.simulation.records import Check

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nona.allocation.problem import Floats
+from nona.arrays import Floats
 from nona.errors import SimulationError
 from nona.hardware.cluster import Network
 from nona.placement.queueing import fifo_wait_s

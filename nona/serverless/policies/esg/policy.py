@@ -28,8 +28,8 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.decomposition import VIRTUAL, decompose
 from nona.graph.dag import Dag
 from nona.options import Setting
@@ -45,8 +45,6 @@ from nona.serverless.policies.choices import CarriedPlans, profile_s, profiled
 from nona.serverless.policies.esg.search import DEFAULT, VARIANTS, GroupSearch, Scratch, SearchResult
 from nona.serverless.sharing import holdable
 from nona.serverless.system import ServerlessSystem
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

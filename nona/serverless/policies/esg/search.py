@@ -24,9 +24,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.errors import SimulationError
 from nona.serverless.policies.esg.tables import (
-    Floats,
     Heap,
     Paths,
     Tables,

@@ -28,8 +28,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from nona.arrays import Floats, Ints
 from nona.compiled import compiled
-from nona.serverless.policies.esg.tables import Floats, Heap, Ints, Path, Paths, Tables
+from nona.serverless.policies.esg.tables import Heap, Path, Paths, Tables
 
 
 @compiled

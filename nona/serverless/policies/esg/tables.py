@@ -13,10 +13,9 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.errors import SimulationError
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Number = TypeVar("Number", np.float64, np.int64)
 CODE_BITS = 62  # a path is written as one whole number
 
