@@ -105,6 +105,9 @@ def run_tasks(
     keys = [(number, 0) for number in range(len(tasks))]
     calls = [float(task.replications * (task.run.first + task.run.calls)) for task in tasks]
     shares = Shares(dict(zip(keys, calls, strict=True)))
-    listener = Listener[ServerlessProgress](lambda key, run: on_progress(shares.add(key, run.fraction)))
-    by_key = (pool or ThisProcess()).run(Tasks(tuple(tasks)), keys, listener)
+
+    def report(key: Key, progress: ServerlessProgress) -> None:
+        on_progress(shares.add(key, progress.fraction))
+
+    by_key = (pool or ThisProcess()).run(Tasks(tuple(tasks)), keys, Listener(report))
     return [by_key[key] for key in keys]
