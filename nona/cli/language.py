@@ -11,8 +11,7 @@ from nona.cli.saved import save_item
 from nona.errors import SimulationError
 from nona.language.routers import ROUTERS
 from nona.report.html.language import language_html
-from nona.report.language.exports import language_trace, request_table
-from nona.report.language.tables import language_text, plan_text
+from nona.report.language.tables import language_text, language_trace, plan_text, request_table
 from nona.report.simulations.timeline import trace_text
 from nona.results.language import LanguagePlanned
 from nona.scenario.schema import Scenario

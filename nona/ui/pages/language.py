@@ -9,7 +9,6 @@ import streamlit as st
 from nona.language.routers import ROUTERS
 from nona.language.system import BLOCK_TOKENS
 from nona.report.html.language import language_html
-from nona.report.language.exports import language_trace
 from nona.report.language.figures import (
     cache_figure,
     goodput_figure,
@@ -25,6 +24,7 @@ from nona.report.language.tables import (
     engines_table,
     finding,
     followed_lines,
+    language_trace,
     off_lines,
     predicted_lines,
     requests_table,
