@@ -227,7 +227,7 @@ def summarize(
     ``records``: one per replication, all of the same scheduler. ``slo_s``, ``names``: of each query class:
     its SLO (seconds, or none) and its name.
 
-    Raises ``SimulationError``: Without records, with records of several schedulers, or with classes that have
+    Raises ``SimulationError`` without records, with records of several schedulers, or with classes that have
     no name.
     """
     _check(records, slo_s, names)

@@ -32,7 +32,7 @@ def mg1_jct_s(rate: float, mean_s: float, scv: float = 1.0) -> float:
 
     Formula: T = E[S] + λE[S²]/(2(1−ρ)), E[S²] = E[S]²(1+scv), ρ = λE[S].
 
-    ``rate``: poisson arrivals λ, 1/s. ``mean_s``, ``scv``: mean (s) and squared coefficient of variation of
+    ``rate``: Poisson arrivals λ, 1/s. ``mean_s``, ``scv``: mean (s) and squared coefficient of variation of
     the service time.
 
     >>> round(mg1_jct_s(8.0, 0.1), 12), round(mg1_jct_s(5.0, 0.1, scv=0.0), 12), mg1_jct_s(10.0, 0.1)
@@ -130,7 +130,7 @@ def priority_jct_s(streams: Sequence[Stream]) -> tuple[float, ...]:
     have a steady state: class k then fills what they leave of the server, so it adds
     (1−σₖ₋₁)·E[Sₖ²]/(2E[Sₖ]) to W₀ in place of λₖE[Sₖ²]/2, and those after it add nothing.
 
-    ``streams``: poisson arrivals (1/s) with mean (s) and scv of the service, the most urgent class first.
+    ``streams``: Poisson arrivals (1/s) with mean (s) and scv of the service, the most urgent class first.
 
     Of two classes alike with ρ = 0.4 each, M/M/1:
 

@@ -278,7 +278,7 @@ def _left(counts: _Counts, survive: bool) -> list[_Counts]:
 def plan_language(scenario: Scenario, sources: Sources, on_progress: OnProgress = _unheard) -> LanguagePlan:
     """Find the fewest servers of every offer under every router, and what they cost.
 
-    Raises ``ScenarioError``: Without targets, without a price, or with rows of tasks beside.
+    Raises ``ScenarioError`` without targets, without a price, or with rows of tasks beside.
     """
     begin, spec = time.perf_counter(), scenario.plan or PlanSpec()
     if scenario.workload:
