@@ -33,7 +33,7 @@ from nona.study.placing import place_system
 from nona.study.preparation import prepare
 from nona.study.settings import check_least, choice, command_line
 from nona.study.shipped import now_text, rounded_result
-from nona.study.sweep_numbers import with_value
+from nona.study.sweep_numbers import with_value, with_values
 from nona.system import Arrivals, Stream, System
 from studies.decision_cells import Cell, cell_scenario, workload_table
 from studies.networks import NETWORKS
@@ -77,7 +77,14 @@ ON_MAP = (  # of the generated networks one of each family
     "two_tower_16",
     "diffusion_4",
 )
-SYSTEMS: tuple[str, ...] = (*SCENARIOS, *BURSTS, *ON_MAP)
+# Name → the shipped scenario whose executors batch up to 8 of its tasks.
+BATCHED: Mapping[str, str] = MappingProxyType(
+    {
+        f"{name}, batches of 8": name
+        for name in ("vision_language_8_servers", "five_models_80_servers", "ensemble_bursty")
+    }
+)
+SYSTEMS: tuple[str, ...] = (*SCENARIOS, *BURSTS, *ON_MAP, *BATCHED)
 
 
 def map_system(name: str, seed: int | None = None) -> System:
@@ -93,7 +100,9 @@ def map_system(name: str, seed: int | None = None) -> System:
         return prepare(scenario).system
     if name not in SYSTEMS:
         raise SimulationError(f"Study: {name!r} is not on the map; choose from {', '.join(SYSTEMS)}.")
-    scenario = load_scenario(scenario_path(_BURSTY if name in BURSTS else name))
+    scenario = load_scenario(scenario_path(_BURSTY if name in BURSTS else BATCHED.get(name, name)))
+    if name in BATCHED:
+        scenario = with_values(scenario, {"batching.max_batch": 8})
     if scenario.cost.precision == "auto":  # the map is of single precision in full
         scenario = with_value(scenario, "cost.precision", "model")
     system = prepare(scenario if seed is None else with_value(scenario, "seed", seed)).system
@@ -273,6 +282,7 @@ def measure(
         link=response.link_utilization,
         split=splits(placed.queries),
         processes=tuple(sorted({q.arrivals.process for q in system.queries})),
+        batches=system.batches,
         jobs=count,
         state=result.state,
         formula_s=predict(system, placed.queries, placed.shares).jct_s,

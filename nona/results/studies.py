@@ -108,7 +108,8 @@ class MapPoint(Document):
 
     ``servers`` and ``link``: utilisation of the most loaded ones, as predicted; ``split``: mean probability
     of leaving the root's server; ``processes`` of the arrivals; ``jobs`` of a run; ``formula_s``: mean by the
-    optimiser's formula; ``sampling_s``: standard error of the predicted mean; ``miss``: share of SLO misses.
+    optimiser's formula; ``sampling_s``: standard error of the predicted mean; ``miss``: share of SLO misses;
+    ``batches``: executors batch.
     """
 
     scenario: str
@@ -125,6 +126,7 @@ class MapPoint(Document):
     mean_s: Comparison
     p95_s: Comparison
     miss: Comparison | None
+    batches: bool = False
 
 
 class PredictionMap(Document):

@@ -51,11 +51,6 @@ HIGHEST = 0.85  # utilisation of the map's most loaded points
 _BEYOND = 0.03  # above the map's highest loads
 _NOTHING = 1e-6  # utilisation
 _HIGHEST_CV = 3.0  # of gaps between arrivals on the map
-_HIGHEST_WITH_BATCHES = 0.6  # utilisation of the link where executors batch (docs/prediction.md)
-_SPLIT_BATCHES = (
-    "Where queries are split and executors batch, the predicted mean was off by up to 13 %; simulate to be "
-    "sure."
-)
 
 
 def untested(system: System, response: ResponseReport) -> str | None:
@@ -64,10 +59,8 @@ def untested(system: System, response: ResponseReport) -> str | None:
     reason = _beyond(system, servers, link)
     if reason is not None:
         return f"Outside the tested range of the prediction: {reason}; simulate before relying on it."
-    if system.batches:
-        return None if link is None else _SPLIT_BATCHES
     bursty = any(q.arrivals.process != "poisson" for q in system.queries)
-    errors = like_cases(stored_result(PredictionMap), servers, link, bursty)
+    errors = like_cases(stored_result(PredictionMap), servers, link, bursty, system.batches)
     bound = BOUNDS["mean_s"]
     if not errors:
         return "No tested point has similar loads and arrivals; simulate before relying on it."
@@ -91,8 +84,6 @@ def _beyond(system: System, servers: float, link: float | None) -> str | None:
         return f"executors busy {share_text(servers)}, tested up to {share_text(HIGHEST)}"
     if link is not None and link > HIGHEST + _BEYOND:
         return f"link busy {share_text(link)}, tested up to {share_text(HIGHEST)}"
-    if link is not None and system.batches and link > _HIGHEST_WITH_BATCHES + _BEYOND:
-        return f"link busy {share_text(link)}, with batches tested up to {share_text(_HIGHEST_WITH_BATCHES)}"
     if link is not None and system.discipline != "fifo":
         return "equally shared links were not tested"
     for query in system.queries:

@@ -61,15 +61,18 @@ def surely_outside(point: MapPoint, measure: Measure, bound: float) -> bool:
 NEAR = 0.15  # utilisations that count as alike
 
 
-def is_like(point: MapPoint, servers: float, link: float | None, bursty: bool) -> bool:
+def is_like(point: MapPoint, servers: float, link: float | None, bursty: bool, batches: bool) -> bool:
     """Return whether a point has like loads and arrivals; ``link`` is ``None`` where nothing is sent."""
     alike = point.split == 0 if link is None else abs(point.link - link) <= NEAR
-    return bursty == (point.processes != ("poisson",)) and abs(point.servers - servers) <= NEAR and alike
+    of_kind = (point.processes != ("poisson",), point.batches) == (bursty, batches)
+    return of_kind and abs(point.servers - servers) <= NEAR and alike
 
 
-def like_cases(data: PredictionMap, servers: float, link: float | None, bursty: bool) -> list[float]:
+def like_cases(
+    data: PredictionMap, servers: float, link: float | None, bursty: bool, batches: bool
+) -> list[float]:
     """The absolute errors of the predicted mean at all points of like loads and arrivals, in order."""
-    like = (p for p in data.points if is_like(p, servers, link, bursty))
+    like = (p for p in data.points if is_like(p, servers, link, bursty, batches))
     return sorted(abs(e) for p in like if (e := error(p, "mean_s")) is not None)
 
 

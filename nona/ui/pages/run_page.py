@@ -380,7 +380,8 @@ def _prediction(state: AppState, servers: float | None, link: float | None) -> s
         return ""
     bursty = any(row.arrivals.process != "poisson" for row in spec.workload)
     used = link if link > spec.background.network.utilization + 1e-6 else None
-    errors = like_cases(stored_result(PredictionMap), servers, used, bursty)
+    batches = any(spec.batching_of(row) is not None for row in spec.workload)
+    errors = like_cases(stored_result(PredictionMap), servers, used, bursty, batches)
     if not errors:
         return "No tested case has a like load: simulate before relying on a prediction"
     middle = errors[len(errors) // 2]
