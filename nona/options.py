@@ -20,9 +20,10 @@ Options = Mapping[str, Option]
 class Setting:
     """An option of something: its default, what it does, and what it may be.
 
-    ``default``: its value where the scenario gives none; ``None`` may stand for what ``text`` says. ``kind``:
-    the type of its values, where the default does not show it; ``object``: its owner checks it. ``least``,
-    ``most``: bounds of a number. ``words``: the words that it may be.
+    ``default``: its value where the scenario gives none; ``None`` may stand for what ``text`` says.
+    ``kind``: the type of its values, where the default does not show it; ``object``: its owner checks it.
+    ``least``, ``most``: bounds of a number.
+    ``words``: the words that it may be.
     """
 
     default: Option

@@ -99,9 +99,11 @@ class Registry(Mapping[str, T]):
 class Strategy:
     """A way to decide: its declaration, for people and for lists.
 
-    ``name``, ``title``: as in the scenario file, and as in headings. ``summary``, ``source``, ``adaptation``:
-    one line each: what it does; where it comes from; what was changed or assumed. ``settings``: its options
-    by name. ``look``: on charts; without one it gets a spare look.
+    ``name``, ``title``: as in the scenario file, and as in headings.
+    ``summary``, ``source``, ``adaptation``: one line each: what it does; where it comes from; what was
+        changed or assumed.
+    ``settings``: its options by name.
+    ``look``: on charts; without one it gets a spare look.
     """
 
     called: ClassVar[str] = "Policy"

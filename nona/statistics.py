@@ -347,10 +347,11 @@ FEWEST_PAIRS = 5  # pairs; with 2 the correlation is always 1 or −1, with 3 or
 class PairedDifference:
     """The mean of a − b with its interval, and the gain from common random numbers.
 
-    ``difference``: a − b, pair by pair. ``variance_reduction``: (Var a + Var b) / Var(a − b): how many times
-    as many replications two schedulers with random numbers of their own would need for an interval as narrow.
-    ``inf`` when all differences are equal, ``nan`` when there are too few pairs to tell. ``correlation``:
-    between a and b.
+    ``difference``: a − b, pair by pair.
+    ``variance_reduction``: (Var a + Var b) / Var(a − b): how many times as many replications two schedulers
+        with random numbers of their own would need for an interval as narrow. ``inf`` when all differences
+        are equal, ``nan`` when there are too few pairs to tell.
+    ``correlation``: between a and b.
     """
 
     difference: Interval

@@ -54,10 +54,11 @@ class Batching:
     """How an executor takes equal tasks of queries of one class in steps, and how long these last.
 
     ``step_s`` (B, classes, T): seconds of a step with 1, …, B members; those of a number that the server pads
-    are of the padded one. ``rule``: ``greedy``: what waits, at most B; ``delay``: B, or once the oldest has
-    waited for ``delay_s`` what waits; ``triton``: the same with ``preferred`` sizes, at once where one of
-    them waits; ``static``: B. ``form_ahead``: for ``triton``: so many batches may be formed while the
-    executor is busy.
+        are of the padded one.
+    ``rule``: ``greedy``: what waits, at most B; ``delay``: B, or once the oldest has waited for ``delay_s``
+        what waits; ``triton``: the same with ``preferred`` sizes, at once where one of them waits;
+        ``static``: B.
+    ``form_ahead``: for ``triton``: so many batches may be formed while the executor is busy.
     """
 
     step_s: NDArray[np.float64]

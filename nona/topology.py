@@ -105,7 +105,7 @@ def make_topology(
 
     ``capacity``, ``nic``, ``uplink``: bytes per second; ``nic`` and ``uplink`` in each direction by itself.
     ``rack_size``: servers per rack, counted from server 0; the last rack may have fewer. Given with
-    ``uplink``.
+        ``uplink``.
 
     >>> make_topology(2, 100.0, nic=10.0).link_names
     ('core', 'server 0 out', 'server 1 out', 'server 0 in', 'server 1 in')

@@ -97,10 +97,11 @@ class Problem:
 class Allocation:
     """An answer: shares of time.
 
-    ``rows``: numbers of the jobs of each row: singles first, by number, then pairs. ``shares``: (rows, J) x,
-    within [0, 1]. ``objective``, ``bound``: value of the policy's objective at ``shares`` and the dual's
-    bound on every allocation's; NaN for a policy that optimises nothing. ``warnings``: what could not be
-    done, in sentences (an SLO that no allocation keeps).
+    ``rows``: numbers of the jobs of each row: singles first, by number, then pairs.
+    ``shares``: (rows, J) x, within [0, 1].
+    ``objective``, ``bound``: value of the policy's objective at ``shares`` and the dual's bound on every
+        allocation's; NaN for a policy that optimises nothing.
+    ``warnings``: what could not be done, in sentences (an SLO that no allocation keeps).
     """
 
     rows: tuple[tuple[int, ...], ...]

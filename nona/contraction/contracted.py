@@ -100,10 +100,12 @@ def assemble(
 ) -> ContractedGraph:
     """The contracted graph whose tasks are ``groups``.
 
-    ``graph``: the model graph. ``rule``: name of the rule that made the groups. ``groups``: a partition of
-    the operator indices; each group in increasing order, the groups ordered by their first operator. That is
-    a topological order of the tasks under every rule here: the first operator of a task has all the task's
-    ancestors as its own. ``steps``: the merges that led from single operators to the groups.
+    ``graph``: the model graph.
+    ``rule``: name of the rule that made the groups.
+    ``groups``: a partition of the operator indices; each group in increasing order, the groups ordered by
+        their first operator. That is a topological order of the tasks under every rule here: the first
+        operator of a task has all the task's ancestors as its own.
+    ``steps``: the merges that led from single operators to the groups.
     """
     ids = [o.id for o in graph.operators]
     place = [0] * len(ids)

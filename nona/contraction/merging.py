@@ -21,9 +21,9 @@ class Quotient:
     head: :meth:`merge` renames nothing, and all merges together cost O(n + m).
 
     ``head``, ``tail``: ``head[t]`` is the first operator of the task that ends in ``t``; ``tail[h]`` the last
-    of the task that starts in ``h``. Entries of other operators mean nothing. ``inputs``: ``inputs[h]``:
-    tails of the tasks that feed the task starting in ``h``. ``consumers``: ``consumers[t]``: heads of the
-    tasks that read from the task ending in ``t``.
+        of the task that starts in ``h``. Entries of other operators mean nothing.
+    ``inputs``: ``inputs[h]``: tails of the tasks that feed the task starting in ``h``.
+    ``consumers``: ``consumers[t]``: heads of the tasks that read from the task ending in ``t``.
     """
 
     def __init__(self, dag: Dag) -> None:
@@ -144,9 +144,9 @@ NAMES_SHOWN = 3
 class Merging:
     """Merges tasks of ``graph`` and keeps the steps; a rule decides which ones.
 
-    ``graph``: the model graph; its operators are in a topological order. ``priority``: among edges that may
-    be contracted, the one whose first operator has the smallest priority goes first; by default the
-    operator's place, so that steps run from inputs to outputs.
+    ``graph``: the model graph; its operators are in a topological order.
+    ``priority``: among edges that may be contracted, the one whose first operator has the smallest priority
+        goes first; by default the operator's place, so that steps run from inputs to outputs.
     """
 
     def __init__(self, graph: ModelGraph, priority: Sequence[float] | None = None) -> None:
@@ -219,10 +219,11 @@ class DirectWorklist:
     larger set for good, because a merge maps subsets to subsets. So all tests together cost
     O(n + m); merges go by priority, for O(log n) each.
 
-    ``merging``: where tasks are merged. ``rule``: name of the rule, for the steps. ``reason``: why u → v may
-    be contracted, in words; ``None`` when it may not (a further condition). It is asked again when u's or v's
-    task has grown. ``after``: called before a merge with (u, v), for what the further condition keeps track
-    of.
+    ``merging``: where tasks are merged.
+    ``rule``: name of the rule, for the steps.
+    ``reason``: why u → v may be contracted, in words; ``None`` when it may not (a further condition). It is
+        asked again when u's or v's task has grown.
+    ``after``: called before a merge with (u, v), for what the further condition keeps track of.
     """
 
     def __init__(

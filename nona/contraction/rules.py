@@ -192,9 +192,9 @@ def rule_choices() -> tuple[str, ...]:
 def contract(graph: ModelGraph, rule: str = DEFAULT_RULE) -> ContractedGraph:
     """Merge operators that gain nothing from running on different executors.
 
-    ``graph``: the operators and the tensors between them; sizes matter to ``size-aware`` only. ``rule``: a
-    name of :data:`RULES`. With any of them the critical path of the result is that of ``graph`` for all
-    operator times (communication being free).
+    ``graph``: the operators and the tensors between them; sizes matter to ``size-aware`` only.
+    ``rule``: a name of :data:`RULES`. With any of them the critical path of the result is that of ``graph``
+        for all operator times (communication being free).
 
     Returns tasks, edges, the steps in the order they were taken, and the lift back to operators.
 

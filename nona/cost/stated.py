@@ -96,9 +96,9 @@ def with_given(graph: ModelGraph, device: str | None, factors: Mapping[str, floa
     """The graph with its stated times on ``device``, and on others by ``factors``.
 
     ``device``: on which the times hold (``"any"``: on all alike), in place of what the file says; ``None``:
-    as the file says. Where it gives a task times for several devices, those stay. ``factors``: device or
-    executor class → its time over the stated one. Host work has no factor, and a time that the file states
-    for that very class stays.
+        as the file says. Where it gives a task times for several devices, those stay.
+    ``factors``: device or executor class → its time over the stated one. Host work has no factor, and a time
+        that the file states for that very class stays.
 
     Raises ``CostError`` when the file states no times.
 

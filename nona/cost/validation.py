@@ -238,9 +238,10 @@ class ValidationRow:
 class ValidationSummary:
     """The quality of the prediction for a group of rows.
 
-    ``mape``: mean of |predicted − measured| / measured. ``bias``: mean of measured / predicted.
-    ``spearman``: rank correlation (nan below three rows). ``log_sigma``: standard deviation of
-    ln(measured / predicted).
+    ``mape``: mean of |predicted − measured| / measured.
+    ``bias``: mean of measured / predicted.
+    ``spearman``: rank correlation (nan below three rows).
+    ``log_sigma``: standard deviation of ln(measured / predicted).
     """
 
     group: str

@@ -52,10 +52,11 @@ class Lease:
     """Resources that one batch holds.
 
     ``vgpus``: those that no other batch can hold meanwhile; with fixed MIG slices that is the whole slice,
-    which may be larger than what the configuration asks for. ``slots``: bits of the vGPUs (counter), or
-    of the memory slices (MIG), that it holds on ``gpu``; 0 where nothing is placed (MPS, time slicing).
-    ``setup_s``: seconds until they are ready (a MIG instance has to be made). ``profile``: the MIG
-    profile, if any.
+        which may be larger than what the configuration asks for.
+    ``slots``: bits of the vGPUs (counter), or of the memory slices (MIG), that it holds on ``gpu``; 0 where
+        nothing is placed (MPS, time slicing).
+    ``setup_s``: seconds until they are ready (a MIG instance has to be made).
+    ``profile``: the MIG profile, if any.
     """
 
     number: int
@@ -90,9 +91,10 @@ class Part(NamedTuple, Generic[State]):
 class Gpu(ABC, Generic[State]):
     """The rules of a way of sharing for one GPU, which goes from state to state as parts come and go.
 
-    ``vgpus``: that may be held at once; free + held is always this many. ``whole``: vGPUs of the GPU itself.
-    ``empty``: the state in which nothing is held. ``couples``: true where batches on one GPU slow each other
-    down.
+    ``vgpus``: that may be held at once; free + held is always this many.
+    ``whole``: vGPUs of the GPU itself.
+    ``empty``: the state in which nothing is held.
+    ``couples``: true where batches on one GPU slow each other down.
     """
 
     couples = False

@@ -52,9 +52,10 @@ class Step:
 class BoardState:
     """One state.
 
-    ``steps``: size → step, for each size that can be had. ``free``, ``stranded``: compute slices that
-    nobody holds, and of these the ones beyond the most that slices placed at will beside the held ones
-    could cover. ``after_release``: slots of a held instance → the instances once it is idle.
+    ``steps``: size → step, for each size that can be had.
+    ``free``, ``stranded``: compute slices that nobody holds, and of these the ones beyond the most that
+        slices placed at will beside the held ones could cover.
+    ``after_release``: slots of a held instance → the instances once it is idle.
     """
 
     instances: Instances

@@ -77,9 +77,10 @@ def from_node_link(
 ) -> ModelGraph:
     """The model graph that a node-link document describes.
 
-    ``document``: node-link data, for example from ``json.loads`` or ``networkx.node_link_data``. ``name``:
-    name of the graph; without it the document's own, or ``"graph"``. ``source_format``: format of the source,
-    unless the document names it. ``depth``: nodes that it is inside of, as one of their bodies.
+    ``document``: node-link data, for example from ``json.loads`` or ``networkx.node_link_data``.
+    ``name``: name of the graph; without it the document's own, or ``"graph"``.
+    ``source_format``: format of the source, unless the document names it.
+    ``depth``: nodes that it is inside of, as one of their bodies.
 
     Raises ``GraphError`` when the data is not a directed acyclic graph with finite, non-negative numbers; the
     message names the node, edge or key.

@@ -207,9 +207,9 @@ class Device:
         """A user's own device.
 
         ``attributes``: attribute → value as in ``data/device_attributes.csv``: a text with a unit (``"312
-        TFLOP/s"``, ``"40 GB"``), or a plain number in SI units (FLOP/s, bytes, bytes/s). ``name``: its name,
-        unless ``attributes`` has ``name``. ``base``: device whose attributes count where ``attributes`` says
-        nothing.
+            TFLOP/s"``, ``"40 GB"``), or a plain number in SI units (FLOP/s, bytes, bytes/s).
+        ``name``: its name, unless ``attributes`` has ``name``.
+        ``base``: device whose attributes count where ``attributes`` says nothing.
 
         Raises ``HardwareError`` for an unknown or missing attribute, or an impossible value: one line.
         """

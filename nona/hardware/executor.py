@@ -18,11 +18,13 @@ class ExecutorClass:
     """A kind of executor, which executes one task at a time, and its part of the device.
 
     ``name``: ``"a100-40gb"``, ``"a100-40gb/2g.10gb"``, ``"a100-40gb/mps-1of4"`` or
-    ``"a100-40gb/3g.20gb/mps-1of2"``. ``compute_fraction``: SMs of this class divided by the SMs of the
-    device. ``bandwidth_fraction``: memory slices of this class divided by those of the board; for MPS the
-    same 1/k as for the SMs. MPS does not really partition the bandwidth: equal shares are an assumption,
-    which holds when all clients are busy. ``mig``, ``mps``: the MIG profile, and the number of clients that
-    share; ``None`` and 1 for a whole device.
+        ``"a100-40gb/3g.20gb/mps-1of2"``.
+    ``compute_fraction``: SMs of this class divided by the SMs of the device.
+    ``bandwidth_fraction``: memory slices of this class divided by those of the board; for MPS the same 1/k as
+        for the SMs. MPS does not really partition the bandwidth: equal shares are an assumption, which holds
+        when all clients are busy.
+    ``mig``, ``mps``: the MIG profile, and the number of clients that share; ``None`` and 1 for a whole
+        device.
     """
 
     name: str

@@ -34,10 +34,10 @@ _MOST_STATES = 1 << 13
 class BulkQueue:
     """The steady state of an executor with tasks of one kind.
 
-    ``wait_s``, ``time_s``: mean seconds of a task until its step begins, and until that has ended. ``batch``,
-    ``job_batch``: mean members of a step, E[b], and of the step that a task is in, E[b²]/E[b]. ``busy``:
-    share of the time in which the executor works: no measure of its load, which is λ·s(B)/B. ``sizes`` (B,):
-    shares of the steps with 1, …, B members.
+    ``wait_s``, ``time_s``: mean seconds of a task until its step begins, and until that has ended.
+    ``batch``, ``job_batch``: mean members of a step, E[b], and of the step that a task is in, E[b²]/E[b].
+    ``busy``: share of the time in which the executor works: no measure of its load, which is λ·s(B)/B.
+    ``sizes`` (B,): shares of the steps with 1, …, B members.
     """
 
     wait_s: float
@@ -52,9 +52,10 @@ class BulkQueue:
 def bulk_queue(rate: float, step_s: tuple[float, ...], delay_s: float = 0.0, scv: float = 0.0) -> BulkQueue:
     """Solve the queue of tasks of one kind at one executor.
 
-    ``rate``: λ, 1/s. ``step_s`` (B,): seconds of a step with 1, …, B members. ``delay_s``: how long the
-    oldest waits for others; ``inf``: until the step is full (``static``). ``scv``: squared coefficient of
-    variation of a step's seconds.
+    ``rate``: λ, 1/s.
+    ``step_s`` (B,): seconds of a step with 1, …, B members.
+    ``delay_s``: how long the oldest waits for others; ``inf``: until the step is full (``static``).
+    ``scv``: squared coefficient of variation of a step's seconds.
 
     Raises ``PlacementError`` for a rate that is not above 0, or not below B/s(B).
 

@@ -45,10 +45,11 @@ def coarsen(
     below what moving their cheapest tensor costs on an idle link stay with their producer; that delays
     the others by little, and this is added up.
 
-    ``shape``, ``link``: the interior, and the link with its capacity and latency. ``share``: blocks may lose
-    at most this share of the interior's local time, seconds of link load counted as seconds; edges then use
-    what is left. 0: nothing is lost. ``link_wait``, ``server_wait_s``: waits below which the link's and the
-    servers' do not fall; 0 holds for all.
+    ``shape``, ``link``: the interior, and the link with its capacity and latency.
+    ``share``: blocks may lose at most this share of the interior's local time, seconds of link load counted
+        as seconds; edges then use what is left. 0: nothing is lost.
+    ``link_wait``, ``server_wait_s``: waits below which the link's and the servers' do not fall; 0 holds for
+        all.
 
     Raises ``PlacementError`` for a negative or infinite number.
 

@@ -186,9 +186,9 @@ def configuration_labels(
     the second kind: 1, 5, 22, 99, 471, 2386 for m = 1…6. (Leaving the root's or sink's server
     without a part gains nothing: the load on the servers is the same, the messages are more.)
 
-    ``servers``: at most so many servers are used. ``root_free``, ``sink_free``: the root or the sink is
-    virtual, so it does not matter which part is with it: the first part stands on the root's server, or the
-    sink stays on the root's.
+    ``servers``: at most so many servers are used.
+    ``root_free``, ``sink_free``: the root or the sink is virtual, so it does not matter which part is with
+        it: the first part stands on the root's server, or the sink stays on the root's.
 
     Returns
     -------

@@ -35,10 +35,12 @@ class Glue:
     """One step: ``target`` stays on the server of ``source``; both are nodes of the shape.
 
     ``kind``: ``"edge"``: cutting the edge takes too long by itself. ``"block"``: ``target`` is too short to
-    be worth a message. ``work_s``: compute on the longest way through the edge; of a short task, its own.
+        be worth a message.
+    ``work_s``: compute on the longest way through the edge; of a short task, its own.
     ``transfer_s``: seconds of the message on an idle link, waits that are certain included; of a short task,
-    of its cheapest tensor. ``against_s``: what these are compared with: for an edge the whole interior on one
-    server; for a short task the most that is lost, by its whole block.
+        of its cheapest tensor.
+    ``against_s``: what these are compared with: for an edge the whole interior on one server; for a short
+        task the most that is lost, by its whole block.
     """
 
     source: int
@@ -58,10 +60,11 @@ class Coarsening:
     :func:`~nona.placement.coarsening` was given). Its value is exact, as groups are no
     tasks: every task keeps its time, its place in the order, and its messages.
 
-    ``group`` (m+2,): group of every node: the number of its first node. ``steps``: how the groups came about.
+    ``group`` (m+2,): group of every node: the number of its first node.
+    ``steps``: how the groups came about.
     ``loss_s``, ``load_loss_s``, ``square_loss_s2``: the most by which the span, the link seconds of a query
-    and its squared batches may grow. ``most_s``: bounds the loss whatever the prices: local time less what
-    every configuration takes.
+        and its squared batches may grow.
+    ``most_s``: bounds the loss whatever the prices: local time less what every configuration takes.
     """
 
     group: NDArray[np.int64]

@@ -25,9 +25,10 @@ from nona.topology import NONE, Topology
 class Crossings:
     """For each of L links, the number of its crossings, and the stages before it.
 
-    ``share`` (L,): probability that a message crosses the link. ``both`` (L,): probability that two messages
-    of one batch, to different servers, both cross it. ``ahead`` (L,): seconds per byte of the slowest link
-    before it, 0 where there is none: so far apart do the messages of a batch arrive.
+    ``share`` (L,): probability that a message crosses the link.
+    ``both`` (L,): probability that two messages of one batch, to different servers, both cross it.
+    ``ahead`` (L,): seconds per byte of the slowest link before it, 0 where there is none: so far apart do the
+        messages of a batch arrive.
     """
 
     share: Floats

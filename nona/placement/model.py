@@ -308,9 +308,9 @@ def value_at(
     Formula: T_j = Σ_cuts p + v_j·W_c + Σ_k Σ_c x_k,c·span_c(W_n, W_c), where W_n follows from the
     messages' moments and W_c from the run lengths, and v_j counts the first visit.
 
-    ``x``: ``x[j][k]`` (n,) over the candidates of sub-graph k of class j. ``server_wait_s``: w_c, when it is
-    to be held constant: of every query class (J,), or one for all. ``every``: evaluate the spans of all
-    candidates, as the gradient needs, not only of those in use.
+    ``x``: ``x[j][k]`` (n,) over the candidates of sub-graph k of class j.
+    ``server_wait_s``: w_c, when it is to be held constant: of every query class (J,), or one for all.
+    ``every``: evaluate the spans of all candidates, as the gradient needs, not only of those in use.
     """
     only = model.support(x)
     traffic = model.traffic(x, only) if model.roles else None

@@ -32,8 +32,8 @@ def predict(
 
     ``queries``: ``queries[j][k]``: the configurations of sub-graph k of query class j with probabilities.
     ``shares``: (J, K) Probability that a server drawn for query class j is of executor class k; by default
-    every executor is drawn alike. ``known``: configurations of this system and these shares that were
-    evaluated before.
+        every executor is drawn alike.
+    ``known``: configurations of this system and these shares that were evaluated before.
 
     Returns an overloaded link gives ``network_wait_s`` = ``inf``, and an infinite JCT for the classes that
     use it.

@@ -55,8 +55,8 @@ def spans(
     """Span of each configuration from the root's end to the sink's start, and its longest path.
 
     ``link_wait``: w_n in seconds under FIFO, the stretch w under processor sharing; scalar or (n,).
-    ``server_wait_s``: w_c, mean wait of one visit to an executor. ``rows``: which configurations; all by
-    default.
+    ``server_wait_s``: w_c, mean wait of one visit to an executor.
+    ``rows``: which configurations; all by default.
 
     Returns
     -------

@@ -138,9 +138,10 @@ WINDOW_GAPS, LEAST_GAPS, MOST = 120, 3000, 20_000
 class ArrivalSample:
     """The first arrivals of replication 0.
 
-    ``counts`` (BINS,): arrivals in each piece of the first ``window_s`` seconds. ``density`` (GAP_BINS,):
-    density of gap · rate over [0, LARGEST_GAP); larger gaps are in ``beyond`` (a share). ``cv``: coefficient
-    of variation of the gaps in the sample; 1 for a Poisson process in the long run.
+    ``counts`` (BINS,): arrivals in each piece of the first ``window_s`` seconds.
+    ``density`` (GAP_BINS,): density of gap · rate over [0, LARGEST_GAP); larger gaps are in ``beyond`` (a
+        share).
+    ``cv``: coefficient of variation of the gaps in the sample; 1 for a Poisson process in the long run.
     """
 
     window_s: float

@@ -31,9 +31,11 @@ class ElasticOutcome(Document):
     """The outcome of one policy; means over replications.
 
     ``published_s``: mean JCT that the authors' simulator gave for this workload, ``None`` where there is
-    none. ``restarts``: per job. ``paused_share``, ``link_share``: cost of pauses and of the link, of
-    GPU-seconds. ``replications``: 1 where nothing is drawn. Of the first replication: ``waited_s``, mean time
-    without GPUs; ``mean_gpus`` while a job has some; ``efficiency``: statistical, mean over GPU-seconds.
+        none.
+    ``restarts``: per job.
+    ``paused_share``, ``link_share``: cost of pauses and of the link, of GPU-seconds.
+    ``replications``: 1 where nothing is drawn. Of the first replication: ``waited_s``, mean time without
+        GPUs; ``mean_gpus`` while a job has some; ``efficiency``: statistical, mean over GPU-seconds.
     """
 
     jct_s: JctSummary
@@ -198,9 +200,10 @@ class ElasticLive(Live):
 class ElasticLinkPoint(Document):
     """A policy on one link: mean JCT of each workload and replication, in seconds.
 
-    ``name``: the policy, with options that are not usual. ``view``: what it sees of the network.
-    ``capacity``: bytes/s; ``None``: no link, synchronising takes as long as measured. ``link_share``: of
-    GPU-seconds, what the link cost, by workload.
+    ``name``: the policy, with options that are not usual.
+    ``view``: what it sees of the network.
+    ``capacity``: bytes/s; ``None``: no link, synchronising takes as long as measured.
+    ``link_share``: of GPU-seconds, what the link cost, by workload.
     """
 
     name: str

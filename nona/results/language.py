@@ -68,10 +68,11 @@ class RequestResult(Document):
     """The requests of one row under one router.
 
     ``ttft_s``: to the first token; ``tpot_s``: per further token, the mean of each request with two or more;
-    ``itl_s``: gaps between tokens, all pooled; ``e2e_s``: to the last token. ``goodput`` is the share of all
-    that arrived that met every target, ``slo_hit_rate`` of the complete ones. ``refused`` fit no engine.
-    ``sent_s`` is the mean time of KV on its way, where prompts are computed apart; ``before_s`` that of the
-    queries which requests follow, from whose arrival times count. ``off``: where step times have an error.
+        ``itl_s``: gaps between tokens, all pooled; ``e2e_s``: to the last token. ``goodput`` is the share of
+        all that arrived that met every target, ``slo_hit_rate`` of the complete ones. ``refused`` fit no
+        engine. ``sent_s`` is the mean time of KV on its way, where prompts are computed apart; ``before_s``
+        that of the queries which requests follow, from whose arrival times count.
+    ``off``: where step times have an error.
     """
 
     ttft_s: TokenTimes

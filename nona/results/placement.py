@@ -325,8 +325,8 @@ class PlacementOutcome(Document):
     """The placement, local and spread (``None`` where there is no steady state), and the models' times.
 
     ``if_times_off``: the range of the mean JCT if modelled times are off, ``None`` where none is modelled.
-    ``ended_early_s``: seconds after which the search was cancelled; ``None``, and absent from the JSON, if
-    it came to its end.
+    ``ended_early_s``: seconds after which the search was cancelled; ``None``, and absent from the JSON, if it
+        came to its end.
     """
 
     about: About

@@ -246,9 +246,10 @@ class PlanReport(Document):
     """The output of ``nona plan --json``.
 
     ``present``: the cluster as it is, under the scheduler with which it does best; ``None`` where one of its
-    GPUs has no price. ``cheaper_open``: options that are cheaper than the answer and open. ``complete``: the
-    search came to its end. ``curve`` and ``failures`` are of the answer. ``work``: model → kind of executor →
-    seconds of all tasks of a query there.
+        GPUs has no price.
+    ``cheaper_open``: options that are cheaper than the answer and open.
+    ``complete``: the search came to its end. ``curve`` and ``failures`` are of the answer.
+    ``work``: model → kind of executor → seconds of all tasks of a query there.
     """
 
     answer: PlanAnswer | None

@@ -12,9 +12,10 @@ from nona.results.sweeps import Unit
 class OverPoint(Document):
     """One policy at one value.
 
-    ``goodput_per_s``: calls that kept their SLO, per second of the measured window. ``verdict``: whether the
-    target is kept, by the sequential test. Intervals are at 95 % over ``replications``. ``warmup``: calls
-    before the measured ones.
+    ``goodput_per_s``: calls that kept their SLO, per second of the measured window.
+    ``verdict``: whether the target is kept, by the sequential test. Intervals are at 95 % over
+        ``replications``.
+    ``warmup``: calls before the measured ones.
     """
 
     value: float

@@ -470,10 +470,10 @@ class EstimatorAbout(Document):
 class EstimatorPoint(Document):
     """One share of profiled entries.
 
-    ``reference``: whether the new job's model is in it (``known``) or was left out (``new``). ``stop``: when
-    the completion stops, ‖ΔX‖_F per entry. ``errors``: mean |estimated − measured| of the share of its own
-    rate that a job keeps beside another. ``found``: how often the match is the job's own model (``known``
-    only).
+    ``reference``: whether the new job's model is in it (``known``) or was left out (``new``).
+    ``stop``: when the completion stops, ‖ΔX‖_F per entry.
+    ``errors``: mean |estimated − measured| of the share of its own rate that a job keeps beside another.
+    ``found``: how often the match is the job's own model (``known`` only).
     """
 
     profiled: float
@@ -494,9 +494,10 @@ class StudyPoint(Document):
     """One variant of a policy at one load: a value for each replication, so that variants can be paired.
 
     ``per_hour``: jobs that arrive per hour on 36 GPUs of each type, in proportion on fewer; 0: all jobs are
-    there at the start. ``jcts_s``: mean JCT of the measured jobs; ``makespans_s``: when the last job ended,
-    ``None`` where runs end with the measured jobs;
-    ``utilization``: mean; ``decision_s``: mean seconds of an answer of the policy.
+        there at the start.
+    ``jcts_s``: mean JCT of the measured jobs; ``makespans_s``: when the last job ended, ``None`` where runs
+        end with the measured jobs; ``utilization``: mean; ``decision_s``: mean seconds of an answer of the
+        policy.
     """
 
     mode: str

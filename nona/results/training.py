@@ -33,15 +33,15 @@ class ExtensionFindings(Document):
     """One policy's first replication.
 
     ``failures``, ``restart_s``, ``checkpoint_s``, ``move_s``: failures that struck jobs; their seconds on
-    GPUs for restarts, checkpoints and moves.
+        GPUs for restarts, checkpoints and moves.
     ``undone_share``: steps that failures undid, over the steps done.
     ``answers``, ``declined``: how often a policy answered; answers not followed because their moves cost more
-    than they gain.
+        than they gain.
     ``claim_error_first``, ``claim_error_last``: mean |ln(believed rate / true rate)| at the first answer and
-    the last one; ``None`` without claims.
+        the last one; ``None`` without claims.
     ``flagged``: jobs whose claims rounds showed to be wrong.
     ``pair_error_first``, ``pair_error_last``: mean |estimated − true| / true of pair rates at the first
-    answer and the last one that had pairs; ``None`` without an estimator.
+        answer and the last one that had pairs; ``None`` without an estimator.
     ``region_moves``, ``advice``: jobs that changed region; the planner's rows, latest last.
     """
 

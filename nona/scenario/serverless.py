@@ -34,8 +34,8 @@ class LateRule:
     """A rule for jobs that no configuration of their policy keeps in time.
 
     ``name``, ``title``, ``about``: as in the scenario file; what people read; what is done, in one clause.
-    ``fastest``: true if such jobs get the fastest configuration instead of the cheapest. ``drops``: true if
-    calls that cannot be in time any more leave the platform unserved.
+    ``fastest``: true if such jobs get the fastest configuration instead of the cheapest.
+    ``drops``: true if calls that cannot be in time any more leave the platform unserved.
     """
 
     name: str

@@ -184,9 +184,10 @@ def build_tables(
 ) -> Prepared:
     """Flatten a distribution over configurations per sub-graph into :class:`Tables`.
 
-    ``queries``: for each query class of ``system``, a :class:`SubGraphPlacement` per sub-graph. ``choices``:
-    1, or 2: draw two candidates wherever an executor is drawn. ``shares``: (Q, K) Probability that an
-    executor drawn for a query class is of each executor class; by default all executors are drawn alike.
+    ``queries``: for each query class of ``system``, a :class:`SubGraphPlacement` per sub-graph.
+    ``choices``: 1, or 2: draw two candidates wherever an executor is drawn.
+    ``shares``: (Q, K) Probability that an executor drawn for a query class is of each executor class; by
+        default all executors are drawn alike.
 
     Raises ``SimulationError`` when the parts do not partition an interior, or probabilities or shares do not
     add up to 1.

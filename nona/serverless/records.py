@@ -151,10 +151,13 @@ def tiled(lives: ContainerLives, pieces: tuple[ContainerPieces, ...], stopped_s:
 class LinkTransfers:
     """L links until the end of a run, background included, and the transfers of its m batches.
 
-    ``links``: L names. ``busy_s``, ``work_s``: (L,) Length of the periods in which a link was busy, and the
-    seconds of service that it did. ``alone_s``: (m,) Seconds that a batch's transfer takes when nothing else
-    is on its way; ``nan`` where nothing came over the network. ``complete``: (m,) Whether the end of the
-    transfer was known when the run stopped. Of another batch the times are those of a transfer that is alone.
+    ``links``: L names.
+    ``busy_s``, ``work_s``: (L,) Length of the periods in which a link was busy, and the seconds of service
+        that it did.
+    ``alone_s``: (m,) Seconds that a batch's transfer takes when nothing else is on its way; ``nan`` where
+        nothing came over the network.
+    ``complete``: (m,) Whether the end of the transfer was known when the run stopped. Of another batch the
+        times are those of a transfer that is alone.
     """
 
     links: tuple[str, ...]
@@ -309,7 +312,7 @@ class ServerlessRecords:
 
     ``instances``: where the policy's batches run on instances that stand, else ``None``.
     ``transfers``: of the network, where transfers share it; ``containers``: their lives, where those that
-    wait are paid for.
+        wait are paid for.
     """
 
     policy: str

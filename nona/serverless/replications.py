@@ -70,10 +70,11 @@ def run_policies(
 ) -> dict[str, tuple[ServerlessRecords, ...]]:
     """Simulate every policy in every replication.
 
-    ``policies``: each with its options; names must differ. ``run``: of every run; replications are numbered
-    from ``run.replication`` on. ``workers``: processes; 1 runs all in this one. ``on_progress``: called in
-    this process as runs report; ``fraction`` is then that of all runs together. ``Cancelled`` raised there
-    stops them all, and comes out of this function.
+    ``policies``: each with its options; names must differ.
+    ``run``: of every run; replications are numbered from ``run.replication`` on.
+    ``workers``: processes; 1 runs all in this one.
+    ``on_progress``: called in this process as runs report; ``fraction`` is then that of all runs together.
+        ``Cancelled`` raised there stops them all, and comes out of this function.
 
     Returns policy's name → its records in order of replication.
 

@@ -27,9 +27,10 @@ _NONE: Mapping[str, float] = MappingProxyType({})
 class Expected:
     """The mean time of one class of jobs, or of all, as theory has it.
 
-    ``jobs``: which jobs, for people; empty: all. ``low_s``, ``high_s``: seconds: bounds of the mean, equal
-    where theory is exact. ``query``: number of the query class; ``None``: all. ``rivals``: neighbouring
-    theories and their answers (s): what a simulator with a likely error would show.
+    ``jobs``: which jobs, for people; empty: all.
+    ``low_s``, ``high_s``: seconds: bounds of the mean, equal where theory is exact.
+    ``query``: number of the query class; ``None``: all.
+    ``rivals``: neighbouring theories and their answers (s): what a simulator with a likely error would show.
     """
 
     low_s: float
@@ -203,9 +204,10 @@ class Agreement:
 class Comparison:
     """A known system after its replications.
 
-    ``known``: the system. ``agreements``: one for each expectation, in its order. ``compute``, ``network``:
-    simulated utilisation of the executors and of the link. ``trouble``: reasons of runs that had no steady
-    state, and self-checks that failed; empty: none.
+    ``known``: the system.
+    ``agreements``: one for each expectation, in its order.
+    ``compute``, ``network``: simulated utilisation of the executors and of the link.
+    ``trouble``: reasons of runs that had no steady state, and self-checks that failed; empty: none.
     """
 
     known: KnownSystem

@@ -23,9 +23,10 @@ def arrival_chunks(arrivals: Arrivals, rate: float, rng: np.random.Generator, re
     """Endless chunks of arrival instants (seconds, increasing) of one query class.
 
     ``arrivals``, ``rate``: the process and its mean rate (1/s, above 0; unused by a trace that keeps its own
-    time). ``rng``: the stream of this class. ``replication``: a trace is replayed from its first row in
-    replication 0, from a drawn row in others; a window of a trace from its start in replication 0, from a
-    drawn instant in others.
+        time).
+    ``rng``: the stream of this class.
+    ``replication``: a trace is replayed from its first row in replication 0, from a drawn row in others; a
+        window of a trace from its start in replication 0, from a drawn instant in others.
 
     Raises ``SimulationError`` for an unknown process or parameters that no process has.
 

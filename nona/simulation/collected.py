@@ -196,8 +196,9 @@ def tally_of(
     """The tally of jobs given one by one.
 
     ``query``, ``jct_s`` (n,): class and completion time of each; ``nan`` where it is not complete.
-    ``parts_s`` (n, 6): parts of the completion times. ``slo_s``: of each class, or none. ``dropped``: (n,)
-    Which of them were dropped, if any.
+    ``parts_s`` (n, 6): parts of the completion times.
+    ``slo_s``: of each class, or none.
+    ``dropped``: (n,) Which of them were dropped, if any.
 
     >>> t = tally_of(np.array([0, 0]), np.array([1.0, np.nan]), np.zeros((2, 6)), [1.0])
     >>> t.arrived.tolist(), t.completed.tolist(), t.hits.tolist()

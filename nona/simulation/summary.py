@@ -482,10 +482,10 @@ def run_to_precision(
 
     All schedulers get the same replications, so that differences between them can be paired.
 
-    ``run``: ``run(first, count)`` simulates ``count`` replications from number ``first`` on. ``target``:
-    greatest relative error γ; an interval may reach γ/(1+γ) of its mean to either side. ``at_least``:
-    replications before the first look; fewer than 10 are not trusted. ``at_most``: replications after which
-    it ends in any case; the result says what was not reached.
+    ``run``: ``run(first, count)`` simulates ``count`` replications from number ``first`` on.
+    ``target``: greatest relative error γ; an interval may reach γ/(1+γ) of its mean to either side.
+    ``at_least``: replications before the first look; fewer than 10 are not trusted.
+    ``at_most``: replications after which it ends in any case; the result says what was not reached.
 
     Raises ``SimulationError`` for a target that is not between 0 and 1.
 

@@ -246,9 +246,9 @@ SMALL = 5_000
 class Sources:
     """Resolves the names in a scenario.
 
-    ``base``: folder that relative paths start from; ``None``: no files at all. ``confined``: true if only
-    plain names of files in ``base`` are allowed. ``held``: files in memory by name, which are those of a
-    bundle; they come first.
+    ``base``: folder that relative paths start from; ``None``: no files at all.
+    ``confined``: true if only plain names of files in ``base`` are allowed.
+    ``held``: files in memory by name, which are those of a bundle; they come first.
     """
 
     base: Path | None = None

@@ -35,10 +35,10 @@ class SavedKind:
 
     Its functions stand as ``module:function``, so that a list of items imports none of them.
 
-    ``name``, ``noun``: key of the kind, and its name for people. ``result``: the type of its result, a
-    :class:`~nona.results.document.Document`. ``facts``: the function that says of a result what lists and
-    searches show (:class:`SavedFacts`). ``answers``: the function that puts results side by side
-    (:class:`Answers`).
+    ``name``, ``noun``: key of the kind, and its name for people.
+    ``result``: the type of its result, a :class:`~nona.results.document.Document`.
+    ``facts``: the function that says of a result what lists and searches show (:class:`SavedFacts`).
+    ``answers``: the function that puts results side by side (:class:`Answers`).
     """
 
     name: str

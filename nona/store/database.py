@@ -94,8 +94,8 @@ class Database:
     """The file below a folder.
 
     ``folder``: where it lies; folder and file are made when something is saved, for their owner alone.
-    ``migrations``: the steps of its schema. ``most_pages``: the most pages of 4,096 bytes that the file may
-    have; 0: as SQLite allows.
+    ``migrations``: the steps of its schema.
+    ``most_pages``: the most pages of 4,096 bytes that the file may have; 0: as SQLite allows.
     """
 
     folder: Path

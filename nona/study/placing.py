@@ -48,8 +48,9 @@ class PlacingProgress:
     """A report during the choice of a placement.
 
     ``stage``: ``formula``: the formula is solved; ``search``: placements are judged by sampled jobs;
-    ``simulation``: the nearest are compared by short runs. ``done``: placements judged, or runs made, in this
-    stage. ``share``: of the stage's limit that is spent, 0 to 1: the stage ends there, or before.
+        ``simulation``: the nearest are compared by short runs.
+    ``done``: placements judged, or runs made, in this stage.
+    ``share``: of the stage's limit that is spent, 0 to 1: the stage ends there, or before.
     """
 
     stage: PlacingStage

@@ -521,8 +521,9 @@ def answers(
     need no placement go first, so that they have their turn before it is solved.
 
     ``jobs``, ``replications``: as in the scenario where they are not given; fewer jobs have their own,
-    automatic warm-up, as has a scenario that would have it found on pilot runs: an early answer does not wait
-    for them. ``check``: called now and then; what it raises (``Cancelled``) ends the work and comes out.
+        automatic warm-up, as has a scenario that would have it found on pilot runs: an early answer does not
+        wait for them.
+    ``check``: called now and then; what it raises (``Cancelled``) ends the work and comes out.
     """
     begin = time.perf_counter()
     options, count = _options(study, engine, jobs), replications or study.scenario.simulation.replications

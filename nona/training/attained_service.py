@@ -106,7 +106,7 @@ class AttainedQueues:
 
     ``limits_gpu_s``: Ascending, K − 1 of them.
     ``starvation``: κ. A job outside queue 0 that executed e seconds and waited ⌊κ·e⌋ rises to the tail of
-    queue 0, where both start from 0; 0: never.
+        queue 0, where both start from 0; 0: never.
     ``ranks``: order inside queues, highest first, then by arrival; without: as they joined.
 
     >>> queues = AttainedQueues((100.0,))

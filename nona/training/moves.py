@@ -131,7 +131,7 @@ def worth(
     GPUs to move from.
 
     ``old``, ``new``: (m, J) shares of a job's time x by type, and (m,) thr in steps/s; zeros for jobs without
-    time.
+        time.
     ``normal``, ``cost_s``: (m,) n_i, steps/s that count as 1 (an equal share); (m,) c_i, seconds of a move.
 
     >>> before, after = (np.array([[1.0, 0.0]]), np.array([4.0])), (np.array([[0.0, 1.0]]), np.array([5.0]))

@@ -60,19 +60,19 @@ class TrainingRecords:
     """A run. Jobs by number (M), types by place (J), rounds in order; times in seconds.
 
     ``arrival_s``, ``admitted_s``, ``completion_s``: (M,) when a job came, the start of its first round, its
-    end; NaN: not complete.
+        end; NaN: not complete.
     ``asked``, ``done``, ``lost``: (M,) steps in all, steps done, steps that failures or moves undid.
     ``isolated_s``: (M,) seconds that the steps done would have taken on an equal share of the cluster.
     ``busy_s``: (M, J) seconds that a job was on GPUs of a type, not times its workers.
     ``booked_s``: (J,) GPU-seconds of each type; a pair counts once.
     ``planned_s``, ``received_s``, ``present_s``: (M, J) Σ X · time, (M, J) seconds on GPUs, and (M,) seconds
-    that a job was there, all since its first allocation.
+        that a job was there, all since its first allocation.
     ``preemptions``, ``moves``: (M,) rounds in which it paused, or changed its GPUs.
     ``round_start_s``, ``round_end_s``, ``running``, ``waiting``: (K,) of each round.
     ``placed``, ``held``: who ran where; jobs that hold their GPUs.
     ``weighed``: priorities of the first rounds, where they were asked for.
     ``decision_s``, ``gaps``: of each answer of the policy: seconds, and its gap to the dual's bound (NaN:
-    none).
+        none).
     ``end_s``: when the last round ended.
     """
 

@@ -290,7 +290,7 @@ def run_policies(
     ``ideal``: whether the fluid bound is computed beside each run.
     ``workers``: Processes; 1 runs all in this one.
     ``on_progress``: called in this process as runs report, each with its own fraction.
-    :class:`~nona.simulation.run.Cancelled` raised there stops them all, and comes out.
+        :class:`~nona.simulation.run.Cancelled` raised there stops them all, and comes out.
 
     Raises ``SimulationError`` for a number below 1, no policy, two of one name, or a run whose process is
     lost again and again.

@@ -123,7 +123,7 @@ class Job:
     ``slo_s``: seconds after its admission by which it should be complete; ``None``: no deadline.
     ``arrival_s``: when it arrives.
     ``kind``: ``interactive`` jobs hold their GPUs from their first use to their end; ``inference`` jobs hold
-    one GPU on each of ``workers`` different servers.
+        one GPU on each of ``workers`` different servers.
     ``rate``: queries per second of an inference job.
     ``latency_slo_s``: latency that an inference job's queries have to keep; ``None``: none.
     ``checkpoint_bytes``: size of what is saved and moved; 0: moves are free.

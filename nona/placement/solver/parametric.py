@@ -32,9 +32,9 @@ def solve_parametric(
 ) -> Certified:
     """Globally minimise ``problem``; with several links by :mod:`nona.placement.solver.several_links`.
 
-    ``gap``: stop when (value − bound)/value is at most this. ``max_cells``: stop after so many linear
-    programs; the bound is then honest but the gap larger. ``start``: a point to begin with, for example from
-    a neighbouring problem.
+    ``gap``: stop when (value − bound)/value is at most this.
+    ``max_cells``: stop after so many linear programs; the bound is then honest but the gap larger.
+    ``start``: a point to begin with, for example from a neighbouring problem.
 
     Notes
     -----

@@ -178,8 +178,9 @@ def compile_function(
 ) -> Any:
     """``function`` as machine code, along with the plain functions that it calls.
 
-    ``signature``: compile for these types now; without one, when first called. ``kept``: whether to keep the
-    code on disk. Only for functions of this package: the folder's name tells of changes in no others.
+    ``signature``: compile for these types now; without one, when first called.
+    ``kept``: whether to keep the code on disk. Only for functions of this package: the folder's name tells of
+        changes in no others.
     ``loop``: whether it belongs to the event loop, which allocates nothing; decision functions may.
 
     Raises ``TypeError`` when ``function`` is not a plain Python function.

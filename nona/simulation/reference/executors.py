@@ -75,9 +75,10 @@ class Executor:
     """One executor, and the process that serves its queue.
 
     ``free_s``: when what it has started ends; ``since_s``: start of the busy period; ``closed_s``: length of
-    the busy periods before it; ``work_s``: sum of the services started; ``idle_s``: of the time between them.
-    ``on_end(jobs, task, executor)`` hears that a task is complete, of one job or of all in a batch, before
-    the next one is chosen. ``expected``: where tasks are picked, so many of them are one batch.
+        the busy periods before it; ``work_s``: sum of the services started; ``idle_s``: of the time between
+        them. ``on_end(jobs, task, executor)`` hears that a task is complete, of one job or of all in a batch,
+        before the next one is chosen.
+    ``expected``: where tasks are picked, so many of them are one batch.
     """
 
     expected = 0

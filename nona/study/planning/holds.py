@@ -41,9 +41,9 @@ def holds(
 ) -> HoldsReport:
     """Judge the scenario's cluster as a plan judges an option, and what it bears beyond.
 
-    ``scheduler``: by default the scenario's first one. ``workers``, ``pool``, ``check``: as of
-    :func:`~nona.study.planning.plan.plan`. ``on_report``: called with what is known so far, a guess of the
-    share that is done, and what is looked at.
+    ``scheduler``: by default the scenario's first one.
+    ``workers``, ``pool``, ``check``: as of :func:`~nona.study.planning.plan.plan`.
+    ``on_report``: called with what is known so far, a guess of the share that is done, and what is looked at.
 
     Raises ``NonaError`` for a question that cannot be asked, in one line.
     """

@@ -38,9 +38,10 @@ class PlanProgress:
     """A report during a plan.
 
     ``stage``: ``search``: for the cheapest option; the ``present`` cluster; then what is asked of the answer:
-    its ``headroom``, what ``failures`` leave, and the ``week``. ``last``: what was looked at last, with its
-    verdict. ``settled``, ``of``: kinds of cluster of which nothing is left to look at, and all that are known
-    to be looked at.
+        its ``headroom``, what ``failures`` leave, and the ``week``.
+    ``last``: what was looked at last, with its verdict.
+    ``settled``, ``of``: kinds of cluster of which nothing is left to look at, and all that are known to be
+        looked at.
     """
 
     stage: PlanStage
@@ -310,10 +311,10 @@ def plan(
 ) -> PlanReport:
     """The cheapest servers and scheduler that keep the targets of the scenario's part ``plan``.
 
-    ``workers``: processes; what is found does not depend on it. ``pool`` takes their place. ``check``: called
-    now and then; what it raises (``Cancelled``) ends the work and comes out. ``on_table``: called with all
-    that is known so far and how far the work is: at first the options by prediction, then whenever a look at
-    an option has ended. Who cancels keeps the last of these reports.
+    ``workers``: processes; what is found does not depend on it. ``pool`` takes their place.
+    ``check``: called now and then; what it raises (``Cancelled``) ends the work and comes out.
+    ``on_table``: called with all that is known so far and how far the work is: at first the options by
+        prediction, then whenever a look at an option has ended. Who cancels keeps the last of these reports.
 
     Raises ``NonaError`` for a question that cannot be asked, in one line.
     """

@@ -48,9 +48,10 @@ class Settled:
 class Planner:
     """Judges the options of a question; what is known so far can be read at any time.
 
-    ``question``: what is asked. ``pool``: where the simulations run; by default in this process. Nothing but
-    the time depends on it. ``check``: called now and then; what it raises (``Cancelled``) ends the work and
-    comes out. ``on_known``: called whenever more is known of an option.
+    ``question``: what is asked.
+    ``pool``: where the simulations run; by default in this process. Nothing but the time depends on it.
+    ``check``: called now and then; what it raises (``Cancelled``) ends the work and comes out.
+    ``on_known``: called whenever more is known of an option.
     """
 
     def __init__(

@@ -81,9 +81,9 @@ def compare_sharing(
 ) -> Mapping[str, ServerlessResult]:
     """Way of sharing → result.
 
-    ``modes``: names of ways; without any, :func:`ways_for` every cluster. ``on_progress``: called with the
-    mode, the share of all modes' work that is done, and what one run told. ``how``: as
-    :func:`~nona.study.serverless.run.simulate_serverless_scenario` takes it.
+    ``modes``: names of ways; without any, :func:`ways_for` every cluster.
+    ``on_progress``: called with the mode, the share of all modes' work that is done, and what one run told.
+    ``how``: as :func:`~nona.study.serverless.run.simulate_serverless_scenario` takes it.
     """
     results: dict[str, ServerlessResult] = {}
     base = prepare_serverless(scenario, sources)

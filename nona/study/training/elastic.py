@@ -75,9 +75,10 @@ USUAL = ("pollux", "optimus", "tiresias")
 class ElasticRequest:
     """Request of runs of elastic jobs.
 
-    ``workload``: the number of a shipped one; or a name, and its CSV in ``jobs``. ``applications``: by name,
-    the shipped ones if ``None``, described by ``profiles``. ``load``: only with a shipped workload.
-    ``options`` by policy. ``link``: what all-reduce between nodes crosses; as measured if ``None``.
+    ``workload``: the number of a shipped one; or a name, and its CSV in ``jobs``.
+    ``applications``: by name, the shipped ones if ``None``, described by ``profiles``.
+    ``load``: only with a shipped workload. ``options`` by policy.
+    ``link``: what all-reduce between nodes crosses; as measured if ``None``.
     """
 
     workload: str = "1"

@@ -64,7 +64,7 @@ def simulate_training_scenario(
     ``ideal``: whether the fluid bound is computed too.
     ``trace_rounds``: rounds of the first replication whose priorities are kept.
     ``on_progress``: hears each run's own share that is done; may raise
-    :class:`~nona.simulation.run.Cancelled`.
+        :class:`~nona.simulation.run.Cancelled`.
 
     Raises ``NonaError`` when the scenario has no training part, or a policy or option is not known.
     """

@@ -186,7 +186,7 @@ class Application:
     ``epochs``: E; a job is complete after them.
     ``sizes``: (k,) batch sizes at which epochs were measured, ascending.
     ``progress``, ``iterations``: (k, E) at the end of each epoch: progress, in iterations at the smallest
-    batch size; iterations.
+        batch size; iterations.
     ``square``, ``variance``: (k, E) of the gradient: squared norm and variance.
     ``fixed_batch``, ``most_gpus``: batch size that is never changed, and the most GPUs; ``None``: free.
     ``error``: (k, E) on a validation set at the end of each epoch; ``None``: not measured.

@@ -100,9 +100,10 @@ class Planner(ABC):
 class ElasticPolicy(Strategy):
     """A policy's declaration.
 
-    ``tuned_by_user``: whether it takes GPUs or batch sizes that the user chose. ``value``: what
-    ``Answer.values`` are; "" where it gives none. ``drawn``: whether it draws random numbers. ``build``
-    makes the planner of a run under checked options; its generator belongs to the run.
+    ``tuned_by_user``: whether it takes GPUs or batch sizes that the user chose.
+    ``value``: what ``Answer.values`` are; "" where it gives none.
+    ``drawn``: whether it draws random numbers. ``build`` makes the planner of a run under checked options;
+        its generator belongs to the run.
     """
 
     build: Callable[[ElasticSystem, Mapping[str, Any], np.random.Generator], Planner]

@@ -74,8 +74,8 @@ def read_applications(tables: Tables, what: str) -> dict[str, Application]:
     """Applications by name.
 
     ``tables``: ``applications`` states limits; ``placements`` has step times by placement (one digit of GPUs
-    for each node), ``scalability`` those on many nodes (may have no rows), ``epochs`` one row for each epoch
-    at each batch size, in order; their ``error`` on a validation set may be left out.
+        for each node), ``scalability`` those on many nodes (may have no rows), ``epochs`` one row for each
+        epoch at each batch size, in order; their ``error`` on a validation set may be left out.
     ``what``: names the profiles in errors.
     """
     limits = dict(_rows(tables.applications, "applications", what, _limits))

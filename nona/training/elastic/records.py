@@ -50,7 +50,7 @@ class ElasticRecords:
 
     ``arrival_s``, ``completion_s``: (M,) seconds.
     ``gpu_s``, ``paused_gpu_s``, ``link_gpu_s``: (M,) GPU-seconds until completion, and those of them in
-    pauses after changes and waiting for the link.
+        pauses after changes and waiting for the link.
     ``restarts``, ``epochs``: (M,) starts after the first one; epochs done.
     ``tick_s``, ``running``, ``waiting``: (K,) the end of each tick; jobs with GPUs and without from then on.
     """

@@ -181,7 +181,7 @@ class ElasticSystem:
     ``tick_s``: how often a policy is asked.
     ``restart_s``: how long a job pauses when its GPUs change, and before it starts.
     ``interference``: share of its speed that a job on several nodes loses while it shares a node with another
-    such job.
+        such job.
     ``link``: what all-reduce between nodes crosses; ``None``: as fast as when it was measured.
     ``seed``: of policies that draw random numbers.
     """

@@ -64,9 +64,9 @@ USUAL, NEVER = (700, 10, 10), 10**9  # Python's own thresholds; full collections
 class Tidying:
     """Full collections in quiet moments only.
 
-    ``quiet_s``: how long no page may have run before a collection. ``latest_s``: after which time without a
-    quiet moment Python's own collections are admitted again. ``often_s``: after which time pages that ran are
-    reason enough for a collection.
+    ``quiet_s``: how long no page may have run before a collection.
+    ``latest_s``: after which time without a quiet moment Python's own collections are admitted again.
+    ``often_s``: after which time pages that ran are reason enough for a collection.
 
     >>> tidying = Tidying(quiet_s=0.0)
     >>> with tidying.working():

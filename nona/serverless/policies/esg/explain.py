@@ -26,8 +26,9 @@ class Row(NamedTuple):
     """Extensions of one path that were looked at in a step, cheapest first.
 
     ``opened``: the configuration that went on the heap, −1 for none; ``rsc_fastest_usd``: what it costs
-    completed by the fastest. ``time_cut``: the first configurations that the time blade cut, and
-    ``time_cuts`` how many; ``cost_cuts``: how many the cost blade cut, all that were left in the row.
+        completed by the fastest.
+    ``time_cut``: the first configurations that the time blade cut, and ``time_cuts`` how many; ``cost_cuts``:
+        how many the cost blade cut, all that were left in the row.
     """
 
     looked: int
