@@ -21,6 +21,7 @@ from benchmarks.heap_loop import HeapLoop
 from nona import study
 from nona.decomposition import decompose
 from nona.errors import SimulationError
+from nona.placement.capacity import executor_utilization
 from nona.placement.fixed import place_fixed
 from nona.placement.result import Placement, Prediction
 from nona.placement.solve import solve
@@ -159,9 +160,11 @@ def test_one_system_with_all_features(name, discipline):
 def test_random_systems(name, system, run_on):
     alone = system.topology is not None and len(set(system.executor_server.tolist())) == 1
     assume(name != "expert" or not alone)  # its prediction takes it that parts can go to another server
+    background, queries = executor_utilization(system)
+    if name.startswith("decima") and background + max(queries) > 0.9:
+        return  # in Python it scores every ready task for every executor: minutes where queues grow
     made = (COMPILED | PYTHON)[name](system)
-    jobs = 12 if name.startswith("decima") else 40  # it scores every task for every executor, slow in Python
-    compare(system, made, jobs=jobs, warmup=jobs // 8, timeline_jobs=jobs // 4, run_on=run_on)
+    compare(system, made, jobs=40, warmup=5, timeline_jobs=10, run_on=run_on)
 
 
 def test_of_messages_of_one_instant_both_engines_follow_the_same():
