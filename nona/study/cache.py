@@ -14,12 +14,15 @@ from typing import Any, Generic, TypeVar
 
 from nona.placement.result import Placement
 from nona.scenario.schema import Scenario, WorkloadRow
-from nona.sources.lookup import Sources
+from nona.sources.lookup import Sources, file_names
 
 T = TypeVar("T")
 MODELS, PLACEMENTS, REHEARSED = 64, 32, 32
 # What a placement depends on; the seed or the schedulers change none.
-PARTS = ("cluster", "background", "workload", "batching", "cost", "contraction", "objective", "models")
+PARTS = (
+    *("cluster", "background", "workload", "batching", "cost", "contraction", "objective", "models"),
+    "language",  # KV of engines with roles crosses the links
+)
 
 
 class Recent(Generic[T]):
@@ -103,14 +106,11 @@ def model_key(row: WorkloadRow, scenario: Scenario, sources: Sources) -> str:
 
 def study_key(scenario: Scenario, sources: Sources) -> str:
     """The key of a prepared study and its placement, including the content of its files."""
-    data = scenario.model_dump(mode="json")
-    rows = scenario.workload
-    return _digest(
-        {part: data[part] for part in PARTS},
-        [_content(r.model, scenario, sources) for r in rows],
-        [_file(r.arrivals.trace, sources) for r in rows],
-        _file(scenario.cost.measured, sources),
+    data, names = (
+        scenario.model_dump(mode="json"),
+        file_names(scenario, "model", "config", "trace", "measured"),
     )
+    return _digest({part: data[part] for part in PARTS}, {name: _file(name, sources) for name in names})
 
 
 def _given(model: str, scenario: Scenario) -> object:

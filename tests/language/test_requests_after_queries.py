@@ -12,6 +12,7 @@ from nona.cli.main import main
 from nona.errors import ScenarioError, SimulationError
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
 from nona.sources.opening import edited
+from nona.study.cache import StudyCache
 from nona.study.engines import prepare_language
 from nona.study.language.following import Following
 from nona.study.language.simulation import drawn, simulate_language
@@ -190,7 +191,10 @@ def test_queries_wait_behind_keys_and_values(links) -> None:
     network = {"capacity": "8 Gbit/s", **links}
     data["cluster"] = {"servers": [{"count": 8, "gpu": "l4"}, *roles], "network": network}
     data["schedulers"][0] = "spread"
-    of = scenario_from_mapping(data)
+    of, cache = scenario_from_mapping(data), StudyCache()
+    data["workload"][-1]["rate"] = "1/s"
+    less = prepare(scenario_from_mapping(data), cache=cache)
+    assert less.key != prepare(of, cache=cache).key, "a kept placement is of this KV"
     wait_s = simulate(prepare(of)).summaries["spread"].result.parts_s.link_wait
     size_s = 200 * prepare_language(of).system.engines[0].kv_bytes / 1e9
     assert wait_s == pytest.approx(15 * size_s**2 / (2 * (1 - 15 * size_s)), rel=0.05)
