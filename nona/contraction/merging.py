@@ -39,7 +39,7 @@ class Quotient:
 
         Then the merged task reads what u's task read, and feeds what v's task fed.
 
-        Returns heads of the other tasks that read from u's task, and tails of the other tasks that feed v's
+        Return heads of the other tasks that read from u's task, and tails of the other tasks that feed v's
         task: the neighbours whose edges may have become contractible.
         """
         readers, feeders = self.consumers[u], self.inputs[v]

@@ -35,7 +35,7 @@ def predict(
         every executor is drawn alike.
     ``known``: configurations of this system and these shares that were evaluated before.
 
-    Returns an overloaded link gives ``network_wait_s`` = ``inf``, and an infinite JCT for the classes that
+    An overloaded link gives ``network_wait_s`` = ``inf``, and an infinite JCT for the classes that
     use it.
 
     Raises ``PlacementError`` when the executors or the link's background are overloaded: then nothing is

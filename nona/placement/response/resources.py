@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nona.arrays import Bools, Floats, Ints
 from nona.placement.response.sample_paths import Bank, near
@@ -261,7 +260,7 @@ def roles_of(system: System) -> tuple[Role, ...]:
     return tuple(roles)
 
 
-def _role(system: System, name: str, links: NDArray[np.int64]) -> Role:
+def _role(system: System, name: str, links: Ints) -> Role:
     capacity, streams = float(system.link_capacity[links].mean()), system.link_streams
     sent = reduce(Stream.beside, (streams[k][1] for k in links.tolist()))
     background = Stream(sent.rate / len(links), sent.mean / capacity, sent.scv)
