@@ -3,7 +3,7 @@
 import streamlit as st
 from streamlit.starlette import App
 
-from nona.ui.pages.demo import demo_bar, press_key, take_demo, tour_of
+from nona.ui.pages.demo import demo_bar, press_key, take_demo
 from nona.ui.pages.palette import palette
 from nona.ui.pages.workload_facts import uncounted_notice
 from nona.ui.server.application import lifespan, middleware
@@ -11,20 +11,20 @@ from nona.ui.session.page_list import page_list
 from nona.ui.shell.frame import follow, open_session, page_head, side_bar, surround
 from nona.ui.shell.notices import shown_errors
 from nona.ui.widgets.terms import page_terms
+from studies.tabs import FINDINGS
 
 
 def run() -> None:
     """One run of the script: the session, what surrounds the page, the page itself."""
     state = open_session()
-    take_demo(state)
+    tour = take_demo(state)
     page = st.navigation(page_list(), expanded=True)
     follow(state, page.url_path)
-    tour = tour_of(state)
     palette(state)
     side_bar(state)
     page_head(state, page.url_path)
     uncounted_notice(state, page.url_path)
-    demo_bar(state, tour)
+    demo_bar(state, tour, FINDINGS)
     body, foot = st.container(), st.container()  # a page may stop the script: what is below it comes first
     with foot:
         page_terms(page.title, bool(state.scenario.language) and not state.scenario.workload)

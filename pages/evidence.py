@@ -1,9 +1,28 @@
 """Evidence: what backs the numbers: measurements, simulations, theory, self-checks, papers, sources."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
-from nona.ui.pages.evidence import TABS
+from nona.ui.pages.evidence import checks_tab, language_tab, sources_tab, theory_tab
+from nona.ui.session.state import AppState
 from nona.ui.session.workspace import current
+from studies import tabs as studied
+
+TABS: dict[str, Callable[[AppState], None]] = {
+    "Modelled times": studied.times_tab,
+    "Prediction": studied.prediction_tab,
+    "Decisions": studied.decisions_tab,
+    "Theory": theory_tab,
+    "Self-checks": checks_tab,
+    "The paper": studied.paper_tab,
+    "The slides": studied.slides_tab,
+    "Network views": studied.network_views_tab,
+    "Split or batch": studied.split_tab,
+    "Language models": language_tab,
+    "Training": studied.training_tab,
+    "Sources": sources_tab,
+}
 
 state = current()
 tabs = st.tabs(list(TABS), on_change="rerun", key="evidence-tabs")

@@ -11,6 +11,7 @@ from nona.ui.pages.simulation_what_if import what_if_drawer
 from nona.ui.session.workspace import current
 from nona.ui.shell.first_steps import no_queries
 from nona.ui.widgets.fields import one_of
+from studies.tabs import with_advice
 
 VIEWS = ("Run", "Sweep")
 
@@ -36,4 +37,4 @@ if view == "Sweep":
     sweep_panel(state)
 else:
     what_if_drawer(state)
-    run_page(state, SIMULATION)
+    run_page(state, with_advice(SIMULATION))

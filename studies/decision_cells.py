@@ -8,13 +8,13 @@ from functools import cache
 from itertools import product
 from types import MappingProxyType
 
-from nona.results.studies import NetworkFacts
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.sources.samples import description, manifest, workflows
 from nona.study.preparation import prepare
 from nona.system import System
 from studies.networks import NETWORKS
+from studies.results import NetworkFacts
 
 LINKS = (10.0, 25.0, 100.0, 200.0)  # Gbit/s
 BACKGROUNDS = (0.0, 0.3, 0.6, 0.85)  # of the link

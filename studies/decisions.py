@@ -20,16 +20,6 @@ from nona.errors import PlacementError, SimulationError
 from nona.experiments import Key, run_pieces
 from nona.placement.result import Placement
 from nona.results.document import number
-from nona.results.studies import (
-    DecisionAbout,
-    DecisionStudy,
-    Entrant,
-    PlacementFigures,
-    PossibleGain,
-    RatioToBest,
-    SimulatedCell,
-    UnplacedCell,
-)
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.simulation.records import Records
@@ -55,6 +45,16 @@ from studies.decision_cells import (
     fraction,
     loads_only,
     workload_table,
+)
+from studies.results import (
+    DecisionAbout,
+    DecisionStudy,
+    Entrant,
+    PlacementFigures,
+    PossibleGain,
+    RatioToBest,
+    SimulatedCell,
+    UnplacedCell,
 )
 
 PRECISE, SHARE = 0.005, 0.1  # half-width of a ratio: this, or this share of its distance from 1

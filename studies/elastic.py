@@ -16,7 +16,6 @@ from nona.errors import SimulationError
 from nona.experiments import Shares
 from nona.hardware.cluster import Network
 from nona.options import Option
-from nona.results.elastic import ElasticLinkPoint, ElasticLinkStudy, ElasticPoint, ElasticStudy
 from nona.study.settings import check_least, choice, command_line
 from nona.study.shipped import now_text, rounded_result
 from nona.study.training.elastic import ElasticRequest, elastic_system, published_mean
@@ -25,6 +24,7 @@ from nona.training.elastic.registry import ELASTIC
 from nona.training.elastic.replications import ElasticRun, Piece, replications_of, run_pieces
 from nona.training.elastic.system import Link
 from nona.training.elastic.workload import SHIPPED, Case, published
+from studies.policy_results import ElasticLinkPoint, ElasticLinkStudy, ElasticPoint, ElasticStudy
 
 EFFORT = "generations"
 DIGITS = 10

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from nona import __version__
 from nona.results.document import Estimate
-from nona.results.studies import NetworkViewRow, NetworkViewsAbout, NetworkViewsStudy, OnLink
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.schedulers.registry import get_scheduler, scheduler_names
@@ -22,6 +21,7 @@ from nona.study.preparation import prepare
 from nona.study.settings import check_least, choice, command_line
 from nona.study.shipped import now_text, rounded_result
 from nona.study.simulation import SimulationProgress, SimulationResult, simulate
+from studies.results import NetworkViewRow, NetworkViewsAbout, NetworkViewsStudy, OnLink
 
 DIGITS = 5
 MODEL, SERVERS, GPU, CAPACITY = "ensemble", 8, "a100-40gb", "15 Gbit/s"

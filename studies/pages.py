@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nona.cost.validation import validation_report
-from nona.report.studies.decisions import presented
-from nona.report.studies.serverless_text import claim_text, study_page
-from nona.results.serverless_study import ServerlessStudy
-from nona.results.studies import DecisionStudy
 from nona.simulation.agreement import Effort
 from nona.simulation.known_systems import KNOWN, LOADS, known_result
 from nona.study.shipped import stored_result
 from nona.tables import between_marks
+from studies.policy_results import ServerlessStudy
+from studies.reports.decisions import presented
+from studies.reports.serverless import claim_text, study_page
+from studies.results import DecisionStudy
 from studies.validation_page import theory_markdown, validation_markdown
 
 

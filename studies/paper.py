@@ -28,7 +28,6 @@ from nona.placement.fixed import idle_presets, place_fixed, spread_placement
 from nona.placement.prediction import predict
 from nona.placement.result import Prediction, SubGraphPlacement
 from nona.report.sweeps import REFERENCE, sweep_report
-from nona.results.studies import Growth, Overload, OverloadRun, PaperStudy, Reach
 from nona.results.sweeps import SweepReport, SweepRequest
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
@@ -46,6 +45,7 @@ from nona.study.simulation import chosen_schedulers, place
 from nona.study.sweep_numbers import COMPUTE, LINK, with_value
 from nona.study.sweeps import curves
 from nona.system import System
+from studies.results import Growth, Overload, OverloadRun, PaperStudy, Reach
 
 Queries = Sequence[Sequence[SubGraphPlacement]]
 _HALVINGS = 45

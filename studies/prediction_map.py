@@ -28,12 +28,12 @@ from nona.simulation.records import Records
 from nona.simulation.run import RunOptions, simulate_run
 from nona.simulation.summary import Measured, summarize
 from nona.sources.samples import scenario_path
-from nona.study.outcome import HIGHEST
 from nona.study.placing import place_system
 from nona.study.preparation import prepare
 from nona.study.settings import check_least, choice, command_line
 from nona.study.shipped import now_text, rounded_result
 from nona.study.sweep_numbers import with_value, with_values
+from nona.study.tested_range import HIGHEST
 from nona.system import Arrivals, Stream, System
 from studies.decision_cells import Cell, cell_scenario, workload_table
 from studies.networks import NETWORKS

@@ -20,17 +20,6 @@ from nona.experiments import kept_pool
 from nona.options import Options
 from nona.results.document import Document
 from nona.results.serverless import Spread
-from nona.results.serverless_study import (
-    CutoffPoint,
-    CutoffStudy,
-    MeasuredSearches,
-    Pressed,
-    Sensitivity,
-    ServerlessStudy,
-    SharedOutcome,
-    SharingStudy,
-    StudySetting,
-)
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
 from nona.serverless.engine.options import RunOptions
@@ -46,6 +35,17 @@ from nona.study.serverless.tasks import Done, Task, TaskPool, run_tasks
 from nona.study.settings import check_least, choice, command_line
 from nona.study.shipped import now_text, rounded
 from nona.study.sweep_numbers import LOAD, number_named, with_value
+from studies.policy_results import (
+    CutoffPoint,
+    CutoffStudy,
+    MeasuredSearches,
+    Pressed,
+    Sensitivity,
+    ServerlessStudy,
+    SharedOutcome,
+    SharingStudy,
+    StudySetting,
+)
 from studies.serverless_parts import (
     ALTERNATIVES,
     PROFILE_SETS,

@@ -16,7 +16,7 @@ from typing import Any
 
 from nona.errors import ScenarioError
 from nona.options import Option, Options
-from nona.results import serverless_study
+from nona.results.serverless import OverReport
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.serverless.engine.options import RunOptions
@@ -26,6 +26,7 @@ from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import warmup_calls
 from nona.study.serverless.tasks import Done, Task, TaskPool, run_tasks
 from nona.study.sweep_numbers import LOAD, number_named, with_value
+from studies import policy_results as results
 
 # The measured network that is most like what a function is said to run (recollected); the choice is ours.
 LIKE: Mapping[str, str] = MappingProxyType(
@@ -126,7 +127,7 @@ class CurveSize:
 
 def _over(
     scenario: Scenario, values: Sequence[float], size: CurveSize, pool: TaskPool, tell: Tell
-) -> serverless_study.OverReport:
+) -> OverReport:
     settings = OverSettings(
         number=over_number(scenario, LOAD),
         values=tuple(values) if size.values is None else size.values,
@@ -150,7 +151,7 @@ def profile_curves(
     pool: TaskPool,
     tell: Tell,
     sets: Sequence[ProfileSet] = PROFILE_SETS,
-) -> tuple[serverless_study.ProfileCurves, ...]:
+) -> tuple[results.ProfileCurves, ...]:
     """Every policy over load in every setting, with every set of profiles."""
     curves, count = [], len(sets) * len(scenarios)
     for n, profiles in enumerate(sets):
@@ -163,9 +164,7 @@ def profile_curves(
 
             values = VALUES.get(name, USUAL_VALUES)
             reports[name] = _over(profiles.applied(scenario), values, size, pool, part)
-        curves.append(
-            serverless_study.ProfileCurves(name=profiles.name, about=profiles.about, settings=reports)
-        )
+        curves.append(results.ProfileCurves(name=profiles.name, about=profiles.about, settings=reports))
     return tuple(curves)
 
 
@@ -176,7 +175,7 @@ def scarce_curves(
     pool: TaskPool,
     tell: Tell,
     scarce: Sequence[tuple[float, int]] = SCARCE,
-) -> tuple[serverless_study.ScarceCurve, ...]:
+) -> tuple[results.ScarceCurve, ...]:
     """One setting over load with other CPU shares and vCPUs a node: vCPUs scarcer, or vGPUs."""
     curves = []
     for n, (share, vcpus) in enumerate(scarce):
@@ -188,11 +187,11 @@ def scarce_curves(
         for group in range(len(scenario.cluster.servers)):
             changed = with_value(changed, f"cluster.servers[{group}].vcpus", vcpus)
         report = _over(changed, VALUES.get(name, USUAL_VALUES), size, pool, part)
-        curves.append(serverless_study.ScarceCurve(cpu_share=share, vcpus=vcpus, report=report))
+        curves.append(results.ScarceCurve(cpu_share=share, vcpus=vcpus, report=report))
     return tuple(curves)
 
 
-def pressed(report: serverless_study.OverReport, policy: str = "esg") -> serverless_study.Pressed:
+def pressed(report: OverReport, policy: str = "esg") -> results.Pressed:
     """The load at which ``policy`` holds 80 to 90 % of the vGPUs, or comes nearest to 85 %.
 
     Of several such loads the largest that keeps the target, else the largest.
@@ -206,7 +205,7 @@ def pressed(report: serverless_study.OverReport, policy: str = "esg") -> serverl
         if kept
         else min(points, key=lambda p: abs((p.utilization.vgpu or 0.0) - middle))
     )
-    return serverless_study.Pressed(load=best.value, vgpus_held=best.utilization.vgpu)
+    return results.Pressed(load=best.value, vgpus_held=best.utilization.vgpu)
 
 
 Value = Option | Sequence[int] | Sequence[str]
@@ -355,7 +354,7 @@ def sensitivity(
     size: SensitivitySize,
     pool: TaskPool,
     tell: Callable[[float], None],
-) -> serverless_study.Sensitivity:
+) -> results.Sensitivity:
     """The study's cells with the defaults, and with each alternative, in every scenario."""
     tasks, places = [], []
     slo_s: dict[str, list[float]] = {}
@@ -370,19 +369,17 @@ def sensitivity(
                 tasks.append(Task(changed, policy, options, run, size.replications))
                 places.append((name, number, policy))
     done = dict(zip(places, run_tasks(tasks, pool, tell), strict=True))
-    cells: dict[Place, serverless_study.Cell] = {at: cell(d, slo_s[at[0]]) for at, d in done.items()}
+    cells: dict[Place, results.Cell] = {at: cell(d, slo_s[at[0]]) for at, d in done.items()}
 
-    def of(name: str, number: int) -> dict[str, serverless_study.Cell]:
+    def of(name: str, number: int) -> dict[str, results.Cell]:
         return {p: cells[at] for p in size.policies if (at := (name, number, p)) in cells}
 
-    return serverless_study.Sensitivity(
+    return results.Sensitivity(
         calls=size.calls,
         replications=size.replications,
         default={name: of(name, 0) for name in scenarios},
         rows=tuple(
-            serverless_study.AlternativeCells.like(
-                row, settings={name: of(name, number) for name in scenarios}
-            )
+            results.AlternativeCells.like(row, settings={name: of(name, number) for name in scenarios})
             for number, row in enumerate(rows, 1)
         ),
     )
@@ -399,13 +396,13 @@ def _who(row: Alternative | None, policies: Sequence[str]) -> Sequence[str]:
     return policies if row is None or not row.policy else (row.policy,)
 
 
-def cell(done: Done, slo_s: Sequence[float]) -> serverless_study.Cell:
+def cell(done: Done, slo_s: Sequence[float]) -> results.Cell:
     """The numbers of a task, with the SLOs of the applications."""
     summary = done.summary
     applications = list(zip(summary.applications.values(), slo_s, strict=True))
     means = [(_of_slo(a.latency_s.mean, s), a.calls) for a, s in applications]
     missed = summary.configuration_miss_rate
-    return serverless_study.Cell(
+    return results.Cell(
         hits=tuple(r.all.hit_rate for r in done.runs),
         costs=tuple(r.all.cost_per_call for r in done.runs),
         miss=None if missed is None else missed.mean,

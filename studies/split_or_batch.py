@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nona import __version__
-from nona.results.studies import BreakEven, SplitAbout, SplitCase, SplitStudy
 from nona.simulation.known_systems import EACH_S, FIXED_S
 from nona.study.arrangements import Pair, RunSize, dedicated_jct, mean_of, pipeline_jct, replicated_jct
 from nona.study.settings import check_least, choice, command_line
 from nona.study.shipped import now_text, rounded_result
+from studies.results import BreakEven, SplitAbout, SplitCase, SplitStudy
 
 DIGITS = 5
 OVERHEAD = 1.1

@@ -19,7 +19,6 @@ from nona.arrays import Floats
 from nona.errors import SimulationError
 from nona.experiments import Key, run_pieces
 from nona.random_streams import RandomStreams
-from nona.results import studies
 from nona.results.document import UNKNOWN
 from nona.results.training import PolicyOutcome
 from nona.scenario.training import GenerateSpec
@@ -34,6 +33,7 @@ from nona.training.pair_estimator import Completion, Reference, matched, profile
 from nona.training.rounds import RunOptions, simulate_training
 from nona.training.system import NodeGroup, TrainingCluster, TrainingSystem
 from nona.training.throughput_table import shipped_throughputs
+from studies import policy_results as studies
 
 SINGLE, MULTI = "single-GPU", "multi-GPU"
 MODES = (SINGLE, MULTI)

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from nona.cost.options import slice_constant
 from nona.cost.validation import WEAK_POINTS, ValidationReport, reading
 from nona.hardware.device import devices
-from nona.report.studies import validation
+from nona.report import theory
 from nona.simulation.agreement import Comparison, Effort
+from studies.reports import validation
 
 _INTRODUCTION = """\
 # How good are the modelled times, and the simulation?
@@ -74,12 +75,12 @@ def _recollected() -> str:
 
 def theory_markdown(comparisons: Iterable[Comparison], effort: Effort) -> str:
     """The part on the simulator."""
-    rows = [r for c in comparisons for r in validation.comparison_rows(c)]
-    summary = validation.theory_summary(rows)
+    rows = [r for c in comparisons for r in theory.comparison_rows(c)]
+    summary = theory.theory_summary(rows)
     text = (
-        f"{validation.theory_sentence(rows)} They are off by {summary.mean_error:.1%} on average "
+        f"{theory.theory_sentence(rows)} They are off by {summary.mean_error:.1%} on average "
         f"and by {summary.largest_error:.1%} at most."
     )
     intro = _SIMULATOR.format(replications=effort.replications, level=f"{effort.level:.1%}")
-    table = validation.THEORY.of(rows).without("theory by").markdown()
+    table = theory.THEORY.of(rows).without("theory by").markdown()
     return f"## Theory against simulation\n\n{intro}\n{text}\n\n{table}\n"

@@ -102,41 +102,6 @@ class ElasticReport(Report[ElasticOutcome, ElasticSetting]):
     """The report on elastic jobs."""
 
 
-class ElasticPoint(Document):
-    """A policy at one relative load and interference: mean JCT of each workload and replication, in seconds.
-
-    ``published_s``: by workload, ``None`` where there is none; ``published_mean_s``: over the authors' eight
-    workloads of this load.
-    """
-
-    policy: str
-    load: float
-    interference: float
-    avoid: bool
-    jcts_s: tuple[tuple[float, ...], ...]
-    published_s: tuple[Figure, ...]
-    published_mean_s: Figure
-
-
-class ElasticStudy(Document):
-    """The study with its provenance: command, version, date, seed, size, and seconds it took.
-
-    ``generations`` of each search of Pollux.
-    """
-
-    study: str
-    command: str
-    version: str
-    date: str
-    seed: int
-    workloads: tuple[int, ...]
-    generations: int
-    replications: int
-    points: tuple[ElasticPoint, ...]
-    failed_checks: tuple[str, ...]
-    seconds: float
-
-
 class ElasticMove(Document):
     """From ``time_s`` on ``job`` has ``gpus`` (node, GPUs) and no others.
 
@@ -195,42 +160,3 @@ class ElasticLive(Live):
     gpus: int
     time_s: float
     given: Mapping[int, tuple[tuple[int, int], ...]]
-
-
-class ElasticLinkPoint(Document):
-    """A policy on one link: mean JCT of each workload and replication, in seconds.
-
-    ``name``: the policy, with options that are not usual.
-    ``view``: what it sees of the network.
-    ``capacity``: bytes/s; ``None``: no link, synchronising takes as long as measured.
-    ``link_share``: of GPU-seconds, what the link cost, by workload.
-    """
-
-    name: str
-    policy: str
-    options: Mapping[str, Option]
-    view: str
-    capacity: Figure
-    background: float
-    jcts_s: tuple[tuple[float, ...], ...]
-    link_share: tuple[float, ...]
-
-
-class ElasticLinkStudy(Document):
-    """The study with its provenance: command, version, date, seed, size, and seconds it took.
-
-    ``generations`` of each search of Pollux. ``background``: utilisation of every link by others.
-    """
-
-    study: str
-    command: str
-    version: str
-    date: str
-    seed: int
-    workloads: tuple[int, ...]
-    background: float
-    generations: int
-    replications: int
-    points: tuple[ElasticLinkPoint, ...]
-    failed_checks: tuple[str, ...]
-    seconds: float

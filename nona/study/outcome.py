@@ -21,13 +21,11 @@ from nona.report.simulations import series
 from nona.report.simulations.comparison import replication_means
 from nona.report.simulations.report import SimulatedRun, simulation_report
 from nona.report.simulations.uncertainty import all_differences, idle_bound_s
-from nona.report.studies.prediction_map import BOUNDS, like_cases
 from nona.report.times import MeanParts, given_times, mean_if_off, means_if_off, runs_as, times_error
 from nona.results.document import About, ModelFacts, OffRange
 from nona.results.placement import FullPlacementReport, PlacementOutcome, ResponseReport
 from nona.results.simulation import SimulationReport
 from nona.results.simulation_charts import LiveRun, SimulationOutcome
-from nona.results.studies import PredictionMap
 from nona.scenario.file import dump_scenario, scenario_hash
 from nona.scenario.schema import Scenario
 from nona.schedulers.registry import get_scheduler
@@ -35,70 +33,15 @@ from nona.simulation.arrivals import effective_rate
 from nona.sources.lookup import file_names, is_file
 from nona.study.models import batching_warnings
 from nona.study.preparation import Study
-from nona.study.shipped import stored_result
 from nona.study.simulation import Comparison, SimulationResult, compare
-from nona.system import QueryClass, System
-from nona.tables import share_text
+from nona.study.tested_range import untested
+from nona.system import System
 
 
 def _response_of(study: Study, placement: Placement) -> ResponseReport:
     """Mean, percentiles and SLO misses of each model and of the mix; ``warning`` is a line or ``None``."""
     report = response_report(study.system, placement, study.scenario.labels)
     return report.model_copy(update={"warning": untested(study.system, report)})
-
-
-HIGHEST = 0.85  # utilisation of the map's most loaded points
-_BEYOND = 0.03  # above the map's highest loads
-_NOTHING = 1e-6  # utilisation
-_HIGHEST_CV = 3.0  # of gaps between arrivals on the map
-
-
-def untested(system: System, response: ResponseReport) -> str | None:
-    """One line of text if the prediction is not known to be within 10 %, else ``None``."""
-    servers, link = response.compute_utilization, _used(system, response.link_utilization)
-    reason = _beyond(system, servers, link)
-    if reason is not None:
-        return f"Outside the tested range of the prediction: {reason}; simulate before relying on it."
-    bursty = any(q.arrivals.process != "poisson" for q in system.queries)
-    errors = like_cases(stored_result(PredictionMap), servers, link, bursty, system.batches)
-    bound = BOUNDS["mean_s"]
-    if not errors:
-        return "No tested point has similar loads and arrivals; simulate before relying on it."
-    off = sum(e > bound for e in errors)
-    if off == 0:
-        return None
-    return (
-        f"At {off} of {len(errors)} tested points of similar load and arrivals the predicted mean was off by "
-        f"more than {share_text(bound)} (at most {share_text(max(errors))}); simulate to be sure."
-    )
-
-
-def _used(system: System, link: float) -> float | None:
-    """The link's utilisation, ``None`` where the placement sends nothing over it."""
-    stream = system.background_network
-    return link if link > stream.load(system.capacity) + _NOTHING else None
-
-
-def _beyond(system: System, servers: float, link: float | None) -> str | None:
-    if servers > HIGHEST + _BEYOND:
-        return f"executors busy {share_text(servers)}, tested up to {share_text(HIGHEST)}"
-    if link is not None and link > HIGHEST + _BEYOND:
-        return f"link busy {share_text(link)}, tested up to {share_text(HIGHEST)}"
-    if link is not None and system.discipline != "fifo":
-        return "equally shared links were not tested"
-    for query in system.queries:
-        if query.batching is not None and query.batching.form_ahead:
-            return f"batches of {query.name} form ahead, which the prediction leaves out"
-        if not _tested(query):
-            return f"arrivals of {query.name} ({query.arrivals.process}) are burstier than any tested"
-    return None
-
-
-def _tested(query: QueryClass) -> bool:
-    arrivals = query.arrivals
-    if arrivals.process == "gamma":
-        return arrivals.cv <= _HIGHEST_CV
-    return arrivals.process in ("poisson", "deterministic")
 
 
 def predicted_means(study: Study, placement: Placement | None) -> dict[str, float | None]:

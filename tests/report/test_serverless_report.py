@@ -10,13 +10,13 @@ from nona.report.serverless import figures as charts
 from nona.report.serverless import findings
 from nona.report.serverless.layouts import clipped, layouts_title, placed, stranded_spans
 from nona.report.serverless.text import PARTS, POLICIES, serverless_text, sharing_text
-from nona.report.studies import policy_figures as study_charts
-from nona.report.studies.serverless_text import cutoff_title
 from nona.results import serverless
 from nona.results.document import Estimate
 from nona.results.serverless_charts import LayoutBatch
-from nona.results.serverless_study import ServerlessStudy
 from nona.study.shipped import stored_result
+from studies.policy_results import ServerlessStudy
+from studies.reports import serverless_figures as study_charts
+from studies.reports.serverless import cutoff_title
 from studies.serverless_parts import ALTERNATIVES
 
 

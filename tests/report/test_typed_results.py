@@ -25,14 +25,8 @@ from nona.report.clusters import device_row
 from nona.report.figures import BAD
 from nona.report.guide import matching, section_titles, sections
 from nona.report.models import contraction, inspection
-from nona.report.studies.figures import theory_figure
-from nona.report.studies.validation import (
-    comparison_rows,
-    theory_rows,
-    theory_sentence,
-    theory_summary,
-)
 from nona.report.sweeps import sweep_report
+from nona.report.theory import comparison_rows, theory_figure, theory_rows, theory_sentence, theory_summary
 from nona.report.times import MeanParts, TimesError, mean_if_off, off_text, times_error
 from nona.results.document import Estimate, ModelFacts, OffRange
 from nona.results.models import ConfigurationCounts

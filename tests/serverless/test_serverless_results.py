@@ -19,9 +19,16 @@ from nona.report.html.serverless import serverless_html
 from nona.report.serverless.exports import call_table, serverless_trace
 from nona.report.serverless.figures import over_figure
 from nona.report.serverless.over import knee_text, knees, over_finding, over_points
-from nona.results.serverless import NodesReport, PolicyOutcome, SchedulersReport, ServerlessReport, WaysReport
+from nona.results.serverless import (
+    NodesReport,
+    OverReport,
+    PolicyOutcome,
+    PolicyOver,
+    SchedulersReport,
+    ServerlessReport,
+    WaysReport,
+)
 from nona.results.serverless_charts import ServerlessOutcome
-from nona.results.serverless_study import OverReport, PolicyOver, ServerlessStudy
 from nona.scenario.file import load_scenario, scenario_to_mapping
 from nona.serverless.metrics import CallMeasures, RunMeasures
 from nona.sources.samples import scenario_path
@@ -46,6 +53,7 @@ from nona.study.sweep_numbers import LOAD, number_named, numbers_of
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.tasks.desk import Desk
 from nona.ui.tasks.serverless import compare_ways, find_nodes, run_over, run_schedulers, run_serverless
+from studies.policy_results import ServerlessStudy
 from studies.serverless import StudySettings, serverless_study
 from tests.cli.calling import refusal, text
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nona.report.studies.split_or_batch import row_finding, row_note
+from nona.report.arrangements import row_finding, row_note
 from nona.results.document import UNKNOWN
 from nona.scenario.file import scenario_from_mapping
 from nona.sources.lookup import Sources

@@ -8,15 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from nona.report.studies import decisions
-from nona.report.studies.decisions import findings, heat_title, presented, title
-from nona.report.studies.figures import heat_figure, ratios_figure
-from nona.results import studies
-from nona.results.studies import DecisionStudy
 from nona.schedulers.registry import get_scheduler
 from nona.statistics import Ratio
 from nona.study.preparation import prepare
 from nona.study.shipped import stored_result
+from studies import results as studies
 from studies.decision_cells import (
     BACKGROUNDS,
     LINKS,
@@ -41,6 +37,10 @@ from studies.decisions import (
     planned,
 )
 from studies.pages import with_results
+from studies.reports import decisions
+from studies.reports.decision_figures import heat_figure, ratios_figure
+from studies.reports.decisions import findings, heat_title, presented, title
+from studies.results import DecisionStudy
 from tests.cli.calling import refusal, text
 from tests.report.filled import filled
 

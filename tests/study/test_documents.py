@@ -7,11 +7,21 @@ import pytest
 
 from nona.cli.commands.studies import STUDIES
 from nona.cli.parameters import load
-from nona.report.studies import decisions, elastic, network_views, paper, serverless_text, training
-from nona.report.studies.prediction_map import error, surely_outside, within
 from nona.results.studies import PredictionMap
 from nona.schedulers.registry import scheduler_names
 from nona.study import shipped
+from nona.study.tested_range import error
+from studies.reports import (
+    decisions,
+    elastic,
+    elastic_link,
+    estimator,
+    network_views,
+    paper,
+    serverless,
+    training,
+)
+from studies.reports.prediction_map import surely_outside, within
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 GAMMA = dict.fromkeys(("ensemble_bursty", "gamma gaps, cv 2", "gamma gaps, cv 3"), "gamma gaps, cv 2 and 3")
@@ -65,10 +75,10 @@ def full(presented):
     return lambda data: presented(data).text()
 
 
-ESTIMATOR, LINK = full(training.estimator_presented), full(elastic.link_presented)
+ESTIMATOR, LINK = full(estimator.presented), full(elastic_link.presented)
 SECTIONS = [  # document, its part, the lines in it that count, study, report
     ("benchmarks", r"\| placements simu.*?\| ESG's", "^.*", "decisions", short(decisions)),
-    ("benchmarks", "ESG slides\n.*", "^.*", "serverless", full(serverless_text.presented)),
+    ("benchmarks", "ESG slides\n.*", "^.*", "serverless", full(serverless.presented)),
     ("paper-evaluation", "means here\n.*?\n## ", "^.*", "paper", short(paper)),
     ("network-views", "Scenario:.*?How", "^.*", "network_views", full(network_views.presented)),
     ("training", "## The study.*", r"^\| .*", "training", full(training.presented)),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nona.report.batches import MEASURED, measured_figure, measured_finding
-from nona.study.measured_batches import beside_measured
+from studies.measured_batches import beside_measured
+from studies.reports.measured_batches import MEASURED, measured_figure, measured_finding
 
 
 @pytest.fixture(scope="module")

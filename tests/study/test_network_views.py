@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from nona.report.studies import network_views
-from nona.report.studies.figures import network_views_figure
 from nona.results.document import UNKNOWN, Estimate
-from nona.results.studies import NetworkViewRow, NetworkViewsStudy, OnLink
 from nona.schedulers import network_remarks
 from nona.schedulers.base import NetworkView
 from nona.schedulers.network_remarks import REMARKS, VIEW_MEANINGS, known_remarks
 from nona.schedulers.registry import SCHEDULERS, get_scheduler
 from nona.study.shipped import stored_result
 from studies.network_views import NetworkViewSettings, network_views_study
+from studies.reports import network_views
+from studies.reports.network_views import network_views_figure
+from studies.results import NetworkViewRow, NetworkViewsStudy, OnLink
 from tests.report.filled import but
 
 TINY = NetworkViewSettings(jobs=150, replications=2, schedulers=("spread", "least-loaded"))

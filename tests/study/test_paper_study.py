@@ -7,10 +7,6 @@ import pytest
 
 from nona.placement.fixed import spread_placement
 from nona.placement.prediction import predict
-from nona.report.html.paper import paper_html
-from nona.report.studies import paper
-from nona.report.studies.paper import ratios
-from nona.results.studies import Growth, OverloadRun, PaperStudy
 from nona.scenario.file import load_scenario
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.replications import run_replications
@@ -23,6 +19,10 @@ from nona.study.shipped import stored_result
 from nona.study.simulation import chosen_schedulers, place
 from nona.study.sweep_numbers import LINK, with_value
 from studies.paper import CLAIM, SCENARIO, growth, paper_scenario, paper_study, reach
+from studies.reports import paper
+from studies.reports.paper import ratios
+from studies.reports.paper_html import paper_html
+from studies.results import Growth, OverloadRun, PaperStudy
 from tests.cli.calling import answer
 from tests.report.filled import filled
 

@@ -11,20 +11,20 @@ from nona.placement.prediction import predict
 from nona.report.placements import tables
 from nona.report.placements.report import placement_report, response_report
 from nona.report.placements.text import response_finding, response_lines
-from nona.report.studies import prediction_map
-from nona.report.studies.figures import band, map_figure
 from nona.report.sweeps import sweep_report
 from nona.results.placement import ResponseReport
 from nona.results.studies import Comparison, PredictionMap
 from nona.results.sweeps import SweepRequest
 from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
-from nona.study.outcome import untested
 from nona.study.shipped import stored_result
 from nona.study.sweep_numbers import with_value
 from nona.study.sweeps import curves
+from nona.study.tested_range import error, untested
 from nona.system import Arrivals, Batching, Stream
 from studies import prediction_map as study_map
+from studies.reports import prediction_map
+from studies.reports.prediction_map import band, map_figure
 from tests.cli.calling import answer
 from tests.report.filled import filled
 
@@ -115,7 +115,7 @@ def test_the_figure_shows_the_errors_and_their_bands(chosen):
     data = stored_result(PredictionMap)
     (heat,) = map_figure(data, chosen).data
     shown = [int(t) for row in heat.text for t in row if t]
-    errors = [e for p in data.points if (e := prediction_map.error(p, chosen)) is not None]
+    errors = [e for p in data.points if (e := error(p, chosen)) is not None]
     assert sorted(shown) == sorted(round(100 * e) for e in errors)
     bands = sorted(int(z) for row in heat.z for z in row if z is not None)
     assert bands == sorted(band(e) for e in errors)
@@ -130,8 +130,8 @@ def test_an_interval_can_excuse_an_error_only_as_far_as_it_goes():
     assert prediction_map.surely_outside(made(1.3, 0.1), "mean_s", 0.1)
     assert not prediction_map.surely_outside(made(1.3, 0.2), "mean_s", 0.1)
     assert not prediction_map.surely_outside(made(1.3, None), "mean_s", 0.1)
-    assert prediction_map.error(made(1.1, 0.0), "mean_s") == 0.1
-    assert prediction_map.error(made(1.0, 0.0).model_copy(update={"state": "overloaded"}), "mean_s") is None
+    assert error(made(1.1, 0.0), "mean_s") == 0.1
+    assert error(made(1.0, 0.0).model_copy(update={"state": "overloaded"}), "mean_s") is None
 
 
 def test_points_have_the_loads_that_they_name():

@@ -5,10 +5,6 @@ from pathlib import Path
 import pytest
 
 from nona.experiments import kept_pool
-from nona.report.studies import serverless_claims, serverless_text
-from nona.report.studies.serverless_tables import CLAIMED, alternatives, judged_claims, settings
-from nona.report.studies.serverless_text import gaps
-from nona.results.serverless_study import Cell, ServerlessStudy
 from nona.scenario.file import load_scenario
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.policies.registry import get_policy
@@ -22,6 +18,10 @@ from nona.study.shipped import stored_result
 from nona.tables import share_text
 from nona.units import format_time
 from studies.pages import with_results
+from studies.policy_results import Cell, ServerlessStudy
+from studies.reports import serverless, serverless_claims
+from studies.reports.serverless import gaps
+from studies.reports.serverless_tables import CLAIMED, alternatives, judged_claims, settings
 from studies.serverless import POLICIES, SETTINGS, measured_searches, setting, with_load
 from studies.serverless_parts import ALTERNATIVES, BUSY, PROFILE_SETS
 
@@ -53,9 +53,9 @@ def test_every_interval_stored_follows_from_its_own_replications_and_pays_no_les
 
 def test_words_say_what_the_numbers_are():
     data = stored_result(ServerlessStudy)
-    text, cells = serverless_text.presented(data).text(), serverless_claims.main_cells(data)
-    assert serverless_text.title(data) in text
-    assert all(line in text for line in serverless_text.findings(data))
+    text, cells = serverless.presented(data).text(), serverless_claims.main_cells(data)
+    assert serverless.title(data) in text
+    assert all(line in text for line in serverless.findings(data))
     for name in SETTINGS:
         best = max(cells[name], key=lambda p: serverless_claims.mean(cells[name][p], "hits"))
         assert f"{100 * serverless_claims.mean(cells[name][best], 'hits'):.1f} %" in text
@@ -142,13 +142,13 @@ def test_every_alternative_changes_something_and_names_a_known_default():
 
 def test_the_sentence_on_use_follows_from_the_curves_and_stands_in_the_document():
     data = stored_result(ServerlessStudy)
-    sentence = serverless_text.claim_text(data)
-    assert sentence in serverless_text.presented(data).text()
+    sentence = serverless.claim_text(data)
+    assert sentence in serverless.presented(data).text()
     for name in ("tour", "serverless"):
         page = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
         assert with_results(name, page) == page, f"run: python -m studies.pages docs/{name}.md"
     reports = dict(data.curves[0].settings)
-    for others, low, high in (serverless_text.SHARES, serverless_text.SEARCHES):
+    for others, low, high in (serverless.SHARES, serverless.SEARCHES):
         for gap in gaps(reports, others):
             esg, *rest = (
                 next(p for p in reports[gap.setting].policies[name].points if p.value == gap.load)
@@ -173,7 +173,7 @@ def test_every_knee_of_the_study_is_a_bracket_of_its_own_verdicts():
             for knee in policy.knees:
                 assert knee.kept is None or verdicts[knee.kept] == "keeps"
                 assert knee.missed is None or verdicts[knee.missed] == "misses"
-    assert len(serverless_text.knees(data)) == len(reports)
+    assert len(serverless.knees(data)) == len(reports)
 
 
 def test_alternatives_are_tried_where_esg_is_busy_if_it_ever_is():

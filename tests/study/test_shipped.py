@@ -7,13 +7,13 @@ import pytest
 from nona.cli.commands import studies as commands
 from nona.cli.parameters import load
 from nona.errors import SimulationError
-from nona.results.studies import Entrant
 from nona.study import shipped
 from studies.decisions import DecisionSettings
 from studies.elastic import ElasticLinkSettings, ElasticStudySettings
 from studies.network_views import FEWEST_JOBS, NetworkViewSettings
 from studies.paper import PaperSettings
 from studies.prediction_map import MapSettings
+from studies.results import Entrant
 from studies.training import StudySettings
 from tests.cli.calling import answer, refusal, text
 

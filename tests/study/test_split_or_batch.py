@@ -3,10 +3,10 @@
 import pytest
 
 from nona.placement.bulk_queue import bulk_queue
-from nona.report.studies import split_or_batch
-from nona.results.studies import SplitStudy
 from nona.simulation.theory import md1_jct_s
 from nona.study.shipped import stored_result
+from studies.reports import split_or_batch
+from studies.results import SplitStudy
 from studies.split_or_batch import CASES, EACH_S, FIXED_S, SplitSettings, break_even, split_study
 from tests.report.filled import but
 

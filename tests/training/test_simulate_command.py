@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from nona.errors import NonaError, ScenarioError
 from nona.hardware.cluster import Network
-from nona.report.studies.elastic import mean_of, presented, published_of
 from nona.report.training.figures import jct_figure, rho_figure
 from nona.report.training.findings import hours_text, jct_text
 from nona.report.training.text import setting_text
@@ -25,6 +24,7 @@ from nona.study.training.preparation import prepare_training
 from nona.study.training.run import outcome_of, simulate_training_scenario
 from nona.training.elastic.system import Link
 from studies.elastic import ElasticStudySettings, elastic_study
+from studies.reports.elastic import mean_of, presented, published_of
 from tests.cli.calling import answer, refusal, text
 from tests.report.training_sample import ABOUT
 

@@ -7,15 +7,9 @@ from app_driver import job_of, metrics, put, run, said, state_of, table, until
 
 from nona.cost.validation import WEAK_POINTS, validation_report
 from nona.errors import JobError
-from nona.report.studies.decisions import compared, heat_title
-from nona.report.studies.decisions import findings as decision_findings
-from nona.report.studies.decisions import title as decision_title
-from nona.report.studies.paper import findings
-from nona.report.studies.prediction_map import findings as map_findings
-from nona.report.studies.prediction_map import title as map_title
-from nona.report.studies.validation import comparison_rows, theory_rows, theory_sentence, theory_summary
+from nona.report.theory import comparison_rows, theory_rows, theory_sentence, theory_summary
 from nona.results.program import SelfCheck, SelfCheckResult, TheoryResult
-from nona.results.studies import DecisionStudy, PaperStudy, PredictionMap
+from nona.results.studies import PredictionMap
 from nona.simulation.agreement import Effort, compare
 from nona.simulation.known_systems import KNOWN, known_systems
 from nona.simulation.run import Cancelled
@@ -27,6 +21,13 @@ from nona.ui.tasks import checks as theory_task
 from nona.ui.tasks.desk import Desk
 from nona.ui.tasks.serving import run_task
 from nona.ui.widgets.fields import plain
+from studies.reports.decisions import compared, heat_title
+from studies.reports.decisions import findings as decision_findings
+from studies.reports.decisions import title as decision_title
+from studies.reports.paper import findings
+from studies.reports.prediction_map import findings as map_findings
+from studies.reports.prediction_map import title as map_title
+from studies.results import DecisionStudy, PaperStudy
 
 PAGE = "evidence"
 

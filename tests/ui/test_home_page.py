@@ -187,7 +187,8 @@ LINKED = re.compile(r"\bterm\(\s*[\"']([^\"']+)[\"']")
 
 
 def linked():
-    files = [*(APP.parent / "pages").glob("*.py"), *(APP.parent / "nona" / "ui" / "pages").rglob("*.py")]
+    folders = (APP.parent / "pages", APP.parent / "nona" / "ui" / "pages", APP.parent / "studies")
+    files = (file for folder in folders for file in folder.glob("*.py"))
     return {name for file in files for name in LINKED.findall(file.read_text(encoding="utf-8"))}
 
 

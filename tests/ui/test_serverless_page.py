@@ -12,9 +12,7 @@ from drawn import texts, within
 from nona.gpu_sharing.registry import WAYS
 from nona.report.serverless import figures, findings, functions
 from nona.report.serverless.layouts import placed
-from nona.report.studies.serverless_text import title
 from nona.results.serverless_charts import PlatformLive
-from nona.results.serverless_study import ServerlessStudy
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.functions import network_law
@@ -33,6 +31,8 @@ from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
 from nona.ui.tasks.serverless import PlatformWatch
 from nona.ui.widgets.policy_choice import with_option
+from studies.policy_results import ServerlessStudy
+from studies.reports.serverless import title
 
 PAGE = "serverless"
 

@@ -44,8 +44,16 @@ from nona.report.serverless.layouts import Placed
 from nona.report.serverless.over import over_value
 from nona.report.sweeps import axis_scale
 from nona.results.document import Estimate, Figure
-from nona.results.serverless import NodesReport, Oracle, Outcome, PolicyOutcome, Spread, WaysReport
-from nona.results.serverless_study import OverPoint, OverReport
+from nona.results.serverless import (
+    NodesReport,
+    Oracle,
+    Outcome,
+    OverPoint,
+    OverReport,
+    PolicyOutcome,
+    Spread,
+    WaysReport,
+)
 from nona.tables import SHARE, TIME, WHOLE_SHARE, Column, Filled, Table, per_hour, share_text
 
 COST_AXIS = f"US dollars per {PER:,} calls"
@@ -227,7 +235,7 @@ _SCALES: dict[What, float] = {"hits": 100.0, "goodput": 1.0, "cost": float(PER)}
 def over_figure(report: OverReport, what: What = "hits", height: int = 340) -> go.Figure:
     """A line a policy with 95 % intervals; with ``hits`` the target as a line, knees as bands.
 
-    >>> from nona.results.serverless_study import OverSetting
+    >>> from nona.results.serverless import OverSetting
     >>> setting = OverSetting(name="", seed=1, calls=1, replications=1)
     >>> report = OverReport(key="load", label="Load", unit="factor", now=1.0, values=(1.0,), target=0.99,
     ...     policies={}, setting=setting, seconds=0.0)

@@ -9,7 +9,7 @@ from nona.report.serverless.findings import PER, USD
 from nona.report.sweeps import value_text
 from nona.report.text import listed
 from nona.results.document import Figure
-from nona.results.serverless_study import Knee, OverPoint, OverReport, PolicyOver
+from nona.results.serverless import Knee, OverPoint, OverReport, PolicyOver
 from nona.tables import COUNT, SHARE, WHOLE_SHARE, Column, Filled, Kind, Table, share_text, time_text
 from nona.units import format_number
 

@@ -18,8 +18,7 @@ from nona.options import Options
 from nona.planning.verdict import Settled, counted, looks_of, verdict
 from nona.report.sweeps import MOST_VALUES, turns
 from nona.results.document import Verdict
-from nona.results.serverless import Utilization
-from nona.results.serverless_study import Knee, OverPoint, OverReport, OverSetting, PolicyOver
+from nona.results.serverless import Knee, OverPoint, OverReport, OverSetting, PolicyOver, Utilization
 from nona.results.sweeps import TARGET, Unit
 from nona.scenario.schema import Scenario
 from nona.serverless.engine.options import RunOptions

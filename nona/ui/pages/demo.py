@@ -9,25 +9,20 @@ from typing import Any
 
 import streamlit as st
 
+from nona.report.arrangements import row_finding
 from nona.report.language.tables import pace_finding
 from nona.report.placements.certificate import order_finding
 from nona.report.plan import answer_text, outcome_finding
 from nona.report.serverless.findings import latency_title, own_search_title, pareto_title
 from nona.report.simulations.findings import headline
-from nona.report.studies.serverless_text import title
-from nona.report.studies.split_or_batch import findings as split_findings
-from nona.report.studies.split_or_batch import row_finding
 from nona.report.sweep_findings import stability_finding
 from nona.report.training.findings import gantt_title, received_title, rho_title, training_finding
 from nona.results.planning import PlanOutcome
 from nona.results.serverless_charts import ServerlessOutcome
-from nona.results.serverless_study import ServerlessStudy
-from nona.results.studies import SplitStudy
 from nona.results.training import TrainingOutcome
 from nona.scenario.file import scenario_hash
-from nona.study.shipped import shipped_path, stored_result
 from nona.ui.jobs.kinds import KINDS
-from nona.ui.pages.demo_stories import EVIDENCE, SPLIT_TAB, STORIES, Step, Story
+from nona.ui.pages.demo_stories import STORIES, Step, Story
 from nona.ui.pages.placement_split import asked_now, split_run
 from nona.ui.pages.simulation_sweep_settings import change, settings_of, sweep_version
 from nona.ui.session.kept import choose, is_kept
@@ -79,14 +74,14 @@ def tour_of(state: AppState) -> Tour | None:
     return tour
 
 
-def take_demo(state: AppState) -> None:
-    """Begin the demo that the address asks for: ``?demo=1``, or the number of another question."""
+def take_demo(state: AppState) -> Tour | None:
+    """Begin the demo that the address asks for (``?demo=1``, or another number); where it is then."""
     asked = st.query_params.get(PARAMETER)
-    if asked is None:
-        return
-    del st.query_params[PARAMETER]
-    number = int(asked) if asked.isdecimal() and 1 <= int(asked) <= len(STORIES) else 1
-    begin(state, number - 1)
+    if asked is not None:
+        del st.query_params[PARAMETER]
+        number = int(asked) if asked.isdecimal() and 1 <= int(asked) <= len(STORIES) else 1
+        begin(state, number - 1)
+    return tour_of(state)
 
 
 def begin(state: AppState, story: int = 0) -> None:
@@ -211,11 +206,15 @@ def _become(state: AppState, other: AppState) -> None:
     state.revision += 1
 
 
-def outcome_text(state: AppState, step: Step) -> str:
-    """The finding that the step is about; empty without a run, and until its result is there."""
+# Page file and tab → the finding of the study that the tab shows.
+Studied = Mapping[tuple[str, str], Callable[[], str]]
+
+
+def outcome_text(state: AppState, step: Step, studied: Studied) -> str:
+    """The finding that the step is about: of a study, or of a run once its result is there; else empty."""
     tab = next((value for key, value in step.choices if key.endswith("-tabs")), "")
-    if step.page == EVIDENCE and tab == SPLIT_TAB:
-        return " ".join(split_findings(stored_result(SplitStudy)))
+    if (step.page, tab) in studied:
+        return studied[step.page, tab]()
     result = state.results.get(step.run)
     if result is None or result.fingerprint != _mark_of(state, step.run):
         return ""
@@ -237,8 +236,6 @@ def _serverless(outcome: ServerlessOutcome, tab: str) -> str:
     policies = outcome.report.policies
     if tab == "Search":
         return f"{own_search_title(policies)}."
-    if tab == "The slides":
-        return f"{title(stored_result(ServerlessStudy))}." if shipped_path("serverless").is_file() else ""
     return f"{latency_title(policies) if tab == 'Latency' else pareto_title(policies)}."
 
 
@@ -268,7 +265,7 @@ STYLE = COMPONENTS / "demo" / "demo.css"
 QUESTIONS = "demo-questions"
 
 
-def demo_bar(state: AppState, tour: Tour | None) -> None:
+def demo_bar(state: AppState, tour: Tour | None, studied: Studied) -> None:
     """Question, step and text, what was found once it is known, and buttons for what the keys do as well.
 
     Outside a demo it is empty.
@@ -277,10 +274,10 @@ def demo_bar(state: AppState, tour: Tour | None) -> None:
     """
     with st.container():
         if tour is not None:
-            _bar(state, tour)
+            _bar(state, tour, studied)
 
 
-def _bar(state: AppState, tour: Tour) -> None:
+def _bar(state: AppState, tour: Tour, studied: Studied) -> None:
     st.html(STYLE)
     with st.container(key="demo-bar", gap="xsmall"):
         count = (
@@ -293,7 +290,7 @@ def _bar(state: AppState, tour: Tour) -> None:
                 _buttons(state, tour)
         with st.container(key="demo-text"):
             st.markdown(plain(tour.shown.text))
-            outcome = outcome_text(state, tour.shown)
+            outcome = outcome_text(state, tour.shown, studied)
             if outcome:
                 st.markdown(f"**Found:** {plain(outcome)}")
 

@@ -1,60 +1,27 @@
-"""The Evidence page: modelled times, theory against simulation, self-checks, the tabs."""
+"""The Evidence page: theory against simulation, self-checks, language models, sources."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
-from nona.cost.validation import WEAK_POINTS, ValidationSummary, reading, validation_report
+from nona.report import theory
 from nona.report.guide import sections
 from nona.report.language import evidence
 from nona.report.language.tables import HELP, MEASURES
-from nona.report.studies import validation
-from nona.report.studies.figures import theory_figure, validation_figure
 from nona.results import program
 from nona.results.language import FormulaCheck, MeasuredRun
 from nona.simulation.agreement import EFFORTS
 from nona.simulation.known_systems import known_systems
 from nona.study.language.evidence import beside_steps, beside_vllm
-from nona.tables import share_text
 from nona.ui.jobs.registry import Job
-from nona.ui.pages import evidence_studies
 from nona.ui.pages.run_page import Run, run_area
-from nona.ui.pages.serverless_comparisons import slides_tab
 from nona.ui.session.state import AppState
 from nona.ui.tasks.desk import EffortAsked
 from nona.ui.widgets.fields import one_of, plain
-from nona.ui.widgets.results import chart, picture, table, tiles, titled
+from nona.ui.widgets.results import chart, picture, table, tiles
 from nona.units import duration
-
-
-def _validation_tiles(summary: ValidationSummary) -> None:
-    tiles(
-        [
-            ("Published latencies", str(summary.rows), "Those that count: no constant was read off them."),
-            ("MAPE", share_text(summary.mape, 1), "Mean of |predicted − published| / published."),
-            ("Bias", f"{summary.bias:.2f}", "Mean of published / predicted; above 1: too fast."),
-            ("Spearman", f"{summary.spearman:.3f}", "Rank correlation: is the slower predicted slower?"),
-            ("log σ", f"{summary.log_sigma:.2f}", "Standard deviation of ln(published / predicted)."),
-        ]
-    )
-
-
-def _validation_finding(summary: ValidationSummary) -> str:
-    """Judge the formula by the published latencies, in a sentence.
-
-    >>> _validation_finding(ValidationSummary("all", 32, 0.261, 1.18, 0.968, 0.35))
-    'Off by 26 % on average, too fast by 18 %; the order is right (rank correlation 0.97)'
-    """
-    side = "too fast" if summary.bias > 1 else "too slow"
-    order = (
-        "is right" if summary.spearman > 0.9 else "is roughly right" if summary.spearman > 0.7 else "is not"
-    )
-    return (
-        f"Off by {share_text(summary.mape)} on average, {side} by {share_text(abs(summary.bias - 1))}; "
-        f"the order {order} (rank correlation {summary.spearman:.2f})"
-    )
 
 
 def _check_result(data: program.SelfCheckResult) -> None:
@@ -77,27 +44,27 @@ def _check_result(data: program.SelfCheckResult) -> None:
 
 def _check_table(rows: Sequence[program.SelfCheck], key: str) -> None:
     if rows:
-        table(validation.CHECKS.of(rows), key, "Self-checks with their verdicts")
+        table(theory.CHECKS.of(rows), key, "Self-checks with their verdicts")
 
 
 def _live(job: Job) -> None:
     rows = program.TheoryProgress.from_json(job.live).rows
     if rows:
-        st.caption(f"So far: {validation.theory_sentence(rows)}")
+        st.caption(f"So far: {theory.theory_sentence(rows)}")
         _theory_table(rows, 280, "theory-live")
 
 
 def _theory_result(data: program.TheoryResult) -> None:
     rows = data.rows
-    st.markdown(f"**{validation.theory_sentence(rows)}**")
-    _theory_tiles(validation.theory_summary(rows))
+    st.markdown(f"**{theory.theory_sentence(rows)}**")
+    _theory_tiles(theory.theory_summary(rows))
     st.caption(
         f"{data.replications} independent runs each, {plain(data.effort)} ones, {data.level:.1%} "
         f"intervals, on the engine {plain(data.engine)} in {duration(data.seconds)}. At this level "
         "one row in a thousand of a correct simulator would differ by chance."
     )
     alt = "Error of each simulated mean against theory with its interval"
-    picture(theory_figure(rows), "theory-errors", alt)
+    picture(theory.theory_figure(rows), "theory-errors", alt)
     _theory_table(rows, 480)
 
 
@@ -113,48 +80,10 @@ def _theory_tiles(summary: program.TheorySummary) -> None:
 
 
 def _theory_table(rows: Sequence[program.TheoryRow], height: int, key: str = "theory") -> None:
-    table(validation.THEORY.of(rows), key, "Theory against simulation, system by system", height=height)
+    table(theory.THEORY.of(rows), key, "Theory against simulation, system by system", height=height)
 
 
-def _times(state: AppState) -> None:
-    st.caption(
-        "Modelled times come from a formula whose constants were read off profiles of single operators. "
-        "Here they are compared with published latencies of whole networks; nothing is fitted to the "
-        "counted ones. Batch 1."
-    )
-    report = validation_report()
-    _validation_tiles(report.overall)
-    st.markdown(reading())
-    left, right = st.columns([3, 2])
-    with left:
-        st.subheader("Predicted against published")
-        finding = _validation_finding(report.overall)
-        alt = "Predicted over published latency, logarithmic, with the line of equality"
-        titled(validation_figure(report.rows), finding, "validation", alt)
-    with right:
-        st.subheader("Where it is weak")
-        st.markdown(WEAK_POINTS)
-    st.subheader("Every latency, with its source")
-    table(
-        validation.LATENCIES.of(report.rows),
-        "latencies",
-        "Every published latency against the predicted one, with its source",
-        "validation",
-        height=480,
-    )
-    st.caption(
-        "counted: in the figures on top. in-sample: a constant was read off this very row, so it proves "
-        "little. shown: not comparable, for the reason in its note."
-    )
-    st.subheader("By group")
-    summaries = [*report.groups, report.tensorrt, report.overall]
-    table(validation.GROUPS.of(summaries), "groups", "How well each group is predicted")
-    st.subheader("MIG slices")
-    st.caption("How many times slower a slice is than its whole device.")
-    table(validation.SLICES.of(report.slices), "slices", "Slowdown of slices, published and predicted")
-
-
-def _theory(state: AppState) -> None:
+def theory_tab(state: AppState) -> None:
     st.subheader("Theory against simulation")
     st.markdown(
         "Completion times come from a simulator. Here it runs systems with a mean completion time known "
@@ -164,7 +93,7 @@ def _theory(state: AppState) -> None:
     )
     hint = "Longer runs have narrower intervals: they notice smaller errors."
     effort = one_of("Length of the runs", list(EFFORTS), "effort", hint)
-    rows = [row for system in known_systems() for row in validation.theory_rows(system)]
+    rows = [row for system in known_systems() for row in theory.theory_rows(system)]
     run_area(
         state,
         Run(
@@ -179,7 +108,7 @@ def _theory(state: AppState) -> None:
     )
 
 
-def _checks(state: AppState) -> None:
+def checks_tab(state: AppState) -> None:
     st.subheader("Self-checks")
     st.markdown(
         "Checks on this machine of what must hold on any: the two engines agree bit for bit, nothing is "
@@ -204,7 +133,7 @@ def _measured() -> MeasuredRun:
     return beside_vllm()
 
 
-def _language_tab(state: AppState) -> None:
+def language_tab(state: AppState) -> None:
     st.subheader("vLLM, measured and simulated")
     run = _measured()
     st.markdown(
@@ -253,24 +182,8 @@ def _formula(check: FormulaCheck) -> None:
     table(evidence.points_table(check), "language-formula-table", "The formula beside simulations, by load")
 
 
-def _sources(state: AppState) -> None:
+def sources_tab(state: AppState) -> None:
     for section in sections():
         if section.name in ("provenance", "sources"):
             st.subheader(section.title)
             st.markdown(section.text)
-
-
-TABS: Mapping[str, Callable[[AppState], None]] = {
-    "Modelled times": _times,
-    "Prediction": evidence_studies.prediction_tab,
-    "Decisions": evidence_studies.decisions_tab,
-    "Theory": _theory,
-    "Self-checks": _checks,
-    "The paper": evidence_studies.paper_tab,
-    "The slides": lambda state: slides_tab(state, None),
-    "Network views": evidence_studies.network_views_tab,
-    "Split or batch": evidence_studies.split_tab,
-    "Language models": _language_tab,
-    "Training": evidence_studies.training_tab,
-    "Sources": _sources,
-}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -10,7 +10,6 @@ import streamlit as st
 from nona.report.guide import TERMS, Section, sections
 from nona.report.scenario_keys import matching_keys
 from nona.report.text import asked
-from nona.ui.pages.evidence_studies import remarks_in_short
 from nona.ui.session.kept import choose
 from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState
@@ -164,13 +163,13 @@ def terms_and_keys(query: str, names: Sequence[str]) -> bool:
     return True
 
 
-def section_list(chosen: Sequence[Section]) -> None:
-    """The sections, before them links to each where there are several."""
+def section_list(chosen: Sequence[Section], below: Mapping[str, Callable[[], None]]) -> None:
+    """The sections, before them links to each where there are several; ``below`` draws at a section's end."""
     if len(chosen) > 2:
         st.markdown(" · ".join(f"[{s.title}](#{s.name})" for s in chosen))
     for section in chosen:
         with st.container(border=True):
             st.subheader(section.title, anchor=section.name)
             st.markdown(section.text)
-            if section.name == "schedulers":
-                remarks_in_short()
+            if section.name in below:
+                below[section.name]()

@@ -24,6 +24,7 @@ from nona.results.placement import (
 )
 from nona.scenario.words import words
 from nona.study.language.sizes import engine_sizes, own_rate
+from nona.study.tested_range import like_cases_text
 from nona.tables import of_mappings, share_text
 from nona.ui.form import field
 from nona.ui.jobs.registry import Job
@@ -279,6 +280,11 @@ def _answer(state: AppState, data: SolvedPlacement) -> None:
     _search_section(data)
 
 
+def _like_cases(state: AppState, data: SolvedPlacement) -> str:
+    predicted = data.nona.predicted
+    return like_cases_text(state.scenario, predicted.compute_utilization, predicted.network_utilization)
+
+
 PLACEMENT = RunPage(
     kind="place",
     label="Solve the placement",
@@ -305,6 +311,7 @@ PLACEMENT = RunPage(
     command="place",
     words=("--json",),
     guide=("placement", "How a placement is found, and what its certificate means"),
+    evidence=("Prediction", _like_cases),
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from nona.hardware.cluster import Cluster
-from nona.report.studies.split_or_batch import POINTS, row_figure, row_finding, row_note
+from nona.report.arrangements import POINTS, row_figure, row_finding, row_note
 from nona.results.studies import RowArranged
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.run_page import Run, run_area

@@ -8,21 +8,9 @@ from typing import Generic, TypeVar
 
 import streamlit as st
 
-from nona.report.simulations.findings import shortest
-from nona.report.simulations.report import SimulatedRun
 from nona.report.simulations.scenario_diff import change_text
-from nona.report.studies.prediction_map import like_cases
-from nona.report.studies.serverless_tables import judged_claims
-from nona.report.studies.training import judged
 from nona.results.document import Document, Outcome
-from nona.results.placement import SolvedPlacement
-from nona.results.serverless_charts import ServerlessOutcome
-from nona.results.serverless_study import ServerlessStudy
-from nona.results.studies import PredictionMap, TrainingStudy
-from nona.results.training import TrainingOutcome
 from nona.scenario.file import scenario_hash
-from nona.study.shipped import stored_result
-from nona.tables import share_text
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.runs import ToSave, save_popover
@@ -109,7 +97,8 @@ class RunPage(Run[D]):
     """A page around a run: settings that fold into a line, the run, its tabs, and how to keep it.
 
     ``summary`` are the parts of that line, ``fields`` draws the settings. ``save`` says what is saved of a
-    result, by default the result itself.
+    result, by default the result itself. ``evidence``: a tab of the Evidence page, and what says in a line
+    how far its study supports a result; empty where it does not fit.
     """
 
     summary: Callable[[AppState], Sequence[str]]
@@ -118,6 +107,7 @@ class RunPage(Run[D]):
     files: Callable[[AppState, D], Files]
     save: Callable[[D], ToSave] | None = None
     guide: tuple[str, str]
+    evidence: tuple[str, Callable[[AppState, D], str]] | None = None
 
 
 def run_page(state: AppState, page: RunPage[D]) -> None:
@@ -133,7 +123,7 @@ def run_page(state: AppState, page: RunPage[D]) -> None:
         if data is not None:
             download_menu(page.kind, page.files(state, data))
             save_popover(state, page.save(data) if page.save else _to_save(state, page.kind, data))
-            _evidence_line(state, data)
+            _evidence_line(state, page, data)
         equivalent(state, page.command, *page.words, key=page.kind)
     if data is not None and _runs(state, page.kind):
         st.info("All below is of the run before until this one ends.", icon=":material/history:")
@@ -341,8 +331,9 @@ def ended_early(seconds: float | None) -> None:
         )
 
 
-def _evidence_line(state: AppState, result: object) -> None:
-    text, tab = _evidence(state, result)
+def _evidence_line(state: AppState, page: RunPage[D], data: D) -> None:
+    tab, says = page.evidence or ("", None)
+    text = says(state, data) if says is not None else ""
     if not text:
         return
 
@@ -352,38 +343,3 @@ def _evidence_line(state: AppState, result: object) -> None:
 
     hint = "From the study that ships; opens it on page Evidence."
     button(text, "evidence-line", show, icon="fact_check", hint=hint, type="tertiary")
-
-
-def _evidence(state: AppState, result: object) -> tuple[str, str]:
-    """The number in words, and the tab of its study; empty where no study fits."""
-    if isinstance(result, SolvedPlacement):
-        mix = result.nona.predicted
-        return _prediction(state, mix.compute_utilization, mix.network_utilization), "Prediction"
-    if isinstance(result, SimulatedRun):
-        best = shortest(result.report.schedulers)
-        if best is None:
-            return "", ""
-        busy = result.report.schedulers[best].utilization
-        return _prediction(state, busy.compute, busy.network), "Prediction"
-    if isinstance(result, ServerlessOutcome):
-        agree = [claim.order == "agrees" for claim in judged_claims(stored_result(ServerlessStudy))]
-        return f"{sum(agree)} of {len(agree)} claims of the slides hold in this simulation", "The slides"
-    if isinstance(result, TrainingOutcome):
-        agree = [claim.order == "agrees" for claim in judged(stored_result(TrainingStudy))]
-        return f"{sum(agree)} of {len(agree)} claims of Gavel's paper hold in this simulation", "Training"
-    return "", ""
-
-
-def _prediction(state: AppState, servers: float | None, link: float | None) -> str:
-    spec = state.scenario
-    if servers is None or link is None:
-        return ""
-    bursty = any(row.arrivals.process != "poisson" for row in spec.workload)
-    used = link if link > spec.background.network.utilization + 1e-6 else None
-    batches = any(spec.batching_of(row) is not None for row in spec.workload)
-    errors = like_cases(stored_result(PredictionMap), servers, used, bursty, batches)
-    if not errors:
-        return "No tested case has a like load: simulate before relying on a prediction"
-    middle = errors[len(errors) // 2]
-    cases = "the one like case" if len(errors) == 1 else f"half of {len(errors)} like cases"
-    return f"Prediction within {share_text(middle, 1)} in {cases}, at most {share_text(errors[-1])} off"

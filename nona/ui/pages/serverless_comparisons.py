@@ -1,4 +1,4 @@
-"""Comparisons on the page: loads, nodes, ways of sharing, schedulers, the slides."""
+"""Comparisons on the page: loads, nodes, ways of sharing, schedulers."""
 
 from __future__ import annotations
 
@@ -31,24 +31,17 @@ from nona.report.serverless.findings import (
     pareto_title,
 )
 from nona.report.serverless.over import knees, over_finding, over_points, over_setting
-from nona.report.studies import policy_figures
-from nona.report.studies.serverless_claims import Key
-from nona.report.studies.serverless_text import cutoff_title, miss_title, presented, title
 from nona.report.sweeps import parse_values, value_text
-from nona.results.serverless import NodesReport, Outcome, SchedulersReport, WaysReport
+from nona.results.serverless import NodesReport, Outcome, OverReport, SchedulersReport, WaysReport
 from nona.results.serverless_charts import ServerlessOutcome
-from nona.results.serverless_study import OverReport, ServerlessStudy
 from nona.study.serverless.comparisons import LEFT_OUT, ways_for
 from nona.study.serverless.knees import CALLS, MOST, MOST_CALLS, SWEPT, Swept, over_number
-from nona.study.shipped import shipped_path, stored_result
 from nona.study.sweep_numbers import LOAD, Number
 from nona.tables import SHARE, TIME, Column, Table
 from nona.ui.jobs.registry import Job
-from nona.ui.pages.evidence_studies import show_study
 from nona.ui.pages.run_page import Run, run_area
 from nona.ui.pages.serverless_results import choose_one
 from nona.ui.session.state import AppState
-from nona.ui.shell.equivalents import equivalent
 from nona.ui.tasks.desk import NodesAsked, OverAsked, WaysAsked
 from nona.ui.widgets.fields import plain, share_to_keep, whole
 from nona.ui.widgets.results import chart, picture, table
@@ -136,7 +129,7 @@ def _live(job: Job) -> None:
 
 
 def _over_answer(report: OverReport, key: str) -> None:
-    _over_charts(report, key)
+    over_charts(report, key)
     table(knees(report), f"{key}-knees", "How far each policy keeps the target")
     with st.expander("Every simulated point", icon=":material/table:"):
         table(over_points(report), f"{key}-points", "Every policy at every simulated value")
@@ -303,67 +296,11 @@ def _schedulers_answer(report: SchedulersReport, data: ServerlessOutcome | None)
         st.caption("The oracle bounds the policies; schedulers on this simpler platform may fall below it.")
 
 
-def slides_tab(state: AppState, data: ServerlessOutcome | None) -> None:
-    """The shipped study; where it is missing, how to make it."""
-    if not shipped_path("serverless").is_file():
-        st.caption("This copy lacks the study's results. The command below computes them.")
-        equivalent(state, "study", "serverless", "--json", key="slides", scenario=False)
-        return
-    _study(stored_result(ServerlessStudy))
-    equivalent(state, "study", "serverless", "--shipped", key="slides", scenario=False)
-
-
-def _study(data: ServerlessStudy) -> None:
-    show_study(presented(data), lambda: _study_charts(data))
-
-
-def _study_charts(data: ServerlessStudy) -> None:
-    alt = "SLOs kept by every policy in each of the slides' settings, with its cost over ESG's"
-    picture(policy_figures.settings_figure(data), "study-settings", f"{alt}. {title(data)}")
-    st.caption("Numbers in the bars: cost per call over that of esg. esg-wait is ours; nobody published it.")
-    with st.grid(2, min_column_width=360):
-        alt = "Configuration misses of Orion and Aquatope against those of the slides"
-        chart(policy_figures.misses_figure(data), miss_title(data), "study-misses", alt)
-        alt = "Orion's share of SLOs kept by the cut-off of its search"
-        chart(policy_figures.cutoff_figure(data), cutoff_title(data), "study-cutoff", alt)
-    _loads(data)
-    _sensitivity(data)
-    alt = "Share of SLOs kept by each policy"
-    chart(
-        policy_figures.sharing_figure(data), "SLOs kept under each way of sharing the GPUs", "study-ways", alt
-    )
-
-
-def _loads(data: ServerlessStudy) -> None:
-    left, right = st.columns(2)
-    with left:
-        hint = "How the functions' times depend on batch and vGPUs."
-        name = choose_one("Profiles", [c.name for c in data.curves], "study-profiles", hint)
-    curves = next(c for c in data.curves if c.name == name)
-    with right:
-        setting = choose_one("Setting ", list(curves.settings), "study-load-setting", "SLO and base load.")
-    report = curves.settings[setting]
-    st.caption(plain(f"{curves.name}: {curves.about}."))
-    _over_charts(report, "study-over")
-
-
-def _over_charts(report: OverReport, key: str) -> None:
+def over_charts(report: OverReport, key: str) -> None:
+    """SLOs kept, goodput and cost of every policy over the number."""
     chart(over_figure(report), f"{over_finding(report)}.", f"{key}-hits", over_alt(report, "hits"))
     with st.grid(2, min_column_width=360):
         others: tuple[What, ...] = ("goodput", "cost")
         for what in others:
             heading = TITLES[what][0].upper() + TITLES[what][1:]
             chart(over_figure(report, what, 300), heading, f"{key}-{what}", over_alt(report, what))
-
-
-def _sensitivity(data: ServerlessStudy) -> None:
-    st.markdown("**What the result depends on**: one default changed at a time, for all policies alike")
-    left, right = st.columns(2)
-    with left:
-        hint = "In which of the slides' settings the defaults are changed."
-        setting = choose_one("Setting", list(data.settings), "study-setting", hint)
-    with right:
-        kinds: dict[str, Key] = {"SLOs kept": "hits", "cost": "costs"}
-        kind = choose_one("Drawn", list(kinds), "study-kind", "The share of SLOs kept, or the cost per call.")
-    alt = f"{kind} of every policy under each changed default in {setting}; first row: defaults"
-    picture(policy_figures.sensitivity_figure(data, setting, kinds[kind]), "study-sensitivity", alt)

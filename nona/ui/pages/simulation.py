@@ -12,14 +12,13 @@ import streamlit as st
 from nona.errors import NonaError
 from nona.placement.fixed import PRESETS
 from nona.report.html.simulation import simulation_html
+from nona.report.simulations.findings import shortest
 from nona.report.simulations.tables import SUMMARY, figures
-from nona.report.studies.decisions import which_scheduler
 from nona.report.text import counted
-from nona.results.studies import DecisionStudy
 from nona.schedulers.expert import SCHEDULER, part_numbers
 from nona.schedulers.registry import SCHEDULERS
 from nona.study.exports import JOBS_CSV, JOBS_PARQUET, TRACE
-from nona.study.shipped import stored_result
+from nona.study.tested_range import like_cases_text
 from nona.tables import share_text
 from nona.ui.form import fields, form
 from nona.ui.models.loading import load_row
@@ -218,7 +217,6 @@ def _fields(state: AppState) -> None:
         with st.popover("Warm-up and precision", icon=":material/straighten:"):
             fields(state, "simulation", "warmup precision max_replications")
     _expert_table(state)
-    st.caption(f"{plain(which_scheduler(stored_result(DecisionStudy)))} [Evidence](evidence)")
 
 
 def pick_schedulers(state: AppState) -> None:
@@ -261,6 +259,15 @@ def run_files(state: AppState, run: Kept) -> Files:
     }
 
 
+def _like_cases(state: AppState, run: Kept) -> str:
+    schedulers = run.data.report.schedulers
+    best = shortest(schedulers)
+    if best is None:
+        return ""
+    busy = schedulers[best].utilization
+    return like_cases_text(state.scenario, busy.compute, busy.network)
+
+
 SIMULATION = RunPage(
     kind="simulate",
     label="Run the simulation",
@@ -280,6 +287,7 @@ SIMULATION = RunPage(
     save=to_save,
     command="simulate",
     guide=("simulator", "What is simulated, and how its results are judged"),
+    evidence=("Prediction", _like_cases),
     advice="No replication was complete, so there is no result. Fewer jobs take less time.",
     poll_s=0.12,
 )

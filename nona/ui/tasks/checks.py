@@ -15,7 +15,7 @@ from nona.errors import JobError
 from nona.hardware.device import user_devices
 from nona.hardware.executor import executor_class
 from nona.placement.enumeration import configurations_considered
-from nona.report.studies.validation import comparison_rows
+from nona.report.theory import comparison_rows
 from nona.results import program
 from nona.results.models import ConfigurationCounts
 from nona.simulation.agreement import EFFORTS, compare

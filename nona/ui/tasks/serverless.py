@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from nona.results import serverless
+from nona.results.serverless import OverReport
 from nona.results.serverless_charts import PlatformLive, PolicySoFar, ServerlessOutcome, Snapshot
-from nona.results.serverless_study import OverReport
 from nona.serverless.engine.options import ServerlessProgress
 from nona.serverless.replications import make_ready
 from nona.serverless.system import HOUR_S, ServerlessSystem

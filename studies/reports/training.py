@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from nona.report.text import Presented, Shown
+import plotly.graph_objects as go
+
+from nona.report.figures import add_means, figure, fitting_axis, scheduler_style, text
+from nona.report.training.findings import HOUR_S
 from nona.results.document import Estimate, Figure
-from nona.results.studies import EstimatorPoint, EstimatorStudy, StudyPoint, TrainingStudy, Way
 from nona.statistics import NO_RATIO, Ratio, mean_interval, paired_ratio
-from nona.tables import SHARE, TIME, Column, Filled, Kind, Table, mean_text, or_dash
+from nona.tables import SHARE, TIME, Column, Filled, Kind, Table, or_dash
+from studies.policy_results import StudyPoint, TrainingStudy
+from studies.presented import Presented, Shown
 
 NEAR = 1.35  # a ratio within this factor of the stated one agrees in size
 SINGLE, MULTI = "single-GPU", "multi-GPU"
@@ -165,8 +169,6 @@ RULES = (
     f"Order agrees where the ratio is above 1, clearly if its 95 % interval excludes 1. Size agrees within a "
     f"factor of {NEAR:g}. JCT claims take the load with the largest ratio; ratios are paired by replication."
 )
-
-
 LOADS = "Loads are jobs per hour on 36 GPUs of each type; with fewer GPUs they are lowered in proportion."
 
 
@@ -272,96 +274,21 @@ def presented(data: TrainingStudy) -> Presented:
     return Presented(title(data), (), tables, notes, provenance(data))
 
 
-WAYS: dict[Way, str] = {
-    "match": "matched reference",
-    "completed": "completed row",
-    "table-mean": "mean of the table",
-    "random-reference": "random reference",
-    "nearest": "nearest reference",
-}
-KINDS = {"known": "model in the reference", "new": "model left out"}
+PACKED = ", packed"
 
 
-ESTIMATED = (
-    "A job's rate next to another job on one GPU is estimated from the pairs that were profiled: the row is "
-    "completed, and the most similar known model's row is used. Errors are those of the share of its own "
-    "rate that a job keeps."
-)
-ERROR, PART = Kind("{:.3f}".format), Kind("{:.0%}".format)
-
-
-def converged(data: EstimatorStudy, kind: str) -> tuple[EstimatorPoint, ...]:
-    """The points of one kind with the completion that goes on longest, by share profiled."""
-    stop = min(p.stop for p in data.points)
-    return tuple(p for p in data.points if p.reference == kind and p.stop == stop)
-
-
-def _enough(points: Sequence[EstimatorPoint]) -> EstimatorPoint | None:
-    """The least share profiled from which on the match is surely better than the mean of the table."""
-    enough = None
-    for p in reversed(points):
-        match, mean = p.errors["match"].ci95, p.errors["table-mean"].mean
-        if match is None or mean is None or match[1] >= mean:
-            break
-        enough = p
-    return enough
-
-
-def estimator_title(data: EstimatorStudy) -> str:
-    """The main finding in one sentence."""
-    enough = _enough(converged(data, "new"))
-    if enough is None:
-        return "For a new model the estimator is not surely better than the mean of the table"
-    return (
-        "For a new model the estimator is better than the mean of the table once "
-        f"{enough.profiled:.0%} of its pairs are profiled"
-    )
-
-
-def estimator_findings(data: EstimatorStudy) -> list[str]:
-    """List the findings: recognition of known models, errors of new ones, the cost of stopping early."""
-    lines = [
-        f"With {p.profiled:.0%} of its pairs profiled, a job of a known model is matched to its own in "
-        f"{p.found.mean:.0%} of cases; the error is {mean_text(p.errors['match'], ERROR.show)} of the rate "
-        "alone."
-        for p in converged(data, "known")
-        if p.found.mean is not None and p.profiled in (0.1, 0.2, 0.5)
-    ]
-    for early in data.points:
-        late = next(p for p in converged(data, early.reference) if p.profiled == early.profiled)
-        if early.stop > late.stop and early.profiled == 0.2:
-            lines.append(
-                f"Stopping the completion at {early.stop:g} per entry, as the public program does, gives "
-                f"{mean_text(early.errors['match'], ERROR.show)} instead of "
-                f"{mean_text(late.errors['match'], ERROR.show)} ({KINDS[early.reference]}, 20% profiled)."
-            )
-    return lines
-
-
-def _error(way: Way) -> Column[EstimatorPoint]:
-    return Column(WAYS[way], lambda p: p.errors[way], ERROR, interval=True)
-
-
-ESTIMATES = Table[EstimatorPoint](
-    "",
-    (
-        Column("reference", lambda p: KINDS[p.reference]),
-        Column("stop", lambda p: p.stop, Kind("{:g}".format)),
-        Column("profiled", lambda p: p.profiled, PART),
-        Column("recognised", lambda p: p.found, PART, interval=True),
-        *map(_error, WAYS),
-    ),
-)
-
-
-def estimator_presented(data: EstimatorStudy) -> Presented:
-    """The study with every point; errors are shares of the rate alone."""
-    about = data.about
-    heading = "Mean error of each way of estimating"
-    tables = (Shown("estimator-points", heading, ESTIMATES.of(data.points), folded=True),)
-    provenance = (
-        f"Made by {about.command} (version {about.version}, {about.made}, {about.seconds:.0f} s): "
-        f"{about.models} models on {', '.join(about.types)}, each profiled {about.replications} times. "
-        f"Table: {about.table}."
-    )
-    return Presented(estimator_title(data), estimator_findings(data), tables, ESTIMATED, provenance)
+def training_load_figure(data: TrainingStudy, mode: str) -> go.Figure:
+    """Mean JCT with 95 % intervals over jobs per hour, one line for each variant; packed ones are hollow."""
+    chart, means = figure(420), list[float | None]()
+    mine = [p for p in data.loads if p.mode == mode]
+    for name in dict.fromkeys(p.variant for p in mine):
+        points = [p for p in mine if p.variant == name]
+        jcts = [mean_interval(values(p, "jcts_s")).estimate for p in points]
+        look = scheduler_style(name.removesuffix(PACKED))
+        if name.endswith(PACKED):
+            look = replace(look, symbol=f"{look.symbol}-open")
+        hover = f"{text(name)}, %{{x:,.3~r}} jobs per hour: %{{y:,.3~r}} h"
+        means += add_means(chart, name, [p.per_hour for p in points], jcts, 1 / HOUR_S, look, hover)
+    chart.update_xaxes(title="jobs that arrive per hour", rangemode="tozero")
+    fitting_axis(chart, means, "mean JCT, h", "y")
+    return chart

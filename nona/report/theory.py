@@ -1,4 +1,4 @@
-"""Accuracy of the models: theory against simulation, published latencies."""
+"""Theory against simulation, and self-checks: rows, tables, figure."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from nona.cost.validation import SliceRatio, ValidationRow, ValidationSummary
+import plotly.graph_objects as go
+
+from nona.registry import Look
+from nona.report.figures import BAD, PALETTE, add_points, figure, rule, text
 from nona.report.text import counted
-from nona.results.document import number
 from nona.results.program import ComparedRow, SelfCheck, TheoryRow, TheorySummary, Verdict
 from nona.simulation.agreement import Agreement, Comparison, Expected, KnownSystem
-from nona.tables import COUNT, FACTOR, SHARE, TIME, WHOLE_SHARE, Column, Kind, Table, share_text
+from nona.tables import WHOLE_SHARE, Column, Kind, Table, share_text
+from nona.units import format_number
 
 AGREES: Verdict = "agrees"
 UNCLEAR: Verdict = "unclear"
 DIFFERS: Verdict = "differs"
 TROUBLE: Verdict = "no steady state"
-RATIO = Kind("{:.2f}".format)
 WIDE = 0.25  # an interval whose half is a greater share of its mean proves little
 
 
@@ -92,44 +94,6 @@ def _verdict(comparison: Comparison, agreement: Agreement) -> Verdict:
     return AGREES if agreement.half_width <= WIDE else UNCLEAR
 
 
-LATENCIES = Table[ValidationRow](
-    "",
-    (
-        Column("model", lambda r: r.model),
-        Column("device", lambda r: r.executor),
-        Column("precision", lambda r: r.precision),
-        Column("stack", lambda r: r.stack),
-        Column("published", lambda r: r.measured_s, TIME),
-        Column("predicted", lambda r: r.predicted_s, TIME),
-        Column("predicted / published", lambda r: r.ratio, RATIO),
-        Column("use", lambda r: r.use),
-        Column("group", lambda r: r.group),
-        Column("note", lambda r: r.note),
-        Column("source", lambda r: r.source),
-    ),
-)
-GROUPS = Table[ValidationSummary](
-    "",
-    (
-        Column("group", lambda s: s.group),
-        Column("latencies", lambda s: s.rows, COUNT),
-        Column("MAPE", lambda s: s.mape, SHARE),
-        Column("bias", lambda s: s.bias, RATIO),
-        Column("Spearman", lambda s: number(s.spearman), Kind("{:.3f}".format)),
-        Column("log σ", lambda s: number(s.log_sigma), RATIO),
-    ),
-)
-SLICES = Table[SliceRatio](
-    "",
-    (
-        Column("model", lambda s: s.model),
-        Column("slice", lambda s: s.executor),
-        Column("published", lambda s: s.measured, FACTOR),
-        Column("predicted", lambda s: s.predicted, FACTOR),
-    ),
-)
-
-
 def _simulated(of: Callable[[ComparedRow], float | str]) -> Callable[[TheoryRow], float | str | None]:
     return lambda r: of(r) if isinstance(r, ComparedRow) else None
 
@@ -179,3 +143,54 @@ THEORY = Table[TheoryRow](
 
 def _theory_text(row: TheoryRow) -> str:
     return f"{row.theory_ms:.3f}" + ("" if row.to_ms is None else f" – {row.to_ms:.3f}")
+
+
+def theory_figure(rows: Sequence[ComparedRow]) -> go.Figure:
+    """Error of the simulated mean with its interval in per cent, one line per system and job class.
+
+    Where theory gives bounds, between them there is no error. Means that differ are red.
+    """
+    labels = list(dict.fromkeys(_label(r) for r in rows))
+    loads = sorted({r.load for r in rows})
+    chart = figure(110 + 26 * len(labels))
+    for number, load in enumerate(loads):
+        own = [r for r in rows if r.load == load]
+        shift = (number - (len(loads) - 1) / 2) * 0.22
+        add_points(
+            chart,
+            f"load {load:.0%}",
+            [r.error_percent for r in own],
+            [labels.index(_label(r)) + shift for r in own],
+            Look(PALETTE[number], "solid", "circle"),
+            "%{customdata}",
+            size=7,
+            across=[
+                (r.error_percent - r.half_width_percent, r.error_percent + r.half_width_percent) for r in own
+            ],
+            bar=1.5,
+            customdata=[_theory_hover(r) for r in own],
+        )
+        seen = [PALETTE[number] if r.verdict in (AGREES, UNCLEAR) else BAD for r in own]
+        chart.data[-1].marker.update(color=seen, line={"color": seen})
+    rule(chart, 0.0, "", "x")
+    chart.update_xaxes(title="simulated mean over theory − 1, %", ticksuffix=" %")
+    chart.update_yaxes(
+        tickvals=list(range(len(labels))),
+        ticktext=[text(label) for label in labels],
+        range=[len(labels) - 0.4, -0.6],
+        showgrid=False,
+    )
+    return chart
+
+
+def _label(row: ComparedRow) -> str:
+    return f"{row.system}: {row.jobs}" if row.jobs else row.system
+
+
+def _theory_hover(row: ComparedRow) -> str:
+    upper = "" if row.to_ms is None else f" to {format_number(row.to_ms)}"
+    return (
+        f"{text(_label(row))}, load {row.load:.0%}<br>theory {format_number(row.theory_ms)}{upper} ms<br>"
+        f"simulated {format_number(row.simulated_ms)} ± {format_number(row.half_width_ms, 2)} ms: "
+        f"{text(row.verdict)}"
+    )

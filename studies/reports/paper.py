@@ -6,14 +6,18 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
+import plotly.graph_objects as go
+
+from nona.report.figures import add_points, figure, rule, scheduler_style, text
 from nona.report.sweep_findings import merged_spans, ratio_text, stability_finding, stability_text
 from nona.report.sweeps import points_table, simulated, value_text
-from nona.report.text import Presented, Shown, listed
+from nona.report.text import listed
 from nona.results.document import Estimate
-from nona.results.studies import Growth, OverloadRun, PaperStudy, Reach
 from nona.results.sweeps import SweepReport, SweptCurve, SweptPoint
 from nona.tables import COUNT, FACTOR, TIME, Column, Filled, Kind, Table, share_text
 from nona.units import format_number, format_time
+from studies.presented import Presented, Shown
+from studies.results import Growth, OverloadRun, PaperStudy, Reach
 
 FAR = 0.9  # of the load at the edge: up to there a run has time to reach its steady state
 
@@ -283,3 +287,16 @@ def presented(data: PaperStudy) -> Presented:
         Shown("paper-points", "All points with their intervals", points(data), folded=True, printed=()),
     )
     return Presented(title(data), findings(data), tables, OURS, provenance(data))
+
+
+def growth_figure(data: PaperStudy) -> go.Figure:
+    """Ratio of the mean JCT to nona's over the jobs in the run, log-log, and the paper's number."""
+    chart = figure(360)
+    for row in data.overload.schedulers:
+        x, y = [r.jobs for r in row.runs], [r.ratio for r in row.runs]
+        hover = f"{text(row.scheduler)}: %{{y:,.3~r}} × at %{{x:,}} jobs"
+        add_points(chart, row.scheduler, x, y, scheduler_style(row.scheduler), hover, size=8, joined=True)
+    chart.update_xaxes(type="log", title="jobs in the run (log)", dtick=1)
+    chart.update_yaxes(type="log", title="mean JCT relative to nona (log)", dtick=1)
+    rule(chart, data.claim, f"{data.claim:.0f} ×")
+    return chart

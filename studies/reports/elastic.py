@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+import plotly.graph_objects as go
 
-from nona.report.text import Presented, Shown
-from nona.results.document import Estimate
-from nona.results.elastic import ElasticLinkPoint, ElasticLinkStudy, ElasticPoint, ElasticStudy
-from nona.statistics import NO_RATIO, Interval, Ratio, mean_interval, paired_ratio
-from nona.tables import SHARE, Column, Filled, Kind, Table, share_text, time_text
-from nona.units import format_bandwidth
+from nona.registry import Look
+from nona.report.figures import add_means, add_points, figure, log_axis, text
+from nona.report.training.figures import elastic_style
+from nona.report.training.findings import HOUR_S
+from nona.statistics import Interval, mean_interval, paired_ratio
+from nona.tables import Column, Filled, Kind, Table, share_text, time_text
+from studies.policy_results import ElasticLinkPoint, ElasticLinkStudy, ElasticPoint, ElasticStudy
+from studies.presented import Presented, Shown
 
 
 def workload_means(point: ElasticPoint | ElasticLinkPoint) -> list[float]:
@@ -74,7 +78,7 @@ def interference(study: ElasticStudy) -> Filled:
     return POINTS.of(_Row(p, published_of(p)) for p in _over_interference(study))
 
 
-def study_title(study: ElasticStudy) -> str:
+def title(study: ElasticStudy) -> str:
     """The shortest mean JCT at the lowest and at the highest load, as one finding."""
     points = over_load(study)
     said = []
@@ -114,7 +118,7 @@ def avoidance_text(study: ElasticStudy) -> str:
     return f"{said}."
 
 
-def study_notes(study: ElasticStudy) -> str:
+def notes(study: ElasticStudy) -> str:
     """State the setting, and its differences from the authors' runs."""
     return (
         f"Intervals are over workloads {', '.join(map(str, study.workloads))}. Pollux searches "
@@ -140,7 +144,7 @@ def presented(study: ElasticStudy) -> Presented:
     )
     lines = (avoidance_text(study), *replay_lines(study.points, study.workloads), *study.failed_checks)
     findings = tuple(filter(None, lines))
-    return Presented(study_title(study), findings, tables, study_notes(study), provenance(study))
+    return Presented(title(study), findings, tables, notes(study), provenance(study))
 
 
 def replay_lines(points: Sequence[ElasticPoint], workloads: Sequence[int]) -> Iterator[str]:
@@ -156,119 +160,69 @@ def replay_lines(points: Sequence[ElasticPoint], workloads: Sequence[int]) -> It
         yield f"Replay, {point.policy}, by workload, against the authors' figure: " + ", ".join(parts) + "."
 
 
-SEEING = "optimus-link"
-BLIND = "optimus"
-UNCLEAR = " (which of the two JCTs is longer is not clear)"
-NO_LINK = "as measured, no link"
+NOT_AVOIDED = "pollux, not avoiding it"
 
 
-def link_name(point: ElasticLinkPoint) -> str:
-    if point.capacity is None:
-        return NO_LINK
-    return f"{format_bandwidth(point.capacity)}, {share_text(point.background)} background"
+def elastic_load_figure(study: ElasticStudy) -> go.Figure:
+    """Mean JCT with intervals over relative load; hollow: the authors' means over eight workloads."""
+    chart, means = figure(540), list[float | None]()
+    points = [p for p in study.points if p.avoid and not p.interference]
+    for name in dict.fromkeys(p.policy for p in points):
+        mine = sorted((p for p in points if p.policy == name), key=lambda p: p.load)
+        means += _line(chart, name, mine, lambda p: p.load, elastic_style(name))
+        published = [(p.load, p.published_mean_s) for p in mine if p.published_mean_s is not None]
+        _published(chart, name, published, elastic_style(name))
+    chart.update_xaxes(title="relative load")
+    _hours(chart, means)
+    return chart
 
 
-def links_of(study: ElasticLinkStudy) -> list[str]:
-    """The links, none first, then fast ones first."""
-    return list(dict.fromkeys(map(link_name, study.points)))
+def interference_figure(study: ElasticStudy) -> go.Figure:
+    """Mean JCT at load 1 over interference; hollow: the authors' means of the same workloads."""
+    chart, means = figure(540), list[float | None]()
+    calm = {p.policy: p for p in study.points if p.load == 1 and p.avoid and not p.interference}
+    rest = [p for p in study.points if p.load == 1 and not (p.avoid and not p.interference)]
+    parts = sorted({p.interference for p in rest} | {0.0})
+    for name, point in calm.items():
+        mine = sorted((p for p in rest if p.policy == name and not p.avoid), key=lambda p: p.interference)
+        if name == "pollux":  # with avoidance no job is slowed: one run stands for every interference
+            flat = [point.model_copy(update={"interference": part}) for part in parts]
+            means += _line(chart, name, flat, lambda p: p.interference, elastic_style(name))
+            look = Look(elastic_style(name).colour, "dot", "circle-open")
+            means += _line(chart, NOT_AVOIDED, mine, lambda p: p.interference, look)
+        else:
+            slowed = sorted((p for p in rest if p.policy == name), key=lambda p: p.interference)
+            means += _line(chart, name, [point, *slowed], lambda p: p.interference, elastic_style(name))
+            continue
+        published = [(p.interference, v) for p in mine if (v := published_of(p)) is not None]
+        _published(chart, NOT_AVOIDED, published, elastic_style(name))
+    chart.update_xaxes(title="part of its speed lost beside another job on several nodes", rangemode="tozero")
+    _hours(chart, means)
+    return chart
 
 
-def cost_of(study: ElasticLinkStudy, link: str, name: str, other: tuple[str, str] | None = None) -> Ratio:
-    """Mean JCT of a policy on a link over another mean, paired by workload (Fieller's interval).
+def _line(
+    made: go.Figure,
+    name: str,
+    points: Sequence[ElasticPoint],
+    place: Callable[[ElasticPoint], float],
+    look: Look,
+) -> list[float | None]:
+    hover, jcts = f"{text(name)}, %{{x:,.3~r}}: %{{y:,.3~r}} h", [mean_of(p).estimate for p in points]
+    return add_means(made, name, [place(p) for p in points], jcts, 1 / HOUR_S, look, hover)
 
-    ``other``: policy and link; its own without a link if ``None``.
-    """
-    means = {(p.name, link_name(p)): workload_means(p) for p in study.points}
-    below = other or (name, NO_LINK)
-    return (
-        paired_ratio(means[name, link], means[below]) if {(name, link), below} <= means.keys() else NO_RATIO
+
+def _published(made: go.Figure, name: str, published: Sequence[tuple[float, float]], look: Look) -> None:
+    if not published:
+        return
+    x, y = [x for x, _ in published], [y / HOUR_S for _, y in published]
+    look, hover = (
+        replace(look, symbol="diamond-wide-open"),
+        f"{text(name)}, authors' simulator: %{{y:,.3~r}} h",
     )
+    add_points(made, f"{name}, authors", x, y, look, hover, size=13)
 
 
-def links(study: ElasticLinkStudy) -> Filled:
-    """A row for each policy, a column for each link."""
-    rows: dict[str, list[ElasticLinkPoint]] = {}
-    for point in study.points:
-        rows.setdefault(point.name, []).append(point)
-
-    def on(link: str) -> Column[list[ElasticLinkPoint]]:
-        def jct(points: list[ElasticLinkPoint]) -> Estimate | None:
-            return next((mean_of(p).estimate for p in points if link_name(p) == link), None)
-
-        return Column(link, jct, SECONDS, interval=True)
-
-    sees: Column[list[ElasticLinkPoint]] = Column("sees", lambda points: points[0].view)
-    return Table("policy", (sees, *map(on, links_of(study)))).of(rows)
-
-
-class _Cost(NamedTuple):
-    point: ElasticLinkPoint
-    study: ElasticLinkStudy
-
-    @property
-    def link(self) -> str:
-        return link_name(self.point)
-
-    def against(self, other: tuple[str, str] | None = None) -> str:
-        return _ratio_text(cost_of(self.study, self.link, self.point.name, other))
-
-
-COSTS = Table[_Cost](
-    "",
-    (
-        Column("policy", lambda c: c.point.name),
-        Column("link", lambda c: c.link),
-        Column("against no link", lambda c: c.against()),
-        Column("against optimus-link", lambda c: c.against((SEEING, c.link))),
-        Column("GPU time that the link costs", lambda c: float(np.mean(c.point.link_share)), SHARE),
-    ),
-)
-
-
-def costs(study: ElasticLinkStudy) -> Filled:
-    """Each policy on each link: its JCT against itself without it and against who sees it."""
-    return COSTS.of(_Cost(p, study) for p in study.points if link_name(p) != NO_LINK)
-
-
-def link_title(study: ElasticLinkStudy) -> str:
-    """State the link's cost to Optimus without and with sight of it, as one finding."""
-    said = []
-    for link in links_of(study):
-        blind, seeing = (cost_of(study, link, name) for name in (BLIND, SEEING))
-        if link != NO_LINK and not np.isnan(blind.value + seeing.value):
-            both = f"{_ratio_text(blind)} without seeing it, {_ratio_text(seeing)} when seeing it"
-            apart = cost_of(study, link, BLIND, (SEEING, link))
-            unclear = not (apart.is_clear or np.isnan(apart.low))
-            said.append(f"{link}: {both}{UNCLEAR if unclear else ''}")
-    return f"What the link adds to the mean JCT of Optimus: {'; '.join(said)}" if said else ""
-
-
-def link_notes(study: ElasticLinkStudy) -> str:
-    """State the setting of the study."""
-    return (
-        f"± and brackets: 95 % over workloads {', '.join(map(str, study.workloads))}. Pollux searches "
-        f"{study.generations} generations a tick, its authors' simulator 100. FIFO link. The all-reduce on "
-        "the link is modelled, parameter counts are recollected; all else is measured."
-    )
-
-
-def link_presented(study: ElasticLinkStudy) -> Presented:
-    """The study with its tables: JCT of each policy on each link, and what the links cost."""
-    cost = "On the links: mean JCT against the same policy without one, and against optimus-link on it"
-    tables = (
-        Shown("elastic-link-points", "Mean JCT ± 95 % over workloads", links(study), folded=True),
-        Shown("elastic-link-costs", cost, costs(study), folded=True),
-    )
-    title = link_title(study) or "Optimus was not run with and without sight of the link"
-    return Presented(title, study.failed_checks, tables, link_notes(study), provenance(study))
-
-
-def _ratio_text(ratio: Ratio) -> str:
-    return "–" if ratio.value != ratio.value else f"{share_text(ratio.value - 1, sign='+')}{_within(ratio)}"
-
-
-def _within(ratio: Ratio) -> str:
-    if np.isnan(ratio.low):
-        return ""
-    low = max(ratio.low, 0.0)  # times are positive, whatever the interval's formula says
-    return f" ({share_text(low - 1, sign='+')} to {share_text(ratio.high - 1, sign='+')})"
+def _hours(made: go.Figure, means: Sequence[float | None]) -> None:
+    """Always on a log axis: FIFO takes many times as long as the others."""
+    log_axis(made, means, "mean JCT, h", "y")

@@ -6,11 +6,11 @@ from markupsafe import Markup
 
 from nona.report.html.charts import chart
 from nona.report.html.pieces import bullets, document, header, paragraph, section, table
-from nona.report.studies.paper import OURS, findings, growth, points, provenance, summary, title
 from nona.report.sweep_figures import sweep_figure
 from nona.report.sweep_findings import stability_finding
-from nona.results.studies import PaperStudy
 from nona.results.sweeps import SweepReport
+from studies.reports.paper import OURS, findings, growth, points, provenance, summary, title
+from studies.results import PaperStudy
 
 
 def paper_html(data: PaperStudy) -> str:

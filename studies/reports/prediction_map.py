@@ -4,39 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from nona.report.text import Presented, Shown
+import plotly.graph_objects as go
+
+from nona.report.figures import add_heat, figure, text
 from nona.results.document import Estimate
 from nona.results.studies import Comparison, MapPoint, Measure, PredictionMap
+from nona.study.tested_range import BOUND, error
 from nona.tables import CHANGE, COUNT, SHARE, TIME, WHOLE_SHARE, Column, Filled, Table, share_text
+from studies.presented import Presented, Shown
 
 MEASURES: Mapping[Measure, str] = {
     "mean_s": "Mean",
     "p95_s": "95th percentile",
     "formula_s": "Mean, optimiser's formula",
 }
-BOUNDS: Mapping[Measure, float] = {"mean_s": 0.10, "p95_s": 0.15, "formula_s": 0.10}
+BOUNDS: Mapping[Measure, float] = {"mean_s": BOUND, "p95_s": 0.15, "formula_s": 0.10}
 BANDS = (0.05, 0.10, 0.20)
-
-
-def error(point: MapPoint, measure: Measure) -> float | None:
-    """(predicted − simulated) / simulated; ``None`` if one of them has no value or steady state."""
-    comparison = _compared(point, measure)
-    predicted = point.formula_s if measure == "formula_s" else comparison.predicted
-    if point.state != "stable" or predicted is None or not comparison.simulated:
-        return None
-    return round(predicted / comparison.simulated - 1.0, 12)
 
 
 def half_width(point: MapPoint, measure: Measure) -> float | None:
     """The simulation's 95 % half-width over its value."""
-    comparison = _compared(point, measure)
+    comparison = point.compared(measure)
     if not comparison.simulated or comparison.ci95 is None:
         return None
     return comparison.ci95 / comparison.simulated
-
-
-def _compared(point: MapPoint, measure: Measure) -> Comparison:
-    return point.p95_s if measure == "p95_s" else point.mean_s
 
 
 def within(points: Sequence[MapPoint], measure: Measure, bound: float) -> tuple[int, int]:
@@ -56,24 +47,6 @@ def surely_outside(point: MapPoint, measure: Measure, bound: float) -> bool:
     predicted = 1.0 + e
     nearest = min(max(predicted, 1.0 - half), 1.0 + half)
     return abs(predicted / nearest - 1.0) > bound if nearest > 0 else True
-
-
-NEAR = 0.15  # utilisations that count as alike
-
-
-def is_like(point: MapPoint, servers: float, link: float | None, bursty: bool, batches: bool) -> bool:
-    """Return whether a point has like loads and arrivals; ``link`` is ``None`` where nothing is sent."""
-    alike = point.split == 0 if link is None else abs(point.link - link) <= NEAR
-    of_kind = (point.processes != ("poisson",), point.batches) == (bursty, batches)
-    return of_kind and abs(point.servers - servers) <= NEAR and alike
-
-
-def like_cases(
-    data: PredictionMap, servers: float, link: float | None, bursty: bool, batches: bool
-) -> list[float]:
-    """The absolute errors of the predicted mean at all points of like loads and arrivals, in order."""
-    like = (p for p in data.points if is_like(p, servers, link, bursty, batches))
-    return sorted(abs(e) for p in like if (e := error(p, "mean_s")) is not None)
 
 
 def columns_of(cells: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -214,3 +187,74 @@ def presented(data: PredictionMap, measure: Measure = "mean_s") -> Presented:
         Shown("prediction-points", "Every point of the map", rows, folded=True, printed=PRINTED),
     )
     return Presented(title(data, measure), findings(data), tables, WHICH, provenance(data))
+
+
+COLOURS = ("#14a394", "#9ccc65", "#e0a81e", "#e25555")  # within 5, 10, 20 %, and beyond
+
+
+def band(value: float) -> int:
+    """The number of the band that contains an error.
+
+    >>> [band(e) for e in (0.0, -0.07, 0.15, 0.4)]
+    [0, 1, 2, 3]
+    """
+    return sum(abs(value) > bound for bound in BANDS)
+
+
+def map_figure(data: PredictionMap, measure: Measure) -> go.Figure:
+    """Placements and loads as rows, scenarios as columns; the number is the signed error in per cent."""
+    points = data.points
+    scenarios = list(dict.fromkeys(p.scenario for p in points))
+    columns = columns_of((p.placement, p.load) for p in points)
+    by_cell = {(p.scenario, p.placement, p.load): p for p in points}
+    rows = [[by_cell.get((s, *c)) for s in scenarios] for c in columns]
+    errors = [[None if p is None else error(p, measure) for p in row] for row in rows]
+    chart = figure(210 + 21 * len(columns), legend=False)
+    steps = [(end, colour) for i, colour in enumerate(COLOURS) for end in (i / 4, (i + 1) / 4)]
+    add_heat(
+        chart,
+        [[None if e is None else band(e) + 0.5 for e in row] for row in errors],
+        steps,
+        (0, 4),
+        x=[text(s) for s in scenarios],
+        y=[[c[0] for c in columns], [c[1] for c in columns]],
+        text=[["" if e is None else _whole(e) for e in row] for row in errors],
+        texttemplate="%{text}",
+        customdata=[[_hover(p, measure) for p in row] for row in rows],
+        hoverongaps=False,
+        colorbar={
+            "tickvals": [0.5, 1.5, 2.5, 3.5],
+            "ticktext": ["≤ 5 %", "≤ 10 %", "≤ 20 %", "> 20 %"],
+            "title": {"text": "off by", "side": "top"},
+            "orientation": "h",
+            "thickness": 10,
+            "y": 1.02,
+            "yanchor": "bottom",
+        },
+    )
+    chart.update_yaxes(autorange="reversed", showgrid=False)
+    chart.update_xaxes(showgrid=False, tickangle=-60, side="bottom")
+    return chart
+
+
+def _whole(value: float) -> str:
+    """Per cent with its sign, none for 0.
+
+    >>> _whole(0.104), _whole(-0.004)
+    ('+10', '0')
+    """
+    rounded = round(100 * value)
+    return f"{rounded:+d}" if rounded else "0"
+
+
+def _hover(point: MapPoint | None, measure: Measure) -> str:
+    value = None if point is None else error(point, measure)
+    if point is None or value is None:
+        return ""
+    half = half_width(point, measure)
+    sure = "" if half is None else f", simulation ± {share_text(half, 1)}"
+    return (
+        f"{text(point.scenario)}, {point.placement}, {point.load}<br>"
+        f"executors {share_text(point.servers)}, link {share_text(point.link)}<br>"
+        f"{share_text(value, 1, '+')}{sure}"
+    )

@@ -14,12 +14,12 @@ import numpy as np
 
 from nona.hardware.table_file import shipped_table
 from nona.results.document import TimeBeside
-from nona.results.studies import MeasuredBatches
 from nona.simulation.agreement import one_task_query, system_of
 from nona.simulation.known_systems import bind_to
 from nona.simulation.run import RunOptions, simulate_run
 from nona.statistics import Array, percentile
 from nona.system import Arrivals, Batching, QueryClass
+from studies.results import MeasuredBatches
 
 STATISTICS = ("mean", "p50", "p95", "p99")
 

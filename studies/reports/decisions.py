@@ -8,18 +8,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Literal, NamedTuple
 
-from nona.report.text import Presented, Shown, counted
+from nona.report.text import counted
 from nona.results.document import Estimate
-from nona.results.studies import (
-    CellConditions,
-    DecisionStudy,
-    Entrant,
-    NetworkFacts,
-    QuestionKey,
-    RatioToBest,
-    SimulatedCell,
-    UnplacedCell,
-)
 from nona.tables import (
     COUNT,
     SHARE,
@@ -34,6 +24,17 @@ from nona.tables import (
     time_text,
 )
 from nona.units import format_number, format_time
+from studies.presented import Presented, Shown
+from studies.results import (
+    CellConditions,
+    DecisionStudy,
+    Entrant,
+    NetworkFacts,
+    QuestionKey,
+    RatioToBest,
+    SimulatedCell,
+    UnplacedCell,
+)
 
 Verdict = Literal["met", "open", "missed"]
 GOAL = 1.01  # a ratio of at most that is as good as the best

@@ -14,9 +14,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.results.serverless_study import AlternativeCells, Cell, Cells, ServerlessStudy, SettingCells
 from nona.statistics import Interval, Ratio, mean_interval, paired_ratio
 from nona.units import format_time
+from studies.policy_results import AlternativeCells, Cell, Cells, ServerlessStudy, SettingCells
 
 Key = Literal["hits", "costs"]
 KEYS: tuple[Key, ...] = ("hits", "costs")
@@ -248,8 +248,6 @@ CLAIMS: tuple[Claim, ...] = (
         _more_misses,
     ),
 )
-
-
 SLIDES = ("esg", "infless", "fast-gshare", "orion", "aquatope")  # the policies that the slides compare
 
 

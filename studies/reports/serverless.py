@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from nona.report.serverless.over import knee_text, limit_of, over_value
-from nona.report.studies.serverless_claims import (
+from nona.report.text import listed
+from nona.results.serverless import OverPoint, OverReport
+from nona.tables import SHARE, WHOLE_SHARE, Column, Filled, Kind, Table, or_dash, share_text
+from nona.units import format_number, format_time
+from studies.policy_results import Cells, ServerlessStudy
+from studies.presented import Presented, Shown
+from studies.reports.serverless_claims import (
     CLAIMS,
     JUST_BELOW,
     KEYS,
@@ -24,7 +30,7 @@ from nona.report.studies.serverless_claims import (
     order,
     swaps,
 )
-from nona.report.studies.serverless_tables import (
+from studies.reports.serverless_tables import (
     CLAIMED,
     CUTOFFS,
     MISSED,
@@ -35,10 +41,6 @@ from nona.report.studies.serverless_tables import (
     settings,
     sharing,
 )
-from nona.report.text import Presented, Shown, listed
-from nona.results.serverless_study import Cells, OverPoint, OverReport, ServerlessStudy
-from nona.tables import SHARE, WHOLE_SHARE, Column, Filled, Kind, Table, or_dash, share_text
-from nona.units import format_number, format_time
 
 # What the slides state: esg keeps so many per cent more SLOs than each of two policies.
 SEARCHES = (("orion", "aquatope"), 46.0, 80.0)

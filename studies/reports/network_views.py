@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from nona.report.text import Presented, Shown, listed, verb
+import plotly.graph_objects as go
+
+from nona.registry import Look
+from nona.report.figures import BAD, GOOD, PLAIN, add_line, add_means, figure, text
+from nona.report.text import listed, verb
 from nona.results.document import Estimate
-from nona.results.studies import NetworkViewRow, NetworkViewsStudy, OnLink
 from nona.schedulers.network_remarks import NetworkRemark, known_remarks
 from nona.schedulers.registry import SCHEDULERS
 from nona.tables import TIME, WHOLE_SHARE, Column, Filled, Table, share_text
 from nona.units import format_number
+from studies.presented import Presented, Shown
+from studies.results import NetworkViewRow, NetworkViewsStudy, OnLink
 
 NOT_RUN = "not in this run"
 SOURCE = "its source says"  # of a remark: a column of long texts
@@ -274,3 +279,51 @@ def presented(data: NetworkViewsStudy) -> Presented:
         Shown("network-sources", "What the systems' sources say (recollected)", sources, folded=True),
     )
     return Presented(title(data), findings(data), tables, scenario_text(data), provenance(data))
+
+
+ROW_PX, REST_PX = 26, 130
+
+
+def network_views_figure(data: NetworkViewsStudy) -> go.Figure:
+    """Two points per scheduler with their 95 % intervals, joined by a line; milliseconds, logarithmic.
+
+    The scheduler that the loaded link slows most is on top; one without a steady state has no point.
+    """
+    rows = by_slowdown(data)
+    chart = figure(REST_PX + ROW_PX * len(rows))
+    names = [text(f"{r.scheduler}  {r.view}") for r in rows]
+    for name, row in zip(names, rows, strict=True):
+        ends = [on.jct_s.mean for on in (row.idle, row.loaded)]
+        if None not in ends:
+            add_line(chart, "", [1e3 * e for e in ends if e is not None], [name, name], PLAIN)
+    background = data.about.background
+    _points(chart, names, [r.idle for r in rows], "idle link", GOOD, "circle-open")
+    _points(chart, names, [r.loaded for r in rows], f"link {share_text(background)} loaded", BAD, "diamond")
+    _without_steady_state(chart, names, rows)
+    chart.update_yaxes(categoryorder="array", categoryarray=names[::-1], automargin=True)
+    chart.update_xaxes(type="log", title="mean JCT, ms (log)")
+    return chart
+
+
+def _points(
+    made: go.Figure, names: list[str], links: list[OnLink], label: str, colour: str, symbol: str
+) -> None:
+    look, hover = Look(colour, "solid", symbol), f"%{{y}}, {label}: %{{x:,.3~r}} ms"
+    add_means(made, label, names, [on.jct_s for on in links], 1e3, look, hover, lying=True, bar=1.5)
+
+
+def _without_steady_state(made: go.Figure, names: list[str], rows: list[NetworkViewRow]) -> None:
+    for name, row in zip(names, rows, strict=True):
+        links = [
+            link for link, on in (("idle", row.idle), ("loaded", row.loaded)) if on.state == "overloaded"
+        ]
+        if links:
+            made.add_annotation(
+                x=1,
+                xref="paper",
+                xanchor="right",
+                y=name,
+                text=f"{' and '.join(links)}: no steady state",
+                showarrow=False,
+                font={"color": BAD},
+            )

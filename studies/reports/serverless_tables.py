@@ -6,11 +6,11 @@ import math
 from typing import NamedTuple
 
 from nona.report.serverless.findings import PER, USD
-from nona.report.studies import serverless_claims
-from nona.results import serverless_study
 from nona.results.document import Estimate
 from nona.results.serverless import PolicyOutcome, Spread
 from nona.tables import COUNT, SHARE, TIME, WHOLE_SHARE, Column, Filled, Kind, Table, mean_text
+from studies import policy_results as results
+from studies.reports import serverless_claims
 
 _WORDS = {"hits": "keeps more than", "costs": "is cheaper than"}
 POINTS = Kind(lambda share: f"{100 * share:+.1f}")
@@ -21,9 +21,9 @@ class _Set(NamedTuple):
     setting: str
     policy: str
     row: PolicyOutcome
-    cell: serverless_study.Cell
+    cell: results.Cell
     esg_row: PolicyOutcome
-    esg: serverless_study.Cell
+    esg: results.Cell
 
     @property
     def own(self) -> bool:
@@ -63,7 +63,7 @@ SETTINGS = Table[_Set](
 )
 
 
-def settings(data: serverless_study.ServerlessStudy) -> Filled:
+def settings(data: results.ServerlessStudy) -> Filled:
     """Every policy in every setting; differences and ratios to ESG are paired by replication."""
     return SETTINGS.of(
         _Set(name, policy, row, of.cells[policy], of.policies["esg"], of.cells["esg"])
@@ -94,7 +94,7 @@ CLAIMED = Table[JudgedClaim](
 )
 
 
-def judged_claims(data: serverless_study.ServerlessStudy) -> list[JudgedClaim]:
+def judged_claims(data: results.ServerlessStudy) -> list[JudgedClaim]:
     """All claims, in their order."""
     cells = serverless_claims.main_cells(data)
     rows = []
@@ -139,7 +139,7 @@ MISSED = Table[Missed](
 )
 
 
-def missed(data: serverless_study.ServerlessStudy) -> list[Missed]:
+def missed(data: results.ServerlessStudy) -> list[Missed]:
     """Configuration misses compared with those of the slides, as shares."""
     return [
         Missed(name, policy, of.policies[policy].configuration_miss_rate, stated.get(name, math.nan) / 100)
@@ -150,7 +150,7 @@ def missed(data: serverless_study.ServerlessStudy) -> list[Missed]:
 
 class _Searched(NamedTuple):
     charged: Spread
-    search: serverless_study.MeasuredSearches
+    search: results.MeasuredSearches
 
 
 SEARCHES = Table[_Searched](
@@ -168,7 +168,7 @@ SEARCHES = Table[_Searched](
 )
 
 
-def searches(data: serverless_study.ServerlessStudy) -> Filled:
+def searches(data: results.ServerlessStudy) -> Filled:
     """ESG's search times in each setting: charged in the simulation, measured on the study's machine."""
     return SEARCHES.of(
         {
@@ -178,7 +178,7 @@ def searches(data: serverless_study.ServerlessStudy) -> Filled:
     )
 
 
-CUTOFFS = Table[serverless_study.CutoffPoint](
+CUTOFFS = Table[results.CutoffPoint](
     "",
     (
         Column("cut-off", lambda p: p.cutoff_s, TIME),
@@ -192,7 +192,7 @@ CUTOFFS = Table[serverless_study.CutoffPoint](
 class _Shared(NamedTuple):
     mode: str
     policy: str
-    row: serverless_study.SharedOutcome
+    row: results.SharedOutcome
 
 
 SHARING = Table[_Shared](
@@ -209,7 +209,7 @@ SHARING = Table[_Shared](
 )
 
 
-def sharing(data: serverless_study.ServerlessStudy) -> Filled:
+def sharing(data: results.ServerlessStudy) -> Filled:
     """The same workload under each way of sharing the GPUs."""
     modes = data.sharing.modes
     return SHARING.of(
@@ -220,8 +220,8 @@ def sharing(data: serverless_study.ServerlessStudy) -> Filled:
 class _Changed(NamedTuple):
     default: str
     other: str
-    before: serverless_study.Cells
-    cells: serverless_study.Cells
+    before: results.Cells
+    cells: results.Cells
 
     @property
     def esg_points(self) -> str:
@@ -254,7 +254,7 @@ ALTERNATIVES = Table[_Changed](
 )
 
 
-def alternatives(data: serverless_study.ServerlessStudy, setting: str) -> Filled:
+def alternatives(data: results.ServerlessStudy, setting: str) -> Filled:
     """Every alternative in one setting: the rankings, and the pairs of policies that change order.
 
     A pair changes places when it is the other way round and the difference is clear.

@@ -1,1 +1,0 @@
-"""The studies that ship with the program in words, rows and figures."""

@@ -1,0 +1,316 @@
+"""Results of the studies on policies: training, elastic jobs, serverless workflows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from nona.options import Option
+from nona.results.document import Document, Estimate, Figure
+from nona.results.serverless import Oracle, OverReport, PolicyOutcome, Spread, Utilization
+
+Way = Literal["match", "completed", "table-mean", "random-reference", "nearest"]
+"""The way to estimate a row: the matched reference row, the completed row itself, the mean of all reference
+rows, a random reference row; ``nearest``: the best reference row there is, with everything known.
+"""
+
+
+class EstimatorAbout(Document):
+    """The command that made it; ``replications``: how often each model was profiled."""
+
+    command: str
+    version: str
+    made: str
+    replications: int
+    seed: int
+    seconds: float
+    table: str
+    models: int
+    types: tuple[str, ...]
+
+
+class EstimatorPoint(Document):
+    """One share of profiled entries.
+
+    ``reference``: whether the new job's model is in it (``known``) or was left out (``new``).
+    ``stop``: when the completion stops, ‖ΔX‖_F per entry.
+    ``errors``: mean |estimated − measured| of the share of its own rate that a job keeps beside another.
+    ``found``: how often the match is the job's own model (``known`` only).
+    """
+
+    profiled: float
+    reference: Literal["known", "new"]
+    stop: float
+    errors: dict[Way, Estimate]
+    found: Estimate
+
+
+class EstimatorStudy(Document):
+    """Provenance and points."""
+
+    about: EstimatorAbout
+    points: tuple[EstimatorPoint, ...]
+
+
+class StudyPoint(Document):
+    """One variant of a policy at one load: a value for each replication, so that variants can be paired.
+
+    ``per_hour``: jobs that arrive per hour on 36 GPUs of each type, in proportion on fewer; 0: all jobs are
+        there at the start.
+    ``jcts_s``: mean JCT of the measured jobs; ``makespans_s``: when the last job ended, ``None`` where runs
+        end with the measured jobs; ``utilization``: mean; ``decision_s``: mean seconds of an answer of the
+        policy.
+    """
+
+    mode: str
+    variant: str
+    per_hour: float
+    jcts_s: tuple[Figure, ...]
+    makespans_s: tuple[Figure, ...]
+    utilization: Figure
+    decision_s: Figure
+
+
+class TrainingStudy(Document):
+    """The study with its provenance: command, version, date, seed, size, and seconds it took.
+
+    ``measured``: first and last number of the jobs that JCTs count; ``gpus``: of each type; ``at_once``:
+    jobs of the part in which all are there at the start.
+    """
+
+    study: str
+    command: str
+    version: str
+    date: str
+    seed: int
+    gpus: int
+    jobs: int
+    measured: tuple[int, int]
+    at_once: int
+    replications: int
+    loads: tuple[StudyPoint, ...]
+    makespans: tuple[StudyPoint, ...]
+    seconds: float
+
+
+class ElasticPoint(Document):
+    """A policy at one relative load and interference: mean JCT of each workload and replication, in seconds.
+
+    ``published_s``: by workload, ``None`` where there is none; ``published_mean_s``: over the authors' eight
+    workloads of this load.
+    """
+
+    policy: str
+    load: float
+    interference: float
+    avoid: bool
+    jcts_s: tuple[tuple[float, ...], ...]
+    published_s: tuple[Figure, ...]
+    published_mean_s: Figure
+
+
+class ElasticStudy(Document):
+    """The study with its provenance: command, version, date, seed, size, and seconds it took.
+
+    ``generations`` of each search of Pollux.
+    """
+
+    study: str
+    command: str
+    version: str
+    date: str
+    seed: int
+    workloads: tuple[int, ...]
+    generations: int
+    replications: int
+    points: tuple[ElasticPoint, ...]
+    failed_checks: tuple[str, ...]
+    seconds: float
+
+
+class ElasticLinkPoint(Document):
+    """A policy on one link: mean JCT of each workload and replication, in seconds.
+
+    ``name``: the policy, with options that are not usual.
+    ``view``: what it sees of the network.
+    ``capacity``: bytes/s; ``None``: no link, synchronising takes as long as measured.
+    ``link_share``: of GPU-seconds, what the link cost, by workload.
+    """
+
+    name: str
+    policy: str
+    options: Mapping[str, Option]
+    view: str
+    capacity: Figure
+    background: float
+    jcts_s: tuple[tuple[float, ...], ...]
+    link_share: tuple[float, ...]
+
+
+class ElasticLinkStudy(Document):
+    """The study with its provenance: command, version, date, seed, size, and seconds it took.
+
+    ``generations`` of each search of Pollux. ``background``: utilisation of every link by others.
+    """
+
+    study: str
+    command: str
+    version: str
+    date: str
+    seed: int
+    workloads: tuple[int, ...]
+    background: float
+    generations: int
+    replications: int
+    points: tuple[ElasticLinkPoint, ...]
+    failed_checks: tuple[str, ...]
+    seconds: float
+
+
+class MeasuredSearches(Document):
+    """ESG's searches on the study's machine: their number, seconds, steps.
+
+    ``full_paths`` is the number of paths of the largest group of functions, ``every_path_s`` the time to
+    look at all of them.
+    """
+
+    searches: int
+    measured_s: Spread
+    steps: Spread
+    full_paths: int
+    every_path_s: float
+
+
+class Cell(Document):
+    """The figures of one policy in one setting that claims and rankings need.
+
+    ``hits``, ``costs``: share of SLOs kept and US dollars a call, one per replication, so that policies
+    can be paired; ``miss``: configuration miss rate, ``None`` without carried plans; ``search_s``: mean;
+    ``fill``: median latency / SLO of each application; ``mean_fill``: mean latency / SLO over all.
+    """
+
+    hits: tuple[Figure, ...]
+    costs: tuple[Figure, ...]
+    miss: Figure
+    search_s: Figure
+    fill: tuple[Figure, ...]
+    mean_fill: Figure
+    state: str
+
+
+Cells = Mapping[str, Cell]
+"""Policy → cell, of one setting."""
+
+SettingCells = Mapping[str, Cells]
+"""Setting → policy → cell."""
+
+
+class StudySetting(Document):
+    """One of the slides' settings: every policy, the oracle, and the cells."""
+
+    scenario: str
+    policies: Mapping[str, PolicyOutcome]
+    oracle: Oracle
+    cells: Cells
+
+
+class CutoffPoint(Document):
+    """Orion with one cut-off of its search."""
+
+    cutoff_s: float
+    slo_hit_rate: Estimate
+    cost_per_call_usd: Estimate
+    search_s: Spread
+    steps_mean: Figure
+    state: str
+
+
+class CutoffStudy(Document):
+    """Orion by the cut-off of its search, in one setting."""
+
+    setting: str
+    points: tuple[CutoffPoint, ...]
+
+
+class SharedOutcome(Document):
+    """One policy under one way of sharing GPUs."""
+
+    slo_hit_rate: Estimate
+    cost_per_call_usd: Estimate
+    utilization: Utilization
+    stranded_vgpus: Figure
+    state: str
+
+
+class SharingStudy(Document):
+    """One scenario under every way of sharing: way → policy → outcome."""
+
+    scenario: str
+    modes: Mapping[str, Mapping[str, SharedOutcome]]
+
+
+class AlternativeCells(Document):
+    """The cells under one changed default; policies that it does not touch are left out."""
+
+    key: str
+    default: str
+    other: str
+    settings: SettingCells
+
+
+class Sensitivity(Document):
+    """Every alternative beside the defaults in runs of equal size."""
+
+    calls: int
+    replications: int
+    default: SettingCells
+    rows: tuple[AlternativeCells, ...]
+
+
+class ProfileCurves(Document):
+    """Every policy over load with one set of profiles: setting → report."""
+
+    name: str
+    about: str
+    settings: Mapping[str, OverReport]
+
+
+class ScarceCurve(Document):
+    """Every policy over load with another CPU share of the functions and number of vCPUs of a node."""
+
+    cpu_share: float
+    vcpus: int
+    report: OverReport
+
+
+class Pressed(Document):
+    """The factor on a setting's load at which alternatives are tried, and the vGPUs that esg holds there."""
+
+    load: float
+    vgpus_held: Figure
+
+
+class ServerlessStudy(Document):
+    """The study with its provenance: command, version, date, seed, size, and seconds it took.
+
+    ``curves``: a set of profiles each; ``scarcity``: of the setting ``scarce_setting``; ``pressed``:
+    setting → load of the sensitivity.
+    """
+
+    study: str
+    command: str
+    version: str
+    date: str
+    seed: int
+    calls: int
+    replications: int
+    searches: Mapping[str, MeasuredSearches]
+    settings: Mapping[str, StudySetting]
+    cutoff: CutoffStudy
+    sharing: SharingStudy
+    curves: tuple[ProfileCurves, ...]
+    scarce_setting: str
+    scarcity: tuple[ScarceCurve, ...]
+    pressed: Mapping[str, Pressed]
+    sensitivity: Sensitivity
+    seconds: float

@@ -1,0 +1,364 @@
+"""Results of the studies on placing, predicting, splitting and seeing the network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import SerializerFunctionWrapHandler, model_serializer
+
+from nona.results.document import Document, Estimate, Figure, TimeBeside
+from nona.results.studies import Arranged
+from nona.results.sweeps import SweepReport
+
+
+class Reach(Document):
+    """The point where the formula has a ratio to nona, for a fixed placement.
+
+    ``edge``: share of the link taken by others at which it is full; ``at``: at which the ratio is reached;
+    ``room``: the distance between them. ``relaxation_s`` is the relaxation time of the link's queue there,
+    and ``jobs`` the number that arrive meanwhile.
+    """
+
+    scheduler: str
+    edge: float
+    at: float
+    room: float
+    ratio: float
+    jct_s: float
+    nona_jct_s: float
+    link_wait_s: float
+    relaxation_s: float
+    jobs: float
+
+
+class OverloadRun(Document):
+    """A run in overload: mean JCT (s), jobs not complete at its end, ratio to nona on the same jobs."""
+
+    jobs: int
+    length_s: float
+    jct_s: float
+    unfinished: int
+    ratio: float
+    offered_link: Figure
+
+
+class Growth(Document):
+    """A scheduler's runs in overload, each longer than the one before."""
+
+    scheduler: str
+    kind: str
+    runs: tuple[OverloadRun, ...]
+
+
+class Overload(Document):
+    """Runs at ``value`` of the number ``key`` of the scenario, beyond the edges."""
+
+    key: str
+    value: float
+    schedulers: tuple[Growth, ...]
+
+
+class PaperStudy(Document):
+    """The study's result: provenance, the sweeps by name, the reach of ``claim``, the runs in overload."""
+
+    study: str
+    scenario: str
+    command: str
+    version: str
+    date: str
+    seed: int
+    jobs: int
+    replications: int
+    claim: float
+    sweeps: Mapping[str, SweepReport]
+    reach: tuple[Reach, ...]
+    overload: Overload
+    seconds: float
+
+
+State = Literal["stable", "backlogged", "overloaded"]
+
+
+class NetworkViewsAbout(Document):
+    """The command that made it, and the scenario: ``background`` is the share of the loaded link."""
+
+    command: str
+    version: str
+    made: str
+    seed: int
+    jobs: int
+    replications: int
+    seconds: float
+    model: str
+    servers: int
+    gpu: str
+    capacity: str
+    load: float
+    background: float
+
+
+class OnLink(Document):
+    """One scheduler on one of the two links.
+
+    ``jct_s`` is the mean JCT, unknown where there is no steady state; ``to_local`` its ratio to that of
+    ``local`` on the same link; ``link`` the mean utilisation of the link, background included.
+    """
+
+    state: State
+    jct_s: Estimate
+    to_local: Estimate
+    link: float
+
+
+class NetworkViewRow(Document):
+    """One scheduler on both links.
+
+    ``view`` is its network view, ``N0`` … ``N4``. ``planned``: it samples from a placement that was solved
+    for the mean background of each link. ``slowdown`` is the ratio of the mean JCT on the loaded link to that
+    on the idle one, paired by replication.
+    """
+
+    scheduler: str
+    view: str
+    planned: bool
+    idle: OnLink
+    loaded: OnLink
+    slowdown: Estimate
+
+    @property
+    def sends(self) -> bool:
+        """True for one that sends tensors between servers: on the idle link nobody else does."""
+        return self.idle.link > 0
+
+
+class NetworkViewsStudy(Document):
+    """Provenance, and a row for each scheduler."""
+
+    about: NetworkViewsAbout
+    rows: tuple[NetworkViewRow, ...]
+
+
+class SplitAbout(Document):
+    """The command that made it; a step with b members takes ``fixed_s`` + b·``each_s`` on a whole model."""
+
+    command: str
+    version: str
+    made: str
+    seed: int
+    jobs: int
+    replications: int
+    seconds: float
+    fixed_s: float
+    each_s: float
+
+
+class BreakEven(Document):
+    """Two models alike on two GPUs without batches, Poisson arrivals, by theory.
+
+    ``load`` is λD of both together, ``gain`` the mean time of dedicated GPUs over that of a pipeline without
+    overhead. They are equal where all stages take ``overhead`` times as long, and where the slowest stage
+    takes ``uneven``/2 of D.
+    """
+
+    load: float
+    gain: float
+    overhead: float
+    uneven: float
+
+
+class SplitCase(Arranged):
+    """``slower`` is the pipeline whose stages take a tenth longer."""
+
+    slower: Estimate
+
+
+class SplitStudy(Document):
+    """Provenance, what theory says without batches, and the simulated cases."""
+
+    about: SplitAbout
+    theory: tuple[BreakEven, ...]
+    cases: tuple[SplitCase, ...]
+
+
+QuestionKey = Literal["blind", "live"]
+"""``blind``: nona against the others that see no queue; ``live``: nona-live against all others."""
+
+
+class DecisionAbout(Document):
+    """The command that made the study, its size, its machines and its schedulers.
+
+    ``events`` of a run, or ``jobs`` where their number was given; ``replications``: runs of a round,
+    ``most``: of all rounds; ``seconds`` of wall-clock time with ``workers`` processes.
+    """
+
+    study: str
+    command: str
+    version: str
+    date: str
+    seed: int
+    cluster: str
+    cells: str
+    events: int | None
+    jobs: int | None
+    replications: int
+    most: int
+    schedulers: tuple[str, ...]
+    workers: int
+    seconds: float
+
+
+class NetworkFacts(Document):
+    """A workload: its tasks, the tasks of its largest interior, seconds and bytes of a query."""
+
+    family: str
+    description: str
+    models: tuple[str, ...]
+    tasks: int
+    interior: int
+    work_s: float
+    bytes: float
+
+
+class PlacementFigures(Document):
+    """A placement: objective and bounds (s), gap, predicted utilisation of link and executors.
+
+    ``formula_s`` is the objective of the formula's optimum, ``origin`` where the placement comes from,
+    ``seconds`` the CPU time of placing.
+    """
+
+    objective_s: Figure
+    objective_error_s: Figure
+    formula_s: Figure
+    formula_gap: Figure
+    origin: str
+    lower_bound_s: Figure
+    global_bound_s: Figure
+    gap: Figure
+    link: Figure
+    executors: Figure
+    solver: str
+    seconds: float
+
+
+class Entrant(Document):
+    """A scheduler's mean JCT (s) with its 95 % half-width (s) and its number of runs.
+
+    Without a steady state there is only the ``reason``, also in JSON.
+
+    >>> Entrant(reason="jobs left behind").to_json()
+    {'reason': 'jobs left behind'}
+    """
+
+    mean_s: Figure = None
+    half_width_s: Figure = None
+    runs: int = 0
+    reason: str = ""
+
+    @model_serializer(mode="wrap")
+    def _one_of_both(self, write: SerializerFunctionWrapHandler) -> dict[str, object]:
+        written: dict[str, object] = write(self)
+        reason = written.pop("reason")
+        return {"reason": reason} if reason else written
+
+
+class RatioToBest(Document):
+    """Mean JCT over that of the ``best`` rival on the same jobs, with its interval over ``pairs`` runs."""
+
+    best: str
+    ratio: float
+    low: Figure
+    high: Figure
+    pairs: int
+
+    @property
+    def estimate(self) -> Estimate:
+        """The ratio with its interval."""
+        ends = None if self.low is None or self.high is None else (self.low, self.high)
+        return Estimate(mean=self.ratio, ci95=ends)
+
+
+class PossibleGain(Document):
+    """1 − lower bound / mean of the best rival; ``low``: with the lower end of that mean's interval."""
+
+    value: float
+    low: Figure
+
+
+class CellConditions(Document):
+    """Speed of the link (Gbit/s), share of it that others use, share of the executors' time in use.
+
+    ``link`` and ``background`` are ``None`` where nothing is sent.
+    """
+
+    network: str
+    link: Figure
+    background: Figure
+    load: float
+
+
+class UnplacedCell(CellConditions):
+    """A cell without a placement, and why; ``seconds`` of CPU time."""
+
+    error: str
+    seconds: float
+
+
+class SimulatedCell(CellConditions):
+    """A cell: ``jobs`` of a run, the placement, every scheduler, the two ratios; ``seconds`` of CPU time.
+
+    A ratio is ``None`` where one of the two sides has no steady state, or ``live`` where nona-live is not
+    there; ``potential`` is the share of the best blind rival's time that any placement can save at most.
+    """
+
+    jobs: int
+    placement: PlacementFigures
+    schedulers: Mapping[str, Entrant]
+    blind: RatioToBest | None
+    live: RatioToBest | None
+    potential: PossibleGain | None
+    seconds: float
+
+    def answer(self, key: QuestionKey) -> RatioToBest | None:
+        """The ratio of one of the two questions."""
+        return self.blind if key == "blind" else self.live
+
+    def mean_s(self, scheduler: str) -> float | None:
+        """A scheduler's mean JCT; ``None`` without a steady state or where it was not run."""
+        entrant = self.schedulers.get(scheduler)
+        return None if entrant is None else entrant.mean_s
+
+
+class DecisionStudy(Document):
+    """The study's result: provenance, facts on each network by name, and the cells."""
+
+    about: DecisionAbout
+    networks: Mapping[str, NetworkFacts]
+    cells: tuple[SimulatedCell | UnplacedCell, ...]
+
+    def simulated(self) -> list[SimulatedCell]:
+        """The cells that have a placement."""
+        return [cell for cell in self.cells if isinstance(cell, SimulatedCell)]
+
+    def unplaced(self) -> list[UnplacedCell]:
+        """The cells that have none."""
+        return [cell for cell in self.cells if isinstance(cell, UnplacedCell)]
+
+
+class MeasuredBatches(Document):
+    """A run of a GPU that batches, measured and simulated: ``times`` of queries, the mean size of steps.
+
+    ``step_drift`` is the share by which steps took longer in the run than those timed before, if recorded.
+    """
+
+    gpu: str
+    models: tuple[str, ...]
+    rates: tuple[float, ...]
+    max_batch: int
+    delay_s: float
+    load: float
+    jobs: int
+    times: tuple[TimeBeside, ...]
+    measured_batch: float
+    simulated_batch: float
+    step_drift: float | None

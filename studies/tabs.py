@@ -1,0 +1,436 @@
+"""Tabs of the Evidence page with studies, and what other pages show of them.
+
+The one module here that draws with Streamlit: pages, which stand beside the package too, arrange it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from nona.cost.validation import WEAK_POINTS, ValidationSummary, reading, validation_report
+from nona.report.sweep_figures import sweep_figure
+from nona.results.serverless_charts import ServerlessOutcome
+from nona.results.studies import PredictionMap
+from nona.results.sweeps import SweepReport
+from nona.results.training import TrainingOutcome
+from nona.schedulers.network_remarks import VIEW_MEANINGS
+from nona.study.shipped import shipped_path, stored_result
+from nona.tables import share_text
+from nona.ui.pages.run_page import RunPage, Tab
+from nona.ui.pages.serverless_comparisons import over_charts
+from nona.ui.pages.serverless_results import choose_one
+from nona.ui.session.state import AppState, Kept
+from nona.ui.shell.equivalents import equivalent
+from nona.ui.widgets.fields import one_of, plain
+from nona.ui.widgets.policy_choice import kept_schedulers
+from nona.ui.widgets.results import chart, picture, table, tiles, titled
+from nona.ui.widgets.terms import term
+from studies.measured_batches import beside_measured
+from studies.policy_results import (
+    ElasticLinkStudy,
+    ElasticStudy,
+    EstimatorStudy,
+    ServerlessStudy,
+    TrainingStudy,
+)
+from studies.presented import Presented
+from studies.reports import (
+    decisions,
+    elastic,
+    elastic_link,
+    estimator,
+    measured_batches,
+    network_views,
+    paper,
+    serverless,
+    serverless_figures,
+    serverless_tables,
+    split_or_batch,
+    training,
+    validation,
+)
+from studies.reports import prediction_map as maps
+from studies.reports.decision_figures import heat_figure, ratios_figure
+from studies.reports.serverless_claims import Key
+from studies.results import DecisionStudy, MeasuredBatches, NetworkViewsStudy, PaperStudy, SplitStudy
+
+
+def show_study(study: Presented, draw: Callable[[], None]) -> None:
+    """The finding, what ``draw`` draws, the sentences, the tables, the provenance."""
+    st.markdown(f"**{plain(study.title)}.** {plain(study.notes)}")
+    draw()
+    st.markdown("\n".join(f"- {plain(line)}" for line in study.findings))
+    for shown in study.tables:
+        if shown.rows and not shown.folded:
+            st.markdown(f"**{plain(shown.heading)}**")
+            table(shown.rows, shown.key, shown.heading)
+    for shown in study.tables:
+        if shown.rows and shown.folded:
+            with st.expander(shown.heading, icon=":material/table:"):
+                table(shown.rows, shown.key, shown.heading)
+    st.caption(plain(study.provenance))
+
+
+def _pictured(study: Presented, figure: go.Figure, key: str, alt: str) -> None:
+    show_study(study, lambda: picture(figure, key=key, alt=f"{alt}. {study.title}"))
+
+
+def prediction_tab(state: AppState) -> None:
+    st.subheader("Prediction against simulation")
+    st.markdown(
+        "Shipped scenarios, generated networks and arrivals in bursts, from all local to all spread, "
+        "servers and link loaded up to 85 %, predicted and simulated. For your own scenario the results "
+        "table of the Simulation page has the column *predicted* beside the simulated mean."
+    )
+    hint = "The prediction that the map compares with the simulation."
+    names, measures = maps.MEASURES.__getitem__, list(maps.MEASURES)
+    measure = one_of("Prediction of", measures, "map-measure", hint, "mean_s", format_func=names)
+    data = stored_result(PredictionMap)
+    alt = "Error of the prediction, per cent, by scenario, placement and load"
+    figure = maps.map_figure(data, measure)
+    _pictured(maps.presented(data, measure), figure, f"map-{measure}", alt)
+    st.page_link("pages/simulation.py", label="Go to the Simulation page", icon=":material/timeline:")
+
+
+def decisions_tab(state: AppState) -> None:
+    st.subheader("Decisions, simulated")
+    st.markdown(
+        "Does the placement win in simulation? All samples, and generated networks that were not used to "
+        "build the solver, over link speeds, link background and load."
+    )
+    data = stored_result(DecisionStudy)
+    show_study(decisions.presented(data), lambda: _ratios_and_heat(data))
+
+
+def _ratios_and_heat(data: DecisionStudy) -> None:
+    answered = [key for key in decisions.QUESTIONS if decisions.compared(data, key)]
+    hint = "nona samples from the placement and observes no queue; nona-live also reads the queues."
+    key = one_of(
+        "Decisions of",
+        answered,
+        "decisions-question",
+        hint,
+        format_func=lambda key: decisions.QUESTIONS[key].name,
+    )
+    left, right = st.columns([3, 2])
+    with left:
+        alt = "Ratio to the best other scheduler in every cell, with 95 % intervals"
+        titled(ratios_figure(data, key), decisions.title(data, key), f"decisions-ratios-{key}", alt)
+    with right:
+        alt = "Largest ratio by link and background"
+        titled(heat_figure(data, key), decisions.heat_title(data, key), f"decisions-heat-{key}", alt)
+
+
+def network_views_tab(state: AppState) -> None:
+    st.subheader("Network views: who sees the network?")
+    data = stored_result(NetworkViewsStudy)
+    levels = "; ".join(f"**{view.name}** {plain(meaning)}" for view, meaning in VIEW_MEANINGS.items())
+    st.markdown(
+        f"The {term('network view')} of a scheduler says what it may see of the network: {levels}. The "
+        "engines hide whatever lies above it: no decision of N0 to N3 depends on the queue of the link. "
+        + REMARKS
+    )
+    alt = "Mean JCT of each scheduler on an idle and on a loaded link"
+    _pictured(network_views.presented(data), network_views.network_views_figure(data), "network-views", alt)
+
+
+REMARKS = (
+    "The slides of the talk on Nona (CloudNet 2024) say what other systems know of the network. The table "
+    "compares each remark with the view that the system's scheduler has in this app. Two figures show what "
+    "it costs not to see the queue: the mean JCT on an idle and on a loaded link, with the same jobs."
+)
+
+
+def remarks_in_short() -> None:
+    data = stored_result(NetworkViewsStudy)
+    st.caption(plain(network_views.planned_text(data)))
+    st.markdown(REMARKS)
+    for shown in network_views.presented(data).tables:
+        if shown.key != "network-views":
+            table(shown.rows, shown.key, shown.heading)
+
+
+def split_tab(state: AppState) -> None:
+    st.subheader("Split or batch?")
+    st.markdown(
+        "Two models on two GPUs, each of which can hold either. AlpaServe (OSDI 2023) shows that both models "
+        "cut in two stages over both GPUs wait half as long as with a GPU each. Here are its formulas, and "
+        "the same question for GPUs that take queries in batches."
+    )
+    data = stored_result(SplitStudy)
+    alt = "Mean JCT of four arrangements of two models on two GPUs, case by case"
+    _pictured(split_or_batch.presented(data), split_or_batch.split_figure(data), "split-or-batch", alt)
+    st.subheader("GPUs that batch, measured and simulated")
+    runs = _measured_batches()
+    st.markdown(
+        f"**{plain(measured_batches.measured_finding(runs))}.** The same queries at the same instants, with "
+        "the times of steps that were measured alone before; nothing is fitted to the runs."
+    )
+    alt = "Simulated over measured mean and 99th percentile of every run"
+    picture(measured_batches.measured_figure(runs), key="measured-batches", alt=alt)
+    table(
+        measured_batches.MEASURED.of(runs),
+        "measured-batches-table",
+        "Each measured run beside its simulation",
+    )
+    st.caption(plain(measured_batches.MEASURED_SOURCE))
+
+
+@st.cache_resource(show_spinner="Simulating the measured queries")
+def _measured_batches() -> tuple[MeasuredBatches, ...]:
+    return beside_measured()
+
+
+SCHEDULERS_KEY = "paper-schedulers"
+# Those that are drawn until others are chosen: all in one chart would hide each other.
+DRAWN = ("nona", "nona-live", "least-loaded", "local", "random", "spread", "opportunistic", "spark-fair")
+
+
+def paper_tab(state: AppState) -> None:
+    st.subheader("The paper's evaluation, repeated")
+    data = stored_result(PaperStudy)
+    show_study(paper.presented(data), lambda: _paper_charts(state, data))
+
+
+def _paper_charts(state: AppState, data: PaperStudy) -> None:
+    schedulers = next(iter(data.sweeps.values())).schedulers
+    hint = "Of the two charts below; the findings and the tables have all of them."
+    drawn = kept_schedulers(state, SCHEDULERS_KEY, "Schedulers in the charts", DRAWN, schedulers, hint)
+    for (name, report), column in zip(data.sweeps.items(), st.columns(len(data.sweeps)), strict=True):
+        with column:
+            _ratios(name, report, drawn)
+    alt = "Mean JCT over that of nona against the length of runs in overload"
+    titled(paper.growth_figure(data), paper.growth_title(data), "paper-growth", alt)
+
+
+def _ratios(name: str, report: SweepReport, drawn: Sequence[str]) -> None:
+    curves = {n: curve for n, curve in report.schedulers.items() if n in drawn}
+    if not curves:
+        st.caption("No scheduler is chosen.")
+        return
+    figure = sweep_figure(report.model_copy(update={"schedulers": curves}), f"Ratio to {report.reference}")
+    alt = f"Mean JCT over that of nona against background {name}; crosses: edges of stability"
+    titled(figure, paper.ratio_title(name, report), f"paper-{name}", alt)
+
+
+def training_tab(state: AppState) -> None:
+    st.subheader("Training policies, compared with Gavel's paper")
+    _training()
+    st.subheader("Elastic jobs: Pollux, Optimus, Tiresias and others")
+    _elastic()
+    st.subheader("Elastic jobs on a link that others use too")
+    on_link = stored_result(ElasticLinkStudy)
+    alt = "Mean JCT of each policy without a link and on two links, with intervals"
+    _pictured(elastic_link.presented(on_link), elastic_link.link_figure(on_link), "elastic-link", alt)
+    st.subheader("Rates estimated from a few profiles")
+    estimated = stored_result(EstimatorStudy)
+    figure = estimator.estimator_figure(estimated)
+    alt = "Mean error of each way of estimating over the share of pairs profiled"
+    _pictured(estimator.presented(estimated), figure, "estimator", alt)
+
+
+def _training() -> None:
+    data = stored_result(TrainingStudy)
+
+    def draw() -> None:
+        modes = training.modes_of(data)
+        for mode, column in zip(modes, st.columns(len(modes)), strict=True):
+            with column:
+                figure = training.training_load_figure(data, mode)
+                finding, alt = f"Mean JCT over load, {mode} jobs", "Each policy over jobs per hour"
+                titled(figure, finding, f"training-load-{mode}", alt)
+
+    show_study(training.presented(data), draw)
+
+
+def _elastic() -> None:
+    data = stored_result(ElasticStudy)
+
+    def draw() -> None:
+        left, right = st.columns(2)
+        alt = "Mean JCT of each policy, with the authors' means"
+        with left:
+            figure = elastic.elastic_load_figure(data)
+            titled(figure, "Mean JCT over relative load", "elastic-load", alt)
+        with right:
+            figure = elastic.interference_figure(data)
+            titled(figure, "Mean JCT at load 1 over interference", "elastic-interference", alt)
+
+    show_study(elastic.presented(data), draw)
+
+
+def slides_tab(state: AppState) -> None:
+    """The shipped study; where it is missing, how to make it."""
+    if not shipped_path("serverless").is_file():
+        st.caption("This copy lacks the study's results. The command below computes them.")
+        equivalent(state, "study", "serverless", "--json", key="slides", scenario=False)
+        return
+    _study(stored_result(ServerlessStudy))
+    equivalent(state, "study", "serverless", "--shipped", key="slides", scenario=False)
+
+
+def _study(data: ServerlessStudy) -> None:
+    show_study(serverless.presented(data), lambda: _study_charts(data))
+
+
+def _study_charts(data: ServerlessStudy) -> None:
+    alt = "SLOs kept by every policy in each of the slides' settings, with its cost over ESG's"
+    picture(serverless_figures.settings_figure(data), "study-settings", f"{alt}. {serverless.title(data)}")
+    st.caption("Numbers in the bars: cost per call over that of esg. esg-wait is ours; nobody published it.")
+    with st.grid(2, min_column_width=360):
+        alt = "Configuration misses of Orion and Aquatope against those of the slides"
+        chart(serverless_figures.misses_figure(data), serverless.miss_title(data), "study-misses", alt)
+        alt = "Orion's share of SLOs kept by the cut-off of its search"
+        chart(serverless_figures.cutoff_figure(data), serverless.cutoff_title(data), "study-cutoff", alt)
+    _loads(data)
+    _sensitivity(data)
+    alt = "Share of SLOs kept by each policy"
+    chart(
+        serverless_figures.sharing_figure(data),
+        "SLOs kept under each way of sharing the GPUs",
+        "study-ways",
+        alt,
+    )
+
+
+def _loads(data: ServerlessStudy) -> None:
+    left, right = st.columns(2)
+    with left:
+        hint = "How the functions' times depend on batch and vGPUs."
+        name = choose_one("Profiles", [c.name for c in data.curves], "study-profiles", hint)
+    curves = next(c for c in data.curves if c.name == name)
+    with right:
+        setting = choose_one("Setting ", list(curves.settings), "study-load-setting", "SLO and base load.")
+    report = curves.settings[setting]
+    st.caption(plain(f"{curves.name}: {curves.about}."))
+    over_charts(report, "study-over")
+
+
+def _sensitivity(data: ServerlessStudy) -> None:
+    st.markdown("**What the result depends on**: one default changed at a time, for all policies alike")
+    left, right = st.columns(2)
+    with left:
+        hint = "In which of the slides' settings the defaults are changed."
+        setting = choose_one("Setting", list(data.settings), "study-setting", hint)
+    with right:
+        kinds: dict[str, Key] = {"SLOs kept": "hits", "cost": "costs"}
+        kind = choose_one("Drawn", list(kinds), "study-kind", "The share of SLOs kept, or the cost per call.")
+    alt = f"{kind} of every policy under each changed default in {setting}; first row: defaults"
+    picture(serverless_figures.sensitivity_figure(data, setting, kinds[kind]), "study-sensitivity", alt)
+
+
+def _validation_tiles(summary: ValidationSummary) -> None:
+    tiles(
+        [
+            ("Published latencies", str(summary.rows), "Those that count: no constant was read off them."),
+            ("MAPE", share_text(summary.mape, 1), "Mean of |predicted − published| / published."),
+            ("Bias", f"{summary.bias:.2f}", "Mean of published / predicted; above 1: too fast."),
+            ("Spearman", f"{summary.spearman:.3f}", "Rank correlation: is the slower predicted slower?"),
+            ("log σ", f"{summary.log_sigma:.2f}", "Standard deviation of ln(published / predicted)."),
+        ]
+    )
+
+
+def _validation_finding(summary: ValidationSummary) -> str:
+    """Judge the formula by the published latencies, in a sentence.
+
+    >>> _validation_finding(ValidationSummary("all", 32, 0.261, 1.18, 0.968, 0.35))
+    'Off by 26 % on average, too fast by 18 %; the order is right (rank correlation 0.97)'
+    """
+    side = "too fast" if summary.bias > 1 else "too slow"
+    order = (
+        "is right" if summary.spearman > 0.9 else "is roughly right" if summary.spearman > 0.7 else "is not"
+    )
+    return (
+        f"Off by {share_text(summary.mape)} on average, {side} by {share_text(abs(summary.bias - 1))}; "
+        f"the order {order} (rank correlation {summary.spearman:.2f})"
+    )
+
+
+def times_tab(state: AppState) -> None:
+    st.caption(
+        "Modelled times come from a formula whose constants were read off profiles of single operators. "
+        "Here they are compared with published latencies of whole networks; nothing is fitted to the "
+        "counted ones. Batch 1."
+    )
+    report = validation_report()
+    _validation_tiles(report.overall)
+    st.markdown(reading())
+    left, right = st.columns([3, 2])
+    with left:
+        st.subheader("Predicted against published")
+        finding = _validation_finding(report.overall)
+        alt = "Predicted over published latency, logarithmic, with the line of equality"
+        titled(validation.validation_figure(report.rows), finding, "validation", alt)
+    with right:
+        st.subheader("Where it is weak")
+        st.markdown(WEAK_POINTS)
+    st.subheader("Every latency, with its source")
+    table(
+        validation.LATENCIES.of(report.rows),
+        "latencies",
+        "Every published latency against the predicted one, with its source",
+        "validation",
+        height=480,
+    )
+    st.caption(
+        "counted: in the figures on top. in-sample: a constant was read off this very row, so it proves "
+        "little. shown: not comparable, for the reason in its note."
+    )
+    st.subheader("By group")
+    summaries = [*report.groups, report.tensorrt, report.overall]
+    table(validation.GROUPS.of(summaries), "groups", "How well each group is predicted")
+    st.subheader("MIG slices")
+    st.caption("How many times slower a slice is than its whole device.")
+    table(validation.SLICES.of(report.slices), "slices", "Slowdown of slices, published and predicted")
+
+
+def with_advice(page: RunPage[Kept]) -> RunPage[Kept]:
+    """The page with what the study of decisions says of schedulers below its settings."""
+
+    def settings(state: AppState) -> None:
+        page.fields(state)
+        st.caption(f"{plain(decisions.which_scheduler(stored_result(DecisionStudy)))} [Evidence](evidence)")
+
+    return replace(page, fields=settings)
+
+
+def with_slides(page: RunPage[ServerlessOutcome]) -> RunPage[ServerlessOutcome]:
+    """The page with the study's tab, and beside a result how many of the slides' claims hold."""
+
+    def claims(state: AppState, data: ServerlessOutcome) -> str:
+        agree = [c.order == "agrees" for c in serverless_tables.judged_claims(stored_result(ServerlessStudy))]
+        return f"{sum(agree)} of {len(agree)} claims of the slides hold in this simulation"
+
+    tab: Tab[ServerlessOutcome] = Tab(always=lambda state, data: slides_tab(state))
+    return replace(page, tabs={**page.tabs, "The slides": tab}, evidence=("The slides", claims))
+
+
+def with_claims(page: RunPage[TrainingOutcome]) -> RunPage[TrainingOutcome]:
+    """The page with how many claims of Gavel's paper hold beside a result."""
+
+    def claims(state: AppState, data: TrainingOutcome) -> str:
+        agree = [claim.order == "agrees" for claim in training.judged(stored_result(TrainingStudy))]
+        return f"{sum(agree)} of {len(agree)} claims of Gavel's paper hold in this simulation"
+
+    return replace(page, evidence=("Training", claims))
+
+
+def _split_finding() -> str:
+    return " ".join(split_or_batch.findings(stored_result(SplitStudy)))
+
+
+def _slides_finding() -> str:
+    shipped = shipped_path("serverless").is_file()
+    return f"{serverless.title(stored_result(ServerlessStudy))}." if shipped else ""
+
+
+# Page and tab → the finding of the study that is shown there.
+FINDINGS = {
+    ("pages/evidence.py", "Split or batch"): _split_finding,
+    ("pages/serverless.py", "The slides"): _slides_finding,
+}
