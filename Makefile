@@ -22,6 +22,7 @@ $(STAMP): $(PACKAGES)
 	$(BIN)/python -c 'from nona.serverless.policies.esg.search import compile_searches; compile_searches()'
 	$(BIN)/python -c 'from nona.serverless.replications import make_ready; make_ready()'
 	$(BIN)/python -c 'from nona.language.run import make_ready; make_ready()'
+	$(BIN)/python -c 'from nona.training.elastic.replications import make_ready; make_ready()'
 	@touch $(STAMP)
 
 app: install

@@ -109,7 +109,9 @@ def _separate(state: Matrix) -> None:
 def _cap(row: Matrix, most: int, rng: Generator) -> None:
     """At most ``most`` GPUs on at most 16 nodes, in random order of nodes."""
     left, nodes = most, 0
-    for n in rng.permutation(len(row)):
+    order = np.arange(len(row))
+    rng.shuffle(order)  # the draws of rng.permutation, which takes longer to compile
+    for n in order:
         if nodes == MOST_NODES or left == 0:
             row[n] = 0
         elif row[n]:
@@ -238,7 +240,7 @@ def evolve(first: Matrix, jobs: Jobs, effort: Effort, rng: Generator) -> tuple[M
     states = np.zeros((2 * size, *first.shape[1:]), np.int8)
     values = np.zeros((2 * size, 2))
     marks = np.zeros(2 * size, np.uint64)
-    count = 0
+    count = min(0, len(first))  # Numba has a type for the plain 0, and would compile all for it as well
     for i in range(min(len(first), size)):
         states[count] = first[i]
         repair(states[count], gpus, jobs.most, effort.avoid, rng)
