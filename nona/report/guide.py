@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
@@ -109,18 +109,24 @@ def sections() -> tuple[Section, ...]:
     >>> [s.name for s in sections()][:3]
     ['start', 'words', 'contraction']
     """
+    return tuple(replace(s, text=_BLANK.sub(_filled, s.text).strip()) for s in _with_blanks())
+
+
+@cache
+def _with_blanks() -> tuple[Section, ...]:
+    """The sections without what is computed, which takes seconds."""
     folder = files("nona.report").joinpath("guide_text")
     in_order = []
     for file in sorted((f for f in folder.iterdir() if f.name.endswith(".md")), key=lambda f: f.name):
         title, _, text = file.read_text("utf-8").partition("\n")
         name = file.name.removesuffix(".md").partition("-")[2]
-        in_order.append(Section(name, title.removeprefix("# "), _BLANK.sub(_filled, text).strip()))
+        in_order.append(Section(name, title.removeprefix("# "), text))
     return tuple(in_order)
 
 
 def section_titles() -> Mapping[str, str]:
     """Name of each section → its title."""
-    return MappingProxyType({s.name: s.title for s in sections()})
+    return MappingProxyType({s.name: s.title for s in _with_blanks()})
 
 
 def matching(query: str, among: Sequence[Section] | None = None) -> tuple[Section, ...]:
