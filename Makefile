@@ -3,12 +3,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PACKAGES := $(VENV)/.packages
-STAMP := $(VENV)/.installed
+# What is compiled once, before anybody waits for it, the longest first.
+READY := nona.simulation.compiled.preparation.compile_all nona.serverless.replications.make_ready \
+  nona.training.elastic.replications.make_ready nona.language.run.make_ready \
+  studies.learning.training.make_ready nona.serverless.policies.esg.search.compile_searches
 PYTEST := $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -p tests.dividing
 
 .PHONY: install app lint test verify bench chaos fuzz clean
 
-install: $(STAMP)
+install: $(READY:%=$(VENV)/ready/%)
 
 $(PACKAGES): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -17,13 +20,10 @@ $(PACKAGES): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
 	@touch $(PACKAGES)
 
-$(STAMP): $(PACKAGES)
-	$(BIN)/python -c 'from nona.simulation.compiled.preparation import compile_all; compile_all()'
-	$(BIN)/python -c 'from nona.serverless.policies.esg.search import compile_searches; compile_searches()'
-	$(BIN)/python -c 'from nona.serverless.replications import make_ready; make_ready()'
-	$(BIN)/python -c 'from nona.language.run import make_ready; make_ready()'
-	$(BIN)/python -c 'from nona.training.elastic.replications import make_ready; make_ready()'
-	@touch $(STAMP)
+$(VENV)/ready/%: $(PACKAGES)
+	$(BIN)/python -c 'from $(basename $*) import $(patsubst .%,%,$(suffix $*)) as ready; ready()'
+	@mkdir -p $(@D)
+	@touch $@
 
 app: install
 	$(BIN)/nona app

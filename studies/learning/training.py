@@ -173,6 +173,11 @@ def trained(settings: TrainSettings, on_iteration: OnIteration | None = None) ->
     return weights, curve
 
 
+def make_ready() -> None:
+    """Compile the policy that learns, where need be."""
+    trained(TrainSettings(iterations=1, rollouts=1, jobs=1))
+
+
 def trained_file(settings: TrainSettings, on_iteration: OnIteration | None = None) -> Trained:
     """Train, and describe it: what ``nona train-decima`` writes."""
     weights, curve = trained(settings, on_iteration)

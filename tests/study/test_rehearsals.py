@@ -1,6 +1,7 @@
 """Short simulations before a study: what they chose is kept with the system and its placement."""
 
 import pytest
+from sizes import sized
 
 from nona.scenario.file import scenario_from_mapping
 from nona.sources.samples import shipped_scenario
@@ -20,6 +21,7 @@ def short_runs(monkeypatch):
         return run(system, *others, **more)
 
     monkeypatch.setattr(placing, "_short_means_s", noted)
+    monkeypatch.setattr(placing, "EVENTS", sized(4_000, placing.EVENTS))
     return made
 
 
@@ -33,6 +35,7 @@ def scenario(seed, **options):
     }
 
 
+@pytest.mark.sized
 def test_a_system_is_rehearsed_once_and_results_are_those_of_a_fresh_one(short_runs):
     cache, means = StudyCache(), []
     for seed, options, fresh in ((1, {}, True), (1, {}, False), (2, {}, True), (1, {"link": "none"}, True)):
