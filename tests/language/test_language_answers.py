@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pandas as pd
 import pytest
-from sizes import first
+from sizes import first, sized
 
 from nona.cli.main import main
 from nona.errors import ScenarioError
@@ -158,9 +158,11 @@ def test_step_times_that_are_given_have_no_range(folder) -> None:
     assert simulate_language(study).report.schedulers["round-robin"].models["chat"].off is None
 
 
+@pytest.mark.sized
 def test_a_plan_chooses_among_settings_of_engines_and_says_what_steps_that_are_off_would_change() -> None:
     offers = "plan: {offers: [l40s], most: 40, engines: [{}, {scheduler: static}, {scheduler: static}]}"
-    plan = plan_language(parse_scenario(MODELLED.replace("RATE", "40") + offers), Sources())
+    text = MODELLED.replace("RATE", sized("15", "40")).replace("jobs: 2000", f"jobs: {sized(1000, 2000)}")
+    plan = plan_language(parse_scenario(text + offers), Sources())
     of = {o.settings: o for o in plan.options if o.tp == 1}
     assert list(of) == ["defaults", "scheduler static"] or list(of) == ["scheduler static", "defaults"]
     best = plan.best
@@ -172,9 +174,7 @@ def test_a_plan_chooses_among_settings_of_engines_and_says_what_steps_that_are_o
     assert fewer is not None
     assert more is not None
     assert fewer <= best.servers <= more
-    alone = plan_language(
-        parse_scenario(MODELLED.replace("RATE", "40") + "plan: {offers: [l40s], most: 40}"), Sources()
-    )
+    alone = plan_language(parse_scenario(text + "plan: {offers: [l40s], most: 40}"), Sources())
     assert alone.best is not None
     assert (alone.best.servers, alone.best.settings) == (best.servers, "")
 
