@@ -54,37 +54,57 @@ class Kind:
         return self.batching or Batching(self.step_s)
 
 
-def take_steps(
-    kinds: Sequence[Kind], time_s: Floats, kind: Ints, rng: np.random.Generator
-) -> tuple[Floats, Ints]:
-    """Simulate one executor, to which work of ``kind`` (n,) comes at ``time_s`` (n,), in any order.
+@dataclass(frozen=True, eq=False)
+class Visits:
+    """Visits to one executor, which come at ``time_s`` (n,), in any order, each with one task or several.
 
-    Returns (n,) seconds until its step begins, ``nan`` where it never does, and how many are in the step.
-    ``form_ahead`` is not in it.
+    Those of visit i begin at ``begin[i]``. Of each of all m tasks ``kind``, and ``after``: the number of the
+    task with whose end it is ready, −1 where it is when the visit comes.
+    """
+
+    time_s: Floats
+    kind: Ints
+    begin: Ints
+    after: Ints
+
+    @classmethod
+    def single(cls, time_s: Floats, kind: Ints) -> Visits:
+        """Visits of one task each."""
+        number = np.arange(len(kind))
+        return cls(time_s, kind, number, np.full(len(kind), -1))
+
+
+def take_steps(
+    kinds: Sequence[Kind], visits: Visits, rng: np.random.Generator
+) -> tuple[Floats, Floats, Ints]:
+    """Simulate one executor: when the step of each task begins and ends, and how many are in it.
+
+    These are ``nan`` and 0 where it never does. ``form_ahead`` is not in it.
     """
     from nona.placement.batch_steps import take_steps as compiled_steps  # it imports Numba
 
-    order = np.argsort(time_s, kind="stable")
-    factor = np.ones(len(order))
+    order = np.argsort(visits.time_s, kind="stable")
+    factor = np.ones(len(visits.kind))
     for k, it in enumerate(kinds):
-        here = kind[order] == k
+        here = visits.kind == k
         if it.scv > 0:
             factor[here] = rng.gamma(1.0 / it.scv, it.scv, int(here.sum()))
-    begin_s, members = compiled_steps(
-        time_s[order],
-        kind[order],
+    begin_s, end_s, members = compiled_steps(
+        visits.time_s[order],
+        visits.begin[order],
+        np.append(visits.begin[1:], len(visits.kind))[order],
+        visits.kind,
+        visits.after,
         factor,
         np.cumsum([0, *(len(it.step_s) for it in kinds)]),
         np.array([it.delay_s for it in kinds]),
         np.concatenate([it.step_s for it in kinds]),
         np.concatenate([it.preferred for it in kinds]),
     )
-    wait_s, number = np.empty(len(order)), np.empty(len(order), dtype=np.int64)
-    wait_s[order], number[order] = begin_s - time_s[order], members
-    return wait_s, number
+    return begin_s, end_s, members
 
 
-def kind_of(query: QueryClass, step_s: Floats, rate: float) -> Kind:
+def kind_of(query: QueryClass, step_s: Floats, rate: float = 0.0) -> Kind:
     """Return the kind of the tasks with ``step_s`` (B, T), which run on; every task has a draw of its own."""
     full = step_s[-1]
     spread = float((full**2).sum() / full.sum() ** 2) if full.sum() > 0 else 0.0
@@ -147,7 +167,8 @@ def _queues(kinds: Sequence[Kind], background: tuple[Kind, ...]) -> list[tuple[f
     rng = RandomStreams(0).generator("batches")
     kind = rng.choice(len(everything), _ARRIVALS, p=[it.rate / rate for it in everything])
     time_s = np.cumsum(rng.exponential(1.0 / rate, _ARRIVALS)) if rate > 0 else np.zeros(_ARRIVALS)
-    wait_s, number = take_steps(everything, time_s, kind, rng)
+    begin_s, _, number = take_steps(everything, Visits.single(time_s, kind), rng)
+    wait_s = begin_s - time_s
     kind[: int(WARM_UP * _ARRIVALS)] = -1
     results = []
     for k, it in enumerate(kinds):

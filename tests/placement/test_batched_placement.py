@@ -10,7 +10,7 @@ from placement_helpers import query
 from sizes import first, sized
 
 from nona.errors import PlacementError
-from nona.placement.batch_waits import Kind, met_at, take_steps
+from nona.placement.batch_waits import Kind, Visits, met_at, take_steps
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.prediction import predict
 from nona.placement.response.equilibrium import predict_response
@@ -21,6 +21,7 @@ from nona.schedulers.registry import get_scheduler
 from nona.schedulers.sampling_tables import build_tables
 from nona.simulation.run import RunOptions, simulate_run
 from nona.system import Batching, Stream, System
+from studies.prediction_map import blend
 
 DIAMOND = [2.0, 10.0, 8.0, 2.0], [(0, 1, 1.0), (0, 2, 1.0), (1, 3, 1.0), (2, 3, 1.0)]  # seconds, bytes
 SINGLE = [5.0], []
@@ -86,11 +87,47 @@ def test_steps_are_those_of_the_loop(rule, more):
         *(Kind(q.rate, np.array(k.step_s), 0.0, q.batching) for q, k in zip(queries, keys, strict=True)),
         Kind(0.01, np.array([7.0])),
     ]
-    wait_s, members = take_steps(kinds, every, kind, rng)
+    begin_s, _, members = take_steps(kinds, Visits.single(every, kind), rng)
     assert (members == 0).sum() < 6  # none but a last step that is not full
     for i in np.flatnonzero(members).tolist():
-        begin_s, number = expected[int(kind[i]) if kind[i] < 2 else -1, every[i]]
-        assert (every[i] + wait_s[i], members[i]) == (pytest.approx(begin_s, abs=1e-6), number)
+        start_s, number = expected[int(kind[i]) if kind[i] < 2 else -1, every[i]]
+        assert (begin_s[i], members[i]) == (pytest.approx(start_s, abs=1e-6), number)
+
+
+def test_steps_run_on_where_all_members_do():
+    """Of those at 0.1 s and 0.2 s one leaves after its first task: the other waits for who came at 1.5 s.
+
+    Those at 10.1 s and 10.2 s go on alike, before who came at 11.5 s.
+    """
+    kinds = [Kind(1.0, np.array(step_s)) for step_s in ([1.0, 1.0], [1.0, 2.0], [3.0, 5.0])]
+    came = [0.0, 0.1, 0.2, 1.5, 10.0, 10.1, 10.2, 11.5]
+    visits = visits_of(came, [[0], [1, 2], [1], [0], [0], [1, 2], [1, 2], [0]])
+    begin_s, end_s, members = take_steps(kinds, visits, np.random.default_rng(0))
+    assert begin_s.tolist() == pytest.approx([0, 1, 4, 1, 3, 10, 11, 13, 11, 13, 18])
+    assert end_s.tolist() == pytest.approx([1, 3, 7, 3, 4, 11, 13, 18, 13, 18, 19])
+    assert members.tolist() == [1, 2, 1, 2, 1, 1, 2, 2, 2, 2, 1]
+
+
+def test_a_fork_waits_with_both_of_its_tasks():
+    """The second one's turn is that of the first: before who came while the first ran, and with its like."""
+    kinds = [Kind(1.0, np.array([s, s])) for s in (1.0, 2.0, 3.0)]
+    came = [0.0, 0.5, 1.5, 1.6]
+    visits = visits_of(came, [[0, 1, 2], [0], [0], [2]], {2: 0})
+    begin_s, _, members = take_steps(kinds, visits, np.random.default_rng(0))
+    # At 1 s the fork is ready for both, its step runs on to task 1, and to task 2 with nobody else.
+    assert begin_s.tolist() == pytest.approx([0, 1, 3, 6, 6, 7])
+    assert members.tolist() == [1, 1, 1, 2, 2, 1]
+
+
+def visits_of(came, tasks, since=()):
+    """Visits at ``came``, each of whose tasks is ready after the one before, or that of ``since``."""
+    begin = np.cumsum([0, *map(len, tasks)])[:-1]
+    kind = np.concatenate([np.array(c) for c in tasks])
+    after = np.arange(len(kind)) - 1
+    after[begin] = -1
+    for t, other in dict(since).items():
+        after[t] = other
+    return Visits(np.array(came), kind, begin, after)
 
 
 MIXES = [
@@ -152,11 +189,12 @@ def test_one_at_a_time_is_the_queue_without_batches():
     assert predict_response(own, placed, samples=4096).mix.mean_s == pytest.approx(expected, rel=0.04)
 
 
+@pytest.mark.parametrize("share", [1.0, 0.25])
 @pytest.mark.parametrize("load", [0.3, pytest.param(0.7, marks=pytest.mark.verify)])
-def test_split_queries_take_as_long_as_predicted(load):
-    """Every task on a server of its own, by the engine: 15 % of the mean, 20 % of the 95th percentile."""
+def test_split_queries_take_as_long_as_predicted(load, share):
+    """All tasks of a share of the queries on servers of their own, the others whole, by the engine."""
     system = system_of([batched(DIAMOND, 8, 0.3, 8 * load)], 8)
-    placed = spread_placement(system).queries
+    placed = blend(local_placement(system).queries, spread_placement(system).queries, share)
     options = RunOptions(jobs=sized(3000, 20_000), engine="simpy")
     times = simulate_run(
         system, get_scheduler("nona"), build_tables(system, placed), options

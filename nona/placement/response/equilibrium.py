@@ -27,8 +27,8 @@ from nona.placement.model import Known, Model
 from nona.placement.prediction import as_model
 from nona.placement.queueing import fifo_wait_s, second_moment
 from nona.placement.response.resources import Network, Waits, resource_count, roles_of
-from nona.placement.response.sample_paths import Bank, Path, burst_rank, instants, make_path, near
-from nona.placement.response.steps import Coming, Key, Parts, Steps, Visitors, visitors_of
+from nona.placement.response.sample_paths import Bank, Path, burst_rank, instants, make_path, near, ranges
+from nona.placement.response.steps import Chains, Coming, Key, Steps, Visitors, visitors_of
 from nona.placement.response.walk import Route, Walk
 from nona.placement.result import REPLICATES, Response, SubGraphPlacement, mixed
 from nona.random_streams import RandomStreams
@@ -39,7 +39,7 @@ from nona.system import Stream, System
 class Seen:
     """Visits of one query class's N walked jobs: stay, resource, time, work, wait, whether returning, mark.
 
-    ``parts`` tells with batches what runs in them; see :class:`~nona.placement.response.resources.Visits`.
+    ``chains`` tells with batches what runs in them; see :class:`~nona.placement.response.resources.Visits`.
     """
 
     jobs: int
@@ -51,7 +51,7 @@ class Seen:
     wait_s: Floats
     again: NDArray[np.bool_]
     mark: Ints
-    parts: Parts | None = None
+    chains: Chains | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +237,7 @@ class Paths:
         real = stays > 0
         which = near(np.repeat(rank[real], stays[real]), len(first), rng)
         size = (end - first)[which]
-        at, count = order[_ranges(first[which], size)], size
+        at, count = order[ranges(first[which], size)], size
         begin = np.repeat(np.repeat(times[real], stays[real]), count)
         ghosts = np.flatnonzero(~real) if (~real).any() else np.arange(len(times))
         ghosts = ghosts[np.argsort(rank[ghosts])]  # ranks differ
@@ -263,7 +263,7 @@ class Paths:
             return {}
         length, coming = _VISITS / total, []
         for j, (query, seen, h) in enumerate(zip(self.system.queries, self.seen, here, strict=True)):
-            if seen.parts is None or not h.any():
+            if seen.chains is None or not h.any():
                 continue
             rank = None
             if query.arrivals.process == "poisson":
@@ -271,12 +271,8 @@ class Paths:
                 time = rng.random(len(places)) * length
             else:
                 time, places, rank, _ = self._bursts(j, h, resource, length, rng)
-            for first in np.unique(seen.mark[places]).tolist():
-                own = seen.mark[places] == first
-                kind = seen.parts.kind(k, first, own.sum() / length)
-                ranks = None if rank is None else rank[own]
-                coming.append(Coming(j, self.system.batched_with[j], first, kind, time[own], ranks))
-        return visitors_of(self.system, row, coming, length, rng)
+            coming.append(Coming(j, time, seen.mark[places], seen.chains, rank))
+        return visitors_of(self.system, row, k, coming, length, rng)
 
     def _ranked(self, times: Floats) -> Floats:
         """Mostly the same arrivals in every round."""
@@ -339,14 +335,6 @@ def _background(stream: Stream, number: int, rng: np.random.Generator) -> Floats
     return drawn
 
 
-def _ranges(first: Ints, count: Ints) -> Ints:
-    """first[i], first[i] + 1, … count[i] of them, one after the other."""
-    total = np.cumsum(count)
-    within = np.arange(int(total[-1]) if len(total) else 0) - np.repeat(total - count, count)
-    result: Ints = np.repeat(first, count) + within
-    return result
-
-
 _STEEPEST = (-4.0, 0.8)  # slopes that a secant may have
 _LEAST = 0.2  # of the mean work without returns
 _FEWEST = 64  # jobs of a walk
@@ -386,7 +374,7 @@ class Equilibrium:
             times.append(Walk(route, network, rng).complete())
             job, stay, row, at, work, wait, again, mark = network.visits.joined()
             resource = row % network.resources
-            seen.append(Seen(jobs, job, stay, resource, at, work, wait, again, mark, network.parts))
+            seen.append(Seen(jobs, job, stay, resource, at, work, wait, again, mark, network.chains))
         return times, seen
 
     def settle(self) -> Settled:

@@ -20,13 +20,13 @@ import numpy as np
 
 from nona.arrays import Bools, Floats, Ints
 from nona.placement.response.sample_paths import Bank, near
-from nona.placement.response.steps import Parts, Steps
+from nona.placement.response.steps import Chains, Steps
 from nona.system import Stream, System
 from nona.topology import NONE
 
 _FIELDS = (
     *("stay", "row", "base", "own", "idle", "end", "seen", "at", "work", "wait", "again"),
-    *("mark", "members", "ahead"),
+    *("mark", "members", "senders", "ahead"),
 )
 
 
@@ -37,8 +37,8 @@ class Visits:
     """Visits of jobs to resources, as they are added; :meth:`joined` has them in columns.
 
     Columns: job, stay (one job at one resource), the path's row, when, how much work, its wait,
-    whether the job was there before, and with batches a mark: at an executor the visit's first task, at a
-    link how many jobs send at once.
+    whether the job was there before, and with batches a mark: at an executor the number of the visit's chain
+    of tasks, at a link how many jobs send at once.
     """
 
     def __init__(self) -> None:
@@ -69,8 +69,8 @@ class Tracks:
     ``stay`` numbers them. ``own`` is what is left of the job's own work when the path had been idle for
     ``idle`` seconds, ``end`` when its last task there ended; ``at``, ``work``, ``wait`` and ``again`` are
     the visit that is going on. ``place`` (servers, N) are the servers, which tell racks apart. With batches
-    ``mark`` is that of the visit (:class:`Visits`), ``members`` how many are in the job's step, and ``ahead``
-    how many of them stand before it.
+    ``mark`` is that of the visit (:class:`Visits`), ``members`` how many are in the job's step,
+    ``senders`` how many of them send when it ends, and ``ahead`` how many of these stand before it.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Tracks:
         self.work, self.wait = np.zeros(row.shape), np.zeros(row.shape)
         self.seen, self.again = np.zeros(row.shape, dtype=bool), np.zeros(row.shape, dtype=bool)
         self.mark, self.ahead = np.zeros(row.shape, dtype=np.int64), np.zeros(row.shape, dtype=np.int64)
-        self.members = np.ones(row.shape, dtype=np.int64)
+        self.members, self.senders = np.ones((2, *row.shape), dtype=np.int64)
         self.columns = np.arange(row.shape[1])
 
     def take(self, tracks: Ints, columns: Ints) -> Tracks:
@@ -136,28 +136,29 @@ class Tracks:
         self.end[track] = end
         return end
 
-    def board(
-        self, track: int, ready_s: Floats, task: int, met: tuple[Floats, Ints], ahead: Floats
-    ) -> Floats:
-        """A task on an executor that batches: when its step begins; ``members`` tells how many are in it.
+    def goes_on(self, track: int, ready_s: Floats) -> Bools:
+        """Return which jobs are ready for another task by the end of their last one on an executor."""
+        result: Bools = ready_s <= self.end[track]
+        return result
 
-        ``met`` are the wait and the members of a new visit, ``ahead`` in 0…1 a job's place among them.
+    def board(self, track: int, ready_s: Floats, met: tuple[Floats, Ints], chain: Ints) -> Floats:
+        """A task on an executor that batches: when its step begins.
+
+        ``met`` are the wait and the members of the step, ``chain`` is what the visit runs by now.
         """
-        on = ready_s <= self.end[track]
+        on = self.goes_on(track, ready_s)
         t = np.maximum(ready_s, self.end[track])
-        wait = np.where(on, 0.0, met[0])
+        wait, self.members[track] = met
         self._visit(track, ~on, t, wait)
-        self.mark[track] = np.where(on, self.mark[track], task)
-        self.members[track] = np.where(on, self.members[track], met[1])
-        self.ahead[track] = np.where(on, self.ahead[track], (ahead * met[1]).astype(np.int64))
-        begin: Floats = t + wait
+        self.mark[track] = chain
+        begin: Floats = np.maximum(ready_s, t + wait)
         return begin
 
     def leave(self, track: int, begin_s: Floats, seconds: Floats) -> Floats:
         """The end of a step that took ``seconds``."""
         self.work[track] += seconds
         end: Floats = begin_s + seconds
-        self.end[track] = end
+        self.end[track] = np.maximum(self.end[track], end)
         return end
 
     def send(self, which: Ints, t: Floats, work: Floats, where: Bools, sender: Ints | None = None) -> Floats:
@@ -179,7 +180,7 @@ class Tracks:
         self._tell(at, fresh & (self.work[at] > 0))
         self.again[at] = np.where(fresh, self.seen[at], self.again[at])
         if step is not None:
-            self.mark[at] = np.where(fresh, self.members[step], self.mark[at])
+            self.mark[at] = np.where(fresh, self.senders[step], self.mark[at])
         self.at[at] = np.where(fresh, t, self.at[at])
         self.wait[at] = np.where(fresh, wait, self.wait[at])
         self.work[at] = np.where(fresh, work, self.work[at] + work)
@@ -298,7 +299,7 @@ class Network:
         self.system, self.waits, self.query, self.jobs = system, waits, query, jobs
         self.visits, self._stays = Visits(), 0
         self.classes = len(system.class_names)
-        self.parts = Parts(system.queries[query], self.classes) if waits.steps is not None else None
+        self.chains = Chains() if waits.steps is not None else None
         self.roles = roles_of(system)
         self.resources = self.classes + len(self.roles)
         names = [r.name for r in self.roles]

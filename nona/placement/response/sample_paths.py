@@ -54,6 +54,18 @@ def by_count_then(count: Ints, values: NDArray[np.float64]) -> Ints:
     return result
 
 
+def ranges(first: Ints, count: Ints) -> Ints:
+    """first[i], first[i] + 1, … count[i] of them, one after the other.
+
+    >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    total = np.cumsum(count)
+    within = np.arange(int(total[-1]) if len(total) else 0) - np.repeat(total - count, count)
+    result: Ints = np.repeat(first, count) + within
+    return result
+
+
 _BLUR = 0.02  # of the rank, so that two resources need not show the same burst
 _CROWD = 32.0  # things within the blur, so that two draws are seldom the same
 

@@ -24,6 +24,7 @@ import scipy
 from nona.arrays import Bools, Floats, Ints
 from nona.placement.messages import Candidates
 from nona.placement.response.resources import Network, Tracks
+from nona.placement.response.steps import FIRST, LAST
 
 Inputs = Sequence[Sequence[int]]
 
@@ -260,7 +261,7 @@ class Post(NamedTuple):
     """A message of each job: bytes (below 0: it has none), bytes served by its end if all of its task's
     messages share the link equally, labels of the servers it goes from and to.
 
-    With batches the messages of all members of a step are sent at once."""
+    With batches the messages of all members of a step that send are sent at once."""
 
     size: Floats
     shared: Floats
@@ -277,13 +278,13 @@ def carry(network: Network, tracks: Tracks, post: Post, t: Floats, rng: np.rando
         return _over_links(network, tracks, post, t) + system.latency_s
     there, core = post.size >= 0, np.full(len(t), len(tracks.row) - 1)
     work = np.maximum(post.size, 0.0) / system.capacity
-    sender = None if network.parts is None else post.source * network.width
+    sender = None if network.chains is None else post.source * network.width
     wait = tracks.send(core, t, work, there, sender)
     if system.discipline == "fifo":
         return t + wait + work + system.latency_s
     alone = np.maximum(post.shared, 0.0) / system.capacity
     if sender is not None:
-        alone *= tracks.members[sender, np.arange(len(t))]
+        alone *= tracks.senders[sender, np.arange(len(t))]
     return t + shared_s(alone, network.waits.load, network.waits.message_s, rng) + system.latency_s
 
 
@@ -328,7 +329,7 @@ def _over_links(network: Network, tracks: Tracks, post: Post, t: Floats) -> Floa
             which = np.full(len(t), len(tracks.row) - 1)
         where: Bools = there if name in ("out_link", "in_link") else there & apart
         work = size / role.capacity
-        together = network.parts is not None and role.capacity == slowest
+        together = network.chains is not None and role.capacity == slowest
         sender = post.source * network.width if together else None
         begins = t + tracks.send(which, t, work, where, sender)
         through = np.where(where, np.maximum(through, begins + work), through)
@@ -361,6 +362,7 @@ class Walk:
         self.interiors = [s.interior for s in query.decomposition.subgraphs]
         self.step_s = query.step_s
         self.plans: dict[tuple[int, int], Plan] = {}
+        self.sending = {} if network.chains is None else self._sending()
 
     def complete(self) -> Floats:
         """(N,) Completion times."""
@@ -369,7 +371,7 @@ class Walk:
         home = network.start(self.rng)
         done = np.zeros(network.jobs)
         if route.first:
-            done = self._run(home, 0, self.cuts[0], done, route.cut_s[:, 0])
+            done = self._run(home, 0, self.cuts[0], done, np.full(len(done), FIRST), route.cut_s[:, 0])
         for k, (c, p) in enumerate(zip(route.candidates, route.probabilities, strict=True)):
             after = done.copy()
             for row, columns in _dealt(p, everyone, self.rng):
@@ -381,23 +383,45 @@ class Walk:
         home.close(list(range(len(home.row))))
         return done
 
+    def _sending(self) -> dict[int, float]:
+        """The probability of each task that a job sends something when it ends."""
+        sending: dict[int, float] = {}
+        for k, (c, p) in enumerate(zip(self.route.candidates, self.route.probabilities, strict=True)):
+            tasks = (self.cuts[k], *self.interiors[k])
+            for row in np.flatnonzero(p > 0).tolist():
+                for task, sent in zip(tasks, self._plan(c, row).sent[:-1], strict=True):
+                    sending[task] = sending.get(task, 0.0) + float(p[row] / p.sum()) * bool(sent)
+        return sending
+
     def _plan(self, c: Candidates, row: int) -> Plan:
         key = (id(c), row)
         if key not in self.plans:
             self.plans[key] = _make_plan(c, row)
         return self.plans[key]
 
-    def _run(self, tracks: Tracks, server: int, task: int, ready: Floats, by_class: Floats) -> Floats:
-        """The end of a task on each job's executor; without batches it takes ``by_class`` (K,)."""
+    def _run(
+        self, tracks: Tracks, server: int, task: int, ready: Floats, since: Ints, by_class: Floats
+    ) -> Floats:
+        """The end of a task on each job's executor; without batches it takes ``by_class`` (K,).
+
+        ``since`` (N,): the task with whose end it was ready, as in :meth:`Chains.extended`.
+        """
         network, track = self.network, self.network.executor(server)
         executor_class = network.executor_class(tracks, server)
-        if network.parts is None or network.waits.steps is None:
+        if network.chains is None or network.waits.steps is None:
             return tracks.run(track, ready, self._drawn(by_class[executor_class]))
-        within, query = network.within[tracks.jobs], self.route.query
-        met = network.waits.steps.met(query, task, tracks.row[track], within, self.rng)
-        begin = tracks.board(track, ready, task, met, self.rng.random(len(ready)))
-        network.parts.add(executor_class, tracks.mark[track], task)
-        seconds = self.step_s[tracks.members[track] - 1, executor_class, task]
+        steps, chains, row = network.waits.steps, network.chains, tracks.row[track]
+        on = tracks.goes_on(track, ready)
+        chain = np.where(on, tracks.mark[track], 0)
+        wait, members = steps.first(self.route.query, task, row, network.within[tracks.jobs], self.rng)
+        wait[on], members[on] = steps.following(
+            self.route.query, task, row[on], chains.last(chain[on]), tracks.members[track, on], self.rng
+        )
+        begin = tracks.board(track, ready, (wait, members), chains.extended(chain, task, since))
+        senders = 1 + self.rng.binomial(members - 1, self.sending.get(task, 0.0))
+        tracks.senders[track] = senders
+        tracks.ahead[track] = self.rng.random(len(ready)) * senders
+        seconds = self.step_s[members - 1, executor_class, task]
         return tracks.leave(track, begin, self._drawn(seconds))
 
     def _drawn(self, mean: Floats) -> Floats:
@@ -408,21 +432,24 @@ class Walk:
 
     def _cross(self, plan: Plan, k: int, tracks: Tracks, start: Floats) -> Floats:
         """From the end of the root of sub-graph ``k`` to that of its sink."""
-        c, interior = self.route.candidates[k], self.interiors[k]
+        c = self.route.candidates[k]
+        tasks = [self.cuts[k], *self.interiors[k], self.cuts[k + 1]]
         done: dict[int, Floats] = {0: start}
         arrived: dict[tuple[int, int], Floats] = {}
         for block in plan.blocks:
             for v in block.joins:
                 ready = _ready(plan, v, start, done, arrived)
+                since = _since(plan, v, ready, done, tasks)
                 by_class = c.shape.class_s[:, v - 1]
-                done[v] = self._run(tracks, plan.label[v], interior[v - 1], ready, by_class)
+                done[v] = self._run(tracks, plan.label[v], tasks[v], ready, since, by_class)
             self._deliver(plan, tracks, block.sends, done, arrived)
         if not plan.has_sink:
             end: Floats = np.max(np.stack(list(done.values())), axis=0)
             return end
         sink = len(plan.label) - 1
         ready = _ready(plan, sink, start, done, arrived)
-        return self._run(tracks, plan.label[sink], self.cuts[k + 1], ready, self.route.cut_s[:, k + 1])
+        since, by_class = _since(plan, sink, ready, done, tasks), self.route.cut_s[:, k + 1]
+        return self._run(tracks, plan.label[sink], tasks[sink], ready, since, by_class)
 
     def _deliver(
         self,
@@ -477,6 +504,14 @@ def _ready(
     for other in times[1:]:
         ready = np.maximum(ready, other)
     return ready
+
+
+def _since(plan: Plan, v: int, ready: Floats, done: dict[int, Floats], tasks: Sequence[int]) -> Ints:
+    """Return with the end of which task a node was ready; ``LAST``: when a message came."""
+    since = np.full(len(ready), LAST if plan.remote[v] else FIRST)
+    for u in plan.local[v]:
+        since[done[u] >= ready] = tasks[u]
+    return since
 
 
 def _dealt(p: Floats, everyone: Ints, rng: np.random.Generator) -> list[tuple[int, Ints]]:
