@@ -17,7 +17,7 @@ from nona.results.studies import MapPoint, Measure, PredictionMap
 from nona.study.shipped import stored_result
 from nona.study.tested_range import error
 from studies.prediction_map import SCENARIOS, MapSettings, map_study, map_system, placed
-from studies.reports.prediction_map import BOUNDS, MEASURES, surely_outside, title, within
+from studies.reports.prediction import BOUNDS, MEASURES, surely_outside, title, within
 
 
 def main(tasks: int = 200_000, replications: int = 4) -> None:

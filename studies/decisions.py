@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nona import __version__
 from nona.errors import PlacementError, SimulationError
 from nona.experiments import Key, run_pieces
 from nona.placement.result import Placement
@@ -28,8 +27,7 @@ from nona.simulation.summary import Measured
 from nona.statistics import Ratio, mean_interval, paired_ratio
 from nona.study.placing import rehearsed
 from nona.study.preparation import Study, prepare
-from nona.study.settings import check_least, choice, command_line
-from nona.study.shipped import now_text, rounded_result
+from nona.study.settings import choice
 from nona.study.simulation import place, steady_spread
 from nona.system import System
 from studies.decision_cells import (
@@ -46,6 +44,7 @@ from studies.decision_cells import (
     loads_only,
     workload_table,
 )
+from studies.provenance import Hear, check_least, origin, rounded_result, unheard
 from studies.results import (
     DecisionAbout,
     DecisionStudy,
@@ -400,17 +399,9 @@ def decisions_study(
     *,
     engine: str = "compiled",
     workers: int = 1,
-    on_progress: Callable[[float, str], None] = lambda fraction, text: None,
+    on_progress: Hear = unheard,
 ) -> DecisionStudy:
-    """Run the study; numbers are rounded to :data:`DIGITS` significant digits.
-
-    Parameters
-    ----------
-    workers
-        Processes; but for the seconds, results do not depend on it.
-    on_progress
-        Called as cells are done; what it raises ends the work and comes out.
-    """
+    """Run the study; numbers are rounded to :data:`DIGITS` significant digits."""
     chosen, begin = settings or DecisionSettings(), time.perf_counter()
     tasks = planned(chosen)
     size = Size(jobs=chosen.jobs, replications=chosen.replications, most=chosen.most, engine=engine)
@@ -445,10 +436,7 @@ def planned(settings: DecisionSettings) -> list[Task]:
 
 def _about(settings: DecisionSettings, size: Size, workers: int, seconds: float) -> DecisionAbout:
     return DecisionAbout(
-        study="decisions",
-        command=command_line("decisions", settings),
-        version=__version__,
-        date=now_text(),
+        **origin("decisions", settings),
         seed=settings.seed,
         cluster=f"{SERVERS} {GPU}",
         cells="all 48" if settings.full else "12 of 48, in turn by network",

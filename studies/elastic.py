@@ -6,18 +6,16 @@ Every policy gets the same workloads; what the authors' simulator gave stands be
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, product
 from typing import Any, NamedTuple
 
-from nona import __version__
 from nona.errors import SimulationError
 from nona.experiments import Shares
 from nona.hardware.cluster import Network
 from nona.options import Option
-from nona.study.settings import check_least, choice, command_line
-from nona.study.shipped import now_text, rounded_result
+from nona.study.settings import choice
 from nona.study.training.elastic import ElasticRequest, elastic_system, published_mean
 from nona.training.elastic.engine import ElasticProgress
 from nona.training.elastic.registry import ELASTIC
@@ -25,10 +23,10 @@ from nona.training.elastic.replications import ElasticRun, Piece, replications_o
 from nona.training.elastic.system import Link
 from nona.training.elastic.workload import SHIPPED, Case, published
 from studies.policy_results import ElasticLinkPoint, ElasticLinkStudy, ElasticPoint, ElasticStudy
+from studies.provenance import Hear, check_least, origin, rounded_result, unheard
 
 EFFORT = "generations"
 DIGITS = 10
-Hear = Callable[[float, str], None]
 Runs = tuple[ElasticRun, ...]
 
 
@@ -162,12 +160,9 @@ def elastic_study(
     settings: ElasticStudySettings | None = None,
     *,
     workers: int = 1,
-    on_progress: Hear = lambda share, text: None,
+    on_progress: Hear = unheard,
 ) -> ElasticStudy:
-    """Run the study; its results with their provenance (command, version, date, seed).
-
-    ``on_progress`` hears the share of the runs that is done; what it raises ends the work and comes out.
-    """
+    """Run the study."""
     chosen, begin = settings or ElasticStudySettings(), time.perf_counter()
     places = places_of(chosen)
     requests = [[_request(chosen, place, number) for number in chosen.workloads] for place in places]
@@ -176,10 +171,7 @@ def elastic_study(
     return rounded_result(
         ElasticStudy.like(
             chosen,
-            study="elastic",
-            command=command_line("elastic", chosen),
-            version=__version__,
-            date=now_text(),
+            **origin("elastic", chosen),
             points=tuple(points),
             failed_checks=study_runs.failed_checks,
             seconds=time.perf_counter() - begin,
@@ -285,12 +277,9 @@ def elastic_link_study(
     settings: ElasticLinkSettings | None = None,
     *,
     workers: int = 1,
-    on_progress: Hear = lambda share, text: None,
+    on_progress: Hear = unheard,
 ) -> ElasticLinkStudy:
-    """Run the study; its results with their provenance (command, version, date, seed).
-
-    ``on_progress`` hears the share of the runs that is done; what it raises ends the work and comes out.
-    """
+    """Run the study."""
     chosen, begin = settings or ElasticLinkSettings(), time.perf_counter()
     places = link_places_of(chosen)
     requests = [[request_of(chosen, place, number) for number in chosen.workloads] for place in places]
@@ -299,10 +288,7 @@ def elastic_link_study(
     return rounded_result(
         ElasticLinkStudy.like(
             chosen,
-            study="elastic-link",
-            command=command_line("elastic-link", chosen),
-            version=__version__,
-            date=now_text(),
+            **origin("elastic-link", chosen),
             points=tuple(points),
             failed_checks=study_runs.failed_checks,
             seconds=time.perf_counter() - begin,

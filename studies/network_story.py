@@ -36,11 +36,11 @@ from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
 from nona.statistics import NO_INTERVAL, Interval
 from nona.study.preparation import Study, prepare
-from nona.study.shipped import rounded
 from nona.study.simulation import SimulationResult, place, predictions, simulate
 from nona.study.sweep_numbers import with_value
 from nona.system import System
 from nona.units import format_number
+from studies.provenance import rounded
 
 _TOLERANCE = 1e-3  # of the link load, to which the edge is found
 _SAME = 1e-9  # placements whose predicted times differ by less, relatively, are the same

@@ -7,10 +7,8 @@ the link is idle, and their tensors have to wait once others use a third of it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from nona import __version__
 from nona.results.document import Estimate
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
@@ -18,9 +16,9 @@ from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.simulation.summary import Measured
 from nona.statistics import mean_interval, paired_ratio
 from nona.study.preparation import prepare
-from nona.study.settings import check_least, choice, command_line
-from nona.study.shipped import now_text, rounded_result
+from nona.study.settings import choice
 from nona.study.simulation import SimulationProgress, SimulationResult, simulate
+from studies.provenance import Hear, check_least, made_by, rounded_result, unheard
 from studies.results import NetworkViewRow, NetworkViewsAbout, NetworkViewsStudy, OnLink
 
 DIGITS = 5
@@ -56,17 +54,9 @@ def network_views_study(
     *,
     engine: str = "auto",
     workers: int = 1,
-    on_progress: Callable[[float, str], None] = lambda fraction, text: None,
+    on_progress: Hear = unheard,
 ) -> NetworkViewsStudy:
-    """Run the study; numbers are rounded to :data:`DIGITS` significant digits.
-
-    Parameters
-    ----------
-    workers
-        Processes; but for the seconds, results do not depend on it.
-    on_progress
-        Hears the share that is done, and of what; what it raises ends the work and comes out.
-    """
+    """Run the study; numbers are rounded to :data:`DIGITS` significant digits."""
     chosen, begin = settings or NetworkViewSettings(), time.perf_counter()
     names = tuple(dict.fromkeys((REFERENCE, *(chosen.schedulers or scheduler_names()))))
     links = (("idle link", 0.0), ("loaded link", BACKGROUND))
@@ -145,9 +135,7 @@ def _ratio(a: list[float], b: list[float]) -> Estimate:
 def _about(settings: NetworkViewSettings, seconds: float) -> NetworkViewsAbout:
     return NetworkViewsAbout.like(
         settings,
-        command=command_line("network-views", settings),
-        version=__version__,
-        made=now_text(),
+        **made_by("network-views", settings),
         seconds=seconds,
         model=MODEL,
         servers=SERVERS,

@@ -23,7 +23,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nona import __version__
 from nona.placement.fixed import idle_presets, place_fixed, spread_placement
 from nona.placement.prediction import predict
 from nona.placement.result import Prediction, SubGraphPlacement
@@ -39,12 +38,12 @@ from nona.simulation.run import RunOptions, simulate_run
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
 from nona.study.preparation import Study, prepare
-from nona.study.settings import check_least, choice, command_line
-from nona.study.shipped import now_text, rounded_result
+from nona.study.settings import choice
 from nona.study.simulation import chosen_schedulers, place
 from nona.study.sweep_numbers import COMPUTE, LINK, with_value
 from nona.study.sweeps import curves
 from nona.system import System
+from studies.provenance import Hear, check_least, origin, rounded_result, unheard
 from studies.results import Growth, Overload, OverloadRun, PaperStudy, Reach
 
 Queries = Sequence[Sequence[SubGraphPlacement]]
@@ -231,12 +230,9 @@ def paper_study(
     *,
     engine: str = "auto",
     workers: int = 1,
-    on_progress: Callable[[float, str], None] = lambda fraction, text: None,
+    on_progress: Hear = unheard,
 ) -> PaperStudy:
-    """Run the study; results do not depend on the number of processes, ``workers``.
-
-    What ``on_progress`` raises ends the work and comes out.
-    """
+    """Run the study."""
     size, begin = settings or PaperSettings(), time.perf_counter()
     scenario, sources = paper_scenario(size.seed), Sources(scenario_path(SCENARIO).parent)
     sweeps: dict[str, SweepReport] = {}
@@ -251,11 +247,8 @@ def paper_study(
         on_progress(_BEGIN["overload"] + _span("overload") * share * 0.999, "overload")
         rows.append(row)
     data = PaperStudy(
-        study="paper",
         scenario=SCENARIO,
-        command=command_line("paper", size),
-        version=__version__,
-        date=now_text(),
+        **origin("paper", size),
         seed=scenario.seed,
         jobs=size.jobs,
         replications=size.replications,

@@ -8,6 +8,7 @@ from typing import Literal
 from nona.options import Option
 from nona.results.document import Document, Estimate, Figure
 from nona.results.serverless import Oracle, OverReport, PolicyOutcome, Spread, Utilization
+from studies.results import Origin
 
 Way = Literal["match", "completed", "table-mean", "random-reference", "nearest"]
 """The way to estimate a row: the matched reference row, the completed row itself, the mean of all reference
@@ -71,18 +72,13 @@ class StudyPoint(Document):
     decision_s: Figure
 
 
-class TrainingStudy(Document):
-    """The study with its provenance: command, version, date, seed, size, and seconds it took.
+class TrainingStudy(Origin):
+    """The study: its origin, its size, and the seconds it took.
 
     ``measured``: first and last number of the jobs that JCTs count; ``gpus``: of each type; ``at_once``:
     jobs of the part in which all are there at the start.
     """
 
-    study: str
-    command: str
-    version: str
-    date: str
-    seed: int
     gpus: int
     jobs: int
     measured: tuple[int, int]
@@ -108,18 +104,18 @@ class ElasticPoint(Document):
     published_s: tuple[Figure, ...]
     published_mean_s: Figure
 
+    @property
+    def calm(self) -> bool:
+        """Nobody is slowed by a neighbour, and whoever can avoid it does."""
+        return self.avoid and not self.interference
 
-class ElasticStudy(Document):
-    """The study with its provenance: command, version, date, seed, size, and seconds it took.
+
+class ElasticStudy(Origin):
+    """The study: its origin, its size, and the seconds it took.
 
     ``generations`` of each search of Pollux.
     """
 
-    study: str
-    command: str
-    version: str
-    date: str
-    seed: int
     workloads: tuple[int, ...]
     generations: int
     replications: int
@@ -147,17 +143,12 @@ class ElasticLinkPoint(Document):
     link_share: tuple[float, ...]
 
 
-class ElasticLinkStudy(Document):
-    """The study with its provenance: command, version, date, seed, size, and seconds it took.
+class ElasticLinkStudy(Origin):
+    """The study: its origin, its size, and the seconds it took.
 
     ``generations`` of each search of Pollux. ``background``: utilisation of every link by others.
     """
 
-    study: str
-    command: str
-    version: str
-    date: str
-    seed: int
     workloads: tuple[int, ...]
     background: float
     generations: int
@@ -290,18 +281,13 @@ class Pressed(Document):
     vgpus_held: Figure
 
 
-class ServerlessStudy(Document):
-    """The study with its provenance: command, version, date, seed, size, and seconds it took.
+class ServerlessStudy(Origin):
+    """The study: its origin, its size, and the seconds it took.
 
     ``curves``: a set of profiles each; ``scarcity``: of the setting ``scarce_setting``; ``pressed``:
     setting → load of the sensitivity.
     """
 
-    study: str
-    command: str
-    version: str
-    date: str
-    seed: int
     calls: int
     replications: int
     searches: Mapping[str, MeasuredSearches]

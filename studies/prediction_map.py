@@ -11,7 +11,6 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from nona import __version__
 from nona.errors import SimulationError
 from nona.experiments import Key, run_pieces
 from nona.placement.capacity import executor_utilization
@@ -30,13 +29,13 @@ from nona.simulation.summary import Measured, summarize
 from nona.sources.samples import scenario_path
 from nona.study.placing import place_system
 from nona.study.preparation import prepare
-from nona.study.settings import check_least, choice, command_line
-from nona.study.shipped import now_text, rounded_result
+from nona.study.settings import choice
 from nona.study.sweep_numbers import with_value, with_values
 from nona.study.tested_range import HIGHEST
 from nona.system import Arrivals, Stream, System
 from studies.decision_cells import Cell, cell_scenario, workload_table
 from studies.networks import NETWORKS
+from studies.provenance import Hear, check_least, made_by, rounded_result, unheard
 
 SCENARIOS = (
     "slides_example",
@@ -384,13 +383,9 @@ def map_study(
     *,
     engine: str = "auto",
     workers: int = 1,
-    on_progress: Callable[[float, str], None] = lambda fraction, text: None,
+    on_progress: Hear = unheard,
 ) -> PredictionMap:
-    """Run the study; numbers are rounded to five significant digits.
-
-    ``workers`` are processes, on whose number results do not depend; what ``on_progress`` raises ends the
-    work.
-    """
+    """Run the study; numbers are rounded to five significant digits."""
     size = settings or MapSettings()
     begin, names = time.perf_counter(), []
     for name in size.scenarios:
@@ -405,9 +400,7 @@ def map_study(
     )
     about = MapAbout.like(
         size,
-        command=command_line("prediction", size),
-        version=__version__,
-        made=now_text(),
+        **made_by("prediction", size),
         seconds=time.perf_counter() - begin,
     )
     return rounded_result(PredictionMap(about=about, points=tuple(rows)), _DIGITS)

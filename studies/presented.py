@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from nona.tables import Filled
+
+R = TypeVar("R")
+K = TypeVar("K", bound=Hashable)
+
+
+def grouped(rows: Iterable[R], key: Callable[[R], K]) -> dict[K, list[R]]:
+    """The rows of each key, in order of appearance."""
+    groups: dict[K, list[R]] = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    return groups
 
 
 @dataclass(frozen=True, slots=True)

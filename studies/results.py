@@ -12,6 +12,38 @@ from nona.results.studies import Arranged
 from nona.results.sweeps import SweepReport
 
 
+class Origin(Document):
+    """Where a study comes from: its command, and when and with which seed it was run."""
+
+    study: str
+    command: str
+    version: str
+    date: str
+    seed: int
+
+    @property
+    def origin(self) -> str:
+        """All but the name, in words."""
+        return f"{self.command}: version {self.version}, {self.date}, seed {self.seed}"
+
+
+class RunAbout(Document):
+    """The command that made a study, and its size; ``seconds`` of wall-clock time."""
+
+    command: str
+    version: str
+    made: str
+    seed: int
+    jobs: int
+    replications: int
+    seconds: float
+
+    @property
+    def origin(self) -> str:
+        """Where it comes from, in words."""
+        return f"{self.command}: version {self.version}, {self.made}, seed {self.seed}"
+
+
 class Reach(Document):
     """The point where the formula has a ratio to nona, for a fixed placement.
 
@@ -80,16 +112,9 @@ class PaperStudy(Document):
 State = Literal["stable", "backlogged", "overloaded"]
 
 
-class NetworkViewsAbout(Document):
-    """The command that made it, and the scenario: ``background`` is the share of the loaded link."""
+class NetworkViewsAbout(RunAbout):
+    """The run, and the scenario: ``background`` is the share of the loaded link."""
 
-    command: str
-    version: str
-    made: str
-    seed: int
-    jobs: int
-    replications: int
-    seconds: float
     model: str
     servers: int
     gpu: str
@@ -109,6 +134,11 @@ class OnLink(Document):
     jct_s: Estimate
     to_local: Estimate
     link: float
+
+    @property
+    def lost(self) -> bool:
+        """There is no steady state."""
+        return self.state == "overloaded"
 
 
 class NetworkViewRow(Document):
@@ -139,16 +169,9 @@ class NetworkViewsStudy(Document):
     rows: tuple[NetworkViewRow, ...]
 
 
-class SplitAbout(Document):
-    """The command that made it; a step with b members takes ``fixed_s`` + b·``each_s`` on a whole model."""
+class SplitAbout(RunAbout):
+    """The run; a step with b members takes ``fixed_s`` + b·``each_s`` on a whole model."""
 
-    command: str
-    version: str
-    made: str
-    seed: int
-    jobs: int
-    replications: int
-    seconds: float
     fixed_s: float
     each_s: float
 
@@ -185,18 +208,13 @@ QuestionKey = Literal["blind", "live"]
 """``blind``: nona against the others that see no queue; ``live``: nona-live against all others."""
 
 
-class DecisionAbout(Document):
-    """The command that made the study, its size, its machines and its schedulers.
+class DecisionAbout(Origin):
+    """The study's size, its machines and its schedulers.
 
     ``events`` of a run, or ``jobs`` where their number was given; ``replications``: runs of a round,
     ``most``: of all rounds; ``seconds`` of wall-clock time with ``workers`` processes.
     """
 
-    study: str
-    command: str
-    version: str
-    date: str
-    seed: int
     cluster: str
     cells: str
     events: int | None

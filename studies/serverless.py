@@ -11,14 +11,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import numpy as np
 
-from nona import __version__
 from nona.experiments import kept_pool
 from nona.options import Options
-from nona.results.document import Document
 from nona.results.serverless import Spread
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
@@ -32,8 +29,7 @@ from nona.study.serverless.comparisons import ways_for
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import oracle_outcome, with_sharing
 from nona.study.serverless.tasks import Done, Task, TaskPool, run_tasks
-from nona.study.settings import check_least, choice, command_line
-from nona.study.shipped import now_text, rounded
+from nona.study.settings import choice
 from nona.study.sweep_numbers import LOAD, number_named, with_value
 from studies.policy_results import (
     CutoffPoint,
@@ -46,6 +42,7 @@ from studies.policy_results import (
     SharingStudy,
     StudySetting,
 )
+from studies.provenance import Hear, check_least, origin, rounded_result, unheard
 from studies.serverless_parts import (
     ALTERNATIVES,
     PROFILE_SETS,
@@ -172,29 +169,23 @@ class StudySettings:
 
 
 Tell = Callable[[float], None]
-D = TypeVar("D", bound=Document)
 
 
 def serverless_study(
     settings: StudySettings | None = None,
     *,
     workers: int = 1,
-    on_progress: Callable[[float, str], None] = lambda fraction, text: None,
+    on_progress: Hear = unheard,
 ) -> ServerlessStudy:
-    """Run the study; its results with their provenance (command, version, date, seed).
-
-    ``on_progress`` hears how far it is; what it raises (``Cancelled``) ends the work and comes out.
-    """
+    """Run the study."""
     chosen = settings or StudySettings()
     with kept_pool(workers) as pool:
-        data = _rounded(_study(chosen, pool, on_progress), DIGITS)
+        data = rounded_result(_study(chosen, pool, on_progress), DIGITS)
     on_progress(1.0, "done")
     return data
 
 
-def _study(
-    chosen: StudySettings, pool: TaskPool, on_progress: Callable[[float, str], None]
-) -> ServerlessStudy:
+def _study(chosen: StudySettings, pool: TaskPool, on_progress: Hear) -> ServerlessStudy:
     begin = time.perf_counter()
 
     def of(name: str) -> Tell:
@@ -210,10 +201,7 @@ def _study(
     curves = profile_curves(scenarios, size, pool, of("load"), sets)
     busy = {name: pressed(report) for name, report in curves[0].settings.items()}
     return ServerlessStudy(
-        study="serverless",
-        command=command_line("serverless", chosen),
-        version=__version__,
-        date=now_text(),
+        **origin("serverless", chosen),
         seed=setting(chosen.settings[0], chosen.seed).seed,
         calls=chosen.calls,
         replications=chosen.replications,
@@ -228,11 +216,6 @@ def _study(
         sensitivity=_sensitivity(chosen, busy, pool, of("sensitivity")),
         seconds=time.perf_counter() - begin,
     )
-
-
-def _rounded(result: D, digits: int) -> D:
-    """The result with its numbers to so many significant digits."""
-    return type(result).from_json(rounded(result.to_json(), digits))
 
 
 def setting(name: str, seed: int | None = None) -> Scenario:
@@ -305,7 +288,7 @@ def _sensitivity(
     scenarios = {n: with_load(setting(n, chosen.seed), busy[n].load) for n in chosen.settings}
     rows = [a for n, a in enumerate(ALTERNATIVES) if chosen.alternatives is None or n in chosen.alternatives]
     size = SensitivitySize(POLICIES, chosen.small, chosen.few)
-    return _rounded(sensitivity(scenarios, rows, size, pool, tell), SMALL_DIGITS)
+    return rounded_result(sensitivity(scenarios, rows, size, pool, tell), SMALL_DIGITS)
 
 
 def with_load(scenario: Scenario, factor: float) -> Scenario:

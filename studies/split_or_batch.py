@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nona import __version__
 from nona.simulation.known_systems import EACH_S, FIXED_S
 from nona.study.arrangements import Pair, RunSize, dedicated_jct, mean_of, pipeline_jct, replicated_jct
-from nona.study.settings import check_least, choice, command_line
-from nona.study.shipped import now_text, rounded_result
+from nona.study.settings import choice
+from studies.provenance import Hear, check_least, made_by, rounded_result, unheard
 from studies.results import BreakEven, SplitAbout, SplitCase, SplitStudy
 
 DIGITS = 5
@@ -65,12 +63,9 @@ def split_study(
     settings: SplitSettings | None = None,
     *,
     engine: str = "auto",
-    on_progress: Callable[[float, str], None] = lambda fraction, text: None,
+    on_progress: Hear = unheard,
 ) -> SplitStudy:
-    """Run the study; numbers are rounded to :data:`DIGITS` significant digits.
-
-    ``on_progress`` hears the share that is done, and of what; what it raises ends the work and comes out.
-    """
+    """Run the study; numbers are rounded to :data:`DIGITS` significant digits."""
     chosen, begin = settings or SplitSettings(), time.perf_counter()
     runs = RunSize(chosen.jobs, chosen.replications, chosen.seed, engine)
     cases = []
@@ -94,9 +89,7 @@ def split_study(
         )
     about = SplitAbout.like(
         chosen,
-        command=command_line("split-or-batch", chosen),
-        version=__version__,
-        made=now_text(),
+        **made_by("split-or-batch", chosen),
         seconds=time.perf_counter() - begin,
         fixed_s=FIXED_S,
         each_s=EACH_S,

@@ -53,7 +53,7 @@ from studies.reports import (
     training,
     validation,
 )
-from studies.reports import prediction_map as maps
+from studies.reports import prediction as maps
 from studies.reports.decision_figures import heat_figure, ratios_figure
 from studies.reports.serverless_claims import Key
 from studies.results import DecisionStudy, MeasuredBatches, NetworkViewsStudy, PaperStudy, SplitStudy

@@ -13,7 +13,6 @@ from typing import Literal
 import numpy as np
 
 import nona
-from nona import __version__
 from nona.allocation.registry import get_policy
 from nona.arrays import Floats
 from nona.errors import SimulationError
@@ -23,8 +22,8 @@ from nona.results.document import UNKNOWN
 from nona.results.training import PolicyOutcome
 from nona.scenario.training import GenerateSpec
 from nona.statistics import mean_interval
-from nona.study.settings import check_least, choice, command_line
-from nona.study.shipped import now_text, rounded_result
+from nona.study.settings import choice
+from nona.study.shipped import now_text
 from nona.training.generated_jobs import generate
 from nona.training.job_files import trace_jobs
 from nona.training.metrics import mean_of as mean_known
@@ -34,6 +33,7 @@ from nona.training.rounds import RunOptions, simulate_training
 from nona.training.system import NodeGroup, TrainingCluster, TrainingSystem
 from nona.training.throughput_table import shipped_throughputs
 from studies import policy_results as studies
+from studies.provenance import Hear, check_least, origin, rounded_result, unheard
 
 SINGLE, MULTI = "single-GPU", "multi-GPU"
 MODES = (SINGLE, MULTI)
@@ -144,8 +144,6 @@ DIGITS = 6
 MEASURED = (0.3, 0.7)  # the jobs that are measured, as parts of all
 WORKERS = {SINGLE: 1.0, MULTI: 1.9}  # mean GPUs of a job
 
-Hear = Callable[[float, str], None]
-
 
 @dataclass(frozen=True, slots=True)
 class StudySettings:
@@ -195,12 +193,9 @@ def training_study(
     settings: StudySettings | None = None,
     *,
     workers: int = 1,
-    on_progress: Hear = lambda share, text: None,
+    on_progress: Hear = unheard,
 ) -> studies.TrainingStudy:
-    """Run the study; its results with their provenance (command, version, date, seed).
-
-    ``on_progress`` hears the share of the runs that is done; what it raises ends the work and comes out.
-    """
+    """Run the study."""
     chosen, begin = settings or StudySettings(), time.perf_counter()
     over, once = _over_load(chosen), _at_once(chosen)
     pieces = (*over, *once)
@@ -211,10 +206,7 @@ def training_study(
     return rounded_result(
         studies.TrainingStudy.like(
             chosen,
-            study="training",
-            command=command_line("training", chosen),
-            version=__version__,
-            date=now_text(),
+            **origin("training", chosen),
             loads=tuple(points[: len(over)]),
             makespans=tuple(points[len(over) :]),
             seconds=time.perf_counter() - begin,
@@ -276,9 +268,7 @@ class EstimatorSettings:
     seed: int = choice(0, "seed of all draws")
 
 
-def estimator_study(
-    settings: EstimatorSettings, *, on_progress: Hear = lambda share, text: None
-) -> studies.EstimatorStudy:
+def estimator_study(settings: EstimatorSettings, *, on_progress: Hear = unheard) -> studies.EstimatorStudy:
     """Profile, complete, match; compare with the measured rows and with estimates that need no profile."""
     started = time.perf_counter()
     table = shipped_throughputs()

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from nona.report.text import plain
 from nona.results.document import Document
 
 
@@ -18,7 +16,6 @@ def now_text() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-DIGITS = 8
 D = TypeVar("D", bound=Document)
 
 
@@ -62,24 +59,3 @@ FILES = {
     "ElasticLinkStudy": "elastic_link",
     "Story": "network_story",
 }
-
-
-def rounded_result(found: D, digits: int = DIGITS) -> D:
-    """A result with its floats rounded as :func:`rounded` does it."""
-    return type(found).from_json(rounded(found.to_json(), digits))
-
-
-def rounded(value: Any, digits: int = DIGITS) -> Any:
-    """Plain data with floats rounded to a number of significant digits, for files.
-
-    >>> rounded({"a": [1 / 3, 2, None, float("inf")]}, 3)
-    {'a': [0.333, 2, None, None]}
-    """
-    if isinstance(value, Mapping):
-        return {str(k): rounded(v, digits) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [rounded(v, digits) for v in value]
-    if isinstance(value, float):
-        kept = plain(value)
-        return kept if kept is None else float(f"{kept:.{digits}g}")
-    return value

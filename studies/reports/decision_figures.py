@@ -9,21 +9,13 @@ import plotly.graph_objects as go
 from nona.registry import Look
 from nona.report.figures import BAD, GOOD, QUIET, add_heat, add_points, colours, figure, rule, text
 from nona.tables import share_text
-from studies.reports.decisions import QUESTIONS, compared, family_of, heat, ratio_words, where
+from studies.reports.decisions import QUESTIONS, compared, heat, ratio_words, where
 from studies.results import DecisionStudy, QuestionKey
 
 FULL = 1.25  # a ratio from which on a cell has the full colour
 SYMBOLS = (
-    "circle",
-    "square",
-    "diamond",
-    "cross",
-    "triangle-up",
-    "x",
-    "star",
-    "pentagon",
-    "hexagon",
-    "bowtie",
+    *("circle", "square", "diamond", "cross", "triangle-up"),
+    *("x", "star", "pentagon", "hexagon", "bowtie"),
 )
 
 
@@ -37,7 +29,7 @@ def ratios_figure(data: DecisionStudy, key: QuestionKey) -> go.Figure:
     colour = colours(families)
     chart = figure(430)
     for number, family in enumerate(families):
-        own = [(rank, c) for rank, c in enumerate(cells, 1) if family_of(data, c.cell) == family]
+        own = [(rank, c) for rank, c in enumerate(cells, 1) if data.networks[c.cell.network].family == family]
         if own:
             ratios = [c.answer.ratio for _, c in own]
             spans = [c.answer.estimate.ci95 for _, c in own]

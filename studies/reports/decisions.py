@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import Literal, NamedTuple
 
@@ -43,8 +42,7 @@ GAIN, FASTER = 0.05, 0.99  # where the bound leaves more than the first, the rat
 WITHIN = 0.10  # of the simulated mean: a prediction that is close
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """Comparison behind a ratio of the data: ``name`` over the best of ``rivals``."""
 
     key: QuestionKey
@@ -62,8 +60,7 @@ QUESTIONS: Mapping[QuestionKey, Question] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(NamedTuple):
     """A cell that answers a question, and the answer."""
 
     cell: SimulatedCell
@@ -106,23 +103,12 @@ def verdict(answer: RatioToBest, goal: float) -> Verdict:
     return "missed" if answer.low is not None and answer.low > goal else "open"
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Number of cells by verdict."""
-
-    met: int
-    open: int
-    missed: int
+def counts(cells: Iterable[Compared], goal: float) -> Counter[Verdict]:
+    """The number of cells by verdict."""
+    return Counter(verdict(c.answer, goal) for c in cells)
 
 
-def counts(cells: Iterable[Compared], goal: float) -> Counts:
-    """Count the verdicts on a goal."""
-    verdicts = [verdict(c.answer, goal) for c in cells]
-    return Counts(verdicts.count("met"), verdicts.count("open"), verdicts.count("missed"))
-
-
-@dataclass(frozen=True, slots=True)
-class Sides:
+class Sides(NamedTuple):
     """Numbers of cells in which a scheduler is faster than its best rival, within ``margin``, or slower.
 
     Cells in which it has no steady state count as slower.
@@ -170,14 +156,10 @@ def worst(data: DecisionStudy, key: QuestionKey, most: int = 10) -> list[Compare
     return sorted(compared(data, key), key=lambda c: -c.answer.ratio)[:most]
 
 
-def ratios_to(data: DecisionStudy, name: str, other: str) -> list[tuple[float, SimulatedCell]]:
-    """(mean of ``name`` / mean of ``other``, cell) of every cell in which both have a steady state."""
-    pairs = []
-    for cell in data.simulated():
-        mean_s, other_s = cell.mean_s(name), cell.mean_s(other)
-        if mean_s and other_s:
-            pairs.append((mean_s / other_s, cell))
-    return pairs
+def _ratios_to(data: DecisionStudy, name: str, other: str) -> list[float]:
+    """Mean of ``name`` / mean of ``other`` in every cell in which both have a steady state."""
+    pairs = ((cell.mean_s(name), cell.mean_s(other)) for cell in data.simulated())
+    return [mean_s / other_s for mean_s, other_s in pairs if mean_s and other_s]
 
 
 def prediction_error(cell: SimulatedCell) -> float | None:
@@ -186,15 +168,9 @@ def prediction_error(cell: SimulatedCell) -> float | None:
     return predicted / simulated - 1.0 if simulated and predicted is not None else None
 
 
-def predicted_cells(data: DecisionStudy) -> Sequence[tuple[float, SimulatedCell]]:
+def _predicted(data: DecisionStudy) -> list[tuple[float, SimulatedCell]]:
     """(error, cell) of every cell with a comparable prediction."""
-    pairs = [(prediction_error(c), c) for c in data.simulated()]
-    return [(e, c) for e, c in pairs if e is not None]
-
-
-def family_of(data: DecisionStudy, cell: CellConditions) -> str:
-    """The family of a cell's network."""
-    return data.networks[cell.network].family
+    return [(e, c) for c in data.simulated() if (e := prediction_error(c)) is not None]
 
 
 RATIO = Kind("{:.3f}".format)
@@ -231,7 +207,7 @@ class _Network(NamedTuple):
     def met(self, question: Question) -> str | None:
         cells = compared(self.own, question.key)
         of = len(cells) + len(unsteady(self.own, question.key))
-        return f"{counts(cells, question.goal).met} of {of}" if of else None
+        return f"{counts(cells, question.goal)['met']} of {of}" if of else None
 
     @property
     def gaps(self) -> list[float]:
@@ -239,7 +215,7 @@ class _Network(NamedTuple):
 
     @property
     def errors(self) -> list[float]:
-        return [abs(e) for e, _ in predicted_cells(self.own)]
+        return [abs(e) for e, _ in _predicted(self.own)]
 
 
 def _answers(question: Question) -> tuple[Column[_Network], ...]:
@@ -454,15 +430,14 @@ def findings(data: DecisionStudy) -> list[str]:
 
 def which_scheduler(data: DecisionStudy) -> str:
     """Say when a decision without a look at queues pays, and when one with it does, in two sentences."""
-    blind, live = sides(data, "blind"), ratios_to(data, "nona-live", "least-loaded")
-    seen = [ratio for ratio, _ in ratios_to(data, "nona", "least-loaded")]
-    ratios = [ratio for ratio, _ in live]
+    blind, live = sides(data, "blind"), _ratios_to(data, "nona-live", "least-loaded")
+    seen = _ratios_to(data, "nona", "least-loaded")
     gains = Counter(c.cell.load for c in compared(data, "blind") if c.answer.ratio < FASTER)
     often = f", most often at a load of {share_text(gains.most_common(1)[0][0])}" if gains else ""
     return (
         f"Where queues can be seen when a query arrives, choose a scheduler that reads them: nona-live is "
-        f"faster than least-loaded in {sum(r < FASTER for r in ratios)} of {len(ratios)} shipped cells and "
-        f"slower in {sum(r > GOAL for r in ratios)}; nona, which sees none, is slower than least-loaded in "
+        f"faster than least-loaded in {sum(r < FASTER for r in live)} of {len(live)} shipped cells and "
+        f"slower in {sum(r > GOAL for r in live)}; nona, which sees none, is slower than least-loaded in "
         f"{sum(r > GOAL for r in seen)}. Where no queue can be seen, nona pays: faster than all other such "
         f"schedulers in {blind.faster} of {blind.cells} cells, slower in {blind.slower}{often}."
     )
@@ -472,13 +447,12 @@ def _question(data: DecisionStudy, key: QuestionKey) -> list[str]:
     question, cells = QUESTIONS[key], compared(data, key)
     if not cells:
         return [f"{question.name} is not among the schedulers of this run."]
-    goals = (GOAL,) if key == "blind" else (GOAL, LIVE_GOAL)
     parts = []
-    for goal in goals:
+    for goal in dict.fromkeys((GOAL, question.goal)):
         tally = counts(cells, goal)
         parts.append(
-            f"at most {goal} in {tally.met} of {len(cells)} cells, above it in {tally.missed}"
-            + (f", not significantly above in {tally.open}" if tally.open else "")
+            f"at most {goal} in {tally['met']} of {len(cells)} cells, above it in {tally['missed']}"
+            + (f", not significantly above in {tally['open']}" if tally["open"] else "")
         )
     if lost := unsteady(data, key):
         parts.append(f"without a steady state in {len(lost)} more, e.g. {where(lost[0])}")
@@ -491,7 +465,7 @@ def _question(data: DecisionStudy, key: QuestionKey) -> list[str]:
 
 
 def _predictions(data: DecisionStudy) -> list[str]:
-    errors = predicted_cells(data)
+    errors = _predicted(data)
     if not errors:
         return []
     close = sum(abs(e) <= WITHIN for e, _ in errors)
@@ -523,25 +497,11 @@ def _placing(data: DecisionStudy) -> list[str]:
 
 
 def _unsteady(data: DecisionStudy) -> list[str]:
-    lost: dict[str, int] = {}
-    for cell in data.simulated():
-        for name, entrant in cell.schedulers.items():
-            lost[name] = lost.get(name, 0) + bool(entrant.reason)
-    tallies = ", ".join(f"{name} in {n}" for name, n in lost.items() if n)
+    lost = Counter(n for cell in data.simulated() for n, e in cell.schedulers.items() if e.reason)
+    names = (name for cell in data.simulated() for name in cell.schedulers)
+    tallies = ", ".join(f"{name} in {lost[name]}" for name in dict.fromkeys(names) if lost[name])
     lines = [f"Without a steady state: {tallies} of {len(data.cells)} cells."] if tallies else []
     return [*lines, *(f"Not placed: {where(c)}: {c.error}" for c in data.unplaced())]
-
-
-def provenance(data: DecisionStudy) -> str:
-    """The provenance of the numbers."""
-    about = data.about
-    size = f"{about.jobs:,} jobs" if about.jobs else f"about {about.events:,} events"
-    return (
-        f"{about.command}: version {about.version}, {about.date}, seed {about.seed}, "
-        f"{len(data.cells)} cells ({about.cells} for each network; 3 loads each without messages), "
-        f"{about.replications} to {about.most} runs of {size}, {format_time(about.seconds)} with "
-        f"{about.workers} process{'es' if about.workers > 1 else ''}, {about.cluster}."
-    )
 
 
 def presented(data: DecisionStudy) -> Presented:
@@ -553,4 +513,11 @@ def presented(data: DecisionStudy) -> Presented:
         Shown("decisions-live", "nona-live: the largest ratios", worst_cases(data, "live")),
         Shown("decisions-cells", "All cells with every scheduler", cells(data), folded=True, printed=()),
     )
-    return Presented(title(data), findings(data), tables, HOW, provenance(data))
+    about = data.about
+    size = f"{about.jobs:,} jobs" if about.jobs else f"about {about.events:,} events"
+    provenance = (
+        f"{about.origin}, {len(data.cells)} cells ({about.cells} for each network; 3 loads each without "
+        f"messages), {about.replications} to {about.most} runs of {size}, {format_time(about.seconds)} with "
+        f"{about.workers} process{'es' if about.workers > 1 else ''}, {about.cluster}."
+    )
+    return Presented(title(data), findings(data), tables, HOW, provenance)

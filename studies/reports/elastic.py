@@ -1,10 +1,9 @@
-"""The studies of elastic jobs, alone and on a link: findings and tables."""
+"""The study of elastic jobs: findings, tables, figures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
@@ -15,8 +14,8 @@ from nona.report.training.figures import elastic_style
 from nona.report.training.findings import HOUR_S
 from nona.statistics import Interval, mean_interval, paired_ratio
 from nona.tables import Column, Filled, Kind, Table, share_text, time_text
-from studies.policy_results import ElasticLinkPoint, ElasticLinkStudy, ElasticPoint, ElasticStudy
-from studies.presented import Presented, Shown
+from studies.policy_results import ElasticLinkPoint, ElasticPoint, ElasticStudy
+from studies.presented import Presented, Shown, grouped
 
 
 def workload_means(point: ElasticPoint | ElasticLinkPoint) -> list[float]:
@@ -32,60 +31,43 @@ def mean_of(point: ElasticPoint | ElasticLinkPoint) -> Interval:
 SECONDS = Kind("{:,.0f} s".format)
 
 
-class _Row(NamedTuple):
-    point: ElasticPoint
-    published_s: float | None
-
-
-POINTS = Table[_Row](
-    "",
-    (
-        Column("policy", lambda r: r.point.policy),
-        Column("load", lambda r: r.point.load, Kind("{:g}".format)),
-        Column("interference", lambda r: r.point.interference, Kind(share_text)),
-        Column(
-            "avoided", lambda r: ("yes" if r.point.avoid else "no") if r.point.policy == "pollux" else None
-        ),
-        Column("mean JCT", lambda r: mean_of(r.point).estimate, SECONDS, interval=True),
-        Column("authors' mean", lambda r: r.published_s, SECONDS),
-    ),
-)
-
-
 def published_of(point: ElasticPoint) -> float | None:
     """Return the authors' mean JCT (s) on the same workloads; ``None`` unless they ran all of them."""
     means_s = [value for value in point.published_s if value is not None]
     return float(np.mean(means_s)) if len(means_s) == len(point.published_s) else None
 
 
+def _table(points: Iterable[ElasticPoint], published: Callable[[ElasticPoint], float | None]) -> Filled:
+    columns: tuple[Column[ElasticPoint], ...] = (
+        Column("policy", lambda p: p.policy),
+        Column("load", lambda p: p.load, Kind("{:g}".format)),
+        Column("interference", lambda p: p.interference, Kind(share_text)),
+        Column("avoided", lambda p: ("yes" if p.avoid else "no") if p.policy == "pollux" else None),
+        Column("mean JCT", lambda p: mean_of(p).estimate, SECONDS, interval=True),
+        Column("authors' mean", published, SECONDS),
+    )
+    return Table("", columns).of(points)
+
+
 def over_load(study: ElasticStudy) -> list[ElasticPoint]:
     """The points without interference, where whoever can avoid it does."""
-    return [p for p in study.points if p.avoid and not p.interference]
+    return [p for p in study.points if p.calm]
 
 
-def _over_interference(study: ElasticStudy) -> list[ElasticPoint]:
-    """The points at load 1 with interference, or without avoiding it; those without either for comparison."""
+def _at_load_1(study: ElasticStudy) -> list[ElasticPoint]:
+    """Those with interference, or without avoiding it; and those without either for comparison."""
     return [p for p in study.points if p.load == 1]
-
-
-def loads(study: ElasticStudy) -> Filled:
-    """Each policy and load; the authors' means are over eight workloads of that load."""
-    return POINTS.of(_Row(p, p.published_mean_s) for p in over_load(study))
-
-
-def interference(study: ElasticStudy) -> Filled:
-    """Each policy and interference at load 1; the authors' means are of the same workloads."""
-    return POINTS.of(_Row(p, published_of(p)) for p in _over_interference(study))
 
 
 def title(study: ElasticStudy) -> str:
     """The shortest mean JCT at the lowest and at the highest load, as one finding."""
     points = over_load(study)
-    said = []
-    for load in dict.fromkeys((min(p.load for p in points), max(p.load for p in points))):
-        first, *others = sorted((p for p in points if p.load == load), key=lambda p: mean_of(p).mean)
-        said.append(f"at load {load:g} {first.policy} has the shortest mean JCT{_gain(first, others)}")
-    return "; ".join(said)[:1].upper() + "; ".join(said)[1:]
+    by_load, parts = grouped(points, lambda p: p.load), []
+    for load in dict.fromkeys((min(by_load), max(by_load))):
+        first, *others = sorted(by_load[load], key=lambda p: mean_of(p).mean)
+        parts.append(f"at load {load:g} {first.policy} has the shortest mean JCT{_gain(first, others)}")
+    text = "; ".join(parts)
+    return text[0].upper() + text[1:]
 
 
 def _gain(first: ElasticPoint, others: Sequence[ElasticPoint]) -> str:
@@ -98,9 +80,9 @@ def _gain(first: ElasticPoint, others: Sequence[ElasticPoint]) -> str:
     return f", {share_text(1 - 1 / ratio.value)} less than {second.policy}"
 
 
-def avoidance_text(study: ElasticStudy) -> str:
+def _avoidance(study: ElasticStudy) -> str:
     """State Pollux's saving by avoiding interference, at the largest interference; empty if not run."""
-    points = [p for p in _over_interference(study) if p.policy == "pollux"]
+    points = [p for p in _at_load_1(study) if p.policy == "pollux"]
     calm = next((p for p in points if p.avoid), None)
     slowed = [p for p in points if not p.avoid]
     if calm is None or not slowed:
@@ -108,30 +90,14 @@ def avoidance_text(study: ElasticStudy) -> str:
     worst = max(slowed, key=lambda p: p.interference)
     free = next((p for p in slowed if not p.interference), None)
     saved = share_text(1 - mean_of(calm).mean / mean_of(worst).mean)
-    said = (
+    text = (
         f"Where neighbours on several nodes lose {share_text(worst.interference)} of their speed, avoiding "
         f"them makes the mean JCT under pollux {saved} shorter"
     )
     if free is not None:
         cost = mean_of(calm).mean / mean_of(free).mean - 1
-        said += f"; where they lose nothing, avoiding them changes it by {share_text(cost, 1, '+')}"
-    return f"{said}."
-
-
-def notes(study: ElasticStudy) -> str:
-    """State the setting, and its differences from the authors' runs."""
-    return (
-        f"Intervals are over workloads {', '.join(map(str, study.workloads))}. Pollux searches "
-        f"{study.generations} generations a tick, the authors' simulator 100. The authors' means over load "
-        "are of eight workloads for each load, most of which do not ship: above load 1 jobs of the other "
-        "workloads are added."
-    )
-
-
-def provenance(study: ElasticStudy | ElasticLinkStudy) -> str:
-    """The command, when it was run, and how long it took."""
-    seconds = time_text(study.seconds)
-    return f"{study.command}: version {study.version}, {study.date}, seed {study.seed}, {seconds}."
+        text += f"; where they lose nothing, avoiding them changes it by {share_text(cost, 1, '+')}"
+    return f"{text}."
 
 
 def presented(study: ElasticStudy) -> Presented:
@@ -139,22 +105,30 @@ def presented(study: ElasticStudy) -> Presented:
     load = "Mean JCT over relative load (the authors' means: eight workloads of that load, most not shipped)"
     lost = "Mean JCT at load 1 over interference (the authors' means: the same workloads)"
     tables = (
-        Shown("elastic-load-points", load, loads(study), folded=True),
-        Shown("elastic-interference-points", lost, interference(study), folded=True),
+        Shown(
+            "elastic-load-points", load, _table(over_load(study), lambda p: p.published_mean_s), folded=True
+        ),
+        Shown("elastic-interference-points", lost, _table(_at_load_1(study), published_of), folded=True),
     )
-    lines = (avoidance_text(study), *replay_lines(study.points, study.workloads), *study.failed_checks)
-    findings = tuple(filter(None, lines))
-    return Presented(title(study), findings, tables, notes(study), provenance(study))
+    lines = (_avoidance(study), *_replays(study), *study.failed_checks)
+    notes = (
+        f"Intervals are over workloads {', '.join(map(str, study.workloads))}. Pollux searches "
+        f"{study.generations} generations a tick, the authors' simulator 100. The authors' means over load "
+        "are of eight workloads for each load, most of which do not ship: above load 1 jobs of the other "
+        "workloads are added."
+    )
+    provenance = f"{study.origin}, {time_text(study.seconds)}."
+    return Presented(title(study), tuple(filter(None, lines)), tables, notes, provenance)
 
 
-def replay_lines(points: Sequence[ElasticPoint], workloads: Sequence[int]) -> Iterator[str]:
+def _replays(study: ElasticStudy) -> Iterator[str]:
     """Each policy's replay, workload by workload, against the authors' figure."""
-    for point in points:
-        if point.load != 1 or published_of(point) is None or not point.avoid or point.interference:
+    for point in study.points:
+        if point.load != 1 or published_of(point) is None or not point.calm:
             continue
         parts = [
             f"{number}: {np.mean(runs):,.2f} s ({100 * (np.mean(runs) / published - 1):+.2f} %)"
-            for number, runs, published in zip(workloads, point.jcts_s, point.published_s, strict=True)
+            for number, runs, published in zip(study.workloads, point.jcts_s, point.published_s, strict=True)
             if published is not None
         ]
         yield f"Replay, {point.policy}, by workload, against the authors' figure: " + ", ".join(parts) + "."
@@ -166,63 +140,53 @@ NOT_AVOIDED = "pollux, not avoiding it"
 def elastic_load_figure(study: ElasticStudy) -> go.Figure:
     """Mean JCT with intervals over relative load; hollow: the authors' means over eight workloads."""
     chart, means = figure(540), list[float | None]()
-    points = [p for p in study.points if p.avoid and not p.interference]
-    for name in dict.fromkeys(p.policy for p in points):
-        mine = sorted((p for p in points if p.policy == name), key=lambda p: p.load)
-        means += _line(chart, name, mine, lambda p: p.load, elastic_style(name))
-        published = [(p.load, p.published_mean_s) for p in mine if p.published_mean_s is not None]
-        _published(chart, name, published, elastic_style(name))
+    for name, points in grouped(over_load(study), lambda p: p.policy).items():
+        by_load = {p.load: p for p in sorted(points, key=lambda p: p.load)}
+        means += _line(chart, name, by_load, elastic_style(name))
+        _published(
+            chart, name, {load: p.published_mean_s for load, p in by_load.items()}, elastic_style(name)
+        )
     chart.update_xaxes(title="relative load")
-    _hours(chart, means)
+    log_axis(chart, means, JCT, "y")
     return chart
 
 
 def interference_figure(study: ElasticStudy) -> go.Figure:
     """Mean JCT at load 1 over interference; hollow: the authors' means of the same workloads."""
     chart, means = figure(540), list[float | None]()
-    calm = {p.policy: p for p in study.points if p.load == 1 and p.avoid and not p.interference}
-    rest = [p for p in study.points if p.load == 1 and not (p.avoid and not p.interference)]
-    parts = sorted({p.interference for p in rest} | {0.0})
+    calm = {p.policy: p for p in _at_load_1(study) if p.calm}
+    slowed = sorted((p for p in _at_load_1(study) if not p.calm), key=lambda p: p.interference)
+    parts = sorted({p.interference for p in slowed} | {0.0})
     for name, point in calm.items():
-        mine = sorted((p for p in rest if p.policy == name and not p.avoid), key=lambda p: p.interference)
-        if name == "pollux":  # with avoidance no job is slowed: one run stands for every interference
-            flat = [point.model_copy(update={"interference": part}) for part in parts]
-            means += _line(chart, name, flat, lambda p: p.interference, elastic_style(name))
-            look = Look(elastic_style(name).colour, "dot", "circle-open")
-            means += _line(chart, NOT_AVOIDED, mine, lambda p: p.interference, look)
-        else:
-            slowed = sorted((p for p in rest if p.policy == name), key=lambda p: p.interference)
-            means += _line(chart, name, [point, *slowed], lambda p: p.interference, elastic_style(name))
+        look, of_policy = elastic_style(name), {p.interference: p for p in slowed if p.policy == name}
+        if name != "pollux":
+            means += _line(chart, name, {0.0: point, **of_policy}, look)
             continue
-        published = [(p.interference, v) for p in mine if (v := published_of(p)) is not None]
-        _published(chart, NOT_AVOIDED, published, elastic_style(name))
+        # With avoidance no job is slowed: one run stands for every interference.
+        means += _line(chart, name, dict.fromkeys(parts, point), look)
+        means += _line(chart, NOT_AVOIDED, of_policy, Look(look.colour, "dot", "circle-open"))
+        _published(chart, NOT_AVOIDED, {part: published_of(p) for part, p in of_policy.items()}, look)
     chart.update_xaxes(title="part of its speed lost beside another job on several nodes", rangemode="tozero")
-    _hours(chart, means)
+    log_axis(chart, means, JCT, "y")
     return chart
 
 
+JCT = "mean JCT, h"  # on a logarithmic axis: FIFO takes many times as long as the others
+
+
 def _line(
-    made: go.Figure,
-    name: str,
-    points: Sequence[ElasticPoint],
-    place: Callable[[ElasticPoint], float],
-    look: Look,
-) -> list[float | None]:
-    hover, jcts = f"{text(name)}, %{{x:,.3~r}}: %{{y:,.3~r}} h", [mean_of(p).estimate for p in points]
-    return add_means(made, name, [place(p) for p in points], jcts, 1 / HOUR_S, look, hover)
-
-
-def _published(made: go.Figure, name: str, published: Sequence[tuple[float, float]], look: Look) -> None:
-    if not published:
-        return
-    x, y = [x for x, _ in published], [y / HOUR_S for _, y in published]
-    look, hover = (
-        replace(look, symbol="diamond-wide-open"),
-        f"{text(name)}, authors' simulator: %{{y:,.3~r}} h",
+    chart: go.Figure, name: str, points: Mapping[float, ElasticPoint], look: Look
+) -> Sequence[float | None]:
+    hover, jcts = (
+        f"{text(name)}, %{{x:,.3~r}}: %{{y:,.3~r}} h",
+        [mean_of(p).estimate for p in points.values()],
     )
-    add_points(made, f"{name}, authors", x, y, look, hover, size=13)
+    return add_means(chart, name, list(points), jcts, 1 / HOUR_S, look, hover)
 
 
-def _hours(made: go.Figure, means: Sequence[float | None]) -> None:
-    """Always on a log axis: FIFO takes many times as long as the others."""
-    log_axis(made, means, "mean JCT, h", "y")
+def _published(chart: go.Figure, name: str, means_s: Mapping[float, float | None], look: Look) -> None:
+    hours = {x: mean_s / HOUR_S for x, mean_s in means_s.items() if mean_s is not None}
+    if hours:
+        hover = f"{text(name)}, authors' simulator: %{{y:,.3~r}} h"
+        hollow = replace(look, symbol="diamond-wide-open")
+        add_points(chart, f"{name}, authors", list(hours), list(hours.values()), hollow, hover, size=13)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import plotly.graph_objects as go
 
@@ -12,11 +10,11 @@ from nona.report.figures import PALETTE, add_points, figure, log_axis, text
 from nona.report.training.findings import HOUR_S
 from nona.results.document import Estimate
 from nona.statistics import NO_RATIO, Ratio, paired_ratio
-from nona.tables import SHARE, Column, Filled, Table, share_text
+from nona.tables import SHARE, Column, Filled, Table, share_text, time_text
 from nona.units import format_bandwidth
 from studies.policy_results import ElasticLinkPoint, ElasticLinkStudy
-from studies.presented import Presented, Shown
-from studies.reports.elastic import SECONDS, mean_of, provenance, workload_means
+from studies.presented import Presented, Shown, grouped
+from studies.reports.elastic import SECONDS, mean_of, workload_means
 
 SEEING = "optimus-link"
 BLIND = "optimus"
@@ -49,9 +47,6 @@ def cost_of(study: ElasticLinkStudy, link: str, name: str, other: tuple[str, str
 
 def links(study: ElasticLinkStudy) -> Filled:
     """A row for each policy, a column for each link."""
-    rows: dict[str, list[ElasticLinkPoint]] = {}
-    for point in study.points:
-        rows.setdefault(point.name, []).append(point)
 
     def on(link: str) -> Column[list[ElasticLinkPoint]]:
         def jct(points: list[ElasticLinkPoint]) -> Estimate | None:
@@ -60,60 +55,38 @@ def links(study: ElasticLinkStudy) -> Filled:
         return Column(link, jct, SECONDS, interval=True)
 
     sees: Column[list[ElasticLinkPoint]] = Column("sees", lambda points: points[0].view)
-    return Table("policy", (sees, *map(on, links_of(study)))).of(rows)
-
-
-class _Cost(NamedTuple):
-    point: ElasticLinkPoint
-    study: ElasticLinkStudy
-
-    @property
-    def link(self) -> str:
-        return link_name(self.point)
-
-    def against(self, other: tuple[str, str] | None = None) -> str:
-        return _ratio_text(cost_of(self.study, self.link, self.point.name, other))
-
-
-COSTS = Table[_Cost](
-    "",
-    (
-        Column("policy", lambda c: c.point.name),
-        Column("link", lambda c: c.link),
-        Column("against no link", lambda c: c.against()),
-        Column("against optimus-link", lambda c: c.against((SEEING, c.link))),
-        Column("GPU time that the link costs", lambda c: float(np.mean(c.point.link_share)), SHARE),
-    ),
-)
+    return Table("policy", (sees, *map(on, links_of(study)))).of(grouped(study.points, lambda p: p.name))
 
 
 def costs(study: ElasticLinkStudy) -> Filled:
     """Each policy on each link: its JCT against itself without it and against who sees it."""
-    return COSTS.of(_Cost(p, study) for p in study.points if link_name(p) != NO_LINK)
+
+    def cost(p: ElasticLinkPoint, other: tuple[str, str] | None = None) -> str:
+        return _ratio_text(cost_of(study, link_name(p), p.name, other))
+
+    columns: tuple[Column[ElasticLinkPoint], ...] = (
+        Column("policy", lambda p: p.name),
+        Column("link", link_name),
+        Column("against no link", cost),
+        Column("against optimus-link", lambda p: cost(p, (SEEING, link_name(p)))),
+        Column("GPU time that the link costs", lambda p: float(np.mean(p.link_share)), SHARE),
+    )
+    return Table("", columns).of(p for p in study.points if link_name(p) != NO_LINK)
 
 
 def title(study: ElasticLinkStudy) -> str:
     """State the link's cost to Optimus without and with sight of it, as one finding."""
-    said = []
+    costs = []
     for link in links_of(study):
         blind, seeing = (cost_of(study, link, name) for name in (BLIND, SEEING))
         if link != NO_LINK and not np.isnan(blind.value + seeing.value):
             both = f"{_ratio_text(blind)} without seeing it, {_ratio_text(seeing)} when seeing it"
             apart = cost_of(study, link, BLIND, (SEEING, link))
             unclear = not (apart.is_clear or np.isnan(apart.low))
-            said.append(f"{link}: {both}{UNCLEAR if unclear else ''}")
-    if not said:
+            costs.append(f"{link}: {both}{UNCLEAR if unclear else ''}")
+    if not costs:
         return "Optimus was not run with and without sight of the link"
-    return f"What the link adds to the mean JCT of Optimus: {'; '.join(said)}"
-
-
-def notes(study: ElasticLinkStudy) -> str:
-    """State the setting of the study."""
-    return (
-        f"± and brackets: 95 % over workloads {', '.join(map(str, study.workloads))}. Pollux searches "
-        f"{study.generations} generations a tick, its authors' simulator 100. FIFO link. The all-reduce on "
-        "the link is modelled, parameter counts are recollected; all else is measured."
-    )
+    return f"What the link adds to the mean JCT of Optimus: {'; '.join(costs)}"
 
 
 def presented(study: ElasticLinkStudy) -> Presented:
@@ -123,7 +96,13 @@ def presented(study: ElasticLinkStudy) -> Presented:
         Shown("elastic-link-points", "Mean JCT ± 95 % over workloads", links(study), folded=True),
         Shown("elastic-link-costs", cost, costs(study), folded=True),
     )
-    return Presented(title(study), study.failed_checks, tables, notes(study), provenance(study))
+    notes = (
+        f"± and brackets: 95 % over workloads {', '.join(map(str, study.workloads))}. Pollux searches "
+        f"{study.generations} generations a tick, its authors' simulator 100. FIFO link. The all-reduce on "
+        "the link is modelled, parameter counts are recollected; all else is measured."
+    )
+    provenance = f"{study.origin}, {time_text(study.seconds)}."
+    return Presented(title(study), study.failed_checks, tables, notes, provenance)
 
 
 def _ratio_text(ratio: Ratio) -> str:
@@ -142,10 +121,9 @@ SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross")
 
 def link_figure(study: ElasticLinkStudy) -> go.Figure:
     """Mean JCT of each policy, a mark for each link, with intervals over workloads."""
-    names = list(dict.fromkeys(point.name for point in study.points))
+    names = [text(name) for name in dict.fromkeys(p.name for p in study.points)]
     chart, all_means = figure(150 + 38 * len(names)), list[float]()
-    for k, link in enumerate(links_of(study)):
-        points = [p for p in study.points if link_name(p) == link]
+    for k, (link, points) in enumerate(grouped(study.points, link_name).items()):
         intervals = [mean_of(p) for p in points]
         means = [i.mean / HOUR_S for i in intervals]
         look = Look(PALETTE[k % len(PALETTE)], "solid", SYMBOLS[k % len(SYMBOLS)])
@@ -157,5 +135,5 @@ def link_figure(study: ElasticLinkStudy) -> go.Figure:
         add_points(chart, link, means, [text(p.name) for p in points], look, hover, across=spans)
         all_means += means
     log_axis(chart, all_means, "mean JCT, h")
-    chart.update_yaxes(autorange="reversed", categoryorder="array", categoryarray=[text(n) for n in names])
+    chart.update_yaxes(autorange="reversed", categoryorder="array", categoryarray=names)
     return chart

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import plotly.graph_objects as go
@@ -34,11 +34,8 @@ def _rows_of(data: NetworkViewsStudy) -> Mapping[str, NetworkViewRow]:
     }
 
 
-def _on(row: NetworkViewRow | None, link: Callable[[NetworkViewRow], OnLink]) -> Estimate | str:
-    if row is None:
-        return NOT_RUN
-    on = link(row)
-    return on.state if on.jct_s.mean is None else on.jct_s
+def _jct(on: OnLink | None) -> Estimate | str:
+    return NOT_RUN if on is None else on.state if on.jct_s.mean is None else on.jct_s
 
 
 def _slowdown(row: NetworkViewRow | None) -> Estimate | str:
@@ -57,8 +54,8 @@ REMARKS = Table[_Remarked](
         Column("the slides say", lambda r: r.remark.slides),
         Column("the remark is", lambda r: r.remark.verdict),
         Column("view here", lambda r: SCHEDULERS[r.remark.scheduler].network_view.name),
-        Column("JCT, idle link", lambda r: _on(r.row, _idle), TIME, interval=True),
-        Column("JCT, loaded link", lambda r: _on(r.row, _loaded), TIME, interval=True),
+        Column("JCT, idle link", lambda r: _jct(r.row.idle if r.row else None), TIME, interval=True),
+        Column("JCT, loaded link", lambda r: _jct(r.row.loaded if r.row else None), TIME, interval=True),
         Column("loaded / idle", lambda r: _slowdown(r.row), interval=True),
         Column(SOURCE, lambda r: f"{r.remark.source} ({r.remark.evidence})"),
     ),
@@ -71,21 +68,13 @@ def remarks(data: NetworkViewsStudy) -> Filled:
     return REMARKS.of(_Remarked(r, by_scheduler.get(r.scheduler)) for r in known_remarks())
 
 
-def _idle(row: NetworkViewRow) -> OnLink:
-    return row.idle
-
-
-def _loaded(row: NetworkViewRow) -> OnLink:
-    return row.loaded
-
-
 VIEWS = Table[NetworkViewRow](
     "",
     (
         Column("scheduler", lambda r: r.scheduler),
         Column("view", lambda r: f"{r.view}, and the mean background" if r.planned else r.view),
-        Column("JCT, idle link", lambda r: _on(r, _idle), TIME, "jct_idle", interval=True),
-        Column("JCT, loaded link", lambda r: _on(r, _loaded), TIME, "jct_loaded", interval=True),
+        Column("JCT, idle link", lambda r: _jct(r.idle), TIME, "jct_idle", interval=True),
+        Column("JCT, loaded link", lambda r: _jct(r.loaded), TIME, "jct_loaded", interval=True),
         Column("loaded / idle", _slowdown, key="slowdown", interval=True),
         Column("to local, idle", lambda r: r.idle.to_local, interval=True),
         Column("to local, loaded", lambda r: r.loaded.to_local, interval=True),
@@ -102,12 +91,11 @@ def views(data: NetworkViewsStudy) -> Filled:
 
 def by_slowdown(data: NetworkViewsStudy) -> list[NetworkViewRow]:
     """The rows, those without a steady state first, then by slowdown, largest first."""
-    return sorted(_rows_of(data).values(), key=_slowness, reverse=True)
-
-
-def _slowness(row: NetworkViewRow) -> tuple[bool, bool, float]:
-    over = "overloaded"
-    return row.idle.state == over, row.loaded.state == over, row.slowdown.mean or 0.0
+    return sorted(
+        _rows_of(data).values(),
+        key=lambda row: (row.idle.lost, row.loaded.lost, row.slowdown.mean or 0.0),
+        reverse=True,
+    )
 
 
 class _OnLink(NamedTuple):
@@ -150,16 +138,16 @@ LIVE = "N4"
 
 def loses(row: NetworkViewRow) -> bool:
     """Return whether the loaded link surely makes a scheduler slower, or takes its steady state."""
-    if row.loaded.state == "overloaded":
-        return True
-    ends = row.slowdown.ci95
-    return ends is not None and ends[0] > 1
+    return row.loaded.lost or _above_1(row.slowdown)
+
+
+def _above_1(ratio: Estimate) -> bool:
+    return ratio.ci95 is not None and ratio.ci95[0] > 1
 
 
 def _slowdown_text(row: NetworkViewRow) -> str:
-    if row.loaded.state == "overloaded":
-        return f"{row.scheduler} (no steady state)"
-    return f"{row.scheduler} ({_times_text(row.slowdown.mean)})"
+    slowdown = "no steady state" if row.loaded.lost else _times_text(row.slowdown.mean)
+    return f"{row.scheduler} ({slowdown})"
 
 
 def _times_text(ratio: float | None) -> str:
@@ -194,17 +182,6 @@ def findings(data: NetworkViewsStudy) -> list[str]:
     return [line for line in lines if line]
 
 
-def scenario_text(data: NetworkViewsStudy) -> str:
-    """The scenario in words."""
-    a = data.about
-    load, background = share_text(a.load), share_text(a.background)
-    return (
-        f"{a.servers} servers ({a.gpu}), the workflow {a.model} at {load} of the executors, a link of "
-        f"{a.capacity}. Both links get the same jobs; on the loaded one messages of others (1 MB on average) "
-        f"take {background} of the link."
-    )
-
-
 def _senders(data: NetworkViewsStudy) -> list[NetworkViewRow]:
     return [r for r in by_slowdown(data) if r.sends and r.view != LIVE]
 
@@ -221,21 +198,11 @@ def _losers(data: NetworkViewsStudy) -> str:
 
 def _crossed(rows: Iterable[NetworkViewRow]) -> str:
     """Those that splitting helps on the idle link and harms on the loaded one."""
-    crossed = [r for r in rows if _beats_local(r) and _worse_than_local(r)]
-    names = [r.scheduler for r in crossed]
+    quicker = [r for r in rows if (ends := r.idle.to_local.ci95) is not None and ends[1] < 1]
+    names = [r.scheduler for r in quicker if r.loaded.lost or _above_1(r.loaded.to_local)]
     if not names:
         return ""
     return f"Faster than local on the idle link, and slower than local on the loaded one: {listed(names)}."
-
-
-def _beats_local(row: NetworkViewRow) -> bool:
-    ends = row.idle.to_local.ci95
-    return ends is not None and ends[1] < 1
-
-
-def _worse_than_local(row: NetworkViewRow) -> bool:
-    ends = row.loaded.to_local.ci95
-    return row.loaded.state == "overloaded" or (ends is not None and ends[0] > 1)
 
 
 def _silent(rows: Iterable[NetworkViewRow]) -> str:
@@ -259,16 +226,6 @@ def planned_text(data: NetworkViewsStudy) -> str:
     )
 
 
-def provenance(data: NetworkViewsStudy) -> str:
-    """The provenance of the numbers in one line."""
-    a = data.about
-    runs = f"{a.replications} runs of {a.jobs:,} jobs for each scheduler and link"
-    return (
-        f"{a.command}: version {a.version}, {a.made}, seed {a.seed}, {runs}, {a.seconds:.0f} s. "
-        f"Intervals: 95 % over the runs; those of ratios are Fieller's."
-    )
-
-
 def presented(data: NetworkViewsStudy) -> Presented:
     """The study with its tables: the remarks with both figures, their sources, every scheduler."""
     rows, both = remarks(data), "The slides' remarks on the network, and the two figures"
@@ -278,7 +235,17 @@ def presented(data: NetworkViewsStudy) -> Presented:
         Shown("network-views", "Every scheduler on an idle and on a loaded link", views(data)),
         Shown("network-sources", "What the systems' sources say (recollected)", sources, folded=True),
     )
-    return Presented(title(data), findings(data), tables, scenario_text(data), provenance(data))
+    a = data.about
+    scenario = (
+        f"{a.servers} servers ({a.gpu}), the workflow {a.model} at {share_text(a.load)} of the executors, a "
+        f"link of {a.capacity}. Both links get the same jobs; on the loaded one messages of others (1 MB on "
+        f"average) take {share_text(a.background)} of the link."
+    )
+    provenance = (
+        f"{a.origin}, {a.replications} runs of {a.jobs:,} jobs for each scheduler and link, "
+        f"{a.seconds:.0f} s. Intervals: 95 % over the runs; those of ratios are Fieller's."
+    )
+    return Presented(title(data), findings(data), tables, scenario, provenance)
 
 
 ROW_PX, REST_PX = 26, 130
@@ -314,9 +281,7 @@ def _points(
 
 def _without_steady_state(made: go.Figure, names: list[str], rows: list[NetworkViewRow]) -> None:
     for name, row in zip(names, rows, strict=True):
-        links = [
-            link for link, on in (("idle", row.idle), ("loaded", row.loaded)) if on.state == "overloaded"
-        ]
+        links = [link for link, on in (("idle", row.idle), ("loaded", row.loaded)) if on.lost]
         if links:
             made.add_annotation(
                 x=1,

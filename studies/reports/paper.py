@@ -7,8 +7,12 @@ from functools import partial
 from typing import NamedTuple
 
 import plotly.graph_objects as go
+from markupsafe import Markup
 
 from nona.report.figures import add_points, figure, rule, scheduler_style, text
+from nona.report.html import charts
+from nona.report.html import pieces as html
+from nona.report.sweep_figures import sweep_figure
 from nona.report.sweep_findings import merged_spans, ratio_text, stability_finding, stability_text
 from nona.report.sweeps import points_table, simulated, value_text
 from nona.report.text import listed
@@ -39,10 +43,7 @@ def points(data: PaperStudy) -> Filled:
 
 def edge_of(curve: SweptCurve) -> float | None:
     """The first value from which on a scheduler has no steady state; ``None``: stable throughout."""
-    for low, high in merged_spans(curve):
-        if low is not None or high is not None:
-            return low
-    return None
+    return next((low for low, high in merged_spans(curve) if (low, high) != (None, None)), None)
 
 
 def ratios(data: PaperStudy, far: bool = False) -> Iterator[StableRatio]:
@@ -63,7 +64,7 @@ def _sweep_ratios(name: str, report: SweepReport, far: bool) -> Iterator[StableR
 
 def largest(data: PaperStudy, far: bool = False) -> StableRatio | None:
     """The point with the largest ratio to nona, of those that :func:`ratios` gives."""
-    return max(ratios(data, far), key=_first, default=None)
+    return max(ratios(data, far), key=lambda r: r.ratio, default=None)
 
 
 def faster(data: PaperStudy, sweep: str) -> dict[str, tuple[int, int]]:
@@ -107,7 +108,7 @@ def summary(data: PaperStudy) -> Filled:
     def most(far: bool, where: str) -> Column[str]:
         def ratio(scheduler: str) -> Estimate | None:
             own = [r for r in by_far[far] if r.scheduler == scheduler]
-            return max(own, key=_first).point.ratio if own else None
+            return max(own, key=lambda r: r.ratio).point.ratio if own else None
 
         return Column(f"largest ratio, {where}", ratio, FACTOR, interval=True)
 
@@ -118,10 +119,6 @@ def summary(data: PaperStudy) -> Filled:
         most(False, "anywhere stable"),
     )
     return Table("", columns).of(next(iter(data.sweeps.values())).schedulers.keys())
-
-
-def _first(ratio: StableRatio) -> float:
-    return ratio.ratio
 
 
 class _Run(NamedTuple):
@@ -144,7 +141,7 @@ GROWTH = Table[_Run](
 )
 
 
-def growth(data: PaperStudy) -> Filled:
+def _growth(data: PaperStudy) -> Filled:
     """Each run in overload."""
     return GROWTH.of(
         _Run(row.scheduler, run, jobs_for(row, data.claim) if run is row.runs[-1] else None)
@@ -234,7 +231,7 @@ def _reach(row: Reach, claim: float) -> str:
 
 
 def _faster(data: PaperStudy) -> str:
-    low = min(ratios(data), key=_first, default=None)
+    low = min(ratios(data), key=lambda r: r.ratio, default=None)
     if low is None or not any(faster(data, sweep) for sweep in data.sweeps):
         return "No scheduler is clearly faster than nona at any load."
     return (
@@ -283,7 +280,7 @@ def presented(data: PaperStudy) -> Presented:
     """The study with its tables: every scheduler, every run in overload, every point."""
     tables = (
         Shown("paper", "Every scheduler's edges and its ratios to nona", summary(data)),
-        Shown("paper-overload", "Every run in overload", growth(data)),
+        Shown("paper-overload", "Every run in overload", _growth(data)),
         Shown("paper-points", "All points with their intervals", points(data), folded=True, printed=()),
     )
     return Presented(title(data), findings(data), tables, OURS, provenance(data))
@@ -300,3 +297,33 @@ def growth_figure(data: PaperStudy) -> go.Figure:
     chart.update_yaxes(type="log", title="mean JCT relative to nona (log)", dtick=1)
     rule(chart, data.claim, f"{data.claim:.0f} ×")
     return chart
+
+
+def paper_html(data: PaperStudy) -> str:
+    """The report on the data of ``nona study paper``; equal data give equal bytes."""
+    return html.document(
+        "The paper's evaluation",
+        [
+            html.header(title(data), description=provenance(data)),
+            html.bullets([(line, "") for line in findings(data)], "findings"),
+            html.section(
+                "Every scheduler", html.table(summary(data), "Edges of stability and ratios to nona")
+            ),
+            *(_sweep(name, report) for name, report in data.sweeps.items()),
+            html.section(
+                "Beyond the edges",
+                html.table(_growth(data), "Mean completion time over nona's, by the length of the run"),
+            ),
+            html.section(
+                "Every point", html.table(points(data), "All simulated points with their intervals")
+            ),
+            html.section("Limits", html.paragraph(OURS)),
+        ],
+    )
+
+
+def _sweep(name: str, report: SweepReport) -> Markup:
+    """Ratio to nona over the swept number; each curve ends where its scheduler is unstable."""
+    finding, view = stability_finding(report), f"Ratio to {report.reference}"
+    picture = charts.chart(finding, sweep_figure(report, view), finding, "Crosses: edges of stability.")
+    return html.section(f"Background {name}", picture)

@@ -1,9 +1,10 @@
-"""The studies of training policies and of the throughput estimator: claims and findings."""
+"""The study of training policies: claims of Gavel's paper, tables, figure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import plotly.graph_objects as go
 
@@ -11,86 +12,42 @@ from nona.report.figures import add_means, figure, fitting_axis, scheduler_style
 from nona.report.training.findings import HOUR_S
 from nona.results.document import Estimate, Figure
 from nona.statistics import NO_RATIO, Ratio, mean_interval, paired_ratio
-from nona.tables import SHARE, TIME, Column, Filled, Kind, Table, or_dash
+from nona.tables import SHARE, TIME, Column, Filled, Kind, Table
 from studies.policy_results import StudyPoint, TrainingStudy
-from studies.presented import Presented, Shown
+from studies.presented import Presented, Shown, grouped
 
 NEAR = 1.35  # a ratio within this factor of the stated one agrees in size
 SINGLE, MULTI = "single-GPU", "multi-GPU"
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """``better`` has a lower value than ``worse``, by up to ``factor`` (``None``: no size is stated).
 
     ``value``: ``jcts_s``, at the load where the ratio is largest, or ``makespans_s``.
     """
 
-    stated: str
+    words: str
     mode: str
     value: str
     worse: str
     better: str
     factor: float | None
 
+    @property
+    def stated(self) -> str:
+        """What the paper states, and of which jobs."""
+        return f"{self.words}, {self.mode}"
 
+
+LAS, FAIR, GANDIVA = "max-min-fairness", "finish-time-fairness", "gandiva, packed"
 CLAIMS = (
-    Claim(
-        "Mean JCT up to 3.5 times lower under aware LAS, single-GPU",
-        SINGLE,
-        "jcts_s",
-        "max-min-fairness-agnostic",
-        "max-min-fairness",
-        3.5,
-    ),
-    Claim(
-        "Mean JCT up to 2.2 times lower under aware LAS, multi-GPU",
-        MULTI,
-        "jcts_s",
-        "max-min-fairness-agnostic",
-        "max-min-fairness",
-        2.2,
-    ),
-    Claim(
-        "Mean JCT up to 3 times lower under aware ρ, single-GPU",
-        SINGLE,
-        "jcts_s",
-        "finish-time-fairness-agnostic",
-        "finish-time-fairness",
-        3.0,
-    ),
-    Claim(
-        "Mean JCT lower under LAS than Gandiva, single-GPU",
-        SINGLE,
-        "jcts_s",
-        "gandiva, packed",
-        "max-min-fairness",
-        None,
-    ),
-    Claim(
-        "Mean JCT lower still with pairs, single-GPU",
-        SINGLE,
-        "jcts_s",
-        "max-min-fairness",
-        "max-min-fairness, packed",
-        None,
-    ),
-    Claim(
-        "Makespan 2.5 times shorter than FIFO's, multi-GPU",
-        MULTI,
-        "makespans_s",
-        "fifo-agnostic",
-        "makespan",
-        2.5,
-    ),
-    Claim(
-        "Makespan 1.4 times shorter than Gandiva's, multi-GPU",
-        MULTI,
-        "makespans_s",
-        "gandiva, packed",
-        "makespan",
-        1.4,
-    ),
+    Claim("Mean JCT up to 3.5 times lower under aware LAS", SINGLE, "jcts_s", f"{LAS}-agnostic", LAS, 3.5),
+    Claim("Mean JCT up to 2.2 times lower under aware LAS", MULTI, "jcts_s", f"{LAS}-agnostic", LAS, 2.2),
+    Claim("Mean JCT up to 3 times lower under aware ρ", SINGLE, "jcts_s", f"{FAIR}-agnostic", FAIR, 3.0),
+    Claim("Mean JCT lower under LAS than Gandiva", SINGLE, "jcts_s", GANDIVA, LAS, None),
+    Claim("Mean JCT lower still with pairs", SINGLE, "jcts_s", LAS, f"{LAS}, packed", None),
+    Claim("Makespan 2.5 times shorter than FIFO's", MULTI, "makespans_s", "fifo-agnostic", "makespan", 2.5),
+    Claim("Makespan 1.4 times shorter than Gandiva's", MULTI, "makespans_s", GANDIVA, "makespan", 1.4),
 )
 
 
@@ -139,10 +96,8 @@ def judged(data: TrainingStudy) -> list[Judged]:
 
 def _judge(data: TrainingStudy, claim: Claim) -> Judged:
     points = data.loads if claim.value == "jcts_s" else data.makespans
-    ratios = list(_ratios(points, claim))
-    if not ratios:
-        return Judged(claim, NO_RATIO, 0.0)
-    return max(ratios, key=lambda judged: judged.ratio.value)
+    none = Judged(claim, NO_RATIO, 0.0)
+    return max(_ratios(points, claim), key=lambda judged: judged.ratio.value, default=none)
 
 
 def _ratios(points: Iterable[StudyPoint], claim: Claim) -> Iterable[Judged]:
@@ -198,7 +153,6 @@ def _hours(point: StudyPoint, value: str) -> Estimate:
 def loads(data: TrainingStudy, mode: str) -> Filled:
     """Mean JCT in hours with its interval: a row per variant, a column per load."""
     mine = [p for p in data.loads if p.mode == mode]
-    rows = {name: [p for p in mine if p.variant == name] for name in dict.fromkeys(p.variant for p in mine)}
 
     def at(per_hour: float) -> Column[list[StudyPoint]]:
         def jct(points: list[StudyPoint]) -> Estimate | None:
@@ -208,13 +162,9 @@ def loads(data: TrainingStudy, mode: str) -> Filled:
 
     columns = (
         *map(at, dict.fromkeys(p.per_hour for p in mine)),
-        Column("per answer", _slowest_answer, TIME),
+        Column("per answer", lambda points: max(p.decision_s or 0.0 for p in points), TIME),
     )
-    return Table("mean JCT, h", columns).of(rows)
-
-
-def _slowest_answer(points: list[StudyPoint]) -> float:
-    return max(p.decision_s or 0.0 for p in points)
+    return Table("mean JCT, h", columns).of(grouped(mine, lambda p: p.variant))
 
 
 MAKESPANS = Table[StudyPoint](
@@ -227,11 +177,6 @@ MAKESPANS = Table[StudyPoint](
         Column("per answer", lambda p: p.decision_s, TIME),
     ),
 )
-
-
-def makespans(data: TrainingStudy, mode: str) -> Filled:
-    """Makespans with all jobs there at the start."""
-    return MAKESPANS.of(p for p in data.makespans if p.mode == mode)
 
 
 def _found(j: Judged) -> str | None:
@@ -253,25 +198,21 @@ CLAIMED = Table[Judged](
 )
 
 
-def provenance(data: TrainingStudy) -> str:
-    """The provenance of the numbers in one line."""
-    first, last = data.measured
-    return (
-        f"{data.command}: version {data.version}, {data.date}, seed {data.seed}, {data.replications} runs of "
-        f"{data.jobs:,} jobs (JCTs of jobs {first} to {last}) and of {data.at_once:,} at once, "
-        f"{data.gpus} GPUs of each type, {or_dash(data.seconds, '{:.0f}'.format)} s"
-    )
-
-
 def presented(data: TrainingStudy) -> Presented:
     """The study with its tables: the claims, and for each size of jobs JCT over load and makespans."""
     tables = [Shown("training-claims", "What the paper states, and the results", CLAIMED.of(judged(data)))]
     for mode in modes_of(data):
         over_load, at_once = f"Mean JCT over load, {mode} jobs", f"All jobs at once, {mode}"
+        makespans = MAKESPANS.of(p for p in data.makespans if p.mode == mode)
         tables.append(Shown(f"training-jct-{mode}", over_load, loads(data, mode), folded=True))
-        tables.append(Shown(f"training-makespan-{mode}", at_once, makespans(data, mode), folded=True))
+        tables.append(Shown(f"training-makespan-{mode}", at_once, makespans, folded=True))
     notes = " ".join((RULES, WHY, OURS, LOADS if data.loads else "No loads were run."))
-    return Presented(title(data), (), tables, notes, provenance(data))
+    first, last = data.measured
+    provenance = (
+        f"{data.origin}, {data.replications} runs of {data.jobs:,} jobs (JCTs of jobs {first} to {last}) "
+        f"and of {data.at_once:,} at once, {data.gpus} GPUs of each type, {data.seconds:.0f} s"
+    )
+    return Presented(title(data), (), tables, notes, provenance)
 
 
 PACKED = ", packed"
@@ -281,8 +222,7 @@ def training_load_figure(data: TrainingStudy, mode: str) -> go.Figure:
     """Mean JCT with 95 % intervals over jobs per hour, one line for each variant; packed ones are hollow."""
     chart, means = figure(420), list[float | None]()
     mine = [p for p in data.loads if p.mode == mode]
-    for name in dict.fromkeys(p.variant for p in mine):
-        points = [p for p in mine if p.variant == name]
+    for name, points in grouped(mine, lambda p: p.variant).items():
         jcts = [mean_interval(values(p, "jcts_s")).estimate for p in points]
         look = scheduler_style(name.removesuffix(PACKED))
         if name.endswith(PACKED):

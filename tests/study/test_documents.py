@@ -21,7 +21,7 @@ from studies.reports import (
     serverless,
     training,
 )
-from studies.reports.prediction_map import surely_outside, within
+from studies.reports.prediction import surely_outside, within
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 GAMMA = dict.fromkeys(("ensemble_bursty", "gamma gaps, cv 2", "gamma gaps, cv 3"), "gamma gaps, cv 2 and 3")

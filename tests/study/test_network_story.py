@@ -14,7 +14,7 @@ from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
 from nona.study.placing import SearchSteps
 from nona.study.preparation import prepare
-from nona.study.shipped import rounded_result, stored_result
+from nona.study.shipped import stored_result
 from nona.study.simulation import place
 from nona.study.sweep_numbers import with_value
 from nona.system import Batching
@@ -27,6 +27,7 @@ from studies.network_story import (
     paying_limit,
     story_load,
 )
+from studies.provenance import rounded_result
 
 
 @pytest.fixture(scope="module")

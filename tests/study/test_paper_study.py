@@ -20,8 +20,7 @@ from nona.study.simulation import chosen_schedulers, place
 from nona.study.sweep_numbers import LINK, with_value
 from studies.paper import CLAIM, SCENARIO, growth, paper_scenario, paper_study, reach
 from studies.reports import paper
-from studies.reports.paper import ratios
-from studies.reports.paper_html import paper_html
+from studies.reports.paper import paper_html, ratios
 from studies.results import Growth, OverloadRun, PaperStudy
 from tests.cli.calling import answer
 from tests.report.filled import filled

@@ -23,8 +23,8 @@ from nona.study.sweeps import curves
 from nona.study.tested_range import error, untested
 from nona.system import Arrivals, Batching, Stream
 from studies import prediction_map as study_map
-from studies.reports import prediction_map
-from studies.reports.prediction_map import band, map_figure
+from studies.reports import prediction as prediction_map
+from studies.reports.prediction import band, map_figure
 from tests.cli.calling import answer
 from tests.report.filled import filled
 

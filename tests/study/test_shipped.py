@@ -13,6 +13,7 @@ from studies.elastic import ElasticLinkSettings, ElasticStudySettings
 from studies.network_views import FEWEST_JOBS, NetworkViewSettings
 from studies.paper import PaperSettings
 from studies.prediction_map import MapSettings
+from studies.provenance import rounded_result
 from studies.results import Entrant
 from studies.training import StudySettings
 from tests.cli.calling import answer, refusal, text
@@ -83,4 +84,4 @@ def test_bad_sizes_are_one_line(option, capsys):
 
 def test_numbers_are_rounded_to_significant_digits():
     long = Entrant(mean_s=1 / 3, half_width_s=float("inf"), runs=5)
-    assert shipped.rounded_result(long, 3) == Entrant(mean_s=0.333, runs=5)
+    assert rounded_result(long, 3) == Entrant(mean_s=0.333, runs=5)

@@ -25,8 +25,8 @@ from studies.reports.decisions import compared, heat_title
 from studies.reports.decisions import findings as decision_findings
 from studies.reports.decisions import title as decision_title
 from studies.reports.paper import findings
-from studies.reports.prediction_map import findings as map_findings
-from studies.reports.prediction_map import title as map_title
+from studies.reports.prediction import findings as map_findings
+from studies.reports.prediction import title as map_title
 from studies.results import DecisionStudy, PaperStudy
 
 PAGE = "evidence"

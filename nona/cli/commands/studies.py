@@ -18,11 +18,11 @@ from nona.study.settings import choices, option_name
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """A study that ships: the places of its settings' class, its run, its result's type, and how it
-    is presented.
+    """A study that ships: the places of its settings' class, its run and its result's type.
 
-    ``rows`` makes the rows of its CSV file, ``html`` its report. ``engine``: the usual one; empty where there
-    is no choice. ``parallel``: whether it runs on several processes.
+    The module of its name in ``studies.reports`` presents it; ``rows`` is the function there that makes the
+    rows of its CSV file, ``html`` the one for its report. ``engine``: the usual one; empty where there is no
+    choice. ``parallel``: whether it runs on several processes.
     """
 
     name: str
@@ -30,106 +30,98 @@ class Study:
     settings: str
     run: str
     result: str
-    presented: str
     rows: str = ""
     html: str = ""
     engine: str = ""
     parallel: bool = True
 
+    def report(self, function: str) -> Any:
+        """A function of the module that presents it."""
+        return load(f"studies.reports.{self.name.replace('-', '_')}:{function}")
 
-_STUDY, _REPORT = "studies.", "studies.reports."
+
 STUDIES = (
     Study(
         "paper",
         "the paper's evaluation: 80 servers, five models, every scheduler to its edge of stability",
-        _STUDY + "paper:PaperSettings",
-        _STUDY + "paper:paper_study",
+        "studies.paper:PaperSettings",
+        "studies.paper:paper_study",
         "studies.results:PaperStudy",
-        _REPORT + "paper:presented",
-        rows=_REPORT + "paper:points",
-        html=_REPORT + "paper_html:paper_html",
+        rows="points",
+        html="paper_html",
         engine="auto",
     ),
     Study(
         "prediction",
         "the prediction against the simulation, over load, background, locality and models",
-        _STUDY + "prediction_map:MapSettings",
-        _STUDY + "prediction_map:map_study",
+        "studies.prediction_map:MapSettings",
+        "studies.prediction_map:map_study",
         "nona.results.studies:PredictionMap",
-        _REPORT + "prediction_map:presented",
         engine="auto",
     ),
     Study(
         "decisions",
         "the placement simulated against the other schedulers: all samples and generated networks",
-        _STUDY + "decisions:DecisionSettings",
-        _STUDY + "decisions:decisions_study",
+        "studies.decisions:DecisionSettings",
+        "studies.decisions:decisions_study",
         "studies.results:DecisionStudy",
-        _REPORT + "decisions:presented",
-        rows=_REPORT + "decisions:entrants",
+        rows="entrants",
         engine="compiled",
     ),
     Study(
         "network-views",
         "who sees the network: every scheduler on an idle and on a loaded link",
-        _STUDY + "network_views:NetworkViewSettings",
-        _STUDY + "network_views:network_views_study",
+        "studies.network_views:NetworkViewSettings",
+        "studies.network_views:network_views_study",
         "studies.results:NetworkViewsStudy",
-        _REPORT + "network_views:presented",
-        rows=_REPORT + "network_views:figures",
+        rows="figures",
         engine="auto",
     ),
     Study(
         "split-or-batch",
         "two models on two GPUs: what is left of the gain from splitting them once executors batch",
-        _STUDY + "split_or_batch:SplitSettings",
-        _STUDY + "split_or_batch:split_study",
+        "studies.split_or_batch:SplitSettings",
+        "studies.split_or_batch:split_study",
         "studies.results:SplitStudy",
-        _REPORT + "split_or_batch:presented",
-        rows=_REPORT + "split_or_batch:cases",
+        rows="cases",
         engine="auto",
         parallel=False,
     ),
     Study(
         "serverless",
         "ESG and four other policies in the slides' three settings, and what the result depends on",
-        _STUDY + "serverless:StudySettings",
-        _STUDY + "serverless:serverless_study",
+        "studies.serverless:StudySettings",
+        "studies.serverless:serverless_study",
         "studies.policy_results:ServerlessStudy",
-        _REPORT + "serverless:presented",
     ),
     Study(
         "estimator",
         "training clusters: how well rates of two jobs on one GPU are estimated from a few profiles",
-        _STUDY + "training:EstimatorSettings",
-        _STUDY + "training:estimator_study",
+        "studies.training:EstimatorSettings",
+        "studies.training:estimator_study",
         "studies.policy_results:EstimatorStudy",
-        _REPORT + "estimator:presented",
         parallel=False,
     ),
     Study(
         "training",
         "training policies over load and with all jobs at once, compared with Gavel's paper",
-        _STUDY + "training:StudySettings",
-        _STUDY + "training:training_study",
+        "studies.training:StudySettings",
+        "studies.training:training_study",
         "studies.policy_results:TrainingStudy",
-        _REPORT + "training:presented",
     ),
     Study(
         "elastic",
         "elastic training jobs: mean JCT over relative load and over interference",
-        _STUDY + "elastic:ElasticStudySettings",
-        _STUDY + "elastic:elastic_study",
+        "studies.elastic:ElasticStudySettings",
+        "studies.elastic:elastic_study",
         "studies.policy_results:ElasticStudy",
-        _REPORT + "elastic:presented",
     ),
     Study(
         "elastic-link",
         "elastic training jobs: what it costs a policy not to see a link that others use too",
-        _STUDY + "elastic:ElasticLinkSettings",
-        _STUDY + "elastic:elastic_link_study",
+        "studies.elastic:ElasticLinkSettings",
+        "studies.elastic:elastic_link_study",
         "studies.policy_results:ElasticLinkStudy",
-        _REPORT + "elastic_link:presented",
     ),
 )
 
@@ -213,7 +205,7 @@ class StudyCommand(Command):
             )
             line.end()
         # Before the files: whatever happens to them, it is there.
-        emit(printing, result, lambda result: load(study.presented)(result).text())
+        emit(printing, result, lambda result: study.report("presented")(result).text())
         _write_files(study, result, csv, html)
 
 
@@ -223,9 +215,9 @@ def _write_files(study: Study, result: Any, csv: Path | None, html: Path | None)
     if csv is not None:
         from nona.tables import csv_bytes
 
-        write_text(csv, csv_bytes(load(study.rows)(result).numbers()).decode())
+        write_text(csv, csv_bytes(study.report(study.rows)(result).numbers()).decode())
     if html is not None:
-        write_text(html, load(study.html)(result))
+        write_text(html, study.report(study.html)(result))
 
 
 study = group("study", "run or show a shipped study, e.g. the paper's evaluation", "STUDY")

@@ -1,0 +1,97 @@
+"""What all studies share: checks of settings, progress, where a result comes from, rounding."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from nona import __version__
+from nona.errors import SimulationError
+from nona.report.text import plain
+from nona.results.document import Document
+from nona.study.settings import choices, option_name
+from nona.study.shipped import now_text
+from nona.units import Dimension, quantity_text
+
+Hear = Callable[[float, str], None]
+"""Hears the share of a study that is done, and of what; what it raises ends the work and comes out."""
+
+DIGITS = 8
+D = TypeVar("D", bound=Document)
+
+
+def unheard(fraction: float, text: str) -> None:
+    """Hear nothing of the progress."""
+
+
+def check_least(settings: Any) -> None:
+    """Refuse a number below its least.
+
+    Raises ``SimulationError`` naming the field, the value and the bound.
+    """
+    for one in choices(settings):
+        value, least = getattr(settings, one.name), one.metadata.get("least")
+        if least is not None and isinstance(value, int) and value < least:
+            raise SimulationError(
+                f"Study: {one.name}={value} must be at least {least}; give a larger number."
+            )
+
+
+def origin(study: str, settings: Any) -> dict[str, Any]:
+    """Name, command, version and date of a study's result."""
+    return {
+        "study": study,
+        "command": command_line(study, settings),
+        "version": __version__,
+        "date": now_text(),
+    }
+
+
+def made_by(study: str, settings: Any) -> dict[str, Any]:
+    """Command, version and date of a study that says when it was made."""
+    return {"command": command_line(study, settings), "version": __version__, "made": now_text()}
+
+
+def command_line(study: str, settings: Any) -> str:
+    """The command that makes a study's results again.
+
+    >>> from studies.network_views import NetworkViewSettings
+    >>> command_line("network-views", NetworkViewSettings(jobs=900, schedulers=("nona", "spread")))
+    'nona study network-views --json --jobs 900 --scheduler nona --scheduler spread'
+    """
+    words = ["nona", "study", study, "--json"]
+    for one in choices(settings):
+        value, dimension = getattr(settings, one.name), one.metadata.get("dimension")
+        if value == one.default:
+            continue
+        for part in value if isinstance(value, tuple) else (value,):
+            words += [option_name(one)] if part is True else [option_name(one), _text(part, dimension)]
+    return shlex.join(words)
+
+
+def _text(value: Any, dimension: Dimension | None) -> str:
+    if dimension:
+        return str(quantity_text(value, dimension))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def rounded_result(result: D, digits: int = DIGITS) -> D:
+    """A result with its floats rounded as :func:`rounded` does it."""
+    return type(result).from_json(rounded(result.to_json(), digits))
+
+
+def rounded(value: Any, digits: int = DIGITS) -> Any:
+    """Plain data with floats rounded to a number of significant digits, for files.
+
+    >>> rounded({"a": [1 / 3, 2, None, float("inf")]}, 3)
+    {'a': [0.333, 2, None, None]}
+    """
+    if isinstance(value, Mapping):
+        return {str(k): rounded(v, digits) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(v, digits) for v in value]
+    if isinstance(value, float):
+        kept = plain(value)
+        return kept if kept is None else float(f"{kept:.{digits}g}")
+    return value
