@@ -82,6 +82,7 @@ def bulk_queue(rate: float, step_s: tuple[float, ...], delay_s: float = 0.0, scv
     between_s, waiting = (begins @ _mean(weights, [hold for _, hold in chains])).tolist()
     beyond = begins[-1] * decay / (1.0 - decay)  # states above N, their mean is N + 1/(1 - η)
     sizes = np.append(begins[: size - 1], begins[size - 1 :].sum() + beyond)
+    sizes = np.maximum(sizes, 0.0)  # of sizes that hardly ever occur rounding leaves something below
     members, step_of = np.arange(1.0, size + 1), times[np.minimum(np.arange(states), size - 1)]
     present = (begins * step_of) @ np.arange(1, states + 1) + beyond * times[-1] * (states + 1 / (1 - decay))
     arriving = rate * (1.0 + scv) / 2.0 * (sizes @ times**2)

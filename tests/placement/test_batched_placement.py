@@ -20,7 +20,7 @@ from nona.placement.solve import solve
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.sampling_tables import build_tables
 from nona.simulation.run import RunOptions, simulate_run
-from nona.system import Batching, Stream, System
+from nona.system import Arrivals, Batching, Stream, System
 from studies.prediction_map import blend
 
 DIAMOND = [2.0, 10.0, 8.0, 2.0], [(0, 1, 1.0), (0, 2, 1.0), (1, 3, 1.0), (2, 3, 1.0)]  # seconds, bytes
@@ -202,6 +202,35 @@ def test_split_queries_take_as_long_as_predicted(load, share):
     response = predict_response(system, placed, samples=2048).mix
     assert response.mean_s == pytest.approx(times.mean(), rel=0.15)
     assert response.quantile_s(0.95) == pytest.approx(np.quantile(times, 0.95), rel=0.2)
+
+
+TWICE = [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (3, 5), (4, 6), (5, 6)]
+CHAINED = [2.0, 3.0, 2.0, 4.0, 2.0, 3.0, 2.0], [(*edge, 0.3) for edge in TWICE]
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("seed", range(12))
+def test_drawn_mixtures_take_as_long_as_predicted(seed):
+    """Up to three models, rules, sizes, bursts, background, a busy link, any share of the queries split."""
+    rng = np.random.default_rng(seed)
+    servers, load, share = (float(rng.choice(c)) for c in ([4, 8, 16], [0.2, 0.5, 0.7], [0.1, 0.4, 0.8, 1]))
+    queries = []
+    for _ in range(int(rng.integers(1, 4))):
+        rule, more = RULES[int(rng.choice(4))]
+        shape, size = (DIAMOND, CHAINED)[int(rng.choice(2))], int(rng.choice([4, 8, 16]))
+        one = batched(shape, size, float(rng.choice([0.1, 0.4])), servers * load / 3, rule, **more)
+        bursts = Arrivals("gamma", cv=2.0) if rng.random() < 0.2 else one.arrivals
+        queries.append(replace(one, arrivals=bursts, service_scv=float(rng.choice([0.0, 0.5]))))
+    background = Stream(0.02, 5.0, 1.0) if rng.random() < 0.3 else NOTHING
+    system = system_of(queries, int(servers), background)
+    placed = blend(local_placement(system).queries, spread_placement(system).queries, share)
+    own = predict(system, placed).network_utilization * system.capacity
+    system = replace(system, capacity=own / float(rng.choice([0.2, 0.6])))
+    prepared, options = build_tables(system, placed), RunOptions(jobs=40_000, engine="compiled")
+    times = simulate_run(system, get_scheduler("nona"), prepared, options).completion_time_s[4000:]
+    response = predict_response(system, placed).mix
+    assert response.mean_s == pytest.approx(np.nanmean(times), rel=0.15)
+    assert response.quantile_s(0.95) == pytest.approx(np.nanquantile(times, 0.95), rel=0.2)
 
 
 def test_rows_of_one_model_that_are_taken_alike_share_steps():

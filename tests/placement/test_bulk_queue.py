@@ -185,3 +185,10 @@ def test_theory_against_the_loop(key, load, scv, error):
         parts = [np.mean(part) for part in np.array_split(values, 20)]
         half = 3.6 * np.std(parts, ddof=1) / math.sqrt(len(parts))
         assert np.mean(parts) == pytest.approx(expected, abs=half + error * expected)
+
+
+@pytest.mark.parametrize("size", [8, 16, 32])
+def test_sizes_are_probabilities_where_large_ones_hardly_ever_occur(size):
+    sizes = bulk_queue(0.15 / (18.0 + 7.2 * size) * size, tuple(18.0 + 7.2 * np.arange(size))).sizes
+    assert (sizes >= 0).all()
+    assert sizes.sum() == pytest.approx(1.0)
