@@ -19,8 +19,8 @@ from nona.tables import between_marks
 from studies.policy_results import ServerlessStudy
 from studies.reports.decisions import presented
 from studies.reports.serverless import claim_text, study_page
+from studies.reports.validation import theory_markdown, validation_markdown
 from studies.results import DecisionStudy
-from studies.validation_page import theory_markdown, validation_markdown
 
 
 def validation_page(effort: Effort) -> str:

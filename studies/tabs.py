@@ -5,7 +5,8 @@ The one module here that draws with Streamlit: pages, which stand beside the pac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 import plotly.graph_objects as go
@@ -17,7 +18,7 @@ from nona.results.serverless_charts import ServerlessOutcome
 from nona.results.studies import PredictionMap
 from nona.results.sweeps import SweepReport
 from nona.results.training import TrainingOutcome
-from nona.schedulers.network_remarks import VIEW_MEANINGS
+from nona.schedulers.base import VIEW_MEANINGS
 from nona.study.shipped import shipped_path, stored_result
 from nona.tables import share_text
 from nona.ui.pages.run_page import RunPage, Tab
@@ -29,7 +30,7 @@ from nona.ui.widgets.fields import one_of, plain
 from nona.ui.widgets.policy_choice import kept_schedulers
 from nona.ui.widgets.results import chart, picture, table, tiles, titled
 from nona.ui.widgets.terms import term
-from studies.measured_batches import beside_measured
+from studies import measured_batches
 from studies.policy_results import (
     ElasticLinkStudy,
     ElasticStudy,
@@ -43,11 +44,9 @@ from studies.reports import (
     elastic,
     elastic_link,
     estimator,
-    measured_batches,
     network_views,
     paper,
     serverless,
-    serverless_figures,
     serverless_tables,
     split_or_batch,
     training,
@@ -59,24 +58,25 @@ from studies.reports.serverless_claims import Key
 from studies.results import DecisionStudy, MeasuredBatches, NetworkViewsStudy, PaperStudy, SplitStudy
 
 
-def show_study(study: Presented, draw: Callable[[], None]) -> None:
-    """The finding, what ``draw`` draws, the sentences, the tables, the provenance."""
+@contextmanager
+def _study(study: Presented) -> Iterator[None]:
+    """The finding, what is drawn meanwhile, the sentences, the tables, the provenance."""
     st.markdown(f"**{plain(study.title)}.** {plain(study.notes)}")
-    draw()
+    yield
     st.markdown("\n".join(f"- {plain(line)}" for line in study.findings))
-    for shown in study.tables:
-        if shown.rows and not shown.folded:
-            st.markdown(f"**{plain(shown.heading)}**")
-            table(shown.rows, shown.key, shown.heading)
-    for shown in study.tables:
+    for shown in sorted(study.tables, key=lambda shown: shown.folded):
         if shown.rows and shown.folded:
             with st.expander(shown.heading, icon=":material/table:"):
                 table(shown.rows, shown.key, shown.heading)
+        elif shown.rows:
+            st.markdown(f"**{plain(shown.heading)}**")
+            table(shown.rows, shown.key, shown.heading)
     st.caption(plain(study.provenance))
 
 
 def _pictured(study: Presented, figure: go.Figure, key: str, alt: str) -> None:
-    show_study(study, lambda: picture(figure, key=key, alt=f"{alt}. {study.title}"))
+    with _study(study):
+        picture(figure, key=key, alt=f"{alt}. {study.title}")
 
 
 def prediction_tab(state: AppState) -> None:
@@ -103,7 +103,8 @@ def decisions_tab(state: AppState) -> None:
         "build the solver, over link speeds, link background and load."
     )
     data = stored_result(DecisionStudy)
-    show_study(decisions.presented(data), lambda: _ratios_and_heat(data))
+    with _study(decisions.presented(data)):
+        _ratios_and_heat(data)
 
 
 def _ratios_and_heat(data: DecisionStudy) -> None:
@@ -182,7 +183,7 @@ def split_tab(state: AppState) -> None:
 
 @st.cache_resource(show_spinner="Simulating the measured queries")
 def _measured_batches() -> tuple[MeasuredBatches, ...]:
-    return beside_measured()
+    return measured_batches.beside_measured()
 
 
 SCHEDULERS_KEY = "paper-schedulers"
@@ -193,7 +194,8 @@ DRAWN = ("nona", "nona-live", "least-loaded", "local", "random", "spread", "oppo
 def paper_tab(state: AppState) -> None:
     st.subheader("The paper's evaluation, repeated")
     data = stored_result(PaperStudy)
-    show_study(paper.presented(data), lambda: _paper_charts(state, data))
+    with _study(paper.presented(data)):
+        _paper_charts(state, data)
 
 
 def _paper_charts(state: AppState, data: PaperStudy) -> None:
@@ -219,9 +221,15 @@ def _ratios(name: str, report: SweepReport, drawn: Sequence[str]) -> None:
 
 def training_tab(state: AppState) -> None:
     st.subheader("Training policies, compared with Gavel's paper")
-    _training()
+    data = stored_result(TrainingStudy)
+    with _study(training.presented(data)):
+        modes = training.modes_of(data)
+        for mode, column in zip(modes, st.columns(len(modes)), strict=True):
+            with column:
+                figure, alt = training.training_load_figure(data, mode), "Each policy over jobs per hour"
+                titled(figure, f"Mean JCT over load, {mode} jobs", f"training-load-{mode}", alt)
     st.subheader("Elastic jobs: Pollux, Optimus, Tiresias and others")
-    _elastic()
+    _elastic(stored_result(ElasticStudy))
     st.subheader("Elastic jobs on a link that others use too")
     on_link = stored_result(ElasticLinkStudy)
     alt = "Mean JCT of each policy without a link and on two links, with intervals"
@@ -233,34 +241,16 @@ def training_tab(state: AppState) -> None:
     _pictured(estimator.presented(estimated), figure, "estimator", alt)
 
 
-def _training() -> None:
-    data = stored_result(TrainingStudy)
-
-    def draw() -> None:
-        modes = training.modes_of(data)
-        for mode, column in zip(modes, st.columns(len(modes)), strict=True):
-            with column:
-                figure = training.training_load_figure(data, mode)
-                finding, alt = f"Mean JCT over load, {mode} jobs", "Each policy over jobs per hour"
-                titled(figure, finding, f"training-load-{mode}", alt)
-
-    show_study(training.presented(data), draw)
-
-
-def _elastic() -> None:
-    data = stored_result(ElasticStudy)
-
-    def draw() -> None:
+def _elastic(data: ElasticStudy) -> None:
+    alt = "Mean JCT of each policy, with the authors' means"
+    with _study(elastic.presented(data)):
         left, right = st.columns(2)
-        alt = "Mean JCT of each policy, with the authors' means"
         with left:
             figure = elastic.elastic_load_figure(data)
             titled(figure, "Mean JCT over relative load", "elastic-load", alt)
         with right:
             figure = elastic.interference_figure(data)
             titled(figure, "Mean JCT at load 1 over interference", "elastic-interference", alt)
-
-    show_study(elastic.presented(data), draw)
 
 
 def slides_tab(state: AppState) -> None:
@@ -269,28 +259,26 @@ def slides_tab(state: AppState) -> None:
         st.caption("This copy lacks the study's results. The command below computes them.")
         equivalent(state, "study", "serverless", "--json", key="slides", scenario=False)
         return
-    _study(stored_result(ServerlessStudy))
+    data = stored_result(ServerlessStudy)
+    with _study(serverless.presented(data)):
+        _slides_charts(data)
     equivalent(state, "study", "serverless", "--shipped", key="slides", scenario=False)
 
 
-def _study(data: ServerlessStudy) -> None:
-    show_study(serverless.presented(data), lambda: _study_charts(data))
-
-
-def _study_charts(data: ServerlessStudy) -> None:
+def _slides_charts(data: ServerlessStudy) -> None:
     alt = "SLOs kept by every policy in each of the slides' settings, with its cost over ESG's"
-    picture(serverless_figures.settings_figure(data), "study-settings", f"{alt}. {serverless.title(data)}")
+    picture(serverless_tables.settings_figure(data), "study-settings", f"{alt}. {serverless.title(data)}")
     st.caption("Numbers in the bars: cost per call over that of esg. esg-wait is ours; nobody published it.")
     with st.grid(2, min_column_width=360):
         alt = "Configuration misses of Orion and Aquatope against those of the slides"
-        chart(serverless_figures.misses_figure(data), serverless.miss_title(data), "study-misses", alt)
+        chart(serverless_tables.misses_figure(data), serverless.miss_title(data), "study-misses", alt)
         alt = "Orion's share of SLOs kept by the cut-off of its search"
-        chart(serverless_figures.cutoff_figure(data), serverless.cutoff_title(data), "study-cutoff", alt)
+        chart(serverless_tables.cutoff_figure(data), serverless.cutoff_title(data), "study-cutoff", alt)
     _loads(data)
     _sensitivity(data)
     alt = "Share of SLOs kept by each policy"
     chart(
-        serverless_figures.sharing_figure(data),
+        serverless_tables.sharing_figure(data),
         "SLOs kept under each way of sharing the GPUs",
         "study-ways",
         alt,
@@ -320,7 +308,7 @@ def _sensitivity(data: ServerlessStudy) -> None:
         kinds: dict[str, Key] = {"SLOs kept": "hits", "cost": "costs"}
         kind = choose_one("Drawn", list(kinds), "study-kind", "The share of SLOs kept, or the cost per call.")
     alt = f"{kind} of every policy under each changed default in {setting}; first row: defaults"
-    picture(serverless_figures.sensitivity_figure(data, setting, kinds[kind]), "study-sensitivity", alt)
+    picture(serverless_tables.sensitivity_figure(data, setting, kinds[kind]), "study-sensitivity", alt)
 
 
 def _validation_tiles(summary: ValidationSummary) -> None:

@@ -51,6 +51,17 @@ class NetworkView(IntEnum):
     N4 = 4  # the live link queue
 
 
+#: What a scheduler of each view may see of the network.
+VIEW_MEANINGS: Mapping[NetworkView, str] = MappingProxyType(
+    {
+        NetworkView.N0: "sees nothing of the network",
+        NetworkView.N1: "sees the cost of a transfer in isolation: bytes over capacity, and latency",
+        NetworkView.N2: "also sees its own past transfers",
+        NetworkView.N3: "also sees reservations: what is promised to other transfers",
+        NetworkView.N4: "also sees the live queue of the link",
+    }
+)
+
 NO_CARDS, NO_COUNTS = np.zeros(0), np.zeros(0, dtype=np.int64)
 MOST_CARD_RATE = 2.0**40  # bytes/s, above every card; sums of thousands of whole numbers below it are exact
 

@@ -229,9 +229,10 @@ def _answers(question: Question) -> tuple[Column[_Network], ...]:
     )
 
 
-NETWORKS = Table[_Network](
-    "network",
-    (
+def networks(data: DecisionStudy) -> Filled:
+    """For each network how often each goal is met, the worst ratio, and the cost and gap of its placement."""
+    cells = {name: tuple(c for c in data.simulated() if c.network == name) for name in data.networks}
+    columns: tuple[Column[_Network], ...] = (
         Column("family", lambda r: r.facts.family),
         Column("interior", lambda r: r.facts.interior, COUNT),
         *(column for question in QUESTIONS.values() for column in _answers(question)),
@@ -242,14 +243,8 @@ NETWORKS = Table[_Network](
             lambda r: max((c.placement.seconds for c in r.own.simulated()), default=None),
             TIME,
         ),
-    ),
-)
-
-
-def networks(data: DecisionStudy) -> Filled:
-    """For each network how often each goal is met, the worst ratio, and the cost and gap of its placement."""
-    cells = {name: tuple(c for c in data.simulated() if c.network == name) for name in data.networks}
-    return NETWORKS.of(
+    )
+    return Table("network", columns).of(
         {
             name: _Network(facts, data.model_copy(update={"cells": cells[name]}))
             for name, facts in data.networks.items()

@@ -11,10 +11,10 @@ from nona.registry import Look
 from nona.report.figures import BAD, GOOD, PLAIN, add_line, add_means, figure, text
 from nona.report.text import listed, verb
 from nona.results.document import Estimate
-from nona.schedulers.network_remarks import NetworkRemark, known_remarks
 from nona.schedulers.registry import SCHEDULERS
 from nona.tables import TIME, WHOLE_SHARE, Column, Filled, Table, share_text
 from nona.units import format_number
+from studies.network_remarks import NetworkRemark, known_remarks
 from studies.presented import Presented, Shown
 from studies.results import NetworkViewRow, NetworkViewsStudy, OnLink
 
@@ -47,9 +47,10 @@ class _Remarked(NamedTuple):
     row: NetworkViewRow | None
 
 
-REMARKS = Table[_Remarked](
-    "",
-    (
+def remarks(data: NetworkViewsStudy) -> Filled:
+    """Each system that the slides remark on and whose scheduler is registered."""
+    by_scheduler = _rows_of(data)
+    columns: tuple[Column[_Remarked], ...] = (
         Column("system", lambda r: r.remark.system),
         Column("the slides say", lambda r: r.remark.slides),
         Column("the remark is", lambda r: r.remark.verdict),
@@ -58,19 +59,13 @@ REMARKS = Table[_Remarked](
         Column("JCT, loaded link", lambda r: _jct(r.row.loaded if r.row else None), TIME, interval=True),
         Column("loaded / idle", lambda r: _slowdown(r.row), interval=True),
         Column(SOURCE, lambda r: f"{r.remark.source} ({r.remark.evidence})"),
-    ),
-)
+    )
+    return Table("", columns).of(_Remarked(r, by_scheduler.get(r.scheduler)) for r in known_remarks())
 
 
-def remarks(data: NetworkViewsStudy) -> Filled:
-    """Each system that the slides remark on and whose scheduler is registered."""
-    by_scheduler = _rows_of(data)
-    return REMARKS.of(_Remarked(r, by_scheduler.get(r.scheduler)) for r in known_remarks())
-
-
-VIEWS = Table[NetworkViewRow](
-    "",
-    (
+def views(data: NetworkViewsStudy) -> Filled:
+    """Each scheduler, the one that the loaded link slows most first."""
+    columns: tuple[Column[NetworkViewRow], ...] = (
         Column("scheduler", lambda r: r.scheduler),
         Column("view", lambda r: f"{r.view}, and the mean background" if r.planned else r.view),
         Column("JCT, idle link", lambda r: _jct(r.idle), TIME, "jct_idle", interval=True),
@@ -80,13 +75,8 @@ VIEWS = Table[NetworkViewRow](
         Column("to local, loaded", lambda r: r.loaded.to_local, interval=True),
         Column("link busy, idle", lambda r: r.idle.link, WHOLE_SHARE),
         Column("link busy, loaded", lambda r: r.loaded.link, WHOLE_SHARE),
-    ),
-)
-
-
-def views(data: NetworkViewsStudy) -> Filled:
-    """Each scheduler, the one that the loaded link slows most first."""
-    return VIEWS.of(by_slowdown(data))
+    )
+    return Table("", columns).of(by_slowdown(data))
 
 
 def by_slowdown(data: NetworkViewsStudy) -> list[NetworkViewRow]:
@@ -105,9 +95,9 @@ class _OnLink(NamedTuple):
     on: OnLink
 
 
-FIGURES = Table[_OnLink](
-    "",
-    (
+def figures(data: NetworkViewsStudy) -> Filled:
+    """Each scheduler and link, for files."""
+    columns: tuple[Column[_OnLink], ...] = (
         Column("scheduler", lambda r: r.row.scheduler),
         Column("network_view", lambda r: r.row.view),
         Column("link", lambda r: r.name),
@@ -117,13 +107,8 @@ FIGURES = Table[_OnLink](
         Column("to_local", lambda r: r.on.to_local),
         Column("slowdown", lambda r: r.row.slowdown),
         Column("link_utilization", lambda r: r.on.link),
-    ),
-)
-
-
-def figures(data: NetworkViewsStudy) -> Filled:
-    """Each scheduler and link, for files."""
-    return FIGURES.of(
+    )
+    return Table("", columns).of(
         on
         for row in data.rows
         for on in (

@@ -127,9 +127,9 @@ class _Run(NamedTuple):
     claimed: float | None
 
 
-GROWTH = Table[_Run](
-    "",
-    (
+def _growth(data: PaperStudy) -> Filled:
+    """Each run in overload."""
+    columns: tuple[Column[_Run], ...] = (
         Column("scheduler", lambda r: r.scheduler),
         Column("jobs", lambda r: r.run.jobs, COUNT),
         Column("arrive within", lambda r: r.run.length_s, TIME),
@@ -137,13 +137,8 @@ GROWTH = Table[_Run](
         Column("not complete", lambda r: r.run.unfinished, COUNT),
         Column("times nona", lambda r: r.run.ratio, FACTOR),
         Column("jobs until the claim", lambda r: r.claimed, COUNT, optional=True),
-    ),
-)
-
-
-def _growth(data: PaperStudy) -> Filled:
-    """Each run in overload."""
-    return GROWTH.of(
+    )
+    return Table("", columns).of(
         _Run(row.scheduler, run, jobs_for(row, data.claim) if run is row.runs[-1] else None)
         for row in data.overload.schedulers
         for run in row.runs

@@ -11,7 +11,7 @@ from nona.results.document import Estimate
 from nona.results.studies import Comparison, MapPoint, Measure, PredictionMap
 from nona.study.tested_range import BOUND, error
 from nona.tables import CHANGE, COUNT, SHARE, TIME, WHOLE_SHARE, Column, Filled, Table, share_text
-from studies.presented import Presented, Shown
+from studies.presented import Presented, Shown, grouped
 
 MEASURES: Mapping[Measure, str] = {
     "mean_s": "Mean",
@@ -30,10 +30,14 @@ def half_width(point: MapPoint, measure: Measure) -> float | None:
     return comparison.ci95 / comparison.simulated
 
 
+def _errors(points: Sequence[MapPoint], measure: Measure) -> list[float]:
+    return [abs(e) for p in points if (e := error(p, measure)) is not None]
+
+
 def within(points: Sequence[MapPoint], measure: Measure, bound: float) -> tuple[int, int]:
     """The number of points with an error of at most ``bound``, and the number of points with an error."""
-    errors = [e for p in points if (e := error(p, measure)) is not None]
-    return sum(abs(e) <= bound for e in errors), len(errors)
+    errors = _errors(points, measure)
+    return sum(e <= bound for e in errors), len(errors)
 
 
 def surely_outside(point: MapPoint, measure: Measure, bound: float) -> bool:
@@ -65,27 +69,24 @@ def columns_of(cells: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def summary(data: PredictionMap) -> Filled:
     """For each scenario the number of points within the bounds, and the largest errors."""
-    rows: dict[str, list[MapPoint]] = {}
-    for p in data.points:
-        rows.setdefault(p.scenario, []).append(p)
 
-    def near(measure: Measure) -> Column[list[MapPoint]]:
-        def count(points: list[MapPoint]) -> str:
-            good, of = within(points, measure, BOUNDS[measure])
+    def judged(measure: Measure) -> tuple[Column[list[MapPoint]], ...]:
+        name, bound = MEASURES[measure], BOUNDS[measure]
+
+        def near(points: list[MapPoint]) -> str:
+            good, of = within(points, measure, bound)
             return f"{good} of {of}"
 
-        return Column(f"{MEASURES[measure]} within {share_text(BOUNDS[measure])}", count)
+        def worst(points: list[MapPoint]) -> float | None:
+            return max(_errors(points, measure), default=None)
 
-    def worst(measure: Measure) -> Column[list[MapPoint]]:
-        def largest(points: list[MapPoint]) -> float | None:
-            return max((abs(e) for p in points if (e := error(p, measure)) is not None), default=None)
-
-        return Column(f"{MEASURES[measure]}, worst", largest, WHOLE_SHARE)
+        near_column = Column(f"{name} within {share_text(bound)}", near)
+        return near_column, Column(f"{name}, worst", worst, WHOLE_SHARE)
 
     columns: list[Column[list[MapPoint]]] = [Column("points", len, COUNT)]
     for measure in MEASURES:
-        columns += [near(measure), worst(measure)]
-    return Table("scenario", tuple(columns)).of(rows)
+        columns += judged(measure)
+    return Table("scenario", tuple(columns)).of(grouped(data.points, lambda p: p.scenario))
 
 
 POINTS = Table[MapPoint](
@@ -148,9 +149,8 @@ def findings(data: PredictionMap) -> list[str]:
         of = within(points, measure, 1.0)[1]
         parts = ", ".join(f"{count} within {100 * bound:.0f} %" for bound, count in counts)
         lines.append(f"{name}: {parts}, of {of} points.")
-    errors = [(abs(e), p) for p in points if (e := error(p, "mean_s")) is not None]
-    if errors:
-        _, worst = max(errors, key=lambda pair: pair[0])
+    worst = max(points, key=lambda p: abs(error(p, "mean_s") or 0.0), default=None)
+    if worst is not None and error(worst, "mean_s") is not None:
         half = half_width(worst, "mean_s")
         lines.append(
             f"The mean has its largest error in {worst.scenario}, {worst.placement}, {worst.load}: "
@@ -168,17 +168,6 @@ def findings(data: PredictionMap) -> list[str]:
     return lines
 
 
-def provenance(data: PredictionMap) -> str:
-    """The provenance of the stored map."""
-    about = data.about
-    seed = "the scenarios' own seeds" if about.seed is None else f"seed {about.seed}"
-    return (
-        f"Made by {about.command} (version {about.version}, {about.made}, "
-        f"{about.seconds / 60:.0f} min): {about.replications} runs of about {about.tasks:,} tasks "
-        f"at each point, {seed}. Loads are those of the most loaded executors and links."
-    )
-
-
 def presented(data: PredictionMap, measure: Measure = "mean_s") -> Presented:
     """The map with its tables: scenarios, and every point."""
     rows = POINTS.of(data.points)
@@ -186,7 +175,14 @@ def presented(data: PredictionMap, measure: Measure = "mean_s") -> Presented:
         Shown("prediction-map", "Points within the bounds, by scenario", summary(data)),
         Shown("prediction-points", "Every point of the map", rows, folded=True, printed=PRINTED),
     )
-    return Presented(title(data, measure), findings(data), tables, WHICH, provenance(data))
+    about = data.about
+    seed = "the scenarios' own seeds" if about.seed is None else f"seed {about.seed}"
+    provenance = (
+        f"Made by {about.command} (version {about.version}, {about.made}, {about.seconds / 60:.0f} min): "
+        f"{about.replications} runs of about {about.tasks:,} tasks at each point, {seed}. Loads are those of "
+        "the most loaded executors and links."
+    )
+    return Presented(title(data, measure), findings(data), tables, WHICH, provenance)
 
 
 COLOURS = ("#14a394", "#9ccc65", "#e0a81e", "#e25555")  # within 5, 10, 20 %, and beyond

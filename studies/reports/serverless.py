@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from nona.report.serverless.over import knee_text, limit_of, over_value
@@ -13,34 +13,8 @@ from nona.tables import SHARE, WHOLE_SHARE, Column, Filled, Kind, Table, or_dash
 from nona.units import format_number, format_time
 from studies.policy_results import Cells, ServerlessStudy
 from studies.presented import Presented, Shown
-from studies.reports.serverless_claims import (
-    CLAIMS,
-    JUST_BELOW,
-    KEYS,
-    MATERIAL,
-    NEAR,
-    SIMILAR,
-    SLOWER,
-    alternative_cells,
-    clear,
-    default_cells,
-    difference,
-    main_cells,
-    movers,
-    order,
-    swaps,
-)
-from studies.reports.serverless_tables import (
-    CLAIMED,
-    CUTOFFS,
-    MISSED,
-    alternatives,
-    judged_claims,
-    missed,
-    searches,
-    settings,
-    sharing,
-)
+from studies.reports import serverless_claims as claims
+from studies.reports import serverless_tables as tables
 
 # What the slides state: esg keeps so many per cent more SLOs than each of two policies.
 SEARCHES = (("orion", "aquatope"), 46.0, 80.0)
@@ -48,8 +22,7 @@ SHARES = (("infless", "fast-gshare"), 36.0, 61.0)
 MORE = 0.5  # percentage points: what differs by less is not "more"
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(NamedTuple):
     """ESG's lead over two policies at one load, in percentage points: the smaller and the larger."""
 
     setting: str
@@ -68,14 +41,11 @@ def gaps(reports: dict[str, OverReport], others: Sequence[str]) -> Iterator[Gap]
     """At every load at which all three policies were simulated."""
     for setting, report in reports.items():
         for load in report.values:
-            points = {n: _at(report, n, load) for n in ("esg", *others)}
-            if any(p is None for p in points.values()):
-                continue
-            kept = {n: p.slo_hit_rate.mean or 0.0 for n, p in points.items() if p is not None}
-            esg = points["esg"]
-            leads = [100 * (kept["esg"] - kept[other]) for other in others]
-            vgpus_held = 0.0 if esg is None else esg.utilization.vgpu or 0.0
-            yield Gap(setting, load, vgpus_held, kept["esg"], min(leads), max(leads))
+            points = [p for n in ("esg", *others) if (p := _at(report, n, load)) is not None]
+            if len(points) > len(others):
+                kept, *theirs = (p.slo_hit_rate.mean or 0.0 for p in points)
+                leads = [100 * (kept - share) for share in theirs]
+                yield Gap(setting, load, points[0].utilization.vgpu or 0.0, kept, min(leads), max(leads))
 
 
 def _at(report: OverReport, policy: str, load: float) -> OverPoint | None:
@@ -122,9 +92,14 @@ class _Lead(NamedTuple):
     over_searches: Gap | None
 
 
-LEADS = Table[_Lead](
-    "",
-    (
+def leads(data: ServerlessStudy) -> Filled:
+    """ESG's leads at every load and with every set of profiles, beside the ranges of the slides."""
+    rows = []
+    for curves in data.curves:
+        reports = dict(curves.settings)
+        others = {(g.setting, g.load): g for g in gaps(reports, SEARCHES[0])}
+        rows += [_Lead(curves.name, g, others.get((g.setting, g.load))) for g in gaps(reports, SHARES[0])]
+    columns: tuple[Column[_Lead], ...] = (
         Column("profiles", lambda r: r.profiles),
         Column("setting", lambda r: r.over_shares.setting),
         Column("load", lambda r: r.over_shares.load, Kind("× {:g}".format)),
@@ -135,18 +110,8 @@ LEADS = Table[_Lead](
             f"over {', '.join(SEARCHES[0])}",
             lambda r: _points(r.over_searches, *SEARCHES[1:]) if r.over_searches else None,
         ),
-    ),
-)
-
-
-def leads(data: ServerlessStudy) -> Filled:
-    """ESG's leads at every load and with every set of profiles, beside the ranges of the slides."""
-    rows = []
-    for curves in data.curves:
-        reports = dict(curves.settings)
-        others = {(g.setting, g.load): g for g in gaps(reports, SEARCHES[0])}
-        rows += [_Lead(curves.name, g, others.get((g.setting, g.load))) for g in gaps(reports, SHARES[0])]
-    return LEADS.of(rows)
+    )
+    return Table("", columns).of(rows)
 
 
 def _points(gap: Gap, low: float, high: float) -> str:
@@ -196,19 +161,6 @@ class _Use(NamedTuple):
     point: OverPoint
 
 
-USE = Table[_Use](
-    "",
-    (
-        Column("profiles", lambda r: r.curve.profiles),
-        Column("setting", lambda r: r.curve.setting),
-        Column("policy", lambda r: r.policy),
-        Column("until", lambda r: over_value(r.curve.report, r.point.value)),
-        Column("vGPUs held", lambda r: r.point.utilization.vgpu, WHOLE_SHARE),
-        Column("vCPUs held", lambda r: r.point.utilization.vcpu, WHOLE_SHARE),
-    ),
-)
-
-
 def _use_at_knees(data: ServerlessStudy) -> Filled:
     rows = []
     for curve in _curves(data):
@@ -216,7 +168,15 @@ def _use_at_knees(data: ServerlessStudy) -> Filled:
             limit = limit_of(policy)
             point = None if limit is None else _at(curve.report, name, limit)
             rows += [_Use(curve, name, point)] if point else []
-    return USE.of(rows)
+    columns: tuple[Column[_Use], ...] = (
+        Column("profiles", lambda r: r.curve.profiles),
+        Column("setting", lambda r: r.curve.setting),
+        Column("policy", lambda r: r.policy),
+        Column("until", lambda r: over_value(r.curve.report, r.point.value)),
+        Column("vGPUs held", lambda r: r.point.utilization.vgpu, WHOLE_SHARE),
+        Column("vCPUs held", lambda r: r.point.utilization.vcpu, WHOLE_SHARE),
+    )
+    return Table("", columns).of(rows)
 
 
 OURS = (
@@ -227,18 +187,18 @@ OURS = (
     "refutes nothing: the tables show which of these assumptions the result depends on."
 )
 RULES = (
-    f"Order: means differ by more than {MATERIAL:g} points or {SLOWER:.0%}. Size: a setting and policy "
-    f"within the stated range, in points or per cent; miss rates within {NEAR:.0f} points; costs within "
-    f"{SIMILAR:.0%} are similar; just below the SLO means a median from {JUST_BELOW[0]:g} to "
-    f"{JUST_BELOW[1]:g} of it."
+    f"Order: means differ by more than {claims.MATERIAL:g} points or {claims.SLOWER:.0%}. Size: a setting "
+    f"and policy within the stated range, in points or per cent; miss rates within {claims.NEAR:.0f} points; "
+    f"costs within {claims.SIMILAR:.0%} are similar; just below the SLO means a median from "
+    f"{claims.JUST_BELOW[0]:g} to {claims.JUST_BELOW[1]:g} of it."
 )
 
 
 def title(data: ServerlessStudy) -> str:
     """The main finding in one sentence."""
-    cells = main_cells(data)
+    cells = claims.main_cells(data)
     keeps = [n for n, row in cells.items() if _first(row)]
-    cheap = [n for n, row in cells.items() if order(row, "costs")[0] == "esg"]
+    cheap = [n for n, row in cells.items() if claims.order(row, "costs")[0] == "esg"]
     of = len(cells)
     return (
         "Of the published policies esg keeps the most SLOs, or does not differ clearly from the best, "
@@ -247,8 +207,8 @@ def title(data: ServerlessStudy) -> str:
 
 
 def _first(row: Cells) -> bool:
-    best = order(row, "hits")[0]
-    return best == "esg" or not clear(difference(row[best], row["esg"], "hits"))
+    best = claims.order(row, "hits")[0]
+    return best == "esg" or not claims.clear(claims.difference(row[best], row["esg"], "hits"))
 
 
 def findings(data: ServerlessStudy) -> list[str]:
@@ -258,10 +218,11 @@ def findings(data: ServerlessStudy) -> list[str]:
 
 def _moved(data: ServerlessStudy) -> str:
     """The alternatives that change most verdicts, and the number that clearly change no ranking."""
-    count: dict[str, int] = {}
-    for claim in CLAIMS:
-        for name in dict.fromkeys(alternative for alternative, _ in movers(data, claim)):
-            count[name] = count.get(name, 0) + 1
+    count = Counter(
+        name
+        for claim in claims.CLAIMS
+        for name in {alternative for alternative, _ in claims.movers(data, claim)}
+    )
     still = _still(data)
     rows = len(data.sensitivity.rows)
     if not count:
@@ -276,17 +237,15 @@ def _moved(data: ServerlessStudy) -> str:
 
 def _still(data: ServerlessStudy) -> int:
     """Alternatives under which no pair of policies clearly changes order in any setting."""
-    default = default_cells(data)
-    unmoved = 0
-    for row in data.sensitivity.rows:
-        moved = [
-            pair
-            for name, cells in alternative_cells(data, row).items()
-            for key in KEYS
-            for pair in swaps(default[name], cells, key)
-        ]
-        unmoved += not moved
-    return unmoved
+    default = claims.default_cells(data)
+    return sum(
+        not any(
+            any(claims.swaps(default[name], cells, key))
+            for name, cells in claims.alternative_cells(data, row).items()
+            for key in claims.KEYS
+        )
+        for row in data.sensitivity.rows
+    )
 
 
 def cutoff_title(data: ServerlessStudy) -> str:
@@ -305,23 +264,24 @@ def cutoff_title(data: ServerlessStudy) -> str:
 
 def miss_title(data: ServerlessStudy) -> str:
     """The deviation of the configuration misses from those of the slides."""
-    cells = main_cells(data)
-    ahead = (c for c in CLAIMS if c.name.startswith("misses of"))
+    cells = claims.main_cells(data)
+    ahead = (c for c in claims.CLAIMS if c.name.startswith("misses of"))
     near = [c.name.removeprefix("misses of ") for c in ahead if c.judge(cells).size]
     if near:
-        return f"Configuration misses of {listed(near)} are within {NEAR:.0f} points of the slides'"
-    return f"Configuration misses differ from the slides' by more than {NEAR:.0f} points in some setting"
+        return f"Configuration misses of {listed(near)} are within {claims.NEAR:.0f} points of the slides'"
+    more = f"by more than {claims.NEAR:.0f} points in some setting"
+    return f"Configuration misses differ from the slides' {more}"
 
 
 def provenance(data: ServerlessStudy) -> str:
     """The provenance of the numbers in one line."""
     small = data.sensitivity
+    places = ", ".join(
+        f"{name} × {format_number(p.load)} ({_held(p.vgpus_held)})" for name, p in data.pressed.items()
+    )
     return (
-        f"{data.command}: version {data.version}, {data.date}, seed {data.seed}, {data.replications} runs of "
-        f"{data.calls:,} calls; alternatives {small.replications} runs of {small.calls:,} at "
-        + ", ".join(
-            f"{name} × {format_number(p.load)} ({_held(p.vgpus_held)})" for name, p in data.pressed.items()
-        )
+        f"{data.origin}, {data.replications} runs of {data.calls:,} calls; alternatives "
+        f"{small.replications} runs of {small.calls:,} at {places}"
     )
 
 
@@ -333,25 +293,27 @@ def presented(data: ServerlessStudy) -> Presented:
     """The study with its tables: settings, knees, leads, searches, sharing, alternatives."""
     lines = [
         f"{c.slides}: {c.finding}; order: {c.order}; size: {c.size}; changed by {c.changed_by}."
-        for c in judged_claims(data)
+        for c in tables.judged_claims(data)
     ]
-    missed_rows = MISSED.of(missed(data))
-    tables = (
-        Shown("study-policies", "Policies in the three settings", settings(data)),
+    missed_rows = tables.MISSED.of(tables.missed(data))
+    shown = (
+        Shown("study-policies", "Policies in the three settings", tables.settings(data)),
         Shown("study-knees", "Up to which load", knees(data)),
         Shown("study-gaps", "ESG's leads by load", leads(data)),
         Shown("study-use", "Use at the knees", _use_at_knees(data), folded=True),
         Shown("study-miss-rows", "Configuration misses: ours and the slides'", missed_rows, folded=True),
-        Shown("study-searches", "ESG's search in each setting", searches(data), folded=True),
-        Shown("study-cutoffs", "Orion's cut-off", CUTOFFS.of(data.cutoff.points), folded=True),
-        Shown("study-sharing", f"Ways of sharing: {data.sharing.scenario}", sharing(data), folded=True),
+        Shown("study-searches", "ESG's search in each setting", tables.searches(data), folded=True),
+        Shown("study-cutoffs", "Orion's cut-off", tables.CUTOFFS.of(data.cutoff.points), folded=True),
+        Shown(
+            "study-sharing", f"Ways of sharing: {data.sharing.scenario}", tables.sharing(data), folded=True
+        ),
         *(
-            Shown(f"study-{name}", f"Alternatives, {name}", alternatives(data, name), folded=True)
+            Shown(f"study-{name}", f"Alternatives, {name}", tables.alternatives(data, name), folded=True)
             for name in data.settings
         ),
     )
     notes = f"{RULES} {OURS}"
-    return Presented(title(data), [*findings(data), *lines], tables, notes, provenance(data))
+    return Presented(title(data), [*findings(data), *lines], shown, notes, provenance(data))
 
 
 def study_page(data: ServerlessStudy) -> str:
@@ -364,7 +326,7 @@ def study_page(data: ServerlessStudy) -> str:
             "ESG's lead over the other policies by load, in percentage points:",
             leads(data).markdown(),
             "The claims of the slides in their three settings:",
-            CLAIMED.of(judged_claims(data)).without("changed by").markdown(),
+            tables.CLAIMED.of(tables.judged_claims(data)).without("changed by").markdown(),
             f"Source: `{provenance(data)}`.",
         ]
     )

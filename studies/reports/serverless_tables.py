@@ -1,16 +1,28 @@
-"""Tables of the serverless study: settings, claims, misses, searches, sensitivity."""
+"""Tables and figures of the serverless study: settings, claims, misses, searches, sensitivity."""
 
 from __future__ import annotations
 
 import math
 from typing import NamedTuple
 
+import plotly.graph_objects as go
+
+from nona.report.figures import (
+    QUIET,
+    add_bars,
+    add_means,
+    add_points,
+    figure,
+    log_axis,
+    scheduler_style,
+    text,
+)
 from nona.report.serverless.findings import PER, USD
 from nona.results.document import Estimate
 from nona.results.serverless import PolicyOutcome, Spread
 from nona.tables import COUNT, SHARE, TIME, WHOLE_SHARE, Column, Filled, Kind, Table, mean_text
 from studies import policy_results as results
-from studies.reports import serverless_claims
+from studies.reports import serverless_claims as claims
 
 _WORDS = {"hits": "keeps more than", "costs": "is cheaper than"}
 POINTS = Kind(lambda share: f"{100 * share:+.1f}")
@@ -18,57 +30,46 @@ RATIO = Kind("{:.2f}".format)
 
 
 class _Set(NamedTuple):
-    setting: str
+    name: str
+    of: results.StudySetting
     policy: str
-    row: PolicyOutcome
-    cell: results.Cell
-    esg_row: PolicyOutcome
-    esg: results.Cell
 
     @property
-    def own(self) -> bool:
-        return self.policy == "esg"
+    def row(self) -> PolicyOutcome:
+        return self.of.policies[self.policy]
+
+    @property
+    def cells(self) -> tuple[results.Cell, results.Cell]:
+        """The policy's and ESG's."""
+        return self.of.cells[self.policy], self.of.cells["esg"]
+
+    @property
+    def points(self) -> Estimate | None:
+        return None if self.policy == "esg" else claims.difference(*self.cells, "hits").estimate
 
     @property
     def per_hit(self) -> float | None:
-        hit, base = self.row.cost_per_hit_usd.mean, self.esg_row.cost_per_hit_usd.mean
+        hit, base = self.row.cost_per_hit_usd.mean, self.of.policies["esg"].cost_per_hit_usd.mean
         return None if hit is None or not base else hit / base
-
-
-SETTINGS = Table[_Set](
-    "",
-    (
-        Column("setting", lambda r: r.setting),
-        Column("policy", lambda r: r.policy),
-        Column("SLOs kept", lambda r: r.row.slo_hit_rate, SHARE, interval=True),
-        Column(
-            "points vs esg",
-            lambda r: None if r.own else serverless_claims.difference(r.cell, r.esg, "hits").estimate,
-            POINTS,
-            interval=True,
-        ),
-        Column(f"$ per {PER:,}", lambda r: r.row.cost_per_call_usd, USD, "cost_per_call", interval=True),
-        Column(
-            "cost / esg's",
-            lambda r: serverless_claims.cost_ratio(r.cell, r.esg).estimate,
-            RATIO,
-            interval=True,
-        ),
-        Column("per hit / esg's", lambda r: r.per_hit),
-        Column("misses", lambda r: r.row.configuration_miss_rate, SHARE),
-        Column("search", lambda r: r.row.search_s.mean, TIME),
-        Column("latency / SLO", lambda r: r.cell.mean_fill, RATIO),
-        Column("state", lambda r: r.row.state),
-    ),
-)
 
 
 def settings(data: results.ServerlessStudy) -> Filled:
     """Every policy in every setting; differences and ratios to ESG are paired by replication."""
-    return SETTINGS.of(
-        _Set(name, policy, row, of.cells[policy], of.policies["esg"], of.cells["esg"])
-        for name, of in data.settings.items()
-        for policy, row in of.policies.items()
+    columns: tuple[Column[_Set], ...] = (
+        Column("setting", lambda r: r.name),
+        Column("policy", lambda r: r.policy),
+        Column("SLOs kept", lambda r: r.row.slo_hit_rate, SHARE, interval=True),
+        Column("points vs esg", lambda r: r.points, POINTS, interval=True),
+        Column(f"$ per {PER:,}", lambda r: r.row.cost_per_call_usd, USD, "cost_per_call", interval=True),
+        Column("cost / esg's", lambda r: claims.cost_ratio(*r.cells).estimate, RATIO, interval=True),
+        Column("per hit / esg's", lambda r: r.per_hit),
+        Column("misses", lambda r: r.row.configuration_miss_rate, SHARE),
+        Column("search", lambda r: r.row.search_s.mean, TIME),
+        Column("latency / SLO", lambda r: r.cells[0].mean_fill, RATIO),
+        Column("state", lambda r: r.row.state),
+    )
+    return Table("", columns).of(
+        _Set(name, of, policy) for name, of in data.settings.items() for policy in of.policies
     )
 
 
@@ -96,11 +97,11 @@ CLAIMED = Table[JudgedClaim](
 
 def judged_claims(data: results.ServerlessStudy) -> list[JudgedClaim]:
     """All claims, in their order."""
-    cells = serverless_claims.main_cells(data)
+    cells = claims.main_cells(data)
     rows = []
-    for claim in serverless_claims.CLAIMS:
+    for claim in claims.CLAIMS:
         judged, moved = claim.judge(cells), dict[str, list[str]]()
-        for alternative, what in serverless_claims.movers(data, claim):
+        for alternative, what in claims.movers(data, claim):
             moved.setdefault(what, []).append(alternative)
         rows.append(
             JudgedClaim(
@@ -144,7 +145,7 @@ def missed(data: results.ServerlessStudy) -> list[Missed]:
     return [
         Missed(name, policy, of.policies[policy].configuration_miss_rate, stated.get(name, math.nan) / 100)
         for name, of in data.settings.items()
-        for policy, stated in serverless_claims.MISSES.items()
+        for policy, stated in claims.MISSES.items()
     ]
 
 
@@ -153,9 +154,9 @@ class _Searched(NamedTuple):
     search: results.MeasuredSearches
 
 
-SEARCHES = Table[_Searched](
-    "setting",
-    (
+def searches(data: results.ServerlessStudy) -> Filled:
+    """ESG's search times in each setting: charged in the simulation, measured on the study's machine."""
+    columns: tuple[Column[_Searched], ...] = (
         Column("charged, mean", lambda r: r.charged.mean, TIME),
         Column("charged, p99", lambda r: r.charged.p99, TIME),
         Column("measured, mean", lambda r: r.search.measured_s.mean, TIME),
@@ -163,14 +164,9 @@ SEARCHES = Table[_Searched](
         Column("paths examined, mean", lambda r: r.search.steps.mean, Kind("{:.0f}".format)),
         Column("of", lambda r: r.search.full_paths, COUNT),
         Column("without pruning", lambda r: r.search.every_path_s, TIME),
-        Column("slides", lambda _: serverless_claims.BRUTE_FORCE_S, TIME),
-    ),
-)
-
-
-def searches(data: results.ServerlessStudy) -> Filled:
-    """ESG's search times in each setting: charged in the simulation, measured on the study's machine."""
-    return SEARCHES.of(
+        Column("slides", lambda _: claims.BRUTE_FORCE_S, TIME),
+    )
+    return Table("setting", columns).of(
         {
             name: _Searched(data.settings[name].policies["esg"].search_s, search)
             for name, search in data.searches.items()
@@ -195,9 +191,10 @@ class _Shared(NamedTuple):
     row: results.SharedOutcome
 
 
-SHARING = Table[_Shared](
-    "",
-    (
+def sharing(data: results.ServerlessStudy) -> Filled:
+    """The same workload under each way of sharing the GPUs."""
+    modes = data.sharing.modes
+    columns: tuple[Column[_Shared], ...] = (
         Column("sharing", lambda r: r.mode),
         Column("policy", lambda r: r.policy),
         Column("SLOs kept", lambda r: r.row.slo_hit_rate, SHARE, interval=True),
@@ -205,14 +202,8 @@ SHARING = Table[_Shared](
         Column("vGPUs held", lambda r: r.row.utilization.vgpu, WHOLE_SHARE),
         Column("stranded", lambda r: r.row.stranded_vgpus, RATIO),
         Column("state", lambda r: r.row.state),
-    ),
-)
-
-
-def sharing(data: results.ServerlessStudy) -> Filled:
-    """The same workload under each way of sharing the GPUs."""
-    modes = data.sharing.modes
-    return SHARING.of(
+    )
+    return Table("", columns).of(
         _Shared(mode, policy, row) for mode, rows in modes.items() for policy, row in rows.items()
     )
 
@@ -225,33 +216,16 @@ class _Changed(NamedTuple):
 
     @property
     def esg_points(self) -> str:
-        change = serverless_claims.difference(self.cells["esg"], self.before["esg"], "hits")
+        change = claims.difference(self.cells["esg"], self.before["esg"], "hits")
         if not change.mean:
             return "0"
         points = mean_text(change.estimate, POINTS.show)
-        return points if serverless_claims.clear(change) else f"({points})"
+        return points if claims.clear(change) else f"({points})"
 
     @property
     def swapped(self) -> str:
-        pairs = (
-            (key, pair)
-            for key in serverless_claims.KEYS
-            for pair in serverless_claims.swaps(self.before, self.cells, key)
-        )
+        pairs = ((key, pair) for key in claims.KEYS for pair in claims.swaps(self.before, self.cells, key))
         return "; ".join(f"{above} {_WORDS[key]} {below}" for key, (above, below) in pairs) or "none"
-
-
-ALTERNATIVES = Table[_Changed](
-    "",
-    (
-        Column("default", lambda r: r.default),
-        Column("alternative", lambda r: r.other),
-        Column("SLOs kept", lambda r: serverless_claims.ranking_text(r.cells, "hits")),
-        Column("cost", lambda r: serverless_claims.ranking_text(r.cells, "costs")),
-        Column("esg, points", lambda r: r.esg_points),
-        Column("changes", lambda r: r.swapped),
-    ),
-)
 
 
 def alternatives(data: results.ServerlessStudy, setting: str) -> Filled:
@@ -259,10 +233,131 @@ def alternatives(data: results.ServerlessStudy, setting: str) -> Filled:
 
     A pair changes places when it is the other way round and the difference is clear.
     """
-    default = serverless_claims.default_cells(data)[setting]
+    default = claims.default_cells(data)[setting]
     rows = [_Changed("default", "", default, default)]
     for row in data.sensitivity.rows:
         key = row.key.removeprefix("serverless.")
-        cells = serverless_claims.alternative_cells(data, row)[setting]
+        cells = claims.alternative_cells(data, row)[setting]
         rows.append(_Changed(f"{key}: {row.default}", row.other, default, cells))
-    return ALTERNATIVES.of(rows)
+    columns: tuple[Column[_Changed], ...] = (
+        Column("default", lambda r: r.default),
+        Column("alternative", lambda r: r.other),
+        Column("SLOs kept", lambda r: claims.ranking_text(r.cells, "hits")),
+        Column("cost", lambda r: claims.ranking_text(r.cells, "costs")),
+        Column("esg, points", lambda r: r.esg_points),
+        Column("changes", lambda r: r.swapped),
+    )
+    return Table("", columns).of(rows)
+
+
+def settings_figure(data: results.ServerlessStudy) -> go.Figure:
+    """SLOs kept by every policy in each setting, bars with intervals; labels: cost over ESG's."""
+    chart = figure(400)
+    names = list(data.settings)
+    policies = list(next(iter(data.settings.values())).policies)
+    for policy in policies:
+        rates = [data.settings[n].policies[policy].slo_hit_rate for n in names]
+        cells = [data.settings[n].cells for n in names]
+        times = [claims.cost_ratio(c[policy], c["esg"]).value for c in cells]
+        upper = [_ends(r)[1] - (_percent(r) or 0.0) for r in rates]
+        add_bars(
+            chart,
+            policy,
+            names,
+            [_percent(r) for r in rates],
+            scheduler_style(policy).colour,
+            f"{text(policy)}, %{{x}}: %{{y:.1f}} % kept, cost %{{text}} esg's",
+            upright=True,
+            error_y={"type": "data", "array": upper, "color": QUIET},
+            text=[f"{t:.2f}×" for t in times],
+            textposition="inside",
+            insidetextanchor="start",  # at the foot, where no interval lies over them
+            textangle=-90,
+        )
+    chart.update_layout(barmode="group")
+    chart.update_yaxes(title="SLOs kept, %", range=[0, 104])
+    return chart
+
+
+def _percent(rate: Estimate) -> float | None:
+    return None if rate.mean is None else 100 * rate.mean
+
+
+def _ends(rate: Estimate) -> tuple[float, float]:
+    mean = _percent(rate) or 0.0
+    return (mean, mean) if rate.ci95 is None else (100 * rate.ci95[0], 100 * rate.ci95[1])
+
+
+def misses_figure(data: results.ServerlessStudy) -> go.Figure:
+    """Configuration misses of the two policies that plan ahead, compared with the slides."""
+    chart = figure(340)
+    rows = missed(data)
+    for policy in dict.fromkeys(r.policy for r in rows):
+        own, style = [r for r in rows if r.policy == policy], scheduler_style(policy)
+        names = [r.setting for r in own]
+        ours = [_percent(r.ours) or 0.0 if r.ours is not None else 0.0 for r in own]
+        hover, slides = "%{x}: %{y:.1f} %", [100 * r.slides for r in own]
+        add_bars(chart, f"{policy}, simulated", names, ours, style.colour, hover, upright=True)
+        add_bars(chart, f"{policy}, slides", names, slides, "rgba(0,0,0,0)", hover, upright=True)
+        chart.data[-1].marker.line = {"color": style.colour, "width": 2}
+    chart.update_layout(barmode="group")
+    chart.update_yaxes(title="configuration misses, %", rangemode="tozero")
+    return chart
+
+
+def cutoff_figure(data: results.ServerlessStudy) -> go.Figure:
+    """Orion's SLOs kept against its cut-off, with ESG's as a line."""
+    points, style = data.cutoff.points, scheduler_style("orion")
+    chart = figure(320)
+    x, hover = [1e3 * p.cutoff_s for p in points], "orion, cut-off %{x:,.3~r} ms: %{y:.1f} % kept"
+    add_means(chart, "orion", x, [p.slo_hit_rate for p in points], 100, style, hover)
+    esg = data.settings[data.cutoff.setting].policies["esg"]
+    chart.add_hline(
+        y=_percent(esg.slo_hit_rate),
+        line={"color": scheduler_style("esg").colour, "dash": "dash", "width": 1.5},
+        annotation_text="esg",
+        annotation_position="bottom right",
+    )
+    log_axis(chart, x, "cut-off of the search, ms")
+    chart.update_yaxes(title="SLOs kept, %", range=[0, 104])
+    return chart
+
+
+def sensitivity_figure(data: results.ServerlessStudy, setting: str, key: claims.Key = "hits") -> go.Figure:
+    """One row per alternative with all policies: SLOs kept in %, or ``costs`` over ESG's default cost.
+
+    The first row is the default.
+    """
+    default = claims.default_cells(data)[setting]
+    rows = [("default", default)]
+    for row in data.sensitivity.rows:
+        name = f"{row.key.removeprefix('serverless.')}: {row.other}"
+        rows.append((name, claims.alternative_cells(data, row)[setting]))
+    chart = figure(120 + 20 * len(rows))
+    names = [text(name, 48) for name, _ in rows]
+    base = claims.mean(default["esg"], "costs")
+    for policy in default:
+        style = scheduler_style(policy)
+        values = [
+            100 * claims.mean(cells[policy], "hits")
+            if key == "hits"
+            else claims.mean(cells[policy], "costs") / base
+            for _, cells in rows
+        ]
+        add_points(chart, policy, values, names, style, f"{text(policy)}, %{{y}}: %{{x:,.3~r}}")
+    chart.update_xaxes(title="SLOs kept, %" if key == "hits" else "cost per call relative to esg's default")
+    chart.update_yaxes(type="category", autorange="reversed", tickfont={"size": 10})
+    return chart
+
+
+def sharing_figure(data: results.ServerlessStudy) -> go.Figure:
+    """SLOs kept under each way of sharing the GPUs, one bar per policy."""
+    chart = figure(320)
+    modes = data.sharing.modes
+    for policy in next(iter(modes.values())):
+        rates = [_percent(row[policy].slo_hit_rate) for row in modes.values()]
+        hover, colour = f"{text(policy)}, %{{x}}: %{{y:.1f}} % kept", scheduler_style(policy).colour
+        add_bars(chart, policy, list(modes), rates, colour, hover, upright=True)
+    chart.update_layout(barmode="group")
+    chart.update_yaxes(title="SLOs kept, %", range=[0, 104])
+    return chart

@@ -18,8 +18,7 @@ from studies.presented import Presented, Shown
 from studies.results import BreakEven, SplitCase, SplitStudy
 
 _DIGITS = Kind("{:.4f}".format, bare=True)
-Arrangement = Callable[[SplitCase], Estimate]
-ARRANGEMENTS: tuple[tuple[str, Arrangement, Look], ...] = (
+ARRANGEMENTS: tuple[tuple[str, Callable[[SplitCase], Estimate], Look], ...] = (
     *SIMPLE[:2],
     ("pipeline +10 %", lambda c: c.slower, Look("#9ccc65", "solid", "diamond-open")),
     *SIMPLE[2:],
@@ -110,17 +109,6 @@ def findings(data: SplitStudy) -> list[str]:
     return lines
 
 
-def provenance(data: SplitStudy) -> str:
-    """The provenance of the numbers in one line."""
-    a = data.about
-    return (
-        f"{a.command}: version {a.version}, {a.made}, seed {a.seed}, {a.replications} runs of {a.jobs:,} "
-        f"queries for each case and arrangement, {a.seconds:.0f} s. A step with b members takes "
-        f"{format_number(1e3 * a.fixed_s)} + {format_number(1e3 * a.each_s)}·b ms; stages take half of it, "
-        "messages no time. After AlpaServe (OSDI 2023), which has no batches."
-    )
-
-
 NOTES = (
     "B: the largest batch; CV: of the gaps between queries, 1: Poisson; rates: of the two models. λD: load "
     "of both models on 2 GPUs. The pipeline is as quick as dedicated GPUs if its stages take α times as "
@@ -134,7 +122,14 @@ def presented(data: SplitStudy) -> Presented:
         Shown("split-cases", "Mean JCT of each arrangement in every case", cases(data)),
         Shown("split-theory", "Without batches, by theory", THEORY.of(data.theory)),
     )
-    return Presented(title(data), findings(data), tables, NOTES, provenance(data))
+    a = data.about
+    provenance = (
+        f"{a.origin}, {a.replications} runs of {a.jobs:,} queries for each case and arrangement, "
+        f"{a.seconds:.0f} s. A step with b members takes {format_number(1e3 * a.fixed_s)} + "
+        f"{format_number(1e3 * a.each_s)}·b ms; stages take half of it, messages no time. After AlpaServe "
+        "(OSDI 2023), which has no batches."
+    )
+    return Presented(title(data), findings(data), tables, NOTES, provenance)
 
 
 def split_figure(data: SplitStudy) -> go.Figure:

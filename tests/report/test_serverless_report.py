@@ -15,7 +15,7 @@ from nona.results.document import Estimate
 from nona.results.serverless_charts import LayoutBatch
 from nona.study.shipped import stored_result
 from studies.policy_results import ServerlessStudy
-from studies.reports import serverless_figures as study_charts
+from studies.reports import serverless_tables as study_charts
 from studies.reports.serverless import cutoff_title
 from studies.serverless_parts import ALTERNATIVES
 

@@ -43,7 +43,7 @@ from nona.study.models import configuration_counts, prepare_model
 from nona.study.sweeps import curves
 from nona.tables import csv_bytes, parquet_bytes
 from studies.pages import validation_page
-from studies.validation_page import theory_markdown, validation_markdown
+from studies.reports.validation import theory_markdown, validation_markdown
 
 
 def sweep():

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from studies.measured_batches import beside_measured
-from studies.reports.measured_batches import MEASURED, measured_figure, measured_finding
+from studies.measured_batches import MEASURED, beside_measured, measured_figure, measured_finding
 
 
 @pytest.fixture(scope="module")

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from nona.results.document import UNKNOWN, Estimate
-from nona.schedulers import network_remarks
-from nona.schedulers.base import NetworkView
-from nona.schedulers.network_remarks import REMARKS, VIEW_MEANINGS, known_remarks
+from nona.schedulers.base import VIEW_MEANINGS, NetworkView
 from nona.schedulers.registry import SCHEDULERS, get_scheduler
 from nona.study.shipped import stored_result
+from studies import network_remarks
+from studies.network_remarks import REMARKS, known_remarks
 from studies.network_views import NetworkViewSettings, network_views_study
 from studies.reports import network_views
 from studies.reports.network_views import network_views_figure

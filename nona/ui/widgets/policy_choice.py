@@ -14,8 +14,7 @@ from nona.registry import Strategy
 from nona.results.document import Document
 from nona.scenario.values import NamedSpec
 from nona.scenario.words import at, words
-from nona.schedulers.base import FAMILY_TITLES
-from nona.schedulers.network_remarks import VIEW_MEANINGS
+from nona.schedulers.base import FAMILY_TITLES, VIEW_MEANINGS
 from nona.schedulers.registry import SCHEDULERS
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.kept import choose
