@@ -13,7 +13,7 @@ from nona.language.routers import ROUTERS
 from nona.report.html.language import language_html
 from nona.report.language.tables import language_text, language_trace, plan_text, request_table
 from nona.report.simulations.timeline import trace_text
-from nona.results.language import LanguagePlanned
+from nona.results.language import LanguagePlanned, LanguageRun
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.study.engines import prepare_language
@@ -24,8 +24,11 @@ from nona.study.outcome import about_scenario
 from nona.study.shipped import now_text
 
 
-def simulated_language(arguments: SimulateOptions, scenario: Scenario, sources: Sources) -> dict[str, object]:
-    """Simulate the language rows and print them, as JSON only where there are no others; return the JSON."""
+def simulated_language(arguments: SimulateOptions, scenario: Scenario, sources: Sources) -> LanguageRun:
+    """Simulate the language rows, print them, and write files where there are no others.
+
+    As JSON they are printed only where there are no others.
+    """
     for option in ("baseline", "dask"):
         if getattr(arguments, option) and not scenario.workload:
             raise SimulationError(
@@ -45,7 +48,7 @@ def simulated_language(arguments: SimulateOptions, scenario: Scenario, sources: 
     result = simulate_language(
         study,
         readable=arguments.engine == "simpy",
-        steps=TRACED if own_files and (arguments.trace or arguments.html or arguments.save) else 0,
+        steps=TRACED if arguments.html or (own_files and (arguments.trace or arguments.save)) else 0,
         on_progress=lambda router, share: line.tell(router, share),
     )
     for warning in result.report.warnings:
@@ -55,15 +58,14 @@ def simulated_language(arguments: SimulateOptions, scenario: Scenario, sources: 
     if own_files and arguments.records:
         engines = [engine.name for engine in study.system.engines]
         write_job_table(arguments.records, request_table(result.runs, scenario.language_labels, engines))
-    if own_files and (arguments.trace or arguments.html or arguments.save):
-        outcome = language_outcome(scenario, result, now_text())
-        if arguments.trace:
-            write_text(arguments.trace, trace_text(language_trace(outcome)))
-        if arguments.html:
-            write_text(arguments.html, language_html(outcome))
-        if arguments.save:
-            save_item(arguments.store, arguments.save, outcome, sources)
-    return result.report.to_json()
+    outcome = language_outcome(scenario, result, now_text())
+    if own_files and arguments.trace:
+        write_text(arguments.trace, trace_text(language_trace(outcome)))
+    if own_files and arguments.html:
+        write_text(arguments.html, language_html(outcome))
+    if own_files and arguments.save:
+        save_item(arguments.store, arguments.save, outcome, sources)
+    return outcome
 
 
 def planned_language(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:

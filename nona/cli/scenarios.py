@@ -100,7 +100,12 @@ def simulate(arguments: SimulateOptions, scenario: Scenario, sources: Sources) -
     off = off_ranges(prepared, report)
     comparison = compared(report, arguments.baseline, differences, off, advice.lines if advice else ())
     # before the files: whatever happens to them, it is there
-    emit(arguments, comparison, compared_text, beside | ({"language": language} if language else {}))
+    emit(
+        arguments,
+        comparison,
+        compared_text,
+        beside | ({"language": language.report.to_json()} if language else {}),
+    )
     if arguments.records:
         write_records(arguments.records, result.records, scenario.labels)
     if arguments.trace:
@@ -109,9 +114,11 @@ def simulate(arguments: SimulateOptions, scenario: Scenario, sources: Sources) -
         return
     outcome = simulation_outcome(prepared, result, now_text())
     if arguments.html:
+        from nona.report.html.language import request_sections
         from nona.report.html.simulation import simulation_html
 
-        write_text(arguments.html, simulation_html(outcome))
+        requests = request_sections(language, "Requests to language models") if language else ()
+        write_text(arguments.html, simulation_html(outcome, tuple(requests)))
     if arguments.save:
         from nona.cli.saved import save_item
 

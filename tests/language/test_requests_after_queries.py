@@ -105,6 +105,21 @@ def test_an_answer_names_the_time_before(tmp_path, capsys) -> None:
     assert "tasks before" in capsys.readouterr().out
 
 
+def test_one_html_file_has_the_queries_and_the_requests(tmp_path) -> None:
+    path, page = tmp_path / "s.yaml", tmp_path / "report.html"
+    path.write_text(yaml.safe_dump(scenario(jobs=50)))
+    assert main(["simulate", str(path), "--html", str(page)]) == 0
+    text = page.read_text()
+    titles = [
+        "Distribution of completion times",
+        "Requests to language models",
+        "Requests of answer",
+        "Engines",
+    ]
+    assert [title for title in titles if f">{title}<" not in text] == []
+    assert text.count("<h1") == 1
+
+
 def test_a_file_keeps_what_a_row_follows() -> None:
     read = scenario_from_mapping(scenario())
     assert read.language[0].after == "search"

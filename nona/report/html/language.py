@@ -41,34 +41,36 @@ def language_html(data: LanguageRun) -> str:
         f"{about.jobs:,} requests per run, {best.replications} replications, {len(report.schedulers)} routers"
     )
     engine = f"{report.engine}, {format_time(report.seconds)} on the clock"
+    return document(
+        f"{about.name}: requests to language models",
+        [
+            report_header(about, "Language models", {"Size": size, "Engine": engine}),
+            *request_sections(data),
+            section("Limits", bullets([(line, "") for line in LIMITS])),
+            scenario_section(about, "simulate", "--html", "report.html"),
+        ],
+    )
+
+
+def request_sections(data: LanguageRun, heading: str = "") -> Iterator[Markup]:
+    """The sections of a report that say what was found; the first one with a heading beside others."""
+    report = data.report
+    best = report.schedulers[best_router(report.schedulers)]
     beside = (*followed_lines(report), *predicted_lines(best), *off_lines(best))
     findings = [
         (finding(report), "good" if best.state == "stable" else "bad"),
         *((line, "") for line in beside),
     ]
-    return document(
-        f"{about.name}: requests to language models",
-        [
-            report_header(about, "Language models", {"Size": size, "Engine": engine}),
-            bullets(findings, "findings"),
-            bullets([(line, "bad") for line in report.warnings]),
-            section("Routers", *_routers(data)),
-            *(_row(data, row) for row in data.rows),
-            section(
-                "Engines",
-                *(
-                    table(engines_table(of), f"Engines under {name}")
-                    for name, of in report.schedulers.items()
-                ),
-            ),
-            section(
-                "Self-checks of the runs",
-                table(CHECKS.of(report.checks), "In every run of every router"),
-                bullets([(line, "bad") for line in report.failed_checks]),
-            ),
-            section("Limits", bullets([(line, "") for line in LIMITS])),
-            scenario_section(about, "simulate", "--html", "report.html"),
-        ],
+    first = bullets(findings, "findings"), bullets([(line, "bad") for line in report.warnings])
+    yield from (section(heading, *first),) if heading else first
+    yield section("Routers", *_routers(data))
+    yield from (_row(data, row) for row in data.rows)
+    engines = (table(engines_table(of), f"Engines under {name}") for name, of in report.schedulers.items())
+    yield section("Engines", *engines)
+    yield section(
+        "Self-checks of the requests" if heading else "Self-checks of the runs",
+        table(CHECKS.of(report.checks), "In every run of every router"),
+        bullets([(line, "bad") for line in report.failed_checks]),
     )
 
 

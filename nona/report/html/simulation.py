@@ -333,10 +333,11 @@ LIMITS = (
 )
 
 
-def simulation_html(data: SimulationOutcome) -> str:
+def simulation_html(data: SimulationOutcome, requests: Sequence[Markup] = ()) -> str:
     """The report on a simulation's outcome (:func:`nona.study.outcome.simulation_outcome`).
 
-    Equal data give equal bytes; the date is among them.
+    ``requests``: sections on requests to language models beside the queries. Equal data give equal bytes; the
+    date is among them.
     """
     about, report = data.about, data.report
     lines = [(f.text, "bad" if f.bad else "") for f in findings(data)]
@@ -359,6 +360,7 @@ def simulation_html(data: SimulationOutcome) -> str:
             _checks_section(report),
             _provenance_section(data.models),
             placement_section(data.placement),
+            *requests,
             pieces.section("Limits", pieces.bullets([(line, "") for line in LIMITS])),
             scenario_section(about, "simulate", "--html", "report.html"),
         ],
