@@ -24,6 +24,7 @@ from nona.statistics import Array, percentile
 from nona.system import Arrivals, Batching, QueryClass
 from nona.tables import CHANGE, COUNT, PRECISE, SHARE, Column, Kind, Table, share_text
 from nona.units import format_time
+from studies.presented import grouped
 from studies.results import MeasuredBatches
 
 STATISTICS = ("mean", "p50", "p95", "p99")
@@ -31,10 +32,8 @@ STATISTICS = ("mean", "p50", "p95", "p99")
 
 def beside_measured() -> tuple[MeasuredBatches, ...]:
     """Simulate the queries of every measured run at the instants at which they came; about 4 s."""
-    step_s: dict[tuple[str, str], list[float]] = {}
-    for row in shipped_table("nona.study", "data/measured_steps.csv"):
-        step_s.setdefault((row["gpu"], row["model"]), []).append(float(row["ms"]) / 1e3)
-    times = {key: np.array(seconds) for key, seconds in step_s.items()}
+    steps = grouped(shipped_table("nona.study", "data/measured_steps.csv"), lambda r: (r["gpu"], r["model"]))
+    times = {key: np.array([float(row["ms"]) / 1e3 for row in rows]) for key, rows in steps.items()}
     return tuple(_beside(row, times) for row in shipped_table("nona.study", "data/measured_batches.csv"))
 
 

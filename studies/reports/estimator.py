@@ -12,12 +12,13 @@ from nona.tables import Column, Kind, Table, mean_text
 from studies.policy_results import EstimatorPoint, EstimatorStudy, Way
 from studies.presented import Presented, Shown
 
-WAYS: dict[Way, str] = {
-    "match": "matched reference",
-    "completed": "completed row",
-    "table-mean": "mean of the table",
-    "random-reference": "random reference",
-    "nearest": "nearest reference",
+# Name and look of each way of estimating.
+WAYS: dict[Way, tuple[str, Look]] = {
+    "match": ("matched reference", Look("#4c78d8", "solid", "circle")),
+    "completed": ("completed row", Look("#0f9b8e", "dash", "square")),
+    "table-mean": ("mean of the table", Look("#8390a6", "longdash", "diamond")),
+    "random-reference": ("random reference", Look("#b3873a", "dashdot", "triangle-up")),
+    "nearest": ("nearest reference", Look("#b45fd0", "longdashdot", "star")),
 }
 KINDS = {"known": "model in the reference", "new": "model left out"}
 ESTIMATED = (
@@ -77,7 +78,7 @@ def findings(data: EstimatorStudy) -> list[str]:
 
 
 def _error(way: Way) -> Column[EstimatorPoint]:
-    return Column(WAYS[way], lambda p: p.errors[way], ERROR, interval=True)
+    return Column(WAYS[way][0], lambda p: p.errors[way], ERROR, interval=True)
 
 
 ESTIMATES = Table[EstimatorPoint](
@@ -105,23 +106,14 @@ def presented(data: EstimatorStudy) -> Presented:
     return Presented(title(data), findings(data), tables, ESTIMATED, provenance)
 
 
-LOOKS: dict[Way, Look] = {
-    "match": Look("#4c78d8", "solid", "circle"),
-    "completed": Look("#0f9b8e", "dash", "square"),
-    "table-mean": Look("#8390a6", "longdash", "diamond"),
-    "random-reference": Look("#b3873a", "dashdot", "triangle-up"),
-    "nearest": Look("#b45fd0", "longdashdot", "star"),
-}
-
-
 def estimator_figure(data: EstimatorStudy, kind: str = "new") -> go.Figure:
     """Mean error of each way of estimating with its 95 % interval, over the share profiled in per cent."""
     chart = figure(360)
     points = converged(data, kind)
-    for way, look in LOOKS.items():
+    for way, (name, look) in WAYS.items():
         shares, errors = [100 * p.profiled for p in points], [p.errors[way] for p in points]
-        hover = f"{WAYS[way]}, %{{x:,.3~r}} % profiled: error %{{y:.3f}}"
-        add_means(chart, WAYS[way], shares, errors, 1, look, hover)
+        hover = f"{name}, %{{x:,.3~r}} % profiled: error %{{y:.3f}}"
+        add_means(chart, name, shares, errors, 1, look, hover)
     chart.update_xaxes(title="pairs profiled, %", rangemode="tozero")
     chart.update_yaxes(title="mean error of the share kept", rangemode="tozero")
     return chart

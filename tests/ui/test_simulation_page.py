@@ -16,6 +16,7 @@ from nona.results.simulation_charts import LiveLine, LiveRun
 from nona.scenario.file import parse_scenario, scenario_hash
 from nona.schedulers.registry import scheduler_names
 from nona.study import preparation, simulation
+from nona.study.tested_range import like_cases_text
 from nona.ui.form import _on_change
 from nona.ui.pages.simulation import parse_parts, parts_text
 from nona.ui.pages.simulation_runs import MOST_DRAWN, chart_data, show_run, shown_run
@@ -45,6 +46,8 @@ def test_the_finding_the_tiles_and_the_table_are_those_of_the_report(open_page):
     assert [drawn["series"][n]["jobs"] for n in drawn["schedulers"]] == [180] * 3
     assert drawn["running"] is False
     assert "nona" in drawn["alts"][0]
+    busy = found["nona"].utilization
+    assert at.button(key="evidence-line").label == like_cases_text(data.scenario, busy.compute, busy.network)
     deciding = ["scheduler", "mean JCT", "predicted", "SLO hits", "executors", "link", "p95"]
     assert list(at.dataframe[0].value) == deciding
     at.toggle(key="all-columns-results").set_value(True).run()
