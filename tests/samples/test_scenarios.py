@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from sizes import first
+from sizes import first, sized
 
 from nona import study
 from nona.errors import PlacementError, ScenarioError
@@ -251,16 +251,17 @@ def test_mixtures_cost_less_than_sevenths_and_those_less_than_whole_gpus():
 
 
 def _served(name, **engine):
-    """The sample with a third of its requests, all of its engines changed; router → its result."""
+    """The sample with a part of its requests, all of its engines changed; router → its result."""
     scenario, _ = open_scenario(scenario_path(name))
     data = scenario.model_dump(mode="json")
-    data["simulation"] |= {"jobs": scenario.simulation.jobs // 3, "replications": 3}
+    data["simulation"] |= {"jobs": scenario.simulation.jobs // sized(6, 3), "replications": 3}
     for group in data["cluster"]["servers"]:
         group["engine"] |= engine
     study = prepare_language(scenario_from_mapping(data))
     return simulate_language(study).report.schedulers
 
 
+@pytest.mark.sized
 def test_what_the_descriptions_of_language_samples_say():
     routers = _served("chat_routers")
     assert routers["round-robin"].predicted["llama-3.1-8b"].load > 1  # of the slower cards
