@@ -8,7 +8,6 @@ from page_checks import EVIL, live, silent
 from streamlit.testing.v1 import AppTest
 
 from nona.scenario.file import scenario_from_mapping
-from nona.ui.pages.evidence import TABS as VALIDATION
 from nona.ui.session.kept import is_kept
 from nona.ui.session.page_list import PAGES as LISTED
 from nona.ui.widgets.terms import ON_PAGES, term
@@ -110,7 +109,9 @@ def test_every_page_of_a_fresh_session_opens_and_explains_itself(page):
     assert at.title[0].value
     assert silent(at) == []
     if page == "evidence":
-        assert [w for name in VALIDATION for w in silent(put(at, "evidence-tabs", name))] == []
+        tabs = [tab.label for tab in at.tabs]
+        assert {"Modelled times", "Sources"} <= set(tabs)
+        assert [w for name in tabs for w in silent(put(at, "evidence-tabs", name))] == []
     buttons = [e.key for kind in ("button", "download_button", "file_uploader") for e in at.get(kind)]
     assert not [key for key in buttons if key and is_kept(key)], "no button is ever put back"
     title = LISTED[page].title
