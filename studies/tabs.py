@@ -104,26 +104,17 @@ def decisions_tab(state: AppState) -> None:
     )
     data = stored_result(DecisionStudy)
     with _study(decisions.presented(data)):
-        _ratios_and_heat(data)
-
-
-def _ratios_and_heat(data: DecisionStudy) -> None:
-    answered = [key for key in decisions.QUESTIONS if decisions.compared(data, key)]
-    hint = "nona samples from the placement and observes no queue; nona-live also reads the queues."
-    key = one_of(
-        "Decisions of",
-        answered,
-        "decisions-question",
-        hint,
-        format_func=lambda key: decisions.QUESTIONS[key].name,
-    )
-    left, right = st.columns([3, 2])
-    with left:
-        alt = "Ratio to the best other scheduler in every cell, with 95 % intervals"
-        titled(ratios_figure(data, key), decisions.title(data, key), f"decisions-ratios-{key}", alt)
-    with right:
-        alt = "Largest ratio by link and background"
-        titled(heat_figure(data, key), decisions.heat_title(data, key), f"decisions-heat-{key}", alt)
+        answered = [key for key in decisions.QUESTIONS if decisions.compared(data, key)]
+        names = {key: decisions.QUESTIONS[key].name for key in answered}
+        hint = "nona samples from the placement and observes no queue; nona-live also reads the queues."
+        key = one_of("Decisions of", answered, "decisions-question", hint, format_func=names.__getitem__)
+        left, right = st.columns([3, 2])
+        with left:
+            alt = "Ratio to the best other scheduler in every cell, with 95 % intervals"
+            titled(ratios_figure(data, key), decisions.title(data, key), f"decisions-ratios-{key}", alt)
+        with right:
+            alt = "Largest ratio by link and background"
+            titled(heat_figure(data, key), decisions.heat_title(data, key), f"decisions-heat-{key}", alt)
 
 
 def network_views_tab(state: AppState) -> None:
@@ -194,19 +185,15 @@ DRAWN = ("nona", "nona-live", "least-loaded", "local", "random", "spread", "oppo
 def paper_tab(state: AppState) -> None:
     st.subheader("The paper's evaluation, repeated")
     data = stored_result(PaperStudy)
-    with _study(paper.presented(data)):
-        _paper_charts(state, data)
-
-
-def _paper_charts(state: AppState, data: PaperStudy) -> None:
     schedulers = next(iter(data.sweeps.values())).schedulers
     hint = "Of the two charts below; the findings and the tables have all of them."
-    drawn = kept_schedulers(state, SCHEDULERS_KEY, "Schedulers in the charts", DRAWN, schedulers, hint)
-    for (name, report), column in zip(data.sweeps.items(), st.columns(len(data.sweeps)), strict=True):
-        with column:
-            _ratios(name, report, drawn)
-    alt = "Mean JCT over that of nona against the length of runs in overload"
-    titled(paper.growth_figure(data), paper.growth_title(data), "paper-growth", alt)
+    with _study(paper.presented(data)):
+        drawn = kept_schedulers(state, SCHEDULERS_KEY, "Schedulers in the charts", DRAWN, schedulers, hint)
+        for (name, report), column in zip(data.sweeps.items(), st.columns(len(data.sweeps)), strict=True):
+            with column:
+                _ratios(name, report, drawn)
+        alt = "Mean JCT over that of nona against the length of runs in overload"
+        titled(paper.growth_figure(data), paper.growth_title(data), "paper-growth", alt)
 
 
 def _ratios(name: str, report: SweepReport, drawn: Sequence[str]) -> None:
@@ -229,7 +216,16 @@ def training_tab(state: AppState) -> None:
                 figure, alt = training.training_load_figure(data, mode), "Each policy over jobs per hour"
                 titled(figure, f"Mean JCT over load, {mode} jobs", f"training-load-{mode}", alt)
     st.subheader("Elastic jobs: Pollux, Optimus, Tiresias and others")
-    _elastic(stored_result(ElasticStudy))
+    scaled = stored_result(ElasticStudy)
+    alt = "Mean JCT of each policy, with the authors' means"
+    with _study(elastic.presented(scaled)):
+        left, right = st.columns(2)
+        with left:
+            figure = elastic.elastic_load_figure(scaled)
+            titled(figure, "Mean JCT over relative load", "elastic-load", alt)
+        with right:
+            figure = elastic.interference_figure(scaled)
+            titled(figure, "Mean JCT at load 1 over interference", "elastic-interference", alt)
     st.subheader("Elastic jobs on a link that others use too")
     on_link = stored_result(ElasticLinkStudy)
     alt = "Mean JCT of each policy without a link and on two links, with intervals"
@@ -239,18 +235,6 @@ def training_tab(state: AppState) -> None:
     figure = estimator.estimator_figure(estimated)
     alt = "Mean error of each way of estimating over the share of pairs profiled"
     _pictured(estimator.presented(estimated), figure, "estimator", alt)
-
-
-def _elastic(data: ElasticStudy) -> None:
-    alt = "Mean JCT of each policy, with the authors' means"
-    with _study(elastic.presented(data)):
-        left, right = st.columns(2)
-        with left:
-            figure = elastic.elastic_load_figure(data)
-            titled(figure, "Mean JCT over relative load", "elastic-load", alt)
-        with right:
-            figure = elastic.interference_figure(data)
-            titled(figure, "Mean JCT at load 1 over interference", "elastic-interference", alt)
 
 
 def slides_tab(state: AppState) -> None:

@@ -23,18 +23,6 @@ ARRANGEMENTS: tuple[tuple[str, Callable[[SplitCase], Estimate], Look], ...] = (
     ("pipeline +10 %", lambda c: c.slower, Look("#9ccc65", "solid", "diamond-open")),
     *SIMPLE[2:],
 )
-CASES = Table[SplitCase](
-    "",
-    (
-        Column("B", lambda c: c.batch, key="max_batch", help="The largest batch."),
-        Column("CV", lambda c: c.cv, help="Coefficient of variation of the gaps between arrivals."),
-        Column(
-            "rates, 1/s", lambda c: _rates_text(c), key="rates", help="Queries per second of either model."
-        ),
-        *(Column(name, mean_or_state(read), TIME, interval=True) for name, read, _ in ARRANGEMENTS),
-        Column("best", lambda c: quickest(c)),
-    ),
-)
 THEORY = Table[BreakEven](
     "",
     (
@@ -50,7 +38,16 @@ THEORY = Table[BreakEven](
 
 def cases(data: SplitStudy) -> Filled:
     """Every case with its mean times, for files."""
-    return CASES.of(data.cases)
+    columns: tuple[Column[SplitCase], ...] = (
+        Column("B", lambda c: c.batch, key="max_batch", help="The largest batch."),
+        Column("CV", lambda c: c.cv, help="Coefficient of variation of the gaps between arrivals."),
+        Column(
+            "rates, 1/s", lambda c: _rates_text(c), key="rates", help="Queries per second of either model."
+        ),
+        *(Column(name, mean_or_state(read), TIME, interval=True) for name, read, _ in ARRANGEMENTS),
+        Column("best", lambda c: quickest(c)),
+    )
+    return Table("", columns).of(data.cases)
 
 
 def _rates_text(case: Arranged) -> str:
