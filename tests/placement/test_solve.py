@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from placement_helpers import query, random_system, slides, system
 from scipy.optimize import linprog
-from sizes import examples
+from sizes import examples, first
 
 from nona.errors import PlacementError
 from nona.placement.configurations import server_slots, to_configuration
@@ -63,7 +63,7 @@ def test_the_example_of_the_slides(solver):
 
 
 @pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", first(1, range(3)))
 def test_solvers_agree(discipline, seed):
     s = random_system(seed, queries=1, load=0.35, network=0.3, discipline=discipline, width=2)
     best = solve(s, "exhaustive")

@@ -275,7 +275,7 @@ def watched_run(system, scheduler, prepared, jobs, watch):
 def test_in_a_run_hidden_fields_are_nan_and_do_not_matter(name):
     scheduler = registry.get_scheduler(name)
     rng = np.random.default_rng(4)
-    calls, jobs = 0, sized(100, 300)
+    calls, jobs = 0, sized(60, 300)
 
     def watch(before, view, after, out, said=None):
         nonlocal calls

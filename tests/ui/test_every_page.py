@@ -151,7 +151,13 @@ CASES = (
     Case("training", "training", "training-tabs", parts=TRAINING),
     Case("training", "training-one-more", "training-tabs", "One more GPU", parts=TRAINING),
 )
-LONG = ("serverless-over", "serverless-nodes")
+LONG = (
+    "serverless-over",
+    "serverless-nodes",
+    "serverless-sharing",
+    "serverless-schedulers",
+    "training-one-more",
+)
 
 
 @pytest.mark.parametrize(
