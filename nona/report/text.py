@@ -69,10 +69,10 @@ _FILLING = {
 def asked(query: str) -> list[str]:
     """The words that a question is about.
 
-    >>> asked("How many servers do I need?"), asked("how")
-    (['servers', 'need'], ['how'])
+    >>> asked("How many servers do I need?"), asked("how"), asked("early_drop")
+    (['servers', 'need'], ['how'], ['early', 'drop'])
     """
-    words = query.casefold().replace("?", " ").split()
+    words = query.casefold().replace("?", " ").replace("_", " ").split()
     return [word for word in words if word not in _FILLING] or words
 
 

@@ -45,6 +45,7 @@ from nona.study.models import PreparedModel
 from nona.study.preparation import Study, check_counted, prepare
 from nona.study.simulation import Answer, answers, place
 from nona.study.sweep_numbers import with_value
+from nona.system import QueryClass
 
 End = Callable[[tuple[float, float]], float]
 
@@ -61,9 +62,18 @@ def _with_times_off(study: Study, end: End, level: float = LEVEL) -> Study:
     widest case. Rates, transfers, background and SLOs stay.
     """
     models = tuple(_off(m, end, level) for m in study.models)
-    queries = tuple(replace(q, tasks=m.tasks) for q, m in zip(study.system.queries, models, strict=True))
+    queries = tuple(_with_tasks(q, m.tasks) for q, m in zip(study.system.queries, models, strict=True))
     key = study.key and f"{study.key} {end.__name__} {level}"
     return replace(study, models=models, system=replace(study.system, queries=queries), key=key)
+
+
+def _with_tasks(query: QueryClass, tasks: TaskGraph) -> QueryClass:
+    """The query with other times of its tasks; those of its steps change as much."""
+    if query.batching is None:
+        return replace(query, tasks=tasks)
+    factor = tasks.compute_s / np.where(query.tasks.compute_s > 0, query.tasks.compute_s, 1.0)
+    steps = replace(query.batching, step_s=query.batching.step_s * factor)
+    return replace(query, tasks=tasks, batching=steps)
 
 
 def _off(model: PreparedModel, end: End, level: float) -> PreparedModel:

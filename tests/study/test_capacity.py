@@ -5,6 +5,7 @@ import re
 import pytest
 
 from nona.errors import ScenarioError
+from nona.placement.capacity import least_utilization
 from nona.report import capacity
 from nona.report.planning_figures import capacity_figure
 from nona.results.planning import CapacityReport, DeviceCapacity, ServerCount
@@ -12,7 +13,7 @@ from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.schedulers.registry import scheduler_names
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
-from nona.study.capacity import cheapest, fewest_servers, with_gpu
+from nona.study.capacity import _with_times_off, cheapest, fewest_servers, with_gpu
 from nona.study.preparation import prepare
 from nona.study.sweep_numbers import with_value
 from tests.cli.calling import answer, refusal
@@ -101,6 +102,19 @@ def test_modelled_times_make_the_count_a_range_which_the_slo_may_be_beyond():
     found = fewest_servers(modelled(f"{1.3 * total_s} s"), Sources(), 0.2, scheduler="local")
     assert found.if_times_off.high is None
     assert "or out of reach" in capacity.range_text(found.if_times_off)
+
+
+def test_steps_of_batches_are_off_as_times_of_tasks_are():
+    plain = modelled("5 ms").model_dump(mode="json")
+    rows = [row | {"batching": {"max_batch": 4}} for row in plain["workload"]]
+    studies = [prepare(scenario_from_mapping(data)) for data in (plain, plain | {"workload": rows})]
+    for end in (min, max):
+        alone, batched = (
+            least_utilization(_with_times_off(of, end).system) / least_utilization(of.system)
+            for of in studies
+        )
+        assert batched == pytest.approx(alone, rel=0.05)
+        assert abs(alone - 1) > 0.1
 
 
 @pytest.mark.parametrize("scheduler", scheduler_names())

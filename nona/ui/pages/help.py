@@ -78,7 +78,7 @@ HOW_TO = (
     HowTo("compare schedulers?", "Choose them and run: all get the same arrivals.", "simulation"),
     HowTo(
         "set an option of a scheduler, such as early drop?",
-        "*Options* below the choice has those of the chosen ones.",
+        "*Options* below the choice has those of the chosen ones: whether nexus drops late queries, for one.",
         "simulation",
         (("simulation-view", "Run"),),
     ),

@@ -261,11 +261,11 @@ def run_files(state: AppState, run: Kept) -> Files:
 
 def _like_cases(state: AppState, run: Kept) -> str:
     schedulers = run.data.report.schedulers
-    best = shortest(schedulers)
+    best = shortest({name: s for name, s in schedulers.items() if run.data.predicted.get(name) is not None})
     if best is None:
         return ""
     busy = schedulers[best].utilization
-    return like_cases_text(state.scenario, busy.compute, busy.network)
+    return like_cases_text(run.data.scenario, busy.compute, busy.network)
 
 
 SIMULATION = RunPage(
