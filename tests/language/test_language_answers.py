@@ -16,11 +16,14 @@ from nona.language.draws import draw_requests
 from nona.language.records import Window
 from nona.language.routers import NUMBERS, ROUTERS
 from nona.language.run import simulate_once
+from nona.report.language.tables import plan_finding
+from nona.results.language import LanguageOption, LanguagePlan
 from nona.scenario.file import dump_scenario, parse_scenario
 from nona.sources.lookup import Sources
 from nona.study.engines import prepare_language
 from nona.study.language.plan import opened_option, plan_language
 from nona.study.language.simulation import simulate_language
+from tests.report.filled import filled
 
 SCENARIO = """
 version: 1
@@ -264,3 +267,11 @@ def test_a_plan_refuses_settings_that_it_chooses_itself(key) -> None:
 def test_every_router_is_declared_once() -> None:
     assert list(ROUTERS) == list(NUMBERS)
     assert all(r.summary and r.source and r.adaptation for r in ROUTERS.values())
+
+
+def test_a_plan_without_a_verdict_says_that_options_are_undecided() -> None:
+    option = filled(LanguageOption, verdict="open", share=0.997, price=None, servers=None)
+    plan = filled(LanguagePlan, options=(option, option))
+    assert "2 options are undecided" in plan_finding(plan)
+    missed = option.model_copy(update={"verdict": "misses"})
+    assert plan_finding(plan.model_copy(update={"options": (missed,)})).endswith("keeps all targets.")

@@ -319,7 +319,14 @@ def plan_finding(plan: LanguagePlan) -> str:
     """Say what to buy."""
     best = plan.best
     if best is None or best.servers is None or best.price is None:
-        return "No option on offer keeps all targets."
+        undecided = sum(o.verdict == "open" and o.share is not None for o in plan.options)
+        if not undecided:
+            return "No option on offer keeps all targets."
+        options = f"{counted(undecided, 'option')} {'is' if undecided == 1 else 'are'}"
+        return (
+            f"No option was seen to keep all targets; {options} undecided: their shares are too close to the "
+            "target for so few requests. Simulate more of them (simulation.jobs), or lower the target."
+        )
     span = "" if best.tp == 1 else f" with engines of {best.tp} GPUs"
     what = f"{best.servers} × {best.gpu}" if best.gpus == 1 else f"{best.servers} × {best.gpus} {best.gpu}"
     cost = f"{money(best.price, plan.currency)} an hour"

@@ -192,7 +192,8 @@ class _Case:
             largest = max(self.judged, key=lambda tried: (sum(tried[0]), tried[1]))
             decision, share, row = self.judged[largest]
             if (tried := sum(largest[0]) + spare) < most:
-                note = f"{tried} do not do, {PLENTY} times what the load needs"
+                what = f"{tried} do not do" if decision == "misses" else f"undecided with {tried}"
+                note = f"{what}, {PLENTY} times what the load needs"
                 return self._shown((), decision, share, row, note)
             if most < self.offer.most:
                 return self._shown((), "open", share, row, f"{most} do not do; more would cost more")
