@@ -59,11 +59,13 @@ def simulated_language(arguments: SimulateOptions, scenario: Scenario, sources: 
         engines = [engine.name for engine in study.system.engines]
         write_job_table(arguments.records, request_table(result.runs, scenario.language_labels, engines))
     outcome = language_outcome(scenario, result, now_text())
-    if own_files and arguments.trace:
+    if not own_files:
+        return outcome
+    if arguments.trace:
         write_text(arguments.trace, trace_text(language_trace(outcome)))
-    if own_files and arguments.html:
+    if arguments.html:
         write_text(arguments.html, language_html(outcome))
-    if own_files and arguments.save:
+    if arguments.save:
         save_item(arguments.store, arguments.save, outcome, sources)
     return outcome
 

@@ -55,7 +55,7 @@ class Kind:
 
 
 @dataclass(frozen=True, eq=False)
-class Visits:
+class ExecutorVisits:
     """Visits to one executor, which come at ``time_s`` (n,), in any order, each with one task or several.
 
     Those of visit i begin at ``begin[i]``. Of each of all m tasks ``kind``, and ``after``: the number of the
@@ -68,14 +68,14 @@ class Visits:
     after: Ints
 
     @classmethod
-    def single(cls, time_s: Floats, kind: Ints) -> Visits:
+    def single(cls, time_s: Floats, kind: Ints) -> ExecutorVisits:
         """Visits of one task each."""
         number = np.arange(len(kind))
         return cls(time_s, kind, number, np.full(len(kind), -1))
 
 
 def take_steps(
-    kinds: Sequence[Kind], visits: Visits, rng: np.random.Generator
+    kinds: Sequence[Kind], visits: ExecutorVisits, rng: np.random.Generator
 ) -> tuple[Floats, Floats, Ints]:
     """Simulate one executor: when the step of each task begins and ends, and how many are in it.
 
@@ -167,7 +167,7 @@ def _queues(kinds: Sequence[Kind], background: tuple[Kind, ...]) -> list[tuple[f
     rng = RandomStreams(0).generator("batches")
     kind = rng.choice(len(everything), _ARRIVALS, p=[it.rate / rate for it in everything])
     time_s = np.cumsum(rng.exponential(1.0 / rate, _ARRIVALS)) if rate > 0 else np.zeros(_ARRIVALS)
-    begin_s, _, number = take_steps(everything, Visits.single(time_s, kind), rng)
+    begin_s, _, number = take_steps(everything, ExecutorVisits.single(time_s, kind), rng)
     wait_s = begin_s - time_s
     kind[: int(WARM_UP * _ARRIVALS)] = -1
     results = []

@@ -10,7 +10,7 @@ from placement_helpers import query
 from sizes import first, sized
 
 from nona.errors import PlacementError
-from nona.placement.batch_waits import Kind, Visits, met_at, take_steps
+from nona.placement.batch_waits import ExecutorVisits, Kind, met_at, take_steps
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.prediction import predict
 from nona.placement.response.equilibrium import predict_response
@@ -87,7 +87,7 @@ def test_steps_are_those_of_the_loop(rule, more):
         *(Kind(q.rate, np.array(k.step_s), 0.0, q.batching) for q, k in zip(queries, keys, strict=True)),
         Kind(0.01, np.array([7.0])),
     ]
-    begin_s, _, members = take_steps(kinds, Visits.single(every, kind), rng)
+    begin_s, _, members = take_steps(kinds, ExecutorVisits.single(every, kind), rng)
     assert (members == 0).sum() < 6  # none but a last step that is not full
     for i in np.flatnonzero(members).tolist():
         start_s, number = expected[int(kind[i]) if kind[i] < 2 else -1, every[i]]
@@ -127,7 +127,7 @@ def visits_of(came, tasks, since=()):
     after[begin] = -1
     for t, other in dict(since).items():
         after[t] = other
-    return Visits(np.array(came), kind, begin, after)
+    return ExecutorVisits(np.array(came), kind, begin, after)
 
 
 MIXES = [

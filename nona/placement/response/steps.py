@@ -16,7 +16,15 @@ from itertools import pairwise
 import numpy as np
 
 from nona.arrays import Floats, Ints
-from nona.placement.batch_waits import WARM_UP, Kind, Met, Visits, background_kinds, kind_of, take_steps
+from nona.placement.batch_waits import (
+    WARM_UP,
+    ExecutorVisits,
+    Kind,
+    Met,
+    background_kinds,
+    kind_of,
+    take_steps,
+)
 from nona.placement.response.sample_paths import near, ranges
 from nona.system import System
 
@@ -80,7 +88,7 @@ class Steps:
         wait_s, members = np.zeros(len(row)), members.copy()
         if not len(row):
             return wait_s, members
-        pairs, which = unique_pairs(row, last)
+        pairs, which = _unique_pairs(row, last)
         for n, (number, before) in enumerate(pairs):
             visitors = self._visitors.get((number, query, before, task))
             if visitors is None:
@@ -94,7 +102,7 @@ class Steps:
         return wait_s, members
 
 
-def unique_pairs(first: Ints, second: Ints) -> tuple[list[tuple[int, int]], Ints]:
+def _unique_pairs(first: Ints, second: Ints) -> tuple[list[tuple[int, int]], Ints]:
     """Return the different pairs of two arrays (N,), and which of them stands at each place (N,)."""
     low, width = int(second.min()), int(np.ptp(second)) + 1
     codes, at = np.unique(first * width + (second - low), return_inverse=True)
@@ -117,7 +125,7 @@ class Chains:
         It was ready when the task ``since`` (N,) of the chain ended, for ``LAST`` when its last one did, and
         for one that is not in it when the visit began.
         """
-        pairs, at = unique_pairs(number, since)
+        pairs, at = _unique_pairs(number, since)
         return np.array([self._of(self._chains[n], task, other) for n, other in pairs])[at]
 
     def last(self, number: Ints) -> Ints:
@@ -170,7 +178,7 @@ def visitors_of(
         lists.append(_TaskList.alone(time_s, len(kinds)))
         kinds.append(background)
     start = np.cumsum([0, *(len(tasks.kind) for tasks in lists)]).tolist()
-    visits = Visits(
+    visits = ExecutorVisits(
         np.concatenate([tasks.time_s for tasks in lists]),
         np.concatenate([tasks.kind for tasks in lists]),
         np.concatenate([tasks.begin + own for tasks, own in zip(lists, start, strict=False)]),
@@ -199,7 +207,7 @@ def _by_pair(
     wait_s, before = begin_s - since_s, np.append(0, members[:-1])
     kept = (tasks.time_s[tasks.visit] >= from_s) & np.isfinite(wait_s)
     order = wait_s if rank is None else rank[tasks.visit]
-    pairs, which = unique_pairs(tasks.last, tasks.task)
+    pairs, which = _unique_pairs(tasks.last, tasks.task)
     for n, pair in enumerate(pairs):
         here = np.flatnonzero(kept & (which == n))
         here = here[np.argsort((order if pair[0] == FIRST else before)[here], kind="stable")]

@@ -371,7 +371,8 @@ class Walk:
         home = network.start(self.rng)
         done = np.zeros(network.jobs)
         if route.first:
-            done = self._run(home, 0, self.cuts[0], done, np.full(len(done), FIRST), route.cut_s[:, 0])
+            since = None if network.chains is None else np.full(len(done), FIRST)
+            done = self._run(home, 0, self.cuts[0], done, since, route.cut_s[:, 0])
         for k, (c, p) in enumerate(zip(route.candidates, route.probabilities, strict=True)):
             after = done.copy()
             for row, columns in _dealt(p, everyone, self.rng):
@@ -400,15 +401,15 @@ class Walk:
         return self.plans[key]
 
     def _run(
-        self, tracks: Tracks, server: int, task: int, ready: Floats, since: Ints, by_class: Floats
+        self, tracks: Tracks, server: int, task: int, ready: Floats, since: Ints | None, by_class: Floats
     ) -> Floats:
         """The end of a task on each job's executor; without batches it takes ``by_class`` (K,).
 
-        ``since`` (N,): the task with whose end it was ready, as in :meth:`Chains.extended`.
+        ``since`` (N,), with batches: the task with whose end it was ready, as in :meth:`Chains.extended`.
         """
         network, track = self.network, self.network.executor(server)
         executor_class = network.executor_class(tracks, server)
-        if network.chains is None or network.waits.steps is None:
+        if network.chains is None or network.waits.steps is None or since is None:
             return tracks.run(track, ready, self._drawn(by_class[executor_class]))
         steps, chains, row = network.waits.steps, network.chains, tracks.row[track]
         on = tracks.goes_on(track, ready)
@@ -439,7 +440,7 @@ class Walk:
         for block in plan.blocks:
             for v in block.joins:
                 ready = _ready(plan, v, start, done, arrived)
-                since = _since(plan, v, ready, done, tasks)
+                since = self._since(plan, v, ready, done, tasks)
                 by_class = c.shape.class_s[:, v - 1]
                 done[v] = self._run(tracks, plan.label[v], tasks[v], ready, since, by_class)
             self._deliver(plan, tracks, block.sends, done, arrived)
@@ -448,8 +449,19 @@ class Walk:
             return end
         sink = len(plan.label) - 1
         ready = _ready(plan, sink, start, done, arrived)
-        since, by_class = _since(plan, sink, ready, done, tasks), self.route.cut_s[:, k + 1]
+        since, by_class = self._since(plan, sink, ready, done, tasks), self.route.cut_s[:, k + 1]
         return self._run(tracks, plan.label[sink], tasks[sink], ready, since, by_class)
+
+    def _since(
+        self, plan: Plan, v: int, ready: Floats, done: dict[int, Floats], tasks: Sequence[int]
+    ) -> Ints | None:
+        """With batches the task with whose end a node was ready; ``LAST``: when a message came."""
+        if self.network.chains is None:
+            return None
+        since = np.full(len(ready), LAST if plan.remote[v] else FIRST)
+        for u in plan.local[v]:
+            since[done[u] >= ready] = tasks[u]
+        return since
 
     def _deliver(
         self,
@@ -504,14 +516,6 @@ def _ready(
     for other in times[1:]:
         ready = np.maximum(ready, other)
     return ready
-
-
-def _since(plan: Plan, v: int, ready: Floats, done: dict[int, Floats], tasks: Sequence[int]) -> Ints:
-    """Return with the end of which task a node was ready; ``LAST``: when a message came."""
-    since = np.full(len(ready), LAST if plan.remote[v] else FIRST)
-    for u in plan.local[v]:
-        since[done[u] >= ready] = tasks[u]
-    return since
 
 
 def _dealt(p: Floats, everyone: Ints, rng: np.random.Generator) -> list[tuple[int, Ints]]:
