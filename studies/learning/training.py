@@ -175,7 +175,7 @@ def trained(settings: TrainSettings, on_iteration: OnIteration | None = None) ->
 
 def make_ready() -> None:
     """Compile the policy that learns, where need be."""
-    trained(TrainSettings(iterations=1, rollouts=1, jobs=1))
+    trained(TrainSettings(iterations=1, rollouts=2, jobs=1))
 
 
 def trained_file(settings: TrainSettings, on_iteration: OnIteration | None = None) -> Trained:
