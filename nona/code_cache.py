@@ -69,14 +69,14 @@ def _user_cache() -> Path:
     return Path(given) if given else Path.home() / ".cache"
 
 
-def _is_ours(found: os.stat_result) -> bool:
+def _is_ours(status: os.stat_result) -> bool:
     """Return whether only this user and root can have written a file or in a folder.
 
     Windows keeps no such owner and mode; there the folder of the user's profile is trusted.
     """
     if not hasattr(os, "getuid"):
         return True
-    return found.st_uid in (os.getuid(), 0) and not found.st_mode & _OTHERS
+    return status.st_uid in (os.getuid(), 0) and not status.st_mode & _OTHERS
 
 
 def make_own(folder: Path) -> None:

@@ -115,13 +115,13 @@ def read_file(
     return data
 
 
-def _check(found: os.stat_result, what: str, most: int, refuse: Callable[[str], Exception]) -> int:
-    if not stat.S_ISREG(found.st_mode):
-        kind = next((name for test, name in _KINDS if test(found.st_mode)), "something else")
+def _check(status: os.stat_result, what: str, most: int, refuse: Callable[[str], Exception]) -> int:
+    if not stat.S_ISREG(status.st_mode):
+        kind = next((name for test, name in _KINDS if test(status.st_mode)), "something else")
         raise refuse(f"{what}: it is {kind}, not a file; name a file.")
-    if found.st_size > most:
-        raise refuse(f"{what}: {found.st_size} bytes is more than the limit of {most}; make it smaller.")
-    return found.st_size
+    if status.st_size > most:
+        raise refuse(f"{what}: {status.st_size} bytes is more than the limit of {most}; make it smaller.")
+    return status.st_size
 
 
 Refuse = Callable[[str], Exception]

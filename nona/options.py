@@ -34,7 +34,7 @@ class Setting:
     kind: type[Any] | None = None
 
     def rule(self, value: object) -> str:
-        """What ``value`` violates, as it continues "must be"; empty if nothing.
+        """Name the rule that ``value`` violates, as it continues "must be"; empty if none.
 
         >>> Setting(2, "executors", least=1).rule(1.5), Setting(0.5, "share", most=1.0).rule(0.7)
         ('a whole number of at least 1', '')

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from nona.arrays import Floats
 from nona.errors import SimulationError
 from nona.results.document import Estimate, number
 from nona.results.simulation import Percentile
@@ -178,18 +179,17 @@ def percentile(values: ArrayLike, percent: float) -> float:
     return float(np.percentile(x, percent)) if len(x) else math.nan
 
 
-def without_nan(values: ArrayLike) -> NDArray[np.float64]:
+def without_nan(values: ArrayLike) -> Floats:
     """The values that are numbers, in their order, as one row.
 
     >>> without_nan([1.0, float("nan"), 3.0]).tolist()
     [1.0, 3.0]
     """
-    x: NDArray[np.float64] = np.asarray(values, dtype=float).ravel()
-    kept: NDArray[np.float64] = x[~np.isnan(x)]
+    x: Floats = np.asarray(values, dtype=float).ravel()
+    kept: Floats = x[~np.isnan(x)]
     return kept
 
 
-Array = NDArray[np.float64]
 BEYOND = 10  # jobs expected beyond a percentile that is shown, in each replication
 BEYOND_INTERVAL = 100  # and beyond one that has an interval: they come in bursts, and bursts must be several
 SECTIONS = 10
@@ -209,7 +209,7 @@ def jobs_needed(percent: float, beyond: int = BEYOND) -> int:
     return math.ceil(beyond / min(percent, 100 - percent) * 100 - 1e-9)
 
 
-def percentile_interval(runs: Sequence[Array], percent: float, level: float = 0.95) -> Percentile:
+def percentile_interval(runs: Sequence[Floats], percent: float, level: float = 0.95) -> Percentile:
     """A percentile of per-job values, one array per replication, with its interval.
 
     The value is the mean of the replications' percentiles, the interval Student's t over them. A
@@ -261,7 +261,7 @@ def too_few_jobs(completed: Sequence[int], percent: float) -> Percentile:
     return Percentile(value_s=None, ci95=None, withheld=None, interval_withheld=None)
 
 
-def _sectioned(values: Array, whole: float, percent: float, level: float) -> Interval:
+def _sectioned(values: Floats, whole: float, percent: float, level: float) -> Interval:
     size = len(values) // SECTIONS
     parts = values[len(values) - size * SECTIONS :].reshape(SECTIONS, size)
     spread = np.percentile(parts, percent, axis=1) - whole
@@ -290,7 +290,7 @@ def batch_size(n: int) -> int:
     return max(2, n // BATCHES)
 
 
-def long_run_variance(values: Array, batch: int) -> float:
+def long_run_variance(values: Floats, batch: int) -> float:
     """σ² = lim n·Var(mean), by overlapping batch means.
 
     Formula: n·m / ((n−m)(n−m+1)) · Σⱼ (Ȳⱼ − Ȳ)², Ȳⱼ the mean of the m values from j on, for all
@@ -334,7 +334,7 @@ def overlapping_batch_means(values: ArrayLike, batch: int | None = None, level: 
     return Interval(float(x.mean()), half, int(b), level)
 
 
-def run_mean(values: Array) -> float:
+def run_mean(values: Floats) -> float:
     """Mean of the values that are numbers; ``nan`` without any."""
     kept = without_nan(values)
     return float(kept.mean()) if len(kept) else math.nan
@@ -382,8 +382,8 @@ def paired_difference(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Paired
 
     Source: Law, Simulation Modeling and Analysis, 5th ed. 2015, sections 10.2.1 and 11.2.
     """
-    x: Array = np.asarray(a, dtype=float)
-    y: Array = np.asarray(b, dtype=float)
+    x: Floats = np.asarray(a, dtype=float)
+    y: Floats = np.asarray(b, dtype=float)
     if x.shape != y.shape:
         raise SimulationError(
             f"Paired difference: {x.size} and {y.size} replications must match; run both in the same way."
@@ -411,7 +411,7 @@ def level_with(best: str, runs: Mapping[str, Sequence[float | None]]) -> tuple[s
     return tuple(n for n, d in apart.items() if not math.isnan(d.half_width) and d.covers(0.0))
 
 
-def paired_jobs(a: Array, b: Array, level: float = 0.95) -> PairedDifference:
+def paired_jobs(a: Floats, b: Floats, level: float = 0.95) -> PairedDifference:
     """Difference of two schedulers from the same jobs of one run each, by overlapping batch means.
 
     The jobs' differences form one correlated sequence, whose mean gets the interval of one long
@@ -481,8 +481,8 @@ def paired_ratio(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Ratio:
     Source: Fieller, Some problems in interval estimation, Journal of the Royal Statistical Society B
     16, 1954; pairing: Law, Simulation Modeling and Analysis, 5th ed. 2015, section 10.2.1.
     """
-    x: NDArray[np.float64] = np.asarray(a, dtype=float)
-    y: NDArray[np.float64] = np.asarray(b, dtype=float)
+    x: Floats = np.asarray(a, dtype=float)
+    y: Floats = np.asarray(b, dtype=float)
     if x.shape != y.shape:
         raise SimulationError(
             f"Ratio: {x.size} and {y.size} replications must match; run both in the same way."
@@ -501,7 +501,7 @@ def paired_ratio(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Ratio:
     return Ratio(value, low, high, n)
 
 
-def _fieller(x: NDArray[np.float64], y: NDArray[np.float64], t2: float) -> tuple[float, float]:
+def _fieller(x: Floats, y: Floats, t2: float) -> tuple[float, float]:
     """The roots of Fieller's quadratic; ``t2`` is t²/n. With residuals it keeps its digits: x = θ̂y + e."""
     value, mean = float(x.mean() / y.mean()), float(y.mean())
     rest = x - value * y

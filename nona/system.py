@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import Decomposition
 from nona.errors import HardwareError
@@ -61,7 +61,7 @@ class Batching:
     ``form_ahead``: for ``triton``: so many batches may be formed while the executor is busy.
     """
 
-    step_s: NDArray[np.float64]
+    step_s: Floats
     rule: BatchRule = "greedy"
     delay_s: float = 0.0
     preferred: tuple[int, ...] = ()
@@ -87,7 +87,7 @@ class Batching:
         return {"greedy": 0.0, "static": math.inf}.get(self.rule, self.delay_s)
 
     @property
-    def preferred_to(self) -> NDArray[np.int64]:
+    def preferred_to(self) -> Ints:
         """(B,) The largest number up to b that starts without a wait, 0 where there is none."""
         largest = np.zeros(self.max_batch, dtype=np.int64)
         for size in sorted((self.rule == "triton" and self.preferred) or (self.max_batch,)):
@@ -116,16 +116,16 @@ class QueryClass:
     batching: Batching | None = None
 
     @property
-    def step_s(self) -> NDArray[np.float64]:
+    def step_s(self) -> Floats:
         """(B, classes, T) Seconds of a step with 1, …, B members; B = 1 without batching."""
         return self.tasks.compute_s[None] if self.batching is None else self.batching.step_s
 
     @property
-    def load_s(self) -> NDArray[np.float64]:
+    def load_s(self) -> Floats:
         """(classes, T) Seconds that a task takes of an executor at the most it can carry: s(B)/B."""
         if self.batching is None:
             return self.tasks.compute_s
-        load_s: NDArray[np.float64] = self.batching.step_s[-1] / self.batching.max_batch
+        load_s: Floats = self.batching.step_s[-1] / self.batching.max_batch
         return load_s
 
 
@@ -257,8 +257,8 @@ class System:
     Raises ``HardwareError`` for a topology that does not fit, or with processor sharing.
     """
 
-    executor_server: NDArray[np.int64]
-    executor_class: NDArray[np.int64]
+    executor_server: Ints
+    executor_class: Ints
     class_names: tuple[str, ...]
     capacity: float
     latency_s: float
@@ -268,7 +268,7 @@ class System:
     queries: tuple[QueryClass, ...]
     seed: int = 0
     topology: Topology | None = None
-    class_memory_bytes: NDArray[np.float64] | None = None
+    class_memory_bytes: Floats | None = None
     messages: tuple[Stream, ...] = ()
 
     def __post_init__(self) -> None:
@@ -298,7 +298,7 @@ class System:
         return ("link",) if self.topology is None else self.topology.link_names
 
     @property
-    def link_capacity(self) -> NDArray[np.float64]:
+    def link_capacity(self) -> Floats:
         """(L,) Bytes per second of each link."""
         return np.array([self.capacity]) if self.topology is None else self.topology.link_capacity
 
@@ -330,20 +330,20 @@ class System:
         return len(self.executor_server)
 
     @cached_property
-    def class_counts(self) -> NDArray[np.int64]:
+    def class_counts(self) -> Ints:
         """(classes,) Number of executors in each class."""
-        counts: NDArray[np.int64] = np.bincount(self.executor_class, minlength=len(self.class_names))
+        counts: Ints = np.bincount(self.executor_class, minlength=len(self.class_names))
         return counts
 
     @cached_property
-    def uniform_shares(self) -> NDArray[np.float64]:
+    def uniform_shares(self) -> Floats:
         """(queries, classes) Shares of the executor classes when every executor is drawn alike."""
         return np.tile(self.class_weights, (len(self.queries), 1))
 
     @cached_property
-    def class_weights(self) -> NDArray[np.float64]:
+    def class_weights(self) -> Floats:
         """(classes,) Fraction of the executors in each class: where a uniform draw lands."""
-        weights: NDArray[np.float64] = self.class_counts / self.class_counts.sum()
+        weights: Floats = self.class_counts / self.class_counts.sum()
         return weights
 
     @property

@@ -58,7 +58,7 @@ def percent_text(share: float | None) -> str:
     >>> percent_text(0.5), percent_text(None)
     ('50.0 %', '–')
     """
-    return or_dash(share, lambda known: share_text(known, 1))
+    return or_dash(share, lambda part: share_text(part, 1))
 
 
 def short_share(share: float) -> str:
@@ -276,12 +276,12 @@ class Filled:
         data, shown = dict[str, list[str] | list[float | None]](), dict[Any, _Formatter]()
         for k, column in enumerate(self.columns):
             own = [row[k] for row in self.values]
-            said, places = [column.text(v) for v in own], [column.place(v) for v in own]
+            texts, places = [column.text(v) for v in own], [column.place(v) for v in own]
             words = all(place in (None, math.inf) for place in places)
             if words or not (styled or column.kind.bare):
-                data[column.heading] = said
+                data[column.heading] = texts
             else:
-                data[column.heading], shown[column.heading] = places, _one_by_one(said)
+                data[column.heading], shown[column.heading] = places, _one_by_one(texts)
         frame = pd.DataFrame(data, columns=list(self.headings), index=range(len(self.values)))
         return frame.style.format(shown) if styled and shown else frame
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.errors import HardwareError
 
 NONE = -1  # no such link
@@ -48,13 +48,13 @@ class Topology:
     """
 
     link_names: tuple[str, ...]
-    link_capacity: NDArray[np.float64]
+    link_capacity: Floats
     core: int
-    out_link: NDArray[np.int64]
-    up_link: NDArray[np.int64]
-    down_link: NDArray[np.int64]
-    in_link: NDArray[np.int64]
-    rack: NDArray[np.int64]
+    out_link: Ints
+    up_link: Ints
+    down_link: Ints
+    in_link: Ints
+    rack: Ints
 
     def __post_init__(self) -> None:
         _check_links(self)

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 import plotly.graph_objects as go
 
+from nona.arrays import Floats
 from nona.hardware.table_file import shipped_table
 from nona.registry import Look
 from nona.report.figures import PALETTE, add_line, add_points, figure, log_axis
@@ -20,7 +21,7 @@ from nona.results.document import TimeBeside
 from nona.simulation.agreement import one_task_query, system_of
 from nona.simulation.known_systems import bind_to
 from nona.simulation.run import RunOptions, simulate_run
-from nona.statistics import Array, percentile
+from nona.statistics import percentile
 from nona.system import Arrivals, Batching, QueryClass
 from nona.tables import CHANGE, COUNT, PRECISE, SHARE, Column, Kind, Table, share_text
 from nona.units import format_time
@@ -37,7 +38,7 @@ def beside_measured() -> tuple[MeasuredBatches, ...]:
     return tuple(_beside(row, times) for row in shipped_table("nona.study", "data/measured_batches.csv"))
 
 
-def _beside(row: Mapping[str, str], times: Mapping[tuple[str, str], Array]) -> MeasuredBatches:
+def _beside(row: Mapping[str, str], times: Mapping[tuple[str, str], Floats]) -> MeasuredBatches:
     models = tuple(row["models"].split("+"))
     rates = tuple(float(rate) for rate in row["rates"].split("+"))
     counts = [int(jobs) for jobs in row["jobs"].split("+")]
@@ -84,7 +85,7 @@ def _beside(row: Mapping[str, str], times: Mapping[tuple[str, str], Array]) -> M
     )
 
 
-def _query(model: str, rate: float, instants: Array, step_s: Array, delay_s: float) -> QueryClass:
+def _query(model: str, rate: float, instants: Floats, step_s: Floats, delay_s: float) -> QueryClass:
     query = one_task_query(model, rate, float(step_s[0]))
     batching = Batching(step_s[:, None, None], "delay" if delay_s else "greedy", delay_s)
     return replace(

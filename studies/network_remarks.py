@@ -16,7 +16,7 @@ from nona.schedulers.registry import SCHEDULERS
 
 @dataclass(frozen=True, slots=True)
 class NetworkRemark:
-    """What the slides say of a system's view of the network, its ``source``, and the verdict of that.
+    """A remark of the slides on a system's view of the network, its ``source``, and the verdict of that.
 
     ``scheduler``: the name under which the system's scheduler is registered here; there may be none.
     ``evidence``: the kind of the source.

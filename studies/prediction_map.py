@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.errors import SimulationError
 from nona.experiments import Key, run_pieces
 from nona.placement.capacity import executor_utilization
@@ -165,7 +165,7 @@ class Placed:
     """Configurations of every sub-graph, and shares (J, K) of the executor classes if not a uniform draw."""
 
     queries: Queries
-    shares: NDArray[np.float64] | None = None
+    shares: Floats | None = None
 
 
 def placed(system: System, name: str) -> Placed:

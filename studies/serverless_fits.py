@@ -19,8 +19,8 @@ from pathlib import Path
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.errors import CostError
 from nona.serverless.functions import GpuLaw
 from nona.serverless.measurements import (
@@ -38,7 +38,6 @@ _POLISHED = 3  # of the starts, the best by least squares
 _GAIN = 1e-7
 _MOST_ROUNDS = 20
 
-Parameters = NDArray[np.float64]
 """log floor, log constant, log per query, exponent."""
 
 
@@ -77,7 +76,7 @@ def mean_error(law: GpuLaw, points: Points) -> float:
     return float(np.mean(relative_errors(law, points)))
 
 
-def errors_left_out(points: Points, values: NDArray[np.float64]) -> NDArray[np.float64]:
+def errors_left_out(points: Points, values: Floats) -> Floats:
     """(N,) |t̂ / t - 1| of each point, by the law fitted to the points that have another of ``values``."""
     errors = np.empty(len(points))
     for value in np.unique(values):
@@ -86,19 +85,17 @@ def errors_left_out(points: Points, values: NDArray[np.float64]) -> NDArray[np.f
     return errors
 
 
-def _seconds(
-    p: Parameters, batch: NDArray[np.float64], log_vgpus: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _seconds(p: Floats, batch: Floats, log_vgpus: Floats) -> Floats:
     floor, constant, per_query = np.exp(p[:3])
-    law_s: NDArray[np.float64] = np.maximum(floor, (constant + per_query * batch) * np.exp(-p[3] * log_vgpus))
+    law_s: Floats = np.maximum(floor, (constant + per_query * batch) * np.exp(-p[3] * log_vgpus))
     return law_s
 
 
-def _error(p: Parameters, points: Points) -> float:
+def _error(p: Floats, points: Points) -> float:
     return float(np.abs(_seconds(p, points.batch, np.log(points.vgpus)) / points.seconds - 1).mean())
 
 
-def _starts(points: Points) -> list[Parameters]:
+def _starts(points: Points) -> list[Floats]:
     """Floors around the shortest time, constants as shares of the time per query, two exponents."""
     starts = []
     for floor, constant, exponent in itertools.product(_FLOORS, _CONSTANTS, _EXPONENTS):
@@ -108,21 +105,21 @@ def _starts(points: Points) -> list[Parameters]:
     return starts
 
 
-def _squares(points: Points, start: Parameters) -> Parameters:
+def _squares(points: Points, start: Floats) -> Floats:
     log_vgpus, log_s = np.log(points.vgpus), np.log(points.seconds)
 
-    def residuals(p: Parameters) -> NDArray[np.float64]:
+    def residuals(p: Floats) -> Floats:
         return np.log(_seconds(p, points.batch, log_vgpus)) - log_s
 
     bounds = ([*(start[:3] - 12), 0.0], [*(start[:3] + 12), 2.0])
-    fitted: Parameters = scipy.optimize.least_squares(residuals, start, bounds=bounds).x
+    fitted: Floats = scipy.optimize.least_squares(residuals, start, bounds=bounds).x
     return fitted
 
 
-def _polished(points: Points, start: Parameters) -> Parameters:
+def _polished(points: Points, start: Floats) -> Floats:
     log_vgpus = np.log(points.vgpus)
 
-    def error(p: Parameters) -> float:
+    def error(p: Floats) -> float:
         if not 0 <= p[3] <= 2 or np.abs(p[:3]).max() > 60:
             return np.inf
         return float(np.abs(_seconds(p, points.batch, log_vgpus) / points.seconds - 1).mean())
@@ -146,7 +143,7 @@ def _fit_network(name: str) -> Fit:
     return Fit(name, law, len(points), mean_error(law, points), *slices, *batches)
 
 
-def _left_out(points: Points, values: NDArray[np.float64]) -> tuple[float, float]:
+def _left_out(points: Points, values: Floats) -> tuple[float, float]:
     """The error of values left out: over all of them, over those between others."""
     errors = errors_left_out(points, values)
     between = (values > values.min()) & (values < values.max())

@@ -96,7 +96,7 @@ def _durations_s(problem: Problem) -> Floats:
     return durations_s
 
 
-def _first_jobs(found: Matching, durations: Floats) -> list[tuple[int, int]]:
+def _first_jobs(matching: Matching, durations: Floats) -> list[tuple[int, int]]:
     """(waiting job, type) of those that start now: the first of each GPU's queue.
 
     A job p-th from the end on its type is first unless one of the next place is before it on its GPU. Which
@@ -105,8 +105,8 @@ def _first_jobs(found: Matching, durations: Floats) -> list[tuple[int, int]]:
     first = []
     for kind in range(durations.shape[1]):
         places: dict[int, list[int]] = {}
-        for job in np.flatnonzero(found.kinds == kind).tolist():
-            places.setdefault(int(found.places[job]), []).append(job)
+        for job in np.flatnonzero(matching.kinds == kind).tolist():
+            places.setdefault(int(matching.places[job]), []).append(job)
         for place, jobs in places.items():
             jobs.sort(key=lambda job: (durations[job, kind], job))
             first += [(job, kind) for job in jobs[: len(jobs) - len(places.get(place + 1, ()))]]

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nona.allocation.program import Optimum, Prices, Program, certified, solve_highs
-from nona.arrays import Floats
+from nona.arrays import Bools, Floats, Ints
 
 
 class Blocks(NamedTuple):
@@ -109,15 +108,15 @@ class Form:
         (k,) largest rate; what 1 of the scaled objective is worth.
     """
 
-    jobs: NDArray[np.int64]
-    free: NDArray[np.bool_]
+    jobs: Ints
+    free: Bools
     workers: Floats
     gpus: Floats
     line: Floats
     gain: Floats
     rise: Floats
     floor: Floats
-    on: NDArray[np.bool_]
+    on: Bools
     goal: float
     scale: Floats
     unit: float

@@ -85,8 +85,8 @@ def _fairest_finish(problem: Problem, space: Polytope, isolated_rates: Floats) -
     return told(problem, space, best, high, low)
 
 
-def _throughput_prices(found: Optimum, able: np.ndarray) -> Floats:
-    prices: Floats = found.prices.throughput[able]
+def _throughput_prices(optimum: Optimum, able: np.ndarray) -> Floats:
+    prices: Floats = optimum.prices.throughput[able]
     return prices
 
 

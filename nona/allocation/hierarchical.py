@@ -8,7 +8,6 @@ from functools import partial
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 from nona.allocation.centre import solve
 from nona.allocation.equal_shares import proportional_shares
@@ -16,7 +15,7 @@ from nona.allocation.linear import SHARING
 from nona.allocation.polytope import Polytope, polytope, worthwhile_pairs
 from nona.allocation.problem import Allocation, EntityShare, Policy, Problem
 from nona.allocation.program import max_min, solve_highs
-from nona.arrays import Floats, Ints
+from nona.arrays import Bools, Floats, Ints
 from nona.errors import SimulationError
 from nona.options import Setting
 from nona.registry import Look
@@ -24,8 +23,7 @@ from nona.registry import Look
 SATURATED = 1e-4  # a job whose level can rise by no more than this part of it is saturated
 KEPT = 1 - 1e-7  # of the levels reached, so that rounding makes no program infeasible
 
-Flags = NDArray[np.bool_]
-Weigh = Callable[[Flags], Floats]
+Weigh = Callable[[Bools], Floats]
 """(m,) weights of the jobs, from which of them are unsaturated; 0: it does not rise for now."""
 
 
@@ -78,7 +76,7 @@ def _within(space: Polytope, x: Floats) -> Floats:
     return inside / max(1.0, float(used.max()))
 
 
-def _able_to_rise(space: Polytope, levels: Floats, units: Floats, open_: Flags) -> Flags:
+def _able_to_rise(space: Polytope, levels: Floats, units: Floats, open_: Bools) -> Bools:
     """Find the open jobs that can rise while all levels are kept.
 
     max Σ ε_i with 0 ≤ ε_i ≤ δ for the jobs in question. All that can rise can rise a little together, so
@@ -98,9 +96,7 @@ def _able_to_rise(space: Polytope, levels: Floats, units: Floats, open_: Flags) 
         able[np.flatnonzero(some)[asked[risen]]] = True
 
 
-def _rises(
-    space: Polytope, matrix: scipy.sparse.csr_array, floors: Floats, asked: NDArray[np.int64]
-) -> Flags:
+def _rises(space: Polytope, matrix: scipy.sparse.csr_array, floors: Floats, asked: Ints) -> Bools:
     """Find the ``asked`` rows that rise by at least δ/2 in the best allocation.
 
     δ/2 is SATURATED, or more where the solver's tolerance (1e-7) in all rows together comes to as much.
@@ -135,7 +131,7 @@ class Teams:
     entity: Ints
     weights: Floats
 
-    def weigh(self, open_: Flags) -> Floats:
+    def weigh(self, open_: Bools) -> Floats:
         """(m,) W_e · w_i / Σ w of the team's unsaturated jobs; in a FIFO team all W_e for the first of them.
 
         >>> teams = Teams((EntityShare("a", 2.0),), np.zeros(3, np.int64), np.array([1.0, 3.0, 4.0]))

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
-from nona.arrays import Floats, Ints
+from nona.arrays import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -58,7 +57,7 @@ class Polytope:
         return len(self.rows) > self.jobs
 
     @property
-    def able(self) -> NDArray[np.bool_]:
+    def able(self) -> Bools:
         """By job (m,), true where it can run at all."""
         able = np.zeros(self.jobs, np.bool_)
         able[self.first] = True
@@ -177,7 +176,7 @@ def worthwhile_pairs(
     return pairs[chosen], np.where((gain[chosen] > 1)[:, :, None], pair_rates[chosen], 0.0)
 
 
-def _proposed(pairs: Ints, partners: int) -> NDArray[np.bool_]:
+def _proposed(pairs: Ints, partners: int) -> Bools:
     """Return, by pair, best first, whether it is among the first ``partners`` of one of its jobs."""
     jobs = pairs.ravel()
     order = np.argsort(jobs, kind="stable")

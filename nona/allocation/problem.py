@@ -8,13 +8,10 @@ from math import nan
 from typing import Any, Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nona.arrays import Floats, Ints
 from nona.options import Options
 from nona.registry import Strategy
-
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

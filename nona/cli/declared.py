@@ -97,11 +97,11 @@ class OfScenario(click.Option):
         """The option, and the field's title and effect; its default where no scenario has another."""
         from nona.scenario.words import inside, words  # when help is asked for
 
-        said = words(self.place)
-        named = said.title.casefold() == str(self.name).replace("_", " ")
-        texts = [said.about[:-1]] if named else [said.title, said.about[:-1]]
+        wording = words(self.place)
+        named = wording.title.casefold() == str(self.name).replace("_", " ")
+        texts = [wording.about[:-1]] if named else [wording.title, wording.about[:-1]]
         repeat = "; repeat for several" if self.multiple else ""
-        default = "" if self.overrides or self.is_flag else f" (default {said.default_text})"
+        default = "" if self.overrides or self.is_flag else f" (default {wording.default_text})"
         self.help = f"{': '.join(map(inside, texts))}{repeat}{default}"
         return super().get_help_record(ctx)
 
@@ -164,8 +164,8 @@ class Spec:
         flags = self.flags or ("--" + name.replace("_", "-"),)
         if self.usual:
             more["default"] = lambda: load(self.usual)
-        made = OfScenario if self.place else Usual if self.usual and "late" not in more else click.Option
-        made_option = made(
+        kind = OfScenario if self.place else Usual if self.usual and "late" not in more else click.Option
+        made_option = kind(
             [*flags, name],
             type=None if annotation == "bool" else self.kind,
             is_flag=annotation == "bool" or None,

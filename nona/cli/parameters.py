@@ -271,7 +271,7 @@ class Quantity(click.ParamType[float]):
 
 
 def settings_by_name(
-    found: Iterable[tuple[str, str, Option]], names: Iterable[str]
+    choices: Iterable[tuple[str, str, Option]], names: Iterable[str]
 ) -> dict[str, dict[str, Option]]:
     """Options by policy.
 
@@ -279,7 +279,7 @@ def settings_by_name(
     {'a': {'x': 1, 'y': 2}}
     """
     owners, options = list(names), dict[str, dict[str, Option]]()
-    for owner, option, value in found:
+    for owner, option, value in choices:
         if owner not in owners:
             raise NonaError(f"--set {owner}.{option}: {owner!r} is not run; choose from {', '.join(owners)}.")
         options.setdefault(owner, {})[option] = value

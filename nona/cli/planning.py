@@ -96,14 +96,14 @@ def _search(
     scenario: Scenario,
     sources: Sources,
     asked: Sequence[tuple[str, str]],
-    known: _Known,
+    progress: _Known,
 ) -> None:
-    """Search for each device and scheduler, and put what is found into ``known``."""
+    """Search for each device and scheduler, and put what is found into ``progress``."""
     line, cache, prices = ProgressLine(quiet=arguments.json), StudyCache(), dict(arguments.price)
     own = scenario.cluster.servers[arguments.group].gpu
 
     def seen(now: DeviceCapacity) -> None:
-        known.going_on[:] = [now]
+        progress.going_on[:] = [now]
 
     for gpu, scheduler in asked:
         answer = fewest_servers(
@@ -119,8 +119,8 @@ def _search(
             tell=lambda text, gpu=gpu: line.tell(f"{gpu}: {text}"),  # type: ignore[misc]
             seen=seen,
         )
-        known.going_on.clear()
-        known.ended.append(answer)
+        progress.going_on.clear()
+        progress.ended.append(answer)
     line.end()
 
 
@@ -132,7 +132,7 @@ def _show(
 ) -> None:
     report = capacity_report(devices, cheapest(devices), arguments.hit, arguments.group, arguments.most)
     stay = others_stay(scenario.cluster.servers, arguments.group)
-    emit(arguments, report, lambda found: "\n".join(filter(None, [capacity_text(found), stay])), beside)
+    emit(arguments, report, lambda result: "\n".join(filter(None, [capacity_text(result), stay])), beside)
 
 
 def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
@@ -201,7 +201,7 @@ def _present(
         on_report=lambda report, share, text: line.tell(text),
     )
     line.end()
-    emit(arguments, report, lambda held: holds_text(held, day_of(now_text())), beside)
+    emit(arguments, report, lambda result: holds_text(result, day_of(now_text())), beside)
 
 
 def _write(
@@ -213,7 +213,7 @@ def _write(
 ) -> None:
     """Print the plan, then write the files and save it: whatever happens to these, it is there."""
     made_at = now_text()
-    emit(arguments, report, lambda found: plan_text(found, day_of(made_at)), beside)
+    emit(arguments, report, lambda result: plan_text(result, day_of(made_at)), beside)
     if arguments.csv or arguments.parquet:
         frame = options(report).numbers()
         if arguments.csv:

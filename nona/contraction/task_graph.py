@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from nona.arrays import Floats, Ints
 from nona.contraction.contracted import ContractedGraph
 from nona.errors import GraphError
 from nona.graph.dag import Dag
@@ -35,13 +36,13 @@ class TaskGraph:
 
     name: str
     task_ids: tuple[str, ...]
-    compute_s: NDArray[np.float64]
-    weight_bytes: NDArray[np.float64]
-    edge_source: NDArray[np.int64]
-    edge_target: NDArray[np.int64]
-    edge_tensor: NDArray[np.int64]
-    tensor_source: NDArray[np.int64]
-    tensor_bytes: NDArray[np.float64]
+    compute_s: Floats
+    weight_bytes: Floats
+    edge_source: Ints
+    edge_target: Ints
+    edge_tensor: Ints
+    tensor_source: Ints
+    tensor_bytes: Floats
 
     def __len__(self) -> int:
         return len(self.task_ids)

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from nona.arrays import Floats
 from nona.cost.costed import CostedGraph
 from nona.cost.costing import cost_graph
 from nona.cost.measured import ANY, MeasuredTable
@@ -55,7 +56,7 @@ def cost_batches(
     }
 
 
-def at_every_batch(sizes: Sequence[int], seconds: ArrayLike) -> NDArray[np.float64]:
+def at_every_batch(sizes: Sequence[int], seconds: ArrayLike) -> Floats:
     """(B, …) Seconds of 1, …, B queries, linear between ``sizes``, of which B is the last.
 
     >>> at_every_batch((1, 2, 4), (1.0, 1.5, 2.5)).tolist()
@@ -68,7 +69,7 @@ def at_every_batch(sizes: Sequence[int], seconds: ArrayLike) -> NDArray[np.float
     return every.reshape(len(batches), *points.shape[1:])
 
 
-def padded(batch_s: NDArray[np.float64], allowed: Sequence[int], largest: int) -> NDArray[np.float64]:
+def padded(batch_s: Floats, allowed: Sequence[int], largest: int) -> Floats:
     """(``largest``, …) Seconds of a batch that is filled up to the next of the ``allowed`` sizes; none: all.
 
     >>> padded(np.array([1.0, 2.0, 3.0, 4.0]), (1, 4), 3).tolist()
@@ -76,7 +77,7 @@ def padded(batch_s: NDArray[np.float64], allowed: Sequence[int], largest: int) -
     """
     sizes = np.sort(allowed or range(1, largest + 1))
     taken = sizes[np.searchsorted(sizes, np.arange(1, largest + 1))]
-    filled: NDArray[np.float64] = batch_s[taken - 1]
+    filled: Floats = batch_s[taken - 1]
     return filled
 
 
@@ -105,22 +106,22 @@ def activation_bytes(costed: CostedGraph, edges: Sequence[Edge]) -> float:
     return float(np.maximum(_alive_bytes(costed, edges, 1), own).max())
 
 
-def sent_bytes(costed: CostedGraph, edges: Sequence[Edge]) -> NDArray[np.float64]:
+def sent_bytes(costed: CostedGraph, edges: Sequence[Edge]) -> Floats:
     """Bytes that later operators read of each operator and those before it, in their order; the last: 0."""
     return _alive_bytes(costed, edges, 0)
 
 
-def _alive_bytes(costed: CostedGraph, edges: Sequence[Edge], after: int) -> NDArray[np.float64]:
+def _alive_bytes(costed: CostedGraph, edges: Sequence[Edge], after: int) -> Floats:
     """Bytes of tensors from the operator that makes them until ``after`` the last that reads them."""
     index = costed.graph.index
     last: dict[tuple[int, str], tuple[int, float]] = {}
     for edge in edges:
-        made = index[edge.source], edge.tensor
-        until, size = last.get(made, (0, 0.0))
-        last[made] = max(until, index[edge.target]), max(size, edge.size_bytes)
+        tensor = index[edge.source], edge.tensor
+        until, size = last.get(tensor, (0, 0.0))
+        last[tensor] = max(until, index[edge.target]), max(size, edge.size_bytes)
     change = np.zeros(len(index) + 1)
     for (source, _), (until, size) in last.items():
         change[source] += size
         change[until + after] -= size
-    alive: NDArray[np.float64] = np.cumsum(change)[:-1]
+    alive: Floats = np.cumsum(change)[:-1]
     return alive

@@ -259,17 +259,17 @@ def _stated(
 
 
 def _elsewhere(
-    operator: Operator, executor: ExecutorClass, known: Mapping[str, ExecutorClass], options: CostOptions
+    operator: Operator, executor: ExecutorClass, executors: Mapping[str, ExecutorClass], options: CostOptions
 ) -> Stated | None:
     """The time given for another slice of this device, else for the first other device that is known."""
     given = operator.compute_s or {}
-    names = [n for n in given if n in known]
+    names = [n for n in given if n in executors]
     if not names:
         return None
-    name = min(names, key=lambda n: known[n].device.name != executor.device.name)
+    name = min(names, key=lambda n: executors[n].device.name != executor.device.name)
     provenance: Provenance = "given" if bound_of(operator) == "host" else "modelled"
     return Stated(
-        given[name] * given_growth(operator, options), provenance, name, known[name], options.inputs
+        given[name] * given_growth(operator, options), provenance, name, executors[name], options.inputs
     )
 
 

@@ -159,9 +159,9 @@ class BoardStates:
         after = tuple(sorted([*busy, *kept, new]))
         return Step(after, self._slots(new), size, profile.name, True)
 
-    def _kept(self, idle: Sequence[Instance], held: Sequence[Instance], new: Instance) -> list[Instance]:
+    def _kept(self, idle: Sequence[Instance], busy: Sequence[Instance], new: Instance) -> list[Instance]:
         """The idle instances that may stay beside the held ones and the new one, smallest first."""
-        room = self.board.compute_slices - sum(self._size(i) for i in (*held, new))
+        room = self.board.compute_slices - sum(self._size(i) for i in (*busy, new))
         kept = []
         for instance in sorted(idle, key=lambda i: (self._size(i), i.start)):
             if not self._slots(instance) & self._slots(new) and self._size(instance) <= room:
@@ -169,22 +169,22 @@ class BoardStates:
                 kept.append(instance)
         return kept
 
-    def _free_starts(self, held: Sequence[Instance], profile: Profile) -> list[int]:
+    def _free_starts(self, busy: Sequence[Instance], profile: Profile) -> list[int]:
         """Return the starts of ``profile`` beside the held instances if all idle ones were gone."""
-        if profile.compute_slices > self.board.compute_slices - sum(self._size(i) for i in held):
+        if profile.compute_slices > self.board.compute_slices - sum(self._size(i) for i in busy):
             return []
-        if sum(i.profile == profile.name for i in held) >= profile.max_instances:
+        if sum(i.profile == profile.name for i in busy) >= profile.max_instances:
             return []
-        taken = sum(self._slots(i) for i in held)
+        taken = sum(self._slots(i) for i in busy)
         return [s for s in profile.starts if not taken & _bits(s, profile.memory_slices)]
 
-    def _less_room(self, held: Sequence[Instance]) -> tuple[int, ...]:
-        """Minus how many more of each standard profile alone would fit beside ``held``, largest first."""
-        free = self.board.compute_slices - sum(self._size(i) for i in held)
+    def _less_room(self, busy: Sequence[Instance]) -> tuple[int, ...]:
+        """Minus how many more of each standard profile alone would fit beside ``busy``, largest first."""
+        free = self.board.compute_slices - sum(self._size(i) for i in busy)
         room = []
         for profile in sorted(self.board.profiles, key=lambda p: -p.compute_slices):
             if profile.standard:
-                starts = len(self._free_starts(held, profile))
+                starts = len(self._free_starts(busy, profile))
                 room.append(-min(starts, free // profile.compute_slices))
         return tuple(room)
 

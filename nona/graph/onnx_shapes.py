@@ -110,9 +110,9 @@ class _Pass:
             element = self._types.get(named, (0, None))[0] or 1  # without a zero point: float32
             self.enter({name: (element, shape) for name, shape in zip(node.outputs, shapes, strict=False)})
 
-    def enter(self, found: Mapping[str, TensorType]) -> None:
+    def enter(self, types: Mapping[str, TensorType]) -> None:
         """Take types where there are none yet."""
-        for name, (element, shape) in found.items():
+        for name, (element, shape) in types.items():
             if name and _is_open(self._types, name) and shape is not None and len(shape) <= MAX_RANK:
                 self._types[name] = self._types.get(name, (0, None))[0] or element, shape
 

@@ -82,9 +82,9 @@ def checked(value: object, owner: str, key: str, most: float) -> float:
     return float(value)
 
 
-def check_count(found: int, most: int, what: str, name: str) -> None:
+def check_count(count: int, most: int, what: str, name: str) -> None:
     """Refuse a graph ``name`` with more than ``most`` of ``what``."""
-    if found > most:
+    if count > most:
         raise GraphError(
-            f"Graph {quote(name)}: it has {found} {what}, at most {most} are allowed; give a smaller graph."
+            f"Graph {quote(name)}: it has {count} {what}, at most {most} are allowed; give a smaller graph."
         )

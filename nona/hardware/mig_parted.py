@@ -171,8 +171,8 @@ def _short(value: object, most: int) -> str:
     return str(value)[:most]
 
 
-def _configs(found: Mapping[object, object]) -> Mapping[str, object]:
-    configs = found["mig-configs"]
+def _configs(document: Mapping[object, object]) -> Mapping[str, object]:
+    configs = document["mig-configs"]
     if not isinstance(configs, Mapping) or not configs:
         raise HardwareError("mig-parted file: 'mig-configs' must be a mapping of names; add a configuration.")
     if len(configs) > MOST_CONFIGS:

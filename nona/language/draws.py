@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.language.records import Requests
 from nona.language.system import LanguageSystem, Lengths, RequestClass
 from nona.random_streams import RandomStreams
@@ -23,7 +23,7 @@ def draw_requests(
     system: LanguageSystem,
     count: int,
     replication: int,
-    following: Mapping[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {},
+    following: Mapping[int, tuple[Floats, Floats]] = {},
 ) -> Requests:
     """Draw at least ``count`` requests, or all there are where every row is a trace that is replayed once.
 
@@ -61,7 +61,7 @@ def _ends(row: RequestClass) -> bool:
     return replays_once(row) or row.concurrency > 0
 
 
-def _arrivals(row: RequestClass, count: int, streams: RandomStreams, replication: int) -> NDArray[np.float64]:
+def _arrivals(row: RequestClass, count: int, streams: RandomStreams, replication: int) -> Floats:
     """Instants, increasing; ``inf`` for those of a closed loop that come when others end."""
     if row.concurrency:
         later = np.full(count, math.inf)
@@ -76,7 +76,7 @@ def _arrivals(row: RequestClass, count: int, streams: RandomStreams, replication
     return np.concatenate(drawn)
 
 
-def _lengths(row: RequestClass, count: int, streams: RandomStreams, replication: int) -> NDArray[np.int64]:
+def _lengths(row: RequestClass, count: int, streams: RandomStreams, replication: int) -> Ints:
     """(count, 4) Input tokens, output tokens, prefix, its tokens."""
     of: Lengths = row.lengths
     if of.in_order:

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nona.arrays import Floats
 from nona.language.system import Engine, LanguageSystem, RequestClass
-from nona.statistics import Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def engines_busy(engine: Engine, rows: Sequence[RequestClass]) -> float:
     return busy
 
 
-def _seconds(engine: Engine, tokens: np.ndarray) -> tuple[Array, Array]:
+def _seconds(engine: Engine, tokens: np.ndarray) -> tuple[Floats, Floats]:
     """Seconds of each prompt and of each answer, without the fixed cost of steps."""
     (n, m), s = tokens.astype(float).T, engine.steps
     return s.c * n + s.q * n * n / 2, s.b * m + s.g * m * (n + m / 2)

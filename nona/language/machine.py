@@ -202,7 +202,7 @@ def away_s(s: State, e: int, d: int, size: float) -> float:
 
 
 def absorb(s: State, k: int) -> None:
-    """What others have sent over a link by now joins it."""
+    """Add what others have sent over a link by now to its queue."""
     link = s.links[k]
     while s.background_s[k, link.at] <= s.clock[0].now_s:
         join_link(link, s.background_s[k, link.at], s.background_work_s[k, link.at])

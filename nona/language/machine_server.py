@@ -65,7 +65,7 @@ def _chain_last(s: State, e: int, p: int) -> None:
 
 
 def keep_prefix(s: State, e: int, q: Any) -> None:
-    """What a request has computed of its prefix beyond what lies there is now used by others too."""
+    """Share what a request has computed of its prefix beyond what lies there."""
     if q.taken < 0:
         return
     full = min(q.computed // BLOCK_TOKENS, q.prefix_blocks)
@@ -232,11 +232,11 @@ def _retract(s: State, e: int) -> None:
             break
         _preempt(s, e, victim)
     if x.preempted and x.runs:
-        made, outputs = RETRACTED_STEPS * x.runs, 0
+        tokens, outputs = RETRACTED_STEPS * x.runs, 0
         for k in range(x.runs):
-            made += runner(s, e, k).made
+            tokens += runner(s, e, k).made
             outputs += runner(s, e, k).outputs
-        x.ratio = min(1.0, made / outputs)
+        x.ratio = min(1.0, tokens / outputs)
 
 
 def _whole_batch(s: State, e: int) -> None:

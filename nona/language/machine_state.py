@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nona.arrays import Floats
-from nona.language.records import STEP, Requests, Sums, Times, Whole, Window
+from nona.arrays import Floats, Ints
+from nona.language.records import STEP, Requests, Sums, Times, Window
 from nona.language.routers import NUMBERS, Board, make_board
 from nona.language.system import BLOCK_TOKENS, FIRST_RATIO, Engine, LanguageSystem
 from nona.simulation.compiled.memory import EVENT
@@ -54,23 +54,23 @@ class State(NamedTuple):
     engines: Any
     requests: Any
     messages: Any
-    running: Whole
+    running: Ints
     events: Any
-    next_of_loop: Whole
-    cached: Whole
-    users: Whole
-    idle_after: Whole
-    idle_before: Whole
-    prefix_tokens: Whole
+    next_of_loop: Ints
+    cached: Ints
+    users: Ints
+    idle_after: Ints
+    idle_before: Ints
+    prefix_tokens: Ints
     outputs: Floats
-    places: Whole
+    places: Ints
     links: Any
-    paths: Whole
+    paths: Ints
     background_s: Floats
     background_work_s: Floats
-    row_tokens: Whole
-    row_decodes: Whole
-    fill: Whole
+    row_tokens: Ints
+    row_decodes: Ints
+    fill: Ints
     board: Board
     times: Times
     sums: Sums
@@ -116,7 +116,7 @@ def state_of(system: LanguageSystem, requests: Requests, router: str, window: Wi
     )
 
 
-def _clock(system: LanguageSystem, requests: Requests, router: int, window: Window, loops: Whole) -> Any:
+def _clock(system: LanguageSystem, requests: Requests, router: int, window: Window, loops: Ints) -> Any:
     clock = np.zeros(1, dtype=CLOCK)
     c = clock[0]
     c["engines"], c["requests"], c["rows"] = len(system.engines), len(requests), len(system.rows)

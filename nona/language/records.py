@@ -9,9 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.arrays import Floats
-
-Whole = NDArray[np.int64]
+from nona.arrays import Floats, Ints
 
 STEP = np.dtype(
     [
@@ -36,17 +34,17 @@ class Requests:
     """
 
     arrival_s: Floats
-    row: Whole
-    inputs: Whole
-    outputs: Whole
-    prefix: Whole
-    shared: Whole
+    row: Ints
+    inputs: Ints
+    outputs: Ints
+    prefix: Ints
+    shared: Ints
     before_s: Floats
 
     def __len__(self) -> int:
         return len(self.row)
 
-    def first_of_loops(self, rows: int) -> Whole:
+    def first_of_loops(self, rows: int) -> Ints:
         """(rows,) The first request of each row that waits for another of its row to be complete."""
         later = np.flatnonzero(np.isinf(self.arrival_s))
         return np.array([next(iter(later[self.row[later] == r]), len(self)) for r in range(rows)])
@@ -54,7 +52,7 @@ class Requests:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What is measured: ``jobs`` requests from the ``first`` to arrive, and the first ``steps`` by step."""
+    """The measured part: ``jobs`` requests from the ``first`` to arrive, and the first ``steps`` by step."""
 
     jobs: int
     first: int = 0
@@ -74,10 +72,10 @@ class Times(NamedTuple):
     first_s: Floats
     end_s: Floats
     sent_s: Floats
-    rank: Whole
-    engine: Whole
-    decoder: Whole
-    preemptions: Whole
+    rank: Ints
+    engine: Ints
+    decoder: Ints
+    preemptions: Ints
 
     @classmethod
     def unknown(cls, requests: int) -> Times:
@@ -99,15 +97,15 @@ class Sums(NamedTuple):
     """
 
     kv_area: Floats
-    kv_most: Whole
-    kv_peak: Whole
+    kv_most: Ints
+    kv_peak: Ints
     gap_s: Floats
-    gaps: Whole
-    made: Whole
-    steps: Whole
-    prefill: Whole
-    decoded: Whole
-    hits: Whole
+    gaps: Ints
+    made: Ints
+    steps: Ints
+    prefill: Ints
+    decoded: Ints
+    hits: Ints
     busy_s: Floats
     running_area: Floats
     waiting_area: Floats
@@ -142,7 +140,7 @@ class Run:
     begin_s: float
     over_s: float
 
-    def request_times(self, numbers: Whole) -> tuple[Floats, Floats, Floats, Floats]:
+    def request_times(self, numbers: Ints) -> tuple[Floats, Floats, Floats, Floats]:
         """Return arrival, TTFT, TPOT and E2E of requests, from the arrival of the query that they follow.
 
         ``nan`` where one is not complete or was refused; TPOT also where it makes one token.
@@ -160,7 +158,7 @@ class Run:
         return np.concatenate([of[:n] for of, n in zip(self.steps, self.sums.steps.tolist(), strict=True)])
 
     @property
-    def measured(self) -> Whole:
+    def measured(self) -> Ints:
         """Numbers of the measured requests, in order of arrival."""
         rank = self.times.rank
         numbers = np.flatnonzero((rank >= self.window.first) & (rank < self.window.first + self.window.jobs))
@@ -169,7 +167,7 @@ class Run:
 
 def add_step(
     sums: Sums, steps: Any, e: int, begin_s: float, end_s: float, decodes: int, prefill: int,
-    tokens: Whole, running: int, waiting: int, hits: int,
+    tokens: Ints, running: int, waiting: int, hits: int,
 ) -> None:  # fmt: skip
     """Add a step of engine ``e`` to the sums, and to ``steps`` (E, S) while there is room.
 
@@ -177,10 +175,10 @@ def add_step(
     """
     span_s, total = end_s - begin_s, 0
     for row in range(len(tokens)):
-        held = tokens[row]
-        total += held
-        sums.kv_area[e, row] += held * span_s
-        sums.kv_most[e, row] = max(sums.kv_most[e, row], held)
+        cached = tokens[row]
+        total += cached
+        sums.kv_area[e, row] += cached * span_s
+        sums.kv_most[e, row] = max(sums.kv_most[e, row], cached)
     sums.kv_peak[e] = max(sums.kv_peak[e], total)
     sums.steps[e] += 1
     sums.decoded[e] += decodes
@@ -209,7 +207,7 @@ def bin_of(gap_s: float) -> int:
     return min(max(place, 0), BINS_AN_OCTAVE * OCTAVES - 1)
 
 
-def gap_percentile(counts: Whole, share: float) -> float:
+def gap_percentile(counts: Ints, share: float) -> float:
     """Return the gap (s) below which a ``share`` of the ``counts`` by bin lies, to 0.4 %."""
     total = int(counts.sum())
     if not total:

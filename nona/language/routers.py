@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nona.arrays import Floats
-from nona.language.records import Requests, Whole
+from nona.arrays import Floats, Ints
+from nona.language.records import Requests
 from nona.language.system import BLOCK_TOKENS, LanguageSystem
 from nona.registry import Look, Registry, Strategy
 from nona.scenario.language import ROUTERS as NAMES
@@ -70,7 +70,7 @@ ROUTERS: Registry[Router] = Registry(
 
 
 class Board(NamedTuple):
-    """What routers see of the engines.
+    """The state of the engines that routers see.
 
     By engine: ``requests`` that were sent there, ``queued`` tokens of prompts still to compute, ``free`` of
     its ``blocks``, ``coming`` ones of KV on its way there, ``sent_s``: how long the KV that is sent now would
@@ -79,16 +79,16 @@ class Board(NamedTuple):
     with a prefix, by prefix (−1: none).
     """
 
-    requests: Whole
-    queued: Whole
-    free: Whole
-    blocks: Whole
-    coming: Whole
+    requests: Ints
+    queued: Ints
+    free: Ints
+    blocks: Ints
+    coming: Ints
     sent_s: Floats
-    most: Whole
+    most: Ints
     rates: Floats
-    turns: Whole
-    home: Whole
+    turns: Ints
+    home: Ints
 
 
 def make_board(system: LanguageSystem, requests: Requests) -> Board:
@@ -106,7 +106,7 @@ def make_board(system: LanguageSystem, requests: Requests) -> Board:
 def route(
     router: int,
     board: Board,
-    places: Whole,
+    places: Ints,
     turn: int,
     blocks: int,
     tokens: int,

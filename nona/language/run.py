@@ -61,7 +61,7 @@ def make_ready() -> None:
 
 
 class _Background:
-    """What others send over the links, drawn as far as the machine has come."""
+    """Messages of others over the links, drawn as far as the machine has come."""
 
     def __init__(self, system: LanguageSystem, replication: int) -> None:
         streams = RandomStreams(system.seed, replication)

@@ -65,7 +65,7 @@ class Request:
 
 
 class _Cache:
-    """What lies in the blocks of one engine; how many are free stands on the ``board``.
+    """The blocks of one engine's cache; how many are free stands on the ``board``.
 
     Of each prefix ``cached`` blocks lie there, which ``users`` requests use. ``idle`` ones, the longest
     unused first, count as free: they give way to who needs blocks.
@@ -118,7 +118,7 @@ class _Cache:
             self.idle.pop(r.prefix, None)
 
     def keep_prefix(self, r: Request) -> None:
-        """What a request has computed of its prefix beyond what lies there is now used by others too."""
+        """Share what a request has computed of its prefix beyond what lies there."""
         full = min(r.computed // BLOCK_TOKENS, r.prefix_blocks)
         if r.taken == self.cached[r.prefix] < full:
             self.prefix_tokens[r.row] += (full - r.taken) * BLOCK_TOKENS
@@ -241,8 +241,8 @@ class Server:
         while sum(blocks_of(r.computed + 1) - r.blocks for r in self.running if r.decodes) > self.cache.free:
             self._preempt(min(self.running, key=lambda r: (r.made, -r.inputs)))
         if self.preempted and self.running:
-            made = sum(r.made for r in self.running) + RETRACTED_STEPS * len(self.running)
-            self.ratio = min(1.0, made / sum(r.outputs for r in self.running))
+            tokens = sum(r.made for r in self.running) + RETRACTED_STEPS * len(self.running)
+            self.ratio = min(1.0, tokens / sum(r.outputs for r in self.running))
 
     def _whole_batch(self) -> None:
         if not self.running:

@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Ints
 from nona.system import NO_BACKGROUND, Arrivals, SharedNetwork, Stream
 from nona.topology import make_topology
 
@@ -143,9 +143,9 @@ class Lengths:
     ``prefix`` is (k, 2): the number of the prefix that a request begins with (−1: none), and its tokens.
     """
 
-    tokens: NDArray[np.int64]
+    tokens: Ints
     in_order: bool = False
-    prefix: NDArray[np.int64] | None = None
+    prefix: Ints | None = None
 
     @property
     def mean_outputs(self) -> float:
@@ -198,7 +198,7 @@ class LanguageSystem:
     first_token: Literal["prefill", "decode"] = "decode"
 
     @cached_property
-    def paths(self) -> NDArray[np.int64]:
+    def paths(self) -> Ints:
         """(E, E, H) Links from engines that compute prompts to those that take over, and −1 behind them."""
         pairs = {
             (e, d): self.network.path(one.server, other.server)
@@ -238,7 +238,7 @@ class LanguageSystem:
         return streams
 
     @property
-    def places(self) -> NDArray[np.int64]:
+    def places(self) -> Ints:
         """(2·rows, E) Engines, and −1 behind them: 2r for arrivals of row r, 2r + 1 for KV of its prompts."""
         places = np.full((2 * len(self.rows), len(self.engines)), -1, dtype=np.int64)
         for row, spec in enumerate(self.rows):
@@ -250,7 +250,7 @@ class LanguageSystem:
         return places
 
     @property
-    def most_blocks(self) -> NDArray[np.int64]:
+    def most_blocks(self) -> Ints:
         """(E,) Blocks of the longest request that each can serve, with those that take over from it."""
         decoders = {e.model: 0 for e in self.engines}
         for e in self.engines:

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.errors import SimulationError
 from nona.scenario.language import MOST_TOKENS
 from nona.simulation.traces import numbered_rows, parse_time, time_column
@@ -38,9 +38,9 @@ class TokenTrace:
     or no output, ``spread`` ones were moved off an instant that several had.
     """
 
-    times_s: NDArray[np.float64]
-    tokens: NDArray[np.int64]
-    prefix: NDArray[np.int64] | None = None
+    times_s: Floats
+    tokens: Ints
+    prefix: Ints | None = None
     left_out: int = 0
     spread: int = 0
 
@@ -58,7 +58,7 @@ def read_tokens(data: bytes, filename: str) -> TokenTrace:
     _, header = next(rows, (0, [""]))
     names = [name.strip() for name in header]
     bare = [re.sub(r"[^a-z]", "", name.lower()) for name in names]
-    columns = [_column(bare, known, names, filename) for known in (_INPUT, _OUTPUT)]
+    columns = [_column(bare, headings, names, filename) for headings in (_INPUT, _OUTPUT)]
     time, unit_s = time_column(names, filename)
     hashes = bare.index("hashids") if "hashids" in bare else -1
     whole, fraction, tokens, chains = [], [], [], []
@@ -93,10 +93,10 @@ def read_tokens(data: bytes, filename: str) -> TokenTrace:
     return TokenTrace(spread_s, lengths_, prefix, left_out, moved)
 
 
-def _column(bare: Sequence[str], known: Sequence[str], names: Sequence[str], filename: str) -> int:
-    columns = [i for i, name in enumerate(bare) if name in known]
+def _column(bare: Sequence[str], headings: Sequence[str], names: Sequence[str], filename: str) -> int:
+    columns = [i for i, name in enumerate(bare) if name in headings]
     if len(columns) != 1:
-        what = known[0].replace("tokens", "_tokens")
+        what = headings[0].replace("tokens", "_tokens")
         raise SimulationError(
             f"Trace {filename!r}: it has no single column of {what} (columns: {', '.join(names)[:120]}); "
             f"call it {what}."
@@ -126,7 +126,7 @@ def _blocks(cell: str) -> list[int]:
     return [block for block in blocks if isinstance(block, int)] if isinstance(blocks, list) else []
 
 
-def _prefixes(chains: Sequence[Sequence[int]], inputs: NDArray[np.int64]) -> NDArray[np.int64]:
+def _prefixes(chains: Sequence[Sequence[int]], inputs: Ints) -> Ints:
     """Give each request the one prefix by which it saves most, if all that share its last block took it.
 
     A chain of blocks is a tree's path, of which one prefix keeps one node: hits are a bound from below.
@@ -145,7 +145,7 @@ def _prefixes(chains: Sequence[Sequence[int]], inputs: NDArray[np.int64]) -> NDA
     return prefix
 
 
-def _spread(times: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
+def _spread(times: Floats) -> tuple[Floats, int]:
     """Spread the arrivals of one instant evenly over the shortest gap between two instants."""
     instants, first, counts = np.unique(times, return_index=True, return_counts=True)
     if len(instants) < 2:

@@ -153,7 +153,7 @@ def _next(
 
 @compiled
 def _run_on(step: Any, kind: Any, visit: Any, first: Any, end: Any, state: Any) -> Any:
-    """Whether all members have a task of one kind waiting; then ``step`` has these tasks."""
+    """Fill ``step`` where all members have a task of one kind waiting; return whether they have."""
     own = _waiting_task(visit[step[0]], -1, kind, first, end, state)
     if own < 0:
         return False

@@ -119,7 +119,7 @@ def background_kinds(system: System) -> tuple[Kind, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Met:
-    """What queries of each class meet at an executor of each class.
+    """The waits and steps that queries of each class meet at an executor of each class.
 
     ``wait_s`` (J, K): mean wait of a visit, 0 where none comes. ``sizes[j]`` (B, K): the probability that it
     is in a step of 1, …, B.

@@ -16,14 +16,11 @@ from typing import Any
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
-from nona.arrays import Floats
+from nona.arrays import Bools, Floats
 from nona.errors import PlacementError
 from nona.system import System
 from nona.units import format_bandwidth, format_size
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +32,7 @@ class Loads:
     """
 
     load: Floats
-    allowed: Mask
+    allowed: Bools
     background: float
 
     def utilization(self, shares: Floats) -> Floats:
@@ -59,7 +56,7 @@ class Loads:
         return self._program(cost, peak)
 
     @property
-    def used(self) -> Mask:
+    def used(self) -> Bools:
         """(K,) Classes that some query class may run on."""
         return np.asarray(self.allowed.any(axis=0), dtype=bool)
 
@@ -86,7 +83,7 @@ class Loads:
         return tidy(shares, self.allowed)
 
 
-def loads_of(system: System, allowed: Mask) -> Loads:
+def loads_of(system: System, allowed: Bools) -> Loads:
     """The loads of ``system``'s queries."""
     counts, stream = system.class_counts, system.background_compute
     work = np.array([q.rate * q.load_s.sum(axis=1) for q in system.queries]).reshape(allowed.shape)
@@ -94,7 +91,7 @@ def loads_of(system: System, allowed: Mask) -> Loads:
     return Loads(load, allowed & (counts > 0), stream.rate * stream.mean)
 
 
-def tidy(shares: Floats, allowed: Mask) -> Floats:
+def tidy(shares: Floats, allowed: Bools) -> Floats:
     """Return the shares without negligible or forbidden ones; every row adds up to 1."""
     kept = np.where(allowed & (shares > 1e-9), shares, 0.0)
     total = kept.sum(axis=1, keepdims=True)
@@ -128,7 +125,7 @@ def replicas(system: System) -> tuple[Replica, ...]:
     )
 
 
-def allowed_classes(system: System) -> Mask:
+def allowed_classes(system: System) -> Bools:
     """Return the executor classes (J, K) on which each query class may run, so that all weights fit.
 
     Where all models fit everywhere, all classes are allowed. Where they do not, models are dealt out
@@ -161,7 +158,7 @@ def default_shares(system: System) -> Floats | None:
     return shares
 
 
-def resident_bytes(system: System, allowed: Mask) -> Floats:
+def resident_bytes(system: System, allowed: Bools) -> Floats:
     """(models, K) Bytes of weights of each model on one executor of each class."""
     return np.array([r.size_bytes * allowed[list(r.queries)].any(axis=0) for r in replicas(system)])
 
@@ -222,7 +219,7 @@ def _score(system: System, models: Sequence[Replica], chosen: Chosen) -> tuple[i
     return 0, round(loads_of(system, _mask(system, models, chosen)).least_peak()[0], 9)
 
 
-def _mask(system: System, models: Sequence[Replica], chosen: Chosen) -> Mask:
+def _mask(system: System, models: Sequence[Replica], chosen: Chosen) -> Bools:
     mask = np.zeros((len(system.queries), len(system.class_names)), dtype=bool)
     for k, live in zip(np.flatnonzero(system.class_counts > 0).tolist(), chosen, strict=True):
         for m in live:
@@ -243,8 +240,8 @@ def _too_large(system: System, models: Sequence[Replica], m: int) -> PlacementEr
     k = int(np.argmax(room))
     need, have = models[m].size_bytes, f"{format_size(float(room[k]))} ({system.class_names[k]})"
     batched = any(system.queries[j].batching for j in models[m].queries)
-    held = "its weights and the activations of its largest batch" if batched else "its weights"
-    what = f"Model {models[m].name!r}: {held}, {format_size(need)},"
+    content = "its weights and the activations of its largest batch" if batched else "its weights"
+    what = f"Model {models[m].name!r}: {content}, {format_size(need)},"
     if need > room[k]:
         rule = f"must fit one executor, and the largest has {have}"
     else:

@@ -83,8 +83,8 @@ class Task:
         shapes = [g.candidates.shape for g in self.groups if not g.candidates.exhaustive]
         return sum(_PER_EDGE * s.m * (s.m + len(s.source)) for s in shapes)
 
-    def bound(self, known: float, wait: float, budget: Budget, halvings: int = 0) -> float:
-        """No placement of the problem is below this; at most ``known``, the value of one.
+    def bound(self, upper: float, wait: float, budget: Budget, halvings: int = 0) -> float:
+        """No placement of the problem is below this; at most ``upper``, the value of one.
 
         So many times the piece of the axis with the least bound is cut in two.
         """
@@ -92,30 +92,30 @@ class Task:
         first = plain.least_wait
         if plain.network is not None:
             relaxed = solve_parametric(self.anywhere, gap=_GAP, max_cells=_CELLS)
-            return min(known, relaxed.lower_bound_s)
+            return min(upper, relaxed.lower_bound_s)
         floors = sorted({first + share * max(wait - first, 0.0) for share in _PIECES})
         pieces = [
-            (self._between(low, high, known, budget), low, high)
+            (self._between(low, high, upper, budget), low, high)
             for low, high in pairwise([*floors, math.inf])
         ]
         heapq.heapify(pieces)
         for _ in range(halvings):
             lowest, low, high = pieces[0]
-            if budget.spent or lowest >= known * (1.0 - _GAP):
+            if budget.spent or lowest >= upper * (1.0 - _GAP):
                 break
             middle = 0.5 * (low + high) if math.isfinite(high) else 2.0 * low
             if not low < middle < high:
                 break
             heapq.heappop(pieces)
             for ends in ((low, middle), (middle, high)):
-                heapq.heappush(pieces, (max(lowest, self._between(*ends, known, budget)), *ends))
-        return min(known, pieces[0][0])
+                heapq.heappush(pieces, (max(lowest, self._between(*ends, upper, budget)), *ends))
+        return min(upper, pieces[0][0])
 
-    def _between(self, low: float, high: float, known: float, budget: Budget) -> float:
+    def _between(self, low: float, high: float, upper: float, budget: Budget) -> float:
         """A bound where the link's wait is between ``low`` and ``high``; coarse once the budget is spent."""
         budget.spend(self.steps)
         columns = self.problem(low, high) if not budget.spent else self.anywhere
-        return bound_between(columns, low, high, known, gap=_GAP, max_cells=_CELLS)
+        return bound_between(columns, low, high, upper, gap=_GAP, max_cells=_CELLS)
 
 
 def _linearised_bound_s(model: Model, solution: Solution, budget: Budget) -> float:

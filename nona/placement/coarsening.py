@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
+from nona.arrays import Floats
 from nona.contraction.contracted import ContractedGraph, Step
 from nona.contraction.merging import NAME_WIDTH
 from nona.contraction.rules import COST_AWARE, DEFAULT_RULE
@@ -141,7 +139,7 @@ def coarsen_tasks(
     tasks: TaskGraph,
     decomposition: Decomposition,
     link: Link,
-    weights: NDArray[np.float64],
+    weights: Floats,
     *,
     share: float = 0.0,
 ) -> tuple[Coarsening, ...]:

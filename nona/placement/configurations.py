@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import VIRTUAL, SubGraph
 from nona.graph.dag import Dag
@@ -43,12 +44,12 @@ class Shape:
 
     has_root: bool
     has_sink: bool
-    class_s: NDArray[np.float64]
-    mean_s: NDArray[np.float64]
-    source: NDArray[np.int64]
-    target: NDArray[np.int64]
-    tensor: NDArray[np.int64]
-    size: NDArray[np.float64]
+    class_s: Floats
+    mean_s: Floats
+    source: Ints
+    target: Ints
+    tensor: Ints
+    size: Floats
 
     @property
     def m(self) -> int:
@@ -97,27 +98,25 @@ class Shape:
         return b"".join(np.ascontiguousarray(a).tobytes() for a in arrays)
 
 
-def _listed(ends: NDArray[np.int64], nodes: int) -> tuple[tuple[int, ...], ...]:
+def _listed(ends: Ints, nodes: int) -> tuple[tuple[int, ...], ...]:
     lists: list[list[int]] = [[] for _ in range(nodes)]
     for e, v in enumerate(ends.tolist()):
         lists[v].append(e)
     return tuple(tuple(e) for e in lists)
 
 
-def _rounded(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def _rounded(values: Floats) -> tuple[Floats, NDArray[np.int32]]:
     mantissa, exponent = np.frexp(values)
     rounded = np.asarray(np.round(mantissa, 12) + 0.0, dtype=np.float64)
     return rounded, exponent.astype(np.int32)
 
 
-def shape_of(tasks: TaskGraph, subgraph: SubGraph, weights: NDArray[np.float64]) -> Shape:
+def shape_of(tasks: TaskGraph, subgraph: SubGraph, weights: Floats) -> Shape:
     """Cut ``subgraph`` out of ``tasks``; ``weights`` (K,) is the share of each executor class."""
     return shapes_of(tasks, (subgraph,), weights)[0]
 
 
-def shapes_of(
-    tasks: TaskGraph, subgraphs: Sequence[SubGraph], weights: NDArray[np.float64]
-) -> tuple[Shape, ...]:
+def shapes_of(tasks: TaskGraph, subgraphs: Sequence[SubGraph], weights: Floats) -> tuple[Shape, ...]:
     """The shapes of all sub-graphs of a task graph: O(tasks + edges)."""
     into: list[list[int]] = [[] for _ in range(len(tasks))]
     targets = tasks.edge_target.tolist()
@@ -154,7 +153,6 @@ def shapes_of(
     return tuple(shapes)
 
 
-Labels = NDArray[np.int64]
 ENUMERATED = 6
 
 
@@ -178,7 +176,7 @@ def set_partitions(m: int, most: int | None = None) -> Iterator[tuple[int, ...]]
 @lru_cache(maxsize=128)
 def configuration_labels(
     m: int, *, servers: int | None = None, root_free: bool = False, sink_free: bool = False
-) -> Labels:
+) -> Ints:
     """All configurations of m interior tasks in which root and sink share a server with a part.
 
     A configuration is a set partition π, the part ρ on the root's server and the part σ on the

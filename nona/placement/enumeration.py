@@ -24,13 +24,12 @@ from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import VIRTUAL, Decomposition, SubGraph
 from nona.placement.configurations import (
     ENUMERATED,
-    Labels,
     Shape,
     canonical,
     configuration_labels,
@@ -197,7 +196,7 @@ def _list_schedule(shape: Shape, link: Link, servers: int, message_s: float) -> 
     return canonical(place[1:] if shape.has_sink else [*place[1:-1], 0])
 
 
-def _improve(candidates: Candidates, slots: int) -> Labels:
+def _improve(candidates: Candidates, slots: int) -> Ints:
     """Add to the candidates the results of moving single tasks of the best of them.
 
     For several waits of the link and prices of its load, the best candidate is taken and the best
@@ -226,13 +225,13 @@ def _improve(candidates: Candidates, slots: int) -> Labels:
     return np.array([local, *sorted(labels - {local})], dtype=np.int64)
 
 
-def _score(c: Candidates, wait: float, price: float) -> NDArray[np.float64]:
+def _score(c: Candidates, wait: float, price: float) -> Floats:
     stretched = wait if c.link.discipline == "fifo" else (0.1 if wait > 0 else 0.0)
-    score: NDArray[np.float64] = spans(c, stretched, 0.0)[0] + price * c.messages.load_s
+    score: Floats = spans(c, stretched, 0.0)[0] + price * c.messages.load_s
     return score
 
 
-def _moves(row: NDArray[np.int64], has_sink: bool, slots: int) -> Labels:
+def _moves(row: Ints, has_sink: bool, slots: int) -> Ints:
     labels = range(min(int(row.max()) + 2, slots))
     moves = []
     for i in range(len(row) if has_sink else len(row) - 1):
@@ -286,7 +285,7 @@ def list_schedules(shape: Shape, link: Link, slots: int) -> Rows:
     return rows
 
 
-def _unique(rows: Rows) -> Labels:
+def _unique(rows: Rows) -> Ints:
     return np.array(list(dict.fromkeys(rows)), dtype=np.int64)
 
 
@@ -312,7 +311,7 @@ def candidates(shape: Shape, link: Link, slots: int, enumerated: int = ENUMERATE
     return Candidates(shape, _with_spread(labels, shape.m, slots), link)
 
 
-def _with_spread(labels: Labels, m: int, slots: int) -> Labels:
+def _with_spread(labels: Ints, m: int, slots: int) -> Ints:
     if m < 2 or slots <= m:
         return labels
     return np.vstack([labels, [*range(1, m + 1), 0]])

@@ -22,8 +22,8 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Ints
 from nona.placement.configurations import Shape
 from nona.placement.messages import Link
 
@@ -67,7 +67,7 @@ class Coarsening:
     ``most_s``: bounds the loss whatever the prices: local time less what every configuration takes.
     """
 
-    group: NDArray[np.int64]
+    group: Ints
     steps: tuple[Glue, ...]
     loss_s: float
     load_loss_s: float
@@ -157,7 +157,7 @@ class Groups:
         self._size[a] += self._size[b]
         return True
 
-    def array(self) -> NDArray[np.int64]:
+    def array(self) -> Ints:
         """(n,) The first node of every node's group."""
         return np.array([self.find(v) for v in range(len(self._parent))], dtype=np.int64)
 

@@ -237,11 +237,11 @@ def quickest_link(system: System, link: Link) -> Link:
     return replace(link, route=Route(own, min(own, float(out.min()))))
 
 
-def _links(t: Topology) -> tuple[NDArray[np.int64], ...]:
+def _links(t: Topology) -> tuple[Ints, ...]:
     return t.out_link, t.up_link, t.down_link, t.in_link
 
 
-def _slowness(t: Topology, links: NDArray[np.int64]) -> Floats:
+def _slowness(t: Topology, links: Ints) -> Floats:
     """(S,) Seconds per byte of each server's link of one role, 0 where it has none."""
     return np.where(links == NONE, 0.0, 1.0 / t.link_capacity[links])
 
@@ -276,6 +276,6 @@ def _pairs(t: Topology, p: Floats) -> tuple[Floats, Floats]:
     return near, everywhere - near
 
 
-def _numbered(a: Floats, b: Floats) -> NDArray[np.int64]:
+def _numbered(a: Floats, b: Floats) -> Ints:
     place = {kind: i for i, kind in enumerate(_kinds(a, b))}
     return np.array([place[k] for k in zip(a.tolist(), b.tolist(), strict=True)], dtype=np.int64)

@@ -31,7 +31,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nona.arrays import Floats
 from nona.placement.link_routes import crossings, draws_of
@@ -107,7 +106,7 @@ class Role:
         return self.moment_s(traffic) / (2.0 * (1.0 - rho)) if rho < 1.0 else math.inf
 
 
-def roles_of(system: System, shares: NDArray[np.float64] | None = None) -> tuple[Role, ...]:
+def roles_of(system: System, shares: Floats | None = None) -> tuple[Role, ...]:
     """The roles of the links of ``system``, in the order in which a message crosses them.
 
     ``shares`` (J, K) are those of the executor classes, as in the placement's model.

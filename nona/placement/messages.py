@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nona.arrays import Floats
-from nona.placement.configurations import Labels, Shape
+from nona.arrays import Bools, Floats, Ints
+from nona.placement.configurations import Shape
 from nona.system import Discipline
 
 
@@ -79,7 +78,7 @@ class Messages:
         what meets at that server's card. Only where there are several links; else 0.
     """
 
-    remote: NDArray[np.bool_]
+    remote: Bools
     through_s: Floats
     stretched_s: Floats
     load_s: Floats
@@ -87,7 +86,7 @@ class Messages:
     bundle_s2: Floats
 
 
-def messages(shape: Shape, labels: Labels, link: Link) -> Messages:
+def messages(shape: Shape, labels: Ints, link: Link) -> Messages:
     """Messages of every configuration in ``labels`` (n, m+1); see :class:`Messages`."""
     n = len(labels)
     server = np.concatenate([np.zeros((1, n), dtype=np.int64), labels.T])
@@ -110,7 +109,7 @@ def messages(shape: Shape, labels: Labels, link: Link) -> Messages:
     return Messages(remote, through, stretched, load, square, bundle)
 
 
-def _beside(shape: Shape, edges: tuple[int, ...], server: Labels, sent: Floats) -> Floats:
+def _beside(shape: Shape, edges: tuple[int, ...], server: Ints, sent: Floats) -> Floats:
     """Bytes of the bundle that each edge's message belongs to, (edges, n)."""
     goal = server[shape.target[list(edges)]]
     total = np.zeros(sent.shape)
@@ -119,9 +118,7 @@ def _beside(shape: Shape, edges: tuple[int, ...], server: Labels, sent: Floats) 
     return total
 
 
-def _sent(
-    shape: Shape, edges: tuple[int, ...], server: Labels, remote: NDArray[np.bool_]
-) -> tuple[Floats, NDArray[np.int64]]:
+def _sent(shape: Shape, edges: tuple[int, ...], server: Ints, remote: Bools) -> tuple[Floats, Ints]:
     """Bytes of the message that an edge starts, 0 if an earlier edge did; and which edge starts its own."""
     n = server.shape[1]
     sent = np.zeros((len(edges), n))
@@ -136,9 +133,7 @@ def _sent(
     return sent, first
 
 
-def _batch(
-    sent: Floats, first: NDArray[np.int64], remote: NDArray[np.bool_], discipline: Discipline
-) -> Floats:
+def _batch(sent: Floats, first: Ints, remote: Bools, discipline: Discipline) -> Floats:
     """Bytes served until each edge's message is through, (edges, n); last row: bytes of the batch."""
     served = np.zeros((len(sent) + 1, sent.shape[1]))
     if not len(sent):
@@ -160,7 +155,7 @@ class Candidates:
     """
 
     shape: Shape
-    labels: Labels
+    labels: Ints
     link: Link
     exhaustive: bool = True
     note: str = ""
@@ -174,13 +169,13 @@ class Candidates:
         return messages(self.shape, self.labels, self.link)
 
     @cached_property
-    def local(self) -> NDArray[np.bool_]:
+    def local(self) -> Bools:
         """By configuration (n,), true where it keeps everything on the root's server."""
-        result: NDArray[np.bool_] = (self.labels == 0).all(axis=1)
+        result: Bools = (self.labels == 0).all(axis=1)
         return result
 
     @cached_property
-    def sink_visit(self) -> NDArray[np.bool_]:
+    def sink_visit(self) -> Bools:
         """By configuration (n,), true where the sink queues again at its server."""
         return ~self.local & self.shape.has_sink
 
@@ -203,6 +198,6 @@ class Candidates:
         """
         return {}
 
-    def take(self, rows: NDArray[np.int64]) -> Candidates:
+    def take(self, rows: Ints) -> Candidates:
         """Only some of the configurations."""
         return Candidates(self.shape, self.labels[rows], self.link, self.exhaustive, self.note)

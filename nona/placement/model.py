@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nona.arrays import Floats
 from nona.decomposition import VIRTUAL
@@ -217,7 +216,7 @@ class Known:
     a few sub-graphs. Nothing here depends on the waits, so the values are those without it.
     """
 
-    def __init__(self, system: System, shares: NDArray[np.float64] | None = None) -> None:
+    def __init__(self, system: System, shares: Floats | None = None) -> None:
         self.system, self.shares = as_queries_see(system, shares), shares
         self._placed: dict[tuple[int, int, int], tuple[SubGraphPlacement, Candidates]] = {}
         self._made: dict[tuple[int, bytes], Candidates] = {}

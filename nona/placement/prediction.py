@@ -26,14 +26,14 @@ def predict(
     system: System,
     queries: Sequence[Sequence[SubGraphPlacement]],
     shares: Floats | None = None,
-    known: Known | None = None,
+    evaluated: Known | None = None,
 ) -> Prediction:
     """Predict the mean JCT of any placement, with waits that are consistent with its own load.
 
     ``queries``: ``queries[j][k]``: the configurations of sub-graph k of query class j with probabilities.
     ``shares``: (J, K) Probability that a server drawn for query class j is of executor class k; by default
         every executor is drawn alike.
-    ``known``: configurations of this system and these shares that were evaluated before.
+    ``evaluated``: configurations of this system and these shares that were evaluated before.
 
     An overloaded link gives ``network_wait_s`` = ``inf``, and an infinite JCT for the classes that
     use it.
@@ -51,7 +51,7 @@ def predict(
     that of the links used most; ``links`` has every role of links.
     """
     check_feasible(system, shares)
-    model, x = as_model(system, queries, shares, known)
+    model, x = as_model(system, queries, shares, evaluated)
     return prediction_of(model, value_at(model, x))
 
 
@@ -59,18 +59,19 @@ def as_model(
     system: System,
     queries: Sequence[Sequence[SubGraphPlacement]],
     shares: Floats | None = None,
-    known: Known | None = None,
+    evaluated: Known | None = None,
 ) -> tuple[Model, list[list[Floats]]]:
     """A placement's configurations as a model of these alone, with their probabilities as its point.
 
-    ``known`` holds what was evaluated before, of this system under these shares.
+    ``evaluated`` holds what was evaluated before, of this system under these shares.
     """
-    known = Known(system, shares) if known is None else known
+    evaluated = Known(system, shares) if evaluated is None else evaluated
     rows = tuple(
-        tuple(known.candidates(j, k, placed) for k, placed in enumerate(row)) for j, row in enumerate(queries)
+        tuple(evaluated.candidates(j, k, placed) for k, placed in enumerate(row))
+        for j, row in enumerate(queries)
     )
     x = [[np.asarray(placed.probabilities, dtype=float) for placed in row] for row in queries]
-    return Model(known.system, rows, shares), x
+    return Model(evaluated.system, rows, shares), x
 
 
 def prediction_of(model: Model, value: Value) -> Prediction:

@@ -38,9 +38,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nona.arrays import Floats
+from nona.arrays import Bools, Floats, Ints
 from nona.decomposition import VIRTUAL
 from nona.placement.batch_waits import Met, met_at
 from nona.placement.messages import Candidates
@@ -91,7 +90,7 @@ def sharing_stretch(utilization: float) -> float:
     return utilization / (1.0 - utilization) if utilization < 1.0 else math.inf
 
 
-def _runs_on(candidates: Candidates, busy: float, whole: NDArray[np.bool_]) -> Floats:
+def _runs_on(candidates: Candidates, busy: float, whole: Bools) -> Floats:
     """(n,) Probability r that the sink runs on after the work on the root's server.
 
     Formula: 1 where all is local; (1 − ρ)^k where the sink is on the root's server, the root's part is
@@ -165,7 +164,7 @@ def blocks(candidates: Candidates, busy: float = 0.0) -> Blocks:
     on_root[0] = True
     root, other = np.zeros((classes, 2, n)), np.zeros((classes, 2, n))
 
-    def close(label: NDArray[np.int64], where: NDArray[np.bool_]) -> None:
+    def close(label: Ints, where: Bools) -> None:
         block, first = current[:, :, label, columns], on_root[label, columns]
         root[:] += np.where(where & first, block, 0.0)
         squared = np.stack([block[:, 0] ** 2, block[:, 1]], axis=1)
@@ -338,7 +337,7 @@ class Servers:
 
     @cached_property
     def met(self) -> Met | None:
-        """What queries meet where executors batch: then it is the same for every placement."""
+        """The waits and steps where executors batch: the same for every placement."""
         return met_at(self.system, self.shares) if self.system.batches else None
 
     @cached_property

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.decomposition import SubGraph
 from nona.errors import PlacementError
 
@@ -51,7 +51,7 @@ class SubGraphPlacement:
 
     subgraph: SubGraph
     configurations: tuple[Configuration, ...]
-    probabilities: NDArray[np.float64]
+    probabilities: Floats
 
 
 # ``queries[j][k]``: the configurations of sub-graph k of query class j with their probabilities.
@@ -227,7 +227,7 @@ class Placement:
     seconds: float
     notes: tuple[str, ...] = field(default=())
     global_bound_s: float = math.nan
-    class_shares: NDArray[np.float64] | None = None
+    class_shares: Floats | None = None
     sampled: Sampled | None = None
     objective_error_s: float = 0.0
     formula: Certificate | None = None
@@ -244,7 +244,7 @@ class Placement:
         return _relative_gap(self.objective_s, self.global_bound_s)
 
 
-_Floats = NDArray[np.float64]
+_Floats = Floats
 REPLICATES = 4
 
 
@@ -262,7 +262,7 @@ class ResponseTimes:
 
     times_s: _Floats
     weights: _Floats
-    group: NDArray[np.int64]
+    group: Ints
 
     @property
     def mean_s(self) -> float:

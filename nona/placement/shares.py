@@ -24,9 +24,8 @@ from typing import Generic, Literal, TypeVar
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
-from nona.arrays import Floats
+from nona.arrays import Bools, Floats, Ints
 from nona.errors import PlacementError
 from nona.placement.capacity import Loads, allowed_classes, default_shares, loads_of, replicas, tidy
 from nona.placement.model import Model, Probabilities
@@ -178,16 +177,14 @@ def descend_shares(objective: SharesObjective, loads: Loads, start: Floats) -> t
     return (end_value, shares) if end_value < value else (value, start)
 
 
-def _sparse(objective: SharesObjective, shares: Floats, allowed: NDArray[np.bool_]) -> Floats:
+def _sparse(objective: SharesObjective, shares: Floats, allowed: Bools) -> Floats:
     """Without shares below a ten-thousandth, if that costs nothing to speak of."""
     least = tidy(np.where(shares < _MOVED, 0.0, shares), allowed)
     here, there = objective.value_and_gradient(shares)[0], objective.value_and_gradient(least)[0]
     return least if there <= here * (1 + 1e-6) else shares
 
 
-def _constraints(
-    loads: Loads, rows: NDArray[np.int64], columns: NDArray[np.int64]
-) -> list[scipy.optimize.LinearConstraint]:
+def _constraints(loads: Loads, rows: Ints, columns: Ints) -> list[scipy.optimize.LinearConstraint]:
     """Shares of a query class add up to 1; every executor class stays below the guard."""
     once = np.zeros((loads.allowed.shape[0], len(rows)))
     once[rows, np.arange(len(rows))] = 1.0
@@ -320,7 +317,7 @@ def choose_shares(
     return search_shares(system, loads, solve_at)
 
 
-def is_choice(system: System, allowed: NDArray[np.bool_]) -> bool:
+def is_choice(system: System, allowed: Bools) -> bool:
     """Return whether some query class may run on executors of more than one class."""
     return bool((allowed & (system.class_counts > 0)).sum(axis=1).max() > 1)
 

@@ -40,9 +40,8 @@ from itertools import pairwise
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
-from nona.arrays import Floats
+from nona.arrays import Bools, Floats, Ints
 from nona.decomposition import VIRTUAL
 from nona.placement.capacity import Loads
 from nona.placement.configurations import ENUMERATED, Shape
@@ -65,7 +64,7 @@ def speeds_of(system: System, loads: Loads) -> Floats:
     return speeds
 
 
-def least_times(compute_s: Floats, allowed: NDArray[np.bool_], speeds: Floats) -> Floats:
+def least_times(compute_s: Floats, allowed: Bools, speeds: Floats) -> Floats:
     """(T,) q_v of a query class with ``compute_s`` (K, T): times on every class are at least r_k·q_v."""
     result: Floats = np.where(allowed[:, None], compute_s / speeds[:, None], np.inf).min(axis=0)
     return result
@@ -239,7 +238,7 @@ class Program:
         return fifo_wait_s(self.loads.background, self.base)
 
     @cached_property
-    def _pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _pairs(self) -> tuple[Ints, Ints]:
         rows, columns = np.nonzero(self.loads.allowed)
         return rows, columns
 

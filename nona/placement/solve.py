@@ -21,31 +21,27 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any
-
-import numpy as np
+from functools import partial
+from typing import Any, NamedTuple
 
 from nona.arrays import Floats
 from nona.placement.capacity import allowed_classes, check_feasible, loads_of
 from nona.placement.certificate import CLOSED, bounds_s
 from nona.placement.configurations import ENUMERATED, Shape, server_slots
 from nona.placement.enumeration import candidates
-from nona.placement.interiors.column_generation import Budget, climbed, generate
-from nona.placement.interiors.prices import Prices
+from nona.placement.interiors.column_generation import Budget, generate
 from nona.placement.messages import Candidates, Link
 from nona.placement.model import Model, build_model, value_at
 from nona.placement.prediction import prediction_of
 from nona.placement.result import Placement
 from nona.placement.shares import Solved, Wanted, choose_shares, is_choice, share_notes
-from nona.placement.shares_bound import shares_bound_s
+from nona.placement.shares_bound import CandidatesOf, shares_bound_s
 from nona.placement.solver.descent import descend
 from nona.placement.solver.parametric import solve_parametric
-from nona.placement.solver.registry import GAP, SOLVERS, run_solver
-from nona.placement.solver.solution import Solution, placements
+from nona.placement.solver.registry import GAP, SOLVERS, Solver, run_solver
+from nona.placement.solver.solution import Solution, Table, placements
 from nona.system import System
 from nona.units import format_time
-
-Table = list[list[Floats]]
 
 
 def solve(
@@ -83,47 +79,28 @@ def solve(
     the placement, or when the weights of a model fit no executor.
     """
     began = time.perf_counter()
-    chosen = SOLVERS.find(solver)
 
     def listed(shape: Shape, link: Link) -> Candidates:
         return candidates(shape, link, server_slots(system), enumerated)
 
-    def solved_at(given: Floats | None) -> Solved[tuple[Model, Solution]]:
-        check_feasible(system, given)
-        model = build_model(system, listed, given)
-        solution = run_solver(chosen, model, options)
-        wait = value_at(model, solution.x).link_wait
-        return Solved(model.shares, solution.value_s, placements(model, solution.x), wait, (model, solution))
-
-    def solved_from(model: Model, x: Table) -> Solution:
-        gap = options.get("gap", GAP)
-        return descend(model, lambda problem, start: solve_parametric(problem, gap=gap, start=start), x)
-
-    model, solution = choose_shares(system, shares, solved_at).kept
+    model, solution = _solved(system, SOLVERS.find(solver), shares, listed, options)
     if solver == "parametric":  # once, at the shares that were chosen
-        model, solution = generate(model, solution, solved_from, Budget(0.5 * time_s))
-
-    here, everywhere, all_shares = math.nan, 0.0, False
-    if not system.batches:
-        here, everywhere = bounds_s(model, solution, Budget(0.5 * time_s))
-        allowed = allowed_classes(system)
-        all_shares = not math.isnan(here) and is_choice(system, allowed)
-        if all_shares:
-            everywhere = shares_bound_s(system, loads_of(system, allowed), listed, solution.value_s)
-
+        model, solution = generate(
+            model, solution, partial(_solved_from, gap=options.get("gap", GAP)), Budget(0.5 * time_s)
+        )
+    bounds = _bounds(model, solution, system, listed, Budget(0.5 * time_s))
     prediction = prediction_of(model, value_at(model, solution.x))
-    scope = " That holds for all shares of the executor classes, the gap for the shares found." * all_shares
     return Placement(
         queries=placements(model, solution.x),
         prediction=prediction,
         objective_s=solution.value_s,
-        lower_bound_s=here if math.isnan(here) else min(here, solution.value_s),
-        global_bound_s=everywhere,
+        lower_bound_s=min(bounds.here_s, solution.value_s) if bounds.certified else math.nan,
+        global_bound_s=bounds.everywhere_s,
         solver=solver,
         seconds=time.perf_counter() - began,
         notes=(
-            _bound_note(system, here, everywhere, prediction.server_wait_s) + scope,
-            *_restrictions(solution, here),
+            _bound_note(system, bounds, prediction.server_wait_s),
+            *_restrictions(solution, bounds.here_s),
             *share_notes(model, solution.x),
             *_assumptions(system),
         ),
@@ -131,20 +108,66 @@ def solve(
     )
 
 
-def _bound_note(system: System, here_s: float, everywhere_s: float, wait_s: float) -> str:
+def _solved(
+    system: System, solver: Solver, shares: Wanted, listed: CandidatesOf, options: dict[str, Any]
+) -> tuple[Model, Solution]:
+    """The solver's answer among the listed configurations, at the shares that are wanted."""
+
+    def at(given: Floats | None) -> Solved[tuple[Model, Solution]]:
+        check_feasible(system, given)
+        model = build_model(system, listed, given)
+        solution = run_solver(solver, model, options)
+        wait = value_at(model, solution.x).link_wait
+        return Solved(model.shares, solution.value_s, placements(model, solution.x), wait, (model, solution))
+
+    return choose_shares(system, shares, at).kept
+
+
+def _solved_from(model: Model, x: Table, gap: float) -> Solution:
+    return descend(model, lambda problem, start: solve_parametric(problem, gap=gap, start=start), x)
+
+
+class _Bounds(NamedTuple):
+    here_s: float = math.nan  # at the server wait of the solution
+    everywhere_s: float = 0.0  # at every server wait
+    all_shares: bool = False  # whether the latter holds for all shares of the executor classes
+
+    @property
+    def certified(self) -> bool:
+        return not math.isnan(self.here_s)
+
+
+def _bounds(
+    model: Model, solution: Solution, system: System, listed: CandidatesOf, budget: Budget
+) -> _Bounds:
+    if system.batches:
+        return _Bounds()
+    bounds = _Bounds(*bounds_s(model, solution, budget))
+    allowed = allowed_classes(system)
+    if not bounds.certified or not is_choice(system, allowed):
+        return bounds
+    over_shares_s = shares_bound_s(system, loads_of(system, allowed), listed, solution.value_s)
+    return bounds._replace(everywhere_s=over_shares_s, all_shares=True)
+
+
+def _bound_note(system: System, bounds: _Bounds, wait_s: float) -> str:
     """State the scope of the bounds: at the solution's server wait, and at every one."""
     if system.batches:
         return (
             "No certificate: where executors batch, waits are no convex function of a placement, and the "
             "formula takes a visit to wait as long as a whole query, whatever is placed where."
         )
-    if math.isnan(here_s):
+    if not bounds.certified:
         return "No bound: this solver gives none."
-    return (
+    note = (
         f"The bound is certified at the server wait of the formula's optimum "
         f"({format_time(wait_s)}), linearised there; at a different "
-        f"server wait a placement may be better, but no placement is below {format_time(everywhere_s, 4)}."
+        f"server wait a placement may be better, but no placement is below "
+        f"{format_time(bounds.everywhere_s, 4)}."
     )
+    if not bounds.all_shares:
+        return note
+    return f"{note} That holds for all shares of the executor classes, the gap for the shares found."
 
 
 def _restrictions(solution: Solution, here_s: float) -> tuple[str, ...]:
@@ -175,14 +198,3 @@ def _assumptions(system: System) -> tuple[str, ...]:
             f"({', '.join(system.class_names)}); the simulation uses the times of each class."
         )
     return tuple(notes)
-
-
-def compile_searches() -> None:
-    """Run each search once on a fork of two tasks; numba keeps what it compiles on disk."""
-    from nona.placement.interiors.relaxed_columns import least_columns
-
-    ends = np.array([0, 0, 1, 2], dtype=np.int64), np.array([1, 2, 3, 3], dtype=np.int64)
-    shape = Shape(True, True, np.ones((1, 2)), np.ones(2), *ends, np.arange(4), np.ones(4))
-    fork = Candidates(shape, np.array([[0, 0, 0], [0, 1, 0]]), Link(10.0, 0.0), exhaustive=False)
-    climbed(fork, 2, Prices(), Budget(1.0))
-    least_columns(fork, 2, Prices())

@@ -38,9 +38,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nona.arrays import Floats
+from nona.arrays import Bools, Floats, Ints
 from nona.placement.messages import Candidates
 
 COMPUTE, TRANSFER, LINK, VISITS = range(4)
@@ -50,7 +49,7 @@ def spans(
     candidates: Candidates,
     link_wait: Floats | float,
     server_wait_s: float,
-    rows: NDArray[np.int64] | None = None,
+    rows: Ints | None = None,
 ) -> tuple[Floats, Floats]:
     """Span of each configuration from the root's end to the sink's start, and its longest path.
 
@@ -72,7 +71,7 @@ def spans(
     return walk.finish()
 
 
-def ends(candidates: Candidates, rows: NDArray[np.int64]) -> Floats:
+def ends(candidates: Candidates, rows: Ints) -> Floats:
     """Return the ends (m + 1, n) of root and interior tasks of some configurations if nobody waits, in s."""
     walk = _Walk(candidates, 0.0, 0.0, rows)
     for v in range(1, candidates.shape.m + 1):
@@ -84,7 +83,7 @@ class _Walk:
     """The recursion of the module's head over (1 + 4, n) arrays: value, then the path's four terms."""
 
     def __init__(
-        self, c: Candidates, link_wait: Floats | float, server_wait_s: float, rows: NDArray[np.int64] | None
+        self, c: Candidates, link_wait: Floats | float, server_wait_s: float, rows: Ints | None
     ) -> None:
         chosen = slice(None) if rows is None else rows
         self.c, self.shape = c, c.shape
@@ -109,7 +108,7 @@ class _Walk:
         fifo = c.link.discipline == "fifo"
         self.slope = self.remote * float(c.link.crosses) if fifo else kept.stretched_s[:, chosen]
 
-    def _visit(self, path: Floats, where: NDArray[np.bool_]) -> Floats:
+    def _visit(self, path: Floats, where: Bools) -> Floats:
         out = path.copy()
         out[0] += where * self.server_wait_s
         out[1 + VISITS] += where
@@ -317,7 +316,7 @@ class Envelope:
     Lines are sorted by configuration; those of c are ``start[c]`` … ``start[c+1]`` − 1.
     """
 
-    start: NDArray[np.int64]
+    start: Ints
     const: Floats
     slope: Floats
 
@@ -333,7 +332,7 @@ class Envelope:
         active = values >= np.repeat(top, np.diff(self.start))
         return top, np.maximum.reduceat(np.where(active, self.slope, 0.0), self.start[:-1])
 
-    def of(self, columns: NDArray[np.int64], link_wait: float) -> Floats:
+    def of(self, columns: Ints, link_wait: float) -> Floats:
         """Spans of some configurations only."""
         if not len(columns):
             return np.zeros(0)
@@ -384,9 +383,7 @@ def _envelope(candidates: Candidates, server_wait_s: float) -> Envelope:
     return _sorted(len(every), lines)
 
 
-def _lines(
-    c: Candidates, link_wait: Floats, server_wait_s: float, rows: NDArray[np.int64]
-) -> tuple[Floats, Floats]:
+def _lines(c: Candidates, link_wait: Floats, server_wait_s: float, rows: Ints) -> tuple[Floats, Floats]:
     span, path = spans(c, link_wait, server_wait_s, rows)
     const = span - path[LINK] * link_wait
     # The subtraction loses digits at large waits, the path's own terms do not.
@@ -406,8 +403,8 @@ def _far(c: Candidates, server_wait_s: float) -> Floats:
     return far
 
 
-def _sorted(n: int, found: list[tuple[NDArray[np.int64], Floats, Floats]]) -> Envelope:
-    rows, const, slope = (np.concatenate(columns) for columns in zip(*found, strict=True))
+def _sorted(n: int, pieces: list[tuple[Ints, Floats, Floats]]) -> Envelope:
+    rows, const, slope = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
     order = np.lexsort((const, slope, rows))
     rows, const, slope = rows[order], const[order], slope[order]
     twin = np.zeros(len(rows), dtype=bool)

@@ -38,8 +38,9 @@ from typing import Generic, TypeVar
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from nona.arrays import Floats
 from nona.errors import SimulationError
 from nona.planning.least import driven
 from nona.results.document import Verdict
@@ -86,7 +87,7 @@ class Counts:
         return max(1.0, *(_dispersion(n, late) for late in levels))
 
 
-def _dispersion(n: NDArray[np.float64], events: NDArray[np.float64]) -> float:
+def _dispersion(n: Floats, events: Floats) -> float:
     used = n > 0
     n, events = n[used], events[used]
     if len(n) < 2:
@@ -231,12 +232,12 @@ def counted(runs: Sequence[ArrayLike], share: float) -> Counts:
     )
 
 
-def _finished(run: ArrayLike) -> NDArray[np.float64]:
-    ratios: NDArray[np.float64] = np.asarray(run, dtype=float)
+def _finished(run: ArrayLike) -> Floats:
+    ratios: Floats = np.asarray(run, dtype=float)
     return np.where(np.isnan(ratios), np.inf, ratios)
 
 
-def _level(ratios: NDArray[np.float64], beyond: float) -> float:
+def _level(ratios: Floats, beyond: float) -> float:
     """The bound itself, or the smaller factor on it that a share ``beyond`` of the jobs exceeds."""
     return min(1.0, float(np.quantile(ratios, 1 - beyond, method="lower"))) if len(ratios) else 1.0
 

@@ -81,13 +81,13 @@ def others_finding(report: CapacityReport) -> str:
     return f"{'; '.join(clauses)}."
 
 
-def alone_note(report: CapacityReport, known: Sequence[str]) -> str:
+def alone_note(report: CapacityReport, schedulers: Sequence[str]) -> str:
     """A reminder that the answer is one scheduler's; empty if several were asked for.
 
-    ``known`` are all schedulers that could be asked for.
+    ``schedulers`` are all schedulers that could be asked for.
     """
     asked = {d.scheduler for d in report.devices}
-    others = [n for n in known if n not in asked]
+    others = [n for n in schedulers if n not in asked]
     if len(asked) > 1 or not others:
         return ""
     (only,) = asked

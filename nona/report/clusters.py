@@ -218,8 +218,8 @@ def _group_picture(cluster: Cluster, group: ServerGroup) -> GroupPicture:
     return GroupPicture(group.count, group.gpus, group.vcpus, device.title, sharing, slices)
 
 
-def _slices(made: ExecutorClass) -> int:
-    return int(made.mig.split("g.")[0]) if made.mig else 0
+def _slices(executor: ExecutorClass) -> int:
+    return int(executor.mig.split("g.")[0]) if executor.mig else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,31 +111,31 @@ def figure(height: int = 320, legend: bool = True) -> go.Figure:
     return chart
 
 
-def rule(made: go.Figure, at: float, word: str, of: str = "y") -> None:
+def rule(chart: go.Figure, at: float, word: str, of: str = "y") -> None:
     """A dashed line across the chart at a value that counts (an SLO, a target), with its word.
 
     Draw it after the axis has its type: on a logarithmic one notes stand at the logarithm.
     """
-    axis = made.layout.yaxis if of == "y" else made.layout.xaxis
+    axis = chart.layout.yaxis if of == "y" else chart.layout.xaxis
     place = math.log10(at) if axis.type == "log" else at
     line = {"color": QUIET, "dash": "dash", "width": 1.5}
     note = {"text": text(word), "showarrow": False, "font": {"size": SMALL_PX}}
     if of == "y":
-        made.add_hline(y=at, line=line)
+        chart.add_hline(y=at, line=line)
     else:
-        made.add_vline(x=at, line=line)
+        chart.add_vline(x=at, line=line)
     if word and of == "y":
-        made.add_annotation(x=0, xref="x domain", xanchor="left", y=place, yanchor="bottom", **note)
+        chart.add_annotation(x=0, xref="x domain", xanchor="left", y=place, yanchor="bottom", **note)
     elif word:
         # Above the chart: what is drawn along the line would lie on the word.
-        made.add_annotation(y=1, yref="y domain", yanchor="bottom", x=place, xanchor="center", **note)
+        chart.add_annotation(y=1, yref="y domain", yanchor="bottom", x=place, xanchor="center", **note)
 
 
-def finished(made: go.Figure) -> go.Figure:
+def finished(chart: go.Figure) -> go.Figure:
     """The figure with the titles of its axes as small as their numbers, whatever they were set to."""
-    made.update_xaxes(title_font={"size": SMALL_PX})
-    made.update_yaxes(title_font={"size": SMALL_PX})
-    return made
+    chart.update_xaxes(title_font={"size": SMALL_PX})
+    chart.update_yaxes(title_font={"size": SMALL_PX})
+    return chart
 
 
 OVERLOADED_DASH = "dot"
@@ -275,15 +275,15 @@ def beside(now: Sequence[Dot], before: Sequence[Dot], word: str) -> list[Dot]:
     return dots
 
 
-def rows(made: go.Figure, names: Sequence[str], labels: Sequence[str]) -> None:
+def rows(chart: go.Figure, names: Sequence[str], labels: Sequence[str]) -> None:
     """Make the y axis one row per name, the first on top, each with its label in small print below."""
     shown = [text(n, 24) for n in names]
-    made.update_layout(margin={"r": 12})
+    chart.update_layout(margin={"r": 12})
     both = [
         f"{n}<br><span style='font-size:11px'>{text(label, 40).replace('-', '−')}</span>" if label else n
         for n, label in zip(shown, labels, strict=True)
     ]
-    made.update_yaxes(
+    chart.update_yaxes(
         type="category",
         categoryorder="array",
         categoryarray=shown[::-1],
@@ -294,11 +294,11 @@ def rows(made: go.Figure, names: Sequence[str], labels: Sequence[str]) -> None:
     )
 
 
-def log_axis(made: go.Figure, values: Sequence[float | None], title: str, of: str = "x") -> None:
+def log_axis(chart: go.Figure, values: Sequence[float | None], title: str, of: str = "x") -> None:
     """Make an axis logarithmic, with ticks at 1, 2, 5 times powers of ten, fewer over a wide range."""
     positive = [v for v in values if v is not None and v > 0]
     ticks = log_ticks(min(positive), max(positive)) if positive else []
-    change = made.update_xaxes if of == "x" else made.update_yaxes
+    change = chart.update_xaxes if of == "x" else chart.update_yaxes
     change(type="log", title=f"{title}, log", tickvals=ticks, ticktext=[format_number(t) for t in ticks])
 
 
@@ -318,22 +318,22 @@ def log_ticks(low: float, high: float) -> list[float]:
     return ticks
 
 
-def fitting_axis(made: go.Figure, values: Sequence[float | None], title: str, of: str = "x") -> None:
+def fitting_axis(chart: go.Figure, values: Sequence[float | None], title: str, of: str = "x") -> None:
     """Make an axis begin at 0, or logarithmic where the values spread too widely for that."""
     if spread_wide(values):
-        log_axis(made, values, title, of)
+        log_axis(chart, values, title, of)
     else:
-        change = made.update_xaxes if of == "x" else made.update_yaxes
+        change = chart.update_xaxes if of == "x" else chart.update_yaxes
         change(type="linear", title=title, rangemode="tozero")
 
 
-def zero_or_close(made: go.Figure, values: Sequence[float]) -> None:
+def zero_or_close(chart: go.Figure, values: Sequence[float]) -> None:
     """Make the x axis begin at 0, or near the least value where all of them are close together."""
     if values and min(values) > 0.5 * max(values):
         room = 0.12 * (max(values) - min(values)) + 0.02 * max(values)
-        made.update_xaxes(range=[min(values) - room, max(values) + room])
+        chart.update_xaxes(range=[min(values) - room, max(values) + room])
     else:
-        made.update_xaxes(rangemode="tozero")
+        chart.update_xaxes(rangemode="tozero")
 
 
 def distributions_figure(
@@ -363,23 +363,23 @@ def spread_wide(values: Sequence[float | None]) -> bool:
     return bool(numbers) and min(numbers) > 0 and max(numbers) > FAR * min(numbers)
 
 
-def _add(made: go.Figure, dot: Dot, style: Look, axis: tuple[float | None, bool, bool]) -> None:
+def _add(chart: go.Figure, dot: Dot, style: Look, axis: tuple[float | None, bool, bool]) -> None:
     row = text(dot.name, 24)
     if dot.before is not None and dot.before.value is not None:
         if dot.value is not None:
-            add_line(made, "", [dot.before.value, dot.value], [row, row], replace(style, dash="solid"))
+            add_line(chart, "", [dot.before.value, dot.value], [row, row], replace(style, dash="solid"))
         before = Dot(dot.name, dot.before.value, dot.before.interval, "")
         ghost = Look(QUIET, "solid", GHOST)
-        _mark(made, before, ghost, f"{row}, {dot.before.word}: %{{x:,.3~r}}", axis)
+        _mark(chart, before, ghost, f"{row}, {dot.before.word}: %{{x:,.3~r}}", axis)
     if dot.value is None:
-        made.add_scatter(x=[None], y=[row])
+        chart.add_scatter(x=[None], y=[row])
     else:
         shown = text(dot.label)
         hover = f"{text(dot.name)}: " + (shown if dot.before is None else f"%{{x:,.3~r}}<br>{shown}")
-        _mark(made, dot, style, hover, axis)
+        _mark(chart, dot, style, hover, axis)
 
 
-def _mark(made: go.Figure, dot: Dot, look: Look, hover: str, axis: tuple[float | None, bool, bool]) -> None:
+def _mark(chart: go.Figure, dot: Dot, look: Look, hover: str, axis: tuple[float | None, bool, bool]) -> None:
     """A marker with its interval, which the ``axis`` (most, zero, log) cuts off."""
     value, (most, zero, log) = dot.value or 0.0, axis
     span = list(dot.interval) if dot.interval is not None else [value, value]
@@ -388,7 +388,7 @@ def _mark(made: go.Figure, dot: Dot, look: Look, hover: str, axis: tuple[float |
     if most is not None:
         span[1] = min(span[1], most)
     across = [span] if span[1] > span[0] else []
-    add_points(made, "", [value], [text(dot.name, 24)], look, hover, 11, across=across, cliponaxis=False)
+    add_points(chart, "", [value], [text(dot.name, 24)], look, hover, 11, across=across, cliponaxis=False)
 
 
 def scaled(interval: Sequence[float] | None, factor: float) -> list[float] | None:
@@ -404,7 +404,7 @@ Span = Sequence[float] | None
 
 
 def add_line(
-    made: go.Figure,
+    chart: go.Figure,
     name: str,
     x: Sequence[float | str | None],
     y: Sequence[float | str | None],
@@ -419,11 +419,11 @@ def add_line(
     ``more`` goes to plotly's trace, as that of :func:`add_points` does.
     """
     line = {"color": look.colour, "dash": look.dash, "width": width, "shape": "hv" if steps else "linear"}
-    made.add_scatter(x=list(x), y=list(y), mode="lines", line=line, **_named(name, hover), **more)
+    chart.add_scatter(x=list(x), y=list(y), mode="lines", line=line, **_named(name, hover), **more)
 
 
 def add_points(
-    made: go.Figure,
+    chart: go.Figure,
     name: str,
     x: Sequence[float | str | None],
     y: Sequence[float | str | None],
@@ -446,7 +446,7 @@ def add_points(
     ((0.5, 0.0), (0.5, 0.0))
     """
     border = {} if joined else {"line": {"width": 2, "color": look.colour}}
-    made.add_scatter(
+    chart.add_scatter(
         x=list(x),
         y=list(y),
         mode="lines+markers" if joined else "markers",
@@ -460,7 +460,7 @@ def add_points(
 
 
 def add_means(
-    made: go.Figure,
+    chart: go.Figure,
     name: str,
     places: Sequence[float | str],
     values: Sequence[Estimate],
@@ -477,14 +477,14 @@ def add_means(
     means = [None if v.mean is None else scale * v.mean for v in values]
     spans = [scaled(v.ci95, scale) for v in values]
     if lying:
-        add_points(made, name, means, places, look, hover, across=spans, **more)
+        add_points(chart, name, means, places, look, hover, across=spans, **more)
     else:
-        add_points(made, name, places, means, look, hover, joined=True, spans=spans, **more)
+        add_points(chart, name, places, means, look, hover, joined=True, spans=spans, **more)
     return means
 
 
 def add_bars(
-    made: go.Figure,
+    chart: go.Figure,
     name: str,
     places: Sequence[str | float],
     values: Sequence[float | None],
@@ -495,11 +495,11 @@ def add_bars(
 ) -> None:
     """Add bars in a colour, lying unless ``upright``; legend and pointer as those of :func:`add_line`."""
     ends = {"x": places, "y": values} if upright else {"x": values, "y": places, "orientation": "h"}
-    made.add_bar(**ends, marker_color=colour, **_named(name, hover), **more)
+    chart.add_bar(**ends, marker_color=colour, **_named(name, hover), **more)
 
 
 def add_heat(
-    made: go.Figure,
+    chart: go.Figure,
     z: Sequence[Sequence[float | None]],
     scale: Sequence[Sequence[object]],
     span: tuple[float, float],
@@ -507,7 +507,7 @@ def add_heat(
     **more: Any,
 ) -> None:
     """Add a heat map with colours from ``scale`` over ``span``; ``more`` has places, texts, colour bar."""
-    made.add_heatmap(
+    chart.add_heatmap(
         z=z,
         zmin=span[0],
         zmax=span[1],
@@ -537,8 +537,8 @@ def _whiskers(values: Sequence[Any], spans: Sequence[Span], colour: str, thickne
 
 
 def _named(name: str, hover: str) -> dict[str, Any]:
-    said = {"hovertemplate": f"{hover}<extra></extra>"} if hover else {"hoverinfo": "skip"}
-    return {"name": text(name), **said} if name else {"showlegend": False, **said}
+    on_hover = {"hovertemplate": f"{hover}<extra></extra>"} if hover else {"hoverinfo": "skip"}
+    return {"name": text(name), **on_hover} if name else {"showlegend": False, **on_hover}
 
 
 def time_by_kind_figure(kinds: Mapping[str, float], most: int = 10) -> go.Figure:

@@ -42,11 +42,11 @@ def holds_finding(report: HoldsReport, today: date | None = None) -> Finding:
 
 def _tightest(report: HoldsReport) -> str:
     """The target that is nearest to being missed, or furthest beyond; else why there is none."""
-    known = [t for t in report.targets if t.share.mean is not None]
-    if not known:
+    estimated = [t for t in report.targets if t.share.mean is not None]
+    if not estimated:
         reason = report.option.reason
         return f"{reason[0].upper()}{reason[1:]}." if reason else "Nothing is simulated yet."
-    tightest = max(known, key=lambda t: (1 - (t.share.mean or 0.0)) / (1 - t.target.share))
+    tightest = max(estimated, key=lambda t: (1 - (t.share.mean or 0.0)) / (1 - t.target.share))
     target = tightest.target
     percent = f"p{100 * target.share:.6g}"
     if tightest.time_s.mean is None:

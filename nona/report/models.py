@@ -394,9 +394,11 @@ def left_to_distribute(
     ``counts`` are the configurations of all sub-graphs, where they are known.
     """
     ids = [t.id for t in contracted.tasks]
-    known = dict(zip(decomposition.subgraphs, counts, strict=True)) if counts is not None else {}
+    count_of = dict(zip(decomposition.subgraphs, counts, strict=True)) if counts is not None else {}
     return LEFT.of(
-        _Left(number, _name(ids, of.subgraph.root), _name(ids, of.subgraph.sink), of, known.get(of.subgraph))
+        _Left(
+            number, _name(ids, of.subgraph.root), _name(ids, of.subgraph.sink), of, count_of.get(of.subgraph)
+        )
         for number, of in enumerate(spans, start=1)
     )
 

@@ -44,14 +44,14 @@ def headroom_text(headroom: float) -> str:
     return f"{math.floor(100 * headroom + 1e-9) / 100:g}×"
 
 
-def day_of(made: str) -> date | None:
+def day_of(made_at: str) -> date | None:
     """The day on which a plan was made, from which its months count; ``None`` where the text has none.
 
     >>> day_of("2026-11-24 09:30 UTC"), day_of("once")
     (datetime.date(2026, 11, 24), None)
     """
     try:
-        return date.fromisoformat(made[:10])
+        return date.fromisoformat(made_at[:10])
     except ValueError:
         return None
 
@@ -147,12 +147,12 @@ def _budget(target: PlanTarget, share: Estimate, mean: float) -> Budget:
     return Budget(target, share, (1 - mean) / allowed, interval)
 
 
-def outcome_finding(found: PlanOutcome) -> Finding:
+def outcome_finding(outcome: PlanOutcome) -> Finding:
     """:func:`plan_finding` with months from the day of the plan, and that it was cancelled where it was."""
-    finding = plan_finding(found.report, day_of(found.about.made))
-    if found.ended_early_s is None:
+    finding = plan_finding(outcome.report, day_of(outcome.about.made))
+    if outcome.ended_early_s is None:
         return finding
-    return replace(finding, lead=f"Cancelled after {duration(found.ended_early_s)}. {finding.lead}")
+    return replace(finding, lead=f"Cancelled after {duration(outcome.ended_early_s)}. {finding.lead}")
 
 
 def plan_finding(report: PlanReport, today: date | None = None) -> Finding:
@@ -275,7 +275,7 @@ _SHARE = re.compile(r"(\d+(?:\.\d+)?) %")
 def why_text(option: PlanOption) -> str:
     """Give the reason for a verdict; without a simulation, the prediction."""
     if option.reason:
-        return _SHARE.sub(lambda found: short_share(float(found[1]) / 100), option.reason)
+        return _SHARE.sub(lambda match: short_share(float(match[1]) / 100), option.reason)
     if option.predicted is None:
         return "not simulated"
     return f"not simulated; {MARKS['prediction']} to {'keep' if option.predicted >= 1 else 'miss'}"

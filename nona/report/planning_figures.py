@@ -90,13 +90,13 @@ def _value(report: PlanReport, option: PlanOption, measure: Measure) -> float | 
 
 
 def _options(
-    made: go.Figure, report: PlanReport, measure: Measure, shown: Sequence[tuple[int, PlanOption]]
+    chart: go.Figure, report: PlanReport, measure: Measure, shown: Sequence[tuple[int, PlanOption]]
 ) -> None:
     if not shown:
         return
     option = shown[0][1]
     add_points(
-        made,
+        chart,
         f"{option.way}, {option.verdict}",
         [o.cost_per_hour for _, o in shown],
         [_value(report, o, measure) for _, o in shown],
@@ -118,15 +118,15 @@ def _hover(report: PlanReport, option: PlanOption) -> str:
     return "<br>".join(text(line, 90) for line in lines)
 
 
-def _name(made: go.Figure, report: PlanReport, index: int, measure: Measure) -> None:
+def _name(chart: go.Figure, report: PlanReport, index: int, measure: Measure) -> None:
     option = report.options[index]
     value = _value(report, option, measure)
     if value is None:
         return
     ring = Look(GOOD, "solid", "circle-open")
-    add_points(made, "", [option.cost_per_hour], [value], ring, size=20, cliponaxis=False)
-    made.add_annotation(
-        x=math.log10(option.cost_per_hour) if made.layout.xaxis.type == "log" else option.cost_per_hour,
+    add_points(chart, "", [option.cost_per_hour], [value], ring, size=20, cliponaxis=False)
+    chart.add_annotation(
+        x=math.log10(option.cost_per_hour) if chart.layout.xaxis.type == "log" else option.cost_per_hour,
         y=math.log10(value),
         text=text(servers_text(option.servers), 40),
         ax=-24,  # what is cheaper and keeps better would be the answer: there is room
@@ -164,10 +164,12 @@ def _label(name: str) -> str:
     return "<br>".join(text(line, LINE) for line in textwrap.wrap(name, LINE, break_on_hyphens=False))
 
 
-def _part(made: go.Figure, report: PlanReport, chosen: Sequence[Bill], part: str, colour: str) -> None:
+def _part(chart: go.Figure, report: PlanReport, chosen: Sequence[Bill], part: str, colour: str) -> None:
     amounts = [sum(c.per_hour for c in bill.costs if c.part == part) for bill in chosen]
     names, prices = [_label(bill.name) for bill in chosen], [money(a, report.currency) for a in amounts]
-    add_bars(made, part, names, amounts, colour, f"{text(part)}: %{{customdata}} per hour", customdata=prices)
+    add_bars(
+        chart, part, names, amounts, colour, f"{text(part)}: %{{customdata}} per hour", customdata=prices
+    )
 
 
 LoadMeasure = Literal["Error budget", "In time", "p99", "Cost per million"]
@@ -199,16 +201,16 @@ def cliff_figure(report: PlanReport, measure: LoadMeasure = "Error budget") -> g
     return chart
 
 
-def _axis(made: go.Figure, report: PlanReport, measure: LoadMeasure, values: Sequence[float]) -> None:
+def _axis(chart: go.Figure, report: PlanReport, measure: LoadMeasure, values: Sequence[float]) -> None:
     if measure == "Error budget":
-        log_axis(made, [1.0, *values], BUDGET, of="y")
-        rule(made, 1.0, "all that the targets allow")
+        log_axis(chart, [1.0, *values], BUDGET, of="y")
+        rule(chart, 1.0, "all that the targets allow")
     elif measure == "In time":
-        made.update_yaxes(title="jobs in time for the tightest target, %")
+        chart.update_yaxes(title="jobs in time for the tightest target, %")
     elif measure == "p99":
-        made.update_yaxes(title="p99 of the slowest model, ms", rangemode="tozero")
+        chart.update_yaxes(title="p99 of the slowest model, ms", rangemode="tozero")
     else:
-        made.update_yaxes(title=f"{report.currency} per million queries", rangemode="tozero")
+        chart.update_yaxes(title=f"{report.currency} per million queries", rangemode="tozero")
 
 
 def _dot(report: PlanReport, load: PlanLoad, measure: LoadMeasure) -> Dot | None:
@@ -230,13 +232,13 @@ def _dot(report: PlanReport, load: PlanLoad, measure: LoadMeasure) -> Dot | None
     return Dot(load, load.cost_per_million, load.cost_per_million, load.cost_per_million, hover)
 
 
-def _dots(made: go.Figure, dots: Sequence[Dot]) -> None:
+def _dots(chart: go.Figure, dots: Sequence[Dot]) -> None:
     if not dots:
         return
     verdict, values = dots[0].load.verdict, [d.value for d in dots]
     look, spans = Look(COLOURS[verdict], "solid", SYMBOLS[verdict]), [(d.low, d.high) for d in dots]
     add_points(
-        made,
+        chart,
         verdict,
         [d.load.factor for d in dots],
         values,
@@ -333,7 +335,7 @@ def _most_shown(report: CapacityReport) -> int:
     return min(2 * max(answers), tried) if answers else tried
 
 
-def _line(made: go.Figure, report: CapacityReport, device: DeviceCapacity, floor: float) -> None:
+def _line(chart: go.Figure, report: CapacityReport, device: DeviceCapacity, floor: float) -> None:
     tried = [t for t in device.tried if t.miss is not None]
     look = scheduler_style(device.scheduler)
     one = len({d.scheduler for d in report.devices}) == 1
@@ -342,7 +344,7 @@ def _line(made: go.Figure, report: CapacityReport, device: DeviceCapacity, floor
     name = f"{device.scheduler}, {device.gpu}" if several else device.scheduler
     missed = [(t.miss or 0.0, 2 * t.error if t.miss else 0.0) for t in tried]
     add_points(
-        made,
+        chart,
         f"{name}{'' if device.finished else ', not finished'}",
         [t.servers for t in tried],
         [100 * max(miss, floor) for miss, _ in missed],
@@ -356,7 +358,7 @@ def _line(made: go.Figure, report: CapacityReport, device: DeviceCapacity, floor
     )
     widths = [2 if t.servers == device.servers else 1 for t in tried]
     symbols = [look.symbol if t.miss else _hollow(look.symbol) for t in tried]
-    made.data[-1].marker.update(symbol=symbols, line={"width": widths, "color": GOOD})
+    chart.data[-1].marker.update(symbol=symbols, line={"width": widths, "color": GOOD})
 
 
 def _hollow(symbol: str) -> str:

@@ -232,13 +232,13 @@ def answers_figure(comparison: SavedComparison) -> go.Figure:
     return chart
 
 
-def _add(made: go.Figure, name: str, number: int, answers: tuple[SavedAnswer, ...], log: bool) -> None:
+def _add(chart: go.Figure, name: str, number: int, answers: tuple[SavedAnswer, ...], log: bool) -> None:
     colour, shown = PALETTE[number], SHOWN[answers[0].unit]
     middle = (len(answers[0].values) - 1) / 2
     for row, answer in enumerate(answers):
         value = answer.values[number]
         add_points(
-            made,
+            chart,
             name,
             [None if value.mean is None else value.mean * _SCALES[answer.unit]],
             [row + (number - middle) * _APART],

@@ -35,30 +35,30 @@ from the ESG paper, not confirmed.']
     """
     wanted = asked(query)
     lines = (
-        f"**{said.title}** (`{f'{place}.{name}'.lstrip('.')}`): {said.about}"
+        f"**{wording.title}** (`{f'{place}.{name}'.lstrip('.')}`): {wording.about}"
         for place, part in parts()
-        for name, said in fields_of(part).items()
+        for name, wording in fields_of(part).items()
     )
     return [line for line in lines if wanted and all(word in line.casefold() for word in wanted)]
 
 
 def _rows(part: type[Part]) -> list[str]:
     return [
-        f"| `{name}` | {said.title} | {_meaning(said)} | {said.default_text} |\n"
-        for name, said in fields_of(part).items()
+        f"| `{name}` | {wording.title} | {_meaning(wording)} | {wording.default_text} |\n"
+        for name, wording in fields_of(part).items()
     ]
 
 
-def _meaning(said: Words) -> str:
-    choices = {value: text for value, text in said.choices.items() if isinstance(value, str)}
+def _meaning(wording: Words) -> str:
+    choices = {value: text for value, text in wording.choices.items() if isinstance(value, str)}
     values = "; ".join(f"`{v}`" if text.casefold() == v else f"`{v}`: {text}" for v, text in choices.items())
-    bounds = said.bounds_text[:1].upper() + said.bounds_text[1:]
+    bounds = wording.bounds_text[:1].upper() + wording.bounds_text[1:]
     counts = ""
-    if said.when is not None:
-        name, whens = said.when
+    if wording.when is not None:
+        name, whens = wording.when
         values_of = " or ".join(f"`{str(v).lower()}`" for v in (whens() if callable(whens) else whens))
         counts = f"Where `{name}` is {values_of}"
-    sentences = (said.about, f"({values})" * bool(values), bounds, counts)
+    sentences = (wording.about, f"({values})" * bool(values), bounds, counts)
     return " ".join(f"{one.rstrip('.')}." for one in sentences if one)
 
 

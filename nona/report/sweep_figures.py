@@ -99,22 +99,22 @@ def _edge_label(low: float | None, high: float | None, unit: str) -> str:
     return f"unstable {value_text(low, unit)} to {value_text(high, unit)}"
 
 
-def _add_crosses(made: go.Figure, ends: Sequence[CurveEnd]) -> None:
+def _add_crosses(chart: go.Figure, ends: Sequence[CurveEnd]) -> None:
     for end in ends:
         look, hover = (
             replace(scheduler_style(end.name), symbol=UNSTABLE_SYMBOL),
             f"{text(end.name)}: {text(end.label)}",
         )
         name = f"{end.name}: {end.label}"
-        add_points(made, name, [end.x], [end.y], look, hover, legendgroup=end.name, showlegend=False)
+        add_points(chart, name, [end.x], [end.y], look, hover, legendgroup=end.name, showlegend=False)
 
 
-def _set_log_range(made: go.Figure, title: str) -> None:
+def _set_log_range(chart: go.Figure, title: str) -> None:
     """The simulated curves set the range of a logarithmic axis; the formula may leave it near its pole."""
-    drawn = [v for t in made.data if t.mode != "lines" for v in t.y if v is not None]
-    log_axis(made, drawn, title, "y")
+    drawn = [v for t in chart.data if t.mode != "lines" for v in t.y if v is not None]
+    log_axis(chart, drawn, title, "y")
     if drawn:
-        made.update_yaxes(range=[math.log10(min(drawn) / 1.4), math.log10(max(drawn) * 1.7)])
+        chart.update_yaxes(range=[math.log10(min(drawn) / 1.4), math.log10(max(drawn) * 1.7)])
 
 
 TICKS = (0.0, 0.5, 0.9, 0.99, 0.999, 0.9999)
@@ -130,14 +130,14 @@ def nines(share: float) -> float:
     return -math.log10(max(1 - share, 1e-4))
 
 
-def _add_target(made: go.Figure, report: SweepReport) -> None:
+def _add_target(chart: go.Figure, report: SweepReport) -> None:
     """The target as a line, a hollow marker where a curve crosses it, and the axis in per cent."""
-    drawn = [v for t in made.data for v in t.y if v is not None]
+    drawn = [v for t in chart.data for v in t.y if v is not None]
     goal = nines(report.target)
-    _set_hits_axis(made, [*drawn, goal])
+    _set_hits_axis(chart, [*drawn, goal])
     if not drawn:
         return
-    rule(made, goal, f"target {sweep_findings.target_text(report.target)}")
+    rule(chart, goal, f"target {sweep_findings.target_text(report.target)}")
     factor = axis_scale(report.unit)[0]
     for name, curve in report.schedulers.items():
         crossed = sweep_findings.crossings(curve, report.target)
@@ -146,7 +146,7 @@ def _add_target(made: go.Figure, report: SweepReport) -> None:
             for c in crossed
         ]
         add_points(
-            made,
+            chart,
             f"{name} crosses the target",
             [factor * c.value for c in crossed],
             [goal for _ in crossed],
@@ -159,9 +159,9 @@ def _add_target(made: go.Figure, report: SweepReport) -> None:
         )
 
 
-def _set_hits_axis(made: go.Figure, drawn: Sequence[float]) -> None:
+def _set_hits_axis(chart: go.Figure, drawn: Sequence[float]) -> None:
     low, high = min(drawn), max(drawn)
-    made.update_yaxes(
+    chart.update_yaxes(
         range=[low - TARGET_ROOM, high + TARGET_ROOM],
         tickvals=[nines(share) for share in TICKS],
         ticktext=[*(f"{100 * share:g}" for share in TICKS[:-1]), f"≥ {100 * TICKS[-1]:g}"],
@@ -274,7 +274,7 @@ def _stable_text(curve: SweptCurve, unit: str) -> str:
     return sweep_findings.stability_text(curve, unit) if spans else ""
 
 
-def _add_curve(made: go.Figure, name: str, curve: SweptCurve, view: View, report: SweepReport) -> None:
+def _add_curve(chart: go.Figure, name: str, curve: SweptCurve, view: View, report: SweepReport) -> None:
     style, factor = scheduler_style(name), axis_scale(report.unit)[0]
     x: list[float] = []
     y: list[float | None] = []
@@ -294,7 +294,7 @@ def _add_curve(made: go.Figure, name: str, curve: SweptCurve, view: View, report
         where = f"{text(report.label)} {value_text(p.value, report.unit)}"
         shown.append(f"{mean_text}<br>{where}{_span(value, view)}{backlog}")
     add_points(
-        made,
+        chart,
         _name(name, curve, view, report),
         x,
         y,
@@ -324,7 +324,7 @@ def _span(value: Estimate, view: View) -> str:
     return f"<br>95 %: {low} to {high}"
 
 
-def _add_formula(made: go.Figure, name: str, curve: SweptCurve, view: View, report: SweepReport) -> None:
+def _add_formula(chart: go.Figure, name: str, curve: SweptCurve, view: View, report: SweepReport) -> None:
     beside = {f.value: f for f in report.schedulers[report.reference].formula or ()}
     if view.formula is None:
         return
@@ -340,7 +340,7 @@ def _add_formula(made: go.Figure, name: str, curve: SweptCurve, view: View, repo
         shown.append("" if value is None else view.show(value))
     if not ratio or name != report.reference:
         add_line(
-            made,
+            chart,
             f"{name} by formula",
             x,
             y,
@@ -353,11 +353,11 @@ def _add_formula(made: go.Figure, name: str, curve: SweptCurve, view: View, repo
         )
 
 
-def _add_marks(made: go.Figure, report: SweepReport, view: str) -> None:
+def _add_marks(chart: go.Figure, report: SweepReport, view: str) -> None:
     if view == "JCT" and report.slo_s is not None:
-        rule(made, 1e3 * report.slo_s, f"SLO {format_time(report.slo_s)}")
+        rule(chart, 1e3 * report.slo_s, f"SLO {format_time(report.slo_s)}")
     if view.startswith("Ratio"):
-        made.add_hline(y=1, line={"color": QUIET, "width": 1})
+        chart.add_hline(y=1, line={"color": QUIET, "width": 1})
 
 
 _CELL, _MOST_TEXTS = 46, 160
@@ -429,7 +429,7 @@ def _words(by_values: Cells, grid: SweepGrid, measure: Measure, named: bool) -> 
     return [[told(pair) for pair in row] for row in _table(by_values, grid)]
 
 
-def _add_winners(made: go.Figure, by_values: Cells, grid: SweepGrid, measure: Measure) -> None:
+def _add_winners(chart: go.Figure, by_values: Cells, grid: SweepGrid, measure: Measure) -> None:
     names = list(dict.fromkeys(c.scheduler for c in by_values.values() if c.point.steady))
     place = {name: i for i, name in enumerate(names)}
     z: list[_Row] = [
@@ -442,12 +442,12 @@ def _add_winners(made: go.Figure, by_values: Cells, grid: SweepGrid, measure: Me
     ]
     words = _words(by_values, grid, measure, True)
     hover = _hover(by_values, grid)
-    add_heat(made, z, scale, (-0.5, count - 0.5), text=words, texttemplate="%{text}", customdata=hover)
+    add_heat(chart, z, scale, (-0.5, count - 0.5), text=words, texttemplate="%{text}", customdata=hover)
     for name in names:
-        add_points(made, name, [None], [None], replace(scheduler_style(name), symbol="square"))
+        add_points(chart, name, [None], [None], replace(scheduler_style(name), symbol="square"))
 
 
-def _add_values(made: go.Figure, by_values: Cells, grid: SweepGrid, measure: Measure) -> None:
+def _add_values(chart: go.Figure, by_values: Cells, grid: SweepGrid, measure: Measure) -> None:
     def value(pair: tuple[float, float]) -> float | None:
         cell = by_values.get(pair)
         if cell is None or not cell.point.steady:
@@ -470,10 +470,10 @@ def _add_values(made: go.Figure, by_values: Cells, grid: SweepGrid, measure: Mea
         bar |= {"tickvals": [math.log10(t) for t in ticks], "ticktext": [format_number(t) for t in ticks]}
     span = (low, high if high > low else low + 1)
     scale = [[0, _PALE], [1, _FULL]]
-    add_heat(made, z, scale, span, text=words, texttemplate="%{text}", customdata=hover, colorbar=bar)
+    add_heat(chart, z, scale, span, text=words, texttemplate="%{text}", customdata=hover, colorbar=bar)
 
 
-def _add_target_line(made: go.Figure, by_values: Cells, grid: SweepGrid) -> None:
+def _add_target_line(chart: go.Figure, by_values: Cells, grid: SweepGrid) -> None:
     """The border between the cells that keep the target and those that miss it.
 
     Dark on light, so that it is seen on every colour; nothing where all cells are on one side.
@@ -488,7 +488,7 @@ def _add_target_line(made: go.Figure, by_values: Cells, grid: SweepGrid) -> None
         return
     for colour, width, shown in (("#ffffff", 6, False), ("#14172b", 3, True)):
         name, look = f"{target_text(target)} of the SLOs", Look(colour, "solid", "circle")
-        add_line(made, name, x, y, look, width=width, legendgroup="target", showlegend=shown)
+        add_line(chart, name, x, y, look, width=width, legendgroup="target", showlegend=shown)
 
 
 def _border(flags: Sequence[Sequence[bool | None]]) -> tuple[_Row, _Row]:

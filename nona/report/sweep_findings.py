@@ -187,9 +187,9 @@ def headline(report: SweepReport, value: float) -> str:
         ending = f"; {listed(holding)} {verb(holding, 'is', 'are')} stable" if holding else ""
         ending = ", nor has any other scheduler" if not holding and len(points) > 1 else ending
         return f"{where} {base} has no steady state{ending}."
-    said = [_faster(points, base), _slower(points, base), _alike(points, base)]
+    clauses = [_faster(points, base), _slower(points, base), _alike(points, base)]
     alone = f"{base} takes {or_dash(points[base].jct_s.mean, format_time)} on average"
-    sentence = "; ".join(s for s in said if s) or alone
+    sentence = "; ".join(s for s in clauses if s) or alone
     ends = f" {listed(unstable)} {verb(unstable, 'has', 'have')} no steady state there." if unstable else ""
     return f"{where} {sentence} (simulated).{ends}"
 
@@ -376,11 +376,11 @@ def target_finding(report: SweepReport) -> str:
             by_text.setdefault(words, []).append(name)
     if not by_text:
         return ""
-    said = [f"{words} ({listed(names)})" for words, names in list(by_text.items())[:SHOWN]]
+    clauses = [f"{words} ({listed(names)})" for words, names in list(by_text.items())[:SHOWN]]
     more = sum(len(names) for names in list(by_text.values())[SHOWN:])
     rest = f"; {more} more keep less" if more else ""
     needs = "".join(f" {_needed_text(n)}" for n in report.needed)
-    return f"{target_text(report.target)} of the SLOs are kept {', '.join(said)}{rest}.{needs}"
+    return f"{target_text(report.target)} of the SLOs are kept {', '.join(clauses)}{rest}.{needs}"
 
 
 def _needed_text(need: ServersNeeded) -> str:

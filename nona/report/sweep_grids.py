@@ -117,22 +117,24 @@ def grid_finding(grid: SweepGrid) -> str:
 
 def grid_targets(grid: SweepGrid, scheduler: str = "") -> str:
     """Up to which first value the target holds at each second one, for one scheduler or the best there."""
-    said = []
+    clauses = []
     for row in grid.rows:
         reached = _reached(row.sweep, scheduler)
         if reached is not None:
-            said.append(f"{place_text(grid.label, grid.unit, row.value).lower()} {reached}")
-    if not said:
+            clauses.append(f"{place_text(grid.label, grid.unit, row.value).lower()} {reached}")
+    if not clauses:
         return ""
     who = f" ({scheduler})" if scheduler else " (best scheduler)"
-    return f"{target_text(_target(grid))} of the SLOs are kept{who}: {'; '.join(_few(said))}. All simulated."
+    return (
+        f"{target_text(_target(grid))} of the SLOs are kept{who}: {'; '.join(_few(clauses))}. All simulated."
+    )
 
 
-def _few(said: list[str]) -> list[str]:
-    if len(said) <= SHOWN + 1:
-        return said
-    step = (len(said) - 1) / SHOWN
-    return [said[round(i * step)] for i in range(SHOWN + 1)]
+def _few(clauses: list[str]) -> list[str]:
+    if len(clauses) <= SHOWN + 1:
+        return clauses
+    step = (len(clauses) - 1) / SHOWN
+    return [clauses[round(i * step)] for i in range(SHOWN + 1)]
 
 
 def _reached(report: SweepReport, scheduler: str) -> str | None:

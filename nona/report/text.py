@@ -37,7 +37,7 @@ _STEPS = 8  # of a coarsening, that are printed
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a result says: a sentence, the value that it is about where it has one, and what stands beside.
+    """A headline: a sentence, the value that it is about where it has one, and what stands beside.
 
     ``bad``: it is a warning.
     """

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Bools, Floats, Ints
 from nona.placement.capacity import Loads
 from nona.random_streams import RandomStreams
 from nona.simulation.arrivals import arrival_chunks, effective_rate
@@ -40,9 +40,9 @@ class Offered:
 
 def offered_load(
     rates: Sequence[float],
-    seconds: NDArray[np.float64],
+    seconds: Floats,
     counts: Mapping[str, int],
-    fits: NDArray[np.bool_],
+    fits: Bools,
     background: float,
 ) -> Offered:
     """The load on the kinds of executors, whose numbers are ``counts``.
@@ -145,8 +145,8 @@ class ArrivalSample:
     """
 
     window_s: float
-    counts: NDArray[np.int64]
-    density: NDArray[np.float64]
+    counts: Ints
+    density: Floats
     beyond: float
     cv: float
 

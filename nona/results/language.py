@@ -36,7 +36,7 @@ class KvTokens(Document):
 
 
 class Prediction(Document):
-    """What the formula says of the busiest engine: load, seconds per output token, tokens in its cache."""
+    """The formula's figures of the busiest engine: load, seconds per output token, tokens in its cache."""
 
     load: Figure
     tpot_s: Figure
@@ -236,7 +236,7 @@ class LanguageOption(Document):
 
 
 class LanguagePlan(Document):
-    """What to buy for requests to language models: every option, the cheapest that keeps all first."""
+    """The purchase for requests to language models: every option, the cheapest that keeps all first."""
 
     options: tuple[LanguageOption, ...]
     targets: tuple[str, ...]

@@ -59,7 +59,7 @@ class MapPoint(Document):
     batches: bool = False
 
     def compared(self, measure: Measure) -> Comparison:
-        """What a prediction of that measure is compared with."""
+        """The simulated value that a prediction of that measure is compared with."""
         return self.p95_s if measure == "p95_s" else self.mean_s
 
 

@@ -243,5 +243,5 @@ def _problem(error: Any, data: object, whole: type[Part], what: str) -> str:
     }
     own = kind not in _ERRORS  # written with the schema, so that the message says all
     default = str(error["msg"]) if own else f"{value} is not allowed: {error['msg']}; correct it"
-    said = rules.get(kind, default)
-    return f"{said}." if kind == "placed" else f"{place}: {said}."
+    sentence = rules.get(kind, default)
+    return f"{sentence}." if kind == "placed" else f"{place}: {sentence}."

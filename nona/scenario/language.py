@@ -228,7 +228,7 @@ PrefixCache = Annotated[
 
 
 class EngineSpec(Part):
-    """What serves a language model on each server of a group; it runs no tasks of other models."""
+    """The engine of a language model on each server of a group; it runs no tasks of other models."""
 
     model: Name | None = field(
         None, "Language model", "That it serves, where rows ask for several.", none="that of the rows"
@@ -342,7 +342,7 @@ class EngineOfferSpec(EngineSpec):
 
     @property
     def text(self) -> str:
-        """What differs from the default, for people."""
+        """Say what differs from the default."""
         parts = [
             f"{name.replace('_', ' ')} {value:,}" if isinstance(value, int) and not isinstance(value, bool)
             else f"{name.replace('_', ' ')} {value}"

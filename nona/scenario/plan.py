@@ -195,7 +195,7 @@ class WattsSpec(Part):
 
 
 class PricesSpec(Part):
-    """What servers, traffic and energy cost."""
+    """Prices of servers, traffic and energy."""
 
     kind: PriceKind = field(
         "on-demand",

@@ -63,11 +63,11 @@ def _name(value: str) -> str:
     return value
 
 
-def one_of(known: Callable[[], Iterable[str]]) -> BeforeValidator:
-    """The value must be a name that ``known`` gives when it is read: what a registry holds then."""
+def one_of(registered: Callable[[], Iterable[str]]) -> BeforeValidator:
+    """The value must be a name that ``registered`` gives when it is read: what a registry holds then."""
 
     def check(value: object) -> object:
-        names = tuple(known())
+        names = tuple(registered())
         if value not in names:
             *others, last = map(repr, names)
             expected = f"{', '.join(others)} or {last}" if others else last

@@ -21,7 +21,7 @@ _BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What :func:`nona.scenario.values.field` says of a field, and what its type says.
+    """The words of a field: of :func:`nona.scenario.values.field`, and of its type.
 
     ``kind`` is what a value is: a type, or the class of a part, of its own or as the entries of a list or
     mapping; ``names`` are the words that a file may have there, ``own`` is true where it may have others too;
@@ -127,23 +127,23 @@ def words(place: str | Place, whole: type[Part] = Scenario) -> Words:
     Raises ``KeyError`` when there is no such field.
     """
     part: type = whole
-    said: Words | None = None
+    wording: Words | None = None
     entered = False  # the list or mapping that was last named
     for step in path_of(place):
-        if said is not None and said.several and not entered:
+        if wording is not None and wording.several and not entered:
             entered = True
         elif issubclass(part, Part):
-            said, entered = fields_of(part)[str(step)], False
-            part = said.kind
+            wording, entered = fields_of(part)[str(step)], False
+            part = wording.kind
         else:
             raise KeyError(step)
-    if said is None:
+    if wording is None:
         raise KeyError(place)
-    return said
+    return wording
 
 
 def at(scenario: Scenario, place: str | Place) -> Any:
-    """What stands at a place; ``None`` where an optional part around it is not there.
+    """Return the value at a place; ``None`` where an optional part around it is not there.
 
     >>> from nona.scenario.schema import ClusterSpec, ServerGroupSpec
     >>> scenario = Scenario(cluster=ClusterSpec(servers=(ServerGroupSpec(),)))
@@ -178,9 +178,9 @@ def fields_of(part: type[Part]) -> Mapping[str, Words]:
 def parts(part: type[Part] = Scenario, place: str = "") -> Iterator[tuple[str, type[Part]]]:
     """Each part of a scenario with its place, ``workload[].arrivals``, in the order of the schema."""
     yield place, part
-    for name, said in fields_of(part).items():
-        if issubclass(said.kind, Part):
-            yield from parts(said.kind, f"{place}.{name}".lstrip(".") + "[]" * said.several)
+    for name, wording in fields_of(part).items():
+        if issubclass(wording.kind, Part):
+            yield from parts(wording.kind, f"{place}.{name}".lstrip(".") + "[]" * wording.several)
 
 
 def _words(info: FieldInfo) -> Words:

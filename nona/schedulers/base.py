@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Bools, Floats, Ints
 from nona.errors import SimulationError
 from nona.placement.result import Placement
 from nona.registry import Strategy
@@ -90,17 +91,17 @@ class View(NamedTuple):
     that declares that it reads them.
     """
 
-    executor_server: NDArray[np.int64]
-    executor_class: NDArray[np.int64]
-    queue_length: NDArray[np.int64]
-    backlog_s: NDArray[np.float64]
+    executor_server: Ints
+    executor_class: Ints
+    queue_length: Ints
+    backlog_s: Floats
     capacity: float  # N1, bytes/s
     latency_s: float  # N1
     past_transfer_s: float  # N2: mean seconds, request to delivery, of the jobs' transfers so far
     link_promised_s: float  # N3: seconds from now until the link has served what is promised
     link_queue_bytes: float  # N4: bytes waiting or in service at the link, background included
-    card_bytes_s: NDArray[np.float64] = NO_CARDS  # N3, for ``pick``: see above
-    bound: NDArray[np.int64] = NO_COUNTS
+    card_bytes_s: Floats = NO_CARDS  # N3, for ``pick``: see above
+    bound: Ints = NO_COUNTS
 
 
 class Ready(NamedTuple):
@@ -117,18 +118,18 @@ class Ready(NamedTuple):
     """
 
     n: int
-    job: NDArray[np.int64]
-    query: NDArray[np.int64]
-    task: NDArray[np.int64]
-    since_s: NDArray[np.float64]
-    job_running: NDArray[np.int64]
-    home: NDArray[np.int64]
+    job: Ints
+    query: Ints
+    task: Ints
+    since_s: Floats
+    job_running: Ints
+    home: Ints
     open_jobs: int
-    batch_first: NDArray[np.int64]
-    batch_size: NDArray[np.int64]
-    job_draw: NDArray[np.float64]
-    base: NDArray[np.int64]
-    places: NDArray[np.int64]
+    batch_first: Ints
+    batch_size: Ints
+    job_draw: Floats
+    base: Ints
+    places: Ints
 
 
 class Round(NamedTuple):
@@ -144,11 +145,11 @@ class Round(NamedTuple):
 
     now_s: float
     length_s: float
-    offered: NDArray[np.int64]
-    completed: NDArray[np.int64]
-    service_s: NDArray[np.float64]
-    open: NDArray[np.int64]
-    slowdown: NDArray[np.float64]
+    offered: Ints
+    completed: Ints
+    service_s: Floats
+    open: Ints
+    slowdown: Floats
     view: View
 
 
@@ -157,7 +158,7 @@ class Allotment(NamedTuple):
     ``memory``, which is handed to the next round. A flow without an executor that can hold its model may use
     all that can."""
 
-    sets: NDArray[np.bool_]
+    sets: Bools
     memory: Any
 
 
@@ -174,9 +175,9 @@ class BatchLimits(NamedTuple):
     the oldest of its queue when a batch is about to start there.
     """
 
-    most: NDArray[np.int64]
+    most: Ints
     adapts: bool = False
-    begin_s: NDArray[np.float64] | None = None
+    begin_s: Floats | None = None
 
 
 DECREASE = 0.9
@@ -204,10 +205,10 @@ class Prepared(NamedTuple):
 
 
 # bind(now, query, view, tables, uniforms, out): write the executor of each task into out[:T].
-Bind = Callable[[float, int, View, Any, NDArray[np.float64], NDArray[np.int64]], None]
+Bind = Callable[[float, int, View, Any, Floats, Ints], None]
 # pick(now, view, ready, tables, uniforms, out) -> bool: out[0] = place in ``ready``, out[1] = a free
 # executor (queue_length 0); False: leave all as it is. It is called again until it says False.
-Pick = Callable[[float, View, Ready, Any, NDArray[np.float64], NDArray[np.int64]], bool]
+Pick = Callable[[float, View, Ready, Any, Floats, Ints], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,10 +336,10 @@ class Reads:
     ``source``, the number of a task of its query, ``size_bytes`` each.
     """
 
-    first: NDArray[np.int64]
-    inputs: NDArray[np.int64]
-    source: NDArray[np.int64]
-    size_bytes: NDArray[np.float64]
+    first: Ints
+    inputs: Ints
+    source: Ints
+    size_bytes: Floats
 
 
 def reads_of(system: System) -> Reads:
@@ -353,7 +354,7 @@ def reads_of(system: System) -> Reads:
     )
 
 
-def server_of(executor_server: NDArray[np.int64], places: NDArray[np.int64], place: int) -> int:
+def server_of(executor_server: Ints, places: Ints, place: int) -> int:
     """The server on which the complete task at a place ran; for the compiled engine too."""
     return executor_server[-2 - places[place]]  # type: ignore[no-any-return]
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.placement.capacity import allowed_classes
 from nona.placement.result import Placement
 from nona.registry import Look
@@ -24,9 +24,9 @@ class BatchWorks(NamedTuple):
     the executor cannot hold the model.
     """
 
-    tasks: NDArray[np.int64]
-    most: NDArray[np.int64]
-    added_s: NDArray[np.float64]
+    tasks: Ints
+    most: Ints
+    added_s: Floats
     classes: int
     width: int
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Ints
 from nona.options import Setting
 from nona.placement.result import Placement
 from nona.registry import Look
@@ -18,7 +18,7 @@ from nona.system import System
 class Draws(NamedTuple):
     """``tasks`` (Q,): the number of tasks of each query class; ``d``: queues drawn for each."""
 
-    tasks: NDArray[np.int64]
+    tasks: Ints
     d: int
 
 

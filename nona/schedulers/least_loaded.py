@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.placement.capacity import allowed_classes
 from nona.placement.result import Placement
 from nona.registry import Look
@@ -23,8 +23,8 @@ class Works(NamedTuple):
     executor of class k at q·K + k, ``inf`` where the executor cannot hold the model; ``classes``: K.
     """
 
-    tasks: NDArray[np.int64]
-    work_s: NDArray[np.float64]
+    tasks: Ints
+    work_s: Floats
     classes: int
 
 
@@ -35,8 +35,8 @@ class ExecutorWorks(NamedTuple):
     e at q·E + e, ``inf`` where the class may not run.
     """
 
-    tasks: NDArray[np.int64]
-    work_s: NDArray[np.float64]
+    tasks: Ints
+    work_s: Floats
 
 
 def decide(now: float, query: int, view: View, tables: ExecutorWorks, u: Any, out: Any) -> None:

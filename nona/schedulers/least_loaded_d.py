@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Ints
 from nona.options import Setting
 from nona.placement.result import Placement
 from nona.registry import Look
@@ -22,8 +22,8 @@ class DrawnWorks(NamedTuple):
     them are drawn."""
 
     works: Works
-    start: NDArray[np.int64]
-    executor: NDArray[np.int64]
+    start: Ints
+    executor: Ints
     d: int
 
 

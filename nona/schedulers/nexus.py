@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nona.arrays import Floats
+from nona.arrays import Floats, Ints
 from nona.errors import SimulationError
 from nona.options import Setting
 from nona.placement.capacity import allowed_classes
@@ -34,8 +33,8 @@ _MOST = 2.0**20  # times the rates: tasks may take no time
 class Shares(NamedTuple):
     """``tasks`` (Q,); ``up_to`` (Q·E,): the share of each class's queries on executors up to e."""
 
-    tasks: NDArray[np.int64]
-    up_to: NDArray[np.float64]
+    tasks: Ints
+    up_to: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +183,7 @@ def _build(system: System, placement: Placement | None, options: Mapping[str, An
     return Prepared(Shares(tasks, up_to.ravel()), 1, batches=BatchLimits(limits, begin_s=begin_s))
 
 
-def _latest_begins_s(system: System, times_s: list[Floats], limits: NDArray[np.int64]) -> Floats:
+def _latest_begins_s(system: System, times_s: list[Floats], limits: Ints) -> Floats:
     """(Q, E) How long after its arrival a query may begin and be in time, in a batch of the largest size."""
     begin_s = np.full(limits.shape, math.inf)
     for q, (query, times) in enumerate(zip(system.queries, times_s, strict=True)):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Ints
 from nona.errors import SimulationError
 from nona.options import Setting
 from nona.placement.result import Placement
@@ -21,7 +22,7 @@ SPAN = 1 << 40  # above the number of any job, so that the class decides before 
 class Ranks(NamedTuple):
     """``rank`` (Q,): the place of each query class in the order of service, 0 the most urgent."""
 
-    rank: NDArray[np.int64]
+    rank: Ints
 
 
 def decide(now: float, view: View, ready: Ready, tables: Ranks, u: Any, out: NDArray[Any]) -> bool:

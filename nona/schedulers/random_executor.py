@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.placement.result import Placement
 from nona.registry import Look
 from nona.schedulers.base import NetworkView, Prepared, Scheduler, View
@@ -17,12 +17,10 @@ from nona.system import System
 class TaskCounts(NamedTuple):
     """``tasks`` (Q,): the number of tasks of each query class."""
 
-    tasks: NDArray[np.int64]
+    tasks: Ints
 
 
-def decide(
-    now: float, query: int, view: View, tables: TaskCounts, u: NDArray[np.float64], out: NDArray[np.int64]
-) -> None:
+def decide(now: float, query: int, view: View, tables: TaskCounts, u: Floats, out: Ints) -> None:
     """out[i] = ⌊u[i]·E⌋."""
     executors = len(view.executor_server)
     for i in range(tables.tasks[query]):

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nona.arrays import Floats, Ints
 from nona.errors import SimulationError
@@ -120,7 +119,7 @@ class Tables(NamedTuple):
 
     graphs: Ints
     configurations: Ints
-    cumulative: NDArray[np.float64]
+    cumulative: Floats
     parts: Ints
     root_part: Ints
     sink_part: Ints
@@ -132,7 +131,7 @@ class Tables(NamedTuple):
     choices: int
     entries: Ints
     pool: Ints
-    pool_share: NDArray[np.float64]
+    pool_share: Floats
     pool_start: Ints
     executor: Ints
     place: Ints
@@ -180,7 +179,7 @@ def build_tables(
     system: System,
     queries: Sequence[Sequence[SubGraphPlacement]],
     choices: int = 1,
-    shares: NDArray[np.float64] | None = None,
+    shares: Floats | None = None,
 ) -> Prepared:
     """Flatten a distribution over configurations per sub-graph into :class:`Tables`.
 

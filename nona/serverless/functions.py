@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.cost.options import PER_QUERY
 from nona.errors import CostError, SimulationError
 from nona.gpu_sharing.pool import Configuration
@@ -60,17 +60,17 @@ class ConfigurationSpace:
         return self.configurations[number]
 
     @cached_property
-    def batch(self) -> NDArray[np.int64]:
+    def batch(self) -> Ints:
         """(C,) Jobs in a batch."""
         return np.array([c.batch for c in self.configurations], dtype=np.int64)
 
     @cached_property
-    def vcpus(self) -> NDArray[np.int64]:
+    def vcpus(self) -> Ints:
         """(C,) vCPUs."""
         return np.array([c.vcpus for c in self.configurations], dtype=np.int64)
 
     @cached_property
-    def vgpus(self) -> NDArray[np.int64]:
+    def vgpus(self) -> Ints:
         """(C,) vGPUs."""
         return np.array([c.vgpus for c in self.configurations], dtype=np.int64)
 
@@ -91,7 +91,6 @@ def grid(batch: Sequence[int], vcpus: Sequence[int], vgpus: Sequence[int]) -> Co
     return ConfigurationSpace(tuple(sorted(every)))
 
 
-Times = NDArray[np.float64]
 EXPONENT = 0.94  # of the default law
 
 
@@ -146,7 +145,7 @@ class LawTimes:
     gpu: GpuLaw
     cpu: CpuLaw = CpuLaw()
 
-    def seconds(self, space: ConfigurationSpace) -> tuple[Times, Times]:
+    def seconds(self, space: ConfigurationSpace) -> tuple[Floats, Floats]:
         """(C,) seconds on the CPU, (C,) seconds on the GPU."""
         cpu = np.array([self.cpu.seconds(c.batch, c.vcpus) for c in space.configurations])
         gpu = np.array([self.gpu.seconds(c.batch, c.vgpus) for c in space.configurations])
@@ -162,7 +161,7 @@ class TableTimes:
 
     rows: Mapping[Configuration, float]
 
-    def seconds(self, space: ConfigurationSpace) -> tuple[Times, Times]:
+    def seconds(self, space: ConfigurationSpace) -> tuple[Floats, Floats]:
         """(C,) seconds on the CPU (0), (C,) seconds on the GPU."""
         gpu = np.array([self.rows.get(c, np.inf) for c in space.configurations])
         return np.zeros(len(space)), gpu
@@ -185,7 +184,7 @@ class Function:
     weight_bytes: float | None = None
     memory_bytes: float | None = None
 
-    def seconds(self, space: ConfigurationSpace) -> tuple[Times, Times]:
+    def seconds(self, space: ConfigurationSpace) -> tuple[Floats, Floats]:
         """(C,) seconds on the CPU, (C,) seconds on the GPU.
 
         Raises ``CostError`` when the smallest configuration has no time, or a time is not above 0.

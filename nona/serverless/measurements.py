@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Bools, Floats
 from nona.errors import CostError
 from nona.hardware.table_file import shipped_table
 from nona.serverless.functions import NETWORKS, GpuLaw, network_law
@@ -26,14 +26,14 @@ SOURCE = "ParvaGPU (Lee et al., SC 2024), A100-80GB, one process alone"
 class Points:
     """Measured points: (N,) jobs in the batch, (N,) vGPUs, (N,) seconds of the batch."""
 
-    batch: NDArray[np.float64]
-    vgpus: NDArray[np.float64]
-    seconds: NDArray[np.float64]
+    batch: Floats
+    vgpus: Floats
+    seconds: Floats
 
     def __len__(self) -> int:
         return len(self.seconds)
 
-    def only(self, chosen: NDArray[np.bool_]) -> Points:
+    def only(self, chosen: Bools) -> Points:
         """The points for which ``chosen`` holds."""
         return Points(self.batch[chosen], self.vgpus[chosen], self.seconds[chosen])
 
@@ -67,12 +67,12 @@ def measured_points(name: str) -> Points:
     return Points(batch, vgpus, batch / rate)
 
 
-def relative_errors(law: GpuLaw, points: Points) -> NDArray[np.float64]:
+def relative_errors(law: GpuLaw, points: Points) -> Floats:
     """(N,) |t̂ / t - 1|."""
     return np.asarray(np.abs(law_seconds(law, points.batch, points.vgpus) / points.seconds - 1))
 
 
-def law_seconds(law: GpuLaw, batch: NDArray[np.float64], vgpus: NDArray[np.float64]) -> NDArray[np.float64]:
+def law_seconds(law: GpuLaw, batch: Floats, vgpus: Floats) -> Floats:
     """The law's seconds, elementwise."""
     scaled_s = (law.constant_s + law.per_query_s * batch) * vgpus**-law.exponent
     return np.asarray(np.maximum(law.floor_s, scaled_s))

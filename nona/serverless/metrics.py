@@ -20,7 +20,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nona.arrays import Bools, Floats
 from nona.results import serverless
@@ -206,7 +205,7 @@ def _mean_and_percentiles(values: Floats) -> tuple[float, ...]:
     return mean, *(percentile(values, percent) for percent in PERCENTILES)
 
 
-def _open_calls(records: ServerlessRecords) -> NDArray[np.float64]:
+def _open_calls(records: ServerlessRecords) -> Floats:
     """(21,) Calls that are open when the measured calls at the marks have just arrived."""
     calls = records.calls
     measured = np.flatnonzero(calls.measured)
@@ -218,7 +217,7 @@ def _open_calls(records: ServerlessRecords) -> NDArray[np.float64]:
     return np.asarray(marks + 1 - gone, dtype=np.float64)
 
 
-def ended_s(records: ServerlessRecords) -> NDArray[np.float64]:
+def ended_s(records: ServerlessRecords) -> Floats:
     """Return the time (n,) at which each call was complete or dropped; ``nan`` while it is open."""
     calls = records.calls
     return np.where(np.isnan(calls.completion_s), calls.dropped_s, calls.completion_s)

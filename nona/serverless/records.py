@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nona.arrays import Bools, Floats, Ints
 from nona.results.serverless_charts import Snapshot
@@ -98,7 +97,7 @@ class ContainerLives:
     function: Ints
     born_s: Floats
     gone_s: Floats
-    evicted: NDArray[np.bool_]
+    evicted: Bools
     of_batch: Ints
     idle: Ints
     idle_from_s: Floats

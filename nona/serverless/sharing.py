@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Bools, Floats
 from nona.gpu_sharing.pool import Configuration, Pool
 from nona.gpu_sharing.registry import make_pool
 from nona.serverless.functions import Function, LawTimes
@@ -18,13 +18,13 @@ def kinds_of_pool(system: ServerlessSystem) -> list[Pool]:
     return [make_pool(node, system.sharing) for node in dict.fromkeys(system.invokers)]
 
 
-def holdable(system: ServerlessSystem) -> NDArray[np.bool_]:
+def holdable(system: ServerlessSystem) -> Bools:
     """Return, by configuration (C,), whether some empty invoker takes it under the scenario's sharing."""
     pools = kinds_of_pool(system)
     return np.array([any(pool.fits(c) for pool in pools) for c in system.space.configurations])
 
 
-def gpu_seconds(system: ServerlessSystem, pool: Pool) -> NDArray[np.float64]:
+def gpu_seconds(system: ServerlessSystem, pool: Pool) -> Floats:
     """(F, C) Seconds on the GPU of each function in each configuration, alone on a GPU of this pool.
 
     gpu_factor · gpu(timed_as(c)), on as many vGPUs as c asks for. Where a function has a table without
@@ -39,11 +39,11 @@ def gpu_seconds(system: ServerlessSystem, pool: Pool) -> NDArray[np.float64]:
                 _timed(function, own, timed, float(seconds[f, number]))
                 for f, function in enumerate(system.functions)
             ]
-    scaled: NDArray[np.float64] = seconds * pool.gpu.gpu_factor
+    scaled: Floats = seconds * pool.gpu.gpu_factor
     return scaled
 
 
-def crowded_seconds(system: ServerlessSystem) -> NDArray[np.float64]:
+def crowded_seconds(system: ServerlessSystem) -> Floats:
     """(F, C) As :func:`gpu_seconds` on the slowest invoker, with all that may be handed out computing.
 
     What a careful profile shows: without coupling it is the time alone.
@@ -61,7 +61,7 @@ def larger_slice_s(system: ServerlessSystem, function: int, configuration: int, 
     return _timed(system.functions[function], own, replace(own, vgpus=vgpus), own_s)
 
 
-def least_gpu_seconds(system: ServerlessSystem, pool: Pool) -> NDArray[np.float64]:
+def least_gpu_seconds(system: ServerlessSystem, pool: Pool) -> Floats:
     """(F, C) As :func:`gpu_seconds`, but the least over the slices that a lease may hold.
 
     It differs only where fixed slices may be larger than what was asked for.
@@ -75,7 +75,7 @@ def least_gpu_seconds(system: ServerlessSystem, pool: Pool) -> NDArray[np.float6
     return seconds
 
 
-def least_times(system: ServerlessSystem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def least_times(system: ServerlessSystem) -> tuple[Floats, Floats]:
     """(F, C) Least seconds of a batch on any invoker, least US dollars a job; infinite where none runs it."""
     on_gpu = [least_gpu_seconds(system, pool) for pool in kinds_of_pool(system)]
     time_s = np.where(holdable(system), system.cpu_s + np.min(on_gpu, axis=0), np.inf)

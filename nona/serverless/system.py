@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nona.arrays import Floats, Ints
 from nona.errors import SimulationError
@@ -91,7 +90,7 @@ class Application:
         """Stages without predecessor."""
         return tuple(s for s in range(self.stages) if not self.dag.predecessors[s])
 
-    def longest_s(self, stage_s: NDArray[np.float64]) -> float:
+    def longest_s(self, stage_s: Floats) -> float:
         """Seconds along the longest path when stage s takes ``stage_s[s]``."""
         return self.dag.critical_path(stage_s.tolist())[0]
 

@@ -225,7 +225,7 @@ EFFORTS: Mapping[str, Effort] = MappingProxyType(
 
 
 def compare(
-    known: KnownSystem, effort: Effort = _NORMAL, on_progress: Callable[[float], None] | None = None
+    case: KnownSystem, effort: Effort = _NORMAL, on_progress: Callable[[float], None] | None = None
 ) -> Comparison:
     """Run the replications of a known system and build the intervals.
 
@@ -235,30 +235,30 @@ def compare(
 
     Raises ``SimulationError`` for an unknown engine, or an effort that leaves no jobs.
     """
-    prepared = known.scheduler.prepare(known.system, None, known.options)
-    times: list[list[float]] = [[] for _ in known.expected]
+    prepared = case.scheduler.prepare(case.system, None, case.options)
+    times: list[list[float]] = [[] for _ in case.expected]
     compute, network, trouble = [], [], []
     for r in range(effort.replications):
         options = RunOptions(
-            jobs=round(known.length.jobs * effort.scale),
-            warmup=known.length.warmup,
+            jobs=round(case.length.jobs * effort.scale),
+            warmup=case.length.warmup,
             replication=r,
             engine=effort.engine,
-            run_on=known.run_on,
+            run_on=case.run_on,
         )
         report = _share(on_progress, r, effort.replications)
-        run = simulate_run(known.system, known.scheduler, prepared, options, report)
-        for row, expected in zip(times, known.expected, strict=True):
+        run = simulate_run(case.system, case.scheduler, prepared, options, report)
+        for row, expected in zip(times, case.expected, strict=True):
             row.append(_mean_s(run, expected.query))
         compute.append(run.utilization_compute)
         network.append(run.utilization_network)
         trouble += [f"replication {r}: {run.state_reason}"] * (run.state == "overloaded")
         trouble += [f"replication {r}: {c.name}: {c.detail}" for c in run.checks if not c.ok]
     return Comparison(
-        known=known,
+        known=case,
         agreements=tuple(
             Agreement(e, mean_interval(row, effort.level))
-            for e, row in zip(known.expected, times, strict=True)
+            for e, row in zip(case.expected, times, strict=True)
         ),
         compute=mean_interval(compute, effort.level),
         network=mean_interval(network, effort.level),

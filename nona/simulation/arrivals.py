@@ -10,13 +10,13 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.errors import SimulationError
 from nona.system import Arrivals
 
 CHUNK = 1024
-Times = Iterator[NDArray[np.float64]]
+Times = Iterator[Floats]
 
 
 def arrival_chunks(arrivals: Arrivals, rate: float, rng: np.random.Generator, replication: int = 0) -> Times:
@@ -49,7 +49,7 @@ def effective_rate(arrivals: Arrivals, rate: float) -> float:
     return rate
 
 
-def _renewal(gaps: Callable[[int], NDArray[np.float64]], start: float = 0.0) -> Times:
+def _renewal(gaps: Callable[[int], Floats], start: float = 0.0) -> Times:
     while True:
         times = start + np.cumsum(gaps(CHUNK))
         start = float(times[-1])
@@ -137,7 +137,7 @@ def _trace(arrivals: Arrivals, rate: float, rng: np.random.Generator, replicatio
     return _cycles(offsets, period)
 
 
-def _cycles(offsets: NDArray[np.float64], period: float) -> Times:
+def _cycles(offsets: Floats, period: float) -> Times:
     cycle = 0
     while True:
         for begin in range(0, len(offsets), CHUNK):

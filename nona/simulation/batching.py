@@ -15,8 +15,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Ints
 from nona.system import QueryClass, System
 
 
@@ -59,7 +59,7 @@ def batch_keys(system: System) -> list[list[int]]:
     return keys
 
 
-def no_batch_sizes(system: System) -> NDArray[np.int64] | None:
+def no_batch_sizes(system: System) -> Ints | None:
     """(Q, B+1) Zeros, to count steps by class of the first member and size; ``None`` without batching."""
     if not system.batches:
         return None

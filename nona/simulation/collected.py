@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from nona.arrays import Bools, Floats, Ints
 from nona.errors import SimulationError
 from nona.simulation.sizes import RunSize
 from nona.system import System
@@ -44,7 +45,7 @@ class QuantileSketch:
 
     zeros: int = 0
     low: int = 0
-    counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    counts: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @property
     def count(self) -> int:
@@ -119,13 +120,13 @@ class Tally:
     of their :data:`PARTS`, ``sketches`` their distributions.
     """
 
-    arrived: NDArray[np.int64]
-    completed: NDArray[np.int64]
-    dropped: NDArray[np.int64]
-    hits: NDArray[np.int64]
-    total_s: NDArray[np.float64]
-    squares_s2: NDArray[np.float64]
-    parts_s: NDArray[np.float64]
+    arrived: Ints
+    completed: Ints
+    dropped: Ints
+    hits: Ints
+    total_s: Floats
+    squares_s2: Floats
+    parts_s: Floats
     sketches: tuple[QuantileSketch, ...]
 
     @staticmethod
@@ -141,17 +142,17 @@ class Tally:
         return Tally(whole, whole, whole, whole, real, real, np.zeros((classes, len(PARTS))), none)
 
     @property
-    def mean_s(self) -> NDArray[np.float64]:
+    def mean_s(self) -> Floats:
         """(Q,) Mean JCT of each class; ``nan`` where no job is complete."""
         with np.errstate(invalid="ignore"):
-            mean: NDArray[np.float64] = self.total_s / self.completed
+            mean: Floats = self.total_s / self.completed
         return mean
 
     @property
-    def mean_parts_s(self) -> NDArray[np.float64]:
+    def mean_parts_s(self) -> Floats:
         """(Q, 5) Mean parts of each class; ``nan`` where no job is complete."""
         with np.errstate(invalid="ignore"):
-            mean: NDArray[np.float64] = self.parts_s / self.completed[:, None]
+            mean: Floats = self.parts_s / self.completed[:, None]
         return mean
 
     def sketch(self) -> QuantileSketch:
@@ -175,23 +176,23 @@ class Tally:
         )
 
 
-def in_time(times_s: NDArray[np.float64], bound_s: float | NDArray[np.float64]) -> NDArray[np.bool_]:
+def in_time(times_s: Floats, bound_s: float | Floats) -> Bools:
     """Return, by time, whether it is at most the bound; none is late by rounding alone.
 
     >>> took_s = np.array([3.12, 3.121]) - 3.1
     >>> (took_s <= 0.02).tolist(), in_time(took_s, 0.02).tolist()
     ([False, False], [True, False])
     """
-    within: NDArray[np.bool_] = times_s <= bound_s * (1 + ROUNDING)
+    within: Bools = times_s <= bound_s * (1 + ROUNDING)
     return within
 
 
 def tally_of(
-    query: NDArray[np.int64],
-    jct_s: NDArray[np.float64],
-    parts_s: NDArray[np.float64],
+    query: Ints,
+    jct_s: Floats,
+    parts_s: Floats,
     slo_s: Sequence[float | None],
-    dropped: NDArray[np.bool_] | None = None,
+    dropped: Bools | None = None,
 ) -> Tally:
     """The tally of jobs given one by one.
 
@@ -209,10 +210,10 @@ def tally_of(
     done = ~np.isnan(jct_s)
     of, jct, parts = query[done], jct_s[done], parts_s[done]
 
-    def count(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    def count(values: Ints) -> Ints:
         return np.bincount(values, minlength=classes).astype(np.int64)
 
-    def total(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def total(weights: Floats) -> Floats:
         return np.bincount(of, weights=weights, minlength=classes).astype(np.float64)
 
     return Tally(
@@ -227,10 +228,6 @@ def tally_of(
     )
 
 
-Whole = NDArray[np.int64]
-Real = NDArray[np.float64]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Busy:
     """Shares of the time so far, from the empty start on, that each executor and each link was busy.
@@ -238,8 +235,8 @@ class Busy:
     Background included; both are empty where that was not told.
     """
 
-    executors: Real
-    links: Real
+    executors: Floats
+    links: Floats
 
     @property
     def known(self) -> bool:
@@ -256,13 +253,13 @@ class Progress:
     ``nan`` as completion where one was dropped), loads."""
 
     fraction: float
-    query: Whole
-    arrival_s: Real
-    completion_s: Real
+    query: Ints
+    arrival_s: Floats
+    completion_s: Floats
     busy: Busy = UNKNOWN
 
 
-def busy_shares(executor_busy_s: Real, link_busy_s: Real, now_s: float) -> Busy:
+def busy_shares(executor_busy_s: Floats, link_busy_s: Floats, now_s: float) -> Busy:
     """Shares of the time up to ``now_s`` that executors and links were busy.
 
     >>> busy_shares(np.array([1.0, 3.0]), np.array([0.5]), 4.0).executors.tolist()
@@ -304,10 +301,10 @@ class Collected:
     first: int
     jobs: int
     every: int
-    query: Whole
-    arrival_s: Real
-    completion_s: Real
-    parts_s: Real
+    query: Ints
+    arrival_s: Floats
+    completion_s: Floats
+    parts_s: Floats
     tally: Tally
     arrived: int
     left: int
@@ -315,14 +312,14 @@ class Collected:
     early: int
     inside_s: float
     window_s: tuple[float, float]
-    traced: Whole
-    traced_arrival_s: Real
+    traced: Ints
+    traced_arrival_s: Floats
 
 
 BLOCK = 4096
 
 
-def _dropped(parts_s: Real) -> NDArray[np.bool_]:
+def _dropped(parts_s: Floats) -> Bools:
     return np.isnan(parts_s[:, 0])
 
 
@@ -351,7 +348,7 @@ class Collector:
         self.blocks: dict[int, _Block] = {}
         self._folded = 0
         self._watched = watched
-        self._fresh: list[tuple[Whole, Real, Real]] = []
+        self._fresh: list[tuple[Ints, Floats, Floats]] = []
         self._arrived = self._left = self._measured = self._filled = self._early = 0
         self._latest_arrival_s = -math.inf
         self._window = [math.inf, math.inf]
@@ -365,7 +362,7 @@ class Collector:
         self._traced = size.traced()
         self._traced_arrival_s = np.full(len(self._traced), math.nan)
 
-    def arrivals(self, first_number: int, query: Whole, arrival_s: Real) -> None:
+    def arrivals(self, first_number: int, query: Ints, arrival_s: Floats) -> None:
         """Jobs ``first_number``, ``first_number + 1``, … have arrived, in this order.
 
         Raises ``SimulationError`` when a number is left out or comes twice.
@@ -394,12 +391,12 @@ class Collector:
         self.blocks[number] = block = _Block()
         return block
 
-    def _note_window(self, first_number: int, arrival_s: Real) -> None:
+    def _note_window(self, first_number: int, arrival_s: Floats) -> None:
         for k, number in enumerate((self.size.first, self.size.last)):
             if first_number <= number < first_number + len(arrival_s):
                 self._window[k] = float(arrival_s[number - first_number])
 
-    def completions(self, number: Whole, completion_s: Real, parts_s: Real) -> None:
+    def completions(self, number: Ints, completion_s: Floats, parts_s: Floats) -> None:
         """Jobs leave, each after its arrival was handed over.
 
         ``parts_s`` is (n, 6), ``nan`` for those that were dropped.
@@ -424,15 +421,15 @@ class Collector:
         self._left += len(number)
         self._fold_what_is_ready()
 
-    def _note_fresh(self, block: _Block, b: int, place: Whole) -> None:
+    def _note_fresh(self, block: _Block, b: int, place: Ints) -> None:
         measured = place[self._is_measured(place + b * BLOCK)]
         self._measured += len(measured)
         if self._watched and len(measured):
             completion_s = np.where(_dropped(block.parts_s[measured]), math.nan, block.completion_s[measured])
             self._fresh.append((block.query[measured], block.arrival_s[measured], completion_s))
 
-    def _is_measured(self, number: Whole) -> NDArray[np.bool_]:
-        measured: NDArray[np.bool_] = (number >= self.size.first) & (number <= self.size.last)
+    def _is_measured(self, number: Ints) -> Bools:
+        measured: Bools = (number >= self.size.first) & (number <= self.size.last)
         return measured
 
     def progress(self, busy: Busy = UNKNOWN) -> Progress:

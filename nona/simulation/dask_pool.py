@@ -152,9 +152,9 @@ class DaskPool(Generic[P, R]):
         keys: Sequence[Key],
         listener: Listener[P],
         on_end: OnEnd[R],
-        found: dict[Key, R],
+        results: dict[Key, R],
     ) -> None:
-        """Run ``keys`` and fill in ``found``; keys lost with the work itself stay out."""
+        """Run ``keys`` and fill in ``results``; keys lost with the work itself stay out."""
         study, events = uuid.uuid4().hex, SimpleQueue[tuple[Key, Any]]()
 
         def hear(event: Any) -> None:
@@ -179,7 +179,7 @@ class DaskPool(Generic[P, R]):
                     continue
                 result = self._result(futures.pop(key))
                 if result is not None:
-                    found[key] = result
+                    results[key] = result
                     listener.report(key, self._report(1.0, result))
                     on_end(key, result)
         finally:

@@ -11,9 +11,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nona.arrays import Floats
+from nona.arrays import Floats, Ints
 from nona.contraction.task_graph import TaskGraph
 from nona.placement.bulk_queue import bulk_queue, memoryless_batches, unlimited_bound_s
 from nona.placement.fixed import place_fixed
@@ -59,8 +58,8 @@ from nona.topology import make_topology
 class Places(NamedTuple):
     """``executor`` (N,): where each task goes, class after class; ``first`` (Q+1,): where a class begins."""
 
-    executor: NDArray[np.int64]
-    first: NDArray[np.int64]
+    executor: Ints
+    first: Ints
 
 
 def decide(now: float, query: int, view: View, tables: Places, u: Any, out: Any) -> None:

@@ -10,8 +10,8 @@ from itertools import groupby
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.simulation.collected import Collected, Tally
 from nona.system import System
 
@@ -132,17 +132,17 @@ class Records:
     decisions: Decisions
     jobs: int
     every: int
-    query: NDArray[np.int64]
-    arrival_s: NDArray[np.float64]
-    completion_s: NDArray[np.float64]
-    parts_s: NDArray[np.float64]
+    query: Ints
+    arrival_s: Floats
+    completion_s: Floats
+    parts_s: Floats
     tally: Tally
     arrived: int
     completed: int
     in_flight: int
     window_s: tuple[float, float]
-    executor_busy_s: NDArray[np.float64]
-    link_busy_s: NDArray[np.float64]
+    executor_busy_s: Floats
+    link_busy_s: Floats
     link_names: tuple[str, ...]
     utilization_compute: float
     utilization_network: float
@@ -154,10 +154,10 @@ class Records:
     offered: tuple[float, float] = (math.nan, math.nan)
     mean_open: float = math.nan
     dropped: int = 0
-    batch_sizes: NDArray[np.int64] | None = None
+    batch_sizes: Ints | None = None
 
     @property
-    def completion_time_s(self) -> NDArray[np.float64]:
+    def completion_time_s(self) -> Floats:
         """(M,) Job completion times: completion − arrival, ``nan`` where unfinished or dropped."""
         return self.completion_s - self.arrival_s
 
@@ -203,27 +203,26 @@ class RawRun:
     """
 
     collected: Collected
-    open_at: NDArray[np.int64]
+    open_at: Ints
     end_s: float
-    executor_busy_window_s: NDArray[np.float64]
-    link_busy_window_s: NDArray[np.float64]
-    executor_busy_s: NDArray[np.float64]
-    executor_work_s: NDArray[np.float64]
-    link_busy_s: NDArray[np.float64]
-    link_work_s: NDArray[np.float64]
+    executor_busy_window_s: Floats
+    link_busy_window_s: Floats
+    executor_busy_s: Floats
+    executor_work_s: Floats
+    link_busy_s: Floats
+    link_work_s: Floats
     jobs_area_s: float
-    class_completed: NDArray[np.int64]
-    class_dropped: NDArray[np.int64]
-    class_work_s: NDArray[np.float64]
-    class_bytes: NDArray[np.float64]
+    class_completed: Ints
+    class_dropped: Ints
+    class_work_s: Floats
+    class_bytes: Floats
     traced_tasks: tuple[TaskInterval, ...]
     traced_messages: tuple[MessageInterval, ...]
-    crossed_bytes: NDArray[np.float64] | None = None
+    crossed_bytes: Floats | None = None
     decisions: Decisions = "python"
-    batch_sizes: NDArray[np.int64] | None = None
+    batch_sizes: Ints | None = None
 
 
-Seconds = NDArray[np.float64]
 TOLERANCE = 1e-9  # relative; sums of up to millions of terms
 # Nanoseconds: below any modelled time, far above rounding at a run's clock times.
 CLOCK_S = 1e-9
@@ -250,7 +249,7 @@ def _conservation(raw: RawRun) -> Check:
     return Check("conservation", ok, detail)
 
 
-def _busy_time(name: str, busy_s: Seconds, work_s: Seconds, raw: RawRun) -> Check:
+def _busy_time(name: str, busy_s: Floats, work_s: Floats, raw: RawRun) -> Check:
     """Check the busy time of every single resource."""
     worst_s = float(np.max(np.abs(busy_s - work_s)))
     ok = worst_s <= TOLERANCE * max(raw.end_s, 1e-300) + CLOCK_S

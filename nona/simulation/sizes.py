@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Ints
 from nona.system import System
 
 MARKS = 20  # stretches of the cohort between whose ends the number in the system is looked at
@@ -41,7 +41,7 @@ class RunSize:
         """Number of the last measured job."""
         return self.first + self.jobs - 1
 
-    def marks(self) -> NDArray[np.int64]:
+    def marks(self) -> Ints:
         """(21,) Jobs first + round(k·(jobs−1)/20), k = 0 … 20, halves up: they cut the cohort evenly."""
         steps = np.arange(MARKS + 1, dtype=np.int64)
         return self.first + (2 * steps * (self.jobs - 1) + MARKS) // (2 * MARKS)
@@ -51,7 +51,7 @@ class RunSize:
         late = number - self.first - self.jobs
         return late >= self.tail_jobs and (since_last_s > self.tail_s or late >= TAIL_FACTOR * self.tail_jobs)
 
-    def traced(self) -> NDArray[np.int64]:
+    def traced(self) -> Ints:
         """Jobs whose intervals are recorded, for the timeline or as a sample, in ascending order."""
         timeline = np.arange(min(self.timeline_jobs, self.jobs), dtype=np.int64)
         sample = np.arange(0, self.jobs, -(-self.jobs // SAMPLES), dtype=np.int64)

@@ -17,14 +17,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from nona.arrays import Floats, Ints
 from nona.simulation.arrivals import effective_rate
 from nona.simulation.records import RawRun, Records, State
 from nona.system import System
 from nona.units import format_number
 
-Array = NDArray[np.float64]
 BATCH = 5
 LEFT = 5  # batches that are never cut: the statistic of the last few is small by chance
 PILOT_RUNS = 5
@@ -52,8 +52,8 @@ class Truncation:
 
     jobs: int
     too_short: bool
-    means: Array
-    statistic: Array
+    means: Floats
+    statistic: Floats
     batch: int = BATCH
 
 
@@ -72,7 +72,7 @@ class Warmup:
     too_short: tuple[str, ...]
 
 
-def mser_statistic(means: Array) -> Array:
+def mser_statistic(means: Floats) -> Floats:
     """MSER statistic of each truncation (d batches left out, for d = 0, 1, …).
 
     Formula: z(d) = Σ_{i ≥ d} (yᵢ − ȳ_d)² / (k−d)², ȳ_d the mean of the k−d batch means that are
@@ -150,7 +150,7 @@ BACKLOG = 0.05  # jobs more than usual at the end of the window, per job that ar
 UNUSUAL = 4.0  # and this many times the square root of the usual number
 
 
-def offered_load(system: System, raw: RawRun) -> tuple[float, NDArray[np.float64]]:
+def offered_load(system: System, raw: RawRun) -> tuple[float, Floats]:
     """(executors, (L,) links): ρ = (background + Σ rate · mean per job) / capacity to serve.
 
     Classes of which no job completed are left out; jobs left behind tell of them. Of several links
@@ -165,7 +165,7 @@ def offered_load(system: System, raw: RawRun) -> tuple[float, NDArray[np.float64
     return executors, links
 
 
-def _shares(raw: RawRun) -> NDArray[np.float64]:
+def _shares(raw: RawRun) -> Floats:
     """(classes, L) Share of the message bytes of each class that crosses each link."""
     if raw.crossed_bytes is None:
         return np.ones((len(raw.class_bytes), 1))
@@ -173,7 +173,7 @@ def _shares(raw: RawRun) -> NDArray[np.float64]:
     return np.divide(crossed, requested, out=np.zeros_like(crossed), where=requested > 0)
 
 
-def _by_chance(system: System, raw: RawRun, links: NDArray[np.float64]) -> NDArray[np.float64]:
+def _by_chance(system: System, raw: RawRun, links: Floats) -> Floats:
     """Bound each link's load (L,) by chance: which of many links a message crosses is drawn.
 
     The bytes B of independent jobs, each of at most M, have a variance of at most M·E[B]; with the
@@ -187,7 +187,7 @@ def _by_chance(system: System, raw: RawRun, links: NDArray[np.float64]) -> NDArr
     seen = np.maximum(crossed, most)
     elsewhere = 1 - np.divide(crossed, requested, out=np.zeros_like(crossed), where=requested > 0)
     relative = np.sqrt(np.divide(most * elsewhere, seen, out=np.zeros_like(seen), where=seen > 0))
-    luck: NDArray[np.float64] = SIGNIFICANT * links * relative
+    luck: Floats = SIGNIFICANT * links * relative
     return luck
 
 
@@ -196,7 +196,7 @@ def growth(raw: RawRun) -> tuple[float, float]:
     return growth_of(raw.open_at, raw.collected.jobs)
 
 
-def growth_of(open_at: NDArray[np.int64], jobs: int) -> tuple[float, float]:
+def growth_of(open_at: Ints, jobs: int) -> tuple[float, float]:
     """(jobs left behind per arrival over the window, the same in standard errors).
 
     ``open_at`` are the numbers in the system at instants between which equally many of the ``jobs`` arrive.

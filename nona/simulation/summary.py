@@ -16,8 +16,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from nona.arrays import Floats, Ints
 from nona.errors import SimulationError
 from nona.results.document import UNKNOWN
 from nona.results.simulation import (
@@ -48,8 +49,6 @@ from nona.statistics import (
     run_mean,
     too_few_jobs,
 )
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,22 +133,22 @@ class Measured:
         ]
         return percentile_of(percentiles, too_few_jobs(self.completed(), percent), level)
 
-    def jobs_jct(self) -> list[Array]:
+    def jobs_jct(self) -> list[Floats]:
         """JCT of the recorded jobs of each run; ``nan`` where unfinished."""
         return [self._jct(r) for r in self.runs]
 
-    def jobs_hits(self) -> list[Array]:
+    def jobs_hits(self) -> list[Floats]:
         """1 or 0 for the recorded jobs of each run, ``nan`` without an SLO."""
         return [self._hits(r) for r in self.runs]
 
-    def _of(self, by_class: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _of(self, by_class: Ints) -> Ints:
         return by_class if self.query is None else by_class[self.query : self.query + 1]
 
-    def _jct(self, run: Records) -> Array:
+    def _jct(self, run: Records) -> Floats:
         times = run.completion_time_s
         return times if self.query is None else times[run.query == self.query]
 
-    def _hits(self, run: Records) -> Array:
+    def _hits(self, run: Records) -> Floats:
         """1 for a job within its SLO, 0 for one that is late or unfinished, ``nan`` without an SLO."""
         limits = np.array([np.nan if s is None else s for s in self.slo_s])[run.query]
         times = run.completion_time_s
@@ -172,7 +171,7 @@ class Measured:
         return sketch.quantile(percent / 100)
 
 
-def _over(means: Sequence[float], jobs: Sequence[Array], level: float) -> Interval:
+def _over(means: Sequence[float], jobs: Sequence[Floats], level: float) -> Interval:
     if len(means) == 1:
         return replace(overlapping_batch_means(jobs[0], level=level), mean=means[0])
     return mean_interval(means, level)
@@ -460,7 +459,7 @@ def precision_of(means: Mapping[str, ArrayLike], target: float, overloaded: Sequ
     return Precision(target, bound, count, relative, missed, tuple(overloaded))
 
 
-def next_count(found: Precision, at_most: int) -> int:
+def next_count(precision: Precision, at_most: int) -> int:
     """Return the replications at the next look, as the widest interval predicts, at most twice as many.
 
     A half-width shrinks like 1/√n, so n·(relative/bound)² should do.
@@ -468,8 +467,8 @@ def next_count(found: Precision, at_most: int) -> int:
     >>> next_count(precision_of({"a": [1.0, 1.1, 0.9, 1.0]}, 0.1, ()), 64)
     8
     """
-    n = found.replications
-    ratios = [found.relative[name] / found.bound for name in found.not_reached]
+    n = precision.replications
+    ratios = [precision.relative[name] / precision.bound for name in precision.not_reached]
     if any(not r * r <= 2 for r in ratios):  # far off, or no mean at all
         return min(at_most, 2 * n)
     return min(at_most, max(n + 1, *(math.ceil(n * r * r) for r in ratios)))

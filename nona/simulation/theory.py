@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from nona.arrays import Floats
 from nona.errors import SimulationError
 from nona.placement.queueing import fifo_wait_s, second_moment, sharing_stretch
 from nona.system import Stream
@@ -186,7 +187,7 @@ def tandem_jct_s(rate: float, means_s: Sequence[float]) -> float:
     return sum(mm1_jct_s(rate, m) for m in means_s)
 
 
-def traffic_rates(external: ArrayLike, routing: ArrayLike) -> NDArray[np.float64]:
+def traffic_rates(external: ArrayLike, routing: ArrayLike) -> Floats:
     """Arrivals per second at each station of an open network, from outside and from other stations.
 
     Formula: λ = γ + Pᵀλ, so λ = (I − Pᵀ)⁻¹γ.
@@ -218,7 +219,7 @@ def traffic_rates(external: ArrayLike, routing: ArrayLike) -> NDArray[np.float64
             "Traffic equations: some jobs never leave, so there must be a way out of every station; lower "
             "a probability of routing."
         )
-    rates: NDArray[np.float64] = np.linalg.solve(np.eye(n) - p.T, gamma)
+    rates: Floats = np.linalg.solve(np.eye(n) - p.T, gamma)
     return rates
 
 

@@ -32,8 +32,8 @@ from itertools import chain
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.errors import SimulationError
 from nona.foreign import MOST_ARRIVALS, MOST_MINUTES, MOST_TRACE_S, READ_CPU_S, CsvFile
 from nona.random_streams import RandomStreams
@@ -220,7 +220,7 @@ def _from_stamps(
     unit_s: float,
     named: int,
     where: Where | None,
-) -> NDArray[np.float64]:
+) -> Floats:
     whole, fraction, chosen = array("q"), array("d"), bytearray()
     for line, row in rows:
         chosen.append(fits(row, named, where))
@@ -302,9 +302,7 @@ def _column_without_header(row: Sequence[str], filename: str) -> int:
     return stamped[0]
 
 
-def read_times(
-    data: bytes, filename: str, *, where: Where | None = None, clock: Clock = BY_HEADER
-) -> NDArray[np.float64]:
+def read_times(data: bytes, filename: str, *, where: Where | None = None, clock: Clock = BY_HEADER) -> Floats:
     """Read a table with a column of times: the one that its name marks, the only one without a header.
 
     >>> read_times(b"id,time\\n7,3\\n8,1.5\\n", "t.csv").tolist()
@@ -332,7 +330,7 @@ def read_azure_functions(
     where: Where | None = None,
     within: Within = "uniform",
     seed: int = 0,
-) -> NDArray[np.float64]:
+) -> Floats:
     """The Azure Functions trace of 2019: minute counts, summed over all rows or of one function.
 
     ``where``: a column and its value, such as one ``HashFunction``; all functions together without it.
@@ -362,7 +360,7 @@ def read_azure_functions(
     return spread_counts(counts[begin:], within, np.random.default_rng(seed))
 
 
-def _add_counts(counts: NDArray[np.int64], row: list[str], minutes: Mapping[int, int], where: str) -> None:
+def _add_counts(counts: Ints, row: list[str], minutes: Mapping[int, int], where: str) -> None:
     for i, minute in minutes.items():
         cell = row[i].strip() if i < len(row) else ""
         if cell and not (cell.isascii() and cell.isdigit() and len(cell) < 10):
@@ -382,7 +380,7 @@ def _minute(name: str, filename: str) -> int:
     return int(name)
 
 
-def spread_counts(counts: NDArray[np.int64], within: Within, rng: np.random.Generator) -> NDArray[np.float64]:
+def spread_counts(counts: Ints, within: Within, rng: np.random.Generator) -> Floats:
     """Instants of ``counts[m]`` arrivals in minute m, sorted; the first minute begins at 0.
 
     >>> spread_counts(np.array([2, 0, 1]), "equidistant", np.random.default_rng(0)).tolist()
@@ -397,9 +395,7 @@ def spread_counts(counts: NDArray[np.int64], within: Within, rng: np.random.Gene
     return np.sort((starts + offsets) * MINUTE_S)
 
 
-def read_trace(
-    data: bytes, filename: str, where: Where | None = None, clock: Clock = BY_HEADER
-) -> NDArray[np.float64]:
+def read_trace(data: bytes, filename: str, where: Where | None = None, clock: Clock = BY_HEADER) -> Floats:
     """Read a trace in whichever known layout it has; with ``where`` only the rows that have it.
 
     ``clock`` names the column of arrivals and its unit, where the header does not tell them. Instants count
@@ -415,8 +411,7 @@ def read_trace(
     return read_times(data, filename, where=where, clock=clock)
 
 
-Instants = NDArray[np.float64]
-ReadTrace = Callable[[str, Where | None, Clock], Instants]
+ReadTrace = Callable[[str, Where | None, Clock], Floats]
 """Gives the instants of the trace of that name (s, sorted), all or those of some rows."""
 
 
@@ -428,7 +423,7 @@ class Window:
     length_s: float
 
 
-def recorded_s(times: Instants) -> float:
+def recorded_s(times: Floats) -> float:
     """Seconds that a trace covers: to its last arrival, and one mean gap more.
 
     >>> recorded_s(np.array([0.0, 1.0, 2.0]))
@@ -438,7 +433,7 @@ def recorded_s(times: Instants) -> float:
     return float(times[-1] + gap)
 
 
-def _window_of(spec: ArrivalsSpec, times: Instants) -> Window:
+def _window_of(spec: ArrivalsSpec, times: Floats) -> Window:
     """The part that a row replays of a trace with these instants."""
     whole = recorded_s(times)
     if not spec.start < whole:
@@ -455,7 +450,7 @@ def row_arrivals(scenario: Scenario, index: int, read: ReadTrace) -> Arrivals:
     Raises ``SimulationError`` when its trace cannot be read, or no arrival lies in the part that it replays.
     """
     spec = scenario.rows[index].arrivals
-    times: Instants = np.zeros(0)
+    times: Floats = np.zeros(0)
     window, group = Window(0.0, 0.0), ""
     if spec.trace is not None:
         times = read(spec.trace, None, spec.clock)
@@ -482,7 +477,7 @@ def row_arrivals(scenario: Scenario, index: int, read: ReadTrace) -> Arrivals:
     )
 
 
-def _part(scenario: Scenario, index: int, read: ReadTrace) -> Instants:
+def _part(scenario: Scenario, index: int, read: ReadTrace) -> Floats:
     """The instants that are the row's, in the whole trace."""
     rows = scenario.rows
     row, name = rows[index], rows[index].arrivals.trace or ""
@@ -499,7 +494,7 @@ def _part(scenario: Scenario, index: int, read: ReadTrace) -> Instants:
     return times[(drawn >= low) & (drawn < low + row.arrivals.share)]
 
 
-def _inside(times: Instants, window: Window, label: str, spec: ArrivalsSpec) -> Instants:
+def _inside(times: Floats, window: Window, label: str, spec: ArrivalsSpec) -> Floats:
     """The instants in the window, from its start."""
     inside = times[(times >= window.start_s) & (times < window.start_s + window.length_s)] - window.start_s
     if not len(inside):

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.errors import SimulationError
 from nona.random_streams import RandomStreams
 from nona.simulation.arrivals import CHUNK, arrival_chunks
@@ -22,7 +22,7 @@ from nona.system import QueryClass, Stream, System
 BLOCK = 512
 
 
-def gamma_draws(rng: np.random.Generator, scv: float, size: int) -> NDArray[np.float64]:
+def gamma_draws(rng: np.random.Generator, scv: float, size: int) -> Floats:
     """(size,) Draws of mean 1 and squared coefficient of variation ``scv`` (0: all 1; 1: exponential).
 
     >>> gamma_draws(np.random.default_rng(0), 0.0, 3).tolist()
@@ -39,9 +39,7 @@ def background_items(stream: Stream, streams: RandomStreams, *name: str) -> Iter
         yield from zip(times.tolist(), services.tolist(), strict=True)
 
 
-def background_blocks(
-    stream: Stream, streams: RandomStreams, *name: str
-) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+def background_blocks(stream: Stream, streams: RandomStreams, *name: str) -> Iterator[tuple[Floats, Floats]]:
     """The same in blocks, so memory is bounded: Poisson arrivals, gamma services.
 
     Ends at once when there is no background.
@@ -67,7 +65,7 @@ def link_background(
 
 def link_blocks(
     stream: Stream, streams: RandomStreams, name: Sequence[str], capacity: float
-) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+) -> Iterator[tuple[Floats, Floats]]:
     """The same in blocks."""
     for times, sizes in background_blocks(stream, streams, *name):
         yield times, sizes / capacity
@@ -183,11 +181,11 @@ class Jobs:
     which is −1 where the class's services are deterministic; ``uniforms`` is (n, uniforms_per_job).
     """
 
-    arrival_s: NDArray[np.float64]
-    query: NDArray[np.int64]
-    services: NDArray[np.float64]
-    offsets: NDArray[np.int64]
-    uniforms: NDArray[np.float64]
+    arrival_s: Floats
+    query: Ints
+    services: Floats
+    offsets: Ints
+    uniforms: Floats
 
     def rows(
         self, tasks: Sequence[int], lists: bool = False
@@ -230,7 +228,7 @@ class _ClassServices:
                 f"Query {query.name!r}: service_scv={self.scv:g} must be at least 0; 0 is deterministic."
             )
 
-    def draw(self, n: int) -> NDArray[np.float64]:
+    def draw(self, n: int) -> Floats:
         """Multipliers of ``n`` jobs, one job after the other."""
         return gamma_draws(self.rng, self.scv, n * self.tasks)
 
@@ -278,14 +276,14 @@ class Workload:
                     begin += len(drawn[-1])
             yield Jobs(times, queries, np.concatenate(drawn), offsets, self._draw_uniforms(len(times)))
 
-    def _draw_uniforms(self, n: int) -> NDArray[np.float64]:
+    def _draw_uniforms(self, n: int) -> Floats:
         if not self._uniforms:
             return np.empty((n, 0))
         blocks = [rng.random((n, WIDTH)) for rng in self._uniforms]
         whole = blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
         return whole[:, : self.uniforms_per_job]
 
-    def _merged(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
+    def _merged(self) -> Iterator[tuple[Floats, Ints]]:
         """Arrivals of all classes in order; those up to the horizon that every class has reached."""
         pending = [np.empty(0) for _ in self._sources]
         while True:

@@ -28,13 +28,13 @@ from nona.sources.samples import sample_names
 from nona.training.throughput_table import GAVEL, MODELLED, TABLES, batch_of, shipped_throughputs
 
 
-def instead(name: str, known: Iterable[str], most: int = 40) -> str:
+def instead(name: str, choices: Iterable[str], most: int = 40) -> str:
     """The names most like a wrong one; the first of those that are known where none is like it.
 
     >>> instead("resnet19", ["resnet18", "gpt2"]), instead("x", ["a", "b", "c"], most=2)
     ('use resnet18', 'use one of a, b …')
     """
-    names = list(known)
+    names = list(choices)
     near = get_close_matches(name[:60], names, n=2, cutoff=0.6)
     if near:
         return f"use {' or '.join(near)}"
@@ -222,11 +222,11 @@ def _cluster(cluster: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def _offers(data: Mapping[str, Any], known: Collection[str]) -> Iterator[str]:
+def _offers(data: Mapping[str, Any], choices: Collection[str]) -> Iterator[str]:
     for i, offer in enumerate(_entries(_mapping(data.get("plan")).get("offers"))):
         gpu = _mapping(offer_entry(offer)).get("gpu")
-        if isinstance(gpu, str) and gpu not in known:
-            yield f"plan.offers[{i}]: {gpu[:60]!r} is not a known device; {instead(gpu, known)}."
+        if isinstance(gpu, str) and gpu not in choices:
+            yield f"plan.offers[{i}]: {gpu[:60]!r} is not a known device; {instead(gpu, choices)}."
 
 
 def _samples(data: Mapping[str, Any]) -> Iterator[str]:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.cost.batches import sent_bytes
 from nona.errors import ScenarioError
 from nona.results.document import UNKNOWN, Estimate
@@ -54,7 +54,7 @@ class Pair:
         A system whose link, with its background, the halves use; ``None``: sending takes no time.
     """
 
-    step_s: NDArray[np.float64]
+    step_s: Floats
     rates: tuple[float, float]
     cv: float = 1.0
     halves: tuple[float, float] = (0.5, 0.5)

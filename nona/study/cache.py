@@ -64,7 +64,7 @@ class StudyCache:
         self._rehearsed = Recent[tuple[Placement | None, Any]](REHEARSED)
 
     def rehearsed(self, key: str, placement: Placement | None, make: Callable[[], T]) -> T:
-        """What ``make`` chose before for that key and that very placement, which is kept with it."""
+        """The choice of ``make`` for that key and that very placement, kept with it."""
         chosen: T = self._rehearsed.get(f"{key} {id(placement)}", lambda: (placement, make()))[1]
         return chosen
 

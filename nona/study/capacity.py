@@ -20,8 +20,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.contraction.task_graph import TaskGraph
 from nona.cost.costed import SIGMA, CostedGraph, OperatorCost, interval
 from nona.errors import PlacementError, ScenarioError
@@ -167,7 +167,7 @@ def _steady(answer: Answer, scheduler: str) -> SchedulerSummary | None:
     return None if summary is None or summary.result.overloaded else summary
 
 
-def _ratios(runs: Sequence[Records], slo_s: Sequence[float | None]) -> list[list[NDArray[np.float64]]]:
+def _ratios(runs: Sequence[Records], slo_s: Sequence[float | None]) -> list[list[Floats]]:
     """Return, by model with an SLO and run, its jobs' times over the SLO; ``nan`` for unfinished ones."""
     limits = {j: s * (1 + ROUNDING) for j, s in enumerate(slo_s) if s is not None}
     return [[run.completion_time_s[run.query == j] / s for run in runs] for j, s in limits.items()]
@@ -397,9 +397,9 @@ class _Search:
         seen = simulated_count(study, 1 - self.asked.target_miss, self.cache, self.check)
         return tried.model_copy(update={"simulated_hit_rate": seen.simulated_hit_rate})
 
-    def ranged(self, found: int) -> CountRange | None:
+    def ranged(self, count: int) -> CountRange | None:
         """The fewest servers with all times at the one and the other end of their intervals."""
-        now = self.study(found)
+        now = self.study(count)
         if not _can_be_off(now):
             return None
         work = least_utilization(now.system)
@@ -407,7 +407,7 @@ class _Search:
         for end in (min, max):
             other = _Search(self.scenario, self.sources, self.asked, self.cache, self.check, self.tell, end)
             factor = least_utilization(_with_times_off(now, end).system) / work if work > 0 else 1.0
-            counts.append(other.run(min(math.ceil(found * factor), self.asked.most)))
+            counts.append(other.run(min(math.ceil(count * factor), self.asked.most)))
         return CountRange(low=counts[0], high=counts[1], level=LEVEL)
 
     def cost(self, servers: int, prices: Mapping[str, float]) -> float | None:
@@ -418,10 +418,10 @@ class _Search:
         return sum(g.count * g.gpus * prices[g.gpu] for g in groups)
 
 
-def cheapest(found: Sequence[DeviceCapacity]) -> DeviceCapacity | None:
+def cheapest(capacities: Sequence[DeviceCapacity]) -> DeviceCapacity | None:
     """The cheapest; without prices the one with the fewest servers."""
     return min(
-        (c for c in found if c.servers is not None),
+        (c for c in capacities if c.servers is not None),
         key=lambda c: (math.inf if c.cost is None else c.cost, c.servers),
         default=None,
     )

@@ -9,8 +9,8 @@ from pathlib import PurePath
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Ints
 from nona.errors import ScenarioError
 from nona.hardware.device import Precision, find_device, user_devices
 from nona.hardware.executor import make_executor_class
@@ -51,7 +51,7 @@ class MisfitError(ScenarioError):
 
 @dataclass(frozen=True, slots=True)
 class EngineFacts:
-    """What an engine rests on; those of one group of servers have one.
+    """The basis of an engine; those of one group of servers have one.
 
     ``group`` is its number in ``cluster.servers``, ``memory`` that of each of ``tp`` GPUs; on ``least_tp`` of
     them the model fits (0: on no number). ``budget`` tokens of a step, ``sequences`` requests at a time.
@@ -227,7 +227,7 @@ def _cautions(label: str, trace: TokenTrace) -> list[str]:
     return lines
 
 
-def _moved(prefix: NDArray[np.int64] | None, first: int) -> NDArray[np.int64] | None:
+def _moved(prefix: Ints | None, first: int) -> Ints | None:
     """The prefixes numbered from ``first``."""
     if prefix is None or not (prefix[:, 0] >= 0).any():
         return None
@@ -254,7 +254,7 @@ def _drawn(row: LanguageRow, streams: RandomStreams, label: str, first: int) -> 
     )
 
 
-def _of_parts(spec: LengthSpec, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _of_parts(spec: LengthSpec, size: int, rng: np.random.Generator) -> Ints:
     if spec.mean is None:
         return rng.permutation(np.resize(rng.permutation(spec.values), size)).astype(np.int64)
     if not spec.cv:
@@ -264,7 +264,7 @@ def _of_parts(spec: LengthSpec, size: int, rng: np.random.Generator) -> NDArray[
     variance = np.log1p(spec.cv**2)
     normal = ndtri((rng.permutation(size) + 0.5) / size)
     tokens = np.exp(np.log(spec.mean) - variance / 2 + np.sqrt(variance) * normal)
-    whole: NDArray[np.int64] = np.clip(np.rint(tokens), 1, spec.most).astype(np.int64)
+    whole: Ints = np.clip(np.rint(tokens), 1, spec.most).astype(np.int64)
     return whole
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.contraction.contracted import ContractedGraph
 from nona.contraction.rules import DEFAULT_RULE, contract
 from nona.contraction.task_graph import TaskGraph
@@ -53,7 +53,7 @@ class PreparedModel:
     tasks: TaskGraph
     weight_bytes: float
     activation_bytes: float
-    batch_s: NDArray[np.float64]
+    batch_s: Floats
 
 
 def prepare_model(
@@ -124,7 +124,7 @@ def batching_of(spec: BatchingSpec | None, model: PreparedModel) -> Batching | N
 
 
 class _Holding(Protocol):
-    """What has weights, and activations of each query while it runs."""
+    """A model with weights, and activations of each query while it runs."""
 
     @property
     def weight_bytes(self) -> float: ...
@@ -162,7 +162,7 @@ def memory_problem(
 
 
 def batching_warnings(spec: BatchingSpec | None, slo_s: float | None, graph: ModelGraph) -> tuple[str, ...]:
-    """What a user should know of a row's batching: keys without effect, lateness, times by a law."""
+    """Warnings of a row's batching: keys without effect, lateness, times by a law."""
     if spec is None:
         return ()
     lines = [f"Batching: {line}." for line in spec.without_effect]

@@ -76,18 +76,18 @@ TIMELINE_JOBS = 10  # of each scheduler, for Gantt charts and traces
 MOST_MODEL_CHARACTERS = 100_000  # of JSON: what a report can carry beside its figures
 
 
-def about(study: Study, made: str) -> About:
+def about(study: Study, made_at: str) -> About:
     """The provenance in an export; model files are embedded up to ``MOST_MODEL_CHARACTERS``."""
-    return about_scenario(study.scenario, _with_models(study), made)
+    return about_scenario(study.scenario, _with_models(study), made_at)
 
 
-def about_scenario(scenario: Scenario, whole: Scenario, made: str) -> About:
+def about_scenario(scenario: Scenario, whole: Scenario, made_at: str) -> About:
     """The provenance of a result of ``scenario``; ``whole`` is the scenario as an export carries it."""
     return About.like(
         scenario,
         hash=scenario_hash(scenario),
         version=__version__,
-        made=made,
+        made=made_at,
         jobs=scenario.simulation.jobs,
         replications=scenario.simulation.replications,
         yaml=dump_scenario(whole),
@@ -110,14 +110,14 @@ def _with_models(study: Study) -> Scenario:
     return scenario.model_copy(update={"models": models})
 
 
-def simulation_outcome(study: Study, result: SimulationResult, made: str) -> SimulationOutcome:
+def simulation_outcome(study: Study, result: SimulationResult, made_at: str) -> SimulationOutcome:
     """All displayed data of a simulation."""
     names = study.scenario.labels
     slo_s = [q.slo_s for q in study.system.queries]
     placement = result.placement
     report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)
     return SimulationOutcome(
-        about=about(study, made),
+        about=about(study, made_at),
         report=series.with_hits(report, result.records, slo_s),
         differences=all_differences(result.records, slo_s),
         warmup=series.warmup_series(result.warmup),
@@ -148,7 +148,7 @@ def off_ranges(study: Study, report: SimulationReport) -> dict[str, OffRange]:
 
 
 def placement_outcome(
-    study: Study, placement: Placement, made: str, comparison: Comparison | None = None
+    study: Study, placement: Placement, made_at: str, comparison: Comparison | None = None
 ) -> PlacementOutcome:
     """All displayed data of a placement, with local and spread for comparison.
 
@@ -161,7 +161,7 @@ def placement_outcome(
 
     own_report, models = full_report(study, placement), model_facts(study)
     return PlacementOutcome(
-        about=about(study, made),
+        about=about(study, made_at),
         nona=own_report,
         local=report(comparison.local),
         spread=report(comparison.spread),

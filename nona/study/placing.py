@@ -24,7 +24,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nona.arrays import Floats
 from nona.placement.result import Objective, Placement, Rival, Sampled
@@ -88,7 +87,7 @@ def _short_means_s(
     turn: int = 0,
     check: Callable[[], None] = lambda: None,
     runs: int = RUNS,
-) -> NDArray[np.float64]:
+) -> Floats:
     """(runs,) Mean completion time of each run of round ``turn``, seconds; at most RUNS of them.
 
     Infinite where the system was overloaded. Equal rounds have common random numbers.
@@ -278,8 +277,8 @@ def place_system(
 
 
 class _Counted:
-    def __init__(self, stage: PlacingStage, told: PlacingTold) -> None:
-        self._stage, self._told, self._done = stage, told, 0
+    def __init__(self, stage: PlacingStage, listener: PlacingTold) -> None:
+        self._stage, self._told, self._done = stage, listener, 0
 
     def tell(self, share: float) -> None:
         self._done += 1

@@ -236,7 +236,7 @@ def _system(
 
 
 def _kv_messages(scenario: Scenario, sources: Sources) -> Mapping[str, Stream]:
-    """What engines with roles send over each link, by its name."""
+    """The messages of engines with roles over each link, by its name."""
     apart = any(
         group.engine is not None and group.engine.role != "both" for group in scenario.cluster.servers
     )

@@ -376,8 +376,8 @@ def simulate(
             tell = _between(on_progress, *part)
             runner, before = Runner(study.system, chosen, workers, pool, tell), dict(records)
 
-            def take(found: Found, warmup: Warmup, before: Found = before) -> None:
-                on_ended(lambda: result(before | found, warmup))
+            def take(records: Found, warmup: Warmup, before: Found = before) -> None:
+                on_ended(lambda: result(before | records, warmup))
 
             predicted = predictions(study, solved)
             overloaded |= {n for n in names if beyond_capacity(study.system, n, solved)}

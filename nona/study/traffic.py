@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-import numpy as np
-from numpy.typing import NDArray
-
+from nona.arrays import Floats
 from nona.errors import ScenarioError
 from nona.hardware.cluster import Cluster
 from nona.scenario.schema import BackgroundNetwork, Scenario
@@ -62,7 +60,7 @@ def network_of(scenario: Scenario, servers: int) -> SharedNetwork:
 def arrivals_of(scenario: Scenario, index: int, sources: Sources) -> Arrivals:
     """The arrival process of a row of the workload, those of language models last, with its trace read."""
 
-    def read(name: str, where: Where | None, clock: Clock) -> NDArray[np.float64]:
+    def read(name: str, where: Where | None, clock: Clock) -> Floats:
         return read_trace(sources.read(name), PurePath(name).name, where, clock)
 
     return row_arrivals(scenario, index, read)

@@ -182,16 +182,16 @@ class Board:
         self,
         rows: Iterable[tuple[K, int]],
         before: Mapping[K, tuple[int, ...]],
-        held: Iterable[int] = (),
+        taken: Iterable[int] = (),
         *,
         apart: bool = False,
     ) -> dict[K, tuple[int, ...]]:
         """GPUs for rows of (key, count): rows that can keep theirs do, then larger counts first.
 
-        ``before``: the GPUs of each key in the last round; ``held``: GPUs that others have; ``apart``: each
+        ``before``: the GPUs of each key in the last round; ``taken``: GPUs that others have; ``apart``: each
         GPU of a row on a different node. The counts fit (with ``apart`` a row that does not is left out).
         """
-        free = set(range(len(self._node_of))) - set(held)
+        free = set(range(len(self._node_of))) - set(taken)
         placed: dict[K, tuple[int, ...]] = {}
         waiting = []
         for key, count in rows:

@@ -59,9 +59,9 @@ def pooled(runs: Sequence[D], jcts: Sequence[JctSummary], means: Iterable[str], 
 def level_with_shortest(runs: Mapping[str, Sequence[Run[Any, Any]]]) -> tuple[str, ...]:
     """The policies whose mean JCT does not differ clearly from the shortest."""
     means = {name: [run.outcome.jct_s.mean for run in own] for name, own in runs.items()}
-    known = {name: of for name, of in means.items() if None not in of}
-    means_s = {name: mean for name, of in known.items() if (mean := mean_of(of)) is not None}
-    return level_with(min(means_s, key=lambda name: (means_s[name], name)), known) if known else ()
+    complete = {name: of for name, of in means.items() if None not in of}
+    means_s = {name: mean for name, of in complete.items() if (mean := mean_of(of)) is not None}
+    return level_with(min(means_s, key=lambda name: (means_s[name], name)), complete) if complete else ()
 
 
 def measure(

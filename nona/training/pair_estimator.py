@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nona.arrays import Floats
+from nona.arrays import Bools, Floats
 from nona.errors import SimulationError
 from nona.random_streams import RandomStreams
 from nona.training.system import Throughputs
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +27,7 @@ class Completion:
     tolerance: float = 1e-6
 
 
-def completed(values: Floats, known: Mask, how: Completion, generator: np.random.Generator) -> Floats:
+def completed(values: Floats, known: Bools, how: Completion, generator: np.random.Generator) -> Floats:
     """The matrix U Vᵀ nearest to the known entries: min Σ_known (x − u·v)² + μ(‖U‖² + ‖V‖²).
 
     Alternating least squares from a Gaussian start: with V fixed every row of U solves r equations of its
@@ -119,13 +116,13 @@ def _cosine_match(row: Floats, rows: Floats) -> int:
     return int(np.argmax(cosines))
 
 
-def profiled(row: Floats, share: float, generator: np.random.Generator) -> Mask:
+def profiled(row: Floats, share: float, generator: np.random.Generator) -> Bools:
     """Draw the entries of a new job's row that are measured: each with probability ``share``."""
     return generator.random(row.shape) < share
 
 
 def matched(
-    row: Floats, known: Mask, reference: Reference, how: Completion, generator: np.random.Generator
+    row: Floats, known: Bools, reference: Reference, how: Completion, generator: np.random.Generator
 ) -> tuple[int, Floats]:
     """The reference model that a job with some measured entries is most like, and its completed row.
 

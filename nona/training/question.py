@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nona.allocation.problem import Allocation, Carried, EntityShare, Problem
-from nona.arrays import Floats, Ints
+from nona.arrays import Bools, Floats, Ints
 from nona.training.mechanism import Board
 from nona.training.records import Held
 from nona.training.state import Rates, State
@@ -144,7 +143,6 @@ class Pinned:
 
 
 NO_ENTITY = -1
-Flags = NDArray[np.bool_]
 
 
 class Questioner:
@@ -162,7 +160,7 @@ class Questioner:
 
     def problem(
         self, state: State, jobs: Sequence[int], gpus: Floats, carried: Allocation | None, call: int
-    ) -> tuple[Problem, Flags]:
+    ) -> tuple[Problem, Bools]:
         """The problem, and (J,) which types it knows; ``gpus``: those that no job holds."""
         rows, kinds = np.asarray(jobs, np.int64), gpus > 0
         types = tuple(t for t, there in zip(self._system.cluster.types, kinds, strict=True) if there)
@@ -190,7 +188,7 @@ class Questioner:
         )
         return problem, kinds
 
-    def _pairs(self, jobs: Sequence[int], kinds: Flags) -> tuple[Ints, Floats]:
+    def _pairs(self, jobs: Sequence[int], kinds: Bools) -> tuple[Ints, Floats]:
         if not self._system.space_sharing or len(jobs) < 2:
             return np.empty((0, 2), np.int64), np.empty((0, int(kinds.sum()), 2))
         pairs, rates = self._rates.pairs(jobs)
@@ -205,7 +203,7 @@ def _entities(system: TrainingSystem) -> tuple[EntityShare, ...]:
     return (*system.entities, *(EntityShare(name) for name in named))
 
 
-def _carried(answer: Allocation | None, jobs: Sequence[int], kinds: Flags) -> Carried | None:
+def _carried(answer: Allocation | None, jobs: Sequence[int], kinds: Bools) -> Carried | None:
     """The last answer, given in job numbers over all types, in the problem's numbers."""
     if answer is None:
         return None

@@ -206,10 +206,10 @@ class Collector:
     def decisions(self) -> int:
         return len(self._decision_s)
 
-    def decided(self, seconds: float, found: Allocation) -> None:
+    def decided(self, seconds: float, allocation: Allocation) -> None:
         self._decision_s.append(seconds)
-        self._gaps.append(found.gap)
-        self._warnings.update(dict.fromkeys(found.warnings))
+        self._gaps.append(allocation.gap)
+        self._warnings.update(dict.fromkeys(allocation.warnings))
 
     def gpus_before(self, jobs: Sequence[int], kind: int) -> tuple[int, ...]:
         last_kind, gpus = self._before.get(jobs[0], (-1, ()))
@@ -259,7 +259,7 @@ class Collector:
                 there = {job for r in rows for job in ledger.rows[r]}
                 state.present_s[list(there)] += seconds
 
-    def finished(self, state: State, held: Sequence[Held]) -> TrainingRecords:
+    def finished(self, state: State, holdings: Sequence[Held]) -> TrainingRecords:
         rounds = np.array(self._rounds).reshape(-1, 4)
         return TrainingRecords(
             policy=self._policy,
@@ -271,7 +271,7 @@ class Collector:
             running=rounds[:, 2].astype(np.int64),
             waiting=rounds[:, 3].astype(np.int64),
             placed=tuple(self._placed),
-            held=tuple(held),
+            held=tuple(holdings),
             weighed=tuple(self._weighed),
             decision_s=np.array(self._decision_s),
             gaps=np.array(self._gaps),

@@ -9,9 +9,8 @@ from dataclasses import replace
 from math import inf
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nona.arrays import Floats
+from nona.arrays import Bools, Floats
 from nona.errors import SimulationError
 from nona.results.training import MoveAdvice
 from nona.training.moves import checkpoint_bytes
@@ -135,9 +134,9 @@ def advice(
     )
 
 
-def worth_moving(found: MoveAdvice) -> bool:
+def worth_moving(choice: MoveAdvice) -> bool:
     """Return whether a job does more steps within the horizon if it moves."""
-    return pays(found.rate, found.other_rate, found.move_s, found.horizon_s)
+    return pays(choice.rate, choice.other_rate, choice.move_s, choice.horizon_s)
 
 
 MOST_ADVICE = 200  # rows that a run keeps
@@ -165,7 +164,7 @@ class Regional:
         self._whole: Floats = rates.alone.copy()
         kinds = [_region_of(t) for t in system.cluster.types]
         self._gpus = np.array([system.cluster.gpus[t] for t in system.cluster.types], float)
-        self._mask: dict[str, NDArray[np.bool_]] = {z: np.array([k == z for k in kinds]) for z in spec.groups}
+        self._mask: dict[str, Bools] = {z: np.array([k == z for k in kinds]) for z in spec.groups}
         self._where: dict[int, str] = {}
         self.moves = 0
         self.advice: list[MoveAdvice] = []

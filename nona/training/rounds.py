@@ -13,11 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nona.allocation.equal_shares import equal_shares
 from nona.allocation.problem import Allocation, Policy
-from nona.arrays import Floats
+from nona.arrays import Bools, Floats
 from nona.options import Options
 from nona.training.mechanism import Board, Chosen, Ledger, select
 from nona.training.question import NO_HOOKS, Hooks, Pinned, Questioner, Stretch
@@ -211,7 +210,7 @@ class Run(Rounds):
         self.state.settle(np.arange(len(self.system.jobs)))
         return self.records.finished(self.state, self._held())
 
-    def _measured(self) -> NDArray[np.bool_]:
+    def _measured(self) -> Bools:
         """Return, for each job that metrics count, whether it is complete."""
         first, last = self.system.window
         return np.isfinite(self.state.completion_s[first : last + 1])
@@ -225,10 +224,10 @@ class Run(Rounds):
             state.remaining[stay.job] -= stay.end_s - stay.start_s
         return [*self.pinned.past, *open_ones]
 
-    def _book_held(self, held: Held) -> None:
-        seconds = held.end_s - held.start_s
-        self.state.busy_s[held.job, held.kind] += seconds
-        self.state.booked_s[held.kind] += seconds * len(held.gpus)
+    def _book_held(self, holding: Held) -> None:
+        seconds = holding.end_s - holding.start_s
+        self.state.busy_s[holding.job, holding.kind] += seconds
+        self.state.booked_s[holding.kind] += seconds * len(holding.gpus)
 
     def _advance(self, running: list[Running]) -> bool:
         """Step 1: the clock; false at the end."""

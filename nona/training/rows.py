@@ -150,7 +150,7 @@ class TextTable:
         make: Callable[[Line], R | None],
         nothing: str = "",
     ) -> list[R]:
-        """What ``make`` makes of each row, ``None`` left out; ``nothing`` is the problem where nothing is."""
+        """Apply ``make`` to each row, ``None`` left out; ``nothing`` is the problem where none is left."""
         place = column_places(self.header, required, optional, self.what)
         problems, rows = Problems(self.what), list[R]()
         for number, row in self._rows:

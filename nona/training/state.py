@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nona.arrays import Floats, Ints
+from nona.arrays import Bools, Floats, Ints
 from nona.training.system import TrainingSystem
 
 
@@ -49,7 +48,7 @@ class Rates:
         rates: Floats = self._together[self._kind[a], self._kind[b]]
         return np.where((self._allowed[a] & self._allowed[b])[:, None], rates, 0.0)
 
-    def restrict(self, job: int, kinds: NDArray[np.bool_]) -> None:
+    def restrict(self, job: int, kinds: Bools) -> None:
         """From now on a job can run on these types only."""
         self._allowed[job] = kinds
         self.alone[job] = np.where(kinds, self._whole[self._kind[job]], 0.0)

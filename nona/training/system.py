@@ -9,9 +9,9 @@ from math import isfinite
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nona.allocation.problem import EntityShare
+from nona.arrays import Bools
 from nona.errors import SimulationError
 from nona.scenario.training import EstimatesSpec, EstimatorSpec, FailuresSpec, MovesSpec, RegionsSpec
 
@@ -200,7 +200,7 @@ class TrainingSystem:
         return (0, last) if self.measured is None else (self.measured[0], min(self.measured[1], last))
 
     @cached_property
-    def counted(self) -> NDArray[np.bool_]:
+    def counted(self) -> Bools:
         """(M,) Whether a job counts in the figures: the training jobs among the measured ones."""
         first, last = self.window
         return np.array([first <= n <= last and job.kind == "training" for n, job in enumerate(self.jobs)])

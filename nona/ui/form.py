@@ -54,29 +54,29 @@ def field(
     ``edit`` gets what is chosen, where more changes than this field.
     """
     path = path_of(place)
-    said, beside = words(path), at(state.scenario, path[:-1])
-    if beside is None or (isinstance(beside, Part) and not said.counts(beside)):
+    wording, beside = words(path), at(state.scenario, path[:-1])
+    if beside is None or (isinstance(beside, Part) and not wording.counts(beside)):
         return
-    title, hint = label, help_text(said, more)
-    label = label or label_text(said.title)
+    title, hint = label, help_text(wording, more)
+    label = label or label_text(wording.title)
     chosen = choices is not None
-    choices = said.choices if choices is None else choices
-    if said.kind is bool and not choices:
+    choices = wording.choices if choices is None else choices
+    if wording.kind is bool and not choices:
         _toggle(state, path, label, hint)
         return
     if choices or chosen:
-        _choice(state, path, label, hint, choices, said.own, edit)
+        _choice(state, path, label, hint, choices, wording.own, edit)
     elif slider:
         _slider(state, path, label, hint)
-    elif said.plain:
-        _number(state, path, label, hint, said)
+    elif wording.plain:
+        _number(state, path, label, hint, wording)
     else:
-        _text(state, path, label, said, hint, empty or said.none, state.shown(path), None)
+        _text(state, path, label, wording, hint, empty or wording.none, state.shown(path), None)
     field_error(state, path, title)
 
 
 def entry_at(state: AppState, path: PlacePath) -> dict[str, Any]:
-    """What is written of an entry of a mapping, or was typed; empty where it is not there."""
+    """Return an entry of a mapping as written or typed; empty where it is not there."""
     draft = state.drafts.get(path)
     written = draft.value if draft else _written_beside(state, path).get(path[-1])
     return {key: value for key, value in (written or {}).items() if value is not None}
@@ -95,7 +95,7 @@ def entry_field(
 
     ``part``: an optional part of the scenario of which the same holds.
     """
-    said, now = words((*path, key)), entry_at(state, path)
+    wording, now = words((*path, key)), entry_at(state, path)
 
     def edit(value: str | None) -> None:
         fields = {name: one for name, one in {**now, key: value}.items() if one is not None}
@@ -106,26 +106,30 @@ def entry_field(
         others = {name: one for name, one in _written_beside(state, path).items() if name != path[-1]}
         state.edit(path[:-1], others, part)
 
-    label, empty = label or label_text(said.title), empty or said.none
-    _text(state, (*path, key), label, said, help_text(said), empty, now.get(key), edit)
+    label, empty = label or label_text(wording.title), empty or wording.none
+    _text(state, (*path, key), label, wording, help_text(wording), empty, now.get(key), edit)
 
 
 def switch(state: AppState, place: str, given: Mapping[str, Any], more: str = "") -> bool:
     """A switch for an optional part of the scenario, ``given`` when it is turned on; whether it is on."""
     path = path_of(place)
     on = state.value(path) is not None
-    said = words(path)
+    wording = words(path)
     key = _on_change(state, path, lambda wanted: dict(given) if wanted else None)
-    st.toggle(said.title, on, help=help_text(said, more), **key)
+    st.toggle(wording.title, on, help=help_text(wording, more), **key)
     return on
 
 
-def help_text(said: Words, more: str = "") -> str:
+def help_text(wording: Words, more: str = "") -> str:
     """The help of a field: its effect, what no value means, and a link to a term of the glossary."""
-    empty = f"Empty: {said.none}." if said.optional and said.none and said.kind in (int, float) else ""
-    name = said.title.partition(" of ")[0].casefold()
+    empty = (
+        f"Empty: {wording.none}."
+        if wording.optional and wording.none and wording.kind in (int, float)
+        else ""
+    )
+    name = wording.title.partition(" of ")[0].casefold()
     entry = next((f"See {term(one)}." for one in TERMS if one.casefold() == name), "")
-    return " ".join(text for text in (label_text(said.about), label_text(empty), more, entry) if text)
+    return " ".join(text for text in (label_text(wording.about), label_text(empty), more, entry) if text)
 
 
 def _on_change(state: AppState, path: PlacePath, read: Read, edit: Edit = None) -> dict[str, Any]:
@@ -174,10 +178,10 @@ def _slider(state: AppState, path: PlacePath, label: str, hint: str) -> None:
     st.slider(label, 0, 99, value, format="%d %%", help=hint, **changed)
 
 
-def _number(state: AppState, path: PlacePath, label: str, hint: str, said: Words) -> None:
+def _number(state: AppState, path: PlacePath, label: str, hint: str, wording: Words) -> None:
     """A number; one that breaks a rule stays in the field, with the rule below it."""
-    shown, whole = state.shown(path), said.kind is int
-    default = abs(said.default) if isinstance(said.default, int | float) and said.default else 1
+    shown, whole = state.shown(path), wording.kind is int
+    default = abs(wording.default) if isinstance(wording.default, int | float) and wording.default else 1
     st.number_input(
         label,
         value=float(shown) if isinstance(shown, int | float) else 0.0,
@@ -189,26 +193,33 @@ def _number(state: AppState, path: PlacePath, label: str, hint: str, said: Words
 
 
 def _text(
-    state: AppState, path: PlacePath, label: str, said: Words, hint: str, empty: str, shown: Any, edit: Edit
+    state: AppState,
+    path: PlacePath,
+    label: str,
+    wording: Words,
+    hint: str,
+    empty: str,
+    shown: Any,
+    edit: Edit,
 ) -> None:
     def read(typed: object) -> Any:
         text = str(typed or "").strip()
-        if said.several:
+        if wording.several:
             return _sizes(text)
-        text = text if said.kind is str else _THOUSANDS.sub("", text)
-        return None if not text and (said.optional or edit is not None) else text
+        text = text if wording.kind is str else _THOUSANDS.sub("", text)
+        return None if not text and (wording.optional or edit is not None) else text
 
     st.text_input(
-        label, _written(shown, said), help=hint, placeholder=empty or None,
+        label, _written(shown, wording), help=hint, placeholder=empty or None,
         **_on_change(state, path, read, edit),
     )  # fmt: skip
 
 
-def _written(shown: Any, said: Words) -> str:
+def _written(shown: Any, wording: Words) -> str:
     if isinstance(shown, list | tuple):
         return ", ".join(map(str, shown))
     if isinstance(shown, float):
-        return f"{100 * shown:.10g} %" if said.dimension == "fraction" else f"{shown:.12g}"
+        return f"{100 * shown:.10g} %" if wording.dimension == "fraction" else f"{shown:.12g}"
     return "" if shown is None else str(shown)
 
 

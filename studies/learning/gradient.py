@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.graph.dag import Dag
 from nona.schedulers.learned.network import SLOPE, WIDTH, Embedding, Layer, Network, embed, leaky, network_of
 from studies.learning.rollouts import Choices
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.errors import SimulationError
 from nona.placement.result import Placement
 from nona.schedulers.base import PRIME, NetworkView, Prepared, Ready, Scheduler, View, mixed
@@ -20,8 +21,6 @@ from nona.simulation.records import RawRun
 from nona.simulation.sizes import RunSize
 from nona.system import System
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 MOST_TASKS = 50  # of a query: they are bits of a number here
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from nona import __version__
+from nona.arrays import Floats
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import decompose
 from nona.random_streams import RandomStreams
@@ -68,7 +69,7 @@ def _log_between(bounds: tuple[int, int], rng: np.random.Generator) -> int:
     return round(float(np.exp(rng.uniform(*np.log(bounds)))))
 
 
-def _rate(graph: TaskGraph, load: float, executors: int, weights: NDArray[np.float64]) -> float:
+def _rate(graph: TaskGraph, load: float, executors: int, weights: Floats) -> float:
     """The rate at which a query class takes ``load`` of the executors' time."""
     return float(load * executors / (weights @ graph.compute_s).sum())
 
@@ -104,7 +105,6 @@ def _graph(name: str, ranges: Ranges, transfer: float, slow: float, rng: np.rand
     )
 
 
-Floats = NDArray[np.float64]
 CURVE = 20  # points of the curve on the card
 OnIteration = Callable[[int, float], None]
 

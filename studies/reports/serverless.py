@@ -212,7 +212,7 @@ def _first(row: Cells) -> bool:
 
 
 def findings(data: ServerlessStudy) -> list[str]:
-    """What decides ESG's lead, and what changes the verdicts; the tables have each policy and setting."""
+    """Say what decides ESG's lead, and what changes the verdicts; the tables have each policy and setting."""
     return [claim_text(data), _moved(data)]
 
 

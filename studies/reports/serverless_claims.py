@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.statistics import Interval, Ratio, mean_interval, paired_ratio
 from nona.units import format_time
 from studies.policy_results import AlternativeCells, Cell, Cells, ServerlessStudy, SettingCells
@@ -22,7 +22,7 @@ Key = Literal["hits", "costs"]
 KEYS: tuple[Key, ...] = ("hits", "costs")
 
 
-def values(cell: Cell, key: Key) -> NDArray[np.float64]:
+def values(cell: Cell, key: Key) -> Floats:
     """(R,) One value per replication, ``nan`` where there is none."""
     return np.array(cell.hits if key == "hits" else cell.costs, dtype=np.float64)
 

@@ -77,7 +77,7 @@ def title(data: SplitStudy) -> str:
 
 
 def findings(data: SplitStudy) -> list[str]:
-    """What batches change, in sentences with their numbers."""
+    """Say what batches change, in sentences with their numbers."""
     bursts = [
         f"{share_text(gain)} with batches of {case.batch}" for case, gain in _even(data, 3.0) if gain > 0
     ]

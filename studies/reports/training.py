@@ -35,7 +35,7 @@ class Claim(NamedTuple):
 
     @property
     def stated(self) -> str:
-        """What the paper states, and of which jobs."""
+        """The paper's statement, and of which jobs."""
         return f"{self.words}, {self.mode}"
 
 

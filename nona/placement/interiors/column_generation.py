@@ -13,14 +13,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from nona.arrays import Floats, Ints
-from nona.placement.configurations import Labels, Shape, canonical, connected, server_slots
+from nona.arrays import Ints
+from nona.placement.configurations import Shape, canonical, connected, server_slots
 from nona.placement.interiors.prices import Prices, costs, group_prices, shadow
 from nona.placement.interiors.start_bounds import flatten
 from nona.placement.messages import Candidates
 from nona.placement.model import Model, objective_s, value_at
 from nona.placement.solver.problem import Group
-from nona.placement.solver.solution import Solution
+from nona.placement.solver.solution import Solution, Table
 
 _STEPS_PER_S = 8e7  # edges and tasks looked at by compiled code on one core, about
 
@@ -109,7 +109,6 @@ def flat_groups(groups: tuple[tuple[int, ...], ...]) -> tuple[Ints, Ints]:
     return ends, np.array([v for g in groups for v in g], dtype=np.int64)
 
 
-Table = list[list[Floats]]
 Tried = tuple[tuple[float, float], ...]
 _STARTS = 2  # local searches at each set of prices
 _TRIALS = 60_000  # configurations tried in one of them
@@ -125,7 +124,7 @@ _GAIN = 1e-4
 _FOUND = ", and configurations by column generation at the prices of the solutions"
 
 
-def climbed(candidates: Candidates, slots: int, prices: Prices, budget: Budget) -> Labels:
+def climbed(candidates: Candidates, slots: int, prices: Prices, budget: Budget) -> Ints:
     """Improve the best candidates at these prices by local search; labels (n, m+1) without known ones."""
     from nona.placement.interiors.compiled_searches import climb
 
@@ -148,7 +147,7 @@ def climbed(candidates: Candidates, slots: int, prices: Prices, budget: Budget) 
     return np.array(list(new_labels), dtype=np.int64).reshape(-1, shape.m + 1)
 
 
-def _from_first(server: Labels) -> Labels:
+def _from_first(server: Ints) -> Ints:
     """Behind a virtual root: the first task's server gets number 0."""
     first = server[0]
     return np.where(server == first, 0, np.where(server == 0, first, server))
@@ -184,10 +183,10 @@ def generate(
 
 def _wanted(
     model: Model, solution: Solution, slots: int, budget: Budget, tried: Tried
-) -> dict[int, list[Labels]]:
+) -> dict[int, list[Ints]]:
     """New configurations for each set of candidates, by its identity."""
     at = shadow(solution.priced.problem(model), solution.certified.x, model.system.discipline)
-    new: dict[int, list[Labels]] = {}
+    new: dict[int, list[Ints]] = {}
     for share, extra in tried:
         for g, prices in zip(solution.priced.groups, group_prices(model, solution, at), strict=True):
             if g.candidates.exhaustive or model.weights[g.query] == 0 or budget.spent:
@@ -214,7 +213,7 @@ def _best_pure(model: Model, x: Table, groups: list[tuple[Group, int]]) -> Table
     return best
 
 
-def _extended(model: Model, x: Table, new: dict[int, Labels]) -> tuple[Model, Table]:
+def _extended(model: Model, x: Table, new: dict[int, Ints]) -> tuple[Model, Table]:
     extended: dict[int, Candidates] = {}
     for row in model.candidates:
         for c in row:

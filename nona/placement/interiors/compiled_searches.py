@@ -125,7 +125,7 @@ def starts_elsewhere(
 
 
 @compiled
-def _through(f: Any, e: int, server: Any, known: int) -> Any:
+def _through(f: Any, e: int, server: Any, placed: int) -> Any:
     """Return (seconds at the link until edge ``e``'s tensor is through, whether no earlier edge sent it)."""
     u, place = f.source[e], server[f.target[e]]
     home = server[u]
@@ -133,13 +133,13 @@ def _through(f: Any, e: int, server: Any, known: int) -> Any:
     for at in range(f.out_at[u], f.out_at[u + 1]):
         other = f.out[at]
         end = f.target[other]
-        if end > known or server[end] == home:
+        if end > placed or server[end] == home:
             continue
         first = True
         for before in range(f.out_at[u], at):
             twin = f.out[before]
             goal = f.target[twin]
-            if f.tensor[twin] == f.tensor[other] and goal <= known and server[goal] == server[end]:
+            if f.tensor[twin] == f.tensor[other] and goal <= placed and server[goal] == server[end]:
                 first = False
         same = f.tensor[other] == f.tensor[e] and server[end] == place
         if f.fifo:
@@ -166,7 +166,7 @@ def _is_new(f: Any, e: int, server: Any) -> bool:
 
 
 @compiled
-def _arrival(f: Any, v: int, server: Any, end_s: Any, known: int) -> Any:
+def _arrival(f: Any, v: int, server: Any, end_s: Any, placed: int) -> Any:
     """(when the last input of ``v`` is there and it may start, its own executor aside; another's input?)."""
     ready, cut = 0.0, False
     if v <= f.m and f.into_at[v] == f.into_at[v + 1]:
@@ -176,7 +176,7 @@ def _arrival(f: Any, v: int, server: Any, end_s: Any, known: int) -> Any:
         u = f.source[e]
         arrives = end_s[u]
         if server[u] != server[v]:
-            moved = f.queued * (_through(f, e, server, known) - f.link_s[e]) + f.own * f.link_s[e]
+            moved = f.queued * (_through(f, e, server, placed) - f.link_s[e]) + f.own * f.link_s[e]
             arrives += f.latency_s + (moved + f.wait if f.fifo else moved * (1.0 + f.wait))
             if v <= f.m:
                 arrives += f.visit_s
@@ -242,8 +242,8 @@ def _root_charge(f: Any) -> float:
 
 
 @compiled
-def search(f: Any, tail_s: Any, best: float, found: Any, most: int) -> Any:
-    """The best configuration that is not local and below ``best``, written into ``found`` (m+2,).
+def search(f: Any, tail_s: Any, best: float, answer: Any, most: int) -> Any:
+    """The best configuration that is not local and below ``best``, written into ``answer`` (m+2,).
 
     Returns its cost (``best`` if none is better), a bound on all of them, and the nodes looked at;
     after ``most`` nodes the rest of the tree is left to the bound.
@@ -281,7 +281,7 @@ def search(f: Any, tail_s: Any, best: float, found: Any, most: int) -> Any:
                 total = _whole(f, server, charge[m])
                 if total < best:
                     best = total
-                    found[:] = server
+                    answer[:] = server
             continue
         ready, cut = _arrival(f, v, server, end_s, v)
         _carry(v, used[v - 1], free, batch, block, on_root)

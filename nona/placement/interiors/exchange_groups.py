@@ -20,9 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
-from nona.arrays import Bools, Floats
+from nona.arrays import Bools, Floats, Ints
 from nona.placement.configurations import Shape
 from nona.placement.interiors import start_bounds
 from nona.placement.interiors.column_generation import levels_of
@@ -296,6 +295,6 @@ def _cells(family: ExchangeGroups) -> tuple[Floats, Floats]:
     return ends[:-1], ends[1:]
 
 
-def _count(groups: Floats, n: int) -> NDArray[np.int64]:
+def _count(groups: Floats, n: int) -> Ints:
     """Row of the tables for at most so many groups."""
     return np.clip(np.floor(groups + 1e-6), 1, n).astype(np.int64) - 1

@@ -56,14 +56,14 @@ class BlockPrice:
     scv: float = 0.0
     busy: float = 1.0
 
-    def of(self, found: Blocks) -> Floats:
+    def of(self, blocks: Blocks) -> Floats:
         """(n,) Charge of the blocks of n configurations, seconds."""
-        total = np.zeros(len(found.stays))
+        total = np.zeros(len(blocks.stays))
         for k, factor in enumerate(self.factor.tolist()):
-            p, ahead = self.root_s[k], found.stays * self.ahead_s[k]
-            mean = p + found.root[k]
-            squares = mean**2 + found.other[k] + 2.0 * mean * ahead + self.ahead_s2[k]
-            drawn = self.scv * (p**2 + found.root_squares[k] + found.other_squares[k])
+            p, ahead = self.root_s[k], blocks.stays * self.ahead_s[k]
+            mean = p + blocks.root[k]
+            squares = mean**2 + blocks.other[k] + 2.0 * mean * ahead + self.ahead_s2[k]
+            drawn = self.scv * (p**2 + blocks.root_squares[k] + blocks.other_squares[k])
             total += factor * (self.run_s[k] * (mean + ahead) + squares + drawn)
         return total
 

@@ -39,11 +39,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nona.arrays import Floats
+from nona.arrays import Floats, Ints
 from nona.compiled import compiled
 from nona.placement.configurations import Shape
+from nona.placement.interiors.column_generation import Budget, climbed
 from nona.placement.interiors.exchange_groups import (
     ExchangeGroups,
     exchange_group_cost_s,
@@ -59,7 +59,7 @@ from nona.placement.interiors.start_bounds import (
     starts,
     tails_s,
 )
-from nona.placement.messages import Candidates
+from nona.placement.messages import Candidates, Link
 from nona.placement.solver.problem import Least, least_column
 
 
@@ -72,7 +72,7 @@ def _cuts_s(f: Flat, start: Floats, delay_s: Floats) -> Floats:
     return result
 
 
-def least_squares(f: Flat, order: NDArray[np.int64], fewest: int) -> Floats:
+def least_squares(f: Flat, order: Ints, fewest: int) -> Floats:
     """(K, n+1) ΣB² at least when an input crosses only at the first 0, 1, … n tasks of ``order``.
 
     ``order`` holds all tasks with an input; entries before ``fewest`` are left at 0. A server's first block
@@ -282,3 +282,12 @@ def common_s(f: Flat, prices: Prices, shape: Shape) -> float:
     """Charges that all configurations share that are not local: of root, scatter and the run ahead."""
     b = prices.blocks
     return float(b.factor @ (b.run_s * b.root_s + b.ahead_s2)) + scatter_s(prices, shape)
+
+
+def compile_searches() -> None:
+    """Run each search once on a fork of two tasks; numba keeps what it compiles on disk."""
+    ends = np.array([0, 0, 1, 2], dtype=np.int64), np.array([1, 2, 3, 3], dtype=np.int64)
+    shape = Shape(True, True, np.ones((1, 2)), np.ones(2), *ends, np.arange(4), np.ones(4))
+    fork = Candidates(shape, np.array([[0, 0, 0], [0, 1, 0]]), Link(10.0, 0.0), exhaustive=False)
+    climbed(fork, 2, Prices(), Budget(1.0))
+    least_columns(fork, 2, Prices())

@@ -26,9 +26,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nona.arrays import Floats, Ints
+from nona.arrays import Bools, Floats, Ints
 from nona.placement.configurations import Shape
 from nona.placement.interiors.prices import Prices
 from nona.placement.messages import Link
@@ -118,9 +117,9 @@ def crossing_s(f: Flat, charged: Floats) -> Floats:
     return result
 
 
-def sources(f: Flat) -> NDArray[np.bool_]:
+def sources(f: Flat) -> Bools:
     """(m,) Interior tasks without any input."""
-    result: NDArray[np.bool_] = np.diff(f.into_at)[1 : f.m + 1] == 0
+    result: Bools = np.diff(f.into_at)[1 : f.m + 1] == 0
     return result
 
 

@@ -16,9 +16,8 @@ from functools import cached_property
 from hashlib import blake2b
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nona.arrays import Floats, Ints
+from nona.arrays import Bools, Floats, Ints
 from nona.decomposition import VIRTUAL
 from nona.errors import PlacementError
 from nona.placement.batch_waits import Met, met_at
@@ -49,7 +48,7 @@ class Seen:
     at_s: Floats
     work_s: Floats
     wait_s: Floats
-    again: NDArray[np.bool_]
+    again: Bools
     mark: Ints
     chains: Chains | None = None
 
@@ -176,11 +175,11 @@ class Paths:
     """
 
     def __init__(
-        self, loads: Loads, window_s: float, seed: int, known: Mapping[bytes, Floats] | None = None
+        self, loads: Loads, window_s: float, seed: int, evaluated: Mapping[bytes, Floats] | None = None
     ) -> None:
         self.loads, self.system, self.seen = loads, loads.system, loads.seen
         self.window_s, self.seed = window_s, seed
-        self.known, self.ranks = known or {}, dict[bytes, Floats]()
+        self.known, self.ranks = evaluated or {}, dict[bytes, Floats]()
 
     def bank(self) -> Bank:
         """Paths of every resource in every replicate."""
@@ -221,7 +220,7 @@ class Paths:
         return make_path(time * stretch, work, length * stretch, points)
 
     def _bursts(
-        self, j: int, here: NDArray[np.bool_], resource: Resource, length: float, rng: np.random.Generator
+        self, j: int, here: Bools, resource: Resource, length: float, rng: np.random.Generator
     ) -> tuple[Floats, Ints, Floats, Floats]:
         """Visits of a bursty class: instants, which, ranks; and instants of its jobs that go elsewhere."""
         query, seen = self.system.queries[j], self.seen[j]
@@ -245,7 +244,7 @@ class Paths:
         return (begin + seen.at_s[at]) % length, at, ranks, times[ghosts]
 
     def steps(self, met: Met) -> Steps:
-        """What visits meet at executors that batch, in every replicate."""
+        """The steps that visits meet at executors that batch, in every replicate."""
         visitors: dict[Key, Visitors] = {}
         for replicate in range(REPLICATES):
             rng = RandomStreams(self.seed, replicate).generator("response", "steps")
@@ -466,7 +465,7 @@ def predict_response(
     shares: Floats | None = None,
     samples: int = SAMPLES,
     seed: int = 0,
-    known: Known | None = None,
+    evaluated: Known | None = None,
 ) -> Response:
     """Predict how long the jobs of a placement take: not only the mean, but the distribution.
 
@@ -502,7 +501,7 @@ def predict_response(
     if samples < 64:
         raise PlacementError(f"Response: samples={samples} must be at least 64; give 1024.")
     check_feasible(system, shares)
-    model, x = as_model(system, queries, shares, known)
+    model, x = as_model(system, queries, shares, evaluated)
     settled = Equilibrium(system, _routes(model, x), model.shares, samples, seed).settle()
     links = settled.utilization[len(system.class_names) :]
     return Response(

@@ -50,7 +50,7 @@ class Visitors:
 
 
 class Steps:
-    """What tasks meet: those that were simulated, or at first an idle executor and steps of usual sizes."""
+    """The steps that tasks meet: those simulated, or at first an idle executor and steps of usual sizes."""
 
     def __init__(self, met: Met, resources: int, visitors: Mapping[Key, Visitors] | None = None) -> None:
         self._met, self._resources, self._visitors = met, resources, visitors or {}
@@ -201,7 +201,7 @@ def visitors_of(
 def _by_pair(
     tasks: _TaskList, ran: tuple[Floats, Floats, Ints], rank: Floats | None, from_s: float
 ) -> Iterator[tuple[tuple[int, int], Visitors]]:
-    """What tasks of visits from ``from_s`` on met, by the task before and their own."""
+    """The steps that tasks of visits from ``from_s`` on met, by the task before and their own."""
     begin_s, end_s, members = ran
     since_s = np.where(tasks.last == FIRST, tasks.time_s[tasks.visit], np.append(np.nan, end_s[:-1]))
     wait_s, before = begin_s - since_s, np.append(0, members[:-1])

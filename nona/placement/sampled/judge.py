@@ -19,9 +19,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nona.arrays import Floats
+from nona.arrays import Floats, Ints
 from nona.errors import PlacementError
 from nona.placement.model import Known
 from nona.placement.response.equilibrium import predict_response
@@ -47,7 +46,7 @@ class Values:
 
     weights: Floats
     y: tuple[Floats, ...]
-    path: tuple[NDArray[np.int64], ...] = ()
+    path: tuple[Ints, ...] = ()
 
     @property
     def value(self) -> float:
@@ -123,7 +122,7 @@ class Judge:
         """Walk ``samples`` jobs of each class."""
         return self.worth(
             predict_response(
-                self.system, queries, shares=self.shares, samples=samples, seed=seed, known=self.known
+                self.system, queries, shares=self.shares, samples=samples, seed=seed, evaluated=self.known
             )
         )
 
@@ -181,7 +180,7 @@ FINAL = 2048  # walked jobs of each class for the figures that are reported
 _Shares = tuple[tuple[float, ...], ...] | None
 
 
-def walked(system: System, queries: Queries, shares: NDArray[np.float64] | None, seed: int) -> Response:
+def walked(system: System, queries: Queries, shares: Floats | None, seed: int) -> Response:
     """The response of the jobs that are reported; it is kept for a while."""
     return _walked(system, queries, None if shares is None else tuple(map(tuple, shares.tolist())), seed)
 

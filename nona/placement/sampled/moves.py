@@ -26,10 +26,10 @@ from itertools import combinations, product
 
 import numpy as np
 
+from nona.arrays import Ints
 from nona.decomposition import SubGraph
 from nona.placement.configurations import (
     ENUMERATED,
-    Labels,
     Shape,
     canonical,
     connected,
@@ -79,7 +79,7 @@ def same(a: Queries, b: Queries) -> bool:
 _SHARES = (1.0, 0.5, 0.25, 0.1)  # of the link's free time
 
 
-def feeder_configurations(shape: Shape, link: Link, slots: int, free_s: float) -> Labels:
+def feeder_configurations(shape: Shape, link: Link, slots: int, free_s: float) -> Ints:
     """(n, m+1) Configurations with the feeders away: all of them, or what fits into shares of ``free_s``.
 
     ``slots``: servers there are. ``free_s``: seconds of the link that every query may have: (1 − ρ of the
@@ -163,10 +163,10 @@ def _dealt(shape: Shape, parts: Sequence[Sequence[int]], servers: int) -> list[l
     return dealt
 
 
-def _label(shape: Shape, held: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """Return a row of labels: the chain, its followers and the sink on one server, ``held`` on others."""
+def _label(shape: Shape, groups: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """Return a row of labels: the chain, its followers and the sink on one server, ``groups`` on others."""
     server = [0] * (shape.m + 1)
-    for number, tasks in enumerate(held, start=1):
+    for number, tasks in enumerate(groups, start=1):
         for v in tasks:
             server[v - 1] = number
     if not shape.has_root and server[0]:  # behind a virtual root the first task's server is number 0
@@ -257,7 +257,7 @@ def _cheapest(listed: Candidates, placement: Placement) -> list[list[int]]:
 
 
 def _climbed(shape: Shape, link: Link, slots: int, placement: Placement) -> list[list[int]]:
-    """What a local search makes of list schedules where waits cost several times the predicted ones.
+    """Climb from list schedules where waits cost several times the predicted ones.
 
     A path that crosses many joins waits longer than the sum of its mean waits, so configurations with few
     visits are worth a trial.

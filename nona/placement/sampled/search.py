@@ -313,32 +313,32 @@ class _Final:
     gain: tuple[float, float]
 
 
-def _final(judge: Judge, first: Queries, found: Found, seed: int) -> _Final:
+def _final(judge: Judge, first: Queries, outcome: Found, seed: int) -> _Final:
     """The search's placement if on new samples it is significantly better, else the formula's optimum."""
 
     def worth(queries: Queries) -> Values:
         return judge.worth(walked(judge.system, queries, judge.shares, seed))
 
     own = worth(first)
-    if same(found.queries, first):
+    if same(outcome.queries, first):
         return _Final(first, "formula", own, own.value, (0.0, 0.0))
-    values = worth(found.queries)
+    values = worth(outcome.queries)
     gain, error = values.less_than(own)
     if not gain > SURE * error:
         return _Final(first, "formula", own, own.value, (0.0, 0.0))
-    return _Final(found.queries, found.origin, values, own.value, (gain, error))
+    return _Final(outcome.queries, outcome.origin, values, own.value, (gain, error))
 
 
-def _sampled(judge: Judge, found: Found, final: _Final) -> Sampled:
+def _sampled(judge: Judge, outcome: Found, final: _Final) -> Sampled:
     gain, gain_error = final.gain
     return Sampled(
         judge.objective, final.values.value, final.values.error, judge.bound(), final.formula_value, gain,
-        gain_error, judge.by_class(final.values), judge.asked, FINAL, found.settled, final.origin,
-        _rivals(found, final),
+        gain_error, judge.by_class(final.values), judge.asked, FINAL, outcome.settled, final.origin,
+        _rivals(outcome, final),
     )  # fmt: skip
 
 
-def _rivals(found: Found, final: _Final) -> tuple[Rival, ...]:
+def _rivals(outcome: Found, final: _Final) -> tuple[Rival, ...]:
     """Starts near the final value, and in any case local and the best preset.
 
     Where jobs come back to a server behind others' long visits, sampled jobs see less than half of the wait
@@ -346,7 +346,7 @@ def _rivals(found: Found, final: _Final) -> tuple[Rival, ...]:
     """
     tried = [
         Rival(name, queries, values.value)
-        for name, (queries, values) in found.tried.items()
+        for name, (queries, values) in outcome.tried.items()
         if math.isfinite(values.value) and not same(queries, final.queries)
     ]
     tried.sort(key=lambda rival: rival.value)
@@ -382,9 +382,9 @@ def judged(system: System, optimum: Placement, queries: Queries, values: Values,
     return bounded(system, placement)
 
 
-def _note(found: Sampled) -> str:
-    what = "the probability of missing an SLO" if found.objective == "slo" else "the mean JCT"
-    if found.origin == "formula":
+def _note(sampled: Sampled) -> str:
+    what = "the probability of missing an SLO" if sampled.objective == "slo" else "the mean JCT"
+    if sampled.origin == "formula":
         return (
             f"Judged by sampled jobs for {what}: no other candidate is significantly better than the "
             "formula's optimum."

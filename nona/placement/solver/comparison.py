@@ -8,9 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
-from nona.arrays import Floats
+from nona.arrays import Floats, Ints
 from nona.errors import PlacementError
 from nona.placement.model import Model, gradient, objective_s, value_at
 from nona.placement.solver.inner_program import cheapest
@@ -26,9 +25,7 @@ _GUARD = 0.999
 class _Reduced:
     """The objective on a few columns of every group; equal sub-graphs share their probabilities."""
 
-    def __init__(
-        self, model: Model, groups: Sequence[Group], problem: Problem, columns: NDArray[np.int64]
-    ) -> None:
+    def __init__(self, model: Model, groups: Sequence[Group], problem: Problem, columns: Ints) -> None:
         self.columns, self.problem = columns, problem
         self.group = problem.group[columns]
         rows = [problem.column[columns[self.group == g]] for g in range(len(groups))]
@@ -128,13 +125,13 @@ def _descend(reduced: _Reduced, start: Floats) -> Floats:
     return start if (sums <= 0).any() else z / sums[reduced.group]
 
 
-def _starts(reduced: _Reduced, problem: Problem, known: Floats | None, count: int, seed: int) -> list[Floats]:
+def _starts(reduced: _Reduced, problem: Problem, given: Floats | None, count: int, seed: int) -> list[Floats]:
     """The local point, the known one, and random ones, each mixed with local until the link is stable."""
     rng = np.random.default_rng(seed)
     local = _vector(reduced, problem, problem.start[:-1])
     points = [0.9 * local + 0.1 * _uniform(reduced)]
-    if known is not None:
-        points.append(known[reduced.columns])
+    if given is not None:
+        points.append(given[reduced.columns])
     for _ in range(count):
         draw = rng.exponential(size=len(local))
         points.append(draw / np.bincount(reduced.group, weights=draw)[reduced.group] if len(draw) else draw)
@@ -153,11 +150,11 @@ def _uniform(reduced: _Reduced) -> Floats:
     return result
 
 
-def _vector(reduced: _Reduced, problem: Problem, columns: NDArray[np.int64]) -> Floats:
+def _vector(reduced: _Reduced, problem: Problem, columns: Ints) -> Floats:
     return np.isin(reduced.columns, columns).astype(float)
 
 
-def _shortlist(problem: Problem, x: Floats) -> NDArray[np.int64]:
+def _shortlist(problem: Problem, x: Floats) -> Ints:
     """All columns if they are few; else local ones, those in use, and the best at some wait and price."""
     n = len(problem.a0)
     if n <= _MOST_COLUMNS:

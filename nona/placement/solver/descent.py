@@ -26,10 +26,9 @@ import scipy
 from nona.arrays import Floats
 from nona.placement.model import Model, gradient, link_price, objective_s, value_at
 from nona.placement.solver.problem import Group, Problem, build_problem, groups_of
-from nona.placement.solver.solution import Certified, Solution, price, probabilities
+from nona.placement.solver.solution import Certified, Solution, Table, price, probabilities
 from nona.placement.spans import LINK, VISITS, spans
 
-Table = list[list[Floats]]
 _TRIED = 12
 
 

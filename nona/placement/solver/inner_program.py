@@ -16,9 +16,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nona.arrays import Floats
+from nona.arrays import Floats, Ints
 
 _ROUNDS = 100
 
@@ -34,8 +33,8 @@ class Choice:
 
     bound: float
     multiplier: float
-    first: NDArray[np.int64]
-    second: NDArray[np.int64]
+    first: Ints
+    second: Ints
     mixed: int
     share: float
 
@@ -49,17 +48,15 @@ class Choice:
         return x
 
 
-def cheapest(start: NDArray[np.int64], group: NDArray[np.int64], price: Floats) -> NDArray[np.int64]:
+def cheapest(start: Ints, group: Ints, price: Floats) -> Ints:
     """(G,) The first column of least ``price`` in every group."""
     least = np.minimum.reduceat(price, start[:-1])
     hits = np.flatnonzero(price == least[group])
-    first: NDArray[np.int64] = hits[np.searchsorted(group[hits], np.arange(len(start) - 1))]
+    first: Ints = hits[np.searchsorted(group[hits], np.arange(len(start) - 1))]
     return first
 
 
-def solve_knapsack(
-    start: NDArray[np.int64], group: NDArray[np.int64], cost: Floats, row: Floats, bound: float
-) -> Choice:
+def solve_knapsack(start: Ints, group: Ints, cost: Floats, row: Floats, bound: float) -> Choice:
     """Solve the LP; ``row`` ≥ 0.
 
     One group, columns of cost 3 and 1; the cheap one loads the row with 2, and 1 is allowed:
@@ -93,9 +90,7 @@ def solve_knapsack(
     return _mix(best, multiplier, under, over, row, bound, cost)
 
 
-def _lightest(
-    start: NDArray[np.int64], group: NDArray[np.int64], cost: Floats, row: Floats
-) -> NDArray[np.int64]:
+def _lightest(start: Ints, group: Ints, cost: Floats, row: Floats) -> Ints:
     """Return the cheapest column of each group, of those that load the row least."""
     least = np.minimum.reduceat(row, start[:-1])
     return cheapest(start, group, np.where(row == least[group], cost, np.inf))
@@ -104,8 +99,8 @@ def _lightest(
 def _mix(
     dual: float,
     multiplier: float,
-    under: NDArray[np.int64],
-    over: NDArray[np.int64],
+    under: Ints,
+    over: Ints,
     row: Floats,
     bound: float,
     cost: Floats,
@@ -148,8 +143,8 @@ class Dual:
 class TwoRows:
     """cost·x under a·x ≤ ``wait`` and d·x ≤ ``load``, over groups of columns ``start``."""
 
-    start: NDArray[np.int64]
-    group: NDArray[np.int64]
+    start: Ints
+    group: Ints
     cost: Floats
     a: Floats
     wait: float

@@ -47,14 +47,14 @@ def solve_parametric(
 
 
 def bound_between(
-    problem: Problem, low: float, high: float, known: float, *, gap: float, max_cells: int
+    problem: Problem, low: float, high: float, upper: float, *, gap: float, max_cells: int
 ) -> float:
-    """A bound on the points of ``problem`` with a link's wait in [low, high], no higher than ``known``.
+    """A bound on the points of ``problem`` with a link's wait in [low, high], no higher than ``upper``.
 
-    ``high`` may be ``inf``; then the search ends where nothing is below ``known``. The problem has one
+    ``high`` may be ``inf``; then the search ends where nothing is below ``upper``. The problem has one
     link: its costs need to hold on the interval only.
     """
-    return _Search(problem, gap, max_cells, None, known=known).within(low, high)
+    return _Search(problem, gap, max_cells, None, upper=upper).within(low, high)
 
 
 class _Search:
@@ -66,16 +66,16 @@ class _Search:
         gap: float,
         max_cells: int,
         start: Floats | None,
-        known: float | None = None,
+        upper: float | None = None,
     ) -> None:
         self.problem, self.gap, self.max_cells, self.cells = problem, gap, max_cells, 0
-        self.fixed = known is not None
+        self.fixed = upper is not None
         self.x = np.zeros(len(problem.a0))
         self.x[problem.start[:-1]] = 1.0
         self.value = problem.value(self.x)
         self.reference = abs(self.value)
-        if known is not None:
-            self.value = known
+        if upper is not None:
+            self.value = upper
             return
         if start is not None:
             self._offer(start)

@@ -17,9 +17,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nona.arrays import Floats
+from nona.arrays import Floats, Ints
 from nona.placement.configurations import Shape
 from nona.placement.link_waits import Curve, Traffic
 from nona.placement.messages import Candidates
@@ -90,7 +89,7 @@ class Rows:
     bundle: Floats
     pairs: Floats
 
-    def wait(self, columns: NDArray[np.int64], shares: Floats) -> float:
+    def wait(self, columns: Ints, shares: Floats) -> float:
         """w(x) of the point with ``shares`` in ``columns``; ``inf`` where a link is overloaded."""
         return self.curve.wait(
             float((self.load[columns] * shares).sum()),
@@ -145,14 +144,14 @@ class Problem:
         What the columns send over several links; ``None`` where there is one.
     """
 
-    start: NDArray[np.int64]
+    start: Ints
     lines: Envelope
     a0: Floats
     a1: Floats
     b0: float
     b1: float
     constant: float
-    column: NDArray[np.int64]
+    column: Ints
     network: Rows | None = None
 
     @property
@@ -161,7 +160,7 @@ class Problem:
         return len(self.start) - 1
 
     @cached_property
-    def group(self) -> NDArray[np.int64]:
+    def group(self) -> Ints:
         """(n,) Group of each column."""
         return np.repeat(np.arange(self.groups), np.diff(self.start))
 
@@ -172,7 +171,7 @@ class Problem:
             return self.network.curve.wait(0.0, 0.0, 0.0)
         return self.b0 / self.b1
 
-    def wait(self, columns: NDArray[np.int64], shares: Floats) -> float:
+    def wait(self, columns: Ints, shares: Floats) -> float:
         """w(x) of the point with ``shares`` in ``columns``; ``inf`` where the link is overloaded."""
         if self.network is not None:
             return self.network.wait(columns, shares)
@@ -296,7 +295,7 @@ class _Columns:
     load: Floats
     square: Floats
     bundle: Floats
-    column: NDArray[np.int64]
+    column: Ints
 
 
 def _columns(g: Group, lines: Envelope, weight: float, rate: float, bounds: Sequence[Least]) -> _Columns:

@@ -330,7 +330,7 @@ _BLANK = re.compile(r"%\{([\w.]+)(?:\[(\d+)\])?(?::([^}]*))?\}")
 
 
 def _hover(trace: Any, i: int) -> str:
-    """What the app shows of a point under a pointer."""
+    """The app's text for a point under a pointer."""
 
     def filled(blank: re.Match[str]) -> str:
         name, place, spec = blank.groups()

@@ -382,17 +382,17 @@ def placement_html(data: PlacementOutcome) -> str:
     )
 
 
-def report_header(told: About, what: str, more: Mapping[str, object]) -> Markup:
+def report_header(provenance: About, what: str, more: Mapping[str, object]) -> Markup:
     """The top of a report with its provenance."""
     about = {
-        "Made": told.made,
-        "By": f"Nona Planner {told.version}",
-        "Seed": told.seed,
-        "Version": told.hash,
-        **({"Models run as": told.runs_as} if told.runs_as else {}),
+        "Made": provenance.made,
+        "By": f"Nona Planner {provenance.version}",
+        "Seed": provenance.seed,
+        "Version": provenance.hash,
+        **({"Models run as": provenance.runs_as} if provenance.runs_as else {}),
         **more,
     }
-    return pieces.header(told.name, what, told.description, about)
+    return pieces.header(provenance.name, what, provenance.description, about)
 
 
 def _engine(report: SimulationReport) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
+from nona.arrays import Ints
 from nona.language.gpu import MemorySplit
 from nona.registry import Look
 from nona.report.figures import (
@@ -115,7 +115,7 @@ def steps_figure(steps: Sequence[EngineStep], engines: Sequence[str]) -> go.Figu
     return chart
 
 
-def lengths_figure(tokens: NDArray[np.int64], what: str) -> go.Figure:
+def lengths_figure(tokens: Ints, what: str) -> go.Figure:
     """Histogram of the tokens of requests, up to their 99.5th percentile, as shares of them."""
     most = max(int(np.percentile(tokens, 99.5)), int(tokens.min()) + 1)
     shares, edges = np.histogram(np.minimum(tokens, most), BINS, range=(0, most))

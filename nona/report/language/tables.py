@@ -187,8 +187,8 @@ def finding(report: LanguageReport) -> str:
     parts.append(f"first token after {mean_text(of.ttft_s, format_time)} on average")
     if of.preemptions:
         parts.append(f"{of.preemptions:,} preemptions for want of cache")
-    said = f"{head}{'; '.join(parts)}."
-    return said[0].upper() + said[1:] if not head else said
+    sentence = f"{head}{'; '.join(parts)}."
+    return sentence[0].upper() + sentence[1:] if not head else sentence
 
 
 def pace_finding(report: LanguageReport) -> str:
@@ -250,17 +250,21 @@ def _span(ends: tuple[float | None, float | None]) -> str:
 
 
 def predicted_lines(of: RouterResult) -> list[str]:
-    """What the formula says of each model, beside what was simulated."""
+    """The formula's figures of each model, for beside the simulated ones."""
     lines = []
-    for model, said in of.predicted.items():
-        if said.tpot_s is None:
-            load = share_text(said.load or 0.0)
+    for model, prediction in of.predicted.items():
+        if prediction.tpot_s is None:
+            load = share_text(prediction.load or 0.0)
             lines.append(
                 f"{model}: with requests dealt out evenly, as round-robin does, the busiest engine would get "
                 f"{load} of what it can serve."
             )
         else:
-            load, token, kv = share_text(said.load or 0.0), format_time(said.tpot_s), said.kv_tokens or 0.0
+            load, token, kv = (
+                share_text(prediction.load or 0.0),
+                format_time(prediction.tpot_s),
+                prediction.kv_tokens or 0.0,
+            )
             lines.append(
                 f"{model}: load {load}; the formula says {token} per further token and {kv:,.0f} tokens in a "
                 "cache, if neither cache nor budget is the limit."
@@ -340,7 +344,7 @@ def plan_finding(plan: LanguagePlan) -> str:
 
 
 def plan_notes(plan: LanguagePlan) -> list[str]:
-    """What the best option bears, and what stands behind it."""
+    """State what the best option bears, and the evidence behind it."""
     best = plan.best
     lines = [f"Targets: {', '.join(plan.targets)}."]
     if best is None:

@@ -159,16 +159,16 @@ def congestion_figure(curve: CongestionCurve, slos_s: Mapping[str, float]) -> go
     return chart
 
 
-def _drawn_ms(made: go.Figure) -> list[float | None]:
-    return [y for trace in made.data for y in trace.y]
+def _drawn_ms(chart: go.Figure) -> list[float | None]:
+    return [y for trace in chart.data for y in trace.y]
 
 
 def _low(curve: CongestionCurve) -> float:
     return max(0.0, 100 * curve.now - 4)
 
 
-def _mark(made: go.Figure, x: float, label: str, dash: str, position: str) -> None:
-    made.add_vline(
+def _mark(chart: go.Figure, x: float, label: str, dash: str, position: str) -> None:
+    chart.add_vline(
         x=x,
         line={"color": QUIET, "dash": dash, "width": 1.5},
         annotation={"text": label, "font": {"size": SMALL_PX}},
@@ -176,13 +176,13 @@ def _mark(made: go.Figure, x: float, label: str, dash: str, position: str) -> No
     )
 
 
-def _slos(made: go.Figure, curve: CongestionCurve, slos_s: Mapping[str, float]) -> None:
+def _slos(chart: go.Figure, curve: CongestionCurve, slos_s: Mapping[str, float]) -> None:
     """The SLOs within a factor of three of a line; others would compress the lines."""
     values = [s for p in curve.points for mean_s in MEANS_S.values() if (s := mean_s(p)) is not None]
     for name, slo in slos_s.items():
         if values and min(values) / 3 <= slo <= max(values) * 3:
             look, hover = Look(QUIET, "longdash", "circle"), f"SLO {text(name, 24)}: %{{y:,.3~r}} ms"
-            add_line(made, f"SLO {name}", [_low(curve), 100], [1e3 * slo] * 2, look, hover, width=1.5)
+            add_line(chart, f"SLO {name}", [_low(curve), 100], [1e3 * slo] * 2, look, hover, width=1.5)
 
 
 def _ms(seconds: float | None) -> float | None:

@@ -6,9 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from nona.arrays import Floats
 from nona.placement.link_waits import Role
 from nona.placement.messages import Candidates
 from nona.placement.model import Model, Probabilities
@@ -84,8 +82,8 @@ def line(
     )
 
 
-def _means(model: Model, x: Probabilities, of: Callable[[Candidates], NDArray[np.float64]]) -> list[float]:
-    """What one query of each row of the workload puts on the links on average."""
+def _means(model: Model, x: Probabilities, of: Callable[[Candidates], Floats]) -> list[float]:
+    """Mean over the configurations of one query, for each row of the workload."""
     return [
         sum(float(p @ of(c)) for c, p in zip(candidates, own, strict=True))
         for candidates, own in zip(model.candidates, x, strict=True)
@@ -147,7 +145,7 @@ def link_lines(model: Model, x: Probabilities, names: Sequence[str]) -> LinkWork
     return LinkWorking((first, second, third), rho, moment, wait)
 
 
-def _load(candidates: Candidates) -> NDArray[np.float64]:
+def _load(candidates: Candidates) -> Floats:
     return candidates.messages.load_s
 
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.decomposition import VIRTUAL
 from nona.placement.messages import Candidates
 from nona.placement.model import Model, Probabilities
@@ -109,7 +109,7 @@ def _class(model: Model, x: Probabilities, j: int, waits: _Waits) -> _Class:
 
 
 def _configurations(
-    candidates: Candidates, p: NDArray[np.float64], waits: _Waits
+    candidates: Candidates, p: Floats, waits: _Waits
 ) -> list[tuple[WorkingConfiguration, float]]:
     """The configurations in use of one sub-graph, each with its time, infinite if the link is overloaded."""
     path = spans(candidates, waits.path_link, waits.visit_s)[1]

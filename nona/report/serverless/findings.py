@@ -53,7 +53,7 @@ def dollars(usd: float | None) -> str:
     >>> dollars(0.000123), dollars(0.00000000242), dollars(None)
     ('$0.123', '$0.00000242', '–')
     """
-    return or_dash(usd, lambda known: f"${format_number(PER * known)}")
+    return or_dash(usd, lambda amount: f"${format_number(PER * amount)}")
 
 
 USD = Kind(dollars, "_usd")

@@ -177,11 +177,11 @@ def _states(rows: Sequence[Placed], until_s: float) -> Iterator[tuple[float, int
 
 
 @cache
-def _stranded(board_name: str, taken: int, held: int) -> tuple[int, ...]:
+def _stranded(board_name: str, taken: int, in_use: int) -> tuple[int, ...]:
     whole = board(board_name)
     if not taken:
         return ()
-    free, covered = whole.compute_slices - held, 0
+    free, covered = whole.compute_slices - in_use, 0
     for profile in whole.profiles:
         for start in profile.starts:
             bits = ((1 << profile.memory_slices) - 1) << start

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.report.simulations.findings import REFERENCE, size_of
 from nona.report.text import listed
 from nona.results.document import Estimate
@@ -129,7 +129,7 @@ def _change(old: Sequence[float | None], new: Sequence[float | None], paired: bo
     )
 
 
-def _mean(values: NDArray[np.float64], level: float) -> Estimate:
+def _mean(values: Floats, level: float) -> Estimate:
     interval = NO_INTERVAL if np.isnan(values).any() else mean_interval(values, level)
     return interval.estimate
 

@@ -241,15 +241,15 @@ def _sureness_label(row: Sureness) -> str:
     return "no prediction" if row.error is None else f"prediction {100 * row.error:+.1f} %"
 
 
-def _simulated(made: go.Figure, rows: Sequence[Sureness], names: Sequence[str]) -> None:
+def _simulated(chart: go.Figure, rows: Sequence[Sureness], names: Sequence[str]) -> None:
     jcts, hover = [r.jct_s for r in rows], "%{y}: simulated %{x:,.3~r} ms"
-    add_means(made, "simulated, 95 %", names, jcts, 1e3, PLAIN, hover, lying=True)
+    add_means(chart, "simulated, 95 %", names, jcts, 1e3, PLAIN, hover, lying=True)
     looks = [scheduler_style(r.scheduler).colour for r in rows]
-    made.data[-1].marker.update(color=looks, line={"color": looks})
+    chart.data[-1].marker.update(color=looks, line={"color": looks})
 
 
 def _marks(
-    made: go.Figure,
+    chart: go.Figure,
     values: Sequence[float | None],
     names: Sequence[str],
     word: str,
@@ -257,7 +257,7 @@ def _marks(
     size: int,
 ) -> None:
     x = [None if v is None else 1e3 * v for v in values]
-    add_points(made, word, x, names, replace(PLAIN, symbol=symbol), f"%{{y}}: {word} %{{x:,.3~r}} ms", size)
+    add_points(chart, word, x, names, replace(PLAIN, symbol=symbol), f"%{{y}}: {word} %{{x:,.3~r}} ms", size)
 
 
 def warmup_figure(series: WarmupSeries) -> go.Figure:
@@ -363,7 +363,7 @@ def gantt_title(rows: Sequence[GanttBar]) -> str:
     return f"Over {which}, tasks and messages together spend {share:.0f} % of their time waiting"
 
 
-def _add(made: go.Figure, own: Sequence[GanttBar], number: int, most: int) -> None:
+def _add(chart: go.Figure, own: Sequence[GanttBar], number: int, most: int) -> None:
     """The bars of one job: tasks plain, messages hatched; ``most`` members of a batch fill a lane."""
     colour = PALETTE[number % len(PALETTE)]
     for hatch, part in (
@@ -372,7 +372,7 @@ def _add(made: go.Figure, own: Sequence[GanttBar], number: int, most: int) -> No
     ):
         if not part:
             continue
-        made.add_bar(
+        chart.add_bar(
             y=[r.row for r in part],
             x=[(r.end_s - r.start_s) * 1e3 for r in part],
             base=[r.start_s * 1e3 for r in part],

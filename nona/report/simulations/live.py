@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.results.simulation import Schedulers
 from nona.results.simulation_charts import LinkLoad, LiveLine, LiveLines, LiveRun, ResourceLoad
 from nona.simulation.collected import Busy, Progress, in_time
@@ -24,7 +24,6 @@ PER_OCTAVE = 8  # bins by which a completion time doubles: each is 9 % wide
 OCTAVES = 40
 BINS = PER_OCTAVE * OCTAVES
 MOST_DRAWN = 2000  # executors of a cluster whose loads are sent while it runs
-Array = NDArray[np.float64]
 
 
 def bin_edge_s(number: float) -> float:
@@ -50,7 +49,7 @@ class Stretches:
         self.begin_s = self.width_s = math.nan
         self._sums, self._counts = np.zeros(most), np.zeros(most)
 
-    def add(self, at_s: Array, value: Array) -> None:
+    def add(self, at_s: Floats, value: Floats) -> None:
         """Add values at instants; those before the first instant ever seen count in the first interval."""
         if not len(at_s):
             return
@@ -70,7 +69,7 @@ class Stretches:
             joined = np.add.reduceat(sums, np.arange(0, self.most, 2))
             sums[: len(joined)], sums[len(joined) :] = joined, 0.0
 
-    def means(self) -> tuple[Array, Array]:
+    def means(self) -> tuple[Floats, Floats]:
         """Midpoints of the intervals with values, seconds after the first; the means there.
 
         The last is left out until it has half as many values as is usual: a few jobs would look like a peak.
@@ -78,8 +77,8 @@ class Stretches:
         used = np.flatnonzero(self._counts)
         if len(used) > 1 and self._counts[used[-1]] < np.median(self._counts[used[:-1]]) / 2:
             used = used[:-1]
-        means: Array = self._sums[used] / self._counts[used]
-        at: Array = np.asarray((used + 0.5) * self.width_s, dtype=np.float64)
+        means: Floats = self._sums[used] / self._counts[used]
+        at: Floats = np.asarray((used + 0.5) * self.width_s, dtype=np.float64)
         return at, means
 
 
@@ -91,10 +90,10 @@ class _Scheduler:
     total_s: float = 0.0
     hits: int = 0
     with_slo: int = 0
-    counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(BINS, dtype=np.int64))
+    counts: Ints = field(default_factory=lambda: np.zeros(BINS, dtype=np.int64))
     busy: dict[int, Busy] = field(default_factory=dict)
 
-    def loads(self) -> tuple[Array, Array]:
+    def loads(self) -> tuple[Floats, Floats]:
         """Shares of the time that each executor and each link was busy, mean of all replications."""
         runs = list(self.busy.values())
         return np.mean([b.executors for b in runs], axis=0), np.mean([b.links for b in runs], axis=0)
@@ -177,7 +176,7 @@ def _told(running: _Scheduler) -> LiveLine:
     )
 
 
-def _load(executors: Array, links: Array, link_names: Sequence[str]) -> ResourceLoad:
+def _load(executors: Floats, links: Floats, link_names: Sequence[str]) -> ResourceLoad:
     each = tuple(
         LinkLoad(link=name, utilization=round(share, 3))
         for name, share in zip(link_names, links.tolist(), strict=True)
@@ -186,7 +185,7 @@ def _load(executors: Array, links: Array, link_names: Sequence[str]) -> Resource
     return ResourceLoad(executors=tuple(np.round(executors, 3)), link=busiest, links=(), each_link=each)
 
 
-def _short(values: Array) -> tuple[float, ...]:
+def _short(values: Floats) -> tuple[float, ...]:
     """Five digits: more than a screen can show, and a third of the bytes."""
     return tuple(float(f"{v:.5g}") for v in values.tolist())
 

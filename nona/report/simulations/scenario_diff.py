@@ -75,23 +75,23 @@ def _differences(old: Any, new: Any, path: str) -> Iterator[str]:
         word = _word(path)[0] if "." in path else path
         yield f"{word} {'removed' if new is None else 'added'}"
     else:
-        word, said = _word(path)
-        yield f"{word} {_value(old, said)} → {_value(new, said)}"
+        word, wording = _word(path)
+        yield f"{word} {_value(old, wording)} → {_value(new, wording)}"
 
 
 def _word(path: str) -> tuple[str, Words | None]:
-    """What a change of a field is called, and the words of the schema for it.
+    """The name of a field in a change, and the words of the schema for it.
 
     >>> [_word(path)[0] for path in ("serverless.containers.warm", "simulation.precision", "cost.x_y")]
     ['serverless: warm at the start', 'precision of the means', 'cost x y']
     """
     try:
-        said = words(path)
+        wording = words(path)
     except KeyError:
         return path.replace("_", " ").replace(".", " "), None
     part = path.partition(".")[0]
     of = f"{part}: " if part in ("serverless", "training", "plan") else ""
-    return _WORDS.get(path, of + inside(said.title)), said
+    return _WORDS.get(path, of + inside(wording.title)), wording
 
 
 def _changed_keys(old: Any, new: Any) -> list[str]:
@@ -160,14 +160,14 @@ def _layouts(*layouts: Any) -> list[str]:
     return [layout_name(name) if name else "none" for name in names]
 
 
-def _value(value: Any, said: Words | None = None) -> str:
+def _value(value: Any, wording: Words | None = None) -> str:
     if value is None:
         return "none"
-    if said is not None and not isinstance(value, Mapping | list):
-        if said.dimension == "fraction" and isinstance(value, float | int):
+    if wording is not None and not isinstance(value, Mapping | list):
+        if wording.dimension == "fraction" and isinstance(value, float | int):
             return f"{100 * value:g} %"
-        if value in said.choices:
-            return said.choices[value]
+        if value in wording.choices:
+            return wording.choices[value]
     if isinstance(value, Mapping):
         return ", ".join(f"{k} {_value(v)}" for k, v in value.items() if v is not None)
     if isinstance(value, list | tuple) and any(isinstance(entry, Mapping) for entry in value):

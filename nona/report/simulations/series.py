@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.hardware.cluster import Network
 from nona.report.figures import PALETTE, QUIET, add_bars, figure, text
 from nona.report.simulations.live import Stretches
@@ -106,12 +106,12 @@ def _curve(cut: Truncation) -> simulation_charts.PilotCurve:
     )
 
 
-def _spread(length: int) -> NDArray[np.int64]:
+def _spread(length: int) -> Ints:
     """At most ``POINTS`` positions, evenly spread."""
     return np.unique(np.linspace(0, max(length - 1, 0), min(POINTS, length)).round().astype(np.int64))
 
 
-def _moving_average(values: NDArray[np.float64], window: int) -> NDArray[np.float64]:
+def _moving_average(values: Floats, window: int) -> Floats:
     """Mean of each value with up to ``window`` neighbours on either side, as many on both.
 
     It ends ``window`` values before the last, where fewer neighbours would let single values stand out.
@@ -125,7 +125,7 @@ def _moving_average(values: NDArray[np.float64], window: int) -> NDArray[np.floa
     sums = np.concatenate([np.zeros(1), np.cumsum(values)])
     place = np.arange(max(n - window, min(n, 1)))
     reach = np.minimum(place, window)
-    average: NDArray[np.float64] = (sums[place + reach + 1] - sums[place - reach]) / (2 * reach + 1)
+    average: Floats = (sums[place + reach + 1] - sums[place - reach]) / (2 * reach + 1)
     return average
 
 
@@ -240,7 +240,7 @@ def ecdf_series(runs: Runs, names: Sequence[str]) -> simulation_charts.Distribut
     }
 
 
-def _ecdf(values: NDArray[np.float64]) -> simulation_charts.Distribution:
+def _ecdf(values: Floats) -> simulation_charts.Distribution:
     done = np.sort(values[~np.isnan(values)])
     if not len(done):
         return simulation_charts.Distribution(x=(), y=())

@@ -51,7 +51,7 @@ class Clock:
         yield TraceEvent(ph="f", bp="e", name=name, cat="flow", id=mark, pid=end[0], tid=end[1], ts=at)
 
     def lanes(self, spans: Iterable[tuple[K, float, float]]) -> Iterator[tuple[K, int]]:
-        """What each span (key, from, to) is of, with the first thread that is free for it, from 1 on."""
+        """Give each span (key, from, to) the first thread that is free for it, from 1 on."""
         free: list[int] = []
         for key, start_s, end_s in spans:
             start = self.ns(start_s)

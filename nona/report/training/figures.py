@@ -95,11 +95,11 @@ def rho_figure(policies: Policies, look: Callable[[str], Look] = scheduler_style
 
 
 def _distributions(
-    values: Mapping[str, Sequence[float | None]], look: Callable[[str], Look], axis: str, said: str
+    values: Mapping[str, Sequence[float | None]], look: Callable[[str], Look], axis: str, predicate: str
 ) -> go.Figure:
     ordered = {name: sorted(v for v in own if v is not None) for name, own in values.items()}
     curves = {name: (*steps(own), look(name)) for name, own in ordered.items() if own}
-    return distributions_figure(curves, axis, f"%{{y:.1f}} % of the jobs {said}")
+    return distributions_figure(curves, axis, f"%{{y:.1f}} % of the jobs {predicate}")
 
 
 def steps(values: Sequence[float], most: int = MOST_STEPS) -> tuple[list[float], list[float]]:
@@ -235,11 +235,11 @@ def gantt_figure(shown: Shown, names: Sequence[str], at_s: float | None = None) 
     return chart
 
 
-def _marked(made: go.Figure, at_s: float) -> None:
+def _marked(chart: go.Figure, at_s: float) -> None:
     """A line at the chosen round, over the bars: dark between two light edges, so that it is seen on any."""
     for colour, width in (("#ffffff", 6), ("#16182b", 2.5)):
-        made.add_vline(x=at_s / HOUR_S, line={"color": colour, "width": width}, layer="above")
-    made.add_annotation(
+        chart.add_vline(x=at_s / HOUR_S, line={"color": colour, "width": width}, layer="above")
+    chart.add_annotation(
         x=at_s / HOUR_S, y=1, yref="paper", yanchor="bottom", text="round", showarrow=False, font={"size": 12}
     )
 
@@ -326,7 +326,7 @@ def one_more_finding(report: OneMoreReport) -> str:
         return none + modelled_sentence(report.modelled)
     row = next(r for r in report.rows if r.gpu == best)
     span = "" if row.ci95 is None else f", to between {hours_text(row.ci95[0])} and {hours_text(row.ci95[1])}"
-    said = (
+    sentence = (
         f"One more {best} shortens the mean JCT under {report.policy} most, by {hours_text(saved[best])} "
         f"({share_text(saved[best] / base, 1)}{span})"
     )
@@ -334,8 +334,8 @@ def one_more_finding(report: OneMoreReport) -> str:
     cheap = max(per, key=lambda g: (per[g], g), default=best)
     mark = modelled_sentence(report.modelled)
     if cheap == best or per[cheap] <= 0:
-        return f"{said}.{mark}"
-    return f"{said}; per dollar, one more {cheap} saves the most.{mark}"
+        return f"{sentence}.{mark}"
+    return f"{sentence}; per dollar, one more {cheap} saves the most.{mark}"
 
 
 def one_more_dots(report: OneMoreReport) -> list[Dot]:
@@ -392,8 +392,8 @@ def measure_title(measure: str, unit: str, means: Mapping[str, float]) -> str:
     'GPUs in use: 60 GPUs on average under a, 48 under b'
     """
     order = sorted(means, key=lambda n: (-means[n], n))
-    said = f"{measure}: {format_number(means[order[0]])} {unit} on average under {order[0]}"
-    return said if len(order) == 1 else f"{said}, {format_number(means[order[-1]])} under {order[-1]}"
+    title = f"{measure}: {format_number(means[order[0]])} {unit} on average under {order[0]}"
+    return title if len(order) == 1 else f"{title}, {format_number(means[order[-1]])} under {order[-1]}"
 
 
 def time_figure(traces: Traces, measure: str, at_s: float | None = None) -> go.Figure:

@@ -207,11 +207,11 @@ def slo_sentence(policies: Mapping[str, result_training.PolicyOutcome]) -> str:
     fewest = min(rates, key=lambda n: (rates[n], n))
     usd = policies[most].cost_usd
     cost = f" for {dollars_text(usd)}" if usd else ""
-    said = f"{most} keeps the most deadlines, {share_text(rates[most])}{cost}"
+    sentence = f"{most} keeps the most deadlines, {share_text(rates[most])}{cost}"
     return (
-        f"{said}."
+        f"{sentence}."
         if rates[most] == rates[fewest]
-        else f"{said}; {fewest} keeps the fewest, {share_text(rates[fewest])}."
+        else f"{sentence}; {fewest} keeps the fewest, {share_text(rates[fewest])}."
     )
 
 
@@ -272,8 +272,8 @@ def cdf_title(policies: Policies) -> str:
         return "No policy completed a job"
     best = min(p95_s, key=lambda n: (p95_s[n], n))
     worst = max(p95_s, key=lambda n: (p95_s[n], n))
-    said = f"The 95th percentile of JCT is {hours_text(p95_s[best])} under {best}"
-    return said if worst == best else f"{said}, {hours_text(p95_s[worst])} under {worst}"
+    title = f"The 95th percentile of JCT is {hours_text(p95_s[best])} under {best}"
+    return title if worst == best else f"{title}, {hours_text(p95_s[worst])} under {worst}"
 
 
 def rho_title(policies: Policies) -> str:
@@ -283,11 +283,11 @@ def rho_title(policies: Policies) -> str:
         return "No job has a ρ: none is complete, or nobody measured how fast they are on an equal share"
     best = min(worst_rhos, key=lambda n: (worst_rhos[n], n))
     values = [j.rho for j in policies[best].measured if j.rho is not None]
-    said = f"The worst ρ is lowest under {best}: {format_number(worst_rhos[best])}"
+    title = f"The worst ρ is lowest under {best}: {format_number(worst_rhos[best])}"
     if not values:
-        return said
+        return title
     above = sum(v > 1 for v in values) / len(values)
-    return f"{said}; {share_text(above)} of its jobs would be faster on an equal share of the cluster"
+    return f"{title}; {share_text(above)} of its jobs would be faster on an equal share of the cluster"
 
 
 def gantt_title(trace: result_training.PolicyTrace, policy: str) -> str:
@@ -310,9 +310,9 @@ def rounds_title(rounds: Sequence[result_training.Round]) -> str:
     waiting = sum(r.waiting * (r.end_s - r.start_s) for r in rounds) / time_s
     most = max(rounds, key=lambda r: (r.waiting, -r.number))
     wait = format_number(waiting) if not waiting or waiting >= 0.01 else "less than 0.01"
-    said = f"On average {format_number(running)} jobs run and {wait} wait"
+    title = f"On average {format_number(running)} jobs run and {wait} wait"
     at_most = "1 job waits" if most.waiting == 1 else f"{most.waiting:,} jobs wait"
-    return said if not most.waiting else f"{said}; at most {at_most}, first in round {most.number}"
+    return title if not most.waiting else f"{title}; at most {at_most}, first in round {most.number}"
 
 
 def received_title(rows: Sequence[result_training.Received], error: float | None) -> str:

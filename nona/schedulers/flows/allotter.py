@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nona.allocation.problem import Allocation, Carried, Problem
-from nona.arrays import Floats, Ints
+from nona.arrays import Bools, Floats, Ints
 from nona.options import Option, Setting
 from nona.schedulers.base import Allotment, Prepared, Round
 from nona.schedulers.least_loaded import executor_works, works_of
@@ -152,12 +151,12 @@ def single_claims(executors: Floats) -> Claims:
     return Claims(tuple((i,) for i in range(len(executors))), executors)
 
 
-def claims_of(question: Question, found: Allocation, order: Ints) -> Claims:
+def claims_of(question: Question, allocation: Allocation, order: Ints) -> Claims:
     """The claims that an allocation for ``question.problem()`` stands for: x·N executors."""
     active, counts = question.active, question.of.counts
-    executors = np.zeros((len(found.rows), len(counts)))
-    executors[:, order] = found.shares * counts.sum()
-    return Claims(tuple(tuple(int(active[i]) for i in row) for row in found.rows), executors)
+    executors = np.zeros((len(allocation.rows), len(counts)))
+    executors[:, order] = allocation.shares * counts.sum()
+    return Claims(tuple(tuple(int(active[i]) for i in row) for row in allocation.rows), executors)
 
 
 def within_needs(question: Question, claims: Claims) -> Claims:
@@ -243,22 +242,22 @@ def _assign(owner: Ints, had: Ints, executors: Ints, number: Ints) -> None:
     owner[free] = np.repeat(np.arange(len(number)), missing)
 
 
-def sets_of(of: FlowCluster, held: Holdings) -> NDArray[np.bool_]:
+def sets_of(of: FlowCluster, holdings: Holdings) -> Bools:
     """(Q, E) Executors that each flow may use: those of its rows, and those that all share."""
-    sets = np.zeros((len(of.rates), len(held.owner)), dtype=np.bool_)
-    for r, row in enumerate(held.rows):
+    sets = np.zeros((len(of.rates), len(holdings.owner)), dtype=np.bool_)
+    for r, row in enumerate(holdings.rows):
         flows = list(row) if row != ALL else list(range(len(sets)))
-        sets[flows] |= held.owner == r
+        sets[flows] |= holdings.owner == r
     return sets
 
 
-def owned(of: FlowCluster, held: Holdings | None) -> Ints:
+def owned(of: FlowCluster, holdings: Holdings | None) -> Ints:
     """(Q,) Executors of the rows of each flow; all before the first round."""
-    if held is None:
+    if holdings is None:
         return np.full(len(of.rates), int(of.counts.sum()))
-    counts = np.bincount(held.owner, minlength=len(held.rows))
+    counts = np.bincount(holdings.owner, minlength=len(holdings.rows))
     executors = np.zeros(len(of.rates), np.int64)
-    for row, count in zip(held.rows, counts, strict=True):
+    for row, count in zip(holdings.rows, counts, strict=True):
         executors[list(row)] += count
     return executors
 

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nona.allocation.problem import Flags
-from nona.arrays import Floats, Ints
+from nona.arrays import Bools, Floats, Ints
 from nona.errors import SimulationError
 from nona.options import Setting
 from nona.placement.result import Placement
@@ -42,7 +41,7 @@ def joined(jobs: int) -> _Standing:
 
 
 def moved(
-    before: _Standing, served_s: Floats, running: Flags, length_s: float, limits: Floats, promote: float
+    before: _Standing, served_s: Floats, running: Bools, length_s: float, limits: Floats, promote: float
 ) -> _Standing:
     """The standing ``length_s`` seconds later: discretised 2D-LAS (Gu et al., NSDI 2019, section 3).
 

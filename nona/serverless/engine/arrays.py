@@ -332,7 +332,7 @@ def _configurations(system: ServerlessSystem) -> Records:
     return rows
 
 
-def _gpu_seconds(system: ServerlessSystem, sizes: int) -> NDArray[np.float64]:
+def _gpu_seconds(system: ServerlessSystem, sizes: int) -> Floats:
     """(kinds of invoker, F, C, vGPUs held) Seconds on the GPU; a slice may be larger than was asked for."""
     kinds = kinds_of_pool(system)
     seconds = np.repeat(np.array([gpu_seconds(system, pool) for pool in kinds])[..., None], sizes, axis=3)
@@ -346,7 +346,7 @@ def _gpu_seconds(system: ServerlessSystem, sizes: int) -> NDArray[np.float64]:
     return seconds
 
 
-def _speeds(gpus: list[Gpu[Any]], sizes: int) -> NDArray[np.float64]:
+def _speeds(gpus: list[Gpu[Any]], sizes: int) -> Floats:
     """(kinds, vGPUs of a batch, vGPUs that compute) Speeds; where batches do not slow each other, none."""
     if not any(gpu.couples for gpu in gpus):
         return np.ones((1, 1, 1))

@@ -230,7 +230,7 @@ def callback(function: Callable[..., int], signature: Any) -> Any:
     c_function = ctypes.CFUNCTYPE(answer, *given)(function)
 
     class Callback(types.WrapperAddressProtocol):
-        """The function in a form that Numba accepts."""
+        """Wrap the function in a form that Numba accepts."""
 
         def __wrapper_address__(self) -> int:
             return ctypes.cast(c_function, ctypes.c_void_p).value or 0

@@ -90,7 +90,7 @@ class _Simulation:
         return self._collected(begin)
 
     def _guarded(self, function: Callable[..., int]) -> Callable[..., int]:
-        """The function, which halts the loop in place of raising."""
+        """Make the function halt the loop in place of raising."""
 
         def guarded(*arguments: float) -> int:
             try:

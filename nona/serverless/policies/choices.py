@@ -5,7 +5,6 @@ from __future__ import annotations
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nona.arrays import Floats
 from nona.scenario.serverless import LATE
@@ -130,7 +129,7 @@ def _places(system: ServerlessSystem) -> list[tuple[int, int, int]]:
     return [(rank[0][c.batch], rank[1][c.vcpus], rank[2][c.vgpus]) for c in space.configurations]
 
 
-def split(application: Application, weight: NDArray[np.float64]) -> tuple[float, ...]:
+def split(application: Application, weight: Floats) -> tuple[float, ...]:
     """(S,) Seconds of the SLO for each stage, in proportion to ``weight`` along paths.
 
     Formula: share(s) = SLO · w(s) / W(s), where W(s) is the weight of the heaviest path through s. The

@@ -27,9 +27,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from nona.arrays import Floats
 from nona.gpu_sharing.pool import Invoker
 from nona.options import Setting
 from nona.registry import Look
@@ -51,9 +49,7 @@ from nona.serverless.sharing import kinds_of_pool
 from nona.serverless.system import ServerlessSystem
 
 
-def _ranking(
-    system: ServerlessSystem, function: int, time_s: NDArray[np.float64], slo_s: float
-) -> tuple[int, ...]:
+def _ranking(system: ServerlessSystem, function: int, time_s: Floats, slo_s: float) -> tuple[int, ...]:
     """Configurations that keep ``slo_s`` seconds, by throughput per cost, the largest first.
 
     Ties go to the faster, then to the lower number. b/t per dollar a second is one over the dollars a

@@ -27,8 +27,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Bools, Floats, Ints
 from nona.options import Setting
 from nona.registry import Look
 from nona.serverless.dispatch import looks_for_slices
@@ -80,7 +80,7 @@ class Group(NamedTuple):
         return bisect_right(self.least, rate)
 
 
-def listed(system: ServerlessSystem, batch_vcpus: bool, gpu_share: float) -> NDArray[np.bool_]:
+def listed(system: ServerlessSystem, batch_vcpus: bool, gpu_share: float) -> Bools:
     """Return, by configuration (C,), whether INFless's enumeration reaches it.
 
     It goes up to 2 vCPUs for one job and b for b jobs (with ``batch_vcpus``), and to ``gpu_share`` of a
@@ -88,7 +88,7 @@ def listed(system: ServerlessSystem, batch_vcpus: bool, gpu_share: float) -> NDA
     """
     space = system.space
     share = space.vgpus <= gpu_share * max(node.vgpus for node in system.invokers)
-    reached: NDArray[np.bool_] = share | (space.vgpus == space.vgpus.min())
+    reached: Bools = share | (space.vgpus == space.vgpus.min())
     if batch_vcpus:
         reached &= (space.vcpus <= np.maximum(2, space.batch)) | (space.vcpus == space.vcpus.min())
     return reached
@@ -97,9 +97,9 @@ def listed(system: ServerlessSystem, batch_vcpus: bool, gpu_share: float) -> NDA
 def candidates(
     system: ServerlessSystem,
     function: int,
-    time_s: NDArray[np.float64],
+    time_s: Floats,
     slo_s: float,
-    allowed: NDArray[np.bool_] | None = None,
+    allowed: Bools | None = None,
 ) -> tuple[Group, ...]:
     """All candidates under a stage's share of the SLO, the largest batch first.
 
@@ -127,9 +127,7 @@ def candidates(
     return tuple(groups)
 
 
-def stage_candidates(
-    system: ServerlessSystem, allowed: NDArray[np.bool_]
-) -> tuple[tuple[tuple[Group, ...], ...], ...]:
+def stage_candidates(system: ServerlessSystem, allowed: Bools) -> tuple[tuple[tuple[Group, ...], ...], ...]:
     """The candidates of every stage of every application."""
     return tuple(
         tuple(
@@ -151,7 +149,7 @@ class InflessScaler:
     def __init__(
         self,
         system: ServerlessSystem,
-        allowed: NDArray[np.bool_],
+        allowed: Bools,
         wait: bool,
         every_s: float,
         window_s: float,
@@ -218,9 +216,9 @@ class _Row(NamedTuple):
     """
 
     places: tuple[int, ...]
-    vcpus: NDArray[np.int64]
-    vgpus: NDArray[np.int64]
-    throughput: NDArray[np.float64]
+    vcpus: Ints
+    vgpus: Ints
+    throughput: Floats
     wishes: dict[tuple[int, int, int], Wishes]
     heads: dict[tuple[int, int, int], float]
 

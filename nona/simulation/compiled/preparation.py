@@ -37,7 +37,7 @@ def warm() -> None:
 def compile_all() -> None:
     """Compile the core, the policies of all registered schedulers, and the placement's searches, on disk."""
     from nona.placement.fixed import local_placement
-    from nona.placement.solve import compile_searches
+    from nona.placement.interiors.relaxed_columns import compile_searches
     from nona.schedulers.registry import get_scheduler, scheduler_names
     from nona.simulation.compiled.core import load_core
     from nona.simulation.compiled.engine import is_compiled

@@ -142,7 +142,7 @@ class BatchingExecutor(Executor):
         return own if len(own) == len(last) and self.expected in (0, len(own)) else []
 
     def _next_step(self) -> list[Item]:
-        """What stands first in the queue of all that may start."""
+        """The first in the queue of all that may start."""
         heads = {self._key_of(job, task): (job, task) for job, task, _ in reversed(self._queue) if job}
         for head in heads.values():
             self._form(*head)
@@ -213,7 +213,7 @@ class BatchingExecutor(Executor):
             left = left[taken:]
 
     def _taken(self, rule: StepRule, waiting: list[Item], formed: int) -> tuple[int, bool]:
-        """What an open batch of ``formed`` takes of these equal tasks, and whether it is full then."""
+        """How many of these equal tasks an open batch of ``formed`` takes, and whether it is full then."""
         most = self._most(rule, waiting[0])
         reach = min(formed + len(waiting), most)
         preferred = rule.preferred[reach] if rule.largest else most * (reach == most)

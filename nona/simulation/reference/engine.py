@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.schedulers.base import NO_COUNTS, NetworkView, Prepared, Scheduler, View
 from nona.simulation.batching import no_batch_sizes
 from nona.simulation.collected import PARTS, Collector, Progress, busy_shares
@@ -64,7 +65,7 @@ class SimPyRun:
         self.open_at, self.traces = list[int](), list[Trace]()
         self.open_jobs, self.unmeasured = 0, size.jobs  # measured jobs that are not complete
         self.area_s = self.area_since_s = self.area_before_s = self.window_area_s = self.last_s = 0.0
-        self.busy_at: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
+        self.busy_at: list[tuple[Floats, Floats]] = []
         classes = len(system.queries)
         self.class_completed, self.class_dropped = np.zeros((2, classes), dtype=np.int64)
         self.class_work_s, self.class_bytes = np.zeros(classes), np.zeros(classes)
@@ -75,8 +76,8 @@ class SimPyRun:
         env, system, streams = self.env, self.system, workload.streams
         board = LoadBoard(system.executors, system.servers, len(system.queries), scheduler.sees_loads)
         around = Surroundings(env, system, self.size.run_on, board, self._task_ended)
-        told = self._step_started, self._dropped
-        self.executors = make_executors(around, streams, *told, prepared.batches)
+        listeners = self._step_started, self._dropped
+        self.executors = make_executors(around, streams, *listeners, prepared.batches)
         self.link = make_link(env, system, streams)
         look = _viewer(system, scheduler, board, self.link)
         parts = Parts(env, system, scheduler, prepared, self.executors, self.link, board, look)
@@ -145,7 +146,7 @@ class SimPyRun:
             self.last_s, self.window_area_s = self.env.now, self.area_s - self.area_before_s
             self.busy_at.append(self._busy())
 
-    def _busy(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _busy(self) -> tuple[Floats, Floats]:
         now = self.env.now
         return busy_and_work(self.executors, now)[0], self.link.busy_and_work(now)[0]
 

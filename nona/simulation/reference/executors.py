@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.simulation.records import TaskInterval
 from nona.simulation.reference.jobs import Job
 from nona.simulation.reference.kernel import BACKGROUND, TASK_END, Environment, Process, content_key
@@ -62,7 +62,7 @@ class LoadBoard:
 
 
 class Surroundings(NamedTuple):
-    """What all executors of a run have in common."""
+    """Clock, system and listeners of all executors of a run."""
 
     env: Environment
     system: System
@@ -172,6 +172,6 @@ class Executor:
         return self.work_s - max(0.0, self.free_s - now)
 
 
-def busy_and_work(executors: list[Executor], now: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def busy_and_work(executors: list[Executor], now: float) -> tuple[Floats, Floats]:
     """(E,) Busy seconds, and seconds of service done, of every executor from 0 to ``now``."""
     return np.array([x.busy_until(now) for x in executors]), np.array([x.work_until(now) for x in executors])

@@ -178,7 +178,7 @@ def make_link(env: Environment, system: System, streams: RandomStreams) -> Link:
 
 
 class _Deliveries:
-    """What links have in common: each reader of a message hears of its delivery in an event of its own.
+    """The common part of links: each reader of a message hears of its delivery in an event of its own.
 
     ``_due`` holds (delivery, serial, seconds) of the messages whose delivery is known, in order of delivery,
     then of its being known.

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import simpy
-from numpy.typing import NDArray
 
+from nona.arrays import Floats, Ints
 from nona.errors import SimulationError
 from nona.random_streams import RandomStreams
 from nona.schedulers.base import NetworkView, Ready, card_rate
@@ -41,7 +41,7 @@ class ReadyList:
 
     def __init__(self) -> None:
         self._entries: list[_Entry] = []
-        self.places: NDArray[np.int64] = np.full(64, -1)
+        self.places: Ints = np.full(64, -1)
         self._used, self._left = 0, dict[int, list[int]]()
 
     def __len__(self) -> int:
@@ -106,7 +106,7 @@ class ReadyList:
 _BLOCK = 512
 
 
-def uniform_blocks(streams: RandomStreams, width: int) -> Iterator[NDArray[np.float64]]:
+def uniform_blocks(streams: RandomStreams, width: int) -> Iterator[Floats]:
     """Endless blocks of rows of uniforms: a row per pick, the same for every scheduler of equal width."""
     rng = streams.generator("picks")
     while True:

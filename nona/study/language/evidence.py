@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from nona.arrays import Floats
 from nona.hardware.executor import executor_class
 from nona.hardware.table_file import shipped_table
 from nona.language.formula import predict
@@ -18,13 +19,13 @@ from nona.results.language import FormulaCheck, FormulaPoint, MeasuredRun, StepB
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
-from nona.statistics import Array, percentile
+from nona.statistics import percentile
 from nona.study.engines import prepare_language
 from nona.study.language.simulation import simulate_language
 
 MEASURED = "vllm_rtx4090.csv"
 ENGINE = {"blocks": 2588, "budget": 2048, "sequences": 256}  # as that vLLM printed them
-STATISTICS: Mapping[str, Callable[[Array], float]] = MappingProxyType(
+STATISTICS: Mapping[str, Callable[[Floats], float]] = MappingProxyType(
     {
         "mean": lambda of: float(of.mean()),
         "p50": lambda of: percentile(of, 50),
@@ -128,7 +129,7 @@ def _one_engine(output: object, rate: float) -> Scenario:
 
 def _formula(output: object, rate: float) -> tuple[float, float]:
     """Load, and seconds per output token."""
-    said = predict(prepare_language(_one_engine(output, rate)).system, 0)
-    if said is None:
+    prediction = predict(prepare_language(_one_engine(output, rate)).system, 0)
+    if prediction is None:
         raise ValueError("the formula holds for one open engine")
-    return said.load, said.tpot_s
+    return prediction.load, prediction.tpot_s

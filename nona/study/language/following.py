@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from nona.arrays import Floats
 from nona.errors import SimulationError
 from nona.language.system import LanguageSystem
 from nona.placement.result import Placement
@@ -18,7 +19,6 @@ from nona.simulation.run import RunOptions, simulate_run
 from nona.simulation.sizes import auto_warmup
 from nona.simulation.steady_state import PILOT_FIRST
 from nona.sources.lookup import Sources
-from nona.statistics import Array
 from nona.study.cache import StudyCache
 from nona.study.placing import Chosen, PlacingTold, untold
 from nona.study.preparation import Study, prepare
@@ -75,7 +75,7 @@ class Following:
 
     def requests(
         self, system: LanguageSystem, count: int, replication: int, on_share: OnShare
-    ) -> Mapping[int, tuple[Array, Array]]:
+    ) -> Mapping[int, tuple[Floats, Floats]]:
         """Class of queries → when each of its requests is sent, and how long before the query came.
 
         They cover the time in which ``count`` requests come to the engines.

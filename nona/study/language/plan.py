@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from nona.arrays import Floats
 from nona.errors import ScenarioError
 from nona.language.draws import replays_once
 from nona.language.formula import engines_busy
@@ -29,7 +30,6 @@ from nona.scenario.plan import PlanSpec, TargetSpec
 from nona.scenario.schema import Scenario, ServerGroupSpec
 from nona.scenario.values import NamedSpec
 from nona.sources.lookup import Sources
-from nona.statistics import Array
 from nona.study.engines import LanguageStudy
 from nona.study.language.simulation import RequestTime, drawn, over_targets
 from nona.study.language.sizes import engine_server, study_on
@@ -60,7 +60,7 @@ class _Target:
     time: RequestTime | None = None
     bound_s: float = 1.0
 
-    def over(self, system: LanguageSystem, run: Run) -> Array:
+    def over(self, system: LanguageSystem, run: Run) -> Floats:
         return over_targets(system, run, self.row, self.time, self.bound_s)
 
 
@@ -221,7 +221,7 @@ class _Case:
     ) -> LanguageOption:
         servers = sum(counts) or None
         price = None if servers is None else servers * self.offer.price
-        made = tokens_per_s(self.study.system)
+        token_rate = tokens_per_s(self.study.system)
         return LanguageOption.like(
             self,
             gpu=self.offer.gpu,
@@ -229,7 +229,7 @@ class _Case:
             servers=servers,
             prefill=counts[0] if len(counts) > 1 else None,
             price=price,
-            per_million=None if price is None or not made else price / (made * 3600 / 1e6),
+            per_million=None if price is None or not token_rate else price / (token_rate * 3600 / 1e6),
             verdict=decision,
             share=share,
             tightest=self.study.system.rows[row].name,
@@ -294,8 +294,8 @@ def plan_language(scenario: Scenario, sources: Sources, on_progress: OnProgress 
     cases = list(_cases(scenario, sources, spec))
     if not cases:
         raise ScenarioError(["plan.offers: the model fits no GPU on offer; offer larger ones, or more each."])
-    made = tokens_per_s(cases[0].study.system)
-    shown = _plan(scenario, spec, (), begin, made)
+    token_rate = tokens_per_s(cases[0].study.system)
+    shown = _plan(scenario, spec, (), begin, token_rate)
     cheapest = math.inf
     for place, case in enumerate(sorted(cases, key=lambda c: c.least * c.offer.price)):
         settings = f"{case.settings}, " if case.settings else ""
@@ -304,7 +304,7 @@ def plan_language(scenario: Scenario, sources: Sources, on_progress: OnProgress 
         option = options[case] = case.option(spec.survive == "server", cheapest)
         if option.price is not None:
             cheapest = min(cheapest, option.price)
-        shown = _plan(scenario, spec, options.values(), begin, made)
+        shown = _plan(scenario, spec, options.values(), begin, token_rate)
     best = shown.best
     if best is not None:
         case = next(case for case, option in options.items() if option is best)
@@ -316,7 +316,7 @@ def plan_language(scenario: Scenario, sources: Sources, on_progress: OnProgress 
             "servers_off": case.servers_if_off(spec.survive == "server"),
         }
         options[case] = best.model_copy(update=more)
-    return _plan(scenario, spec, options.values(), begin, made)
+    return _plan(scenario, spec, options.values(), begin, token_rate)
 
 
 def opened_option(scenario: Scenario, option: LanguageOption) -> Scenario:
@@ -332,7 +332,7 @@ def opened_option(scenario: Scenario, option: LanguageOption) -> Scenario:
 
 
 def _plan(
-    scenario: Scenario, spec: PlanSpec, options: Iterable[LanguageOption], begin: float, made: float
+    scenario: Scenario, spec: PlanSpec, options: Iterable[LanguageOption], begin: float, token_rate: float
 ) -> LanguagePlan:
     def rank(option: LanguageOption) -> tuple[bool, float, float]:
         price = math.inf if option.price is None else option.price
@@ -341,7 +341,7 @@ def _plan(
     return LanguagePlan(
         options=tuple(sorted(options, key=rank)),
         targets=tuple(target.text for target in _targets(scenario, spec)),
-        tokens_per_s=made,
+        tokens_per_s=token_rate,
         currency=spec.prices.currency,
         growth=spec.growth,
         seconds=time.perf_counter() - begin,

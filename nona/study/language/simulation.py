@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nona.arrays import Bools, Floats, Ints
 from nona.language.draws import draw_requests, replays_once
 from nona.language.formula import predict
 from nona.language.records import REFUSED, Requests, Run, Window, gap_percentile
@@ -39,7 +39,6 @@ from nona.simulation.sizes import auto_warmup
 from nona.simulation.steady_state import MATERIAL, SIGNIFICANT, growth_of
 from nona.sources.lookup import Sources
 from nona.statistics import (
-    Array,
     level_with,
     mean_interval,
     percentile,
@@ -222,12 +221,12 @@ def drawn(
 class _Measured:
     """The measured requests of one run, or those of one of its rows: times in seconds, targets met."""
 
-    ttft_s: Array
-    tpot_s: Array
-    e2e_s: Array
-    met: NDArray[np.bool_]
-    ratios: Array
-    numbers: NDArray[np.int64]
+    ttft_s: Floats
+    tpot_s: Floats
+    e2e_s: Floats
+    met: Bools
+    ratios: Floats
+    numbers: Ints
 
 
 def _measured(system: LanguageSystem, run: Run, row: int | None = None) -> _Measured:
@@ -243,7 +242,7 @@ def _measured(system: LanguageSystem, run: Run, row: int | None = None) -> _Meas
 
 def over_targets(
     system: LanguageSystem, run: Run, row: int, time: RequestTime | None = None, bound_s: float = 1.0
-) -> Array:
+) -> Floats:
     """Return how far each measured request of a row is over the target that it misses most.
 
     That is a time over its target: at most 1 where all are met, ``inf`` where it is incomplete or refused.
@@ -252,7 +251,7 @@ def over_targets(
     measured = _measured(system, run, row)
     if time is None:
         return measured.ratios
-    over: Array = getattr(measured, time) / bound_s
+    over: Floats = getattr(measured, time) / bound_s
     return np.where(np.isnan(measured.e2e_s), math.inf, np.nan_to_num(over, nan=0.0))
 
 
@@ -367,7 +366,7 @@ def _counts(of: Sequence[_Measured], runs: Sequence[Run]) -> JobCounts:
     return JobCounts(arrived=arrived, completed=complete, in_flight=arrived - complete - refused)
 
 
-def _times(values: Sequence[Array], runs: Sequence[Run], system: LanguageSystem) -> TokenTimes:
+def _times(values: Sequence[Floats], runs: Sequence[Run], system: LanguageSystem) -> TokenTimes:
     """Mean and percentiles; those of traces that are replayed once are exact, so none is withheld."""
     mean = mean_interval([v[~np.isnan(v)].mean() if (~np.isnan(v)).any() else math.nan for v in values])
     exact = all(replays_once(row) for row in system.rows)
@@ -375,7 +374,7 @@ def _times(values: Sequence[Array], runs: Sequence[Run], system: LanguageSystem)
     return _token_times(mean.mean, mean.ends, of)
 
 
-def _exactly(values: Array, percent: float) -> Percentile:
+def _exactly(values: Floats, percent: float) -> Percentile:
     why = "each request of the trace comes once: nothing is drawn"
     return Percentile(
         value_s=number(percentile(values, percent)), ci95=None, withheld=None, interval_withheld=why
@@ -464,10 +463,10 @@ TRACED = 1500  # of each engine, among which it is looked for
 _POINTS = 600  # requests of each router
 
 
-def language_outcome(scenario: Scenario, result: LanguageResult, made: str) -> LanguageRun:
-    """All displayed data; ``made`` is the date as text."""
+def language_outcome(scenario: Scenario, result: LanguageResult, made_at: str) -> LanguageRun:
+    """All displayed data; ``made_at`` is the date as text."""
     return LanguageRun(
-        about=about_scenario(scenario, scenario, made),
+        about=about_scenario(scenario, scenario, made_at),
         report=result.report,
         rows=scenario.language_labels,
         steps={name: _steps(runs[0]) for name, runs in result.runs.items()},

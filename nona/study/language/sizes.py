@@ -70,13 +70,13 @@ def engine_sizes(scenario: Scenario, sources: Sources, group: ServerGroupSpec) -
     for size, study in studies.items():
         rate = sum(row.rate for row in study.system.rows)
         own = [*scales[scales < most[size]].tolist(), most[size]]
-        said = [_at(study.system, scale) for scale in own]
+        predictions = [_at(study.system, scale) for scale in own]
         curves.append(
             SizeCurve(
                 gpus=size,
                 engines=len(study.system.engines),
                 rates=tuple(scale * rate for scale in own),
-                tpot_s=tuple(number(of.tpot_s) if of else None for of in said),
+                tpot_s=tuple(number(of.tpot_s) if of else None for of in predictions),
                 error=study.error,
             )
         )
@@ -125,9 +125,9 @@ def _most(system: LanguageSystem) -> float:
     """The scale of the rates at which the engines, or their caches, are full."""
 
     def room(scale: float) -> float:
-        said = _at(system, scale)
-        return 1.0 - said.kv_tokens / system.engines[0].kv_tokens if said else 1.0
+        prediction = _at(system, scale)
+        return 1.0 - prediction.kv_tokens / system.engines[0].kv_tokens if prediction else 1.0
 
-    said = _at(system, 1.0)
-    by_load = FULL / said.load if said and said.load else 1.0
+    prediction = _at(system, 1.0)
+    by_load = FULL / prediction.load if prediction and prediction.load else 1.0
     return by_load if room(by_load) >= 0 else float(brentq(room, 0.0, by_load))

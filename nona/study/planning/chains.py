@@ -34,9 +34,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nona.arrays import Floats
+from nona.arrays import Floats, Ints
 from nona.planning.offers import Option
 from nona.results.planning import By
 from nona.scenario.plan import BatchOfferSpec
@@ -105,9 +104,9 @@ class Bounds:
         """(models, classes) Seconds that all tasks of a job take of executors, in full batches."""
         return self._work[self.question.ways[option.scheduler].batches]
 
-    def classes(self, option: Option) -> NDArray[np.int64]:
+    def classes(self, option: Option) -> Ints:
         """(classes,) Executors of each class that an option has."""
-        counts: NDArray[np.int64] = np.array(option.counts) @ self.executors
+        counts: Ints = np.array(option.counts) @ self.executors
         return counts
 
     def load(self, option: Option) -> float:
@@ -121,8 +120,8 @@ class Bounds:
     def _load(
         self,
         queries: Sequence[QueryClass],
-        counts: NDArray[np.int64],
-        used: NDArray[np.int64],
+        counts: Ints,
+        used: Ints,
         weights: Floats,
     ) -> float:
         done = sum(q.rate * float((weights[:, None] * q.load_s[used]).min(axis=0).sum()) for q in queries)
@@ -163,9 +162,11 @@ class Bounds:
         most = float(np.asarray(room)[list(used)].max()) * (1 + 1e-12)
         for name, query in zip(self.question.scenario.labels, system.queries, strict=True):
             if query.weight_bytes > most:
-                held = "weights" if query.batching is None else "weights and activations of its largest batch"
+                content = (
+                    "weights" if query.batching is None else "weights and activations of its largest batch"
+                )
                 size = format_size(query.weight_bytes)
-                return Excluded("memory", f"{name} has {size} of {held}, an executor {format_size(most)}")
+                return Excluded("memory", f"{name} has {size} of {content}, an executor {format_size(most)}")
         return None
 
 
@@ -219,8 +220,8 @@ class Prediction:
     def _moments(
         self,
         work: Floats,
-        rates: NDArray[np.float64],
-        part: NDArray[np.float64],
+        rates: Floats,
+        part: Floats,
         executors: float,
     ) -> tuple[float, float]:
         """Return the first and second moment of an executor's services: queries, and background."""

@@ -103,20 +103,20 @@ def _question(scenario: Scenario, sources: Sources, scheduler: str) -> tuple[Que
     return question, counts, not free
 
 
-def _targets(question: Question, known: Known) -> tuple[HeldTarget, ...]:
-    shares = shares_of(question, known) or (UNKNOWN,) * len(question.targets)
+def _targets(question: Question, evidence: Known) -> tuple[HeldTarget, ...]:
+    shares = shares_of(question, evidence) or (UNKNOWN,) * len(question.targets)
     return tuple(
-        _target(question, target, share, known)
+        _target(question, target, share, evidence)
         for target, share in zip(question.targets, shares, strict=True)
     )
 
 
-def _target(question: Question, target: Target, share: Estimate, known: Known) -> HeldTarget:
+def _target(question: Question, target: Target, share: Estimate, evidence: Known) -> HeldTarget:
     name = question.scenario.labels[target.model]
     verdict: Verdict = "open"
-    if known.verdict == "keeps":
+    if evidence.verdict == "keeps":
         verdict = "keeps"
-    elif known.overloaded or (known.verdict == "misses" and not known.seen):
+    elif evidence.overloaded or (evidence.verdict == "misses" and not evidence.seen):
         verdict = "misses"
     elif share.ci95 is not None:
         low, high = share.ci95
@@ -124,7 +124,7 @@ def _target(question: Question, target: Target, share: Estimate, known: Known) -
     return HeldTarget(
         target=PlanTarget(model=name, share=target.share, within_s=target.bound_s, text=target.text(name)),
         share=share,
-        time_s=UNKNOWN if known.overloaded else _time_s(target, known.seen),
+        time_s=UNKNOWN if evidence.overloaded else _time_s(target, evidence.seen),
         verdict=verdict,
     )
 
@@ -138,9 +138,9 @@ def _time_s(target: Target, seen: tuple[Seen, ...]) -> Estimate:
     if not times_s or not np.isfinite(times_s).all():
         return UNKNOWN
     interval = mean_interval(times_s)
-    known = len(times_s) > 1
+    has_interval = len(times_s) > 1
     ends = interval.low * (1 - RELATIVE_ERROR), interval.high * (1 + RELATIVE_ERROR)
-    return Estimate(mean=number(interval.mean), ci95=ends if known else None)
+    return Estimate(mean=number(interval.mean), ci95=ends if has_interval else None)
 
 
 def _quantile_s(target: Target, run: Seen) -> float:

@@ -362,6 +362,6 @@ def _present(planner: Planner, scenario: Scenario) -> Present | None:
         return None
 
 
-def plan_outcome(study: Study, report: PlanReport, made: str) -> PlanOutcome:
+def plan_outcome(study: Study, report: PlanReport, made_at: str) -> PlanOutcome:
     """A plan with its provenance."""
-    return PlanOutcome(about=about(study, made), report=report, models=study.scenario.labels)
+    return PlanOutcome(about=about(study, made_at), report=report, models=study.scenario.labels)

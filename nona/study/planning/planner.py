@@ -216,10 +216,10 @@ class Planner:
             return False
         return True
 
-    def decided(self, known: Known, most: int | None = None) -> bool:
+    def decided(self, evidence: Known, most: int | None = None) -> bool:
         """Return whether a verdict stands, or no more looks are allowed or of use."""
         looks = looks_within(most or self.question.spec.replications)
-        return known.verdict != "open" or known.hopeless or known.looks >= looks
+        return evidence.verdict != "open" or evidence.hopeless or evidence.looks >= looks
 
     def look(self, trials: Iterable[Trial]) -> None:
         """One more look at each of these trials, all in parallel."""

@@ -261,20 +261,20 @@ class Known:
         return any(s.overloaded for s in self.seen)
 
 
-def ruled_out(found: Excluded) -> Known:
+def ruled_out(excluded: Excluded) -> Known:
     """An option that a bound excludes."""
-    return Known(verdict="misses", by=found.by, reason=found.reason)
+    return Known(verdict="misses", by=excluded.by, reason=excluded.reason)
 
 
-def looked_at(question: Question, known: Known, outcomes: Sequence[Outcome]) -> Known:
+def looked_at(question: Question, evidence: Known, outcomes: Sequence[Outcome]) -> Known:
     """Add the outcomes of one more look to the evidence."""
     failed = next((o for o in outcomes if isinstance(o, Impossible)), None)
     if failed is not None:
         return Known(
-            looks=known.looks + 1, verdict="misses", by="no placement", reason=failed.reason.rstrip(".")
+            looks=evidence.looks + 1, verdict="misses", by="no placement", reason=failed.reason.rstrip(".")
         )
-    seen = known.seen + tuple(s for o in outcomes if not isinstance(o, Impossible) for s in o)
-    after = replace(known, seen=seen, looks=known.looks + 1, by="simulation")
+    seen = evidence.seen + tuple(s for o in outcomes if not isinstance(o, Impossible) for s in o)
+    after = replace(evidence, seen=seen, looks=evidence.looks + 1, by="simulation")
     if after.overloaded:
         return replace(after, verdict="misses", reason="there is no steady state")
     counts = _counts_of(question.targets, seen)
@@ -287,16 +287,16 @@ def looked_at(question: Question, known: Known, outcomes: Sequence[Outcome]) -> 
     return replace(after, verdict=decision, reason=_reason(question, counts, decision), hopeless=hopeless)
 
 
-def with_runs_long_enough(bounds: Bounds, option: Option, load: int, known: Known) -> Known:
+def with_runs_long_enough(bounds: Bounds, option: Option, load: int, evidence: Known) -> Known:
     """Return the evidence, open where an option seems to keep in runs that are too short."""
-    if known.verdict != "keeps":
-        return known
+    if evidence.verdict != "keeps":
+        return evidence
     utilization = _utilization_of(bounds, option, load)
     jobs, needed = _run_jobs(bounds, option, load), _least_jobs(utilization)
     if jobs >= needed:
-        return known
+        return evidence
     reason = f"runs of {jobs:,} jobs are too short to see the queues at a load of {100 * utilization:.4g} %"
-    return replace(known, verdict="open", reason=reason, hopeless=True)
+    return replace(evidence, verdict="open", reason=reason, hopeless=True)
 
 
 def _counts_of(targets: Sequence[Target], seen: Sequence[Seen]) -> list[Counts]:
@@ -327,30 +327,30 @@ def _above(seen: Seen, model: int, level: float) -> int:
     return sketch.above(level) + seen.arrived[model] - sketch.count
 
 
-def _reason(question: Question, counts: Sequence[Counts], found: Verdict) -> str:
+def _reason(question: Question, counts: Sequence[Counts], decision: Verdict) -> str:
     """The target that is furthest from being kept."""
     spare = [(1 - c.share) / (1 - t.share) for c, t in zip(counts, question.targets, strict=True)]
     worst = int(np.argmax(spare))
     target = question.targets[worst]
     text = target.text(question.scenario.labels[target.model])
     share = f"{100 * counts[worst].share:.6g} %"
-    verb = {"keeps": "kept", "misses": "missed", "open": "open"}[found]
+    verb = {"keeps": "kept", "misses": "missed", "open": "open"}[decision]
     return f"{text}: {verb}, {share} within the bound"
 
 
-def needed(question: Question, known: Known) -> int | None:
+def needed(question: Question, evidence: Known) -> int | None:
     """Replications that an open verdict would take, as far as one can say."""
-    if known.verdict != "open" or len(known.seen) < 2:
+    if evidence.verdict != "open" or len(evidence.seen) < 2:
         return None
-    counts = _counts_of(question.targets, known.seen)
+    counts = _counts_of(question.targets, evidence.seen)
     return replications_needed(counts, question.shares, question.alpha)
 
 
-def shares_of(question: Question, known: Known) -> tuple[Estimate, ...]:
+def shares_of(question: Question, evidence: Known) -> tuple[Estimate, ...]:
     """For each target the share of jobs within its bound, with its interval at 95 %; empty before a run."""
-    if not known.seen:
+    if not evidence.seen:
         return ()
-    return tuple(_share(c, len(known.seen)) for c in _counts_of(question.targets, known.seen))
+    return tuple(_share(c, len(evidence.seen)) for c in _counts_of(question.targets, evidence.seen))
 
 
 def _share(counts: Counts, replications: int) -> Estimate:
@@ -361,13 +361,13 @@ def _share(counts: Counts, replications: int) -> Estimate:
     return Estimate(mean=counts.share, ci95=(interval.lower, interval.upper) if replications > 1 else None)
 
 
-def models_of(question: Question, known: Known) -> dict[str, PlanModel]:
+def models_of(question: Question, evidence: Known) -> dict[str, PlanModel]:
     """Share of hits with its interval at 95 %, and p99, of every model."""
-    return {name: _model(question, known, j) for j, name in enumerate(question.scenario.labels)}
+    return {name: _model(question, evidence, j) for j, name in enumerate(question.scenario.labels)}
 
 
-def _model(question: Question, known: Known, j: int) -> PlanModel:
-    seen = known.seen
+def _model(question: Question, evidence: Known, j: int) -> PlanModel:
+    seen = evidence.seen
     if not seen:
         return PlanModel(hit_rate=UNKNOWN, p99_s=None)
     hits = UNKNOWN
@@ -378,5 +378,5 @@ def _model(question: Question, known: Known, j: int) -> PlanModel:
     for s in seen:
         whole = whole.merged(s.sketches[j])
     share = 0.99 * sum(s.arrived[j] for s in seen) / max(whole.count, 1)  # what was dropped is late
-    p99_s = None if known.overloaded or share > 1 else number(whole.quantile(share))
+    p99_s = None if evidence.overloaded or share > 1 else number(whole.quantile(share))
     return PlanModel(hit_rate=hits, p99_s=p99_s)

@@ -125,10 +125,10 @@ class Written:
             work=_work(planner.bounds, question.scenario.labels),
         )
 
-    def _row(self, option: Option, known: Known) -> PlanOption:
+    def _row(self, option: Option, evidence: Known) -> PlanOption:
         entry = self._rows.get(option)
-        if entry is None or entry[0] is not known:
-            entry = self._rows[option] = known, option_row(self._planner, option, known)
+        if entry is None or entry[0] is not evidence:
+            entry = self._rows[option] = evidence, option_row(self._planner, option, evidence)
         return entry[1]
 
 
@@ -152,15 +152,15 @@ def _cheaper_open(options: Sequence[PlanOption], answer: PlanAnswer | None) -> t
     return tuple(i for i, o in enumerate(options) if o.verdict == "open" and o.cost_per_hour < least)
 
 
-def option_row(planner: Planner, option: Option, known: Known) -> PlanOption:
+def option_row(planner: Planner, option: Option, evidence: Known) -> PlanOption:
     """An option as the report has it, without its headroom."""
     question = planner.question
     way = question.ways[option.scheduler]
     rate = queries_per_s(planner.bounds)
-    energy = _kwh_per_million(watts(question, option, known.utilization), rate)
+    energy = _kwh_per_million(watts(question, option, evidence.utilization), rate)
     carbon = question.spec.prices.co2_kg_per_kwh
     return PlanOption.like(
-        known,
+        evidence,
         servers=servers_of(question, option),
         scheduler=way.scheduler.name,
         batch=None if way.batches is None else way.batches.size,
@@ -168,17 +168,17 @@ def option_row(planner: Planner, option: Option, known: Known) -> PlanOption:
         batches=None if way.batches is None else way.batches.text,
         link=question.links[option.link].capacity,
         cost_per_hour=question.cost(option),
-        models=models_of(question, known),
+        models=models_of(question, evidence),
         headroom=None,
-        replications=len(known.seen),
-        shares=shares_of(question, known),
-        cost_per_million=number(cost_per_million(question, option, known.moved, rate))
-        if known.seen
+        replications=len(evidence.seen),
+        shares=shares_of(question, evidence),
+        cost_per_million=number(cost_per_million(question, option, evidence.moved, rate))
+        if evidence.seen
         else None,
         predicted=number(planner.prediction.margin(option)),
         energy_kwh_per_million=energy,
         co2_kg_per_million=None if energy is None or carbon is None else energy * carbon,
-        needed=needed(question, known),
+        needed=needed(question, evidence),
     )
 
 
@@ -189,15 +189,17 @@ def servers_of(question: Question, option: Option) -> tuple[PlanServers, ...]:
     )
 
 
-def _answer(planner: Planner, option: Option, place: int, known: Known, headroom: float | None) -> PlanAnswer:
+def _answer(
+    planner: Planner, option: Option, place: int, evidence: Known, headroom: float | None
+) -> PlanAnswer:
     question = planner.question
     return PlanAnswer(
         option=place,
         cost_per_hour=question.cost(option),
-        cost_per_million=cost_per_million(question, option, known.moved, queries_per_s(planner.bounds)),
+        cost_per_million=cost_per_million(question, option, evidence.moved, queries_per_s(planner.bounds)),
         headroom=headroom,
         breaks_at=None if headroom is None else breaks_after(headroom, question.spec.growth),
-        costs=_costs(question, option, known.moved),
+        costs=_costs(question, option, evidence.moved),
     )
 
 
@@ -227,13 +229,13 @@ def _moved_per_hour(question: Question, moved: float) -> float:
     return moved * SECONDS / GB * question.spec.prices.gb
 
 
-def _chain(planner: Planner, chain: Chain, found: int | None) -> PlanChain:
+def _chain(planner: Planner, chain: Chain, count: int | None) -> PlanChain:
     question = planner.question
     offer = question.offers[chain.offer]
     options = [(n, chain.option(n)) for n in range(chain.low + 1, chain.most + 1)]
     judged = [(n, planner.judged(o)) for n, o in options if o in planner.asked or planner.of(o).looks]
     missed = [n for n, k in judged if k.verdict == "misses" or (k.looks and k.verdict == "open")]
-    kept = found if found is not None and planner.judged(chain.option(found)).verdict == "keeps" else None
+    kept = count if count is not None and planner.judged(chain.option(count)).verdict == "keeps" else None
     return PlanChain(
         gpu=offer.gpu,
         mig=offer.mig,

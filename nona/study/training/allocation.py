@@ -73,34 +73,34 @@ def answer(question: QuestionSpec, name: str, options: Options | None = None) ->
     return report_of(policy, problem, allocation, perf_counter() - started)
 
 
-def report_of(policy: Policy, problem: Problem, found: Allocation, seconds: float) -> AllocateReport:
+def report_of(policy: Policy, problem: Problem, allocation: Allocation, seconds: float) -> AllocateReport:
     """Build the report of ``nona training allocate``; rows of two jobs without any share are left out."""
     rows = [
         AllocatedRow(
             jobs=tuple(problem.names[i] for i in row),
             shares=dict(zip(problem.types, shares.tolist(), strict=True)),
         )
-        for row, shares in zip(found.rows, found.shares, strict=True)
+        for row, shares in zip(allocation.rows, allocation.shares, strict=True)
         if len(row) == 1 or shares.any()
     ]
-    rates = throughputs(problem, found)
+    rates = throughputs(problem, allocation)
     return AllocateReport.like(
-        found,
+        allocation,
         policy=policy.name,
         allocation=tuple(rows),
         throughputs=dict(zip(problem.names, rates.tolist(), strict=True)),
-        warnings=(*_too_large(problem), *found.warnings),
+        warnings=(*_too_large(problem), *allocation.warnings),
         seconds=seconds,
     )
 
 
-def throughputs(problem: Problem, found: Allocation) -> Floats:
+def throughputs(problem: Problem, allocation: Allocation) -> Floats:
     """(m,) steps/s of each job, over the rows that hold it; a pair's rates are looked up either way round."""
     beside: dict[tuple[int, int], Floats] = {}
     for (a, b), rates in zip(problem.pairs.tolist(), problem.pair_rates, strict=True):
         beside[a, b], beside[b, a] = rates[:, 0], rates[:, 1]
     total = np.zeros(problem.jobs)
-    for row, shares in zip(found.rows, found.shares, strict=True):
+    for row, shares in zip(allocation.rows, allocation.shares, strict=True):
         if len(row) == 1:
             total[row[0]] += problem.rates[row[0]] @ shares
         else:

@@ -253,13 +253,13 @@ def evolve(first: Matrix, jobs: Jobs, effort: Effort, rng: Generator) -> tuple[M
 
 @compiled
 def _generation(
-    states: Matrix, values: Floats, marks: Marks, known: int, jobs: Jobs, effort: Effort, rng: Generator
+    states: Matrix, values: Floats, marks: Marks, solutions: int, jobs: Jobs, effort: Effort, rng: Generator
 ) -> int:
-    """Make children of the ``known`` solutions, and keep the best of both; return their number."""
+    """Make children of the ``solutions`` solutions, and keep the best of both; return their number."""
     size = effort.population
-    front = fronts(values[:known])
-    far = crowding(values[:known], front)
-    parents, children = known, 0
+    front = fronts(values[:solutions])
+    far = crowding(values[:solutions], front)
+    parents, children = solutions, 0
     pair = np.zeros((2, *states.shape[1:]), np.int8)
     for _ in range(TRIES):
         before = children
@@ -270,15 +270,15 @@ def _generation(
             for k in range(2):
                 if children == size:
                     break
-                states[known] = pair[k]
-                mutate(states[known], jobs.base, effort.gpus, rng)
-                repair(states[known], effort.gpus, jobs.most, effort.avoid, rng)
-                new = _enter(states, values, marks, known, jobs, effort.gpus)
-                known += new
+                states[solutions] = pair[k]
+                mutate(states[solutions], jobs.base, effort.gpus, rng)
+                repair(states[solutions], effort.gpus, jobs.most, effort.avoid, rng)
+                new = _enter(states, values, marks, solutions, jobs, effort.gpus)
+                solutions += new
                 children += new
         if children in (before, size):  # where few solutions exist, a try may find none that is new
             break
-    kept = survivors(values[:known], size)
+    kept = survivors(values[:solutions], size)
     count = len(kept)
     states[:count], values[:count], marks[:count] = states[kept], values[kept], marks[kept]
     return count

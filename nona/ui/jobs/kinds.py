@@ -53,7 +53,7 @@ class TaskKind:
     quick: bool = False
 
     def task(self) -> Callable[..., Document]:
-        """The function; its module is imported now."""
+        """Import the function's module, and return the function."""
         module, _, name = self.run.partition(":")
         function: Callable[..., Document] = getattr(import_module(module), name)
         return function

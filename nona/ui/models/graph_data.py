@@ -344,10 +344,10 @@ def task_modules(loaded: Loaded) -> Modules:
     return modules(contracted.dag, with_few_parts(paths, MOST_PARTS), MOST_PARTS)
 
 
-def playable_modules(found: Modules) -> dict[Path, tuple[int, ...]]:
+def playable_modules(nested: Modules) -> dict[Path, tuple[int, ...]]:
     """Modules small enough to be played, the outermost ones, with their operators."""
     members: dict[Path, list[int]] = {}
-    for i, path in enumerate(found.paths):
+    for i, path in enumerate(nested.paths):
         for length in range(1, len(path) + 1):
             members.setdefault(path[:length], []).append(i)
     return {

@@ -48,9 +48,9 @@ class Drawings:
     picks: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
 
-def drawn(state: AppState, key: str, mark: str, made: tuple[Facts, Modules]) -> Seen:
+def drawn(state: AppState, key: str, mark: str, content: tuple[Facts, Modules]) -> Seen:
     """Draw a graph by its modules, open or closed as the user chose; ``mark`` names its content."""
-    facts, modules = made
+    facts, modules = content
     drawings = state.choices.of(Drawings)
     cut = drawings.cuts.get((key, mark), modules.usual)
     notice = ""
@@ -129,10 +129,10 @@ def _operators_of(loaded: Loaded) -> tuple[Facts, Modules]:
 
 
 def _members_of(
-    state: AppState, key: str, mark: str, made: tuple[Facts, Modules], own: str
+    state: AppState, key: str, mark: str, content: tuple[Facts, Modules], own: str
 ) -> tuple[int, ...]:
     """The nodes that a drawn box of the view ``key`` stands for; none when there is no such box."""
-    facts, modules = made
+    facts, modules = content
     cut = state.choices.of(Drawings).cuts.get((key, mark), modules.usual)
     graph = _blocks(mark, facts, modules, cut)
     return next(
@@ -140,8 +140,8 @@ def _members_of(
     )
 
 
-def _boxes(state: AppState, key: str, mark: str, made: tuple[Facts, Modules]) -> int:
-    facts, modules = made
+def _boxes(state: AppState, key: str, mark: str, content: tuple[Facts, Modules]) -> int:
+    facts, modules = content
     cut = state.choices.of(Drawings).cuts.get((key, mark), modules.usual)
     return len(_blocks(mark, facts, modules, cut).blocks)
 
@@ -350,32 +350,32 @@ def graph_browser(
     With ``homes`` the tasks have the colours of their servers.
     """
     graph, beside = workspace(key)
-    made, mark = _facts_of(loaded, key, homes), loaded.key + repr(homes)
+    content, mark = _facts_of(loaded, key, homes), loaded.key + repr(homes)
     with graph:
-        seen = drawn(state, key, mark, made)
+        seen = drawn(state, key, mark, content)
     with beside:
-        _selected(state, loaded, key, mark, made, seen.selected)
+        _selected(state, loaded, key, mark, content, seen.selected)
         about()
 
 
 def _facts_of(loaded: Loaded, key: str, homes: Homes = NO_HOMES) -> tuple[Facts, Modules]:
     if key == MODEL:
         return _operators_of(loaded)
-    facts, found = fetch(
+    facts, modules = fetch(
         ("tasks", loaded.key), lambda: (task_facts(loaded), task_modules(loaded)), "Reading the names"
     )
     servers = tuple(homes.get(own, "") for own in facts.ids) if homes else ()
-    return replace(facts, servers=servers), found
+    return replace(facts, servers=servers), modules
 
 
 def _selected(
-    state: AppState, loaded: Loaded, key: str, mark: str, made: tuple[Facts, Modules], selected: str | None
+    state: AppState, loaded: Loaded, key: str, mark: str, content: tuple[Facts, Modules], selected: str | None
 ) -> None:
-    facts, contracted = made[0], loaded.prepared.contracted
+    facts, contracted = content[0], loaded.prepared.contracted
     if selected in facts.ids:
         panel = _operator_panel if key == MODEL else _task_panel
         panel(state, key, loaded, str(selected))
-    elif selected and (inside := _members_of(state, key, mark, made, selected)):
+    elif selected and (inside := _members_of(state, key, mark, content, selected)):
         index = contracted.graph.index
         if key != MODEL:
             inside = tuple(index[o] for i in inside for o in contracted.tasks[i].operators)
@@ -383,7 +383,7 @@ def _selected(
         _block_panel(key, selected.removeprefix("block:").replace("/", "."), costs)
     elif key != MODEL:
         st.caption("Click a task to see its operators. Coloured tasks can be placed on other servers.")
-    elif (number := _boxes(state, key, mark, made)) < len(facts.ids):
+    elif (number := _boxes(state, key, mark, content)) < len(facts.ids):
         st.caption(
             f"{len(facts.ids):,} operators in {number:,} boxes: a double border marks a block of "
             "operators. Double-click it to open it; search also finds its operators."
@@ -430,8 +430,8 @@ def contraction_player(
         about()
 
 
-def _part(loaded: Loaded, facts: Facts, found: Modules) -> tuple[str, tuple[int, ...]]:
-    parts = playable_modules(found)
+def _part(loaded: Loaded, facts: Facts, modules: Modules) -> tuple[str, tuple[int, ...]]:
+    parts = playable_modules(modules)
     names = {".".join(path): path for path in parts}
     name = st.selectbox(
         "Part to play",

@@ -55,8 +55,8 @@ def cluster_tree(cluster: Cluster, load: ResourceLoad, measured: bool) -> Node:
     )
 
 
-def _rest(made: ClusterMap) -> str:
-    spreads = [unit.spread for unit in made.units[MOST_UNITS:]]
+def _rest(cluster: ClusterMap) -> str:
+    spreads = [unit.spread for unit in cluster.units[MOST_UNITS:]]
     low, high = min(s[1] for s in spreads), max(s[2] for s in spreads)
     return f"their GPUs are {_share(low)} to {_share(high)} busy"
 
@@ -67,25 +67,25 @@ def _scale() -> Node:
     return el("p", "note scale", caption, el("span", "steps", *steps, aria_hidden="true"), "100 %")
 
 
-def _sizes(made: ClusterMap) -> Node | None:
+def _sizes(cluster: ClusterMap) -> Node | None:
     """Return the note on the bars, each its executor's part of the GPU; ``None`` beyond :data:`CELLS`."""
-    if made.executors > CELLS:
+    if cluster.executors > CELLS:
         return None
     return el("p", "note", "Coloured bars: each slice's share of its GPU, not its load.")
 
 
-def _core(made: ClusterMap, word: str) -> Node:
-    load_text = f"{_share(made.share)} {word}"
+def _core(cluster: ClusterMap, word: str) -> Node:
+    load_text = f"{_share(cluster.share)} {word}"
     return el(
         "div",
         "core",
-        el("b", "", made.core),
-        el("span", "", made.about),
+        el("b", "", cluster.core),
+        el("span", "", cluster.about),
         el("b", "number", load_text),
         role="img",
-        aria_label=f"{made.core}: {made.about}, {load_text}",
-        __busy=f"{100 * made.share:.1f}%",
-        __c=shade(max(made.share, PALEST)),
+        aria_label=f"{cluster.core}: {cluster.about}, {load_text}",
+        __busy=f"{100 * cluster.share:.1f}%",
+        __c=shade(max(cluster.share, PALEST)),
     )
 
 

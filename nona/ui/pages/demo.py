@@ -107,13 +107,13 @@ def press(state: AppState, key: str) -> None:
         _go(state, replace(tour, story=place[0], step=place[1]))
 
 
-def press_key(state: AppState, told: str) -> None:
+def press_key(state: AppState, message: str) -> None:
     """Take a key with the step it was pressed on: ``next 2.1``, ``back 2.1`` or ``leave 2.1``.
 
     One that arrives twice, or late, moves nothing. But it comes from the page of a step before, which
     Streamlit would draw again: so the demo's own page is asked for.
     """
-    key, _, place = told.partition(" ")
+    key, _, place = message.partition(" ")
     tour = state.choices.find(Tour)
     if tour is None:
         return
@@ -170,7 +170,7 @@ def _show(state: AppState, tour: Tour, kind: str) -> None:
 
 
 def _asked(state: AppState, kind: str) -> Mapping[str, Any]:
-    """What a job of that kind is asked for beyond the scenario at the present step."""
+    """The request of the present step to a job of that kind, beyond the scenario."""
     if kind == "sweep":
         return settings_of(state).to_json()
     return asked_now(state).to_json() if kind == "arrange" else {}

@@ -114,12 +114,12 @@ HOW_TO = (
 def how_to_list(state: AppState, query: str) -> int:
     """The questions that hold all words of ``query``, each with the way there; how many there are."""
     words = asked(query)
-    found = [h for h in HOW_TO if all(w in f"{h.question} {h.answer}".casefold() for w in words)]
-    if not found:
+    matching = [h for h in HOW_TO if all(w in f"{h.question} {h.answer}".casefold() for w in words)]
+    if not matching:
         return 0
     st.subheader("How do I …", anchor="how-to")
     with st.grid(2, min_column_width=330):
-        for entry in found:
+        for entry in matching:
             with st.container(gap="xxsmall"):
                 st.button(
                     f"… {entry.question}",
@@ -131,7 +131,7 @@ def how_to_list(state: AppState, query: str) -> int:
                     help="Goes there.",
                 )
                 st.caption(entry.answer)
-    return len(found)
+    return len(matching)
 
 
 def go_to(state: AppState, entry: HowTo) -> None:

@@ -118,7 +118,7 @@ def _budget(state: AppState) -> None:
     groups = state.scenario.cluster.servers
     now = next((group.engine.budget for group in groups if group.engine is not None), "auto")
     options = sorted({*BUDGETS, now}, key=lambda budget: 0 if isinstance(budget, str) else budget)
-    said = words("cluster.servers[0].engine.budget")
+    wording = words("cluster.servers[0].engine.budget")
 
     def take(budget: int | str) -> None:
         data = state.scenario.model_dump(mode="json")
@@ -128,12 +128,12 @@ def _budget(state: AppState) -> None:
         become(state, data, "the token budget of the engines")
 
     st.select_slider(
-        said.title,
+        wording.title,
         options,
         now,
-        lambda budget: said.choices.get(budget, f"{budget:,}" if isinstance(budget, int) else budget),
+        lambda budget: wording.choices.get(budget, f"{budget:,}" if isinstance(budget, int) else budget),
         **acting(f"language-budget-{state.revision}", take),
-        help=f"{said.about} Of all engines; page Scenario has that of each.",
+        help=f"{wording.about} Of all engines; page Scenario has that of each.",
     )
 
 

@@ -133,7 +133,7 @@ def _given_device(state: AppState, spec: GivenSpec, stated: str | None) -> None:
     )
 
 
-def _factor(state: AppState, device: str, spec: GivenSpec, held: str) -> None:
+def _factor(state: AppState, device: str, spec: GivenSpec, reference: str) -> None:
     factor = spec.factors.get(device)
 
     def choose(typed: str) -> None:
@@ -142,7 +142,7 @@ def _factor(state: AppState, device: str, spec: GivenSpec, held: str) -> None:
         _edit(state, spec.device, others | ({device: text} if text else {}))
 
     st.text_input(
-        f"Time on {label_text(device)} over that on {label_text(held)}",
+        f"Time on {label_text(device)} over that on {label_text(reference)}",
         "" if factor is None else f"{factor:g}",
         placeholder="modelled",
         **acting(f"given-factor-{state.revision}-{state.model}-{device}", choose),

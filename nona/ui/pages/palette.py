@@ -25,7 +25,7 @@ from nona.ui.widgets.terms import TERM_PARAMETER
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """Whether it is to open at the next run, and how often it was opened: each time with an empty field."""
+    """The palette: to open at the next run or not, and how often opened, each time with an empty field."""
 
     wanted: bool = False
     opened: int = 0
@@ -33,33 +33,33 @@ class Palette:
 
 def entries(state: AppState) -> dict[str, Callable[[], None]]:
     """Everything that can be found, by its text, with what it does."""
-    found: dict[str, Callable[[], None]] = {
+    actions: dict[str, Callable[[], None]] = {
         f"Page: {page.title}. {page.question}": partial(_go, state, page.file) for page in PAGES.values()
     }
-    found |= {
+    actions |= {
         "Do: new scenario": partial(new_scenario, state),
         "Do: undo": state.undo,
         "Do: redo": state.redo,
     }
-    found |= {f"How do I {entry.question}": partial(go_to, state, entry) for entry in HOW_TO}
-    found |= {f"Demo: {story.question}": partial(begin, state, n) for n, story in enumerate(STORIES)}
-    found |= {f"Model: {name}": partial(_show_model, state, name) for name in model_names(state)}
+    actions |= {f"How do I {entry.question}": partial(go_to, state, entry) for entry in HOW_TO}
+    actions |= {f"Demo: {story.question}": partial(begin, state, n) for n, story in enumerate(STORIES)}
+    actions |= {f"Model: {name}": partial(_show_model, state, name) for name in model_names(state)}
     for family, names in examples().items():
         page = page_file(FAMILY_PAGES[family])
-        found |= {
+        actions |= {
             f"Example, {family}: {title}": partial(open_demo, state, name, page)
             for name, title in names.items()
         }
-    found |= {
+    actions |= {
         f"Option of {scheduler.name}: {name.replace('_', ' ')}": partial(_go, state, page_file("simulation"))
         for scheduler in SCHEDULERS.values()
         for name in scheduler.settings
     }
-    found |= {
-        f"Batching: {said.title} ({name.replace('_', ' ')})": partial(_go, state, page_file("scenario"))
-        for name, said in fields_of(BatchingSpec).items()
+    actions |= {
+        f"Batching: {wording.title} ({name.replace('_', ' ')})": partial(_go, state, page_file("scenario"))
+        for name, wording in fields_of(BatchingSpec).items()
     }
-    return found | {
+    return actions | {
         f"Term: {name}": partial(_go, state, f"{page_file('help')}?{TERM_PARAMETER}={name}") for name in TERMS
     }
 
@@ -97,16 +97,16 @@ def palette(state: AppState) -> None:
 
 @st.dialog("Find")
 def _dialog(state: AppState, number: int) -> None:
-    found = entries(state)
+    actions = entries(state)
     with st.container(key="palette-box"):
         chosen = st.selectbox(
             "A page, a model, an example, a setting, a term or an action",
-            list(found),
+            list(actions),
             None,
             key=f"palette-{number}",
             placeholder="Type a word",
             help="Enter goes there, or does it.",
         )
     if chosen is not None:
-        found[chosen]()
+        actions[chosen]()
         st.rerun()

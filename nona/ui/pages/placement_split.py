@@ -47,7 +47,7 @@ def _fields(state: AppState) -> list[tuple[str, str, list[str]]]:
 
 
 def asked_now(state: AppState) -> ArrangeAsked:
-    """What the fields ask; each is at its first option until another is chosen."""
+    """The question in the fields; each is at its first option until another is chosen."""
     model, executor, batch, gaps = (
         value if (value := st.session_state.get(key)) in options else options[0]
         for key, _, options in _fields(state)

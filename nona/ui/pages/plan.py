@@ -177,17 +177,17 @@ def _live(job: Job) -> None:
     _live_options(outcome.report)
 
 
-def _answer(state: AppState, found: PlanOutcome) -> None:
-    _finding(found)
-    st.fragment(_choice)(found.report, "plan-chart")
-    _options_section(state, found.report)
+def _answer(state: AppState, outcome: PlanOutcome) -> None:
+    _finding(outcome)
+    st.fragment(_choice)(outcome.report, "plan-chart")
+    _options_section(state, outcome.report)
 
 
-def _finding(found: PlanOutcome) -> None:
-    report = found.report
+def _finding(outcome: PlanOutcome) -> None:
+    report = outcome.report
     answer = report.answer
     value = "" if answer is None else money(answer.cost_per_hour, report.currency)
-    finding = plan.outcome_finding(found)
+    finding = plan.outcome_finding(outcome)
     with hero("plan-finding", "Cost per hour", value, "Servers and links of the answer, without data moved."):
         st.subheader(_said(finding.lead), anchor=False)
         st.caption(_said(finding.beside))

@@ -86,7 +86,7 @@ class Run(Generic[D]):
 
 @dataclass(frozen=True)
 class Tab(Generic[D]):
-    """What a tab draws: of a result, or also without one."""
+    """A tab's drawing: of a result, or also without one."""
 
     draw: Callable[[AppState, D], object] | None = None
     always: Callable[[AppState, D | None], object] | None = None

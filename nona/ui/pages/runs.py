@@ -83,11 +83,11 @@ class ToSave:
     result: Outcome
 
 
-def save_popover(state: AppState, made: ToSave | None) -> None:
-    kind = None if made is None else kind_of(made.result)
-    if made is None or kind is None:
+def save_popover(state: AppState, to_save: ToSave | None) -> None:
+    kind = None if to_save is None else kind_of(to_save.result)
+    if to_save is None or kind is None:
         return
-    mark = made.mark
+    mark = to_save.mark
     named, noted = f"save-name-{mark}", f"save-note-{mark}"
     noun = "plan" if kind.noun == "plan" else "run"
     done = state.choices.of(Saved).names.get(mark)
@@ -95,7 +95,7 @@ def save_popover(state: AppState, made: ToSave | None) -> None:
     def save() -> None:
         given, note = str(st.session_state.get(named, "")), str(st.session_state.get(noted) or "")
         sources = state.uploads.sources
-        saved = _attempt(state, lambda: store().save(kind.new_item(given, note, made.result, sources)))
+        saved = _attempt(state, lambda: store().save(kind.new_item(given, note, to_save.result, sources)))
         if saved:
             names = state.choices.of(Saved).names
             state.choices.keep(Saved({**names, mark: saved[0].name}))
@@ -109,7 +109,7 @@ def save_popover(state: AppState, made: ToSave | None) -> None:
         )
         # A browser draws the field when it is unfolded, and takes its default then, not what was set before.
         hint = "What page Runs lists it as."
-        st.text_input("Name", made.name[:MOST_NAME], key=named, max_chars=MOST_NAME, help=hint)
+        st.text_input("Name", to_save.name[:MOST_NAME], key=named, max_chars=MOST_NAME, help=hint)
         hint = "Anything to remember; searches look into it."
         st.text_area("Note", key=noted, max_chars=MOST_NOTE, height=80, help=hint)
         st.button(
@@ -338,13 +338,15 @@ def _compare_panel(state: AppState) -> bool:
     return True
 
 
-def _answers(found: SavedComparison) -> None:
-    measures = list(dict.fromkeys(answer.measure for answer in found.answers))
+def _answers(comparison: SavedComparison) -> None:
+    measures = list(dict.fromkeys(answer.measure for answer in comparison.answers))
     if not measures:
         return
     hint = "What the chart and the table show; lines and ± are 95 % intervals."
     measure = one_of("Measure", measures, "saved-measure", hint)
-    chosen = found.model_copy(update={"answers": tuple(a for a in found.answers if a.measure == measure)})
+    chosen = comparison.model_copy(
+        update={"answers": tuple(a for a in comparison.answers if a.measure == measure)}
+    )
     alt = f"{measure} of each scheduler in each of the compared items, with 95 % intervals"
     picture(answers_figure(chosen), key="saved-chart", alt=alt)
     table(answers(chosen), "saved-answers", alt, "saved_comparison")

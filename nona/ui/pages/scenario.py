@@ -161,7 +161,7 @@ def links(state: AppState, cluster: Cluster | None) -> None:
 
 
 def more(state: AppState, cluster: Cluster | None) -> None:
-    """What few scenarios need: traces, memory in detail, devices of one's own."""
+    """Draw what few scenarios need: traces, memory in detail, devices of one's own."""
     st.subheader("More")
     with st.expander("Arrival traces (CSV)", icon=":material/timeline:"):
         trace_upload(state)

@@ -54,8 +54,8 @@ def weights_of(state: AppState, executor: str) -> dict[str, float]:
     weights: dict[str, float] = {}
     for index, row in enumerate(state.scenario.workload):
         with suppress(NonaError):  # the model's card says what is wrong with it
-            held = held_bytes(state.scenario.batching_of(row), row_cost(state, index, executor))
-            weights[row.model] = max(weights.get(row.model, 0.0), held)
+            size_bytes = held_bytes(state.scenario.batching_of(row), row_cost(state, index, executor))
+            weights[row.model] = max(weights.get(row.model, 0.0), size_bytes)
     return weights
 
 
@@ -207,11 +207,11 @@ def _picture(cluster: Cluster) -> None:
         table(STAGES.of(stages), "link-table", "Links of each stage and their capacity")
 
 
-def busiest_links_panel(found: Sequence[LinkLoad]) -> None:
+def busiest_links_panel(loads: Sequence[LinkLoad]) -> None:
     """The busiest links of one scheduler; nothing where there is but one link."""
-    if found:
+    if loads:
         st.subheader("The busiest links")
-        picture(links_figure(found), key="busiest-links", alt="Utilisation of the busiest links")
+        picture(links_figure(loads), key="busiest-links", alt="Utilisation of the busiest links")
 
 
 FIELDS = {

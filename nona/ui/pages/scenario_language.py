@@ -137,13 +137,13 @@ def load_tiles(state: AppState) -> list[tuple[str, str, str]]:
     loads: dict[str, list[float]] = {}
     if not isinstance(study, ScenarioError):
         for k, engine in enumerate(study.system.engines):
-            said = predict(study.system, k)
-            loads.setdefault(engine.model, []).append(math.nan if said is None else said.load)
-    known = bool(loads) and not any(math.isnan(load) for of in loads.values() for load in of)
-    best = max(map(harmonic_mean, loads.values())) if known else math.nan
-    even = max(map(max, loads.values())) if known else math.nan
+            prediction = predict(study.system, k)
+            loads.setdefault(engine.model, []).append(math.nan if prediction is None else prediction.load)
+    complete = bool(loads) and not any(math.isnan(load) for of in loads.values() for load in of)
+    best = max(map(harmonic_mean, loads.values())) if complete else math.nan
+    even = max(map(max, loads.values())) if complete else math.nan
     tiles = ("Engines, load at best", best, BEST_HINT), ("Engines, dealt evenly", even, EVEN_HINT)
-    return [(name, share_text(load, 1) if known else "–", hint) for name, load, hint in tiles]
+    return [(name, share_text(load, 1) if complete else "–", hint) for name, load, hint in tiles]
 
 
 def language_row(state: AppState, index: int) -> None:
@@ -184,7 +184,7 @@ def _configs(state: AppState) -> list[str]:
 
 
 def _problems(state: AppState, index: int) -> list[str]:
-    """What the preparation says of this row, or of no place at all: those stand at the first row."""
+    """The preparation's warnings of this row, or of no place at all: those stand at the first row."""
     study = prepared(state)
     if not isinstance(study, ScenarioError):
         return list(study.warnings) if index == 0 else []
@@ -195,7 +195,7 @@ def _problems(state: AppState, index: int) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class LeftArrivals:
-    """What rows had in the ways of arriving that they have left, by the row's label and the way."""
+    """Settings of the ways of arriving that rows have left, by the row's label and the way."""
 
     rows: Mapping[tuple[str, str], Mapping[str, Any]] = field_of(default_factory=dict)
 
@@ -293,7 +293,7 @@ def _details(state: AppState, index: int) -> None:
 
 
 def another_language_row(state: AppState) -> None:
-    """What adds a row of requests, and files of one's own for such rows."""
+    """Draw the button that adds a row of requests, and the field for own files."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         models = [*language_models(), *_configs(state)]
         chosen = st.selectbox(

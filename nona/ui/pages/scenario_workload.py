@@ -327,7 +327,7 @@ def _details(state: AppState, index: int) -> None:
 
 
 def _target_fields(state: AppState, label: str) -> None:
-    """What the row must keep, for *Does it hold?* and the plan alike: part of the scenario's plan."""
+    """Draw the targets of the row, for *Does it hold?* and the plan alike: part of the scenario's plan."""
     path = ("plan", "targets", label)
     with st.grid(4, min_column_width=110):
         for key in ("hit", *(f"p{percent}" for percent in PERCENTS)):

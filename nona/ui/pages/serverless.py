@@ -184,22 +184,22 @@ def _meter(share: float, colour: str) -> Node:
 
 
 def _nodes(live: PlatformLive, now: str) -> Node:
-    shown, snapshot, held = live.nodes[:MOST_NODES], live.snapshot, []
+    shown, snapshot, usage = live.nodes[:MOST_NODES], live.snapshot, []
     for k, (vcpus, vgpus) in enumerate(shown):
         if snapshot is None:
-            held.append((0, 0, 0))
+            usage.append((0, 0, 0))
         else:
-            held.append(
+            usage.append(
                 (vcpus - snapshot.free_vcpus[k], vgpus - snapshot.free_vgpus[k], snapshot.stranded[k])
             )
-    cpu = sum(c for c, _, _ in held) / max(1, sum(vcpus for vcpus, _ in shown))
-    gpu = sum(g for _, g, _ in held) / max(1, sum(vgpus for _, vgpus in shown))
+    cpu = sum(c for c, _, _ in usage) / max(1, sum(vcpus for vcpus, _ in shown))
+    gpu = sum(g for _, g, _ in usage) / max(1, sum(vgpus for _, vgpus in shown))
     hidden = len(live.nodes) - MOST_NODES
     return panel(
         "Nodes",
         now,
         f"{len(shown)} nodes: {share_text(cpu)} of the vCPUs and {share_text(gpu)} of the vGPUs are held.",
-        el("div", "nodes", *[_node(k, *shown[k], *held[k]) for k in range(len(shown))]),
+        el("div", "nodes", *[_node(k, *shown[k], *usage[k]) for k in range(len(shown))]),
         el(
             "div",
             "key note",
@@ -216,19 +216,19 @@ CPU_COLOUR, GPU_COLOUR = PALETTE[1], PALETTE[0]
 
 
 def _node(number: int, vcpus: int, vgpus: int, cpu_held: int, gpu_held: int, stranded: int) -> Node:
-    held = f"{cpu_held} of {vcpus} vCPUs and {gpu_held} of {vgpus} vGPUs held, {stranded} stranded"
+    text = f"{cpu_held} of {vcpus} vCPUs and {gpu_held} of {vgpus} vGPUs held, {stranded} stranded"
     return el(
         "div",
         "invoker",
         el("div", "note", el("span", "", str(number)), el("span", "", f"{cpu_held}/{vcpus} vCPUs")),
         _meter(cpu_held / vcpus, CPU_COLOUR),
         _slices(min(vgpus, MOST_VGPUS), gpu_held, stranded),
-        title=held,
+        title=text,
     )
 
 
-def _slices(vgpus: int, held: int, stranded: int) -> Node:
-    kinds = ["taken" if k < held else "lost" if k >= vgpus - stranded else "" for k in range(vgpus)]
+def _slices(vgpus: int, taken: int, stranded: int) -> Node:
+    kinds = ["taken" if k < taken else "lost" if k >= vgpus - stranded else "" for k in range(vgpus)]
     cells = [el("i", kind) for kind in kinds]
     return el("div", "slices", *cells, __n=min(vgpus, IN_A_ROW), __c=GPU_COLOUR)
 

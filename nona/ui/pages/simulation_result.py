@@ -78,7 +78,7 @@ def engine_text(engine: str, in_python: Sequence[str] = ()) -> str:
     return _SENTENCES[engine]
 
 
-def overload_warnings(found: Schedulers, of: AppState | SimulatedRun) -> None:
+def overload_warnings(schedulers: Schedulers, of: AppState | SimulatedRun) -> None:
     """Schedulers without a steady state, or that ended with a backlog: why, and what to do about it.
 
     ``of`` has the scenario that was simulated.
@@ -89,7 +89,7 @@ def overload_warnings(found: Schedulers, of: AppState | SimulatedRun) -> None:
     over = [
         f"**{plain(name)} is overloaded**: {plain(s.state_reason)} "
         f"{plain(advice(name, s.offered, busy, servers))}"
-        for name, s in found.items()
+        for name, s in schedulers.items()
         if s.overloaded
     ]
     if over:
@@ -99,7 +99,7 @@ def overload_warnings(found: Schedulers, of: AppState | SimulatedRun) -> None:
         st.error("\n\n".join(over), icon=":material/trending_up:")
     late = [
         f"**{plain(name)} ended with a backlog**: {plain(s.state_reason)}"
-        for name, s in found.items()
+        for name, s in schedulers.items()
         if s.state == "backlogged"
     ]
     if late:

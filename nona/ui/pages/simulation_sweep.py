@@ -123,7 +123,7 @@ def _run(state: AppState) -> Run[Any]:
 
 
 class Beside(TypedDict):
-    """What the last result says: whether it is stale, and whether the sweep need not be run."""
+    """The state of the last result: whether it is stale, and whether the sweep need not be run."""
 
     stale: bool
     refused: str

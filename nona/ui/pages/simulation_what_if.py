@@ -207,8 +207,8 @@ def _panel(state: AppState, revision: int) -> None:
     with st.grid(5, min_column_width=150):
         for key, slider in _SLIDERS.items():
             slider(state, number_named(state.scenario, key))
-    said = f"Only here: {changed}." if changed else "As the scenario stands. Move a slider."
-    st.caption(plain(said))  # below the sliders, which stay where they are when it takes two lines
+    caption = f"Only here: {changed}." if changed else "As the scenario stands. Move a slider."
+    st.caption(plain(caption))  # below the sliders, which stay where they are when it takes two lines
     questions = _questions(state)
     if questions:
         state.live.refresh(jobs(), questions, state.uploads, whose())

@@ -320,8 +320,8 @@ def _jobs_text(data: ElasticHistory, policy: str, time_s: float) -> str:
     listed = ", ".join(f"{job} {applications.get(job, '')} ({sizes[job]})" for job in largest)
     k = max(0, bisect.bisect_right(trace.time_s, time_s + 1e-9) - 1)
     more = f", and {len(sizes) - len(largest)} more" if len(sizes) > len(largest) else ""
-    said = f"Jobs with most GPUs: {listed}{more}." if listed else "No job has GPUs."
-    return f"{len(sizes)} jobs run and {trace.waiting[k]} wait after {hours_text(time_s)}. {said}"
+    most_text = f"Jobs with most GPUs: {listed}{more}." if listed else "No job has GPUs."
+    return f"{len(sizes)} jobs run and {trace.waiting[k]} wait after {hours_text(time_s)}. {most_text}"
 
 
 def _nodes_title(trace: ElasticTrace, policy: str) -> str:

@@ -84,7 +84,7 @@ def _generator(state: AppState) -> None:
 
 def _measured(state: AppState) -> None:
     path = (PART, "generate", "measured")
-    now, said = state.value(path), words(path)
+    now, wording = state.value(path), words(path)
 
     def commit(text: str) -> None:
         typed = text.replace(",", " ").replace("to", " ").split()
@@ -92,7 +92,9 @@ def _measured(state: AppState) -> None:
         state.edit(path, value or None)
 
     shown, changed = "" if now is None else f"{now[0]} to {now[1]}", f"training-measured-{state.revision}"
-    st.text_input(said.title, shown, placeholder=said.none, help=help_text(said), **acting(changed, commit))
+    st.text_input(
+        wording.title, shown, placeholder=wording.none, help=help_text(wording), **acting(changed, commit)
+    )
     field_error(state, path)
 
 

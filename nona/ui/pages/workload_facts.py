@@ -12,8 +12,8 @@ from typing import TypeVar
 
 import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
+from nona.arrays import Floats
 from nona.cost.batches import activation_bytes, at_every_batch, cost_batches, padded
 from nona.cost.costed import CostedGraph
 from nona.cost.options import CostOptions, resident_bytes, scaled_edges
@@ -59,7 +59,7 @@ class RowCost:
     critical_s: float
     weight_bytes: float
     activation_bytes: float
-    batch_s: NDArray[np.float64]
+    batch_s: Floats
     provenance: Mapping[str, float]
     given: GivenTimes
     uncounted: int = 0
@@ -145,7 +145,7 @@ def rates_of(state: AppState) -> list[float] | None:
         return None  # its row says what is wrong with it
 
 
-def trace_of(state: AppState, name: str) -> NDArray[np.float64]:
+def trace_of(state: AppState, name: str) -> Floats:
     """All instants of an uploaded trace; raises :class:`NonaError` for one that cannot be read."""
     clocks = (r.arrivals.clock for r in state.scenario.workload if r.arrivals.trace == name)
     return _reader(state)(name, None, next(clocks, BY_HEADER))
@@ -157,7 +157,7 @@ def columns_of(state: AppState, name: str) -> dict[str, tuple[str, ...]]:
 
 
 def _reader(state: AppState) -> ReadTrace:
-    def read(name: str, where: Where | None, clock: Clock) -> NDArray[np.float64]:
+    def read(name: str, where: Where | None, clock: Clock) -> Floats:
         return _trace(file_mark(state, name), name, where, clock, state.uploads.sources)
 
     return read
@@ -172,7 +172,7 @@ def file_mark(state: AppState, name: str) -> str:
 
 
 @st.cache_resource(max_entries=32, show_spinner="Reading the trace")
-def _trace(mark: str, name: str, where: Where | None, clock: Clock, _sources: Sources) -> NDArray[np.float64]:
+def _trace(mark: str, name: str, where: Where | None, clock: Clock, _sources: Sources) -> Floats:
     return read_trace(_sources.read(name), PurePath(name).name, where, clock)
 
 
@@ -229,7 +229,7 @@ def share_of(spec: BatchingSpec | None, cost: RowCost) -> float:
     return cost.total_s if spec is None else float(filled(spec, cost)[-1]) / spec.max_batch
 
 
-def filled(spec: BatchingSpec, cost: RowCost) -> NDArray[np.float64]:
+def filled(spec: BatchingSpec, cost: RowCost) -> Floats:
     """(B,) Seconds of a row's batches."""
     return padded(cost.batch_s, spec.allowed, spec.max_batch)
 

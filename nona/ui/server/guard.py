@@ -184,8 +184,8 @@ input,button{{padding:.5rem}}button{{background:#4f46e5;color:#fff;border:0;bord
 <button>Log in</button></form></html>"""
 
 
-def _page(told: str, request: Request) -> str:
-    return _PAGE.format(told=told, path=f"{PATH}?to={quote(_wanted(request), safe='')}")
+def _page(message: str, request: Request) -> str:
+    return _PAGE.format(told=message, path=f"{PATH}?to={quote(_wanted(request), safe='')}")
 
 
 def _wanted(request: Request) -> str:
@@ -274,8 +274,8 @@ class Login:
         finally:
             self._waiting -= 1
 
-    async def _show(self, request: Request, send: Send, status: int, told: str) -> None:
-        await answer(send, request, status, _page(told, request), "text/html")
+    async def _show(self, request: Request, send: Send, status: int, message: str) -> None:
+        await answer(send, request, status, _page(message, request), "text/html")
 
     def _hashed(self) -> access.Hashed | None:
         """Read each time, so that a changed password ends all logins; ``None`` if unreadable."""

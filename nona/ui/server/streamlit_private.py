@@ -191,16 +191,16 @@ class Received:
 
     def __init__(
         self,
-        held: MemoryUploadedFileManager,
+        manager: MemoryUploadedFileManager,
         is_there: Callable[[str], bool],
         most_bytes: int = MOST_RECEIVED_BYTES,
         most_files: int = MOST_RECEIVED_FILES,
     ) -> None:
-        self._held, self._is_there = held, is_there
+        self._held, self._is_there = manager, is_there
         self._most_bytes, self._most_files = most_bytes, most_files
         self._gone: dict[str, float] = {}
-        self._add = held.add_file
-        held.add_file = self._take  # type: ignore[method-assign]
+        self._add = manager.add_file
+        manager.add_file = self._take  # type: ignore[method-assign]
 
     def _take(self, session_id: str, file: Any) -> None:
         self._add(session_id, file)

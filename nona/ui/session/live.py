@@ -124,16 +124,16 @@ class Live:
                 self.errors[self.asked] = failed
             self.asked, self.parts, self.seen = "", (), ()
 
-    def _keep(self, told: Sequence[QuickAnswer], complete: bool) -> None:
-        former, answer = self.answers.pop(self.asked, None), merged(told, self.names)
+    def _keep(self, answers: Sequence[QuickAnswer], complete: bool) -> None:
+        former, answer = self.answers.pop(self.asked, None), merged(answers, self.names)
         worse = former is not None and former.data.replications > answer.replications  # asked a second time
         self.answers[self.asked] = former if former and worse else Shown(self.asked, answer, complete)
         for old in list(self.answers)[:-MOST_KEPT]:
             del self.answers[old]
 
-    def _has_seen(self, told: Sequence[Mapping[str, Any]]) -> bool:
+    def _has_seen(self, news: Sequence[Mapping[str, Any]]) -> bool:
         """Return whether no job has news, by identity: to look often must cost little."""
-        return len(told) == len(self.seen) and all(t is s for t, s in zip(told, self.seen, strict=True))
+        return len(news) == len(self.seen) and all(t is s for t, s in zip(news, self.seen, strict=True))
 
     def _jobs(self, registry: JobRegistry) -> list[Job]:
         return [job for job in map(registry.get, self.parts) if job is not None]
@@ -168,15 +168,15 @@ def _split(scenario: Scenario, processes: int) -> list[list[str]]:
     return [placed, others] if placed and others and processes > 1 else [names]
 
 
-def merged(told: Sequence[QuickAnswer], order: Sequence[str]) -> QuickAnswer:
+def merged(answers: Sequence[QuickAnswer], order: Sequence[str]) -> QuickAnswer:
     """The parts of an answer as one, schedulers in ``order``."""
     return QuickAnswer(
-        predicted={name: value for t in told for name, value in t.predicted.items()},
-        report=_report([t.report for t in told], order),
-        replications=min(t.replications for t in told),
-        jobs=min(t.jobs for t in told),
-        engine=", ".join(sorted({t.engine for t in told})),
-        failed={name: why for t in told for name, why in t.failed.items()},
+        predicted={name: value for t in answers for name, value in t.predicted.items()},
+        report=_report([t.report for t in answers], order),
+        replications=min(t.replications for t in answers),
+        jobs=min(t.jobs for t in answers),
+        engine=", ".join(sorted({t.engine for t in answers})),
+        failed={name: why for t in answers for name, why in t.failed.items()},
     )
 
 

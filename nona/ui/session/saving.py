@@ -342,11 +342,11 @@ class Store:
             for token, watched in due:
                 self._look(token, watched)
 
-    def _look(self, token: str, held: _Watched) -> None:
+    def _look(self, token: str, watched: _Watched) -> None:
         with self._writing:
             begun = time.monotonic()
             try:
-                self._save(token, held)
+                self._save(token, watched)
                 self.problem = ""
             except OSError as error:
                 if not self.problem:
@@ -356,20 +356,20 @@ class Store:
                 self.problem = f"Workspace: it is not saved ({type(error).__name__}); download its bundle."
                 print(self.problem, file=sys.stderr)
             took = time.monotonic() - begun
-            held.next_look = time.monotonic() + min(took * IDLE_SHARE, LONGEST_S - BEAT_S)
-        if held.leaving and not self.problem:
+            watched.next_look = time.monotonic() + min(took * IDLE_SHARE, LONGEST_S - BEAT_S)
+        if watched.leaving and not self.problem:
             with self._lock:
-                if held.leaving and self._watched.get(token) is held:
+                if watched.leaving and self._watched.get(token) is watched:
                     del self._watched[token]
 
-    def _save(self, token: str, held: _Watched) -> None:
+    def _save(self, token: str, watched: _Watched) -> None:
         place = self.place(token)
-        held.state.uploads.bring_back(place / UPLOADS)
-        shot = Snapshot.of(held.state)
-        if shot == held.saved or (held.state.untouched and not place.exists()):
+        watched.state.uploads.bring_back(place / UPLOADS)
+        shot = Snapshot.of(watched.state)
+        if shot == watched.saved or (watched.state.untouched and not place.exists()):
             return
-        write_workspace(place, held.state.uploads.folder, shot, held.texts)
-        held.saved = shot
+        write_workspace(place, watched.state.uploads.folder, shot, watched.texts)
+        watched.saved = shot
 
 
 def _problem(folder: Path, error: OSError) -> str:

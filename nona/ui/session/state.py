@@ -129,9 +129,9 @@ class Runs:
         """The number of runs made so far, also of those that are gone."""
         return self._made
 
-    def restore(self, made: int, pinned: int | None) -> None:
+    def restore(self, count: int, pinned: int | None) -> None:
         """Go on counting, and pin, as before a restart."""
-        self._made = max([made, *(k.number for k in self.kept)])
+        self._made = max([count, *(k.number for k in self.kept)])
         self.pinned = pinned if self.find(pinned) else None
 
     @property

@@ -106,7 +106,7 @@ def _count(names: Sequence[str], of: str) -> str:
 
 
 def _last_run(state: AppState) -> Fact | None:
-    """What the best scheduler or policy of the last run got, of the kind that the scenario is of."""
+    """The result of the best scheduler or policy of the last run, of the kind that the scenario is of."""
     spec = state.scenario
     best: str | None
     if spec.training is not None and not spec.workload:

@@ -70,8 +70,8 @@ class Desk:
         if time.monotonic() - self._told_s < every_s:
             return
         self._told_s = time.monotonic()
-        known = {} if live is None else {"live": live().to_json(), "keeps": keeps}
-        self.emit({"fraction": fraction, "text": text, **known, **more})
+        so_far = {} if live is None else {"live": live().to_json(), "keeps": keeps}
+        self.emit({"fraction": fraction, "text": text, **so_far, **more})
 
 
 def asked_of(spec: Mapping[str, Any], of: type[Asked]) -> Asked:
@@ -191,7 +191,7 @@ class ArrangeAsked(Document):
 
 
 class HoldsAsked(Document):
-    """Whether the cluster as it stands holds under this scheduler."""
+    """Ask whether the cluster as it stands holds under this scheduler."""
 
     scheduler: str
 

@@ -88,9 +88,9 @@ def find_capacity(spec: Mapping[str, Any], desk: task_desk.Desk) -> planning.Cap
     gpu = scenario.cluster.servers[group].gpu
     capacities: list[planning.DeviceCapacity] = []
 
-    def show(known: Sequence[planning.DeviceCapacity]) -> None:
-        rest = [unfinished(gpu, name) for name in names[len(known) :]]
-        desk.emit({"live": _report([*known, *rest], hit, group).to_json(), "keeps": True})
+    def show(devices: Sequence[planning.DeviceCapacity]) -> None:
+        rest = [unfinished(gpu, name) for name in names[len(devices) :]]
+        desk.emit({"live": _report([*devices, *rest], hit, group).to_json(), "keeps": True})
 
     tried = 0
 
@@ -122,8 +122,8 @@ def find_capacity(spec: Mapping[str, Any], desk: task_desk.Desk) -> planning.Cap
     return _report(capacities, hit, group)
 
 
-def _report(found: Sequence[planning.DeviceCapacity], hit: float, group: int) -> planning.CapacityReport:
-    return capacity_report(found, cheapest(found), hit, group, MOST)
+def _report(devices: Sequence[planning.DeviceCapacity], hit: float, group: int) -> planning.CapacityReport:
+    return capacity_report(devices, cheapest(devices), hit, group, MOST)
 
 
 REPORT_EVERY_S = 0.5
@@ -134,8 +134,8 @@ def plan_purchase(spec: Mapping[str, Any], desk: task_desk.Desk) -> planning.Pla
     prepared, made_at = task_desk.study_of(spec, desk), now_text()
 
     def told(report: planning.PlanReport, progress: PlanProgress) -> None:
-        known = partial(plan_outcome, prepared, report, made_at)
-        desk.tell(progress.whole, progress.text, known, every_s=REPORT_EVERY_S, keeps=True, open=True)
+        outcome = partial(plan_outcome, prepared, report, made_at)
+        desk.tell(progress.whole, progress.text, outcome, every_s=REPORT_EVERY_S, keeps=True, open=True)
 
     report = plan(
         prepared.scenario,

@@ -168,14 +168,14 @@ def answer(spec: Mapping[str, Any], desk: Desk) -> QuickAnswer:
     settings = prepared.scenario.simulation
     jobs = min(settings.jobs, JOBS.get(engine, SLOW_JOBS))
     count = max(settings.replications, REPLICATIONS)
-    known: QuickAnswer | None = None
+    latest: QuickAnswer | None = None
     predicted: Mapping[str, float | None] | None = None
     for so_far in simulation.answers(
         prepared, engine=engine, jobs=jobs, replications=count, cache=desk.cache, check=desk.check
     ):
         if predicted is None:
             predicted = predicted_means(prepared, so_far.placement)
-        known = QuickAnswer(
+        latest = QuickAnswer(
             predicted=predicted,
             report=simulation_report(so_far.summaries, so_far.seconds),
             replications=so_far.replications,
@@ -184,10 +184,10 @@ def answer(spec: Mapping[str, Any], desk: Desk) -> QuickAnswer:
             failed=so_far.failed,
         )
         text = f"{so_far.replications} of {count} replications"
-        desk.emit({"fraction": so_far.replications / count, "text": text, "live": known.to_json()})
-    if known is None:
+        desk.emit({"fraction": so_far.replications / count, "text": text, "live": latest.to_json()})
+    if latest is None:
         raise JobError("Quick answer: no replication was run; ask for at least one.")
-    return known
+    return latest
 
 
 ARRANGED_JOBS = {"compiled": 6000}
@@ -227,8 +227,8 @@ def sweep_scenario(spec: Mapping[str, Any], desk: Desk) -> SweepOutcome:
     """Sweep one number; raises :class:`NonaError` for values that the scenario does not allow."""
     request = asked_of(spec, SweepRequest)
 
-    def outcome(told: Curves) -> SweepOutcome:
-        return SweepOutcome(**dict(sweep_report(told)), settings=request)
+    def outcome(swept: Curves) -> SweepOutcome:
+        return SweepOutcome(**dict(sweep_report(swept)), settings=request)
 
     return _swept(spec, desk, lambda s, how: curves(s, request, **how), lambda t: _TEXTS[t.stage], outcome)
 
@@ -237,8 +237,8 @@ def sweep_grid(spec: Mapping[str, Any], desk: Desk) -> GridOutcome:
     """Sweep two numbers; raises :class:`NonaError` for values that the scenario does not allow."""
     request = asked_of(spec, GridRequest)
 
-    def outcome(told: GridCurves) -> GridOutcome:
-        return GridOutcome(**dict(grid_report(told)), settings=request)
+    def outcome(swept: GridCurves) -> GridOutcome:
+        return GridOutcome(**dict(grid_report(swept)), settings=request)
 
     return _swept(spec, desk, lambda s, how: grid(s, request, **how), lambda t: t.stage, outcome)
 
@@ -265,8 +265,8 @@ def _swept(
     )
     latest = None
     for latest in steps:
-        known = partial(outcome, latest)
-        desk.tell(latest.fraction, text(latest), known, every_s=_TELL_EVERY_S, keeps=True)
+        live = partial(outcome, latest)
+        desk.tell(latest.fraction, text(latest), live, every_s=_TELL_EVERY_S, keeps=True)
     if latest is None:
         raise JobError("Sweep: nothing was swept; choose at least one value.")
     return outcome(latest)

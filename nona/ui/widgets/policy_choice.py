@@ -135,14 +135,14 @@ def _message(key: str) -> tuple[tuple[str, ...], int] | None:
 
 
 def kept_schedulers(
-    state: AppState, key: str, label: str, first: Sequence[str], known: Container[str], hint: str
+    state: AppState, key: str, label: str, first: Sequence[str], allowed: Container[str], hint: str
 ) -> tuple[str, ...]:
     """Draw the choice that is kept under ``key``, and return it; ``first`` until others are chosen.
 
-    Names that are not among ``known`` are left out.
+    Names that are not among ``allowed`` are left out.
     """
     kept = st.session_state.get(key)
-    chosen = tuple(n for n in (first if kept is None else kept) if n in known)
+    chosen = tuple(n for n in (first if kept is None else kept) if n in allowed)
 
     def take(names: tuple[str, ...]) -> None:
         choose(state, key, list(names))
@@ -163,7 +163,7 @@ def pick_entries(state: AppState, key: str, path: PlacePath, policies: Sequence[
 
     One that is left out and chosen again has the options that it had.
     """
-    revision, said = state.revision, words(path)
+    revision, wording = state.revision, words(path)
     own = {e.name: e.options for e in at(state.scenario, path) or ()}
 
     def take(names: tuple[str, ...]) -> None:
@@ -174,14 +174,14 @@ def pick_entries(state: AppState, key: str, path: PlacePath, policies: Sequence[
         state.choices.keep(EarlierOptions(options))
         state.edit(path, [{"name": n, "options": options.get((where, n), {})} for n in names])
 
-    scheduler_picker(key, said.title, list(own), said.about, take, policies)
+    scheduler_picker(key, wording.title, list(own), wording.about, take, policies)
     field_error(state, path)
 
 
-def option_popover(state: AppState, key: str, path: PlacePath, known: Mapping[str, Strategy]) -> None:
+def option_popover(state: AppState, key: str, path: PlacePath, strategies: Mapping[str, Strategy]) -> None:
     """A popover with the options of the policies at ``path``, and those given; nothing if none has any."""
     entries: Sequence[NamedSpec] = at(state.scenario, path) or ()
-    shown = [e for e in entries if e.name in known and (e.options or _settings(known[e.name]))]
+    shown = [e for e in entries if e.name in strategies and (e.options or _settings(strategies[e.name]))]
     if not shown:
         return
     popover = st.popover("Options", icon=":material/tune:", on_change="rerun", key=key)
@@ -190,7 +190,7 @@ def option_popover(state: AppState, key: str, path: PlacePath, known: Mapping[st
     if popover.open:
         with popover:
             for entry in shown:
-                _options(state, path, entry, _settings(known[entry.name]))
+                _options(state, path, entry, _settings(strategies[entry.name]))
 
 
 def _settings(declared: Strategy) -> dict[str, Setting]:

@@ -22,9 +22,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nona.arrays import Floats
+from nona.arrays import Bools, Floats
 from nona.errors import SimulationError
 from nona.serverless.policies.esg.tables import (
     Heap,
@@ -130,7 +129,7 @@ class GroupSearch:
         self,
         time_s: Floats,
         job_cost: Floats,
-        usable: NDArray[np.bool_] | None = None,
+        usable: Bools | None = None,
         scratch: Scratch | None = None,
     ) -> None:
         kept = np.isfinite(time_s) & np.isfinite(job_cost)

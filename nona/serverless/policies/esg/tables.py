@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.arrays import Floats, Ints
+from nona.arrays import Bools, Floats, Ints
 from nona.errors import SimulationError
 
 Number = TypeVar("Number", np.float64, np.int64)
@@ -69,7 +69,7 @@ class Tables(NamedTuple):
         return tuple(configurations)
 
 
-def make_tables(time_s: Floats, job_cost: Floats, usable: NDArray[np.bool_], grace_s: float = 0.0) -> Tables:
+def make_tables(time_s: Floats, job_cost: Floats, usable: Bools, grace_s: float = 0.0) -> Tables:
     """Tables of a group; all arrays are (n, C).
 
     ``time_s``, ``job_cost``: seconds, and US dollars a job, of each function in each configuration, as
@@ -105,7 +105,7 @@ def make_tables(time_s: Floats, job_cost: Floats, usable: NDArray[np.bool_], gra
     )
 
 
-def on_grid(values: Floats, usable: NDArray[np.bool_]) -> tuple[Floats, float]:
+def on_grid(values: Floats, usable: Bools) -> tuple[Floats, float]:
     """``values`` (n, C) as multiples of a power of two with which a path's sums are exact; that power.
 
     >>> on_grid(np.array([[0.1], [0.2]]), np.ones((2, 1), dtype=bool))[0].sum(axis=0).tolist()
@@ -119,7 +119,7 @@ def on_grid(values: Floats, usable: NDArray[np.bool_]) -> tuple[Floats, float]:
     return np.rint(kept / step) * step, step
 
 
-def undominated(time_s: Floats, job_cost: Floats, usable: NDArray[np.bool_], k: int) -> NDArray[np.bool_]:
+def undominated(time_s: Floats, job_cost: Floats, usable: Bools, k: int) -> Bools:
     """Mark the configurations (n, C) that an answer may have, by those at least as good in time and in cost.
 
     Of the first function those that fewer than ``k`` others are at least as good as; of the others those
@@ -137,7 +137,7 @@ def undominated(time_s: Floats, job_cost: Floats, usable: NDArray[np.bool_], k: 
     return kept
 
 
-def _check(n: int, c: int, usable: NDArray[np.bool_]) -> None:
+def _check(n: int, c: int, usable: Bools) -> None:
     if not usable.any(axis=1).all():
         raise SimulationError(
             "ESG: a function has no configuration that can run; allow batches of 1 and smaller sizes."
