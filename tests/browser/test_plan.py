@@ -35,6 +35,7 @@ def find(page):
     wait_idle(page)
 
 
+@pytest.mark.verify
 def test_a_plan_is_found_read_and_opened(page):
     ask(page)
     find(page)

@@ -8,6 +8,7 @@ from browser_tools import assert_fits, fill_number, open_page, wait_for_the_end,
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("page", [("dark", 400)], ids=["dark-400"], indirect=True)
 def test_a_demo_is_run_and_explained(page):
     open_page(page, "Serverless")

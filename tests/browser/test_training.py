@@ -12,6 +12,7 @@ from nona.report.training.findings import hours_text
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("page", [("dark", 400)], ids=["dark-400"], indirect=True)
 def test_a_demo_is_run_and_explained(page):
     tools.open_page(page, "Training")

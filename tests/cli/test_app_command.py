@@ -144,6 +144,7 @@ def server(tmp_path, usual_signals):
     made.kill()
 
 
+@pytest.mark.verify
 def test_the_app_serves_on_a_machine_that_never_ran_streamlit(tmp_path):
     new = {"HOME": str(tmp_path), "BROWSER": "true", "NONA_CACHE_DIR": str(base_folder())}
     server = KeptServer(tmp_path, **new)

@@ -136,6 +136,7 @@ def test_overload_is_explained(tmp_path, capsys):
     assert all(found["checks"].values())
 
 
+@pytest.mark.verify
 def test_same_seed_same_bytes_in_every_process(tmp_path):
     outputs = set()
     file = by_formula(tmp_path, "slides_example")

@@ -43,6 +43,7 @@ def test_too_much_of_it_gives_no_verdict(scenario, capsys):
     assert "1 of 10 operators of" in html.read_text()
 
 
+@pytest.mark.verify
 def test_one_in_a_hundred_is_said_and_decided_on(scenario, capsys):
     path = scenario(*MYSTERY, *TASKS)
     found = answer(capsys, "capacity", path)

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pandas as pd
 import pytest
-from sizes import first, sized
+from sizes import sized
 
 from nona.cli.main import main
 from nona.errors import ScenarioError
@@ -207,7 +207,8 @@ def _with_counts(scenario, *counts):
     return scenario.model_copy(update={"cluster": scenario.cluster.model_copy(update={"servers": servers})})
 
 
-@pytest.mark.parametrize("survive", first(1, ["survive: nothing", "survive: server"]))
+@pytest.mark.verify
+@pytest.mark.parametrize("survive", ["survive: nothing", "survive: server"])
 def test_a_plan_divides_servers_between_prompts_and_answers(survive) -> None:
     scenario = parse_scenario(APART.replace("SURVIVE", survive))
     plan = plan_language(scenario, Sources())

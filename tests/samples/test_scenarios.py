@@ -33,8 +33,8 @@ PROMISED = (
     "moderate_normal relaxed_heavy mig_or_mps serverless_nodes black_friday "
     "a100s_sliced_or_l4s survive_a_rack language_and_vision batches_save_servers"
 )
-# Solving them all takes minutes: every day those that take a second or two.
-QUICK = ("slides_example", "rag_pipeline", "five_models_80_servers", "serverless_nodes")
+# Solving them all takes minutes: every day two of them.
+QUICK = ("slides_example", "five_models_80_servers")
 SOME_DAILY = first(len(QUICK), [*QUICK, *(n for n in query_scenario_names() if n not in QUICK)])
 
 
@@ -261,6 +261,7 @@ def _served(name, **engine):
     return simulate_language(study).report.schedulers
 
 
+@pytest.mark.verify
 @pytest.mark.sized
 def test_what_the_descriptions_of_language_samples_say():
     routers = _served("chat_routers")
@@ -297,6 +298,7 @@ def test_one_engine_of_two_gpus_is_sooner_at_low_rates_and_two_engines_at_high_o
     assert sooner == {scenario.language[0].rate: 2, 45.0: 1}
 
 
+@pytest.mark.verify
 def test_splitting_a_search_brings_the_first_word_of_its_answer_sooner():
     scenario, sources = open_scenario(scenario_path("search_then_answer"))
     first_s = {}

@@ -219,6 +219,7 @@ def test_what_is_no_address_is_refused_in_one_line(address):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.verify
 def test_a_silent_listener_ends_the_command_within_the_limit_and_a_closed_port_at_once(capfd):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"

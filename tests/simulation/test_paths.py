@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from simulation_cases import SCHEDULERS, by_class, fixed, make_system, query, task_graph, uniform
-from sizes import examples
+from sizes import examples, first
 from test_run import busy_system
 
 from nona.decomposition import decompose
@@ -211,13 +211,16 @@ def predicted_s(model, waits):
 
 @pytest.mark.parametrize(
     ("speeds", "background"),
-    [
-        ({"core": 1e4, "nic": 1.0, "uplink": 1e4}, 0.0),  # the cards rule
-        ({"core": 4.0, "nic": 100.0, "uplink": 100.0}, 0.0),  # the core rules, batches arrive whole
-        ({"core": 400.0, "nic": 1.0, "uplink": 2.0}, 0.0),  # the uplinks rule
-        ({"core": 8.0, "nic": 1.0, "uplink": 3.0}, 0.0),  # all together
-        ({"core": 8.0, "nic": 1.0, "uplink": 3.0}, 0.2),
-    ],
+    first(
+        2,
+        [
+            ({"core": 8.0, "nic": 1.0, "uplink": 3.0}, 0.2),
+            ({"core": 1e4, "nic": 1.0, "uplink": 1e4}, 0.0),  # the cards rule
+            ({"core": 4.0, "nic": 100.0, "uplink": 100.0}, 0.0),  # the core rules, batches arrive whole
+            ({"core": 400.0, "nic": 1.0, "uplink": 2.0}, 0.0),  # the uplinks rule
+            ({"core": 8.0, "nic": 1.0, "uplink": 3.0}, 0.0),  # all together
+        ],
+    ),
 )
 def test_messages_take_as_long_as_predicted_at_half_load(speeds, background):
     system = forks(0.5, background=background, **speeds)

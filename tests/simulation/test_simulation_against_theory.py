@@ -52,6 +52,7 @@ def test_simulated_means_agree_with_theory(name, load, effort):
     assert result.network.covers(known.network), (result.network, known.network)
 
 
+@pytest.mark.verify
 def test_two_choices_on_simpy():
     """At one load and on fewer executors, where the limit is still within a fraction of a percent."""
     known = KNOWN["shortest of 2, 500 executors"](0.3)

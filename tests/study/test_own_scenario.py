@@ -240,7 +240,7 @@ TWO_MODELS = """{seed: 3, cluster: {servers: [{count: 1, gpu: l4}]}, schedulers:
   simulation: {jobs: 1500, replications: 2}}"""
 
 
-@pytest.mark.parametrize("scheduler", ["nona", "least-loaded"])
+@pytest.mark.parametrize("scheduler", first(1, ["nona", "least-loaded"]))
 def test_the_fewest_servers_keep_the_slo_of_every_model_not_of_the_mix(scheduler):
     hidden = fewest_servers(parse_scenario(TWO_MODELS % "1 ms"), Sources(), 0.1, scheduler=scheduler, most=8)
     assert hidden.servers is None  # though 95 % of all jobs keep theirs on a single server

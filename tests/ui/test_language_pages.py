@@ -133,6 +133,7 @@ def test_a_trace_of_requests_is_uploaded_and_replayed_or_refused(open_page, name
     assert state.scenario.language[0].llm.tokens is not None
 
 
+@pytest.mark.verify
 def test_the_measured_run_of_vllm_is_met_and_the_formula_does_not_ask_how_long_answers_are(open_page):
     run = beside_vllm()
     assert run.preemptions > 100

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from app_driver import go, run, state_of
+from sizes import first
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
@@ -123,7 +124,7 @@ def with_files(at):
     return state
 
 
-@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("whole", first(1, [True, False]))
 def test_pages_say_what_a_cleaner_removed(open_page, whole):
     at = open_page("models")
     state = with_files(at)

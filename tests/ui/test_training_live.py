@@ -189,6 +189,7 @@ def test_a_simulation_says_how_far_its_placement_is(tmp_path):
     assert not any("placement" in m.get("text", "") for m in second)
 
 
+@pytest.mark.verify
 def test_the_bar_of_a_placement_moves(tmp_path):
     told = []
     place_scenario(asked(tmp_path), Desk(told.append))
