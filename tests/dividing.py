@@ -17,8 +17,10 @@ SECOND = {
     "test_dag_view",
     "test_files",
     "test_journey",
-    "test_links_and_sessions",
+    "test_plan",
     "test_restart",
+    "test_serverless",
+    "test_training",
 }
 # Files that take about six seconds or more, longest first; the order of all others is pytest's own.
 LONG = (

@@ -55,7 +55,7 @@ def test_place_prints_what_the_study_finds(scenario, capsys):
     assert answer(capsys, "place", scenario) == {**found, "seconds": ANY}
 
 
-@pytest.mark.parametrize("scenario", first(4, query_scenario_names()))
+@pytest.mark.parametrize("scenario", first(2, query_scenario_names()))
 def test_simulate_checks_itself_in_every_shipped_scenario(scenario, capsys, tmp_path):
     file = by_formula(tmp_path, scenario)
     result = answer(capsys, "simulate", file, *SMALL, "--scheduler", "nona", "--scheduler", "local")

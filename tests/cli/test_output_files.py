@@ -219,6 +219,7 @@ def planned(tmp_path_factory):
     return path
 
 
+@pytest.mark.verify
 def test_the_tables_have_a_row_for_each_option_and_the_page_is_one_file_without_scripts(planned):
     csv, parquet = pd.read_csv(planned / "p.csv"), pd.read_parquet(planned / "p.parquet")
     assert len(csv) == len(parquet) > 0

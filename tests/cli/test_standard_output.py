@@ -79,6 +79,7 @@ def test_a_terminal_without_utf_8_gets_plain_letters(command, encoding, monkeypa
     assert status in (0, 2)
 
 
+@pytest.mark.verify
 def test_the_program_itself_says_so_too():
     done = run(("place", "größe→.yaml"), subprocess.PIPE, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert done.returncode == 2

@@ -228,6 +228,7 @@ def test_a_plan_divides_servers_between_prompts_and_answers(survive) -> None:
         assert max(_goodput(_with_counts(bought, *counts)) for counts in [(1, answers), (prompts, 1)]) < 0.9
 
 
+@pytest.mark.verify
 def test_engines_of_the_cluster_that_have_roles_are_planned_with_them() -> None:
     groups = "[{gpu: h100, engine: {role: decode, budget: 512}}, {gpu: h100, engine: {role: prefill}}]"
     text = APART.replace("[{gpu: h100, engine: {}}]", groups).replace(

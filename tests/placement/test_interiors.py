@@ -303,6 +303,7 @@ def test_whole_components_say_that_they_are_a_restriction(h, chain):
     assert p.lower_bound_s <= p.objective_s <= local_placement(s).objective_s * (1 + 1e-9)
 
 
+@pytest.mark.verify
 def test_many_distinct_branches_fall_back_to_a_stated_family():
     rng = np.random.default_rng(1)
     s = system(heads(40, times=rng.uniform(0.001, 0.01, 40).tolist(), rate=3.0), servers=60, capacity=1e5)

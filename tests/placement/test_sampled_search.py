@@ -81,6 +81,7 @@ def test_an_overloaded_link_is_worse_than_anything():
     assert bad.less_than(good) == (-math.inf, 0.0)
 
 
+@pytest.mark.verify
 def test_without_anybody_else_the_judge_knows_who_is_late():
     """On an idle cluster the slides' example takes 22 ms local and 32 ms spread: certainties."""
     system = study_of("slides_example").system
@@ -328,6 +329,7 @@ def test_the_search_reports_every_improvement_and_ends_with_the_best():
     assert all(math.isnan(p.lower_bound_s) or p.lower_bound_s <= p.objective_s for p in seen)
 
 
+@pytest.mark.verify
 def test_equal_inputs_give_equal_placements():
     built = joined(2, 2, 0.3)
     one, two = place_system(built), place_system(built)

@@ -47,6 +47,7 @@ def test_the_verdict_is_that_of_the_plan_and_of_a_simulation_at_the_traffic_wher
         assert share_at(scenario, min(missed)) < target.target.share <= share_at(scenario, report.headroom)
 
 
+@pytest.mark.verify
 def test_a_cluster_without_a_price_is_judged_all_the_same_and_one_server_leaves_none():
     cluster = {
         "devices": {"own": {"base": "t4", "memory": "16 GB"}},

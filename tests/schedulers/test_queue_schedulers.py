@@ -8,7 +8,7 @@ import scheduler_cases as cases
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
-from sizes import examples
+from sizes import examples, first
 
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import Decomposition
@@ -201,7 +201,7 @@ def test_nothing_ready_or_nothing_free_leaves_all_as_it_is(name):
     assert pick(name, [1, 1, 1, 0, 2], [(0, 0, -1)], 1) == (0, 3)
 
 
-@pytest.mark.parametrize("name", [n for n in PICKERS if n != "sparrow"])  # its probes have an order
+@pytest.mark.parametrize("name", first(3, [n for n in PICKERS if n != "sparrow"]))  # its probes have an order
 def test_free_executors_are_drawn_uniformly(name):
     rng = np.random.default_rng(1)
     counts = np.zeros(5)

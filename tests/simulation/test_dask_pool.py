@@ -117,7 +117,8 @@ def test_cancelling_ends_the_runs_on_the_workers(address, reason):
             time.sleep(0.1)
 
 
-@pytest.mark.parametrize("workers", [2, pytest.param(1, marks=pytest.mark.verify)])
+@pytest.mark.verify
+@pytest.mark.parametrize("workers", [2, 1])
 def test_a_lost_worker_also_the_only_one_costs_a_retry_and_not_the_study(workers, tmp_path):
     given = [mortal(tmp_path / "deaths", 1, 3.0), *prepared(("random",))]
     with cluster(tmp_path, workers, nanny=workers == 1) as address:

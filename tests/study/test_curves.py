@@ -107,6 +107,7 @@ def test_more_capacity_and_more_servers_make_it_stable_from_the_other_side():
     assert all(v == int(v) for v in found.points["local"])
 
 
+@pytest.mark.verify
 def test_unstable_everywhere_and_a_single_value():
     over = swept(scenario(900.0), "load", (1.0, 2.0), "local", "spread")
     assert [p.state for p in over.points["local"].values()] == ["overloaded"] * 2

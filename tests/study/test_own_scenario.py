@@ -190,7 +190,7 @@ TRAINING = """{seed: 1, cluster: {servers: [{count: 2, gpu: %s, gpus: 4}, {count
   training: {generate: {jobs: 12}, policies: [{name: max-min-fairness}]}, simulation: {replications: 1}}"""
 
 
-@pytest.mark.parametrize("gpu", ["a100-40gb", "l4", "h100", "t4"])
+@pytest.mark.parametrize("gpu", first(1, ["t4", "a100-40gb", "l4", "h100"]))
 def test_gpus_without_measured_rates_run_jobs_at_modelled_ones_and_it_is_said(gpu):
     scenario = parse_scenario(TRAINING % gpu)
     system = prepare_training(scenario)

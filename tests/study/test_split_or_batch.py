@@ -68,6 +68,7 @@ def test_the_shipped_cases_are_those_of_an_independent_program():
     assert cases[4].dedicated.mean is None  # 3200/s on a GPU that carries 2634/s
 
 
+@pytest.mark.verify
 def test_a_small_run_says_the_same_and_either_engine_repeats_it(monkeypatch):
     monkeypatch.setattr("studies.split_or_batch.CASES", CASES[:1] + CASES[3:4])
     settings = SplitSettings(jobs=4000, replications=2)

@@ -170,6 +170,7 @@ def test_the_work_and_the_scenario_of_a_sweep_are_told_before_it_runs(open_page)
     assert f"All pairs together are {jobs / 1e6:.3g} million jobs" in asked_of.work_text(both)
 
 
+@pytest.mark.verify
 def test_two_numbers_make_a_map(open_page, tmp_path, capsys):
     at = open_sweep(open_page)
     state = state_of(at)

@@ -209,6 +209,7 @@ def test_a_search_inside_a_simulation_can_be_cancelled(tmp_path):
     assert not any("live" in m for m in told), "it ended before anything ran"
 
 
+@pytest.mark.verify
 def test_what_has_ended_is_kept_schedulers_without_placement_first(tmp_path, monkeypatch):
     monkeypatch.setattr(tasks_simulation, "FIRST_AFTER_S", 0.0)
     monkeypatch.setattr(tasks_simulation, "PART", 0)

@@ -165,6 +165,7 @@ def test_a_change_supersedes_what_is_being_asked(open_page):
     assert at.button(key="what-if-discard").disabled
 
 
+@pytest.mark.verify
 def test_what_cannot_be_placed_is_said_and_the_others_answer(open_page):
     at = panel(open_page)
     row = changed().model_dump(mode="json")["workload"][0]
