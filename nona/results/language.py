@@ -252,9 +252,10 @@ class LanguagePlan(Document):
 
 
 class LanguagePlanned(Outcome):
-    """A plan for language models with its provenance."""
+    """A plan for language models with its provenance; ``ended_early_s``: when somebody cancelled it."""
 
     plan: LanguagePlan
+    ended_early_s: Figure = Optional
 
 
 class MeasuredRun(Document):

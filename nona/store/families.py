@@ -62,7 +62,8 @@ def language_facts(run: LanguageRun) -> SavedFacts:
 def language_plan_facts(planned: LanguagePlanned) -> SavedFacts:
     """Routers and answer of a plan for language models."""
     routers = (option.router for option in planned.plan.options)
-    return saved_facts(planned, routers, language_plan_finding(planned.plan))
+    early = "" if planned.ended_early_s is None else f"Cancelled after {duration(planned.ended_early_s)}. "
+    return saved_facts(planned, routers, early + language_plan_finding(planned.plan))
 
 
 def serverless_facts(run: ServerlessOutcome) -> SavedFacts:

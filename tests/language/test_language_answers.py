@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from html import unescape
 from itertools import pairwise
 
@@ -17,13 +18,11 @@ from nona.language.records import Window
 from nona.language.routers import NUMBERS, ROUTERS
 from nona.language.run import simulate_once
 from nona.report.language.tables import plan_finding
-from nona.results.language import LanguageOption, LanguagePlan
 from nona.scenario.file import dump_scenario, parse_scenario
 from nona.sources.lookup import Sources
 from nona.study.engines import prepare_language
 from nona.study.language.plan import opened_option, plan_language
 from nona.study.language.simulation import simulate_language
-from tests.report.filled import filled
 
 SCENARIO = """
 version: 1
@@ -98,7 +97,9 @@ def test_the_html_report_says_what_the_answer_says(folder, capsys) -> None:
 
 def test_a_plan_is_the_fewest_and_says_so() -> None:
     text = SCENARIO.replace("trace: requests.csv}", "tokens: {input: 500, output: 100}}, rate: 60/s")
-    scenario = parse_scenario(text + "simulation: {jobs: 2000}\nplan: {offers: [h100=2, l40s=1], most: 30}\n")
+    scenario = parse_scenario(
+        text + "simulation: {jobs: 2000}\nplan: {offers: [h100=2, l40s=1], most: 30, replications: 16}\n"
+    )
     plan = plan_language(scenario, Sources())
     best = plan.best
     assert best is not None
@@ -163,7 +164,8 @@ def test_step_times_that_are_given_have_no_range(folder) -> None:
 
 @pytest.mark.sized
 def test_a_plan_chooses_among_settings_of_engines_and_says_what_steps_that_are_off_would_change() -> None:
-    offers = "plan: {offers: [l40s], most: 40, engines: [{}, {scheduler: static}, {scheduler: static}]}"
+    few = "plan: {replications: 16, offers: [l40s], most: 40"
+    offers = few + ", engines: [{}, {scheduler: static}, {scheduler: static}]}"
     text = MODELLED.replace("RATE", sized("15", "40")).replace("jobs: 2000", f"jobs: {sized(1000, 2000)}")
     plan = plan_language(parse_scenario(text + offers), Sources())
     of = {o.settings: o for o in plan.options if o.tp == 1}
@@ -177,7 +179,7 @@ def test_a_plan_chooses_among_settings_of_engines_and_says_what_steps_that_are_o
     assert fewer is not None
     assert more is not None
     assert fewer <= best.servers <= more
-    alone = plan_language(parse_scenario(text + "plan: {offers: [l40s], most: 40}"), Sources())
+    alone = plan_language(parse_scenario(text + few + "}"), Sources())
     assert alone.best is not None
     assert (alone.best.servers, alone.best.settings) == (best.servers, "")
 
@@ -189,7 +191,7 @@ workload: [{name: chat, rate: 40/s, slo: {ttft: 500 ms, tpot: 12 ms}, llm: {mode
   tokens: {input: {mean: 1155, cv: 1}, output: {mean: 211, cv: 0.8}}}}]
 schedulers: [least-kv]
 simulation: {jobs: 3000, replications: 4}
-plan: {offers: [{gpu: h100, most: 8}], engines: [{roles: apart}], SURVIVE}
+plan: {offers: [{gpu: h100, most: 8}], engines: [{roles: apart}], replications: 16, SURVIVE}
 """
 
 
@@ -232,11 +234,16 @@ def test_a_plan_divides_servers_between_prompts_and_answers(survive) -> None:
 def test_engines_of_the_cluster_that_have_roles_are_planned_with_them() -> None:
     groups = "[{gpu: h100, engine: {role: decode, budget: 512}}, {gpu: h100, engine: {role: prefill}}]"
     text = APART.replace("[{gpu: h100, engine: {}}]", groups).replace(
-        "engines: [{roles: apart}], SURVIVE", ""
+        "engines: [{roles: apart}], replications: 16, SURVIVE", ""
     )
     scenario = parse_scenario(text.replace("rate: 40/s", "rate: 9/s").replace("3000", "600"))
-    plan = plan_language(scenario, Sources())
+    reports = []
+    plan = plan_language(scenario, Sources(), lambda *report: reports.append(report))
     best = next(o for o in plan.options if o.tp == 1)
+    shares = [share for _, _, share in reports]
+    assert shares == sorted(shares)
+    assert 0 < shares[1] < shares[-1] < 1  # it moves with every look
+    assert reports[-1][0].best is not None
     assert best.prefill is not None
     engines = {
         g.engine.role: g.engine.budget for g in opened_option(scenario, best).cluster.servers if g.engine
@@ -272,8 +279,13 @@ def test_every_router_is_declared_once() -> None:
 
 
 def test_a_plan_without_a_verdict_says_that_options_are_undecided() -> None:
-    option = filled(LanguageOption, verdict="open", share=0.997, price=None, servers=None)
-    plan = filled(LanguagePlan, options=(option, option))
-    assert "2 options are undecided" in plan_finding(plan)
+    few = APART.replace("16, SURVIVE", "4").replace("jobs: 3000", "jobs: 200").replace("40/s", "9/s")
+    plan = plan_language(parse_scenario(few.replace("most: 8", "most: 2, gpus: 1")), Sources())
+    (option,) = (o for o in plan.options if o.tp == 1)
+    assert option.verdict == "open"
+    assert re.fullmatch(
+        r"undecided with 2: about [\d,]+ more requests, \d+ runs in all, would decide", option.note
+    )
+    assert "undecided, as shares are too close" in plan_finding(plan)
     missed = option.model_copy(update={"verdict": "misses"})
     assert plan_finding(plan.model_copy(update={"options": (missed,)})).endswith("keeps all targets.")

@@ -121,12 +121,19 @@ def test_theory_of_the_cases_agrees_with_known_values():
     assert float((many <= 4.0).mean()) == pytest.approx(md1_share(0.8, 4.0), abs=0.01)
 
 
-@pytest.mark.parametrize(("allowed", "expected"), [(0.94, "keeps"), (0.985, "misses")])
-def test_a_clear_case_is_decided(allowed, expected):
+CLEAR = [
+    (0.96, 0.5, 4, 0.94, "keeps"),
+    (0.96, 0.5, 4, 0.985, "misses"),
+    (0.997, 0.9, 7, 0.99, "keeps"),  # late jobs come in long bursts: only many runs tell
+]
+
+
+@pytest.mark.parametrize(("within", "load", "looks", "allowed", "expected"), CLEAR)
+def test_a_clear_case_is_decided(within, load, looks, allowed, expected):
     rng = np.random.default_rng(5)
-    bound = -math.log(0.04) / 0.5  # 96 % within it
+    bound = -math.log(1 - within) / (1 - load)
     found = [
-        tried(lambda runs: single_line(rng, runs, 2500, 0.5, False)[:, 500:], allowed, bound)
+        tried(lambda runs: single_line(rng, runs, 2500, load, False)[:, 500:], allowed, bound, looks)
         for _ in range(20)
     ]
     assert found.count(expected) >= 19

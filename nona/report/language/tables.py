@@ -328,8 +328,8 @@ def plan_finding(plan: LanguagePlan) -> str:
             return "No option on offer keeps all targets."
         options = f"{counted(undecided, 'option')} {'is' if undecided == 1 else 'are'}"
         return (
-            f"No option was seen to keep all targets; {options} undecided: their shares are too close to the "
-            "target for so few requests. Simulate more of them (simulation.jobs), or lower the target."
+            f"No option was seen to keep all targets; {options} undecided, as shares are too close to the "
+            "target. Allow more runs (plan.replications), or lower the target."
         )
     span = "" if best.tp == 1 else f" with engines of {best.tp} GPUs"
     what = f"{best.servers} × {best.gpu}" if best.gpus == 1 else f"{best.servers} × {best.gpus} {best.gpu}"

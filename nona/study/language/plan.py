@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -23,7 +23,7 @@ from nona.language.run import simulate_once
 from nona.language.system import Engine, LanguageSystem, RequestClass, Role
 from nona.planning.least import driven, least
 from nona.planning.offers import Offer
-from nona.planning.verdict import Counts, counted, settle, verdict
+from nona.planning.verdict import FIRST, Counts, counted, replications_needed, settle, verdict
 from nona.results.document import Verdict
 from nona.results.language import LanguageOption, LanguagePlan
 from nona.scenario.plan import PlanSpec, TargetSpec
@@ -36,8 +36,11 @@ from nona.study.language.sizes import engine_server, study_on
 from nona.study.planning.question import offers_of
 from nona.study.traffic import network_of
 
-MOST_REPLICATIONS, MOST_JOBS = 16, 6000
-IDLE = 0  # a load of next to nothing
+MOST_JOBS = 6000  # of a run
+IDLE, IDLE_JOBS = (
+    0,
+    500,
+)  # a load of next to nothing, at which a run takes long; what is missed is missed soon
 TPS = (1, 2, 4, 8)
 PLENTY = 16  # times the servers of a load at which engines are as good as idle
 LOADS = 20  # headroom is sought in twentieths, up to twice the traffic
@@ -64,6 +67,16 @@ class _Target:
         return over_targets(system, run, self.row, self.time, self.bound_s)
 
 
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A verdict with the share of the row that is closest to its target; how to decide an open one."""
+
+    verdict: Verdict
+    share: float | None
+    row: int
+    remedy: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class _Case:
     """An offer in engines of ``tp`` GPUs under a router: how many servers, judged as often as asked."""
@@ -71,11 +84,18 @@ class _Case:
     study: LanguageStudy
     targets: tuple[_Target, ...]
     alpha: float
+    most_runs: int
     offer: Offer
     tp: int
     router: str
     settings: str
-    judged: dict[tuple[_Counts, int], tuple[Verdict, float, int]] = field(default_factory=dict)
+    on_look: Callable[[int, int], None]
+    judged: dict[tuple[_Counts, int], _Judged] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        settings = f"{self.settings}, " if self.settings else ""
+        return f"{self.offer.text}, {self.tp} GPU each, {settings}{self.router}"
 
     @property
     def engines(self) -> int:
@@ -113,8 +133,8 @@ class _Case:
 
     def judge(self, counts: _Counts, load: int = 20) -> Verdict:
         if (counts, load) not in self.judged:
-            self.judged[counts, load] = self._judge(self.system(counts, load))
-        return self.judged[counts, load][0]
+            self.judged[counts, load] = self._judge(counts, load)
+        return self.judged[counts, load].verdict
 
     def _floors(self, most: int) -> _Counts | None:
         """Servers of each role with fewer of which targets are missed beside plenty of the other.
@@ -140,37 +160,40 @@ class _Case:
 
         return tuple(floor(role) for role in range(len(plenty)))
 
-    def _judge(self, system: LanguageSystem) -> tuple[Verdict, float, int]:
-        spec = self.study.scenario.simulation
-        if spec.jobs > MOST_JOBS:
-            spec = spec.model_copy(update={"jobs": MOST_JOBS})
+    def _judge(self, counts: _Counts, load: int) -> _Judged:
+        system, spec = self.system(counts, load), self.study.scenario.simulation
+        replayed, idle = all(replays_once(row) for row in system.rows), load == IDLE
+        jobs = IDLE_JOBS if idle and not replayed else MOST_JOBS
+        if spec.jobs > jobs:
+            spec = spec.model_copy(update={"jobs": jobs})
         shares = [target.share for target in self.targets]
-        runs: list[Run] = []
+        over: list[list[Floats]] = [[] for _ in self.targets]
 
-        def simulate(count: int) -> list[Run]:
-            for replication in range(len(runs), count):
+        def simulate(count: int) -> list[Counts]:
+            for replication in range(len(over[0]), count):
                 requests, window = drawn(system, spec, replication)
-                runs.append(simulate_once(system, requests, self.router, window))
-            return runs
+                run = simulate_once(system, requests, self.router, window)
+                for target, runs in zip(self.targets, over, strict=True):
+                    runs.append(target.over(system, run))
+            self.on_look(sum(counts), count)
+            return [counted(runs, share) for runs, share in zip(over, shares, strict=True)]
 
-        def counts() -> list[Counts]:
-            return [counted([t.over(system, run) for run in runs], t.share) for t in self.targets]
-
-        if all(replays_once(row) for row in system.rows):
-            simulate(1)
-            seen = counts()
+        decision: Verdict
+        if replayed:
+            seen = simulate(1)
             keeps = all(c.share >= share for c, share in zip(seen, shares, strict=True))
-            decision: Verdict = "keeps" if keeps else "misses"
+            decision = "keeps" if keeps else "misses"
         else:
-            decision = settle(
+            settled = settle(
                 simulate,
-                lambda _, look, looks: verdict(counts(), shares, self.alpha, look, looks),
-                MOST_REPLICATIONS,
-            ).verdict
-            seen = counts()
+                lambda seen, look, looks: verdict(seen, shares, self.alpha, look, looks),
+                FIRST if idle else self.most_runs,
+            )
+            decision, seen = settled.verdict, settled.result
         margins = [c.share - share for c, share in zip(seen, shares, strict=True)]
         worst = min(range(len(margins)), key=margins.__getitem__)
-        return decision, seen[worst].share, self.targets[worst].row
+        remedy = _remedy(seen, shares, self.alpha) if decision == "open" else ""
+        return _Judged(decision, seen[worst].share, self.targets[worst].row, remedy)
 
     def option(self, survive: bool, below: float) -> LanguageOption:
         """The fewest servers that keep all targets, also without any one of them where it may be down.
@@ -182,24 +205,23 @@ class _Case:
             most = min(most, math.floor(below / self.offer.price * (1 + 1e-9)))
         if self.least + spare > most:
             price = (self.least + spare) * self.offer.price
-            return self._shown((), "open", None, 0, f"not tried: at least {price:g} an hour by its load")
+            note = f"not tried: at least {price:g} an hour by its load"
+            return self._shown((), _Judged("open", None, 0), note)
         one_each = (1,) * len(self._roles)
         if self.judge(one_each, IDLE) == "misses":
-            _, share, row = self.judged[one_each, IDLE]
-            return self._shown((), "misses", share, row, "even an idle engine misses")
+            return self._shown((), self.judged[one_each, IDLE], "even an idle engine misses")
         counts = self._fewest(survive, most)
-        if counts is None:
-            largest = max(self.judged, key=lambda tried: (sum(tried[0]), tried[1]))
-            decision, share, row = self.judged[largest]
-            if (tried := sum(largest[0]) + spare) < most:
-                what = f"{tried} do not do" if decision == "misses" else f"undecided with {tried}"
-                note = f"{what}, {PLENTY} times what the load needs"
-                return self._shown((), decision, share, row, note)
-            if most < self.offer.most:
-                return self._shown((), "open", share, row, f"{most} do not do; more would cost more")
-            return self._shown((), "misses", share, row, f"misses with {most}, the most on offer")
-        judged = [self.judged[left, 20] for left in _left(counts, survive)]
-        return self._shown(counts, *min(judged, key=lambda one: one[1]))
+        if counts is not None:
+            return self._shown(counts, self._tightest(counts, survive))
+        largest = max(self.judged, key=lambda one: (sum(one[0]) + spare <= most, sum(one[0]), one[1]))
+        last, tried = self.judged[largest], sum(largest[0]) + spare
+        if last.verdict == "open":
+            return self._shown((), last, f"undecided with {tried}: {last.remedy}")
+        if tried < most:
+            return self._shown((), last, f"{tried} do not do, {PLENTY} times what the load needs")
+        if most < self.offer.most:
+            return self._shown((), replace(last, verdict="open"), f"{most} do not do; more would cost more")
+        return self._shown((), last, f"misses with {most}, the most on offer")
 
     def _fewest(self, survive: bool, most: int) -> _Counts | None:
         floors = self._floors(most)
@@ -216,9 +238,7 @@ class _Case:
     def _keeps(self, counts: _Counts, survive: bool) -> bool:
         return all(self.judge(left) == "keeps" for left in _left(counts, survive))
 
-    def _shown(
-        self, counts: _Counts, decision: Verdict, share: float | None, row: int, note: str = ""
-    ) -> LanguageOption:
+    def _shown(self, counts: _Counts, judged: _Judged, note: str = "") -> LanguageOption:
         servers = sum(counts) or None
         price = None if servers is None else servers * self.offer.price
         token_rate = tokens_per_s(self.study.system)
@@ -230,13 +250,35 @@ class _Case:
             prefill=counts[0] if len(counts) > 1 else None,
             price=price,
             per_million=None if price is None or not token_rate else price / (token_rate * 3600 / 1e6),
-            verdict=decision,
-            share=share,
-            tightest=self.study.system.rows[row].name,
+            verdict=judged.verdict,
+            share=judged.share,
+            tightest=self.study.system.rows[judged.row].name,
             provenance=self.study.facts[0].steps.provenance,
             error=self.study.error,
             note=note,
         )
+
+    def so_far(self, survive: bool) -> LanguageOption | None:
+        """The fewest servers that were seen to keep all targets; fewer may do."""
+        seen = [counts for counts, load in self.judged if load == 20]
+        if survive:
+            roles = range(len(self._roles))
+            seen = [
+                tuple(n + (k == spare) for k, n in enumerate(counts)) for counts in seen for spare in roles
+            ]
+        keeping = [counts for counts in seen if self._is_known_to_keep(counts, survive)]
+        if not keeping:
+            return None
+        counts = min(keeping, key=sum)
+        return self._shown(counts, self._tightest(counts, survive), "not all smaller numbers were tried")
+
+    def _is_known_to_keep(self, counts: _Counts, survive: bool) -> bool:
+        known = [self.judged.get((left, 20)) for left in _left(counts, survive)]
+        return all(one is not None and one.verdict == "keeps" for one in known)
+
+    def _tightest(self, counts: _Counts, survive: bool) -> _Judged:
+        judged = [self.judged[left, 20] for left in _left(counts, survive)]
+        return min(judged, key=lambda one: one.share or 0.0)
 
     def servers_if_off(self, survive: bool) -> tuple[int | None, int | None] | None:
         """The fewest servers with step times at either end of their error; ``None`` where they have none."""
@@ -254,6 +296,16 @@ class _Case:
         """The largest multiple of the traffic, in twentieths up to two, at which all targets hold."""
         first = driven(least(LOADS + 1, 2), lambda n: n == LOADS + 1 or self.judge(counts, 20 + n) != "keeps")
         return (20 + (first or 1) - 1) / 20
+
+
+def _remedy(seen: Sequence[Counts], shares: Sequence[float], alpha: float) -> str:
+    """What would decide an open verdict, if shares stayed as they are."""
+    needed = replications_needed(seen, shares, alpha)
+    if needed is None:
+        return "its share is as good as equal to the target"
+    runs, requests = len(seen[0].arrived), sum(seen[0].arrived)
+    more = requests * (needed - runs) / runs
+    return f"about {float(f'{more:.1g}'):,.0f} more requests, {needed} runs in all, would decide"
 
 
 def _divided(servers: int, floors: _Counts) -> list[_Counts]:
@@ -276,6 +328,39 @@ def _left(counts: _Counts, survive: bool) -> list[_Counts]:
     return [tuple(n - (k == gone) for k, n in enumerate(counts)) for gone in range(len(counts))]
 
 
+_LEFT = 0.95  # of a part, after each look: nobody knows how many there will be
+
+
+@dataclass
+class _Search:
+    """The options so far, told after every look; each of its equal ``parts`` takes some looks."""
+
+    plan_of: Callable[[Iterable[LanguageOption]], LanguagePlan]
+    survive: bool
+    on_progress: OnProgress
+    parts: int = 1
+    options: dict[_Case, LanguageOption] = field(default_factory=dict)
+    case: _Case | None = None
+    text: str = ""
+    begun: int = 0
+    looks: int = 0
+
+    @property
+    def plan(self) -> LanguagePlan:
+        return self.plan_of(self.options.values())
+
+    def begin(self, text: str, case: _Case | None = None) -> None:
+        self.text, self.case, self.begun, self.looks = text, case, self.begun + 1, 0
+        self.on_progress(self.plan, text, (self.begun - 1) / self.parts)
+
+    def look(self, servers: int, runs: int) -> None:
+        self.looks += 1
+        if self.case is not None and (so_far := self.case.so_far(self.survive)) is not None:
+            self.options[self.case] = so_far
+        text = f"{self.text}: {servers} server{'' if servers == 1 else 's'}, {runs} runs"
+        self.on_progress(self.plan, text, (self.begun - _LEFT**self.looks) / self.parts)
+
+
 def plan_language(scenario: Scenario, sources: Sources, on_progress: OnProgress = _unheard) -> LanguagePlan:
     """Find the fewest servers of every offer under every router, and what they cost.
 
@@ -290,33 +375,33 @@ def plan_language(scenario: Scenario, sources: Sources, on_progress: OnProgress 
     unknown = [name for name in spec.targets if name not in labels]
     if unknown:
         raise ScenarioError([f"plan.targets: {unknown[0]!r} is no row of the workload; correct the name."])
-    options: dict[_Case, LanguageOption] = {}
-    cases = list(_cases(scenario, sources, spec))
+
+    def plan_of(options: Iterable[LanguageOption]) -> LanguagePlan:
+        return _plan(scenario, spec, options, begin, tokens_per_s(cases[0].study.system))
+
+    survive = spec.survive == "server"
+    search = _Search(plan_of, survive, on_progress)
+    cases = list(_cases(scenario, sources, spec, search.look))
     if not cases:
         raise ScenarioError(["plan.offers: the model fits no GPU on offer; offer larger ones, or more each."])
-    token_rate = tokens_per_s(cases[0].study.system)
-    shown = _plan(scenario, spec, (), begin, token_rate)
-    cheapest = math.inf
-    for place, case in enumerate(sorted(cases, key=lambda c: c.least * c.offer.price)):
-        settings = f"{case.settings}, " if case.settings else ""
-        text = f"{case.offer.text}, {case.tp} GPU each, {settings}{case.router}"
-        on_progress(shown, text, place / len(cases))
-        option = options[case] = case.option(spec.survive == "server", cheapest)
+    search.parts, cheapest = len(cases) + 1, math.inf
+    for case in sorted(cases, key=lambda c: c.least * c.offer.price):
+        search.begin(case.text, case)
+        option = search.options[case] = case.option(survive, cheapest)
         if option.price is not None:
             cheapest = min(cheapest, option.price)
-        shown = _plan(scenario, spec, options.values(), begin, token_rate)
-    best = shown.best
+    best = search.plan.best
     if best is not None:
-        case = next(case for case, option in options.items() if option is best)
-        on_progress(shown, "headroom of the cheapest", 1.0)
+        case = next(case for case, option in search.options.items() if option is best)
+        search.begin("what the cheapest bears")
         loads = not any(replays_once(row) or row.concurrency for row in case.study.system.rows)
         more = {
             "headroom": case.most_traffic(best.by_role) if loads else None,
             "without_one": case.one_less(best.by_role),
-            "servers_off": case.servers_if_off(spec.survive == "server"),
+            "servers_off": case.servers_if_off(survive),
         }
-        options[case] = best.model_copy(update=more)
-    return _plan(scenario, spec, options.values(), begin, token_rate)
+        search.options[case] = best.model_copy(update=more)
+    return search.plan
 
 
 def opened_option(scenario: Scenario, option: LanguageOption) -> Scenario:
@@ -374,7 +459,9 @@ def _targets(scenario: Scenario, spec: PlanSpec) -> tuple[_Target, ...]:
     return tuple(targets)
 
 
-def _cases(scenario: Scenario, sources: Sources, spec: PlanSpec) -> Iterator[_Case]:
+def _cases(
+    scenario: Scenario, sources: Sources, spec: PlanSpec, on_look: Callable[[int, int], None]
+) -> Iterator[_Case]:
     routers, targets = [entry.name for entry in scenario.routers], _targets(scenario, spec)
     tried = _engines_tried(scenario, spec)
     for offer in offers_of(scenario, spec):
@@ -390,7 +477,8 @@ def _cases(scenario: Scenario, sources: Sources, spec: PlanSpec) -> Iterator[_Ca
                 if study is None:
                     continue
                 for router in routers:
-                    yield _Case(study, targets, 1 - spec.confidence, sized, tp, router, settings)
+                    alpha, runs = 1 - spec.confidence, spec.replications
+                    yield _Case(study, targets, alpha, runs, sized, tp, router, settings, on_look)
 
 
 def _engines_tried(scenario: Scenario, spec: PlanSpec) -> Mapping[str, tuple[ServerGroupSpec, ...]]:

@@ -14,7 +14,7 @@ from nona.tables import money, share_text
 from nona.ui.form import entry_field, form
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.plan_offers import engine_fields, offer_fields
-from nona.ui.pages.run_page import RunPage, Tab
+from nona.ui.pages.run_page import RunPage, Tab, ended_early
 from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState
 from nona.ui.widgets.downloads import Files, frame_files, reports
@@ -38,7 +38,7 @@ def _summary(state: AppState) -> Sequence[str]:
 def _fields(state: AppState) -> None:
     offer_fields(state)
     engine_fields(state)
-    form(state, "plan", "hit survive growth", 3, 170)
+    form(state, "plan", "hit survive growth confidence replications", 3, 170)
     if state.scenario.plan is None:
         return
     for label in state.scenario.language_labels:
@@ -52,6 +52,7 @@ def _fields(state: AppState) -> None:
 
 
 def _answer(state: AppState, data: LanguagePlanned) -> None:
+    ended_early(data.ended_early_s)
     plan, best = data.plan, data.plan.best
     price = "" if best is None or best.price is None else money(best.price, plan.currency)
     with hero("language-plan-finding", "Per hour", price, "Of the cheapest option that keeps all targets."):
@@ -73,14 +74,17 @@ def _open(state: AppState, option: LanguageOption) -> None:
 
 
 def _live(job: Job) -> None:
-    so_far = LanguagePlan.from_json(job.live)
+    so_far = LanguagePlanned.from_json(job.live).plan
     if so_far.best is not None:
         st.markdown(plain(f"So far: {plan_finding(so_far)}"))
+        st.caption("Cancel keeps it.")
+    if so_far.options:
+        _table(so_far)
 
 
-def _options(state: AppState, data: LanguagePlanned) -> None:
+def _table(plan: LanguagePlan) -> None:
     alt = "Each option that was tried: GPU, engines, router, servers, price, verdict."
-    table(options_table(data.plan), "language-options", alt)
+    table(options_table(plan), "language-options", alt)
 
 
 def _files(state: AppState, data: LanguagePlanned) -> Files:
@@ -102,7 +106,7 @@ LANGUAGE_PLAN = RunPage(
     before="For each GPU on offer, engines of 1, 2, 4 and 8 of them, each router: the fewest servers with "
     "which enough requests keep every target of their row. What costs more than the cheapest by load "
     "alone is not tried.",
-    tabs={"Options": Tab(_options)},
+    tabs={"Options": Tab(lambda state, data: _table(data.plan))},
     files=_files,
     command="plan",
     guide=("language", "How engines serve requests token by token"),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from nona.results.language import FormulaCheck, LanguagePlanned, LanguageRun
+from nona.results.language import FormulaCheck, LanguagePlan, LanguagePlanned, LanguageRun
 from nona.study.engines import prepare_language
 from nona.study.language.evidence import beside_formula
 from nona.study.language.following import Following
@@ -32,8 +32,13 @@ def simulate_requests(spec: Mapping[str, Any], desk: Desk) -> LanguageRun:
 def plan_requests(spec: Mapping[str, Any], desk: Desk) -> LanguagePlanned:
     """Find what to buy for the scenario's requests to language models."""
     scenario, sources = scenario_of(spec), sources_of(spec)
-    plan = plan_language(scenario, sources, lambda plan, text, share: desk.tell(share, text, lambda: plan))
-    return LanguagePlanned(about=about_scenario(scenario, scenario, now_text()), plan=plan)
+    about = about_scenario(scenario, scenario, now_text())
+
+    def told(plan: LanguagePlan, text: str, share: float) -> None:
+        so_far = partial(LanguagePlanned, about=about, plan=plan)
+        desk.tell(share, text, so_far, keeps=plan.best is not None, open=True)
+
+    return LanguagePlanned(about=about, plan=plan_language(scenario, sources, told))
 
 
 def check_formula(spec: Mapping[str, Any], desk: Desk) -> FormulaCheck:
