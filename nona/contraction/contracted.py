@@ -127,15 +127,6 @@ def _edges(graph: ModelGraph, tasks: Sequence[Task], place: Sequence[int]) -> tu
     return tuple(TaskEdge(tasks[s].id, tasks[t].id, name, sizes[s, t, name]) for s, t, name in sorted(sizes))
 
 
-@dataclass(frozen=True, slots=True)
-class StepView:
-    """One step as it is shown: the operators of the two tasks that it merged."""
-
-    step: Step
-    source_operators: tuple[str, ...]
-    target_operators: tuple[str, ...]
-
-
 class Playback:
     """The states that a contraction passed through.
 
@@ -190,19 +181,6 @@ class Playback:
         done = self.contracted
         return assemble(done.graph, done.rule, self.groups(k), done.steps[:k])
 
-    def view(self, k: int) -> StepView:
-        """Step ``k`` (from 0), with the operators that it brought together."""
-        if not 0 <= k < len(self):
-            raise GraphError(
-                f"Contraction of {quote(self.contracted.graph.name)}: there is no step {k}; "
-                f"it has {len(self)}, counted from 0."
-            )
-        ids = [o.id for o in self.contracted.graph.operators]
-        members = {ids[g[0]]: g for g in self.groups(k)}
-        step = self.contracted.steps[k]
-        source, target = (tuple(ids[o] for o in members[t]) for t in (step.source, step.target))
-        return StepView(step, source, target)
-
     def _root(self, task: str, k: int) -> int:
         """Root of the task that has this id before step ``k``."""
         operator = self.contracted.graph.index.get(task)
@@ -231,10 +209,6 @@ class ContractionSummary:
     ----------
     operators, tasks
         Nodes before and after; tasks = operators − steps.
-    edges_before, edges_after
-        Connected pairs.
-    bytes_before, bytes_after
-        Bytes of the distinct tensors between operators, and of those still between tasks.
     steps_by_rule
         Number of steps for each rule whose condition allowed them.
     single
@@ -245,10 +219,6 @@ class ContractionSummary:
 
     operators: int
     tasks: int
-    edges_before: int
-    edges_after: int
-    bytes_before: float
-    bytes_after: float
     steps_by_rule: dict[str, int]
     single: int
     largest: tuple[Task, ...]
@@ -257,7 +227,7 @@ class ContractionSummary:
     def text(self) -> str:
         """One sentence.
 
-        >>> ContractionSummary(9, 4, 9, 4, 0.0, 0.0, {"direct": 3, "poset": 2}, 2, ()).text
+        >>> ContractionSummary(9, 4, {"direct": 3, "poset": 2}, 2, ()).text
         '9 operators became 4 tasks in 5 steps (3 by the direct rule, 2 by the poset rule).'
         """
         steps = sum(self.steps_by_rule.values())
@@ -277,19 +247,9 @@ def summarize_contraction(contracted: ContractedGraph) -> ContractionSummary:
     >>> summarize_contraction(contract(pair)).text
     '2 operators became 1 task in 1 step (1 by the direct rule).'
     """
-    graph = contracted.graph
-    task_of = contracted.task_of
-    before = {(e.source, e.tensor): e.size_bytes for e in graph.edges}
-    after = {
-        (e.source, e.tensor): e.size_bytes for e in graph.edges if task_of[e.source] != task_of[e.target]
-    }
     return ContractionSummary(
-        operators=len(graph.operators),
+        operators=len(contracted.graph.operators),
         tasks=len(contracted.tasks),
-        edges_before=len({(e.source, e.target) for e in graph.edges}),
-        edges_after=len(contracted.pair_bytes()),
-        bytes_before=sum(before.values()),
-        bytes_after=sum(after.values()),
         steps_by_rule=dict(sorted(Counter(s.rule for s in contracted.steps).items())),
         single=sum(len(t.operators) == 1 for t in contracted.tasks),
         largest=tuple(sorted(contracted.tasks, key=lambda t: (-len(t.operators), t.id))[:10]),

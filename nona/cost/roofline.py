@@ -37,9 +37,9 @@ class Roofline:
 
     >>> from nona.hardware.executor import executor_class
     >>> whole = Roofline(executor_class("a100-40gb"), "tensorrt")
-    >>> f"{whole.kernel_s(312e9, 0, 'fp16'):.6f}"  # 1 ms at the peak, 1/0.67 ms at e_c
-    '0.001495'
-    >>> whole.kernel_s(0, 0, "fp16")
+    >>> f"{whole.work_s(312e9, 0, 'fp16'):.6f}"  # 1 ms at the peak, 1/0.67 ms at e_c
+    '0.001493'
+    >>> whole.constants.launch_s
     2.7e-06
     """
 
@@ -75,12 +75,6 @@ class Roofline:
         compute = flops / (self._filled(outputs) * constants.compute_efficiency * executor.peak(precision))
         wide = executor.bandwidth * self._gain(executor.bandwidth_fraction)
         return max(compute, traffic_bytes / (constants.memory_efficiency * wide))
-
-    def kernel_s(
-        self, flops: float, traffic_bytes: float, precision: Precision, outputs: float = math.inf
-    ) -> float:
-        """Seconds of one kernel, overhead included."""
-        return self.constants.launch_s + self.work_s(flops, traffic_bytes, precision, outputs)
 
 
 def given_slowdown(executor: ExecutorClass) -> float:

@@ -245,12 +245,3 @@ class Cluster:
     def servers(self) -> int:
         """Number of servers."""
         return sum(g.count for g in self.groups)
-
-    @cached_property
-    def server_memory_bytes(self) -> tuple[float, ...]:
-        """Device memory of each server, summed over its GPUs."""
-        return tuple(
-            g.gpus * find_device(g.gpu, self.devices).memory_bytes
-            for g in self.groups
-            for _ in range(g.count)
-        )

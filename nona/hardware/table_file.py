@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -24,7 +23,7 @@ def shipped_table(package: str, name: str) -> tuple[Row, ...]:
     return parse_table(text, name)
 
 
-def parse_table(text: str, name: str, columns: Sequence[str] = ()) -> tuple[Row, ...]:
+def parse_table(text: str, name: str) -> tuple[Row, ...]:
     """Rows of CSV text with a header; every row must have as many cells as the header.
 
     >>> parse_table("a,b\\n1,2\\n", "t.csv")
@@ -34,9 +33,6 @@ def parse_table(text: str, name: str, columns: Sequence[str] = ()) -> tuple[Row,
     if not lines:
         raise HardwareError(f"Table {name}: it is empty; give a header and rows.")
     header = lines[0]
-    missing = [c for c in columns if c not in header]
-    if missing:
-        raise HardwareError(f"Table {name}: the column {missing[0]!r} is missing; add it to the header.")
     for number, row in enumerate(lines[1:], start=2):
         if len(row) != len(header):
             raise HardwareError(

@@ -35,7 +35,7 @@ class BulkQueue:
     """The steady state of an executor with tasks of one kind.
 
     ``wait_s``, ``time_s``: mean seconds of a task until its step begins, and until that has ended.
-    ``batch``, ``job_batch``: mean members of a step, E[b], and of the step that a task is in, E[b²]/E[b].
+    ``batch``: mean members of a step, E[b].
     ``busy``: share of the time in which the executor works: no measure of its load, which is λ·s(B)/B.
     ``sizes`` (B,): shares of the steps with 1, …, B members.
     """
@@ -43,7 +43,6 @@ class BulkQueue:
     wait_s: float
     time_s: float
     batch: float
-    job_batch: float
     busy: float
     sizes: Floats
 
@@ -92,7 +91,6 @@ def bulk_queue(rate: float, step_s: tuple[float, ...], delay_s: float = 0.0, scv
         wait_s=time_s - float((sizes * members) @ times) / batch,
         time_s=time_s,
         batch=batch,
-        job_batch=float(sizes @ members**2) / batch,
         busy=busy_s / (busy_s + between_s),
         sizes=sizes,
     )
@@ -240,16 +238,3 @@ def unlimited_bound_s(rate: float, fixed_s: float, each_s: float) -> float:
     light = (each_s + fixed_s) / (2 * (1 - used)) * (1 + 2 * fixed + (1 - fixed) / (1 + used))
     heavy = 3 * fixed_s / (2 * (1 - used)) + each_s / 2 * (used + 2) / (1 - used**2)
     return min(light, heavy)
-
-
-def delay_alone(rate: float, delay_s: float, size: int) -> tuple[float, float]:
-    """Mean wait for others, and mean members of a step, where an executor is always free.
-
-    >>> [round(number, 6) for number in delay_alone(20.0, 0.1, 4)]
-    [0.054325, 2.781982]
-    """
-    others = _poisson(np.array([rate * delay_s]), size)[0]
-    more = 1.0 - np.cumsum(others)  # P(more than j come within the delay)
-    j = np.arange(1, size)
-    batch = 1.0 + float(more[:-1].sum())
-    return float(j @ more[:-1]) / rate / batch, batch

@@ -20,20 +20,16 @@ from nona.placement.glue import (
     Glue,
     Groups,
     Loss,
-    Waits,
     chains,
     glue_blocks,
     glue_edges,
     message_s,
-    visits_s,
 )
 from nona.placement.messages import Link
 from nona.units import format_time
 
 
-def coarsen(
-    shape: Shape, link: Link, *, share: float = 0.0, link_wait: float = 0.0, server_wait_s: float = 0.0
-) -> Coarsening:
+def coarsen(shape: Shape, link: Link, *, share: float = 0.0) -> Coarsening:
     """Glue tasks that cannot gain from different servers.
 
     *Edges*: a configuration that cuts an edge takes at least the longest chain
@@ -46,10 +42,8 @@ def coarsen(
     ``shape``, ``link``: the interior, and the link with its capacity and latency.
     ``share``: blocks may lose at most this share of the interior's local time, seconds of link load counted
         as seconds; edges then use what is left. 0: nothing is lost.
-    ``link_wait``, ``server_wait_s``: waits below which the link's and the servers' do not fall; 0 holds for
-        all.
 
-    Raises ``PlacementError`` for a negative or infinite number.
+    Raises ``PlacementError`` for a negative or infinite share.
 
     Two branches of 10 ms and 8 ms whose messages take 1 ms, or 90 ms:
 
@@ -63,59 +57,46 @@ def coarsen(
     >>> [coarsen(shape, Link(capacity, 0.0)).group.tolist() for capacity in (1e9, 1e9 / 90)]
     [[0, 1, 2, 3], [0, 0, 0, 0]]
     """
-    _check(share=share, link_wait=link_wait, server_wait_s=server_wait_s)
-    groups, waits = Groups(shape.m + 2), Waits(link_wait, server_wait_s)
-    _bind_virtual(shape, groups)
+    if not 0 <= share < float("inf"):
+        raise PlacementError(
+            f"Coarsening: share={share:g} must be at least 0 and finite; give such a number."
+        )
+    groups = Groups(shape.m + 2)
+    if not shape.has_sink:  # a virtual sink has no tensors: it stays on the root's server
+        groups.join(0, shape.m + 1)
     local = shape.local_s
-    steps = [step for step, _ in glue_edges(shape, link, groups, waits, local)]
+    steps = [step for step, _ in glue_edges(shape, link, groups, local)]
     spare = share * local
     blocks, loss = glue_blocks(shape, link, groups, spare)
-    late, loss_s = _late_edges(shape, link, groups, waits, spare, loss)
+    late, loss_s = _late_edges(shape, link, groups, spare, loss)
     return Coarsening(
         group=groups.array(),
         steps=(*steps, *blocks, *late),
         loss_s=loss_s,
         load_loss_s=loss.load_s,
         square_loss_s2=loss.square_s2,
-        most_s=max(0.0, local - _least_s(shape, link, waits)),
+        most_s=max(0.0, local - _least_s(shape, link)),
     )
 
 
-def _check(**numbers: float) -> None:
-    for name, value in numbers.items():
-        if not 0 <= value < float("inf"):
-            raise PlacementError(
-                f"Coarsening: {name}={value:g} must be at least 0 and finite; give such a number."
-            )
-
-
-def _bind_virtual(shape: Shape, groups: Groups) -> None:
-    """A virtual sink has no tensors: it stays on the root's server."""
-    if not shape.has_sink:
-        groups.join(0, shape.m + 1)
-
-
 def _late_edges(
-    shape: Shape, link: Link, groups: Groups, waits: Waits, spare: float, loss: Loss
+    shape: Shape, link: Link, groups: Groups, spare: float, loss: Loss
 ) -> tuple[list[Glue], float]:
     """Glue edges again after the blocks, with the rest of the budget; return the steps and the total loss."""
     local = shape.local_s
     left = max(0.0, spare - loss.span_s - loss.load_s)
-    glued = glue_edges(shape, link, groups, waits, local - left)
+    glued = glue_edges(shape, link, groups, local - left)
     slack = max((local - total for _, total in glued), default=0.0)
     return [step for step, _ in glued], loss.span_s + max(0.0, slack)
 
 
-def _least_s(shape: Shape, link: Link, waits: Waits) -> float:
+def _least_s(shape: Shape, link: Link) -> float:
     """Every configuration takes at least this long: the local one, or the quickest with an edge cut."""
     if not shape.has_root or not len(shape.source):
         return shape.critical_s
     head, tail = chains(shape, Groups(shape.m + 2))
     ends = zip(shape.source.tolist(), shape.target.tolist(), strict=True)
-    cut = min(
-        head[u] + tail[v] + message_s(shape, link, waits, e) + visits_s(shape, waits, v)
-        for e, (u, v) in enumerate(ends)
-    )
+    cut = min(head[u] + tail[v] + message_s(shape, link, e) for e, (u, v) in enumerate(ends))
     return float(min(shape.local_s, max(cut, shape.critical_s)))
 
 

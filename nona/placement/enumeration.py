@@ -19,7 +19,7 @@ critical_s ≤ best_s ≤ local_s, and no load makes any of them shorter.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -352,12 +352,10 @@ def idle_spans(
     decomposition: Decomposition,
     link: Link,
     servers: int,
-    executor_class: int = 0,
-    on_progress: Callable[[float], None] | None = None,
 ) -> tuple[IdleSpan, ...]:
     """The spans of every sub-graph with an interior, on an idle cluster of ``servers`` servers.
 
-    ``on_progress`` is called with the share of the sub-graphs that is done; equal ones are evaluated once.
+    Times are those of the first executor class; equal sub-graphs are evaluated once.
 
     >>> from nona.decomposition import decompose
     >>> arcs = [(0, 1, 1e6), (0, 2, 1e6), (1, 3, 1e6), (2, 3, 1e6)]
@@ -370,10 +368,10 @@ def idle_spans(
     """
     inner = tuple(s for s in decomposition.subgraphs if s.interior)
     weights = np.zeros(len(tasks.compute_s))
-    weights[executor_class] = 1.0
+    weights[0] = 1.0
     by_signature: dict[bytes, tuple[float, bool]] = {}
     idle = []
-    for number, (subgraph, shape) in enumerate(zip(inner, shapes_of(tasks, inner, weights), strict=True)):
+    for subgraph, shape in zip(inner, shapes_of(tasks, inner, weights), strict=True):
         if shape.signature not in by_signature:
             considered = candidates(shape, link, servers)
             shortest = min(float(spans(considered, 0.0, 0.0)[0].min()), shape.local_s)
@@ -382,8 +380,6 @@ def idle_spans(
         idle.append(
             IdleSpan(subgraph, shape.local_s, shape.critical_s, best_s, _border_bytes(shape), exhaustive)
         )
-        if on_progress:
-            on_progress((number + 1) / len(inner))
     return tuple(idle)
 
 

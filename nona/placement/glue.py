@@ -165,22 +165,12 @@ class Groups:
 _ROUNDING = 1e-12
 
 
-@dataclass(frozen=True, slots=True)
-class Waits:
-    """Waits below which none falls: of a message (a stretch under processor sharing), of a visit."""
-
-    link: float = 0.0
-    server_s: float = 0.0
-
-
-def glue_edges(
-    shape: Shape, link: Link, groups: Groups, waits: Waits, upper_s: float
-) -> list[tuple[Glue, float]]:
+def glue_edges(shape: Shape, link: Link, groups: Groups, upper_s: float) -> list[tuple[Glue, float]]:
     """Glue the ends of every edge whose cutting takes ``upper_s`` or longer, until there is none left.
 
     A configuration that cuts u → v takes at least::
 
-        head(u) + latency + size/C + W_n + W_c·([v is no sink] + [there is a sink]) + tail(v)
+        head(u) + latency + size/C + tail(v)
 
     head(u) is the work on the longest chain up to u's end and tail(v) that from v's start on. The
     tasks of a group share a server, where they run one after the other in their order; so a chain
@@ -191,39 +181,28 @@ def glue_edges(
     The steps, each with the time above: those of a configuration that parts the two.
     """
     steps: list[tuple[Glue, float]] = []
-    while costly := _costly(shape, link, groups, waits, upper_s):
+    while costly := _costly(shape, link, groups, upper_s):
         for step, total_s in costly:
             if groups.join(step.source, step.target):
                 steps.append((step, total_s))
     return steps
 
 
-def _costly(
-    shape: Shape, link: Link, groups: Groups, waits: Waits, upper_s: float
-) -> list[tuple[Glue, float]]:
+def _costly(shape: Shape, link: Link, groups: Groups, upper_s: float) -> list[tuple[Glue, float]]:
     head, tail = chains(shape, groups)
     steps = []
     for e, (u, v) in enumerate(zip(shape.source.tolist(), shape.target.tolist(), strict=True)):
         if not groups.together(u, v):
             work = head[u] + tail[v]
-            transfer = message_s(shape, link, waits, e) + visits_s(shape, waits, v)
+            transfer = message_s(shape, link, e)
             if work + transfer >= upper_s * (1 - _ROUNDING):
                 steps.append((Glue(u, v, EDGE, work, transfer, shape.local_s), work + transfer))
     return steps
 
 
-def message_s(shape: Shape, link: Link, waits: Waits, edge: int) -> float:
-    """Least seconds of the message that an edge needs when it is cut."""
-    if not link.crosses:
-        return 0.0
-    transfer = float(shape.size[edge]) / link.speed
-    wait = waits.link if link.discipline == "fifo" else transfer * waits.link
-    return transfer + wait + link.latency_s
-
-
-def visits_s(shape: Shape, waits: Waits, target: int) -> float:
-    """Least wait at servers that cutting an edge to ``target`` brings about."""
-    return waits.server_s * (float(target <= shape.m) + float(shape.has_sink))
+def message_s(shape: Shape, link: Link, edge: int) -> float:
+    """Seconds of the message that an edge needs when it is cut, on an idle link."""
+    return float(shape.size[edge]) / link.speed + link.latency_s if link.crosses else 0.0
 
 
 def chains(shape: Shape, groups: Groups) -> tuple[list[float], list[float]]:

@@ -223,18 +223,16 @@ def traffic_rates(external: ArrayLike, routing: ArrayLike) -> Floats:
     return rates
 
 
-def jackson_jct_s(
-    external: ArrayLike, routing: ArrayLike, means_s: Sequence[float], servers: Sequence[int] = ()
-) -> float:
+def jackson_jct_s(external: ArrayLike, routing: ArrayLike, means_s: Sequence[float]) -> float:
     """Mean time from arrival to departure in an open network of exponential stations.
 
-    Formula: T = Σᵢ λᵢTᵢ / Σᵢ γᵢ with λ of :func:`traffic_rates` and Tᵢ the mean time in an M/M/cᵢ
+    Formula: T = Σᵢ λᵢTᵢ / Σᵢ γᵢ with λ of :func:`traffic_rates` and Tᵢ the mean time in an M/M/1
     queue with arrivals λᵢ: the stations have the product form, as if each stood alone. It holds
     as well for several classes of jobs with routes of their own, if at each station all have the
     same exponential service; P then holds the shares over all classes.
 
     ``external``, ``routing``: as in :func:`traffic_rates`, which says what is refused. ``means_s`` (n,): mean
-    service at each station, seconds. ``servers`` (n,): cᵢ; by default one each.
+    service at each station, seconds.
 
     >>> round(jackson_jct_s([5.0, 0.0], [[0.0, 1.0], [0.0, 0.0]], [0.1, 0.1]), 12)
     0.4
@@ -246,11 +244,10 @@ def jackson_jct_s(
     of Different Types, J. Applied Probability 1975.
     """
     rates = traffic_rates(external, routing).tolist()
-    counts = tuple(servers) or (1,) * len(rates)
-    if len(means_s) != len(rates) or len(counts) != len(rates):
+    if len(means_s) != len(rates):
         raise SimulationError(
-            f"Jackson network: {len(means_s)} means and {len(counts)} numbers of servers must be as many as "
-            f"the {len(rates)} stations; give one for each."
+            f"Jackson network: {len(means_s)} means must be as many as the {len(rates)} stations; give one "
+            "for each."
         )
     outside = float(np.sum(external))
     if not outside > 0:
@@ -258,8 +255,8 @@ def jackson_jct_s(
             f"Jackson network: arrivals of {outside} /s must be above 0; give a positive rate."
         )
     jobs = 0.0  # in the network on average, which Little's law turns into a time
-    for rate, mean_s, count in zip(rates, means_s, counts, strict=True):
-        jobs += rate * mmc_jct_s(rate, mean_s, count) if rate > 0 else 0.0
+    for rate, mean_s in zip(rates, means_s, strict=True):
+        jobs += rate * mmc_jct_s(rate, mean_s, 1) if rate > 0 else 0.0
     return jobs / outside if math.isfinite(jobs) else math.inf
 
 

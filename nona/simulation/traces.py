@@ -9,8 +9,7 @@ Instants start at 0 with the first row and are sorted. These layouts are known:
 * Mooncake's JSON lines, the one table whose ``timestamp`` counts milliseconds without saying so;
 * GuideLLM's JSON report: every request of it arrives when it was started;
 * the Azure Functions trace of 2019 (Shahrad et al., ATC 2020): a row per function, a count per minute
-  of the day. Within a minute the instants are uniform (a Poisson process given its count) or
-  equidistant.
+  of the day. Within a minute the instants are uniform (a Poisson process given its count).
 
 A row may replay a window of a trace, and rows may divide one trace among them: by shares, where each
 arrival goes to one row at random, whatever the seed, or by the value in a column. All that a row leaves
@@ -29,7 +28,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
-from typing import Literal
 
 import numpy as np
 
@@ -182,7 +180,6 @@ def trace_columns(data: bytes, filename: str) -> dict[str, tuple[str, ...]]:
 
 
 MINUTE_S = 60.0
-Within = Literal["uniform", "equidistant"]
 _STAMP = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{1,12}))?\s*(Z|[+-]\d\d:?\d\d)?", re.ASCII
 )
@@ -323,18 +320,10 @@ def _is_header(row: Sequence[str]) -> bool:
     return any(c.isalpha() for c in "".join(row)) and not any(_is_value(cell.strip()) for cell in row)
 
 
-def read_azure_functions(
-    data: bytes,
-    filename: str,
-    *,
-    where: Where | None = None,
-    within: Within = "uniform",
-    seed: int = 0,
-) -> Floats:
+def read_azure_functions(data: bytes, filename: str, where: Where | None = None) -> Floats:
     """The Azure Functions trace of 2019: minute counts, summed over all rows or of one function.
 
     ``where``: a column and its value, such as one ``HashFunction``; all functions together without it.
-    ``within``: how the arrivals of a minute lie in it. ``uniform`` draws from ``seed``.
     """
     rows = numbered_rows(data, filename)
     _, header = next(rows, (0, [""]))
@@ -357,7 +346,7 @@ def read_azure_functions(
             f"Trace {filename!r}: {what} together have {total} arrivals; there must be 1 to {MOST_ARRIVALS}."
         )
     begin = min(1, *minutes.values())  # some copies number the minutes from 0
-    return spread_counts(counts[begin:], within, np.random.default_rng(seed))
+    return spread_counts(counts[begin:], np.random.default_rng(0))
 
 
 def _add_counts(counts: Ints, row: list[str], minutes: Mapping[int, int], where: str) -> None:
@@ -380,19 +369,10 @@ def _minute(name: str, filename: str) -> int:
     return int(name)
 
 
-def spread_counts(counts: Ints, within: Within, rng: np.random.Generator) -> Floats:
-    """Instants of ``counts[m]`` arrivals in minute m, sorted; the first minute begins at 0.
-
-    >>> spread_counts(np.array([2, 0, 1]), "equidistant", np.random.default_rng(0)).tolist()
-    [15.0, 45.0, 150.0]
-    """
+def spread_counts(counts: Ints, rng: np.random.Generator) -> Floats:
+    """Instants of ``counts[m]`` arrivals drawn in minute m, sorted; the first minute begins at 0."""
     starts = np.repeat(np.arange(len(counts), dtype=np.float64), counts)
-    if within == "uniform":
-        offsets = rng.random(len(starts))
-    else:
-        before = np.repeat(np.cumsum(counts) - counts, counts)
-        offsets = (np.arange(len(starts)) - before + 0.5) / np.repeat(counts, counts)
-    return np.sort((starts + offsets) * MINUTE_S)
+    return np.sort((starts + rng.random(len(starts))) * MINUTE_S)
 
 
 def read_trace(data: bytes, filename: str, where: Where | None = None, clock: Clock = BY_HEADER) -> Floats:
@@ -407,7 +387,7 @@ def read_trace(data: bytes, filename: str, where: Where | None = None, clock: Cl
     head = data[:4096].decode("utf-8-sig", errors="replace").partition("\n")[0]
     functions = "HashFunction" in (name.strip() for name in head.split(","))
     if functions:
-        return read_azure_functions(data, filename, where=where)
+        return read_azure_functions(data, filename, where)
     return read_times(data, filename, where=where, clock=clock)
 
 

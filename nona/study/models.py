@@ -102,13 +102,13 @@ def given_graph(graph: ModelGraph, name: str, cost: CostSpec) -> ModelGraph:
     return graph if spec is None else with_given(graph, spec.device, spec.factors)
 
 
-def glued_model(model: PreparedModel, link: Link, *, share: float = 0.0, executor_class: int = 0) -> Glued:
-    """Group the tasks of ``model`` that stay together on executor class number ``executor_class``."""
+def glued_model(model: PreparedModel, link: Link, *, share: float = 0.0) -> Glued:
+    """Group the tasks of ``model`` that stay together on its first executor class."""
     weights = np.zeros(len(model.tasks.compute_s))
-    weights[executor_class] = 1.0
+    weights[0] = 1.0
     coarsenings = coarsen_tasks(model.tasks, model.decomposition, link, weights, share=share)
-    compute_s = model.tasks.compute_s[executor_class].tolist()
-    device = model.costed[executor_class].device
+    compute_s = model.tasks.compute_s[0].tolist()
+    device = model.costed[0].device
     return glued(model.contracted, model.decomposition, coarsenings, compute_s, link, share, device)
 
 

@@ -185,7 +185,7 @@ def _interval_of(spec: FailuresSpec, nodes: int, streams: RandomStreams) -> floa
         return 1.0  # saving is free: save all the time
     if spec.interval == "best":
         gaps = failure_gaps(streams, *_SEARCH)
-        return best_interval(spec.checkpoint, mtbf_s, spec.restart, gaps).interval_s
+        return best_interval(spec.checkpoint, mtbf_s, spec.restart, gaps)
     return (young_s if spec.interval == "young" else daly_s)(spec.checkpoint, mtbf_s)
 
 

@@ -27,7 +27,6 @@ class CheckpointSize(NamedTuple):
 
     parameters: float
     optimizer_values: int
-    optimizer: str
     source: str
     checked: str
 
@@ -49,7 +48,6 @@ def shipped_sizes() -> Mapping[str, CheckpointSize]:
         row["model"]: CheckpointSize(
             float(row["parameters"]),
             int(row["optimizer_values"]),
-            row["optimizer"],
             row["source"],
             row["checked"],
         )

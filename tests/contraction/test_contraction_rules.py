@@ -177,11 +177,9 @@ def test_steps_replay_and_playback_shows_every_state_in_any_order(rule, graph, s
     film, place = Playback(done), graph.index
     tasks, states = {o: (o,) for o in place}, []
     arcs = {(e.source, e.target) for e in graph.edges}
-    for k, step in enumerate(done.steps):
+    for step in done.steps:
         states.append(dict(tasks))
         source, target = tasks.pop(step.source), tasks.pop(step.target)
-        view = film.view(k)
-        assert (view.step, view.source_operators, view.target_operators) == (step, source, target)
         assert step.edge in arcs
         assert step.edge[0] in source
         assert step.edge[1] in target
@@ -339,10 +337,9 @@ def test_the_condition_holds_at_each_step_and_nowhere_at_the_end(graph, seed):
 @pytest.mark.parametrize("change", [{"into": "o2"}, {"source": "nobody"}, {"target": "o0"}])
 def test_states_that_do_not_exist_and_steps_that_do_not_fit(change):
     done = contract(model(3, [(0, 1), (1, 2)]))
-    for k, show, told in ((3, "state", "; give a number from 0 to 2"), (2, "view", "; it has 2")):
-        for number in (-1, k):
-            with pytest.raises(GraphError, match=f"no (state|step) {number}{told}"):
-                getattr(Playback(done), show)(number)
+    for number in (-1, 3):
+        with pytest.raises(GraphError, match=f"no state {number}; give a number from 0 to 2"):
+            Playback(done).state(number)
     steps = (replace(done.steps[0], **change), *done.steps[1:])
     with pytest.raises(GraphError, match=r"step 0: .* do not merge into .* contract the graph again"):
         Playback(replace(done, steps=steps))
@@ -354,12 +351,6 @@ def test_summary_counts(graph):
     done = contract(graph)
     summary = summarize_contraction(done)
     assert summary.operators - sum(summary.steps_by_rule.values()) == summary.tasks == len(done.tasks)
-    assert summary.edges_after == sum(len(s) for s in done.dag.successors)
-    assert summary.edges_before == sum(len(s) for s in graph.dag.successors)
-    between = {(done.task_of[e.source], e.source, e.tensor): e.size_bytes for e in graph.edges}
-    kept = {(e.source, e.tensor): e.size_bytes for e in done.edges}
-    assert summary.bytes_before == sum(between.values())
-    assert summary.bytes_after == sum(kept.values())
     assert summary.single == len([t for t in done.tasks if len(t.operators) == 1])
     assert len(summary.largest) <= 10
     assert len(summary.largest[0].operators) == max(len(t.operators) for t in done.tasks)

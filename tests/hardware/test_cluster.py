@@ -40,7 +40,6 @@ def test_executors_follow_groups_servers_and_gpus():
     assert places == [*plain, (2, 0, two), (2, 0, two), (2, 0, three)]
     assert list(cluster.classes) == ["t4", two, three]
     assert cluster.servers == 3
-    assert cluster.server_memory_bytes == (32e9, 32e9, 40e9)
 
 
 gpus = st.sampled_from(["t4", "a100-40gb", "a30"])
@@ -136,9 +135,8 @@ OWN = [
         (lambda: executor_class("a100-40gb/mps-1of49"), "from 1 to 48"),
         (lambda: executor_class("a100-40gb/1g.5gb/mps-1of7"), "from 1 to 6"),
         (lambda: executor_class("a100-40gb/1g.5gb/2g.10gb"), "write DEVICE"),
-        (lambda: parse_table("", "t.csv", ()), "empty"),
-        (lambda: parse_table("a,b\n1\n", "t.csv", ()), "row 2"),
-        (lambda: parse_table("a\n1\n", "t.csv", ("a", "c")), "column 'c' is missing"),
+        (lambda: parse_table("", "t.csv"), "empty"),
+        (lambda: parse_table("a,b\n1\n", "t.csv"), "row 2"),
     ],
 )
 def test_what_is_impossible_is_refused_in_one_line(make, why):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sizes import examples, sized
 
 from nona.errors import PlacementError
-from nona.placement.bulk_queue import bulk_queue, delay_alone, memoryless_batches, unlimited_bound_s
+from nona.placement.bulk_queue import bulk_queue, memoryless_batches, unlimited_bound_s
 
 SIX = [(float(t), 0) for t in range(6)]  # ms
 V100 = tuple(1.8874 + 0.1438 * b for b in range(1, 401))  # ms of ResNet-50
@@ -78,8 +78,8 @@ def test_fixed_steps(step_s, rate, time_s, batch, busy):
     assert (queue.time_s, queue.busy) == pytest.approx((time_s, busy), abs=5e-6)
     assert queue.batch == pytest.approx(batch, abs=5e-5)
     members = np.arange(1, len(step_s) + 1)
-    moments = [queue.sizes @ members**k for k in range(3)]
-    assert moments == pytest.approx([1.0, queue.batch, queue.batch * queue.job_batch])
+    moments = [queue.sizes @ members**k for k in range(2)]
+    assert moments == pytest.approx([1.0, queue.batch])
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,6 @@ def test_the_bound_is_one(load, fixed, each_s):
     [(5.0, 0.2, 64, 0.15, 2.0), (20.0, 0.1, 4, 0.054325, 2.781982), (100.0, 0.05, 8, 0.026538, 5.744519)],
 )
 def test_a_delay_where_an_executor_is_free(rate, delay_s, size, wait_s, batch):
-    assert delay_alone(rate, delay_s, size) == pytest.approx((wait_s, batch), abs=1e-6)
     queue = bulk_queue(rate, (1e-9,) * size, delay_s)
     assert (queue.wait_s, queue.batch) == pytest.approx((wait_s, batch), abs=1e-6)
 
@@ -126,7 +125,7 @@ def test_a_delay_where_an_executor_is_free(rate, delay_s, size, wait_s, batch):
 def test_one_at_a_time_is_pollaczek_khinchine(load, scv, step_s):
     queue = bulk_queue(load / step_s, (step_s,), scv=scv)
     assert queue.wait_s == pytest.approx(step_s * load * (1 + scv) / (2 * (1 - load)), rel=1e-4)
-    assert (queue.busy, queue.job_batch) == pytest.approx((load, 1.0))
+    assert queue.busy == pytest.approx(load)
 
 
 @given(st.floats(0.05, 0.9), st.integers(1, 16), st.floats(0.0, 3.0), st.floats(0.0, 1.0))

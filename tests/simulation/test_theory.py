@@ -176,7 +176,6 @@ def test_systems_that_are_known_otherwise():
     assert theory.jackson_jct_s([2.0, 0.0], [[0, 1], [0, 0]], [0.1, 0.2]) == pytest.approx(
         theory.tandem_jct_s(2.0, [0.1, 0.2])
     )
-    assert theory.jackson_jct_s([8.0], [[0.0]], [0.4], [5]) == pytest.approx(theory.mmc_jct_s(8.0, 0.4, 5))
     # a station that every job visits 1/(1−p) times
     assert theory.jackson_jct_s([1.0], [[0.75]], [0.1]) == pytest.approx(4 * theory.mm1_jct_s(4.0, 0.1))
 

@@ -68,7 +68,7 @@ def test_the_formula_is_simulated_its_least_exact_and_young_and_daly_are_near_th
     least = wall_per_work(exact_s(c, m), c, m, r)
     assert least <= min(wall_per_work(t, c, m, r) for t in exact_s(c, m) * np.geomspace(0.3, 3, 61)) + 1e-12
     best = best_interval(c, m, r, failure_gaps(RandomStreams(3), failures=10_000, replications=5))
-    young, daly, found = (wall_per_work(t, c, m, r) for t in (young_s(c, m), daly_s(c, m), best.interval_s))
+    young, daly, found = (wall_per_work(t, c, m, r) for t in (young_s(c, m), daly_s(c, m), best))
     assert daly <= young + 1e-12
     assert daly < 1.001 * least
     assert young < 1.02 * least

@@ -337,7 +337,7 @@ def _checkpoint_rows(
         "Young": checkpoints.young_s(c, m),
         "Daly": checkpoints.daly_s(c, m),
         "least of the formula": checkpoints.exact_s(c, m),
-        "best simulated": checkpoints.best_interval(c, m, r, gaps).interval_s,
+        "best simulated": checkpoints.best_interval(c, m, r, gaps),
     }
     if not isinstance(spec.interval, str):
         intervals["as given"] = spec.interval

@@ -29,6 +29,5 @@ POLICY = ElasticPolicy(
     adaptation="",
     build=lambda system, _, __: Fifo(system),
     network_view="N0",
-    tuned_by_user=True,
     look=Look("#8390a6", "longdashdot", "square"),
 )

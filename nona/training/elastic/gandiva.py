@@ -103,7 +103,6 @@ POLICY = policy.ElasticPolicy(
         "grow": Setting(True, "jobs use idle GPUs while nobody waits, as long as their own steps get faster"),
     },
     network_view="N2",
-    tuned_by_user=True,
     look=Look("#d0588f", "longdash", "cross"),
     value="slices had",
 )

@@ -157,7 +157,6 @@ POLICY = policy.ElasticPolicy(
         "reallocation_s": Setting(1920.0, "least time between two answers of the policy"),
     },
     network_view="N0",
-    tuned_by_user=True,
     look=Look("#1f6fd0", "dot", "square-x"),
     value="share of time",
 )

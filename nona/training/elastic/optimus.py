@@ -352,7 +352,6 @@ POLICY = ElasticPolicy(
         "compact": Setting(False, "as few nodes for each job as there is room for, moving jobs to fewer"),
     },
     network_view="N2",
-    tuned_by_user=True,
     look=Look("#c9713a", "dash", "triangle-up"),
     value="seconds that one more GPU would save",
 )
@@ -406,7 +405,6 @@ LINKED = ElasticPolicy(
     build=_linked,
     settings={"every_ticks": EVERY_TICKS},
     network_view="N4",
-    tuned_by_user=True,
     look=Look("#b8860b", "solid", "triangle-right"),
     value="seconds that one more GPU would save",
 )

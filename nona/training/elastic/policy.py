@@ -100,7 +100,6 @@ class Planner(ABC):
 class ElasticPolicy(Strategy):
     """A policy's declaration.
 
-    ``tuned_by_user``: whether it takes GPUs or batch sizes that the user chose.
     ``value``: what ``Answer.values`` are; "" where it gives none.
     ``drawn``: whether it draws random numbers. ``build`` makes the planner of a run under checked options;
         its generator belongs to the run.
@@ -108,7 +107,6 @@ class ElasticPolicy(Strategy):
 
     build: Callable[[ElasticSystem, Mapping[str, Any], np.random.Generator], Planner]
     network_view: str
-    tuned_by_user: bool
     value: str = ""
     drawn: bool = False
 

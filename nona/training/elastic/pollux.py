@@ -202,7 +202,6 @@ POLICY = ElasticPolicy(
         "avoid_interference": Setting(True, "at most one job that is on several nodes on each node"),
     },
     network_view="N2",
-    tuned_by_user=False,
     drawn=True,
     look=Look("#0f9b8e", "solid", "circle"),
     value="believed speed-up over an equal share",

@@ -34,7 +34,6 @@ POLICY = policy.ElasticPolicy(
     adaptation="Remaining times are known: true step times and remaining iterations, by whole epochs.",
     build=lambda system, _, __: Sjf(system),
     network_view="N0",
-    tuned_by_user=True,
     look=Look("#3f8fd6", "solid", "diamond"),
     value="seconds left",
 )

@@ -69,7 +69,6 @@ POLICY = policy.ElasticPolicy(
         "step_gpu_s": Setting(57600.0, "GPU-seconds that the Gittins rank looks ahead (assumed)", least=1.0),
     },
     network_view="N0",
-    tuned_by_user=True,
     look=Look("#8f7ae0", "dashdot", "triangle-down"),
     value="GPU-seconds attained",
 )

@@ -218,7 +218,7 @@ _TEXTS = {
     "replications": "More runs for the intervals",
     "edges": "Looking for the edges of stability",
     "bends": "More values where curves bend",
-    "servers": "_How many servers more load needs",
+    "servers": "How many servers more load needs",
     "done": "Done",
 }
 

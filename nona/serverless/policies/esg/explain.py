@@ -25,15 +25,13 @@ SHOWN = 12  # configurations that a row names
 class Row(NamedTuple):
     """Extensions of one path that were looked at in a step, cheapest first.
 
-    ``opened``: the configuration that went on the heap, −1 for none; ``rsc_fastest_usd``: what it costs
-        completed by the fastest.
+    ``opened``: the configuration that went on the heap, −1 for none.
     ``time_cut``: the first configurations that the time blade cut, and ``time_cuts`` how many; ``cost_cuts``:
         how many the cost blade cut, all that were left in the row.
     """
 
     looked: int
     opened: int
-    rsc_fastest_usd: float
     time_cut: tuple[int, ...]
     time_cuts: int
     cost_cuts: int
@@ -161,7 +159,7 @@ class _Search:
         """Put the first extension at ``rank`` or behind that no blade cuts on the heap."""
         cut: list[int] = []
         looked = cost_cuts = 0
-        opened, fastest_usd = -1, float("inf")
+        opened = -1
         while rank < self.choices[i]:
             looked += 1
             low_s = time + self.time[i][rank] + self.least_s[i + 1]
@@ -175,8 +173,7 @@ class _Search:
             if len(self.completions) == self.k and self.completions[-1] < low:
                 cost_cuts = self.choices[i] - rank
                 break
-            fastest_usd = paid + self.fast_usd[i + 1]
-            self._note((fastest_usd, low_s, longer + self.fast_code[i + 1]))
+            self._note((paid + self.fast_usd[i + 1], low_s, longer + self.fast_code[i + 1]))
             heappush(self.heap, (*low, i, rank))
             opened = self.number[i][rank]
             break
@@ -184,7 +181,7 @@ class _Search:
         self.opened += opened >= 0
         self.time_cuts += len(cut)
         self.cost_cuts += cost_cuts
-        return Row(looked, opened, fastest_usd, _first(cut), len(cut), cost_cuts)
+        return Row(looked, opened, _first(cut), len(cut), cost_cuts)
 
 
 def _first(numbers: Sequence[int]) -> tuple[int, ...]:
