@@ -17,13 +17,12 @@ from nona.schedulers import (
     opportunistic,
     priority,
     random_executor,
-    spark_fair,
-    spark_fifo,
+    spark,
     sparrow,
     tetris,
 )
 from nona.schedulers.base import Scheduler
-from nona.schedulers.flows import gandiva, gavel, optimus, pollux, themis, tiresias
+from nona.schedulers.flows import gandiva, gavel, themis, tiresias, whole_workers
 from nona.schedulers.learned.decima import DECIMA_BLIND, DECIMA_LINK
 from nona.schedulers.sampling import LOCAL, NONA, NONA_D2, SPREAD
 
@@ -35,8 +34,8 @@ _SHIPPED = (
     SPREAD,
     random_executor.SCHEDULER,
     opportunistic.SCHEDULER,
-    spark_fair.SCHEDULER,
-    spark_fifo.SCHEDULER,
+    spark.FAIR,
+    spark.FIFO,
     priority.SCHEDULER,
     sparrow.SCHEDULER,
     tetris.SCHEDULER,
@@ -53,8 +52,8 @@ _SHIPPED = (
     themis.SCHEDULER,
     tiresias.SCHEDULER,
     gandiva.SCHEDULER,
-    optimus.SCHEDULER,
-    pollux.SCHEDULER,
+    whole_workers.OPTIMUS,
+    whole_workers.POLLUX,
     expert.SCHEDULER,
 )
 SCHEDULERS: Registry[Scheduler] = Registry("Scheduler", _SHIPPED, SimulationError)

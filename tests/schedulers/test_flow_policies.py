@@ -5,7 +5,7 @@ import pytest
 from scheduler_cases import random_view, slides_query, system_of
 
 from nona.schedulers.base import Round
-from nona.schedulers.flows import allotter, gandiva, gavel, optimus, pollux, tiresias
+from nona.schedulers.flows import allotter, gandiva, gavel, tiresias, whole_workers
 from nona.schedulers.flows.allotter import FlowCluster, Known, Question
 
 VIEW = random_view(system_of([slides_query()]), np.random.default_rng(0))
@@ -96,10 +96,10 @@ def test_optimus_and_pollux_by_hand():
     """Work 1 : 4 at equal rates: executors as its root for Optimus; for Pollux, which only knows what a flow
     needs, in equal parts until the need of flow 0 is met."""
     plain = question([[1.0], [1.0]], [6], [1000.0, 4000.0])
-    assert optimus.AskOptimus()(plain, None)[0].executors[:, 0].tolist() == [2, 4]
-    assert pollux.AskPollux()(plain, None)[0].executors[:, 0].tolist() == [3, 3]
+    assert whole_workers.ask_optimus(plain, None)[0].executors[:, 0].tolist() == [2, 4]
+    assert whole_workers.ask_pollux(plain, None)[0].executors[:, 0].tolist() == [3, 3]
     small = question([[1.0], [1.0]], [6], [2.0, 4000.0])
-    assert pollux.AskPollux()(small, None)[0].executors[:, 0].tolist() == [2, 4]
+    assert whole_workers.ask_pollux(small, None)[0].executors[:, 0].tolist() == [2, 4]
 
 
 def gandiva_after(slowdown):
@@ -133,8 +133,8 @@ ASKS = [
     allotter.AskPolicy("themis-auction"),
     tiresias.AskTiresias((1.0, 2.0), 1.0),
     gandiva.AskGandiva(3),
-    optimus.AskOptimus(),
-    pollux.AskPollux(),
+    whole_workers.ask_optimus,
+    whole_workers.ask_pollux,
 ]
 
 

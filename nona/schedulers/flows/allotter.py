@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -11,8 +12,10 @@ import numpy as np
 from nona.allocation.problem import Allocation, Carried, Problem
 from nona.arrays import Bools, Floats, Ints
 from nona.options import Option, Setting
-from nona.schedulers.base import Allotment, Prepared, Round
-from nona.schedulers.least_loaded import executor_works, works_of
+from nona.placement.result import Placement
+from nona.registry import Look
+from nona.schedulers.base import Allotment, NetworkView, Prepared, Round, Scheduler
+from nona.schedulers.least_loaded import decide, executor_works, works_of
 from nona.system import System
 
 SHORTEST_S = 1e-12  # of a query, so that its rate is finite
@@ -263,7 +266,7 @@ def owned(of: FlowCluster, holdings: Holdings | None) -> Ints:
 
 
 #: What is the same in all adaptations, for people.
-SHARED = (
+_SHARED = (
     " A flow is one query class; a query goes whole to the least loaded executor of its flow's set, and "
     "running work stays. Steps left are queries waiting and expected in a round (option round_s, 1 s by "
     "default); rates start as modelled and are half measured every round. Claims are cut to what that "
@@ -302,9 +305,44 @@ class Allotter:
         return Allotment(sets_of(self.of, holdings), Memory(estimates, holdings, policy))
 
 
-ROUND = Setting(1.0, "seconds between two divisions of the executors", least=1e-3)
+_ROUND = Setting(1.0, "seconds between two divisions of the executors", least=1e-3)
 
 
-def prepared_flows(system: System, round_s: float, ask: Ask) -> Prepared:
-    """Tables and rounds of a scheduler that divides the executors; raises where a model fits no executor."""
-    return Prepared(executor_works(system), 1, round_s=round_s, allocate=Allotter(_cluster_of(system), ask))
+@dataclass(frozen=True, slots=True)
+class _Build:
+    """Prepares rounds in which ``ask`` of the checked options is asked; raises where a model fits nowhere."""
+
+    ask: Callable[[Mapping[str, Any]], Ask]
+
+    def __call__(self, system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+        allotter = Allotter(_cluster_of(system), self.ask(options))
+        return Prepared(executor_works(system), 1, round_s=options["round_s"], allocate=allotter)
+
+
+def flow_scheduler(
+    ask: Callable[[Mapping[str, Any]], Ask],
+    settings: Mapping[str, Setting] = MappingProxyType({}),
+    *,
+    name: str,
+    network_view: NetworkView,
+    summary: str,
+    source: str,
+    adaptation: str,
+    look: Look,
+) -> Scheduler:
+    """Declare a scheduler that divides the executors among flows; ``ask`` makes of options what divides."""
+    return Scheduler(
+        name=name,
+        kind="allocate",
+        family="allocation",
+        network_view=network_view,
+        summary=summary,
+        source=source,
+        adaptation=adaptation + _SHARED,
+        decide=decide,
+        build=_Build(ask),
+        settings={**settings, "round_s": _ROUND},
+        reads_queues=True,
+        takes_lists=True,
+        look=look,
+    )

@@ -12,20 +12,15 @@ import numpy as np
 from nona.allocation.problem import Carried
 from nona.arrays import Floats
 from nona.options import Setting
-from nona.placement.result import Placement
 from nona.registry import Look
-from nona.schedulers.base import NetworkView, Prepared, Scheduler
+from nona.schedulers.base import NetworkView
 from nona.schedulers.flows.allotter import (
-    ROUND,
-    SHARED,
     Claims,
     Question,
     claims_of,
-    prepared_flows,
+    flow_scheduler,
     single_claims,
 )
-from nona.schedulers.least_loaded import decide
-from nona.system import System
 
 
 class Trial(NamedTuple):
@@ -87,14 +82,14 @@ def _pairs(question: Question, trial: Trial) -> tuple[Any, Any, Carried]:
     return pairs, rates, Carried(rows, np.zeros((len(rows), types)))
 
 
-def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-    return prepared_flows(system, options["round_s"], AskGandiva(options["seed"]))
+def _ask(options: Mapping[str, Any]) -> AskGandiva:
+    return AskGandiva(options["seed"])
 
 
-SCHEDULER = Scheduler(
+SCHEDULER = flow_scheduler(
+    _ask,
+    {"seed": Setting(0, "seed of the pairs that are tried")},
     name="gandiva",
-    kind="allocate",
-    family="allocation",
     network_view=NetworkView.N2,
     summary="Gives query classes equal parts, tries pairs on common executors, undoes those that got slower.",
     source=(
@@ -104,12 +99,7 @@ SCHEDULER = Scheduler(
     adaptation=(
         "A pair of classes has one part for both, as in that simulator. It stays while their "
         "slowdown, seconds in the system over seconds of service, is on average no worse than "
-        "each had alone. Migration for locality has no counterpart." + SHARED
+        "each had alone. Migration for locality has no counterpart."
     ),
-    decide=decide,
-    build=_build,
-    settings={"seed": Setting(0, "seed of the pairs that are tried"), "round_s": ROUND},
-    reads_queues=True,
-    takes_lists=True,
     look=Look("#0f8a6a", "dash", "square-cross"),
 )

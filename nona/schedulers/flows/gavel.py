@@ -7,12 +7,9 @@ from typing import Any
 
 from nona.errors import SimulationError
 from nona.options import Setting
-from nona.placement.result import Placement
 from nona.registry import Look
-from nona.schedulers.base import NetworkView, Prepared, Scheduler
-from nona.schedulers.flows.allotter import ROUND, SHARED, AskPolicy, prepared_flows
-from nona.schedulers.least_loaded import decide
-from nona.system import System
+from nona.schedulers.base import NetworkView
+from nona.schedulers.flows.allotter import AskPolicy, flow_scheduler
 
 DEFAULT = "max-min-fairness"
 # They place whole jobs, look at prices, give every job the whole cluster in turn, or are schedulers here.
@@ -32,20 +29,20 @@ def flow_policies() -> tuple[str, ...]:
     return tuple(name for name in policy_names() if name not in _WITHOUT)
 
 
-def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+def _ask(options: Mapping[str, Any]) -> AskPolicy:
     policy = options["policy"]
     if policy not in flow_policies():
         raise SimulationError(
             f"Scheduler 'gavel': option policy={policy!r} does not divide a cluster among flows; "
             f"choose from {', '.join(flow_policies())}."
         )
-    return prepared_flows(system, options["round_s"], AskPolicy(policy))
+    return AskPolicy(policy)
 
 
-SCHEDULER = Scheduler(
+SCHEDULER = flow_scheduler(
+    _ask,
+    {"policy": Setting(DEFAULT, "the policy that divides the executors")},
     name="gavel",
-    kind="allocate",
-    family="allocation",
     network_view=NetworkView.N1,
     summary="Divides the executors among query classes by a policy of Gavel; by default fairly (max-min).",
     source=(
@@ -53,13 +50,6 @@ SCHEDULER = Scheduler(
         "Scheduling Policies for Deep Learning Workloads (Gavel), OSDI 2020, sections 4 and 5; public "
         "code"
     ),
-    adaptation=(
-        "As a query runs on one executor, placements within a server and over several are the same." + SHARED
-    ),
-    decide=decide,
-    build=_build,
-    settings={"policy": Setting(DEFAULT, "the policy that divides the executors"), "round_s": ROUND},
-    reads_queues=True,
-    takes_lists=True,
+    adaptation=("As a query runs on one executor, placements within a server and over several are the same."),
     look=Look("#1f6fd0", "solid", "square-x"),
 )

@@ -6,23 +6,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from nona.options import Setting
-from nona.placement.result import Placement
 from nona.registry import Look
-from nona.schedulers.base import NetworkView, Prepared, Scheduler
-from nona.schedulers.flows.allotter import ROUND, SHARED, AskPolicy, prepared_flows
-from nona.schedulers.least_loaded import decide
-from nona.system import System
+from nona.schedulers.base import NetworkView
+from nona.schedulers.flows.allotter import AskPolicy, flow_scheduler
 
 
-def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-    knob = {"fairness_knob": options["fairness_knob"]}
-    return prepared_flows(system, options["round_s"], AskPolicy("themis-auction", knob))
+def _ask(options: Mapping[str, Any]) -> AskPolicy:
+    return AskPolicy("themis-auction", {"fairness_knob": options["fairness_knob"]})
 
 
-SCHEDULER = Scheduler(
+SCHEDULER = flow_scheduler(
+    _ask,
+    {"fairness_knob": Setting(0.8, "f: the worst 1 − f of the query classes bid", most=0.999)},
     name="themis",
-    kind="allocate",
-    family="allocation",
     network_view=NetworkView.N1,
     summary="Auctions the executors every round among the query classes with the worst finish-time fairness.",
     source=(
@@ -32,15 +28,7 @@ SCHEDULER = Scheduler(
     adaptation=(
         "One auction a round, over shares of time. ρ compares the present queries' time, with "
         "the wait so far by Little's law, with that on an equal part. As a query runs on one "
-        "executor, no placement slows it down: S = 1." + SHARED
+        "executor, no placement slows it down: S = 1."
     ),
-    decide=decide,
-    build=_build,
-    settings={
-        "fairness_knob": Setting(0.8, "f: the worst 1 − f of the query classes bid", most=0.999),
-        "round_s": ROUND,
-    },
-    reads_queues=True,
-    takes_lists=True,
     look=Look("#c2410c", "solid", "star-diamond"),
 )

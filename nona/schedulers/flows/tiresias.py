@@ -11,12 +11,9 @@ import numpy as np
 from nona.arrays import Bools, Floats, Ints
 from nona.errors import SimulationError
 from nona.options import Setting
-from nona.placement.result import Placement
 from nona.registry import Look
-from nona.schedulers.base import NetworkView, Prepared, Scheduler
-from nona.schedulers.flows.allotter import ROUND, SHARED, Claims, Question, prepared_flows, single_claims
-from nona.schedulers.least_loaded import decide
-from nona.system import System
+from nona.schedulers.base import NetworkView
+from nona.schedulers.flows.allotter import Claims, Question, flow_scheduler, single_claims
 
 
 class _Standing(NamedTuple):
@@ -109,20 +106,24 @@ class AskTiresias:
         return single_claims(taken), standing
 
 
-def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+def _ask(options: Mapping[str, Any]) -> AskTiresias:
     first, second = options["limit_1_s"], options["limit_2_s"]
     if second < first:
         raise SimulationError(
             f"Scheduler 'tiresias': option limit_2_s={second!r} must be at least limit_1_s, {first!r}; "
             "change it."
         )
-    return prepared_flows(system, options["round_s"], AskTiresias((first, second), options["promote"]))
+    return AskTiresias((first, second), options["promote"])
 
 
-SCHEDULER = Scheduler(
+SCHEDULER = flow_scheduler(
+    _ask,
+    {
+        "limit_1_s": Setting(3250.0, "executor-seconds at which a flow falls to the second queue"),
+        "limit_2_s": Setting(7200.0, "executor-seconds at which it falls to the third"),
+        "promote": Setting(0.0, "a flow returns after waiting this many times what it had; 0: never"),
+    },
     name="tiresias",
-    kind="allocate",
-    family="allocation",
     network_view=NetworkView.N0,
     summary="Serves the query classes that have had the least service first: three queues, two limits.",
     source=(
@@ -132,17 +133,7 @@ SCHEDULER = Scheduler(
     adaptation=(
         "Attained service is executor-seconds of a class's queries. In the queues' order each "
         "class takes what its work needs, its fastest executors first, and less where less is "
-        "left; the simulator would let it wait." + SHARED
+        "left; the simulator would let it wait."
     ),
-    decide=decide,
-    build=_build,
-    settings={
-        "limit_1_s": Setting(3250.0, "executor-seconds at which a flow falls to the second queue"),
-        "limit_2_s": Setting(7200.0, "executor-seconds at which it falls to the third"),
-        "promote": Setting(0.0, "a flow returns after waiting this many times what it had; 0: never"),
-        "round_s": ROUND,
-    },
-    reads_queues=True,
-    takes_lists=True,
     look=Look("#b0305f", "solid", "diamond-cross"),
 )

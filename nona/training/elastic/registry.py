@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from nona.errors import SimulationError
 from nona.registry import Registry
-from nona.training.elastic import fifo, gandiva, gavel, optimus, pollux, sjf, tiresias
+from nona.training.elastic import gandiva, gavel, in_order, optimus, pollux, tiresias
 from nona.training.elastic.policy import ElasticPolicy
 
 ELASTIC: Registry[ElasticPolicy] = Registry(
     "Elastic policy",
     (
         *(pollux.POLICY, optimus.POLICY, optimus.LINKED, tiresias.POLICY, gandiva.POLICY, gavel.POLICY),
-        *(sjf.POLICY, fifo.POLICY),
+        *(in_order.SJF, in_order.FIFO),
     ),
     SimulationError,
 )

@@ -1,4 +1,4 @@
-"""SJF: the shortest remaining time first."""
+"""One job after the other: in order of arrival (FIFO), or the shortest remaining time first (SJF)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,18 @@ from dataclasses import dataclass
 from nona.registry import Look
 from nona.training.elastic import policy
 from nona.training.elastic.system import ElasticSystem
+
+
+@dataclass(frozen=True)
+class Fifo(policy.Planner):
+    """The first that does not fit makes all behind it wait."""
+
+    system: ElasticSystem
+
+    def plan(self, question: policy.Question) -> policy.Answer:
+        """Place the jobs that fit, by arrival."""
+        wanted = policy.first_fit(self.system.cluster, question.jobs, blocking=True)
+        return policy.Answer(policy.place(self.system.cluster, question.jobs, wanted), {})
 
 
 @dataclass(frozen=True)
@@ -26,7 +38,18 @@ class Sjf(policy.Planner):
         return policy.Answer(policy.place(self.system.cluster, question.jobs, wanted), left)
 
 
-POLICY = policy.ElasticPolicy(
+FIFO = policy.ElasticPolicy(
+    name="fifo",
+    title="FIFO",
+    summary="In order of arrival, with the GPUs and batch sizes that users ask for; the first blocks.",
+    source="textbook",
+    adaptation="",
+    build=lambda system, _, __: Fifo(system),
+    network_view="N0",
+    look=Look("#8390a6", "longdashdot", "square"),
+)
+
+SJF = policy.ElasticPolicy(
     name="sjf",
     title="SJF",
     summary="Shortest remaining time first, preemptive, with the GPUs and batch sizes that users ask for.",
