@@ -155,7 +155,7 @@ class Pool:
 
     The engine keeps the same in arrays; this one is for a few batches, and judges the engine.
 
-    >>> from nona.gpu_sharing.counter import CountedGpu
+    >>> from nona.gpu_sharing.slices import CountedGpu
     >>> pool = Pool(Invoker(vcpus=4, gpus=1, vgpus=7), CountedGpu(7))
     >>> lease = pool.take(Configuration(1, 2, 5))
     >>> bin(lease.slots), pool.free_vcpus, pool.free_vgpus

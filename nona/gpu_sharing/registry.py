@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from nona.errors import SimulationError
-from nona.gpu_sharing import counter, slices, soft
+from nona.gpu_sharing import slices, soft
 from nona.gpu_sharing.pool import Invoker, Pool, Settings, Way
 from nona.registry import Registry
 
 WAYS: Registry[Way] = Registry(
     "Way of sharing",
-    (counter.WAY, slices.GEOMETRY, slices.FIXED, soft.MPS, soft.TIME_SLICING),
+    (slices.COUNTED, slices.GEOMETRY, slices.FIXED, soft.MPS, soft.TIME_SLICING),
     SimulationError,
 )
 
