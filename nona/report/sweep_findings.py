@@ -268,8 +268,8 @@ def at_values(report: SweepReport, value: float) -> Filled:
         Column("state", lambda r: r.point.state),
         Column("stability", lambda r: stability_text(report.schedulers[r.name], unit), decides=True),
         Column("formula's error", lambda r: r.point.error, CHANGE),
-        Column("link", lambda r: r.point.utilization.network, WHOLE_SHARE),
-        Column("executors", lambda r: r.point.utilization.compute, WHOLE_SHARE),
+        Column("link busy", lambda r: r.point.utilization.network, WHOLE_SHARE),
+        Column("executors busy", lambda r: r.point.utilization.compute, WHOLE_SHARE),
     )
     return Table("", columns).of(_At(n, p, report) for n, p in at_value(report, value).items())
 

@@ -278,8 +278,8 @@ def points_table(
         Column("predicted JCT", lambda r: r.point.predicted_s, TIME, "predicted_jct"),
         Column(f"times {base}", lambda r: r.point.ratio, FACTOR, f"ratio_to_{base}", interval=True),
         Column("SLO hits", lambda r: r.point.slo_hit_rate, RATE, "slo_hit_rate"),
-        Column("executors", lambda r: r.point.utilization.compute, SHARE, "utilization_compute"),
-        Column("link", lambda r: r.point.utilization.network, SHARE, "utilization_network"),
+        Column("executors busy", lambda r: r.point.utilization.compute, SHARE, "utilization_compute"),
+        Column("link busy", lambda r: r.point.utilization.network, SHARE, "utilization_network"),
     )
     return Table("", columns).of(rows)
 

@@ -256,8 +256,8 @@ def place_system(
     Raises ``PlacementError`` when there is none, or for an unknown solver or objective.
     """
     on_progress(PlacingProgress("formula"))
-    if objective == "mean-jct" and has_large_interior(system):
-        on_better(local_answer(system))  # the formula takes seconds there
+    if objective == "mean-jct" and (has_large_interior(system) or system.batches):
+        on_better(local_answer(system))  # the formula takes seconds there, or longer
     check()
     if objective == "formula":
         return solve(system, solver)

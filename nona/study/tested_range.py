@@ -72,7 +72,7 @@ def _used(system: System, link: float) -> float | None:
 
 def _beyond(system: System, servers: float, link: float | None) -> str | None:
     if servers > HIGHEST + _BEYOND:
-        return f"executors busy {share_text(servers)}, tested up to {share_text(HIGHEST)}"
+        return f"executor load {share_text(servers)}, tested up to {share_text(HIGHEST)}"
     if link is not None and link > HIGHEST + _BEYOND:
         return f"link busy {share_text(link)}, tested up to {share_text(HIGHEST)}"
     if link is not None and system.discipline != "fifo":

@@ -24,6 +24,7 @@ from nona.study.link_load import background_of, congestion_curve, with_backgroun
 from nona.study.outcome import placement_outcome
 from nona.study.preparation import prepare
 from nona.study.simulation import compare, place, predictions
+from nona.ui.pages.placement_result import verdict
 
 
 def test_error_measure_and_gap_are_told():
@@ -53,17 +54,17 @@ def test_comparisons_say_how_far_below_and_what_overloads():
 
 
 def test_one_class_is_told_alone_several_by_the_busiest_and_needs_no_shares():
-    told = "All executors are of one class: 50.0 % busy, a visit waits 1 ms"
+    told = "All executors are of one class: load 50.0 %, a visit waits 1 ms"
     assert words_of.servers_finding(report()) == told
     busy = results.PredictedClass(executor_class="l4", executors=1, utilization=0.75, wait_s=0.004)
     several = report(predicted=but(MIX, classes=(*MIX.classes, busy)))
     assert words_of.servers_finding(several) == (
-        "l4 is the busiest of 2 executor classes, 75.0 %; a visit waits 1 ms to 4 ms by class"
+        "l4 has the highest load of 2 executor classes, 75.0 %; a visit waits 1 ms to 4 ms by class"
     )
     study = prepare(changed())
     told = placement_report(study.system, place(study), study.scenario.labels)
     assert not tables.class_shares(told)
-    assert "% busy" in words_of.servers_finding(told)
+    assert "one class: load " in words_of.servers_finding(told)
     assert words_of.memory_finding(told).startswith("No model states weights")
     assert "a100-40gb: 3 x" not in words_of.placement_text(told)
 
@@ -79,6 +80,13 @@ def test_the_headline_is_by_sampled_jobs_in_slo_hits_where_those_count_and_links
     found = outcome(0.08, 0.1, None)
     printed = words_of.placement_text(found.nona)
     assert printed.startswith("mean JCT 80 ms by sampled jobs; ")
+    sampled = filled(results.SampledSearch, value=0.08, error=0.001, origin="formula")
+    searched = but(found.nona, objective="mean-jct", sampled=sampled, origin="formula")
+    assert "It is the formula's optimum" in words_of.placement_text(searched)
+    unproved = but(
+        searched, formula=but(searched.formula, lower_bound_s=None, gap=None)
+    )  # as where executors batch
+    assert "optimum" not in words_of.placement_text(unproved)
     gained = {"value": 0.02, "error": 0.001, "formula_value": 0.03, "gain": 0.01, "gain_error": 0.001}
     search = filled(results.SampledSearch, **gained, origin="search")
     late, later = (but(RESPONSE, miss=miss) for miss in (0.02, 0.05))
@@ -130,7 +138,9 @@ def test_weights_are_those_of_the_models_at_their_precision_and_a_uniform_draw_i
 def test_words_rows_and_html_say_the_numbers_of_every_class(told_report):
     classes = told_report.predicted.classes
     busiest = max(classes, key=lambda c: c.utilization).executor_class
-    assert words_of.servers_finding(told_report).startswith(f"{busiest} is the busiest of 3 executor classes")
+    assert words_of.servers_finding(told_report).startswith(
+        f"{busiest} has the highest load of 3 executor classes"
+    )
     assert "of an executor" in words_of.memory_finding(told_report)
     assert [r["executor class"] for r in tables.classes(told_report).texts()] == [
         c.executor_class for c in classes
@@ -164,6 +174,7 @@ def test_where_a_uniform_draw_overloads_executors_local_has_no_steady_state():
     told = placement_outcome(study, placement, "today", found)
     wanted = "nona: local overloads executors, spread overloads executors"
     assert certificate.comparison_finding(told) == wanted
+    assert "stays on one server, as under local; what is chosen is how often" in verdict(told)
 
 
 TWO_MODELS = {

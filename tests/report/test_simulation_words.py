@@ -221,6 +221,11 @@ def test_live_words():
     level = {**series, "b": series["a"]}
     assert live_headline(LiveRun(series=level)).text == "So far a and b are level: 10 ms."
     assert live_headline(LiveRun()).text == "No job is complete yet."
+    drops = {"b": line(0.02, 100), "c": line(0.01, 100, dropped=1)}
+    told = "Mean JCT of b so far: 20 ms; c drops 20.0 % of the queries and is not compared."
+    assert live_headline(LiveRun(series=drops)).text == told
+    told = "So far c drops 20.0 % of the queries; mean JCT of the others: 10 ms."
+    assert live_headline(LiveRun(series={"c": drops["c"]})).text == told
     ended = {"a": scheduler(0.01, utilization=Resources(compute=0.41, network=0.78))}
     assert measured(series, ended)["a"].hit_rate == ended["a"].slo_hit_rate.mean
     assert live_titles(measured(series, ended), False)[3] == "a uses the link most: 78 % busy", (

@@ -160,7 +160,7 @@ def test_outside_the_tested_region_one_line_says_why():
         (ahead, 0.31, 0.3, "form ahead"),
         (system, 0.31, 0.35, "None"),
         (system, 0.7, 0.3, "None"),  # nothing beside the background
-        (system, 0.95, 0.35, "executors busy 95 %"),
+        (system, 0.95, 0.35, "executor load 95 %"),
         (system, 0.31, 0.97, "link busy 97 %"),
         (system, 0.0, 0.0, "No tested point"),
         (system, 0.83, 0.85, "tested points of similar load"),

@@ -185,7 +185,9 @@ def test_cluster_edits_reach_the_scenario_and_a_wrong_quantity_keeps_what_was_ty
     assert metrics(at)["Executors"] == "5"
     before = state_of(at).scenario
     named(at.text_input, "Capacity").set_value("5 apples").run()
-    assert "'5 apples' is not a bandwidth" in at.error[0].value.replace("\\", "")
+    told = at.error[0].value.replace("\\", "")
+    assert "'5 apples' is not a bandwidth" in told
+    assert told.endswith(". Until then 25 Gbit/s stays in use.")
     assert state_of(at).scenario == before
     go(at, "placement")
     assert at.button(key="run-place").disabled

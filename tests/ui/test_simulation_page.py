@@ -48,7 +48,7 @@ def test_the_finding_the_tiles_and_the_table_are_those_of_the_report(open_page):
     assert "nona" in drawn["alts"][0]
     busy = found["nona"].utilization
     assert at.button(key="evidence-line").label == like_cases_text(data.scenario, busy.compute, busy.network)
-    deciding = ["scheduler", "mean JCT", "predicted", "SLO hits", "executors", "link", "p95"]
+    deciding = ["scheduler", "mean JCT", "predicted", "SLO hits", "executors busy", "link busy", "p95"]
     assert list(at.dataframe[0].value) == deciding
     at.toggle(key="all-columns-results").set_value(True).run()
     assert {"state", "predicted", "p99", "in flight"} <= set(at.dataframe[0].value)

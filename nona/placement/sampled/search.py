@@ -277,7 +277,7 @@ def choose_placement(
     return replace(
         judged(system, optimum, final.queries, values, final.origin),
         seconds=optimum.seconds + time.perf_counter() - began,
-        notes=(_note(sampled), *optimum.notes),
+        notes=(_note(sampled, optimum), *optimum.notes),
         sampled=sampled,
     )
 
@@ -382,14 +382,15 @@ def judged(system: System, optimum: Placement, queries: Queries, values: Values,
     return bounded(system, placement)
 
 
-def _note(sampled: Sampled) -> str:
+def _note(sampled: Sampled, optimum: Placement) -> str:
     what = "the probability of missing an SLO" if sampled.objective == "slo" else "the mean JCT"
+    bounded_below = not math.isnan(optimum.lower_bound_s)
+    formula = "the formula's optimum" if bounded_below else "the formula's proposal"
     if sampled.origin == "formula":
         return (
-            f"Judged by sampled jobs for {what}: no other candidate is significantly better than the "
-            "formula's optimum."
+            f"Judged by sampled jobs for {what}: no other candidate is significantly better than {formula}."
         )
     return (
-        f"Judged by sampled jobs for {what}: preferred to the formula's optimum. The search gives no proof; "
-        "the notes below are about the formula's optimum and its bound."
+        f"Judged by sampled jobs for {what}: preferred to {formula}. The search gives no proof; the notes "
+        f"below are about {formula}{' and its bound' if bounded_below else ''}."
     )

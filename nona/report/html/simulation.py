@@ -54,7 +54,7 @@ def placement_section(report: PlacementReport | None, beside: PlacementOutcome |
         "Origin": certificate.origin_text(report),
         "Solver": f"{report.solver}, {format_time(report.seconds)}",
         "Link": f"{percent_text(p.network_utilization)} busy, mean wait {time_text(p.network_wait_s)}",
-        "Executors": f"{percent_text(p.compute_utilization)} busy, mean wait {time_text(p.server_wait_s)}",
+        "Executors": f"load {percent_text(p.compute_utilization)}, mean wait {time_text(p.server_wait_s)}",
     }
     rows, others = _configurations(report)
     return section(
@@ -92,6 +92,7 @@ def _servers(report: PlacementReport) -> Markup:
     return (
         paragraph(f"{placement_text.servers_finding(report)}. {placement_text.memory_finding(report)}.")
         + table(classes(report), "Executor classes with their load, wait and memory")
+        + paragraph(placement_text.LOAD, "quiet")
         + table(class_shares(report), "Probability of each executor class, model by model")
     )
 

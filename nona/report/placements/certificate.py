@@ -22,11 +22,21 @@ WHY = (
     "random waits is longer, and so are waits behind messages of the same job."
 )
 ORIGINS = {
-    "formula": "It is the formula's optimum: no other candidate is significantly faster",
+    "formula": "It is {formula}: no other candidate is significantly faster",
     "search": "It was found by a search from the fastest start",
-    "local": "All local: sampled jobs are faster there than at the formula's optimum",
+    "local": "All local: sampled jobs are faster there than at {formula}",
     "expert": "It is the expert's: for each model the preset that is fastest on an idle cluster",
 }
+
+
+def is_certified(report: PlacementReport) -> bool:
+    """Return whether the formula's placement is proved to be optimal; it is not where executors batch."""
+    return report.formula.lower_bound_s is not None
+
+
+def formula_words(report: PlacementReport) -> str:
+    """The formula's placement: an optimum only where that is proved."""
+    return "the formula's optimum" if is_certified(report) else "the formula's proposal"
 
 
 def is_sampled(report: PlacementReport) -> bool:
@@ -119,7 +129,8 @@ def formula_line(report: PlacementReport) -> str:
         if own.gap is None
         else f", proved to {format_number(100 * own.gap, 2)} % of the formula's own optimum"
     )
-    text = f"By formula alone the optimum takes {time_text(own.objective_s)}{gap}"
+    what = "the optimum" if is_certified(report) else "its proposal"
+    text = f"By formula alone {what} takes {time_text(own.objective_s)}{gap}"
     if sampled and report.objective == "mean-jct" and report.origin != FORMULA:
         text += f"; sampled jobs take {or_dash(sampled.formula_value, time_text)} there"
     return f"{text}. {_why(report)}"
@@ -140,9 +151,8 @@ def origin_text(report: PlacementReport) -> str:
     """The origin of the placement; empty if the formula is the objective."""
     if report.objective != "mean-jct" or report.sampled is None:
         return ""  # a search that was cancelled has not tried everything
-    origin = report.origin
-    preset = f"It is the preset {origin}: sampled jobs are faster there than at the formula's optimum"
-    return ORIGINS.get(origin, preset) + "."
+    preset = f"It is the preset {report.origin}: sampled jobs are faster there than at {{formula}}"
+    return ORIGINS.get(report.origin, preset).format(formula=formula_words(report)) + "."
 
 
 def certificate_words(report: PlacementReport) -> str:

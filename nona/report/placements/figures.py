@@ -222,7 +222,7 @@ def steps_figure(steps: Sequence[SearchStep]) -> go.Figure:
         mode="lines+markers",
         line={"color": PALETTE[0], "shape": "hv", "width": 2.5},
         marker={"size": 8},
-        customdata=[origin_words(s.origin) for s in steps],
+        customdata=[origin_words(s) for s in steps],
         hovertemplate="%{customdata}: %{y:,.3~r} ms after %{x:,.3~r} s<extra></extra>",
     )
     bound = steps[-1].lower_bound_s

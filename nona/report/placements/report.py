@@ -11,6 +11,7 @@ from nona.decomposition import VIRTUAL
 from nona.placement.capacity import replicas, resident_bytes
 from nona.placement.result import Objective, Placement, Prediction, ResponseTimes, SubGraphPlacement
 from nona.placement.sampled.judge import certificate_of, reported_response
+from nona.report.placements.certificate import formula_words
 from nona.results import placement as result_placement
 from nona.system import System
 from nona.units import format_number, format_time
@@ -108,9 +109,9 @@ def gain_finding(report: result_placement.PlacementReport) -> str:
     if sampled is None or report.objective != "slo":
         return ""
     if not sampled.gain:
-        return "No other candidate misses significantly fewer SLOs than the formula's optimum."
+        return f"No other candidate misses significantly fewer SLOs than {formula_words(report)}."
     fewer, own = format_number(100 * sampled.gain, 2), _value_text("slo", sampled.formula_value)
-    return f"It misses {fewer} points fewer SLOs than the formula's optimum, which misses {own}."
+    return f"It misses {fewer} points fewer SLOs than {formula_words(report)}, which misses {own}."
 
 
 def slo_bound_words(report: result_placement.PlacementReport) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from nona.report.models import provenance_text
 from nona.report.placements.certificate import error_of, hits_of, mean_of
-from nona.report.placements.text import origin_words
+from nona.report.placements.text import LOAD, origin_words
 from nona.results import placement
 from nona.results.document import Estimate, ModelFacts
 from nona.tables import (
@@ -79,7 +79,7 @@ STEPS = Table[placement.SearchStep](
     "",
     (
         Column("after", lambda s: s.elapsed_s, TIME),
-        Column("best so far", lambda s: origin_words(s.origin)),
+        Column("best so far", origin_words),
         Column("mean JCT", lambda s: _with_error(s.objective_s, s.error_s), TIME, interval=True),
         Column("gap", _gap_of, GAP),
     ),
@@ -101,7 +101,7 @@ CLASSES = Table[_Class](
     (
         Column("executor class", lambda r: r.predicted.executor_class),
         Column("executors", lambda r: r.predicted.executors, COUNT),
-        Column("busy", lambda r: r.predicted.utilization, SHARE),
+        Column("load", lambda r: r.predicted.utilization, SHARE, help=LOAD),
         Column("wait of a visit", lambda r: r.predicted.wait_s, TIME),
         Column("memory per executor", lambda r: r.memory.memory_bytes, SIZE),
         Column("weights held", lambda r: r.memory.resident_bytes, SIZE),
@@ -181,7 +181,7 @@ COMPARISON = Table[placement.FullPlacementReport | None](
         Column("wait of a message", lambda r: r.predicted.network_wait_s if r else None, TIME),
         Column("wait of a visit", lambda r: r.predicted.server_wait_s if r else None, TIME),
         Column("link busy", lambda r: r.predicted.network_utilization if r else None, SHARE),
-        Column("executors busy", lambda r: r.predicted.compute_utilization if r else None, SHARE),
+        Column("executor load", lambda r: r.predicted.compute_utilization if r else None, SHARE, help=LOAD),
     ),
 )
 

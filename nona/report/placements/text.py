@@ -179,19 +179,25 @@ def price_text(predicted: PredictedMix) -> str:
     )
 
 
+LOAD = (
+    "Load is work over capacity; where executors batch, at the pace of full batches. The time for which they "
+    "are occupied, by smaller batches too, is what a simulation calls busy."
+)
+
+
 def servers_finding(report: PlacementReport) -> str:
-    """The busiest executor class, and the range of mean waits."""
+    """The executor class of the highest load, and the range of mean waits."""
     classes = report.predicted.classes
     if len(classes) == 1:
         (only,) = classes
-        busy, wait = percent_text(only.utilization), time_text(only.wait_s)
-        return f"All executors are of one class: {busy} busy, a visit waits {wait}"
-    busiest = max(classes, key=lambda c: c.utilization)
+        load, wait = percent_text(only.utilization), time_text(only.wait_s)
+        return f"All executors are of one class: load {load}, a visit waits {wait}"
+    fullest = max(classes, key=lambda c: c.utilization)
     waits = [c.wait_s for c in classes if c.wait_s is not None]
-    busy = percent_text(busiest.utilization)
+    load = percent_text(fullest.utilization)
     least, most = time_text(min(waits, default=None)), time_text(max(waits, default=None))
     return (
-        f"{busiest.executor_class} is the busiest of {len(classes)} executor classes, {busy}; "
+        f"{fullest.executor_class} has the highest load of {len(classes)} executor classes, {load}; "
         f"a visit waits {least} to {most} by class"
     )
 
@@ -233,16 +239,20 @@ def link_finding(links: Sequence[PredictedLink]) -> str:
     return f"{busiest}; a message waits {format_time(total)} on its route, {where}"
 
 
-ORIGINS = {"formula": "formula's optimum", "local": "all local", "spread": "all spread", "search": "search"}
+ORIGINS = {"local": "all local", "spread": "all spread"}
 
 
-def origin_words(origin: str) -> str:
+def origin_words(step: SearchStep) -> str:
     """The origin of a step in a word or two.
 
-    >>> origin_words("local"), origin_words("expert")
-    ('all local', 'expert')
+    >>> none = {"lower_bound_s": None, "gap": None, "batches": True}
+    >>> step = SearchStep(elapsed_s=1.0, objective_s=0.09, error_s=0.0, origin="formula", **none)
+    >>> origin_words(step), origin_words(step.model_copy(update={"origin": "local"}))
+    ("formula's proposal", 'all local')
     """
-    return ORIGINS.get(origin, origin)
+    if step.origin == "formula":
+        return "formula's proposal" if step.batches else "formula's optimum"
+    return ORIGINS.get(step.origin, step.origin)
 
 
 def best_so_far(steps: Sequence[SearchStep]) -> str:
@@ -264,7 +274,7 @@ def best_so_far(steps: Sequence[SearchStep]) -> str:
         gap = "no bound: the certificate holds for batches of 1 only"
     else:
         gap = "no bound yet"
-    return f"Best so far: mean JCT {mean} ({origin_words(last.origin)}), {gap}"
+    return f"Best so far: mean JCT {mean} ({origin_words(last)}), {gap}"
 
 
 def early_text(after_s: float) -> str:
@@ -312,7 +322,7 @@ def placement_text(report: PlacementReport) -> str:
             if line
         ),
         f"  by formula: link {percent_text(p.network_utilization)} busy, wait "
-        f"{time_text(p.network_wait_s)}; executors {percent_text(p.compute_utilization)} busy, wait "
+        f"{time_text(p.network_wait_s)}; executor load {percent_text(p.compute_utilization)}, wait "
         f"{time_text(p.server_wait_s)}",
         *_links_text(p.links),
         *_classes_text(report),
@@ -341,7 +351,7 @@ def _classes_text(report: PlacementReport) -> list[str]:
         kind = predicted.executor_class
         drawn = ", ".join(f"{n} {row[kind]:.0%}" for n, row in shares.items() if row[kind] >= 5e-4)
         lines.append(
-            f"  {kind}: {predicted.executors} x, {predicted.utilization:.0%} busy, wait "
+            f"  {kind}: {predicted.executors} x, load {predicted.utilization:.0%}, wait "
             f"{time_text(predicted.wait_s)}; draws {drawn or 'nothing'}; "
             f"{format_size(memory.resident_bytes)} of weights each"
         )

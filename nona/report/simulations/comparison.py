@@ -259,8 +259,8 @@ def _states(states: Mapping[str, tuple[str, str]]) -> str:
 HEADINGS: Mapping[Measure, tuple[str, Kind]] = {
     "jct_s": ("mean JCT", TIME),
     "slo_hit_rate": ("SLO hits", RATE),
-    "compute": ("executors", SHARE),
-    "network": ("link", SHARE),
+    "compute": ("executors busy", SHARE),
+    "network": ("link busy", SHARE),
 }
 
 

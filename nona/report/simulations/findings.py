@@ -12,7 +12,7 @@ from nona.report.text import Finding, listed, not_clear, verb
 from nona.report.times import TIME_UNITS, off_text
 from nona.results.document import Estimate, OffRange
 from nona.results.simulation import Difference, Differences, Resources, Schedulers, SimulationReport
-from nona.results.simulation_charts import LiveRun, SimulationOutcome
+from nona.results.simulation_charts import LiveLine, LiveRun, SimulationOutcome
 from nona.tables import mean_text, share_text
 from nona.units import format_time
 
@@ -254,9 +254,20 @@ def live_headline(live: LiveRun) -> Finding:
     order = sorted(means, key=lambda n: means[n])
     least = format_time(means[order[0]])
     first = [n for n in order if format_time(means[n]) == least]
-    rest = ", ".join(f"{n} is at {format_time(means[n])}" for n in order[len(first) :][:2])
-    lead = f"So far {listed(first)} {'is shortest' if len(first) == 1 else 'are level'}"
-    return Finding(lead if len(order) > 1 else f"Mean JCT of {order[0]} so far", rest, least)
+    dropped = {n: _drops(s) for n, s in live.series.items() if s.dropped}
+    if order[0] in dropped:
+        lead = f"So far {order[0]} {dropped.pop(order[0])}; mean JCT of the others"
+    elif len(order) == 1:
+        lead = f"Mean JCT of {order[0]} so far"
+    else:
+        lead = f"So far {listed(first)} {'is shortest' if len(first) == 1 else 'are level'}"
+    rest = [f"{n} is at {format_time(means[n])}" for n in order[len(first) :][:2] if n not in dropped]
+    rest += [f"{n} {drops} and is not compared" for n, drops in dropped.items()]
+    return Finding(lead, ", ".join(rest), least)
+
+
+def _drops(line: LiveLine) -> str:
+    return f"drops {share_text(line.dropped / (line.jobs + line.dropped), 1)} of the queries"
 
 
 TARGET = 0.95  # utilisation that the remedies aim at: below 1, with long waits still

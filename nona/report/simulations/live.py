@@ -211,9 +211,11 @@ def live_titles(series: LiveLines, running: bool) -> list[str]:
     rates = {name: s.hit_rate for name, s in series.items() if s.hit_rate is not None}
     busy = {name: s.busy for name, s in series.items() if s.busy}
     alone = len(series) == 1  # nobody to be compared with
+    lowest = f"Mean of {best}" if alone else f"{best} has the lowest mean"
+    if series[best].dropped:
+        lowest = f"Mean of the queries that {best} does not drop"
     titles = [
-        f"{f'Mean of {best}' if alone else f'{best} has the lowest mean'}{so_far}: "
-        f"{format_time(series[best].mean_s)}",
+        f"{lowest}{so_far}: {format_time(series[best].mean_s)}",
         f"95 % of {short}'s jobs are completed within about {format_time(tail[short])}"
         if math.isfinite(tail[short])
         else plain[1],

@@ -123,14 +123,14 @@ FIGURES = Table[_Row](
         Column("SLO", lambda r: r.one.slo_s if r.one else None, TIME, "slo"),
         *map(_part, PARTS),
         Column(
-            "executors",
+            "executors busy",
             lambda r: None if r.one else r.whole.utilization.compute,
             SHARE,
             "utilization_compute",
             decides=True,
         ),
         Column(
-            "link",
+            "link busy",
             lambda r: None if r.one else r.whole.utilization.network,
             SHARE,
             "utilization_network",

@@ -293,9 +293,9 @@ PLACEMENT = RunPage(
     fields=_objective_choice,
     live=_live_search,
     answer=_answer,
-    before="No placement yet. Solving takes seconds and shows the best so far; the result says which parts "
-    "of a query run where, and how much better any other could be. How many servers the SLOs need can be "
-    "asked below without it.",
+    before="No placement yet. Solving shows the best so far, which Cancel keeps; it takes longest where "
+    "tasks are many or executors batch. The result says which parts of a query run where, and how much "
+    "better any other could be. How many servers the SLOs need can be asked below without it.",
     tabs={
         "Where the tasks run": Tab(_tasks),
         "Servers and links": Tab(_resources),

@@ -10,7 +10,14 @@ import streamlit as st
 from nona.report.placements import certificate, figures
 from nona.report.placements.report import gain_finding, slo_bound_words
 from nona.report.placements.tables import comparison, congestion
-from nona.report.placements.text import congestion_finding, parts_of, plain_notes, price_text, split_finding
+from nona.report.placements.text import (
+    LOAD,
+    congestion_finding,
+    parts_of,
+    plain_notes,
+    price_text,
+    split_finding,
+)
 from nona.report.times import off_text
 from nona.results import placement
 from nona.tables import percent_text, time_text
@@ -93,10 +100,10 @@ def _facts(data: placement.PlacementOutcome) -> list[Fact]:
             "jobs.",
         ),
         Fact(
-            "GPUs busy",
+            "GPU load",
             percent_text(p.compute_utilization),
             f"by formula a visit waits {time_text(p.server_wait_s)}",
-            "Background included. Any placement has the same load.",
+            f"{LOAD} Background included; any placement has the same load.",
         ),
         Fact(
             "Link busy",
@@ -128,7 +135,7 @@ def _bound(report: placement.PlacementReport) -> Fact:
         certificate.gap_text(report),
         certificate.bound_text(report),
         "(predicted mean − bound) / predicted mean. The bound is certified for the formula, at its optimum's "
-        "server wait.",
+        "server wait; where executors batch there is none.",
     )
 
 
@@ -159,18 +166,24 @@ def _others(data: placement.PlacementOutcome) -> str:
 
 def verdict(data: placement.PlacementOutcome) -> str:
     """Name the split models, how often each is split, and the origin of the placement."""
-    parts = (_split_text(data.nona), certificate.origin_text(data.nona), gain_finding(data.nona))
+    parts = (_split_text(data), certificate.origin_text(data.nona), gain_finding(data.nona))
     return " ".join(t for t in parts if t)
 
 
-def _split_text(report: placement.PlacementReport) -> str:
+def _split_text(data: placement.PlacementOutcome) -> str:
     """Name the split models: a share is the mean over the model's sub-graphs that can be split."""
+    report, local = data.nona, data.local
     shares = {name: _model_split(model) for name, model in report.models.items()}
     split = [
         f"{name} always" if share > 1 - LEAST else f"{name} at {100 * share:.0f} % of its forks"
         for name, share in shares.items()
         if share >= LEAST
     ]
+    if not split and (local is None or local.class_shares != report.class_shares):
+        return (
+            "Every query stays on one server, as under local; what is chosen is how often servers of each "
+            "class are drawn, where local draws all alike."
+        )
     if not split:
         return "Every query stays on one server."
     others = "" if len(split) == len(shares) else "; the others stay on one server"

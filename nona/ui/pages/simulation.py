@@ -264,8 +264,8 @@ def _like_cases(state: AppState, run: Kept) -> str:
     best = shortest({name: s for name, s in schedulers.items() if run.data.predicted.get(name) is not None})
     if best is None:
         return ""
-    busy = schedulers[best].utilization
-    return like_cases_text(run.data.scenario, busy.compute, busy.network)
+    load, link = schedulers[best].offered.compute, schedulers[best].utilization.network
+    return like_cases_text(run.data.scenario, load, link)
 
 
 SIMULATION = RunPage(

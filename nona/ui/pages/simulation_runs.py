@@ -279,8 +279,8 @@ def _counts(live: LiveRun) -> str:
 MEASURES: Mapping[str, Measure] = {
     "Mean JCT": "jct_s",
     "SLO hits": "slo_hit_rate",
-    "Executors": "compute",
-    "Link": "network",
+    "Executors busy": "compute",
+    "Link busy": "network",
 }
 
 

@@ -41,7 +41,18 @@ def field_error(state: AppState, path: PlacePath, label: str = "") -> None:
     if draft:
         place, _, rule = draft.error.partition(": ")
         own = place.partition(" (")[0] == place_text(path)
-        st.error(plain(f"{label or title_of(path)}: {rule}" if own else draft.error), icon=":material/error:")
+        error = f"{label or title_of(path)}: {rule}" if own else draft.error
+        st.error(plain(f"{error.rstrip('.')}. {_still_in_use(state, path)}"), icon=":material/error:")
+
+
+def _still_in_use(state: AppState, path: PlacePath) -> str:
+    try:
+        value = state.value(path)
+    except (LookupError, TypeError):  # an entry, or the part around it, is not there
+        value = None
+    if value is None:
+        return "Until then it stays empty."
+    return f"Until then {value if isinstance(value, str | int) else 'the former value'} stays in use."
 
 
 def plain(text: str) -> str:

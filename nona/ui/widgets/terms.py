@@ -16,7 +16,7 @@ ON_PAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "Home": ("query", "task", "link", "JCT"),
         "Scenario": ("query", "SLO", "SCV", "batching", "executor", "MIG", "MPS", "link", "utilisation"),
         "Models": ("operator", "task", "contraction", "cut task", "sub-graph", "parallelism", "provenance"),
-        "Placement": ("configuration", "sub-graph", "local", "spread", "response", "gap"),
+        "Placement": ("configuration", "sub-graph", "local", "spread", "response", "gap", "load"),
         "Simulation": (
             "JCT",
             "SLO hit",
