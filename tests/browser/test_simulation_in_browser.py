@@ -38,6 +38,11 @@ def test_charts_move_cancel_works_and_a_baseline_stands_beside_the_next_run(page
     assert "so far" in charts.locator("figcaption").first.inner_text()
     told = charts.locator("figure canvas").first.get_attribute("aria-label") or ""
     assert re.search(r"Means: .*\d [mµ]?s", told), told
+    charts.locator("figure canvas").first.hover()  # one response time is marked in both charts that have it
+    charts.locator(".cursor:visible").nth(1).wait_for()
+    over_time, distribution = charts.locator(".cursor:visible").all_inner_texts()
+    assert re.fullmatch(r"[\d.,]+ [mµ]?s", distribution)
+    assert over_time == distribution
     legend = charts.get_by_role("button", name="nona").first
     legend.click()
     charts.locator(".legend button[aria-pressed=false]").wait_for()

@@ -45,11 +45,13 @@ function logTicks(low, high, wanted) {
   return [];
 }
 
-// A scale from [low, high] to pixels [from, to]; `log` where the values lie far apart.
+// A scale from [low, high] to pixels [from, to] and back; `log` where the values lie far apart.
 function scale(low, high, from, to, log) {
-  const f = log ? Math.log : (v) => v;
+  const f = log ? Math.log : (v) => v,
+    inverse = log ? Math.exp : (v) => v;
   const a = f(low),
     b = f(high) > f(low) ? f(high) : f(low) + 1;
   const at = (v) => from + ((f(v) - a) / (b - a)) * (to - from);
-  return { at, low, high, log, ticks: (n) => (log ? logTicks(low, high, n) : linearTicks(low, high, n)) };
+  const of = (pixel) => inverse(a + ((pixel - from) / (to - from)) * (b - a));
+  return { at, of, low, high, log, ticks: (n) => (log ? logTicks(low, high, n) : linearTicks(low, high, n)) };
 }

@@ -41,14 +41,16 @@ class LiveCharts {
     const frame = html("div", "frame", figure),
       canvas = html("canvas", "", frame);
     canvas.setAttribute("role", "img");
-    const tip = html("div", "tip", frame),
-      made = { figure, title, canvas, tip, draw, points: [] };
-    canvas.addEventListener("pointermove", (event) => this.point(made, event));
+    const cursor = html("div", "cursor", frame),
+      tip = html("div", "tip", frame),
+      panel = { figure, title, canvas, cursor, tip, draw, drawn: { points: [] } };
+    canvas.addEventListener("pointermove", (event) => this.point(panel, event));
     canvas.addEventListener("pointerleave", () => {
       tip.hidden = true;
+      this.mark(null);
     });
-    tip.hidden = true;
-    return made;
+    cursor.hidden = tip.hidden = true;
+    return panel;
   }
 
   close() {
@@ -160,22 +162,42 @@ class LiveCharts {
         h = panel.canvas.parentElement.clientHeight;
       if (!w) continue;
       const frame = this.frame(panel.canvas, w, h);
-      panel.points = shown.length
+      panel.drawn = shown.length
         ? panel.draw(frame, shown, this.data)
         : waiting(frame, this.series.length ? "All schedulers are hidden." : "No job is complete yet.");
+    }
+    this.mark(this.jct_s);
+  }
+
+  // One response time, marked in every chart that has an axis for it.
+  mark(jct_s) {
+    this.jct_s = jct_s;
+    for (const { canvas, cursor, drawn } of this.panels) {
+      const at = jct_s ? drawn.jct?.at(jct_s) : undefined,
+        level = drawn.jct?.level;
+      const length = level ? canvas.clientHeight : canvas.clientWidth;
+      cursor.hidden = !(at >= 0 && at <= length);
+      if (cursor.hidden) continue;
+      const unit = unitFor(jct_s);
+      cursor.textContent = `${digits(jct_s / unit.size)} ${unit.name}`;
+      cursor.className = level ? "cursor level" : "cursor";
+      cursor.style.left = level ? "" : `${at}px`;
+      cursor.style.top = level ? `${at}px` : "";
     }
   }
 
   point(panel, event) {
     let best = null,
       least = 30 ** 2;
-    for (const [x, y, text] of panel.points) {
+    for (const [x, y, text] of panel.drawn.points) {
       const distance = (x - event.offsetX) ** 2 + (y - event.offsetY) ** 2;
       if (distance < least) {
         least = distance;
         best = [x, y, text];
       }
     }
+    const { jct } = panel.drawn;
+    if (jct) this.mark(jct.of(jct.level ? event.offsetY : event.offsetX));
     panel.tip.hidden = !best;
     if (!best) return;
     panel.tip.textContent = best[2];

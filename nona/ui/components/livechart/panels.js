@@ -1,4 +1,5 @@
-// The four charts. Each draws on a frame {context, w, h, ink, faint, grid, font} and returns what can be pointed at.
+// The four charts. Each draws on a frame {context, w, h, ink, faint, grid, font} and returns
+// `points`, what can be pointed at, and `jct`, where the axis of response times is (`level`: from below upwards).
 const PLACE = { left: 52, right: 12, top: 10, bottom: 36 };
 const FAR = 20; // means this many times apart are drawn on a logarithmic axis
 
@@ -48,7 +49,7 @@ function waiting(f, words) {
   f.context.textAlign = "center";
   f.context.textBaseline = "middle";
   f.context.fillText(words, f.w / 2, f.h / 2);
-  return [];
+  return { points: [] };
 }
 
 function overTime(f, shown) {
@@ -78,7 +79,7 @@ function overTime(f, shown) {
     for (const [k, [px, py]] of own.entries())
       points.push([px, py, `${s.name}: ${digits(s.jct_s[k] / unit.size)} ${unit.name}`]);
   }
-  return points;
+  return { points, jct: jctAxis(y, unit, true) };
 }
 
 function distribution(f, shown, data) {
@@ -108,7 +109,11 @@ function distribution(f, shown, data) {
     });
     line(f.context, s.style, own);
   }
-  return points;
+  return { points, jct: jctAxis(x, unit, false) };
+}
+
+function jctAxis(axis, unit, level) {
+  return { level, at: (s) => axis.at(s / unit.size), of: (pixel) => axis.of(pixel) * unit.size };
 }
 
 function sloLines(f, x, slo, unit) {
@@ -191,7 +196,7 @@ function bars(f, shown, parts, title) {
       );
     }
   });
-  return points;
+  return { points };
 }
 
 function hits(f, shown, data) {
