@@ -17,10 +17,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 from nona.cost.options import Calibration, calibration, slice_constant
-from nona.errors import CostError
 from nona.hardware.device import Precision
 from nona.hardware.executor import ExecutorClass
 
@@ -89,24 +87,3 @@ def given_slowdown(executor: ExecutorClass) -> float:
     (1.0, 2.0)
     """
     return float(executor.compute_fraction ** -slice_constant("given_exponent"))
-
-
-class Channel(Protocol):
-    """A link that carries a transfer, e.g. :class:`nona.hardware.cluster.Network` or ``catalogue.Link``."""
-
-    @property
-    def capacity(self) -> float: ...
-    @property
-    def latency_s(self) -> float: ...
-
-
-def transfer_s(size_bytes: float, channel: Channel) -> float:
-    """Seconds from sending to arrival when nothing else is sent.
-
-    >>> from nona.hardware.cluster import Network
-    >>> transfer_s(1e6, Network(capacity=1e9, latency_s=20e-6))
-    0.00102
-    """
-    if not (math.isfinite(size_bytes) and size_bytes >= 0):
-        raise CostError(f"Transfer of {size_bytes} bytes: the size must be finite and at least 0.")
-    return size_bytes / channel.capacity + channel.latency_s

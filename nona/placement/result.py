@@ -123,7 +123,6 @@ class Prediction:
 
 Objective = Literal["mean-jct", "slo", "formula"]
 SampledObjective = Literal["mean-jct", "slo"]
-OBJECTIVES: tuple[Objective, ...] = ("mean-jct", "slo", "formula")
 SAMPLED: tuple[SampledObjective, ...] = ("mean-jct", "slo")
 
 

@@ -196,9 +196,6 @@ def best_placement(
     return best
 
 
-OWNER = "Scheduler 'flexflow'"
-
-
 class Offline(NamedTuple):
     """Q query classes, K executor classes, E executors.
 

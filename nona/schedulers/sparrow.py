@@ -14,7 +14,6 @@ from nona.registry import Look
 from nona.schedulers.base import NetworkView, Prepared, Ready, Scheduler, View, mixed
 from nona.system import System
 
-OWNER = "Scheduler 'sparrow'"
 LONGEST_S = 10.0
 
 

@@ -6,7 +6,6 @@ warm-up. Batches are numbered in the order in which they were dispatched. Times 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -68,9 +67,6 @@ def sharing_pairs(place: Ints, slots: Ints, from_s: Floats, to_s: Floats) -> int
         same = place[order][1:] == place[order][:-1]
         shared += int((same & (from_s[order][1:] < to_s[order][:-1])).sum())
     return shared
-
-
-NEVER = math.nan
 
 
 @dataclass(frozen=True, eq=False)

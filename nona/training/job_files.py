@@ -8,10 +8,8 @@ from 0, in order of arrival. Source: Gavel (stanford-futuredata/gavel, c4fa400),
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from io import StringIO
 from typing import TypeVar, get_args
 
 from nona.errors import ScenarioError
@@ -228,27 +226,3 @@ def _table_job(line: Line, number: str) -> Job | None:
         "region": given("region", line.name, ""),
     }
     return None if line.wrong else Job(**values)  # type: ignore[arg-type]
-
-
-def write_job_table(jobs: Iterable[Job]) -> str:
-    """The table of ``jobs``; :func:`read_job_table` gives them back (times in seconds, sizes in bytes).
-
-    >>> print(write_job_table([Job("a", "A3C", 500, slo_s=60)]).splitlines()[0])
-    name,model,steps,workers,weight,slo,arrival,entity,kind,rate,latency_slo,checkpoint,region
-    """
-    out = StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(("name", *REQUIRED, *OPTIONAL[1:]))
-    for j in jobs:
-        writer.writerow(
-            (
-                *(j.name, j.model, repr(j.steps), j.workers, repr(j.weight), _or_empty(j.slo_s)),
-                *(repr(j.arrival_s), j.entity, j.kind, repr(j.rate) if j.rate else ""),
-                *(_or_empty(j.latency_slo_s), repr(j.checkpoint_bytes), j.region),
-            )
-        )
-    return out.getvalue()
-
-
-def _or_empty(value: float | None) -> str:
-    return "" if value is None else repr(value)

@@ -21,14 +21,14 @@ from nona.cost.costing import cost_graph, fuse
 from nona.cost.measured import MeasuredTable, read_measured
 from nona.cost.operators import operator_work
 from nona.cost.options import CostOptions, scaled_edges, stacks, tensor_scale
-from nona.cost.roofline import Roofline, transfer_s
+from nona.cost.roofline import Roofline
 from nona.cost.stated import bound_of, carried, unscaled_share, with_given
 from nona.cost.validation import reference_model
 from nona.errors import CostError, GraphError, NonaError, ScenarioError
 from nona.graph.model import Edge, ModelGraph, Operator, Tensor
 from nona.graph.node_link import from_node_link, to_node_link
 from nona.graph.readers import read_model
-from nona.hardware.device import devices, links, user_devices
+from nona.hardware.device import devices, user_devices
 from nona.hardware.executor import executor_class, make_executor_class
 from nona.report.times import given_times, hardware_notes, hardware_warnings, origin_text
 from nona.scenario.file import dump_scenario, parse_scenario
@@ -221,15 +221,6 @@ def test_a_users_own_efficiencies_calibrate():
 def test_impossible_options(options, why):
     with pytest.raises(CostError, match=why):
         CostOptions(**options)
-
-
-def test_transfer_is_affine():
-    link = links()["nccl-a100-internode"]
-    assert transfer_s(2e6, link) - transfer_s(1e6, link) == pytest.approx(1e6 / 7.8e9)
-    assert transfer_s(0, link) == 31e-6
-    for bad in (-1.0, float("nan"), float("inf")):
-        with pytest.raises(CostError, match="Transfer"):
-            transfer_s(bad, link)
 
 
 def test_intervals_hold_the_time_and_widen_with_the_level():

@@ -100,15 +100,6 @@ def overloaded(outcomes: Mapping[str, Outcome]) -> list[str]:
     return [n for n, o in outcomes.items() if o.state == "overloaded"]
 
 
-def joined(parts: Sequence[str]) -> str:
-    """Sentences joined to one paragraph, empty ones left out.
-
-    >>> joined(["One.", "", "Two."])
-    'One. Two.'
-    """
-    return " ".join(p for p in parts if p)
-
-
 LEVEL = 0.002  # of the SLOs: among policies that keep as many, up to this, a title names the cheapest
 
 

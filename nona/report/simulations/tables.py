@@ -35,11 +35,10 @@ from nona.tables import (
     Filled,
     Kind,
     Table,
-    mean_text,
     or_dash,
     share_text,
 )
-from nona.units import format_number, format_time
+from nona.units import format_number
 
 NO_PREDICTIONS: Mapping[str, float | None] = {}
 
@@ -216,15 +215,6 @@ def simulation_text(report: SimulationReport) -> str:
         lines += ["", batches.text(), LOAD_AND_BUSY]
     lines += [*warmup_lines(report.warmup), *precision_lines(report.precision)]
     return "\n".join(lines)
-
-
-def percentile_text(percentile: Percentile) -> str:
-    """A percentile with its interval, without one, or a dash where it is withheld.
-
-    >>> percentile_text(Percentile(value_s=0.25, ci95=(0.2, 0.3), withheld=None, interval_withheld=None))
-    '250 ms ± 50 ms'
-    """
-    return mean_text(percentile.as_mean, format_time)
 
 
 def parts_text(schedulers: Schedulers) -> str:
