@@ -131,20 +131,12 @@ Refuse = Callable[[str], Exception]
 class CsvFile:
     """A file of CSV in UTF-8.
 
-    Attributes
-    ----------
-    data
-        Its bytes.
-    what
-        How errors call it.
-    refuse
-        Makes the exception from a message of one line.
-    most_rows
-        How many rows are taken, the header among them.
-    strict
-        True if quotes must be closed and stand alone.
-    within_s
-        Seconds of processor time in which whoever asks must have taken all rows.
+    ``data``: its bytes.
+    ``what``: how errors call it.
+    ``refuse``: makes the exception from a message of one line.
+    ``most_rows``: how many rows are taken, the header among them.
+    ``strict``: True if quotes must be closed and stand alone.
+    ``within_s``: seconds of processor time in which whoever asks must have taken all rows.
 
     >>> list(CsvFile(b"a,b\\n\\n1,2\\n", "Table", ValueError).rows())
     [(1, ['a', 'b']), (3, ['1', '2'])]
@@ -263,18 +255,11 @@ def is_zip(data: bytes) -> bool:
 class Archive:
     """A kind of ZIP file that this program writes and reads.
 
-    Attributes
-    ----------
-    refuse
-        Makes the exception from what is wrong and the remedy, one line each.
-    must_hold
-        The member without which it is none of this kind.
-    most_main_bytes
-        Bytes that this member may have.
-    most_members, most_bytes
-        Members, and bytes of the file as of all its members unpacked.
-    smaller
-        The remedy where it is too large.
+    ``refuse``: makes the exception from what is wrong and the remedy, one line each.
+    ``must_hold``: the member without which it is none of this kind.
+    ``most_main_bytes``: bytes that this member may have.
+    ``most_members``, ``most_bytes``: members, and bytes of the file as of all its members unpacked.
+    ``smaller``: the remedy where it is too large.
 
     >>> kind = Archive(lambda why, remedy: ValueError(f"{why}; {remedy}."), "a.txt", 100)
     >>> kind.read(kind.write({"a.txt": b"1"}))

@@ -231,28 +231,18 @@ class SharedNetwork:
 class System:
     """Executors, the shared link or links, background load, and the query classes.
 
-    Attributes
-    ----------
-    executor_server : (E,)
-        Server of each executor.
-    executor_class : (E,)
-        Executor class of each executor: the row of ``TaskGraph.compute_s``.
-    class_names
-        Names of the executor classes, e.g. ``"a100-40gb"`` or ``"a100-40gb/2g.10gb"``.
-    capacity, latency_s, discipline
-        The bottleneck link (the core, where there are several): bytes/s, seconds, how it shares.
-    background_compute
-        Background of every single executor. ``background_network`` is that of the link (the core).
-    messages
-        What language engines send over each link of the topology, if there are any.
-    queries
-        The query classes, in the order of the scenario.
-    seed
-        The scenario's seed.
-    topology
-        The links that messages cross; ``None``: the one link alone.
-    class_memory_bytes : (classes,)
-        Memory of an executor of each class; ``None``: no limit.
+    ``executor_server`` (E,): server of each executor.
+    ``executor_class`` (E,): executor class of each executor: the row of ``TaskGraph.compute_s``.
+    ``class_names``: names of the executor classes, e.g. ``"a100-40gb"`` or ``"a100-40gb/2g.10gb"``.
+    ``capacity``, ``latency_s``, ``discipline``: the bottleneck link (the core, where there are several):
+        bytes/s, seconds, how it shares.
+    ``background_compute``: background of every single executor. ``background_network`` is that of the link
+        (the core).
+    ``messages``: what language engines send over each link of the topology, if there are any.
+    ``queries``: the query classes, in the order of the scenario.
+    ``seed``: the scenario's seed.
+    ``topology``: the links that messages cross; ``None``: the one link alone.
+    ``class_memory_bytes`` (classes,): memory of an executor of each class; ``None``: no limit.
 
     Raises ``HardwareError`` for a topology that does not fit, or with processor sharing.
     """

@@ -165,18 +165,11 @@ FACTOR = Kind(times_text)
 class Column(Generic[R_contra]):
     """A heading, the value of a row, and its kind.
 
-    Attributes
-    ----------
-    key
-        Its name in files and in selections; the heading where none is given.
-    interval
-        Means, which have an interval: files have a lower and an upper bound beside them.
-    decides
-        Pages show it before all columns are asked for.
-    optional
-        Left out where no row has a value.
-    help, width
-        What pages say of the heading when it is pointed at, and the width there in pixels.
+    ``key``: its name in files and in selections; the heading where none is given.
+    ``interval``: means, which have an interval: files have a lower and an upper bound beside them.
+    ``decides``: pages show it before all columns are asked for.
+    ``optional``: left out where no row has a value.
+    ``help``, ``width``: what pages say of the heading when it is pointed at, and the width there in pixels.
     """
 
     heading: str

@@ -23,19 +23,13 @@ _ROLES = ("out_link", "up_link", "down_link", "in_link")
 class Topology:
     """Links, and which of them each server uses; S servers, L links.
 
-    Attributes
-    ----------
-    link_names : L names
-        Unique; random streams and tables go by them.
-    link_capacity : (L,)
-        Bytes per second.
-    core
-        Number of the link that all messages between racks cross.
-    out_link, up_link, down_link, in_link : (S,)
-        Number of the server's card out, its rack's uplink and downlink, its card in; −1 for none.
-        One link has one of these roles, so no path crosses it twice.
-    rack : (S,)
-        Number of each server's rack. Where there are no racks, every server has its own number.
+    ``link_names`` (L): unique; random streams and tables go by them.
+    ``link_capacity`` (L,): bytes per second.
+    ``core``: number of the link that all messages between racks cross.
+    ``out_link``, ``up_link``, ``down_link``, ``in_link`` (S,): number of the server's card out, its rack's
+        uplink and downlink, its card in; −1 for none. One link has one of these roles, so no path crosses it
+        twice.
+    ``rack`` (S,): number of each server's rack. Where there are no racks, every server has its own number.
 
     Raises ``HardwareError`` for arrays that do not fit, a link without capacity or of two roles, two links of
     one name, or two servers with no link between them.

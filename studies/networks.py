@@ -554,10 +554,7 @@ def network_names() -> tuple[str, ...]:
 def network_named(name: str) -> GeneratedNetwork:
     """The generated network called ``name``.
 
-    Raises
-    ------
-    GraphError
-        When there is none.
+    Raises ``GraphError`` when there is none.
     """
     if name not in NETWORKS:
         raise GraphError(

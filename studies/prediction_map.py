@@ -89,10 +89,7 @@ SYSTEMS: tuple[str, ...] = (*SCENARIOS, *BURSTS, *ON_MAP, *BATCHED)
 def map_system(name: str, seed: int | None = None) -> System:
     """The system called ``name``, with another seed where one is given.
 
-    Raises
-    ------
-    SimulationError
-        For a name that is not on the map.
+    Raises ``SimulationError`` for a name that is not on the map.
     """
     if name in ON_MAP:
         scenario = cell_scenario(workload_table()[name], _NETWORK_CELL, seed or 0)

@@ -44,13 +44,8 @@ _MOST_ROUNDS = 20
 def fit_law(points: Points) -> GpuLaw:
     """The law with the least mean relative error on ``points``.
 
-    Raises
-    ------
-    CostError
-        For fewer than five points, one batch size only, or one number of vGPUs only.
+    Raises ``CostError`` for fewer than five points, one batch size only, or one number of vGPUs only.
 
-    Examples
-    --------
     >>> from nona.serverless.measurements import law_seconds
     >>> law = GpuLaw(0.004, floor_s=0.01, constant_s=0.002, exponent=0.9)
     >>> batch, vgpus = (np.array(x, float) for x in zip(*[(b, g) for b in (1, 2, 4, 8) for g in (1, 2, 4)]))

@@ -90,22 +90,13 @@ def spread(width: Floats, flat: Floats, right: Floats) -> Floats:
 class Form:
     """Maximise Σ gain·x + goal·λ subject to line_i·x_i − rise_i λ ≥ floor_i where ``on``, and x in F.
 
-    Attributes
-    ----------
-    jobs
-        (k,) numbers of the jobs that can run.
-    free
-        (k, J) whether x_ij is a variable; elsewhere it is 0.
-    workers, gpus
-        (k,) sf_i; (J,) N_j.
-    line, gain
-        (k, J) T_ij over the job's largest rate; gain, over ``unit``.
-    rise, floor, on
-        (k,) steps and floors in the same scale; ``rise`` also over the scale of λ.
-    goal
-        1 where there is λ, else 0.
-    scale, unit
-        (k,) largest rate; what 1 of the scaled objective is worth.
+    ``jobs``: (k,) numbers of the jobs that can run.
+    ``free``: (k, J) whether x_ij is a variable; elsewhere it is 0.
+    ``workers``, ``gpus``: (k,) sf_i; (J,) N_j.
+    ``line``, ``gain``: (k, J) T_ij over the job's largest rate; gain, over ``unit``.
+    ``rise``, ``floor``, ``on``: (k,) steps and floors in the same scale; ``rise`` also over the scale of λ.
+    ``goal``: 1 where there is λ, else 0.
+    ``scale``, ``unit``: (k,) largest rate; what 1 of the scaled objective is worth.
     """
 
     jobs: Ints

@@ -17,22 +17,13 @@ class Polytope:
     A *row* is a job alone or a pair on the same GPUs. A variable is a row on a type on which all its jobs
     can run (rate above 0); others have share 0 and no variable.
 
-    Attributes
-    ----------
-    rows
-        Numbers of the jobs of each row: all singles, then pairs.
-    gpus
-        (J,) N_j.
-    jobs
-        m.
-    row, column
-        (n,) row and type of each variable, in order of rows, then types.
-    workers
-        (n,) sf of the variable's row.
-    first, second
-        (n,) the row's jobs; ``second`` is −1 for a single.
-    rate, partner_rate
-        (n,) steps/s of the first and of the second job; the latter 0 for a single.
+    ``rows``: numbers of the jobs of each row: all singles, then pairs.
+    ``gpus``: (J,) N_j.
+    ``jobs``: m.
+    ``row``, ``column``: (n,) row and type of each variable, in order of rows, then types.
+    ``workers``: (n,) sf of the variable's row.
+    ``first``, ``second``: (n,) the row's jobs; ``second`` is −1 for a single.
+    ``rate``, ``partner_rate``: (n,) steps/s of the first and of the second job; the latter 0 for a single.
     """
 
     rows: tuple[tuple[int, ...], ...]

@@ -38,32 +38,20 @@ class Carried:
 class Problem:
     """m jobs that share N_j GPUs of each of J types. Jobs are in order of their numbers (arrival).
 
-    Attributes
-    ----------
-    types, gpus
-        (J,) names in alphabetical order; N_j, all above 0.
-    names
-        (m,) names of the jobs.
-    workers, weights
-        (m,) sf_i, GPUs at a time; w_i.
-    rates
-        (m, J) T_ij, steps/s of the whole job alone; 0: cannot run there.
-    remaining
-        (m,) rem_i, steps left.
-    elapsed_s
-        (m,) t_i, seconds since its arrival.
-    isolated_s
-        (m,) C_i, seconds that the steps done so far would have taken on an equal share (state of ρ).
-    slo_s
-        (m,) seconds left until its deadline; NaN: none.
-    entities, entity
-        The teams; (m,) number of each job's team, −1: none.
-    prices
-        (J,) US dollars per hour of a GPU.
-    pairs, pair_rates
-        (p, 2) numbers of jobs that may share GPUs (equal sf); (p, J, 2) steps/s of both.
-    carried, seed
-        The previous answer; what random draws depend on besides the policy's own options.
+    ``types``, ``gpus``: (J,) names in alphabetical order; N_j, all above 0.
+    ``names``: (m,) names of the jobs.
+    ``workers``, ``weights``: (m,) sf_i, GPUs at a time; w_i.
+    ``rates``: (m, J) T_ij, steps/s of the whole job alone; 0: cannot run there.
+    ``remaining``: (m,) rem_i, steps left.
+    ``elapsed_s``: (m,) t_i, seconds since its arrival.
+    ``isolated_s``: (m,) C_i, seconds that the steps done so far would have taken on an equal share (state of
+        ρ).
+    ``slo_s``: (m,) seconds left until its deadline; NaN: none.
+    ``entities``, ``entity``: the teams; (m,) number of each job's team, −1: none.
+    ``prices``: (J,) US dollars per hour of a GPU.
+    ``pairs``, ``pair_rates``: (p, 2) numbers of jobs that may share GPUs (equal sf); (p, J, 2) steps/s of
+        both.
+    ``carried``, ``seed``: the previous answer; what random draws depend on besides the policy's own options.
     """
 
     types: tuple[str, ...]

@@ -113,18 +113,12 @@ class Whole(click.IntRange):
 class Name(click.ParamType[str]):
     """A name of a registry.
 
-    Parameters
-    ----------
-    kind
-        First word of errors: ``Engine``.
-    names
-        Gives the names that are known now.
-    check
-        Raises :class:`NonaError` for a name that cannot be taken; by default, for one that ``names`` lacks.
-    listed
-        True if help lists the names.
-    files
-        True if a file may be named instead; it is completed where no name fits.
+    ``kind``: first word of errors: ``Engine``.
+    ``names``: gives the names that are known now.
+    ``check``: raises :class:`NonaError` for a name that cannot be taken; by default, for one that ``names``
+        lacks.
+    ``listed``: True if help lists the names.
+    ``files``: True if a file may be named instead; it is completed where no name fits.
     """
 
     def __init__(

@@ -24,16 +24,8 @@ from nona.report.html.plan import plan_html
 from nona.report.plan import day_of
 from nona.report.plan_options import options, plan_text
 from nona.report.sweep_findings import sweep_text
-from nona.report.sweeps import (
-    Curves,
-    GridCurves,
-    grid_points,
-    grid_report,
-    grid_text,
-    parse_values,
-    sweep_points,
-    sweep_report,
-)
+from nona.report.sweep_grids import GridCurves, grid_points, grid_report, grid_text
+from nona.report.sweeps import Curves, parse_values, sweep_points, sweep_report
 from nona.results.planning import DeviceCapacity, PlanReport
 from nona.results.sweeps import GridRequest, SweepRequest
 from nona.scenario.schema import Scenario

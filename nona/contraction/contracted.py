@@ -129,16 +129,10 @@ def _edges(graph: ModelGraph, tasks: Sequence[Task], place: Sequence[int]) -> tu
 class ContractionSummary:
     """Figures of a contraction.
 
-    Attributes
-    ----------
-    operators, tasks
-        Nodes before and after; tasks = operators − steps.
-    steps_by_rule
-        Number of steps for each rule whose condition allowed them.
-    single
-        Tasks of one operator.
-    largest
-        The tasks with the most operators, at most ten, largest first.
+    ``operators``, ``tasks``: nodes before and after; tasks = operators − steps.
+    ``steps_by_rule``: number of steps for each rule whose condition allowed them.
+    ``single``: tasks of one operator.
+    ``largest``: the tasks with the most operators, at most ten, largest first.
     """
 
     operators: int

@@ -19,18 +19,11 @@ from nona.units import format_size
 class Rule:
     """A way to contract a model graph.
 
-    Attributes
-    ----------
-    name
-        The name that people type.
-    condition
-        When an edge a → b is contracted, in one sentence.
-    source
-        Where the rule comes from.
-    apply
-        Merges in the given :class:`Merging` until nothing more may be merged.
-    confluent
-        True if the tasks are the same whatever the order of the merges. Every rule keeps the
+    ``name``: the name that people type.
+    ``condition``: when an edge a → b is contracted, in one sentence.
+    ``source``: where the rule comes from.
+    ``apply``: merges in the given :class:`Merging` until nothing more may be merged.
+    ``confluent``: True if the tasks are the same whatever the order of the merges. Every rule keeps the
         critical path for all task times; that is what makes it a rule here.
     """
 

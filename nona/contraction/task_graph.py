@@ -19,19 +19,13 @@ from nona.graph.dag import Dag
 class TaskGraph:
     """Tasks 0…T−1 in a topological order, their times, and the tensors between them.
 
-    Attributes
-    ----------
-    name, task_ids
-        Names for people.
-    compute_s : (classes, T)
-        Seconds of each task on each executor class of the cluster.
-    weight_bytes : (T,)
-        Bytes of parameters that each task reads.
-    edge_source, edge_target, edge_tensor : (E,)
-        Task, task and tensor index of every edge; ordered by source, then target, then tensor.
-    tensor_source, tensor_bytes : (S,)
-        The task that makes each tensor, and its size. A tensor goes once to each server that
-        needs it, however many edges carry it.
+    ``name``, ``task_ids``: names for people.
+    ``compute_s`` (classes, T): seconds of each task on each executor class of the cluster.
+    ``weight_bytes`` (T,): bytes of parameters that each task reads.
+    ``edge_source``, ``edge_target``, ``edge_tensor`` (E,): task, task and tensor index of every edge; ordered
+        by source, then target, then tensor.
+    ``tensor_source``, ``tensor_bytes`` (S,): the task that makes each tensor, and its size. A tensor goes
+        once to each server that needs it, however many edges carry it.
     """
 
     name: str

@@ -136,21 +136,14 @@ _PEAK_OF_DTYPE: Mapping[str, Precision] = {
 class CostOptions:
     """The conditions under which a model runs.
 
-    Attributes
-    ----------
-    stack
-        ``tensorrt``, ``cuda-graphs``, ``onnxruntime`` or ``eager``: overhead and fusion.
-    precision
-        ``auto``: as the stack runs the file, single precision in TF32 where it and the GPU do that by
-        default. ``model``: as in the file, single precision in full. Else all floating-point tensors
-        take that width, and products that device's peak. ``fp32`` is IEEE single precision on the
-        CUDA cores; ``tf32`` has its width, and the tensor cores' TensorFloat-32 peak.
-    batch
-        Inputs of a query: activations, FLOPs and given times scale with it, weights do not.
-    members
-        Queries that run as one: as ``batch``, but times given for one query grow by a law.
-    per_query
-        p of that law: ``members`` = b take 1 − p + p·b times as long as one.
+    ``stack``: ``tensorrt``, ``cuda-graphs``, ``onnxruntime`` or ``eager``: overhead and fusion.
+    ``precision``: ``auto``: as the stack runs the file, single precision in TF32 where it and the GPU do that
+        by default. ``model``: as in the file, single precision in full. Else all floating-point tensors take
+        that width, and products that device's peak. ``fp32`` is IEEE single precision on the CUDA cores;
+        ``tf32`` has its width, and the tensor cores' TensorFloat-32 peak.
+    ``batch``: inputs of a query: activations, FLOPs and given times scale with it, weights do not.
+    ``members``: queries that run as one: as ``batch``, but times given for one query grow by a law.
+    ``per_query``: p of that law: ``members`` = b take 1 − p + p·b times as long as one.
 
     Raises ``CostError`` for an unknown stack or precision, or a batch outside 1…4096.
     """

@@ -283,27 +283,17 @@ class Settings(Protocol):
 class Way:
     """A way's declaration.
 
-    Attributes
-    ----------
-    name
-        As in the scenario file.
-    title, about
-        Name for people, and a description in one clause.
-    make
-        ``(invoker, settings) -> Gpu``: the rules for a GPU of an invoker; raises
+    ``name``: as in the scenario file.
+    ``title``, ``about``: name for people, and a description in one clause.
+    ``make``: ``(invoker, settings) -> Gpu``: the rules for a GPU of an invoker; raises
         :class:`~nona.errors.SimulationError` when its GPUs cannot be shared that way.
-    look
-        On charts; without one it gets a spare look.
-    asks
-        Those of :class:`Settings` that the app asks for.
-    sliced
-        True if a batch holds memory slices of a MIG board.
-    sets_up
-        True if a slice may have to be made first, in ``reconfiguration`` seconds.
-    fixed_layout
-        True if batches hold the slices of the servers' own layout, which every server must then have.
-    oversubscribes
-        True if up to ``oversubscription`` of a GPU may be held at once.
+    ``look``: on charts; without one it gets a spare look.
+    ``asks``: those of :class:`Settings` that the app asks for.
+    ``sliced``: True if a batch holds memory slices of a MIG board.
+    ``sets_up``: True if a slice may have to be made first, in ``reconfiguration`` seconds.
+    ``fixed_layout``: True if batches hold the slices of the servers' own layout, which every server must then
+        have.
+    ``oversubscribes``: True if up to ``oversubscription`` of a GPU may be held at once.
     """
 
     name: str

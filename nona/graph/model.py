@@ -137,28 +137,17 @@ class Edge:
 class ModelGraph:
     """A validated DAG of operators.
 
-    Attributes
-    ----------
-    operators
-        In a topological order.
-    edges
-        One per (producer, consumer, tensor), ordered by producer, then consumer, then tensor.
-    tensors
-        Every tensor an operator names, parameters and graph inputs among them.
-    parameters
-        Names of the stored weights; each counts once, however many operators use it.
-    static
-        Names of all tensors that depend on constants only (parameters and what is made of them).
-    source_format
-        The reader that made the graph (``"onnx"``, ``"json"``, ``"dot"``, ``"graphml"``).
-    warnings
-        Parts of the file that the reader ignores, a line each.
-    symbols
-        The symbolic dimensions that were bound, name → value.
-    device
-        The executor class for which the file gives its times: those that name none of their own are
-        stored under it. ``"*"``: the file states that its times are the same on any device;
-        ``None``: the file does not say.
+    ``operators``: in a topological order.
+    ``edges``: one per (producer, consumer, tensor), ordered by producer, then consumer, then tensor.
+    ``tensors``: every tensor an operator names, parameters and graph inputs among them.
+    ``parameters``: names of the stored weights; each counts once, however many operators use it.
+    ``static``: names of all tensors that depend on constants only (parameters and what is made of them).
+    ``source_format``: the reader that made the graph (``"onnx"``, ``"json"``, ``"dot"``, ``"graphml"``).
+    ``warnings``: parts of the file that the reader ignores, a line each.
+    ``symbols``: the symbolic dimensions that were bound, name → value.
+    ``device``: the executor class for which the file gives its times: those that name none of their own are
+        stored under it. ``"*"``: the file states that its times are the same on any device; ``None``: the
+        file does not say.
 
     Raises ``GraphError`` for an empty graph, a duplicate or unknown operator, a negative size, or a cycle.
 

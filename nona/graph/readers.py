@@ -76,19 +76,12 @@ def read_model(
 ) -> ModelGraph:
     """The model graph that a file holds.
 
-    Parameters
-    ----------
-    data
-        The whole file, at most 64 MB.
-    filename
-        Its name; the extension chooses the reader, the stem names the graph.
-    symbols
-        Numbers for symbolic dimensions, by name.
-    guarded
-        True to read in a child process with limits on time and memory; ``False`` is for files we
+    ``data``: the whole file, at most 64 MB.
+    ``filename``: its name; the extension chooses the reader, the stem names the graph.
+    ``symbols``: numbers for symbolic dimensions, by name.
+    ``guarded``: True to read in a child process with limits on time and memory; ``False`` is for files we
         ship ourselves.
-    worker
-        A running child process for guarded reading; without it each file gets one of its own.
+    ``worker``: a running child process for guarded reading; without it each file gets one of its own.
 
     Raises ``MissingDimensions`` when the model has symbolic dimensions that ``symbols`` does not give. Raises
     ``GraphError`` when the file cannot be read; one line says why and what to do.

@@ -19,22 +19,14 @@ Document = dict[str, Any]
 class Reader:
     """One file format.
 
-    Attributes
-    ----------
-    name
-        Short name; it becomes ``ModelGraph.source_format``.
-    suffixes
-        File extensions, lower case, with the dot.
-    guarded
-        True if files of unknown origin are read in a guarded child process, as for every shipped
+    ``name``: short name; it becomes ``ModelGraph.source_format``.
+    ``suffixes``: file extensions, lower case, with the dot.
+    ``guarded``: True if files of unknown origin are read in a guarded child process, as for every shipped
         format. The child knows the shipped readers only.
-    module
-        Module with ``read_document(data: bytes, filename: str, symbols: Mapping[str, int]) ->
+    ``module``: module with ``read_document(data: bytes, filename: str, symbols: Mapping[str, int]) ->
         Document``; it raises GraphError for what it cannot read.
-    title
-        How people call the format.
-    keeps_state
-        True if the parser is unsafe to use again after it refused a file.
+    ``title``: how people call the format.
+    ``keeps_state``: True if the parser is unsafe to use again after it refused a file.
     """
 
     name: str

@@ -110,26 +110,17 @@ class Fact:
 class Device:
     """A GPU or another accelerator.
 
-    Attributes
-    ----------
-    peaks
-        Precision → FLOP/s (a multiply-add counts as two), dense. ``fp32`` is IEEE single
-        precision on the CUDA cores; the tensor cores' short form of it is ``tf32``. ``fp64`` is in it
-        only where the device states it, as nothing wider can stand in.
-    memory_bytes, bandwidth
-        Device memory, and bytes/s to it.
-    sms
-        Streaming multiprocessors; 0 when unknown (then it cannot be sliced).
-    peer_bandwidth, host_bandwidth
-        Bytes/s in one direction to another GPU of the server (``None``: there is no such link)
-        and to the host.
-    compute_efficiency, memory_efficiency
-        Fractions of peak and bandwidth that kernels reach on this device, where its owner has
-        measured them; ``None``: the cost model's constants.
-    mig
-        Name of the board whose MIG geometry it has, or ``None``.
-    facts
-        Attribute → where it comes from.
+    ``peaks``: precision → FLOP/s (a multiply-add counts as two), dense. ``fp32`` is IEEE single precision on
+        the CUDA cores; the tensor cores' short form of it is ``tf32``. ``fp64`` is in it only where the
+        device states it, as nothing wider can stand in.
+    ``memory_bytes``, ``bandwidth``: device memory, and bytes/s to it.
+    ``sms``: streaming multiprocessors; 0 when unknown (then it cannot be sliced).
+    ``peer_bandwidth``, ``host_bandwidth``: bytes/s in one direction to another GPU of the server (``None``:
+        there is no such link) and to the host.
+    ``compute_efficiency``, ``memory_efficiency``: fractions of peak and bandwidth that kernels reach on this
+        device, where its owner has measured them; ``None``: the cost model's constants.
+    ``mig``: name of the board whose MIG geometry it has, or ``None``.
+    ``facts``: attribute → where it comes from.
 
     Raises ``HardwareError`` for a rate, size or fraction that is not positive and finite, or an unknown MIG
     board.

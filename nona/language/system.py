@@ -78,27 +78,16 @@ def step_seconds(
 class Engine:
     """One engine: the GPUs that run one copy of a model, and how it composes its steps.
 
-    Attributes
-    ----------
-    blocks
-        Of the KV cache.
-    budget, sequences
-        Most tokens of a step, and most requests that run at once.
-    chunked
-        A prompt may be split over steps; else it is computed whole or waits.
-    watermark
-        Share of the blocks that stays free when a request is admitted beside others.
-    order
-        ``vllm``: decodes and parts of prompts in one step; ``sglang``: prompts first, decodes pause;
+    ``blocks``: of the KV cache.
+    ``budget``, ``sequences``: most tokens of a step, and most requests that run at once.
+    ``chunked``: a prompt may be split over steps; else it is computed whole or waits.
+    ``watermark``: share of the blocks that stays free when a request is admitted beside others.
+    ``order``: ``vllm``: decodes and parts of prompts in one step; ``sglang``: prompts first, decodes pause;
         ``static``: no request joins before all of the batch have ended.
-    role
-        ``prefill``: computes prompts and hands their KV on; ``decode``: takes it over.
-    lookahead
-        A step is composed while the one before runs: who arrives meanwhile joins the step after.
-    shares_prefixes
-        Blocks of equal prefixes are kept and used again.
-    kv_bytes
-        Of one token, over all its GPUs.
+    ``role``: ``prefill``: computes prompts and hands their KV on; ``decode``: takes it over.
+    ``lookahead``: a step is composed while the one before runs: who arrives meanwhile joins the step after.
+    ``shares_prefixes``: blocks of equal prefixes are kept and used again.
+    ``kv_bytes``: of one token, over all its GPUs.
     """
 
     name: str

@@ -27,19 +27,13 @@ class Shape:
 
     Nodes are numbered 0 (root), 1…m (interior, in topological order), m+1 (sink).
 
-    Attributes
-    ----------
-    has_root, has_sink
-        False where the root or the sink is virtual: it takes no time and moves no bytes.
-    class_s : (K, m)
-        Seconds of each interior task on each executor class.
-    mean_s : (m,)
-        The mean of these over the executor classes, by the shares of the query class.
-    source, target, tensor : (E,)
-        Edges by source, then tensor, then target, the order in which the simulator sends what a task
-        made; ``tensor`` numbers distinct tensors.
-    size : (E,)
-        Bytes of the tensor of each edge.
+    ``has_root``, ``has_sink``: False where the root or the sink is virtual: it takes no time and moves no
+        bytes.
+    ``class_s`` (K, m): seconds of each interior task on each executor class.
+    ``mean_s`` (m,): the mean of these over the executor classes, by the shares of the query class.
+    ``source``, ``target``, ``tensor`` (E,): edges by source, then tensor, then target, the order in which the
+        simulator sends what a task made; ``tensor`` numbers distinct tensors.
+    ``size`` (E,): bytes of the tensor of each edge.
     """
 
     has_root: bool
@@ -188,9 +182,7 @@ def configuration_labels(
     ``root_free``, ``sink_free``: the root or the sink is virtual, so it does not matter which part is with
         it: the first part stands on the root's server, or the sink stays on the root's.
 
-    Returns
-    -------
-    (n, m+1) labels, the last column being the sink's; the local configuration is the first row.
+    Returns (n, m+1) labels, the last column being the sink's; the local configuration is the first row.
 
     >>> configuration_labels(2).tolist()
     [[0, 0, 0], [0, 1, 0], [0, 1, 1], [1, 0, 1], [1, 0, 0]]

@@ -176,9 +176,7 @@ def glue_edges(shape: Shape, link: Link, groups: Groups, upper_s: float) -> list
     tasks of a group share a server, where they run one after the other in their order; so a chain
     may also go from a task to the next one of its group, and groups make further edges costly.
 
-    Returns
-    -------
-    The steps, each with the time above: those of a configuration that parts the two.
+    Returns the steps, each with the time above: those of a configuration that parts the two.
     """
     steps: list[tuple[Glue, float]] = []
     while costly := _costly(shape, link, groups, upper_s):

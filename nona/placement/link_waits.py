@@ -54,22 +54,14 @@ class Traffic:
 class Role:
     """``links`` links that are alike.
 
-    Attributes
-    ----------
-    name, kind
-        Unique name; one of :data:`KINDS`, or ``link`` where there is one link for all.
-    capacity
-        Bytes/s of each.
-    share
-        Probability that a message crosses one of them.
-    each, both
-        Probability that a message crosses a given one; that two of a batch, to different servers, do.
-    slower
-        c: how many times as long a byte takes as at the core.
-    spacing
-        r above.
-    background_utilization, background_moment_s
-        ρ0 and b0 = λE[S²] in seconds, of its background.
+    ``name``, ``kind``: unique name; one of :data:`KINDS`, or ``link`` where there is one link for all.
+    ``capacity``: bytes/s of each.
+    ``share``: probability that a message crosses one of them.
+    ``each``, ``both``: probability that a message crosses a given one; that two of a batch, to different
+        servers, do.
+    ``slower``: c: how many times as long a byte takes as at the core.
+    ``spacing``: r above.
+    ``background_utilization``, ``background_moment_s``: ρ0 and b0 = λE[S²] in seconds, of its background.
     """
 
     name: str

@@ -60,22 +60,15 @@ class Link:
 class Messages:
     """Messages of n configurations of a shape with E edges.
 
-    Attributes
-    ----------
-    remote : (E, n)
-        Whether the two ends of an edge are on different servers.
-    through_s : (E, n)
-        Seconds from a batch's turn at the link until this edge's tensor is through, latency
+    ``remote`` (E, n): whether the two ends of an edge are on different servers.
+    ``through_s`` (E, n): seconds from a batch's turn at the link until this edge's tensor is through, latency
         included; 0 where the edge stays on its server.
-    stretched_s : (E, n)
-        The seconds of it that processor sharing stretches; unused under FIFO.
-    load_s, square_s2 : (n,)
-        Link seconds of one query, D(c)/C, and the sum over batches of (link seconds)². With one
-        batch per task the link is an M/G/1 queue of batches, so its second moment is that of
-        the batches (batch arrivals: Gross et al., Fundamentals of Queueing Theory, section 3.1).
-    bundle_s2 : (n,)
-        The sum over bundles of (link seconds)², a bundle being what of a batch goes to one server:
-        what meets at that server's card. Only where there are several links; else 0.
+    ``stretched_s`` (E, n): the seconds of it that processor sharing stretches; unused under FIFO.
+    ``load_s``, ``square_s2`` (n,): link seconds of one query, D(c)/C, and the sum over batches of (link
+        seconds)². With one batch per task the link is an M/G/1 queue of batches, so its second moment is that
+        of the batches (batch arrivals: Gross et al., Fundamentals of Queueing Theory, section 3.1).
+    ``bundle_s2`` (n,): the sum over bundles of (link seconds)², a bundle being what of a batch goes to one
+        server: what meets at that server's card. Only where there are several links; else 0.
     """
 
     remote: Bools

@@ -71,9 +71,7 @@ def fifo_wait_s(utilization: float, work_moment: float) -> float:
     >>> fifo_wait_s(0.5, 0.5 * 2.0), fifo_wait_s(0.5, 0.5 * 1.0), fifo_wait_s(1.0, 1.0)
     (1.0, 0.5, inf)
 
-    References
-    ----------
-    F. Pollaczek, Mathematische Zeitschrift 32 (1930); L. Kleinrock, Queueing Systems I (1975), 5.6.
+    Source: F. Pollaczek, Mathematische Zeitschrift 32 (1930); L. Kleinrock, Queueing Systems I (1975), 5.6.
     """
     return work_moment / (2.0 * (1.0 - utilization)) if utilization < 1.0 else math.inf
 

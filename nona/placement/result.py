@@ -139,29 +139,19 @@ class Rival:
 class Sampled:
     """The figures of a search, all predicted by sampled jobs: ``value`` is what was minimised.
 
-    Attributes
-    ----------
-    objective
-        ``mean-jct``: value is the mean completion time of the mix, seconds;
-        ``slo``: the probability of missing the SLO, over the jobs that have one.
-    value, error
-        Of the placement, on samples that the search has not seen, and the standard error.
-    bound
-        No placement has a smaller value (longest chain of tasks, no waits); ``nan`` where unknown.
-    formula_value
-        Of the formula's optimum, on the same samples.
-    gain, gain_error
-        ``formula_value`` − ``value``, and the standard error of that, pair by pair.
-    queries
-        The value of each query class; ``None`` for those that do not count.
-    evaluations, samples
-        Placements that were sampled; jobs walked of each class for the figures here.
-    settled
-        Whether the search ended because no move was better by more than the sampling error.
-    origin
-        Where it comes from: ``formula``, ``local``, ``spread``, another preset, ``expert``, ``search``.
-    rivals
-        Other placements whose value is within the accuracy of the prediction, best first.
+    ``objective``: ``mean-jct``: value is the mean completion time of the mix, seconds; ``slo``: the
+        probability of missing the SLO, over the jobs that have one.
+    ``value``, ``error``: of the placement, on samples that the search has not seen, and the standard error.
+    ``bound``: no placement has a smaller value (longest chain of tasks, no waits); ``nan`` where unknown.
+    ``formula_value``: of the formula's optimum, on the same samples.
+    ``gain``, ``gain_error``: ``formula_value`` − ``value``, and the standard error of that, pair by pair.
+    ``queries``: the value of each query class; ``None`` for those that do not count.
+    ``evaluations``, ``samples``: placements that were sampled; jobs walked of each class for the figures
+        here.
+    ``settled``: whether the search ended because no move was better by more than the sampling error.
+    ``origin``: where it comes from: ``formula``, ``local``, ``spread``, another preset, ``expert``,
+        ``search``.
+    ``rivals``: other placements whose value is within the accuracy of the prediction, best first.
     """
 
     objective: SampledObjective

@@ -55,20 +55,13 @@ def solve(
 ) -> Placement:
     """Find the probabilities of the configurations that minimise the mean JCT.
 
-    Parameters
-    ----------
-    solver
-        A name in :data:`nona.placement.solver.registry.SOLVERS`.
-    shares
-        Of the executor classes: ``"optimal"`` (searched where there are several, see
+    ``solver``: a name in :data:`nona.placement.solver.registry.SOLVERS`.
+    ``shares``: of the executor classes: ``"optimal"`` (searched where there are several, see
         :mod:`nona.placement.shares`), ``"uniform"``, or (J, K) probabilities.
-    enumerated
-        The largest interior of which every configuration is listed.
-    time_s
-        About how long to look for better configurations of larger interiors, and for better bounds,
+    ``enumerated``: the largest interior of which every configuration is listed.
+    ``time_s``: about how long to look for better configurations of larger interiors, and for better bounds,
         where a gap is open.
-    options
-        Of the solver: ``gap`` and ``max_cells`` (parametric), ``starts`` and ``seed`` (slsqp),
+    ``options``: of the solver: ``gap`` and ``max_cells`` (parametric), ``starts`` and ``seed`` (slsqp),
         ``grid`` (exhaustive).
 
     Returns ``objective_s`` is the mean JCT with the server wait that the placement itself brings about, that

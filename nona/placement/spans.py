@@ -57,13 +57,9 @@ def spans(
     ``server_wait_s``: w_c, mean wait of one visit to an executor.
     ``rows``: which configurations; all by default.
 
-    Returns
-    -------
-    span_s : (n,)
-    path : (4, n)
-        Of a longest path: compute seconds, transfer seconds, coefficient of ``link_wait``
-        (messages under FIFO, transfer seconds under processor sharing), number of visits. So
-        ``span = path[0] + path[1] + path[2]·link_wait + path[3]·server_wait_s``.
+    Returns ``span_s`` (n,) and ``path`` (4, n), of a longest path: compute seconds, transfer seconds,
+    coefficient of ``link_wait`` (messages under FIFO, transfer seconds under processor sharing), number of
+    visits. So ``span = path[0] + path[1] + path[2]·link_wait + path[3]·server_wait_s``.
     """
     walk = _Walk(candidates, link_wait, server_wait_s, rows)
     for v in range(1, candidates.shape.m + 1):

@@ -24,7 +24,8 @@ from nona.report.figures import (
     text,
 )
 from nona.report.sweep_findings import target_text
-from nona.report.sweeps import Cells, Measure, axis_scale, by_ratio, cells, first_text, value_text
+from nona.report.sweep_grids import Cells, Measure, cells, first_text
+from nona.report.sweeps import axis_scale, by_ratio, value_text
 from nona.results.document import Estimate
 from nona.results.sweeps import FormulaPoint, SweepGrid, SweepReport, SweptCurve, SweptPoint
 from nona.tables import share_text, times_text

@@ -185,18 +185,11 @@ class TimesError:
 class MeanParts:
     """A mean completion time and the parts of it that depend on task times.
 
-    Attributes
-    ----------
-    mean_s
-        The mean, seconds.
-    compute_s
-        Its part in which a task runs, seconds.
-    server_wait_s
-        Its part in which a task waits for an executor, seconds.
-    load
-        Utilisation offered to the executors, background included (0 to 1).
-    background
-        The share of it that is not queries, hence does not change with their times.
+    ``mean_s``: the mean, seconds.
+    ``compute_s``: its part in which a task runs, seconds.
+    ``server_wait_s``: its part in which a task waits for an executor, seconds.
+    ``load``: utilisation offered to the executors, background included (0 to 1).
+    ``background``: the share of it that is not queries, hence does not change with their times.
     """
 
     mean_s: float

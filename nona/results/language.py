@@ -184,26 +184,19 @@ class LanguageRun(Outcome):
 class LanguageOption(Document):
     """The fewest servers of an offer under a router that keep every target, and what they cost.
 
-    Attributes
-    ----------
-    gpu, gpus, tp, engines
-        GPUs of a server, GPUs of an engine, engines of a server.
-    servers
-        ``None`` where no number up to the most keeps the targets, or the model does not fit (``note``).
-    least
-        Servers below which the load alone is too much, by the formula.
-    price, per_million
-        Per hour, and per million output tokens of the demand.
-    verdict, share, tightest
-        Of the row that is closest to its target, with the share of its requests in time.
-    headroom
-        The largest multiple of the traffic at which the targets were seen to hold; of the best option alone.
-    servers_off
-        Servers with step times at either end of their ``error``, (shorter, longer); of the best option alone.
-    settings
-        Of its engines, where several are on offer.
-    prefill
-        The servers among them that compute prompts, where roles are apart.
+    ``gpu``, ``gpus``, ``tp``, ``engines``: GPUs of a server, GPUs of an engine, engines of a server.
+    ``servers``: ``None`` where no number up to the most keeps the targets, or the model does not fit
+        (``note``).
+    ``least``: servers below which the load alone is too much, by the formula.
+    ``price``, ``per_million``: per hour, and per million output tokens of the demand.
+    ``verdict``, ``share``, ``tightest``: of the row that is closest to its target, with the share of its
+        requests in time.
+    ``headroom``: the largest multiple of the traffic at which the targets were seen to hold; of the best
+        option alone.
+    ``servers_off``: servers with step times at either end of their ``error``, (shorter, longer); of the best
+        option alone.
+    ``settings``: of its engines, where several are on offer.
+    ``prefill``: the servers among them that compute prompts, where roles are apart.
     """
 
     gpu: str

@@ -35,22 +35,13 @@ class SavedFacts(Document):
 class SavedItem(Document):
     """An item without its contents.
 
-    Attributes
-    ----------
-    id
-        Sixteen hexadecimal digits.
-    kind
-        Kind of the item, see :data:`nona.store.contents.SAVED_KINDS`.
-    saved_at
-        When it was saved, ISO 8601 in UTC.
-    imported
-        True if it came from a file: its figures are those that the file states.
-    mine
-        True if the asking person may change it.
-    size_bytes
-        Size of scenario and result in the data base.
-    by_itself
-        True if nobody saved it: the oldest of these make room for new ones.
+    ``id``: sixteen hexadecimal digits.
+    ``kind``: kind of the item, see :data:`nona.store.contents.SAVED_KINDS`.
+    ``saved_at``: when it was saved, ISO 8601 in UTC.
+    ``imported``: True if it came from a file: its figures are those that the file states.
+    ``mine``: True if the asking person may change it.
+    ``size_bytes``: size of scenario and result in the data base.
+    ``by_itself``: True if nobody saved it: the oldest of these make room for new ones.
     """
 
     id: str

@@ -138,26 +138,20 @@ class MemoryOutcome(Document):
 class PolicyOutcome(Document):
     """One policy; its state is the worst of the replications, see :mod:`nona.serverless.metrics`.
 
-    Attributes
-    ----------
-    cost_per_call_usd, cost_per_hit_usd
-        What the measured calls cost / their number, and / those that kept the SLO; with what containers
-        that waited in the window cost, where they are paid for.
-    configuration_miss_rate
-        Of the batches with a plan made earlier, the share that could not use it; ``None`` if none had one.
-    cold_start_rate, rechecks, prewarms
-        Cold starts, attempts that found no room, and containers started ahead, per batch.
-    locality
-        Share of the jobs of inner stages that found all of their input on their invoker.
-    search_s, steps_mean
-        Of a batch's search, as charged.
-    stranded_vgpus
-        Mean number of vGPUs that were free but out of reach.
-    mean_batch, forced
-        Jobs in a batch, and the share of batches on which the smallest configuration was forced.
-    transfers, containers, memory, standing
-        ``None`` where each transfer takes its time alone, where containers neither pay for waiting nor need
-        memory, where that is no limit, where batches have leases of their own.
+    ``cost_per_call_usd``, ``cost_per_hit_usd``: what the measured calls cost / their number, and / those that
+        kept the SLO; with what containers that waited in the window cost, where they are paid for.
+    ``configuration_miss_rate``: of the batches with a plan made earlier, the share that could not use it;
+        ``None`` if none had one.
+    ``cold_start_rate``, ``rechecks``, ``prewarms``: cold starts, attempts that found no room, and containers
+        started ahead, per batch.
+    ``locality``: share of the jobs of inner stages that found all of their input on their invoker.
+    ``search_s``, ``steps_mean``: of a batch's search, as charged.
+    ``stranded_vgpus``: mean number of vGPUs that were free but out of reach.
+    ``mean_batch``, ``forced``: jobs in a batch, and the share of batches on which the smallest configuration
+        was forced.
+    ``transfers``, ``containers``, ``memory``, ``standing``: ``None`` where each transfer takes its time
+        alone, where containers neither pay for waiting nor need memory, where that is no limit, where batches
+        have leases of their own.
     """
 
     state: str

@@ -223,33 +223,22 @@ class Rehearsal:
 class Scheduler(Strategy):
     """A scheduler's declaration.
 
-    Attributes
-    ----------
-    kind
-        ``bind``: all tasks of a job at its arrival; ``pick``: a ready task for a free executor; ``allocate``:
-        executors for each query class, round by round, among which its jobs are bound at their arrival.
-    network_view
-        The most it sees of the network; the engine hides the rest.
-    decide
-        The decision function, :data:`Bind` or :data:`Pick`; for ``allocate`` a :data:`Bind`.
-    build
-        ``(system, placement, options) -> Prepared``; ``placement`` is ``None`` unless
+    ``kind``: ``bind``: all tasks of a job at its arrival; ``pick``: a ready task for a free executor;
+        ``allocate``: executors for each query class, round by round, among which its jobs are bound at their
+        arrival.
+    ``network_view``: the most it sees of the network; the engine hides the rest.
+    ``decide``: the decision function, :data:`Bind` or :data:`Pick`; for ``allocate`` a :data:`Bind`.
+    ``build``: ``(system, placement, options) -> Prepared``; ``placement`` is ``None`` unless
         ``needs_placement``; ``options`` has the value of every setting.
-    reads_queues
-        True if it reads ``queue_length`` or ``backlog_s`` (``pick`` always does).
-    reads_bound
-        True if it reads ``bound``, for ``bind``.
-    rehearsals
-        Ways of deciding of which studies take the one that is quickest in short simulations, where the
-        scenario's entry does not settle it.
-    takes_lists
-        True if a ``bind`` decision works as well on lists in place of its tables, uniforms and
-        ``out``: an engine in plain Python then hands it those, as their elements are read in a
-        third of the time. It must neither slice nor compute with whole arrays.
-    cautions
-        ``(system) -> lines`` that people should read beside its results on that system.
-    family
-        The group in which lists show it.
+    ``reads_queues``: True if it reads ``queue_length`` or ``backlog_s`` (``pick`` always does).
+    ``reads_bound``: True if it reads ``bound``, for ``bind``.
+    ``rehearsals``: ways of deciding of which studies take the one that is quickest in short simulations,
+        where the scenario's entry does not settle it.
+    ``takes_lists``: True if a ``bind`` decision works as well on lists in place of its tables, uniforms and
+        ``out``: an engine in plain Python then hands it those, as their elements are read in a third of the
+        time. It must neither slice nor compute with whole arrays.
+    ``cautions``: ``(system) -> lines`` that people should read beside its results on that system.
+    ``family``: the group in which lists show it.
     """
 
     called: ClassVar[str] = "Scheduler"

@@ -73,20 +73,14 @@ def sharing_pairs(place: Ints, slots: Ints, from_s: Floats, to_s: Floats) -> int
 class ContainerLives:
     """n containers, their k waits, and the one that each of m batches had.
 
-    Attributes
-    ----------
-    invoker, function, born_s, gone_s
-        (n,) Where and whose; when its start began, and when it was removed: ``nan`` if it was there at the
-        end. Containers of the start are born warm.
-    evicted
-        (n,) Whether it was removed to make room for another.
-    of_batch
-        (m,) The container of each batch, which has it from dispatch to end. An instance that stands has it
-        all the time.
-    idle, idle_from_s, idle_until_s
-        (k,) The container, and when it began and ceased to wait for a batch: ``nan`` if it waited at the end.
-    idle_configuration
-        (k,) That of the batch that it had last; the smallest if it had none.
+    ``invoker``, ``function``, ``born_s``, ``gone_s``: (n,) Where and whose; when its start began, and when it
+        was removed: ``nan`` if it was there at the end. Containers of the start are born warm.
+    ``evicted``: (n,) Whether it was removed to make room for another.
+    ``of_batch``: (m,) The container of each batch, which has it from dispatch to end. An instance that stands
+        has it all the time.
+    ``idle``, ``idle_from_s``, ``idle_until_s``: (k,) The container, and when it began and ceased to wait for
+        a batch: ``nan`` if it waited at the end.
+    ``idle_configuration``: (k,) That of the batch that it had last; the smallest if it had none.
     """
 
     invoker: Ints
@@ -183,26 +177,19 @@ class Calls:
 class Batches:
     """(m,) One entry per dispatched batch.
 
-    Attributes
-    ----------
-    application, stage, invoker, gpu, configuration
-        Numbers; ``configuration`` is that of the lease, its batch may be larger than ``jobs``.
-    jobs
-        Calls in it.
-    queued_s, decided_s, dispatched_s, started_s, ended_s
-        When its oldest job joined the queue; when the search began; when it got its resources; when it
-        began to compute (after MIG set-up, cold start and transfer); when it ended. Resources are held
-        from ``dispatched_s`` to ``ended_s``, and paid for that long. ``ended_s`` is ``nan`` if in flight.
-    slots
-        Bits of the vGPUs or memory slices held, see :class:`~nona.gpu_sharing.pool.Lease`.
-    cold, missed, forced, local
-        Whether it waited for a cold start; whether what had been planned for it earlier could not be
-        used; whether the smallest configuration was forced on it; how many of its jobs found all of their
-        input on its invoker.
-    search_s, steps
-        Of the search that chose its configuration, as charged.
-    setup_s, transfer_s
-        Seconds for MIG set-up and for fetching inputs.
+    ``application``, ``stage``, ``invoker``, ``gpu``, ``configuration``: numbers; ``configuration`` is that of
+        the lease, its batch may be larger than ``jobs``.
+    ``jobs``: calls in it.
+    ``queued_s``, ``decided_s``, ``dispatched_s``, ``started_s``, ``ended_s``: when its oldest job joined the
+        queue; when the search began; when it got its resources; when it began to compute (after MIG set-up,
+        cold start and transfer); when it ended. Resources are held from ``dispatched_s`` to ``ended_s``, and
+        paid for that long. ``ended_s`` is ``nan`` if in flight.
+    ``slots``: bits of the vGPUs or memory slices held, see :class:`~nona.gpu_sharing.pool.Lease`.
+    ``cold``, ``missed``, ``forced``, ``local``: whether it waited for a cold start; whether what had been
+        planned for it earlier could not be used; whether the smallest configuration was forced on it; how
+        many of its jobs found all of their input on its invoker.
+    ``search_s``, ``steps``: of the search that chose its configuration, as charged.
+    ``setup_s``, ``transfer_s``: seconds for MIG set-up and for fetching inputs.
     """
 
     application: Ints
@@ -231,19 +218,13 @@ class Batches:
 class Instances:
     """(k,) One entry per instance that stood for an AFW queue, in the order in which they were started.
 
-    Attributes
-    ----------
-    application, stage, invoker, gpu, configuration, slots
-        As of :class:`Batches`. An instance holds its resources, and costs, from ``started_s`` to ``ended_s``.
-    started_s, ready_s, ended_s
-        When it got its resources; when it could serve (after MIG set-up and cold start); when it gave
-        everything back, ``nan`` for one that stood to the end.
-    cold, forced
-        Whether it had to start a container; whether the smallest configuration was forced.
-    container
-        Its number in :class:`~nona.serverless.records.ContainerLives`, −1 where these are not.
-    of_batch
-        (m,) For each batch the instance that it ran on.
+    ``application``, ``stage``, ``invoker``, ``gpu``, ``configuration``, ``slots``: as of :class:`Batches`. An
+        instance holds its resources, and costs, from ``started_s`` to ``ended_s``.
+    ``started_s``, ``ready_s``, ``ended_s``: when it got its resources; when it could serve (after MIG set-up
+        and cold start); when it gave everything back, ``nan`` for one that stood to the end.
+    ``cold``, ``forced``: whether it had to start a container; whether the smallest configuration was forced.
+    ``container``: its number in :class:`~nona.serverless.records.ContainerLives`, −1 where these are not.
+    ``of_batch``: (m,) For each batch the instance that it ran on.
     """
 
     application: Ints

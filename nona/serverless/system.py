@@ -37,21 +37,13 @@ from nona.system import Arrivals, SharedNetwork
 class Application:
     """One workflow; S stages, numbered in a topological order.
 
-    Attributes
-    ----------
-    stage_names
-        Names of the stages; they differ.
-    function : (S,)
-        Number of each stage's function in the system.
-    dag
-        Its nodes are the stages; every arc goes to a later stage.
-    input_bytes : (S,)
-        Bytes of one job that a stage fetches, from the invokers of its predecessors in equal parts; an
-        entry stage fetches them from outside.
-    slo_s
-        Seconds from a call's arrival to the end of its last stage.
-    rate
-        Calls per second.
+    ``stage_names``: names of the stages; they differ.
+    ``function`` (S,): number of each stage's function in the system.
+    ``dag``: its nodes are the stages; every arc goes to a later stage.
+    ``input_bytes`` (S,): bytes of one job that a stage fetches, from the invokers of its predecessors in
+        equal parts; an entry stage fetches them from outside.
+    ``slo_s``: seconds from a call's arrival to the end of its last stage.
+    ``rate``: calls per second.
 
     Raises ``SimulationError`` for arrays that do not fit, or an SLO or rate that is not above 0.
     """

@@ -26,24 +26,15 @@ LOOPBACK_PEERS = ("127.0.0.1", "::1")
 class Serving:
     """Settings of one server.
 
-    Parameters
-    ----------
-    data
-        Folder in which workspaces are kept.
-    persist
-        True if workspaces are kept on disk.
-    hosts
-        Names under which browsers reach the server, beside those of this machine itself.
-    password_file
-        File with the hash of the password that visitors must give; ``None``: none is asked for.
-    user_header
-        Header in which a proxy names the user that it has checked; empty: none.
-    proxies
-        Addresses from which that header is believed.
-    store
-        Folder of the data base of saved items; ``None``: ``data``.
-    shared_store
-        True if everybody sees all saved items.
+    ``data``: folder in which workspaces are kept.
+    ``persist``: True if workspaces are kept on disk.
+    ``hosts``: names under which browsers reach the server, beside those of this machine itself.
+    ``password_file``: file with the hash of the password that visitors must give; ``None``: none is asked
+        for.
+    ``user_header``: header in which a proxy names the user that it has checked; empty: none.
+    ``proxies``: addresses from which that header is believed.
+    ``store``: folder of the data base of saved items; ``None``: ``data``.
+    ``shared_store``: True if everybody sees all saved items.
 
     >>> Serving.read(Serving(Path("/srv"), hosts=("a.example",)).environment()).hosts
     ('a.example',)

@@ -57,20 +57,12 @@ class RunLength:
 class KnownSystem:
     """A system, its runs, and its known results.
 
-    Attributes
-    ----------
-    name, theory
-        What it is, and which result it tests.
-    load
-        Utilisation of the busiest resource, 0 to 1; where steps have up to B members, λ·s(B)/B.
-    expected
-        Mean times, of all jobs or class by class.
-    compute, network
-        Mean utilisation of the executors, and that of the link.
-    length
-        How long to run.
-    scheduler, options, run_on
-        The scheduler with its options, and whether tasks of a job run on.
+    ``name``, ``theory``: what it is, and which result it tests.
+    ``load``: utilisation of the busiest resource, 0 to 1; where steps have up to B members, λ·s(B)/B.
+    ``expected``: mean times, of all jobs or class by class.
+    ``compute``, ``network``: mean utilisation of the executors, and that of the link.
+    ``length``: how long to run.
+    ``scheduler``, ``options``, ``run_on``: the scheduler with its options, and whether tasks of a job run on.
     """
 
     name: str

@@ -275,27 +275,19 @@ OnProgress = Callable[[Progress], None]
 class Collected:
     """The outcome.
 
-    Attributes
-    ----------
-    first, jobs, every
-        Number of the first measured job, how many are measured; every how manyth is recorded.
-    query, arrival_s, completion_s : (M,)
-        The recorded jobs, in order of arrival; ``nan`` where unfinished.
-    parts_s : (M, 6)
-        Their parts, in the order of :data:`~nona.simulation.collected.PARTS`; ``nan`` where unfinished.
-    tally
-        Sums over all measured jobs.
-    arrived, left, filled
-        Jobs of the whole run; those that left (complete, or dropped) counted one by one; jobs that have an
-        instant at which they left.
-    early
-        Those that left before their arrival: 0 unless something is wrong.
-    inside_s
-        Σ |[arrival, instant of leaving] ∩ window| over all jobs.
-    window_s
-        Arrival of the first and of the last measured job.
-    traced, traced_arrival_s : (K,)
-        Numbers and arrivals of the jobs whose intervals are recorded.
+    ``first``, ``jobs``, ``every``: number of the first measured job, how many are measured; every how manyth
+        is recorded.
+    ``query``, ``arrival_s``, ``completion_s`` (M,): the recorded jobs, in order of arrival; ``nan`` where
+        unfinished.
+    ``parts_s`` (M, 6): their parts, in the order of :data:`~nona.simulation.collected.PARTS`; ``nan`` where
+        unfinished.
+    ``tally``: sums over all measured jobs.
+    ``arrived``, ``left``, ``filled``: jobs of the whole run; those that left (complete, or dropped) counted
+        one by one; jobs that have an instant at which they left.
+    ``early``: those that left before their arrival: 0 unless something is wrong.
+    ``inside_s``: Σ |[arrival, instant of leaving] ∩ window| over all jobs.
+    ``window_s``: arrival of the first and of the last measured job.
+    ``traced``, ``traced_arrival_s`` (K,): numbers and arrivals of the jobs whose intervals are recorded.
     """
 
     first: int

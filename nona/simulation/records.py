@@ -85,45 +85,30 @@ class Timeline:
 class Records:
     """One run of one scheduler in one replication.
 
-    Attributes
-    ----------
-    scheduler, replication, engine
-        Which run this is.
-    jobs, every
-        Measured jobs; every how manyth is recorded one by one (1: all of them).
-    query, arrival_s, completion_s : (M,)
-        Of the recorded jobs in order of arrival; ``completion_s`` is ``nan`` where unfinished or dropped.
-    parts_s : (M, 6)
-        What their completion times consist of, in the order of
+    ``scheduler``, ``replication``, ``engine``: which run this is.
+    ``jobs``, ``every``: measured jobs; every how manyth is recorded one by one (1: all of them).
+    ``query``, ``arrival_s``, ``completion_s`` (M,): of the recorded jobs in order of arrival;
+        ``completion_s`` is ``nan`` where unfinished or dropped.
+    ``parts_s`` (M, 6): what their completion times consist of, in the order of
         :data:`~nona.simulation.collected.PARTS`; ``nan`` where unfinished.
-    tally
-        Sums over all measured jobs, recorded or not.
-    arrived, completed, in_flight, dropped
-        Query jobs of the whole run, warm-up and tail included.
-    window_s
-        Arrival of the first and of the last measured job.
-    executor_busy_s : (E,), link_busy_s : (L,)
-        Busy seconds within the window, background included.
-    link_names : L names
-        ``("link",)`` where there is one link.
-    utilization_compute, utilization_network
-        The same per second: per executor, and of the busiest link; ``nan`` for a window of no length.
-    state, state_reason
-        ``overloaded`` when no steady state exists, ``backlogged`` when the window ended in a
-        backlog, and why; the reason is empty when stable.
-    checks
-        What the run tested on itself.
-    timeline
-        Intervals of the first measured jobs, when asked for.
-    seconds
-        Wall-clock time of the run; it, ``engine`` and ``decisions`` may differ between two equal runs.
-    offered
-        Load offered to the executors and to the most loaded link, over what they can serve.
-    mean_open
-        Mean number of jobs in the system over the window: ∫N dt / its length.
-    batch_sizes : (Q, B+1)
-        Steps of executors by the query class of the first member, a measured job, and by the number of
-        members; ``None`` where executors take one task at a time.
+    ``tally``: sums over all measured jobs, recorded or not.
+    ``arrived``, ``completed``, ``in_flight``, ``dropped``: query jobs of the whole run, warm-up and tail
+        included.
+    ``window_s``: arrival of the first and of the last measured job.
+    ``executor_busy_s`` (E,), link_busy_s : (L,): Busy seconds within the window, background included.
+    ``link_names`` (L): ``("link",)`` where there is one link.
+    ``utilization_compute``, ``utilization_network``: the same per second: per executor, and of the busiest
+        link; ``nan`` for a window of no length.
+    ``state``, ``state_reason``: ``overloaded`` when no steady state exists, ``backlogged`` when the window
+        ended in a backlog, and why; the reason is empty when stable.
+    ``checks``: what the run tested on itself.
+    ``timeline``: intervals of the first measured jobs, when asked for.
+    ``seconds``: wall-clock time of the run; it, ``engine`` and ``decisions`` may differ between two equal
+        runs.
+    ``offered``: load offered to the executors and to the most loaded link, over what they can serve.
+    ``mean_open``: mean number of jobs in the system over the window: ∫N dt / its length.
+    ``batch_sizes`` (Q, B+1): steps of executors by the query class of the first member, a measured job, and
+        by the number of members; ``None`` where executors take one task at a time.
     """
 
     scheduler: str

@@ -67,24 +67,15 @@ def run_replications(
 ) -> dict[str, tuple[Records, ...]]:
     """Simulate every scheduler in every replication.
 
-    Parameters
-    ----------
-    schedulers
-        Each with what its ``prepare`` returned for ``system``; names must differ.
-    options
-        Of every run; replications are numbered from ``options.replication`` on.
-    replications
-        Runs per scheduler.
-    workers
-        Processes; 1 runs all in this one. More need schedulers that are defined in a module.
-    on_progress
-        Called in this process as runs report; ``Cancelled`` raised there stops all runs, and comes
-        out of this function.
-    pool
-        Where the runs run, in place of ``workers``: a pool that is kept from one call to the next, or
-        a cluster's (:mod:`nona.simulation.dask_pool`).
-    on_end
-        Called in this process with a scheduler's name and the records of each run as it ends.
+    ``schedulers``: each with what its ``prepare`` returned for ``system``; names must differ.
+    ``options``: of every run; replications are numbered from ``options.replication`` on.
+    ``replications``: runs per scheduler.
+    ``workers``: processes; 1 runs all in this one. More need schedulers that are defined in a module.
+    ``on_progress``: called in this process as runs report; ``Cancelled`` raised there stops all runs, and
+        comes out of this function.
+    ``pool``: where the runs run, in place of ``workers``: a pool that is kept from one call to the next, or a
+        cluster's (:mod:`nona.simulation.dask_pool`).
+    ``on_end``: called in this process with a scheduler's name and the records of each run as it ends.
 
     Returns scheduler's name → its records in order of replication.
 

@@ -70,25 +70,15 @@ class Cancelled(Exception):  # noqa: N818  (not an error of the input: whoever w
 class RunOptions:
     """Size and manner of one run.
 
-    Attributes
-    ----------
-    jobs
-        Measured jobs, all query classes together.
-    record_jobs
-        At most so many of them are recorded one by one, evenly spread; sums cover all.
-    warmup
-        Jobs before them; ``None``: a fifth of ``jobs``, at least min(1000, ``jobs``).
-    replication
-        Number of the replication; it selects the random streams.
-    engine
-        A name in :data:`~nona.simulation.run.ENGINES`, or ``auto``: what is ready.
-    timeline_jobs
-        Measured jobs whose intervals are kept.
-    tail_jobs
-        Jobs that arrive after the measured ones until the run is cut off; ``None``: as many as can tell
-        an overloaded system from one that is slow, which costs a multiple of the run.
-    run_on
-        Whether a ready task of the same job runs before the queue of its executor.
+    ``jobs``: measured jobs, all query classes together.
+    ``record_jobs``: at most so many of them are recorded one by one, evenly spread; sums cover all.
+    ``warmup``: jobs before them; ``None``: a fifth of ``jobs``, at least min(1000, ``jobs``).
+    ``replication``: number of the replication; it selects the random streams.
+    ``engine``: a name in :data:`~nona.simulation.run.ENGINES`, or ``auto``: what is ready.
+    ``timeline_jobs``: measured jobs whose intervals are kept.
+    ``tail_jobs``: jobs that arrive after the measured ones until the run is cut off; ``None``: as many as can
+        tell an overloaded system from one that is slow, which costs a multiple of the run.
+    ``run_on``: whether a ready task of the same job runs before the queue of its executor.
     """
 
     jobs: int = 20_000

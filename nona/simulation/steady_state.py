@@ -35,19 +35,12 @@ PILOT_FIRST = 1_000_000  # number of the first pilot replication, far from those
 class Truncation:
     """Cut of one series by MSER-5.
 
-    Attributes
-    ----------
-    jobs
-        Jobs to leave out at the start.
-    too_short
-        The least statistic lies in the second half: no steady state was seen, the run is too short
+    ``jobs``: jobs to leave out at the start.
+    ``too_short``: the least statistic lies in the second half: no steady state was seen, the run is too short
         to tell where the warm-up ends.
-    means : (k,)
-        Means of consecutive batches of five.
-    statistic : (k − 5,)
-        MSER statistic when the first d batches are left out, for d = 0, 1, …
-    batch
-        Jobs per batch: five, or as many recorded ones.
+    ``means`` (k,): means of consecutive batches of five.
+    ``statistic`` (k − 5,): MSER statistic when the first d batches are left out, for d = 0, 1, …
+    ``batch``: jobs per batch: five, or as many recorded ones.
     """
 
     jobs: int

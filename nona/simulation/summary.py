@@ -408,20 +408,12 @@ RunMore = Callable[[int, int], Runs]
 class Precision:
     """Precision of the means.
 
-    Attributes
-    ----------
-    target
-        Greatest relative error γ of a mean that was asked for.
-    bound
-        γ/(1+γ): the half-width of an interval over its mean may be at most this.
-    replications
-        Runs of each scheduler.
-    relative
-        Scheduler → half-width / mean of its JCT; ``nan`` where there is no mean to speak of.
-    not_reached
-        Schedulers above the bound.
-    overloaded
-        Schedulers without a steady state: they have no mean, and nothing is asked of them.
+    ``target``: greatest relative error γ of a mean that was asked for.
+    ``bound``: γ/(1+γ): the half-width of an interval over its mean may be at most this.
+    ``replications``: runs of each scheduler.
+    ``relative``: scheduler → half-width / mean of its JCT; ``nan`` where there is no mean to speak of.
+    ``not_reached``: schedulers above the bound.
+    ``overloaded``: schedulers without a steady state: they have no mean, and nothing is asked of them.
     """
 
     target: float

@@ -55,18 +55,11 @@ def _now() -> datetime:
 class Store:
     """The items of a data base that one owner sees.
 
-    Parameters
-    ----------
-    database
-        Where the items are.
-    owner
-        Whose items are saved and changed.
-    everyone
-        True where the items of others are visible too; they can be duplicated, not changed.
-    master
-        True where those can also be changed, as by the owner of the file.
-    now
-        The time.
+    ``database``: where the items are.
+    ``owner``: whose items are saved and changed.
+    ``everyone``: True where the items of others are visible too; they can be duplicated, not changed.
+    ``master``: True where those can also be changed, as by the owner of the file.
+    ``now``: the time.
     """
 
     database: Database

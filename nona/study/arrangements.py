@@ -38,20 +38,12 @@ _TOGETHER_S = 1e-6  # a delay by which the members of a step, which arrive at on
 class Pair:
     """Two models that take equally long, each with its queries.
 
-    Attributes
-    ----------
-    step_s : (B,)
-        Seconds of a step with 1, …, B members.
-    rates
-        Queries per second of either model.
-    cv
-        Coefficient of variation of the gaps between arrivals.
-    halves
-        Shares of a step before and after the cut.
-    size_bytes
-        What a query sends over the cut.
-    link
-        A system whose link, with its background, the halves use; ``None``: sending takes no time.
+    ``step_s`` (B,): seconds of a step with 1, …, B members.
+    ``rates``: queries per second of either model.
+    ``cv``: coefficient of variation of the gaps between arrivals.
+    ``halves``: shares of a step before and after the cut.
+    ``size_bytes``: what a query sends over the cut.
+    ``link``: a system whose link, with its background, the halves use; ``None``: sending takes no time.
     """
 
     step_s: Floats

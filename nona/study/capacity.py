@@ -243,18 +243,11 @@ def fewest_servers(
 ) -> DeviceCapacity:
     """The fewest servers of ``cluster.servers[group]`` with at most ``target_miss`` of the SLOs missed.
 
-    Parameters
-    ----------
-    scheduler
-        One of :data:`~nona.study.capacity.PREDICTED` by prediction, any other by simulation.
-    prices
-        Device → price of one GPU, per hour or in any other unit.
-    simulated
-        Also simulate the count that was predicted, and one fewer.
-    tell
-        Called with what is done next; ``check`` is called now and then in between.
-    seen
-        Called with what is known after each number of servers, not finished.
+    ``scheduler``: one of :data:`~nona.study.capacity.PREDICTED` by prediction, any other by simulation.
+    ``prices``: device → price of one GPU, per hour or in any other unit.
+    ``simulated``: also simulate the count that was predicted, and one fewer.
+    ``tell``: called with what is done next; ``check`` is called now and then in between.
+    ``seen``: called with what is known after each number of servers, not finished.
 
     Raises ``ScenarioError`` when there is no such group, or the target is not between 0 and 1. Raises
     ``PlacementError`` when no query has an SLO.

@@ -330,23 +330,14 @@ def simulate(
 
     A scheduler that short runs find to be overloaded is not run any longer (:mod:`nona.study.simulation`).
 
-    Parameters
-    ----------
-    workers
-        Processes; results do not depend on it.
-    dask
-        Address of the scheduler of a Dask cluster that runs them instead, as ``tcp://host:8786``.
-    timeline_jobs
-        Measured jobs whose task and message intervals are kept.
-    placement
-        A placement solved before, or what solves it when the first scheduler needs it; by default
+    ``workers``: processes; results do not depend on it.
+    ``dask``: address of the scheduler of a Dask cluster that runs them instead, as ``tcp://host:8786``.
+    ``timeline_jobs``: measured jobs whose task and message intervals are kept.
+    ``placement``: a placement solved before, or what solves it when the first scheduler needs it; by default
         :func:`place`.
-    on_progress
-        Called with each :class:`SimulationProgress`; it may raise ``Cancelled``.
-    on_ended
-        Called whenever a run has ended, with what makes the result of the runs that have.
-    cache
-        That of :func:`chosen_schedulers`.
+    ``on_progress``: called with each :class:`SimulationProgress`; it may raise ``Cancelled``.
+    ``on_ended``: called whenever a run has ended, with what makes the result of the runs that have.
+    ``cache``: that of :func:`chosen_schedulers`.
     """
     begin = time.perf_counter()
     spec, solved = study.scenario.simulation, placement if isinstance(placement, Placement) else None

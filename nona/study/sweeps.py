@@ -17,7 +17,8 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 
 from nona.planning.least import driven
-from nona.report.sweeps import Curves, GridCurves, by_ratio, formula_flags, stable_flags, turns
+from nona.report.sweep_grids import GridCurves
+from nona.report.sweeps import Curves, by_ratio, formula_flags, stable_flags, turns
 from nona.results.sweeps import GridRequest, SweepRequest
 from nona.scenario.schema import Scenario
 from nona.schedulers.registry import get_scheduler

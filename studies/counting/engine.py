@@ -243,13 +243,9 @@ def simulate_counted(
     GPUs are only counted: nodes do not matter, and preemption costs nothing. Events are arrivals and ends,
     together if at one time, and times at which a schedule asked to be asked again, if strictly earlier.
 
-    Raises
-    ------
-    SimulationError
-        For no jobs, a job with more GPUs than there are, an unknown option, or a run that does not end.
+    Raises ``SimulationError`` for no jobs, a job with more GPUs than there are, an unknown option, or a
+    run that does not end.
 
-    Examples
-    --------
     >>> from studies.counting.jobs import tiresias_jobs
     >>> from studies.counting.engine import SCHEDULES
     >>> run = simulate_counted(tiresias_jobs(), 8, SCHEDULES["fifo"])

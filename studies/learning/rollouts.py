@@ -48,10 +48,7 @@ class Recording(NamedTuple):
 def _recording(policy: Learned, salt: int, keep: float, choices: int, candidates_each: int = 24) -> Recording:
     """Room for so many choices; ``salt`` makes other draws of the same simulation.
 
-    Raises
-    ------
-    SimulationError
-        When a query has more tasks than a number has bits.
+    Raises ``SimulationError`` when a query has more tasks than a number has bits.
     """
     most = int(np.diff(policy.first).max())
     if most > MOST_TASKS:

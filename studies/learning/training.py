@@ -113,19 +113,13 @@ OnIteration = Callable[[int, float], None]
 class TrainSettings:
     """Settings of the training of a policy.
 
-    Attributes
-    ----------
-    sees_link
-        True for a policy that sees the link's queue (N4); else it sees the time of a transfer alone (N1).
-    iterations, rollouts, jobs
-        Drawn systems; runs of each, with the same arrivals; jobs of a run, from an empty system, or three per
-        executor where that is more.
-    rate, last_rate
-        Adam's step, falling geometrically from the first to the last iteration.
-    entropy, last_entropy
-        Weight of the policy's uncertainty in nats, likewise.
-    window
-        Mean works of a query for which a choice answers.
+    ``sees_link``: True for a policy that sees the link's queue (N4); else it sees the time of a transfer
+        alone (N1).
+    ``iterations``, ``rollouts``, ``jobs``: drawn systems; runs of each, with the same arrivals; jobs of a
+        run, from an empty system, or three per executor where that is more.
+    ``rate``, ``last_rate``: Adam's step, falling geometrically from the first to the last iteration.
+    ``entropy``, ``last_entropy``: weight of the policy's uncertainty in nats, likewise.
+    ``window``: mean works of a query for which a choice answers.
     """
 
     sees_link: bool = True

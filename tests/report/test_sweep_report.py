@@ -11,19 +11,8 @@ from nona.errors import ScenarioError
 from nona.report import sweep_figures
 from nona.report import sweep_findings as words
 from nona.report.sweep_figures import grid_figure
-from nona.report.sweeps import (
-    cells,
-    grid_finding,
-    grid_points,
-    grid_targets,
-    grid_text,
-    parse_value,
-    parse_values,
-    spaced,
-    sweep_points,
-    turns,
-    value_text,
-)
+from nona.report.sweep_grids import cells, grid_finding, grid_points, grid_targets, grid_text
+from nona.report.sweeps import parse_value, parse_values, spaced, sweep_points, turns, value_text
 from nona.results import sweeps
 from nona.results.document import UNKNOWN, Estimate
 

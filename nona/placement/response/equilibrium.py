@@ -475,19 +475,12 @@ def predict_response(
     accounted for exactly. So the maximum of random waits is that of random waits, and a job that comes
     back to a server meets what came while it was there.
 
-    Parameters
-    ----------
-    queries
-        ``queries[j][k]``: the configurations of sub-graph k of query class j with probabilities.
-    shares
-        (J, K) Probability that a server drawn for class j has an executor of class k; by default the
+    ``queries``: ``queries[j][k]``: the configurations of sub-graph k of query class j with probabilities.
+    ``shares``: (J, K) Probability that a server drawn for class j has an executor of class k; by default the
         share of these executors.
-    samples
-        Walked jobs of each class, at least 64; the error falls with the square root.
-    seed
-        Of the named random streams; the same seed gives the same numbers.
-    known
-        Configurations of this system and these shares that were evaluated before.
+    ``samples``: walked jobs of each class, at least 64; the error falls with the square root.
+    ``seed``: of the named random streams; the same seed gives the same numbers.
+    ``known``: configurations of this system and these shares that were evaluated before.
 
     Raises ``PlacementError`` when the executors or the link's background are overloaded, or for too few
     samples.

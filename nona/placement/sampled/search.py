@@ -242,20 +242,13 @@ def choose_placement(
 ) -> Placement:
     """The best placement by sampled jobs, from the formula's optimum and fixed placements.
 
-    Parameters
-    ----------
-    optimum
-        What :func:`nona.placement.solve.solve` found: the first start, with the bound from below.
-    objective
-        ``mean-jct``: the least mean; ``slo``: the least probability of missing the SLO.
-    evaluations, work_s
-        The most placements that are sampled, and about how many seconds of one core that may take.
-    check
-        Called before every evaluation; what it raises ends the search and comes out.
-    on_better
-        Called with every placement that is the best so far, judged by few jobs.
-    on_spent
-        Called after every evaluation with the share of the search's limit that is spent, 0 to 1.
+    ``optimum``: what :func:`nona.placement.solve.solve` found: the first start, with the bound from below.
+    ``objective``: ``mean-jct``: the least mean; ``slo``: the least probability of missing the SLO.
+    ``evaluations``, ``work_s``: the most placements that are sampled, and about how many seconds of one core
+        that may take.
+    ``check``: called before every evaluation; what it raises ends the search and comes out.
+    ``on_better``: called with every placement that is the best so far, judged by few jobs.
+    ``on_spent``: called after every evaluation with the share of the search's limit that is spent, 0 to 1.
 
     Returns ``objective_s`` is the response's mean with standard error ``objective_error_s``; ``formula``
     holds objective and bound of the formula's optimum, ``sampled`` the figures of the search.

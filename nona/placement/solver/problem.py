@@ -128,20 +128,12 @@ _LEAST_WEIGHT = 1e-12
 class Problem:
     """Arrays of the problem above, n columns in G groups.
 
-    Attributes
-    ----------
-    start : (G+1,)
-        Columns of each group; the first column of each is its local configuration.
-    lines
-        Cost of each column as lines in w, weights included: seconds of mean JCT.
-    a0, a1 : (n,)
-        Coefficients of w(x).
-    b0, b1, constant
-        As above; b1 > 0.
-    column : (n,)
-        Which candidate of its group a column is; −1 for a bound that stands for all others.
-    network
-        What the columns send over several links; ``None`` where there is one.
+    ``start`` (G+1,): columns of each group; the first column of each is its local configuration.
+    ``lines``: cost of each column as lines in w, weights included: seconds of mean JCT.
+    ``a0``, ``a1`` (n,): coefficients of w(x).
+    ``b0``, ``b1``, ``constant``: as above; b1 > 0.
+    ``column`` (n,): which candidate of its group a column is; −1 for a bound that stands for all others.
+    ``network``: what the columns send over several links; ``None`` where there is one.
     """
 
     start: Ints

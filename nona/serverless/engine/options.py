@@ -18,18 +18,11 @@ TAIL_SLOS = 20  # so many times the largest SLO may pass after the last measured
 class RunOptions:
     """Size and manner of one run.
 
-    Attributes
-    ----------
-    calls
-        Measured calls, all applications together.
-    warmup
-        Calls before them; ``None``: a fifth of ``calls``, at least min(1000, ``calls``).
-    replication
-        Number of the replication; it selects the random streams.
-    stories
-        Of so many batches, the first of the window, it is kept how they came to their invokers.
-    snapshot_s
-        Seconds between snapshots that are kept, ``None`` for none.
+    ``calls``: measured calls, all applications together.
+    ``warmup``: calls before them; ``None``: a fifth of ``calls``, at least min(1000, ``calls``).
+    ``replication``: number of the replication; it selects the random streams.
+    ``stories``: of so many batches, the first of the window, it is kept how they came to their invokers.
+    ``snapshot_s``: seconds between snapshots that are kept, ``None`` for none.
     """
 
     calls: int = 20_000

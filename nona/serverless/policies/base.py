@@ -20,21 +20,14 @@ from nona.serverless.system import ServerlessSystem
 class Ask(NamedTuple):
     """A queue that may be served now.
 
-    Attributes
-    ----------
-    application, stage
-        Which AFW queue.
-    length
-        Jobs in it, at least 1.
-    slack_s
-        SLO of the application less the age of the oldest call in the queue; negative when it is late.
-    waited_s
-        How long the oldest job has been in this queue.
-    carried
-        The configurations, by number and one per stage, that were planned when the oldest call was first
-        scheduled; ``None`` before that or if the policy plans every stage by itself.
-    rate
-        Jobs per second that have come to this queue lately.
+    ``application``, ``stage``: which AFW queue.
+    ``length``: jobs in it, at least 1.
+    ``slack_s``: SLO of the application less the age of the oldest call in the queue; negative when it is
+        late.
+    ``waited_s``: how long the oldest job has been in this queue.
+    ``carried``: the configurations, by number and one per stage, that were planned when the oldest call was
+        first scheduled; ``None`` before that or if the policy plans every stage by itself.
+    ``rate``: jobs per second that have come to this queue lately.
     """
 
     application: int
@@ -50,20 +43,12 @@ class Ask(NamedTuple):
 class Plan:
     """An answer.
 
-    Attributes
-    ----------
-    ranked
-        Numbers of configurations for this batch, best first; empty: serve nothing now.
-    search_s
-        Modelled seconds that the search took; the jobs wait for it.
-    steps
-        What the search counted (paths, neighbours, candidates).
-    carry
-        Configurations, one per stage, that later stages of these calls shall find in ``Ask.carried``.
-    missed
-        Whether what was carried could not be used (the queue is shorter than its batch).
-    wait_s
-        With an empty ``ranked``: look again after this long, or when the queue has ``wait_for`` jobs.
+    ``ranked``: numbers of configurations for this batch, best first; empty: serve nothing now.
+    ``search_s``: modelled seconds that the search took; the jobs wait for it.
+    ``steps``: what the search counted (paths, neighbours, candidates).
+    ``carry``: configurations, one per stage, that later stages of these calls shall find in ``Ask.carried``.
+    ``missed``: whether what was carried could not be used (the queue is shorter than its batch).
+    ``wait_s``: with an empty ``ranked``: look again after this long, or when the queue has ``wait_for`` jobs.
     """
 
     ranked: tuple[int, ...]

@@ -163,20 +163,12 @@ def simulate_serverless_scenario(
 ) -> ServerlessResult:
     """Run every policy in every replication; equal random numbers for all policies.
 
-    Parameters
-    ----------
-    system
-        What the scenario is prepared to, where that has been done already.
-    policies
-        Names, in place of the scenario's; options are those of the scenario's entry of that name.
-    calls, replications
-        In place of ``simulation.jobs`` and ``simulation.replications``.
-    workers
-        Processes; results do not depend on it.
-    stories, snapshot_s
-        As :class:`~nona.serverless.engine.options.RunOptions` has them.
-    on_progress
-        May raise :class:`~nona.simulation.run.Cancelled`.
+    ``system``: what the scenario is prepared to, where that has been done already.
+    ``policies``: names, in place of the scenario's; options are those of the scenario's entry of that name.
+    ``calls``, ``replications``: in place of ``simulation.jobs`` and ``simulation.replications``.
+    ``workers``: processes; results do not depend on it.
+    ``stories``, ``snapshot_s``: as :class:`~nona.serverless.engine.options.RunOptions` has them.
+    ``on_progress``: may raise :class:`~nona.simulation.run.Cancelled`.
 
     Raises ``NonaError`` when the scenario is not serverless, or a policy or option is not known.
     """

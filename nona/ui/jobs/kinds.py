@@ -28,22 +28,15 @@ _MODEL = ("cluster", "cost", "contraction", "models")
 class TaskKind:
     """One kind of job.
 
-    Attributes
-    ----------
-    name
-        Key of a job and its result.
-    noun
-        Name for people, as in "Cancel the …".
-    parts
-        Top-level parts of the scenario that its result depends on: the name of a scenario changes no
+    ``name``: key of a job and its result.
+    ``noun``: name for people, as in "Cancel the …".
+    ``parts``: top-level parts of the scenario that its result depends on: the name of a scenario changes no
         placement, for example. Empty: the result depends on no scenario.
-    run
-        The function that does it, as ``module:function``, called with the job's description and a
+    ``run``: the function that does it, as ``module:function``, called with the job's description and a
         :class:`~nona.ui.tasks.desk.Desk`; it returns a :class:`~nona.results.document.Document`, whose type
         is its annotation. As text, so that only a worker imports it before there is a result.
-    quick
-        True if it takes seconds whatever the scenario: it has places of its own, so that it never waits for
-        work that takes minutes.
+    ``quick``: True if it takes seconds whatever the scenario: it has places of its own, so that it never
+        waits for work that takes minutes.
     """
 
     name: str

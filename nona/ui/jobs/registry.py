@@ -227,20 +227,12 @@ MOST_OWN, MOST_WAITING = 8, 200  # jobs that wait, of one owner and in all
 class JobRegistry:
     """All jobs of this server.
 
-    Parameters
-    ----------
-    limit
-        Jobs that may run at once, quick answers aside.
-    quick
-        Quick answers that may run at once beside them.
-    unwatched_s
-        Seconds without a watcher after which a job that waits or runs is cancelled.
-    keep_s
-        Seconds without a watcher after which a finished job is forgotten.
-    idle
-        Workers that wait for work with their imports done; 0: every job starts its own.
-    present
-        Returns whether an owner is connected; their jobs count as watched.
+    ``limit``: jobs that may run at once, quick answers aside.
+    ``quick``: quick answers that may run at once beside them.
+    ``unwatched_s``: seconds without a watcher after which a job that waits or runs is cancelled.
+    ``keep_s``: seconds without a watcher after which a finished job is forgotten.
+    ``idle``: workers that wait for work with their imports done; 0: every job starts its own.
+    ``present``: returns whether an owner is connected; their jobs count as watched.
     """
 
     def __init__(

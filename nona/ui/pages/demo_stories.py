@@ -11,21 +11,13 @@ from types import MappingProxyType
 class Step:
     """One step.
 
-    Attributes
-    ----------
-    page
-        The file of the page on which it takes place.
-    text
-        The points to look for there, in one or two sentences. It is read before the result is there and
+    ``page``: the file of the page on which it takes place.
+    ``text``: the points to look for there, in one or two sentences. It is read before the result is there and
         states no outcome: that comes from the result (:func:`nona.ui.pages.demo.outcome_text`).
-    changes
-        Changes of the story's scenario (path → value).
-    choices
-        Choices on the page: (widget, value).
-    run
-        The kind of job whose result the page shows; it starts unless the result is there.
-    against
-        True if the step before is the baseline of this one's simulation.
+    ``changes``: changes of the story's scenario (path → value).
+    ``choices``: choices on the page: (widget, value).
+    ``run``: the kind of job whose result the page shows; it starts unless the result is there.
+    ``against``: True if the step before is the baseline of this one's simulation.
     """
 
     page: str

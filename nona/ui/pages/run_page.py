@@ -31,31 +31,19 @@ D = TypeVar("D")
 class Run(Generic[D]):
     """A run of one kind of job, from its button to its answer.
 
-    Attributes
-    ----------
-    kind, label, hint
-        Of the job, and of its button.
-    of, answer
-        The type of its result, and what draws it.
-    before
-        What stands in its place while there is none: a text, or what draws it.
-    beside
-        Draws a field before the button, in its row.
-    live
-        Draws what has come so far; it stays drawn where a run was cancelled and left no result.
-    at_once
-        ``live`` draws something even before the first report.
-    also_live
-        Draws what is looked at more seldom, in a fragment of its own.
-    asked, version
-        What is asked beyond the scenario, and the version of the whole question; by default it is made of
-        what is asked and of the scenario's parts that the kind depends on.
-    stale
-        Whether the last result is of another question; by default by its version.
-    shown
-        Finds the result to show and says what is amiss with it; by default it is the last one.
-    command, words
-        Of the command line that does the same; ``command`` is empty where another run names it.
+    ``kind``, ``label``, ``hint``: of the job, and of its button.
+    ``of``, ``answer``: the type of its result, and what draws it.
+    ``before``: what stands in its place while there is none: a text, or what draws it.
+    ``beside``: draws a field before the button, in its row.
+    ``live``: draws what has come so far; it stays drawn where a run was cancelled and left no result.
+    ``at_once``: ``live`` draws something even before the first report.
+    ``also_live``: draws what is looked at more seldom, in a fragment of its own.
+    ``asked``, ``version``: what is asked beyond the scenario, and the version of the whole question; by
+        default it is made of what is asked and of the scenario's parts that the kind depends on.
+    ``stale``: whether the last result is of another question; by default by its version.
+    ``shown``: finds the result to show and says what is amiss with it; by default it is the last one.
+    ``command``, ``words``: of the command line that does the same; ``command`` is empty where another run
+        names it.
     """
 
     kind: str

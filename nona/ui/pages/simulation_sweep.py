@@ -18,7 +18,8 @@ from nona.report.sweep_findings import (
     sweep_findings,
     target_finding,
 )
-from nona.report.sweeps import MEASURES, grid_finding, grid_points, grid_targets, sweep_points, value_text
+from nona.report.sweep_grids import MEASURES, grid_finding, grid_points, grid_targets
+from nona.report.sweeps import sweep_points, value_text
 from nona.report.text import counted
 from nona.results.sweeps import GridOutcome, GridRequest, SweepGrid, SweepOutcome
 from nona.scenario.file import scenario_hash

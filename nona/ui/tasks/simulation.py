@@ -12,7 +12,8 @@ from nona.errors import JobError
 from nona.placement.result import Placement
 from nona.report.simulations.live import LiveSeries
 from nona.report.simulations.report import SimulatedRun, simulation_report
-from nona.report.sweeps import Curves, GridCurves, grid_report, sweep_report
+from nona.report.sweep_grids import GridCurves, grid_report
+from nona.report.sweeps import Curves, sweep_report
 from nona.results.simulation import QuickAnswer
 from nona.results.simulation_charts import LiveRun
 from nona.results.studies import RowArranged

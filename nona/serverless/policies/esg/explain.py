@@ -195,24 +195,16 @@ MOST_STEPS = 60
 class Explanation:
     """One search, explained.
 
-    Attributes
-    ----------
-    stages, functions
-        Of the group from the asked stage on: numbers, and names of functions.
-    slack_s, limit_s, share
-        What is left of the SLO (as the search sees it); what the group gets of it; that share.
-    feasible
-        Whether a path is in time.
-    ranked
-        Configurations that the dispatcher gets, best first.
-    trace
-        The search, step by step.
-    kept, configurations
-        Configurations of each function that the search keeps, and how many there are.
-    every
-        Number of all paths of the group.
-    lines
-        Why this configuration, in sentences.
+    ``stages``, ``functions``: of the group from the asked stage on: numbers, and names of functions.
+    ``slack_s``, ``limit_s``, ``share``: what is left of the SLO (as the search sees it); what the group gets
+        of it; that share.
+    ``feasible``: whether a path is in time.
+    ``ranked``: configurations that the dispatcher gets, best first.
+    ``trace``: the search, step by step.
+    ``kept``, ``configurations``: configurations of each function that the search keeps, and how many there
+        are.
+    ``every``: number of all paths of the group.
+    ``lines``: why this configuration, in sentences.
     """
 
     stages: tuple[int, ...]

@@ -62,18 +62,11 @@ Chain = tuple[int | Fork, ...]
 class SloShares:
     """Groups and shares of one application; S stages.
 
-    Attributes
-    ----------
-    chain
-        The reduced DAG.
-    group
-        Of each stage: the stages of its group from it on, which are searched together.
-    length : (S,)
-        Average normalised lengths.
-    scaled : (S,)
-        The same within branches scaled so that each is as long as its pseudo-node.
-    rest : (S,)
-        Scaled length from a stage to the end of the application.
+    ``chain``: the reduced DAG.
+    ``group``: of each stage: the stages of its group from it on, which are searched together.
+    ``length`` (S,): average normalised lengths.
+    ``scaled`` (S,): the same within branches scaled so that each is as long as its pseudo-node.
+    ``rest`` (S,): scaled length from a stage to the end of the application.
     """
 
     chain: Chain

@@ -46,18 +46,11 @@ MOST_ROOM = 1 << 24  # open paths; more than any search of three functions with 
 class SearchResult:
     """Paths of a search, best first.
 
-    Attributes
-    ----------
-    paths
-        One configuration, by number, per function of the group; no two paths begin with the same one.
-    cost_usd, time_s
-        Of each path: US dollars a job, seconds.
-    looked
-        Paths looked at: every partial or full path to which a configuration was added, cut or not.
-    opened
-        Those of them that no blade cut.
-    feasible
-        Whether the paths keep within the time; if none does, ``paths`` holds the fastest one.
+    ``paths``: one configuration, by number, per function of the group; no two paths begin with the same one.
+    ``cost_usd``, ``time_s``: of each path: US dollars a job, seconds.
+    ``looked``: paths looked at: every partial or full path to which a configuration was added, cut or not.
+    ``opened``: those of them that no blade cut.
+    ``feasible``: whether the paths keep within the time; if none does, ``paths`` holds the fastest one.
     """
 
     paths: tuple[tuple[int, ...], ...]

@@ -23,23 +23,15 @@ CODE_BITS = 62  # a path is written as one whole number
 class Tables(NamedTuple):
     """A group of n functions with at most M configurations each, in arrays.
 
-    Attributes
-    ----------
-    choices : (n,)
-        Configurations of each function.
-    cost, time : (n, M)
-        US dollars a job, seconds; sorted by (cost, time, number).
-    number : (n, M)
-        Which configuration stands there.
-    fastest : (n,)
-        Where the fastest stands; of several the cheapest.
-    least_s, least_usd, fast_usd : (n + 1,)
-        Sums from a function to the last: of the least times (tMin), of the least costs (cMin), of the
-        costs of the fastest (cFast).
-    fast_code, unit : (n + 1,), (n,)
-        A path's code is Σ (number + 1) · unit; ``fast_code`` is that of the fastest from a function on.
-    grace_s
-        What rounding may have added to the time of a path.
+    ``choices`` (n,): configurations of each function.
+    ``cost``, ``time`` (n, M): US dollars a job, seconds; sorted by (cost, time, number).
+    ``number`` (n, M): which configuration stands there.
+    ``fastest`` (n,): where the fastest stands; of several the cheapest.
+    ``least_s``, ``least_usd``, ``fast_usd`` (n + 1,): sums from a function to the last: of the least times
+        (tMin), of the least costs (cMin), of the costs of the fastest (cFast).
+    ``fast_code``, ``unit`` (n + 1,), (n,): a path's code is Σ (number + 1) · unit; ``fast_code`` is that of
+        the fastest from a function on.
+    ``grace_s``: what rounding may have added to the time of a path.
     """
 
     choices: Ints
