@@ -107,12 +107,6 @@ class Store:
         """Let an item that kept itself stay until somebody deletes it."""
         return self._set(item_id, "by_itself", 0)
 
-    def clean_up(self) -> int:
-        """Remove, for good, what kept itself; how many that were."""
-        with self.database.writing() as connection:
-            done = connection.execute("DELETE FROM items WHERE by_itself AND owner = ?", (self.owner,))
-            return done.rowcount
-
     def find(self, item_id: str) -> SavedItem:
         """An item; :class:`StoreError` if there is none."""
         with self.database.reading() as connection:

@@ -201,7 +201,6 @@ def test_what_keeps_itself_is_bounded_gives_way_to_what_is_saved_and_is_seen_by_
     assert [item.name for item in bob.listing().items] == ["Monday"]
     assert not ada.rename(kept[2].id, "Tuesday").by_itself
     assert not ada.keep(kept[4].id).by_itself
-    assert ada.clean_up() == 0
     ada.save(replace(probe("large", text=b"x" * 99), by_itself=True))
     monkeypatch.setattr(operations, "MOST_BY_ITSELF_BYTES", 1)
     ada.save(replace(probe("larger", text=b"y" * 99), by_itself=True))

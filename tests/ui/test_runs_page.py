@@ -86,8 +86,11 @@ def test_finished_runs_keep_themselves_until_they_are_saved_or_removed(folder, m
     go(at, PAGE)
     at.button_group(key="runs-shown").set_value("Saved").run()
     assert names(at) == [item.name]
+    before = mine.listing().items
     press(at, "runs-clean-up")
     assert [left.id for left in mine.listing().items] == [item.id]
+    press(at, "saved-restore")
+    assert mine.listing().items == before
 
 
 def test_a_link_carries_a_small_run_with_its_result(folder):

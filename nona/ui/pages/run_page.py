@@ -268,19 +268,26 @@ def _result(state: AppState, run: Run[D]) -> D | None:
     data = state.held(run.kind, run.of)
     if data is None or _runs(state, run.kind) or not _is_stale(state, run):
         return data
-    result, noun = state.results[run.kind], KINDS.find(run.kind).noun
     changes = changes_since(state, run.kind)
-    if not result.of or result.of == state.scenario.name:
+    if state.results[run.kind].of in ("", state.scenario.name):
         _stale_note(state, run, changes)
         return data
-    with st.container(
-        border=True, horizontal=True, vertical_alignment="center", key=f"of-another-{run.kind}"
-    ):
+    return data if another_is_shown(state, run.kind, changes) else None
+
+
+def earlier_key(kind: str, job_id: str) -> str:
+    """The key of the switch that shows a result of another scenario."""
+    return f"earlier-{kind}-{job_id}"
+
+
+def another_is_shown(state: AppState, kind: str, changes: str) -> bool:
+    """Draw a line with a switch in place of a result of another scenario; whether it is switched on."""
+    result, noun = state.results[kind], KINDS.find(kind).noun
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"of-another-{kind}"):
         now, differs = plain(state.scenario.name), f": {plain(changes)}" if changes else ""
         text = f"The last {noun} is of **{plain(result.of)}**, not of **{now}**{differs}."
         st.markdown(text, width="stretch")
-        shown = st.toggle("Show it", key=f"earlier-{run.kind}-{result.job_id}", persist_state="session")
-    return data if shown else None
+        return st.toggle("Show it", key=earlier_key(kind, result.job_id), persist_state="session")
 
 
 def _is_stale(state: AppState, run: Run[D]) -> bool:

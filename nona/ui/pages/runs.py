@@ -156,7 +156,7 @@ def _with_files(contents: Contents, state: AppState) -> Scenario:
 
 @dataclass(frozen=True, slots=True)
 class _Deleted:
-    item: SavedItem | None = None
+    items: tuple[SavedItem, ...] = ()
 
 
 def _item_card(state: AppState, item: SavedItem, tick: str) -> None:
@@ -276,23 +276,25 @@ def _duplicate(state: AppState, item: SavedItem) -> None:
         state.tell(f"“{copy.name}” is the first in the list.")
 
 
-def _delete(state: AppState, item: SavedItem) -> None:
-    if _attempt(state, lambda: store().delete(item.id)):
-        state.choices.keep(_Deleted(item))
+def _delete(state: AppState, *items: SavedItem) -> None:
+    deleted = _attempt(state, lambda: tuple(store().delete(item.id) for item in items))
+    if deleted:
+        state.choices.keep(_Deleted(deleted))
 
 
 def _undo_notice(state: AppState) -> None:
-    item = state.choices.of(_Deleted).item
-    if item is None:
+    items = state.choices.of(_Deleted).items
+    if not items:
         return
     with st.container(horizontal=True, vertical_alignment="center", key="saved-undo"):
-        st.markdown(f"“{plain(item.name)}” is deleted.", width="content")
-        button("Undo the deletion", "saved-restore", _restore, state, item, icon="undo")
+        one = f"“{plain(items[0].name)}” is deleted."
+        st.markdown(one if len(items) == 1 else f"{len(items)} runs are deleted.", width="content")
+        button("Undo the deletion", "saved-restore", _restore, state, *items, icon="undo")
         st.button("Dismiss", icon=":material/close:", on_click=_dismiss, args=(state,), key="saved-dismiss")
 
 
-def _restore(state: AppState, item: SavedItem) -> None:
-    if _attempt(state, lambda: store().restore(item.id)):
+def _restore(state: AppState, *items: SavedItem) -> None:
+    if _attempt(state, lambda: [store().restore(item.id) for item in items]):
         _dismiss(state)
 
 
@@ -478,21 +480,16 @@ def _housekeeping(state: AppState, every: SavedList) -> None:
             key=ONLY_SAVED,
             help="Later runs are then listed only once they are saved; those in the list stay.",
         )
-        st.button(
-            f"Remove the {len(kept)} not saved",
-            icon=":material/delete_sweep:",
+        button(
+            f"Delete the {len(kept)} not saved",
+            "runs-clean-up",
+            _delete,
+            state,
+            *kept,
+            icon="delete_sweep",
+            hint="Can be taken back, for a day; saved ones stay.",
             disabled=not kept,
-            help="For good; saved ones stay.",
-            on_click=_clean_up,
-            args=(state,),
-            key="runs-clean-up",
         )
-
-
-def _clean_up(state: AppState) -> None:
-    removed = _attempt(state, lambda: store().clean_up())
-    if removed:
-        state.tell(f"{counted(removed, 'run')} removed.")
 
 
 def _more(state: AppState) -> None:

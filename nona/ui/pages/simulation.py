@@ -13,6 +13,7 @@ from nona.errors import NonaError
 from nona.placement.fixed import PRESETS
 from nona.report.html.simulation import simulation_html
 from nona.report.simulations.findings import shortest
+from nona.report.simulations.scenario_diff import change_text
 from nona.report.simulations.tables import SUMMARY, figures
 from nona.report.text import counted
 from nona.schedulers.expert import SCHEDULER, part_numbers
@@ -21,9 +22,10 @@ from nona.study.exports import JOBS_CSV, JOBS_PARQUET, TRACE
 from nona.study.tested_range import like_cases_text
 from nona.tables import share_text
 from nona.ui.form import fields, form
+from nona.ui.jobs.kinds import KINDS
 from nona.ui.models.loading import load_row
 from nona.ui.pages.cluster_drawing import live_cluster
-from nona.ui.pages.run_page import RunPage
+from nona.ui.pages.run_page import RunPage, another_is_shown
 from nona.ui.pages.simulation_result import TABS, answer
 from nona.ui.pages.simulation_runs import run_note, shown_run, simulation_live, to_save
 from nona.ui.session.state import AppState, Kept
@@ -225,10 +227,14 @@ def pick_schedulers(state: AppState) -> None:
 
 
 def _shown(state: AppState) -> Kept | None:
-    """The run on the page, with a note where it is not of the scenario as it is."""
+    """The run on the page, with a note where it is not of the scenario as it is; folded if of another."""
     run, job = shown_run(state), current_job(state, "simulate")
-    if run is not None and (job is None or not job.unfinished):
-        run_note(state, run)
+    if run is None or not state.is_stale("simulate") or (job is not None and job.unfinished):
+        return run
+    changes = change_text(run.data.scenario, state.scenario, KINDS.find("simulate").parts)
+    if run.data.about.name != state.scenario.name:
+        return run if another_is_shown(state, "simulate", changes) else None
+    run_note(state, run, changes)
     return run
 
 

@@ -18,8 +18,8 @@ from nona.report.text import Finding
 from nona.results.document import Document
 from nona.results.simulation import Measure
 from nona.results.simulation_charts import LiveLines, LiveRun
-from nona.ui.jobs.kinds import KINDS
 from nona.ui.jobs.registry import Job
+from nona.ui.pages.run_page import earlier_key
 from nona.ui.pages.runs import ToSave
 from nona.ui.session.state import AppState, Kept, Result
 from nona.ui.widgets.components import declare
@@ -137,18 +137,13 @@ def show_run(state: AppState, number: int | None, instead_of: int) -> None:
         return
     if run is not None:
         state.results[KIND] = Result(run.fingerprint, run.data, run.job_id)
+        st.session_state[earlier_key(KIND, run.job_id)] = True  # also where it is of another scenario
 
 
-def run_note(state: AppState, shown: Kept) -> None:
-    """Explain a run that is not of the present scenario: its name, the changes since, the next step."""
-    if not state.is_stale(KIND):
-        return
-    mark, present = state.fingerprint(KIND), state.scenario
-    what = change_text(shown.data.scenario, present, KINDS.find(KIND).parts)
-    if shown.data.about.name == present.name:
-        then = f"The scenario has changed since: {what}." if what else "The scenario has changed since."
-    else:
-        then = f"It is of “{shown.data.about.name}”; the scenario is “{present.name}” now."
+def run_note(state: AppState, shown: Kept, changes: str) -> None:
+    """Explain a run of the scenario as it was before ``changes``, and the next step."""
+    then = f"The scenario has changed since: {changes}." if changes else "The scenario has changed since."
+    mark = state.fingerprint(KIND)
     same = next((k for k in reversed(state.runs.kept) if k.fingerprint == mark), None)
     if same is not None:
         now = f"Run {same.number} is of the scenario as it is now: choose it under *Run shown*."
