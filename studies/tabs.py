@@ -376,9 +376,13 @@ def with_slides(page: RunPage[ServerlessOutcome]) -> RunPage[ServerlessOutcome]:
 
     def claims(state: AppState, data: ServerlessOutcome) -> str:
         agree = [c.order == "agrees" for c in serverless_tables.judged_claims(stored_result(ServerlessStudy))]
-        return f"{sum(agree)} of {len(agree)} claims of the slides hold in this simulation"
+        return f"{sum(agree)} of {len(agree)} claims of the slides hold in the study that ships"
 
-    tab: Tab[ServerlessOutcome] = Tab(always=lambda state, data: slides_tab(state))
+    def draw(state: AppState, data: ServerlessOutcome | None) -> None:
+        st.caption("What ships, of scenarios of its own: nothing here is of this scenario or of a run above.")
+        slides_tab(state)
+
+    tab: Tab[ServerlessOutcome] = Tab(always=draw)
     return replace(page, tabs={**page.tabs, "The slides": tab}, evidence=("The slides", claims))
 
 
@@ -387,7 +391,7 @@ def with_claims(page: RunPage[TrainingOutcome]) -> RunPage[TrainingOutcome]:
 
     def claims(state: AppState, data: TrainingOutcome) -> str:
         agree = [claim.order == "agrees" for claim in training.judged(stored_result(TrainingStudy))]
-        return f"{sum(agree)} of {len(agree)} claims of Gavel's paper hold in this simulation"
+        return f"{sum(agree)} of {len(agree)} claims of Gavel's paper hold in the study that ships"
 
     return replace(page, evidence=("Training", claims))
 

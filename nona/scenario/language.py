@@ -318,10 +318,10 @@ class EngineOfferSpec(EngineSpec):
 
     roles: Literal["together", "apart"] = field(
         "together",
-        "Roles",
-        "Each server computes prompts and answers; or they are apart, on servers of their own, and the plan "
+        "Prefill and decode",
+        "Each server computes prompts and answers; or these roles have servers of their own, and the plan "
         "says how many of each. KV then crosses the cluster's network.",
-        choices={"together": "together", "apart": "apart"},
+        choices={"together": "together", "apart": "on servers apart"},
     )
 
     @_model_validator(mode="after")

@@ -262,7 +262,7 @@ class PlanSpec(Part):
     )
     engines: tuple[EngineOfferSpec, ...] = field(
         (),
-        "Engine settings",
+        "Roles and settings of engines",
         "To choose from for rows of language models, e.g. {budget: 2048}, {scheduler: sglang} or {roles: "
         "apart}; what is not given is the default. Without any: those of the cluster's engines.",
         max_length=10,

@@ -172,6 +172,8 @@ def test_the_slider_sets_the_token_budget_which_shortens_the_longest_gaps(open_p
     second = state.results["language"]
     gaps = [of.data.report.schedulers["round-robin"].models["chat"].itl_s.p99 for of in (first, second)]
     assert gaps[1] < gaps[0]
+    names = [state.scenario.name, "engine token budget 8192 → 1024"]
+    assert [of.name for of in (first, second)] == names  # so that page Runs tells them apart
     at.sidebar.button(key="undo").click().run()
     assert [t.value.replace("\\", "") for t in at.toast] == ["Undone: engine token budget 1024 → 8192"]
     assert state.scenario.cluster.servers[0].engine.budget == 8192

@@ -138,8 +138,11 @@ def test_a_cancelled_search_leaves_the_best_so_far(open_page):
     assert data.nona.objective_s == data.steps[-1].objective_s
     assert app.metrics(at)["Predicted mean JCT"] == format_time(data.nona.objective_s)
     assert words.early_text(data.ended_early_s) in [w.value.replace("\\", "") for w in at.warning]
+    app.edit(at, ("workload", 0, "batching"), {"max_batch": 16})
     for name in PLACEMENT.tabs:  # everything below it can be opened
         app.put(at, "place-tabs", name)
+        if name == "Split or batch":
+            assert at.selectbox(key="arranged-batch").value == "16"  # the row's own
 
 
 def test_what_could_leave_its_server_stands_below_and_one_link_has_no_section_of_its_own(solved):

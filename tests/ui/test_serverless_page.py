@@ -258,6 +258,7 @@ def test_every_default_is_listed_with_its_source_every_option_has_a_field_and_th
     summaries = {e["summary"] for e in pickers(at)["Policies"]["entries"]}
     assert summaries == {p.summary for p in registry.POLICIES.values()}
     put(at, "serverless-tabs", "The slides")  # they are there, or the command that makes them
+    assert "nothing here is of this scenario" in said(at.caption)
     if shipped_path("serverless").is_file():
         assert all(c.proto.alt for c in at.get("plotly_chart"))
         assert title(stored_result(ServerlessStudy)) in said(at.markdown)

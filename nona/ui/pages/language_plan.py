@@ -13,7 +13,7 @@ from nona.study.language.plan import opened_option
 from nona.tables import money, share_text
 from nona.ui.form import entry_field, form
 from nona.ui.jobs.registry import Job
-from nona.ui.pages.plan_offers import engine_fields, offer_fields
+from nona.ui.pages.plan_offers import engine_fields, offer_fields, roles_text
 from nona.ui.pages.run_page import RunPage, Tab, ended_early
 from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState
@@ -30,7 +30,7 @@ def _summary(state: AppState) -> Sequence[str]:
         f"{share_text(spec.hit)} of the requests in time",
         f"targets of {listed(list(spec.targets))}" if spec.targets else "",
         listed([offer.gpu for offer in spec.offers]) or "the GPUs of the cluster",
-        listed([engine.text for engine in spec.engines]),
+        listed([engine.text for engine in spec.engines]) or f"engines {roles_text(state)}",
         listed([router.name for router in state.scenario.routers]),
     ]
 

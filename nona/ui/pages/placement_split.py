@@ -14,7 +14,7 @@ from nona.ui.tasks.desk import ArrangeAsked
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import picture, table
 
-BATCHES = ("1", "4", "8", "32")
+BATCHES = (1, 4, 8, 32)
 GAPS = {"Poisson (CV 1)": 1.0, "bursty (CV 2)": 2.0, "very bursty (CV 3)": 3.0}
 HINTS = {
     "arranged-batch": "The most queries that a GPU takes together; 1: one at a time.",
@@ -32,26 +32,34 @@ def split_section(state: AppState) -> None:
         "or both on both (replicated)."
     )
     with st.grid(4, min_column_width=170):
-        for key, label, options in _fields(state):
-            st.selectbox(label, options, key=key, help=HINTS[key])
+        for key, label, options, first in _fields(state):
+            st.selectbox(label, options, options.index(first), key=key, help=HINTS[key])
     run_area(state, split_run(state))
 
 
-def _fields(state: AppState) -> list[tuple[str, str, list[str]]]:
+def _fields(state: AppState) -> list[tuple[str, str, list[str], str]]:
+    """Key, label and options of each field, and where it stands until another is chosen."""
+    labels = list(state.scenario.labels)
+    model = _chosen("arranged-model", labels, labels[0])
+    batching = state.scenario.batching_of(state.scenario.workload[labels.index(model)])
+    own = 1 if batching is None else batching.max_batch
+    classes = list(Cluster.from_spec(state.scenario.cluster).classes)
     return [
-        ("arranged-model", "Model", list(state.scenario.labels)),
-        ("arranged-kind", "GPU", list(Cluster.from_spec(state.scenario.cluster).classes)),
-        ("arranged-batch", "Largest batch", list(BATCHES)),
-        ("arranged-gaps", "Arrivals", list(GAPS)),
+        ("arranged-model", "Model", labels, model),
+        ("arranged-kind", "GPU", classes, classes[0]),
+        ("arranged-batch", "Largest batch", [str(b) for b in sorted({own, *BATCHES})], str(own)),
+        ("arranged-gaps", "Arrivals", list(GAPS), next(iter(GAPS))),
     ]
 
 
+def _chosen(key: str, options: list[str], first: str) -> str:
+    value = st.session_state.get(key)
+    return value if value in options else first
+
+
 def asked_now(state: AppState) -> ArrangeAsked:
-    """The question in the fields; each is at its first option until another is chosen."""
-    model, executor, batch, gaps = (
-        value if (value := st.session_state.get(key)) in options else options[0]
-        for key, _, options in _fields(state)
-    )
+    """The question in the fields."""
+    model, executor, batch, gaps = (_chosen(key, options, first) for key, _, options, first in _fields(state))
     row = state.scenario.labels.index(model)
     return ArrangeAsked(row=row, executor=executor, batch=int(batch), cv=GAPS[gaps])
 

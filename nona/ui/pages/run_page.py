@@ -126,7 +126,8 @@ def run_page(state: AppState, page: RunPage[D]) -> None:
 def _to_save(state: AppState, kind: str, data: object) -> ToSave | None:
     if not isinstance(data, Outcome):
         return None
-    return ToSave(f"{kind}-{state.results[kind].job_id}", data.about.name, data)
+    result = state.results[kind]
+    return ToSave(f"{kind}-{result.job_id}", result.name or data.about.name, data)
 
 
 def _tab(state: AppState, page: RunPage[D], tab: Tab[D], data: D | None) -> None:

@@ -104,9 +104,9 @@ class Runs:
 
     def add(self, fingerprint: str, job_id: str, data: SimulatedRun, name: str = "") -> Kept:
         """Keep a run; by default named after the scenario, or what changed since the run before."""
-        last = self.kept[-1] if self.kept else None
+        last = self.kept[-1].data.scenario if self.kept else None
         self._made += 1
-        run = Kept(self._made, name or _name(last, data), fingerprint, job_id, data)
+        run = Kept(self._made, name or run_name(last, data.scenario), fingerprint, job_id, data)
         self.kept.append(run)
         while len(self.kept) > self.most:
             self.kept.remove(next(k for k in self.kept if k.number != self.pinned))
@@ -140,11 +140,11 @@ class Runs:
         return self.find(self.pinned)
 
 
-def _name(last: Kept | None, data: SimulatedRun) -> str:
-    name = data.about.name
-    if last is None or last.data.about.name != name:
-        return name
-    return change_text(last.data.scenario, data.scenario) or "the same again"
+def run_name(last: Scenario | None, now: Scenario) -> str:
+    """A run of the scenario ``now`` by its name, or by what changed since the run before."""
+    if last is None or last.name != now.name:
+        return now.name
+    return change_text(last, now) or "the same again"
 
 
 OPENED = "opening "
@@ -163,13 +163,14 @@ class Result:
     """The result of a job, with the fingerprint of the scenario that it belongs to.
 
     ``scenario`` is that scenario, where this session started the job. ``data`` has the type that the job's
-    :class:`~nona.ui.jobs.kinds.TaskKind` names.
+    :class:`~nona.ui.jobs.kinds.TaskKind` names; ``name`` is what it is listed and saved as.
     """
 
     fingerprint: str
     data: Any
     job_id: str
     scenario: Scenario | None = None
+    name: str = ""
 
     @property
     def of(self) -> str:

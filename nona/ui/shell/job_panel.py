@@ -11,7 +11,7 @@ from nona.report.simulations.report import SimulatedRun
 from nona.scenario.file import scenario_to_mapping
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.jobs.registry import Job
-from nona.ui.session.state import AppState, Result
+from nona.ui.session.state import AppState, Result, run_name
 from nona.ui.session.workspace import jobs, whose
 from nona.ui.shell.run_keeper import keep_by_itself
 from nona.units import duration
@@ -128,12 +128,16 @@ def collect(state: AppState) -> bool:
         job.touch()
         if not job.unfinished and job.result is not None and before != job_id:
             jobs().discard(before)
-            data = KINDS.find(kind).read(job.result)
-            state.results[kind] = Result(job.fingerprint, data, job_id, state.asked.get(kind))
-            state.taken[kind] = job_id
-            name = state.results[kind].of
+            data, last, asked = (
+                KINDS.find(kind).read(job.result),
+                state.results.get(kind),
+                state.asked.get(kind),
+            )
+            name = "" if asked is None else run_name(None if last is None else last.scenario, asked)
             if isinstance(data, SimulatedRun):
                 name = state.runs.add(job.fingerprint, job_id, data).name
+            state.results[kind] = Result(job.fingerprint, data, job_id, asked, name)
+            state.taken[kind] = job_id
             keep_by_itself(state, data, name)
             fresh = True
     return fresh

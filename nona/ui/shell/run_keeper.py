@@ -91,5 +91,5 @@ def show_result(state: AppState, name: str, result: Document, mark: str) -> bool
         return False
     if isinstance(result, SimulatedRun) and state.runs.of_job(mark) is None:
         state.runs.add(version, mark, result, name)
-    state.results[job] = Result(version, result, mark)
+    state.results[job] = Result(version, result, mark, name=name)
     return True
