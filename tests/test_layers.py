@@ -4,6 +4,7 @@ import ast
 import re
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -293,3 +294,11 @@ def test_no_text_names_a_folder_of_one_machine_silences_a_check_wholesale_or_is_
         assert MACHINE.search(path)
     for path in ("/usr/bin/chromium", "https://example.org/" + "home/page", "~/nona-export/bin"):
         assert not MACHINE.search(path)
+
+
+def test_what_make_install_compiles_is_there():
+    ready = re.search(r"^READY := ((?:.*\\\n)*.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert ready
+    for name in ready[1].replace("\\\n", " ").split():
+        module, _, function = name.rpartition(".")
+        assert callable(getattr(import_module(module), function))

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
+import numpy as np
+
 from nona.language import machine
+from nona.language.draws import draw_requests
 from nona.language.engine import Loop
 from nona.language.machine_state import State, state_of
 from nona.language.records import Requests, Run, Window
-from nona.language.system import LanguageSystem
+from nona.language.system import Engine, LanguageSystem, Lengths, RequestClass, StepTimes
 from nona.random_streams import RandomStreams
 from nona.simulation.compiled.arrays import Items
 from nona.simulation.workload import BLOCK, link_blocks
@@ -48,6 +51,13 @@ def _machine() -> Callable[[State], int]:
 
     compiled: Callable[[State], int] = compile_function(machine.advance, loop=True)
     return compiled
+
+
+def make_ready() -> None:
+    """Compile the loop where need be."""
+    row = RequestClass("chat", "llm", 1.0, Lengths(np.array([[1, 1]])))
+    system = LanguageSystem((Engine("gpu", "llm", StepTimes(1e-3), 10),), (row,))
+    simulate_once(system, draw_requests(system, 2, 0), "round-robin", Window(1))
 
 
 class _Background:

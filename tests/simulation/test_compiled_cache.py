@@ -9,6 +9,7 @@ import pytest
 
 from nona import code_cache as folders
 from nona.simulation.compiled import build, preparation
+from nona.simulation.compiled import core as core_module
 from nona.simulation.run import engine_named
 
 
@@ -16,6 +17,7 @@ from nona.simulation.run import engine_named
 def folder(monkeypatch, tmp_path):
     monkeypatch.setattr(build, "cache_folder", lambda: tmp_path)
     monkeypatch.setattr(preparation, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(core_module, "cache_folder", lambda: tmp_path)
     return tmp_path
 
 
@@ -47,6 +49,15 @@ def test_the_work_of_a_process_that_died_is_taken_up(folder):
     assert preparation._claimed()
     (folder / "preparing").write_text(str(os.getpid()), encoding="ascii")
     assert not preparation._claimed()
+
+
+def test_schedulers_that_change_are_compiled_anew(folder, monkeypatch):
+    build.mark_ready()
+    before = core_module._written("policy", "source")
+    monkeypatch.setattr(build, "policies_hash", lambda: "changed")
+    monkeypatch.setattr(core_module, "policies_hash", lambda: "changed")
+    assert not build.is_ready()
+    assert core_module._written("policy", "source") != before
 
 
 def test_folders_of_former_versions_go(folder, monkeypatch):

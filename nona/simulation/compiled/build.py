@@ -1,9 +1,9 @@
 """From plain Python to machine code, kept on disk.
 
 The core is compiled once: decision functions come to it as first-class functions with one fixed
-signature, so a new policy costs a fraction of a second. What is compiled lies in a folder named
-after a hash of the sources and of Numba's version: a change of either makes a new folder, and
-nothing stale is ever loaded.
+signature, so a new policy costs a second or so. What is compiled lies in a folder named after a hash of
+the core's sources and of Numba's version, the policies in files that are named after a hash of theirs: a
+change makes a new folder, or new files in it, and nothing stale is ever loaded.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import importlib.metadata
 import shutil
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -101,7 +101,6 @@ def _row_accessor(row: Row) -> Any:
     return get
 
 
-_READY = "ready"
 _KEPT = 12  # folders (a few MB each) of other versions and checkouts that may still be in use
 # Functions of the loop own no memory, so nothing has to be counted; nothing is divided by zero.
 _LOOP = {"_nrt": False, "error_model": "numpy"}
@@ -113,10 +112,10 @@ _LOCK = threading.RLock()  # Numba's settings are the process's own
 
 @cache
 def cache_folder() -> Path:
-    """The folder of this version's compiled code: one that is complete, or one that can be written."""
-    name = f"engine-{_sources_hash()}"
+    """The folder of this core's compiled code: one that is complete, or one that can be written."""
+    name = f"engine-{_core_hash()}"
     complete = base_folder() / name
-    folder = complete if (complete / _READY).exists() else code_folder() / name
+    folder = complete if (complete / _ready()).exists() else code_folder() / name
     try:
         make_own(folder)
     except OSError as error:
@@ -124,33 +123,44 @@ def cache_folder() -> Path:
     return folder
 
 
-def _sources_hash() -> str:
-    """Hash every module that may end up in compiled code, and those that compile it."""
+def _core_hash() -> str:
+    """Hash every module that may end up in the compiled core, and those that compile it."""
     root = import_root() / "nona"
     simulation = root / "simulation"
     files = [f for f in (simulation / "compiled").rglob("*.py") if f.stem not in _PLAIN]
-    files += (root / "schedulers").rglob("*.py")
     files += [simulation / "reference" / name for name in ("kernel.py", "executors.py")]
-    files.append(simulation / "batching.py")
-    digest = hashlib.sha256(str(root).encode())
+    files += [simulation / "batching.py", root / "schedulers" / "base.py"]
+    versions = [importlib.metadata.version(name) for name in ("numba", "llvmlite", "numpy")]
+    return _hash(files, str(root), *versions, sys.version)
+
+
+@cache
+def policies_hash() -> str:
+    """Hash the sources of the schedulers: the compiled ones belong to it."""
+    return _hash((import_root() / "nona" / "schedulers").rglob("*.py"))
+
+
+def _hash(files: Iterable[Path], *texts: str) -> str:
+    digest = hashlib.sha256("".join(texts).encode())
     for file in sorted(files):
         digest.update(file.name.encode() + file.read_bytes())
-    for package in ("numba", "llvmlite", "numpy"):
-        digest.update(importlib.metadata.version(package).encode())
-    digest.update(sys.version.encode())
     return digest.hexdigest()[:16]
+
+
+def _ready() -> str:
+    return f"ready-{policies_hash()}"
 
 
 def is_ready() -> bool:
     """Return whether the core and the shipped policies were compiled before, so that they load quickly."""
-    return (cache_folder() / _READY).exists()
+    return (cache_folder() / _ready()).exists()
 
 
 def mark_ready() -> None:
     """Say so; of the folders that former versions left, only the newest few stay."""
     folder = cache_folder()
     try:
-        write_whole(folder / _READY, b"ready\n")
+        write_whole(folder / _ready(), b"ready\n")
     except OSError as error:
         tell_not_kept(folder, error)
         return

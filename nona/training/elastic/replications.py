@@ -12,7 +12,8 @@ from nona.training.elastic.engine import OnProgress, simulate_elastic
 from nona.training.elastic.policy import ElasticPolicy
 from nona.training.elastic.records import ElasticRecords, elastic_checks, measure_elastic
 from nona.training.elastic.registry import ELASTIC
-from nona.training.elastic.system import ElasticSystem
+from nona.training.elastic.system import Cluster, ElasticSystem
+from nona.training.elastic.workload import shipped_workload
 from nona.training.metrics import Run
 from nona.training.replications import passed_on
 
@@ -45,6 +46,12 @@ class ElasticWork:
             checks=elastic_checks(piece.system, records),
             records=records if self.keep and not key[1] else None,
         )
+
+
+def make_ready() -> None:
+    """Compile what Pollux searches and fits, where need be."""
+    system = ElasticSystem(Cluster(4, 2), shipped_workload(1)[:1])
+    simulate_elastic(system, ELASTIC["pollux"], {"population": 2, "generations": 2})
 
 
 def replications_of(policy: ElasticPolicy, asked: int) -> int:
