@@ -173,7 +173,6 @@ class ProcessPool:
         self.close()
 
     def close(self) -> None:
-        """End the processes."""
         _end(self._idle)
         self._idle.clear()
 

@@ -118,7 +118,6 @@ class Strategy:
 
     @property
     def defaults(self) -> dict[str, Option]:
-        """Its options with their defaults."""
         return {name: setting.default for name, setting in self.settings.items()}
 
     def chosen(self, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -36,12 +36,10 @@ class Interval:
 
     @property
     def low(self) -> float:
-        """Lower end."""
         return self.mean - self.half_width
 
     @property
     def high(self) -> float:
-        """Upper end."""
         return self.mean + self.half_width
 
     @property

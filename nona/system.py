@@ -311,12 +311,10 @@ class System:
 
     @cached_property
     def servers(self) -> int:
-        """Number of servers."""
         return int(self.executor_server.max()) + 1
 
     @property
     def executors(self) -> int:
-        """Number of executors."""
         return len(self.executor_server)
 
     @cached_property

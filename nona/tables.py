@@ -222,12 +222,10 @@ class Filled:
 
     @property
     def headings(self) -> tuple[str, ...]:
-        """Headings of all columns."""
         return tuple(c.heading for c in self.columns)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of all columns, for selections."""
         return tuple(c.name for c in self.columns)
 
     @property
@@ -244,7 +242,6 @@ class Filled:
         )
 
     def without(self, *names: str) -> Filled:
-        """The table without the columns of these names."""
         return self.select(*(name for name in self.names if name not in names))
 
     def texts(self) -> list[dict[str, str]]:
@@ -256,7 +253,6 @@ class Filled:
         return text_table(self.texts(), self.headings)
 
     def markdown(self) -> str:
-        """The table in Markdown."""
         lines = [self.headings, *(row.values() for row in self.texts())]
         head, *body = (f"| {' | '.join(_escaped(cell) for cell in line)} |" for line in lines)
         return "\n".join([head, f"|{'---|' * len(self.columns)}", *body])

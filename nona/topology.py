@@ -56,12 +56,10 @@ class Topology:
 
     @property
     def servers(self) -> int:
-        """Number of servers."""
         return len(self.rack)
 
     @property
     def links(self) -> int:
-        """Number of links."""
         return len(self.link_names)
 
     def path(self, source_server: int, destination_server: int) -> tuple[int, ...]:

@@ -74,7 +74,6 @@ class ContractedGraph:
 
     @cached_property
     def dag(self) -> Dag:
-        """The graph on task indices."""
         index = self.index
         return Dag.from_edges(
             len(self.tasks), ((index[e.source], index[e.target]) for e in self.edges), self.graph.name

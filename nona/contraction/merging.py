@@ -201,7 +201,6 @@ class Merging:
         return f"{shown} and {more} more" if more > 0 else shown
 
     def result(self, rule: str) -> ContractedGraph:
-        """The contracted graph as it stands."""
         groups = [self.quotient.path(head) for head in self.quotient.heads()]
         return assemble(self.graph, rule, groups, self.steps)
 

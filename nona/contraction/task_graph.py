@@ -43,7 +43,6 @@ class TaskGraph:
 
     @cached_property
     def dag(self) -> Dag:
-        """The graph on task indices."""
         pairs = zip(self.edge_source.tolist(), self.edge_target.tolist(), strict=True)
         return Dag.from_edges(len(self), pairs, self.name)
 

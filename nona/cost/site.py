@@ -29,7 +29,6 @@ class Site:
     tensor_bytes: Mapping[str, float]
 
     def attribute(self, name: str, default: int) -> int:
-        """A whole-number attribute."""
         value = self.operator.attributes.get(name, default)
         return int(value) if isinstance(value, int | float) else default
 
@@ -48,11 +47,9 @@ class Site:
         return place < len(self.operator.inputs) and self.operator.inputs[place] != ""
 
     def input_shape(self, place: int = 0) -> tuple[int, ...]:
-        """Shape of an input."""
         return self._shape(self.operator.inputs, place)
 
     def output_shape(self, place: int = 0) -> tuple[int, ...]:
-        """Shape of an output."""
         return self._shape(self.operator.outputs, place)
 
     def _shape(self, names: tuple[str, ...], place: int) -> tuple[int, ...]:
@@ -63,12 +60,10 @@ class Site:
 
     @property
     def input_elements(self) -> int:
-        """Elements of the first input."""
         return math.prod(self.input_shape())
 
     @property
     def output_elements(self) -> int:
-        """Elements of the first output."""
         return math.prod(self.output_shape())
 
     def is_static(self, name: str) -> bool:

@@ -43,7 +43,6 @@ class Sketch:
         self._parameters: set[str] = set()
 
     def source(self, name: str, shape: Sequence[int], dtype: str | None = None) -> str:
-        """An input of the model."""
         return self._tensor(name, shape, dtype or self.dtype)
 
     def weight(self, shape: Sequence[int]) -> str:
@@ -62,11 +61,9 @@ class Sketch:
         return out
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """Shape of a tensor."""
         return self._tensors[name].shape or ()
 
     def graph(self) -> ModelGraph:
-        """The model graph."""
         maker = {t: o.id for o in self._operators for t in o.outputs}
         edges = tuple(
             Edge(maker[t], o.id, t, self._tensors[t].size_bytes)

@@ -42,7 +42,6 @@ class Configuration:
 
     @property
     def text(self) -> str:
-        """The configuration as text."""
         parts = ((self.batch, "job"), (self.vcpus, "vCPU"), (self.vgpus, "vGPU"))
         return ", ".join(f"{n} {what}{'s' if n > 1 else ''}" for n, what in parts)
 

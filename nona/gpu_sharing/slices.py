@@ -92,7 +92,6 @@ class BoardStates:
         return any(self._serves(p.compute_slices, size) for p in self.board.profiles)
 
     def layout(self, instances: Instances) -> MigLayout:
-        """The instances as a layout."""
         return MigLayout(self.board.name, tuple(Slice(i.start, i.profile) for i in instances))
 
     def _work_out(self, instances: Instances) -> BoardState:

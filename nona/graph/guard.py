@@ -83,7 +83,6 @@ class GuardedWorker:
         self.close()
 
     def close(self) -> None:
-        """End the child."""
         if self._child is not None:
             self._child.kill()
             for pipe in (self._child.stdin, self._child.stdout):

@@ -546,7 +546,6 @@ def node_values(texts: Mapping[str, str], owner: str) -> Document:
 
 
 def edge_values(texts: Mapping[str, str], owner: str) -> Document:
-    """The known attributes of an edge."""
     return {k: number(v, owner, k) if k == "bytes" else v for k, v in texts.items()}
 
 

@@ -226,7 +226,6 @@ class Seen:
         return shape
 
     def number(self, name: str, default: int = 0) -> int:
-        """A whole-number attribute."""
         return next((a.i for a in self._proto.attribute if a.name == name), default)
 
     def numbers(self, name: str) -> tuple[int, ...]:

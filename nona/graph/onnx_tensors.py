@@ -68,7 +68,6 @@ def size_bytes(kind: TensorType) -> float:
 
 
 def tensor_data(kind: TensorType) -> Document:
-    """The tensor as node-link data."""
     element, shape = kind
     data: Document = {
         "bytes": size_bytes(kind),

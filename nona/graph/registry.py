@@ -37,7 +37,6 @@ class Reader:
     keeps_state: bool = False
 
     def read(self, data: bytes, filename: str, symbols: Mapping[str, int]) -> Document:
-        """Parse ``data`` in this process."""
         try:
             document: Document = import_module(self.module).read_document(data, filename, symbols)
         except RecursionError:

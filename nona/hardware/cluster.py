@@ -100,7 +100,6 @@ give nic.
 
     @classmethod
     def from_spec(cls, spec: NetworkSpec) -> Network:
-        """The network that a scenario describes."""
         racks = None if spec.racks is None else Racks(spec.racks.size, spec.racks.uplink)
         return cls(spec.capacity, spec.latency, spec.discipline, spec.nic, racks)
 
@@ -135,7 +134,6 @@ class ServerGroup:
                 raise HardwareError(f"Server group: {key}={value!r} must be at least 1; give a whole number.")
 
     def classes(self, device: Device) -> tuple[ExecutorClass, ...]:
-        """The executors of one GPU."""
         if self.mig is None:
             slices: list[str | None] = [None]
         elif device.mig is None:
@@ -243,5 +241,4 @@ class Cluster:
 
     @property
     def servers(self) -> int:
-        """Number of servers."""
         return sum(g.count for g in self.groups)

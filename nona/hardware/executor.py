@@ -42,7 +42,6 @@ class ExecutorClass:
 
     @property
     def whole(self) -> bool:
-        """True for the whole device."""
         return self.mig is None and self.mps == 1
 
     @property

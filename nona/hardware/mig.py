@@ -92,7 +92,6 @@ def assumed(board_name: str) -> str:
 
 @cache
 def boards() -> Mapping[str, Board]:
-    """All boards by name."""
     profiles: dict[str, list[Profile]] = {}
     sizes: dict[str, tuple[int, int]] = {}
     for row in shipped_table("nona.hardware", "data/mig_profiles.csv"):
@@ -155,7 +154,6 @@ class MigLayout:
 
     @property
     def profiles(self) -> tuple[Profile, ...]:
-        """The profile of each slice."""
         return tuple(board(self.board).profile(s.profile) for s in self.slices)
 
     @property

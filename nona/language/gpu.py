@@ -119,7 +119,6 @@ class MemorySplit:
 
     @property
     def blocks(self) -> int:
-        """Blocks of the KV cache."""
         return max(0, int(self.kv // self.kv_block))
 
 

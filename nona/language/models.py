@@ -46,7 +46,6 @@ class LanguageModel:
 
     @property
     def attention_weights(self) -> int:
-        """Weights of the attention of all layers."""
         return self.layers * 2 * self.hidden * self.head_dim * (self.heads + self.kv_heads)
 
     @property

@@ -295,7 +295,6 @@ class Server:
         self.board.queued[self.number] -= 0 if r.decodes else r.left
 
     def seconds(self) -> float:
-        """Duration of the step."""
         decodes = kv = prefill = 0
         attended = 0.0
         for r in self.members:

@@ -121,7 +121,6 @@ class Targets:
 
     @property
     def any(self) -> bool:
-        """True where there is one."""
         return any(limit is not None for limit in (self.ttft_s, self.tpot_s, self.e2e_s))
 
 

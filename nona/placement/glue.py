@@ -145,7 +145,6 @@ class Groups:
         return self.find(u) == self.find(v)
 
     def single(self, v: int) -> bool:
-        """Return whether v is alone in its group."""
         return self._size[self.find(v)] == 1
 
     def join(self, u: int, v: int) -> bool:

@@ -186,7 +186,6 @@ class Curve:
 
     @staticmethod
     def of(roles: Sequence[Role]) -> Curve:
-        """The curves of ``roles``."""
 
         def column(value: Sequence[float]) -> Floats:
             return np.array(value, dtype=float)
@@ -213,7 +212,6 @@ class Curve:
         return float(self.background @ inverse), float(self.bundle @ inverse), float(self.pair @ met)
 
     def slopes(self, load: float) -> tuple[float, float, float]:
-        """Their derivatives at ``load``."""
         inverse = 1.0 / (1.0 - self.rho0 - self.per_load * load)
         steep = self.per_load * inverse**2
         met = np.where(inverse > self.spacing, steep, 0.0)

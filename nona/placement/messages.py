@@ -158,7 +158,6 @@ class Candidates:
 
     @cached_property
     def messages(self) -> Messages:
-        """The messages that cross the link."""
         return messages(self.shape, self.labels, self.link)
 
     @cached_property

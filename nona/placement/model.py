@@ -223,7 +223,6 @@ class Known:
 
     @cached_property
     def link(self) -> Link:
-        """The link as the placement sees it."""
         return link_of(self.system, self.shares)
 
     @cached_property

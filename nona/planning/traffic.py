@@ -57,12 +57,10 @@ class Profile:
 
     @property
     def peak(self) -> float:
-        """The largest factor."""
         return max(self.factors)
 
     @property
     def mean(self) -> float:
-        """The mean factor."""
         return math.fsum(self.factors) / len(self.factors)
 
 

@@ -354,7 +354,6 @@ class Server:
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """Utilisation of each executor."""
         return tuple(cell.share for gpu in self.gpus for cell in gpu)
 
     @property
@@ -393,7 +392,6 @@ class ClusterMap:
 
     @property
     def executors(self) -> int:
-        """Number of executors."""
         return sum(len(server.shares) for unit in self.units for server in unit.servers)
 
 

@@ -135,7 +135,6 @@ class Glued:
 
     @property
     def interior_tasks(self) -> int:
-        """Number of tasks in all interiors."""
         return sum(len(s.interior) for s in self.decomposition.subgraphs)
 
     @property

@@ -58,7 +58,6 @@ class Cell:
         return self.point.slo_hit_rate.mean if self.point.steady else 0.0
 
     def text(self, measure: Measure) -> str:
-        """The measure's value."""
         if not self.point.steady:
             return "unstable"
         if measure == "SLO hits":

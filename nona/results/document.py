@@ -86,7 +86,6 @@ class Estimate(Document):
 
     @property
     def half_width(self) -> float | None:
-        """Half the length of the interval."""
         return None if self.ci95 is None else (self.ci95[1] - self.ci95[0]) / 2
 
     def covers(self, value: float) -> bool:

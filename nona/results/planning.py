@@ -271,7 +271,6 @@ class PlanReport(Document):
 
     @property
     def best(self) -> PlanOption | None:
-        """The option that the answer names."""
         return None if self.answer is None else self.options[self.answer.option]
 
 

@@ -145,7 +145,6 @@ class ModelResult(Document):
 
     @property
     def jct(self) -> Estimate:
-        """Mean JCT with its interval."""
         return Estimate(mean=self.jct_s, ci95=self.jct_ci95)
 
 
@@ -302,7 +301,6 @@ class ByMeasure(Document, Generic[T]):
     network: T
 
     def of(self, measure: Measure) -> T:
-        """Return the value of one measure."""
         every: dict[Measure, T] = {
             "jct_s": self.jct_s,
             "slo_hit_rate": self.slo_hit_rate,

@@ -81,7 +81,6 @@ class ConfigurationSpace:
 
     @cached_property
     def number(self) -> dict[Configuration, int]:
-        """Configuration → its number."""
         return {c: i for i, c in enumerate(self.configurations)}
 
 
@@ -112,7 +111,6 @@ class GpuLaw:
     exponent: float = EXPONENT
 
     def seconds(self, batch: int, vgpus: int) -> float:
-        """Seconds on the GPU."""
         return max(self.floor_s, (self.constant_s + self.per_query_s * batch) / float(vgpus**self.exponent))
 
     def scaled(self, factor: float) -> GpuLaw:
@@ -134,7 +132,6 @@ class CpuLaw:
     serial_s: float = 0.0
 
     def seconds(self, batch: int, vcpus: int) -> float:
-        """Seconds on the CPU."""
         return batch * (self.serial_s + self.parallel_s / vcpus)
 
 

@@ -34,7 +34,6 @@ class Points:
         return len(self.seconds)
 
     def only(self, chosen: Bools) -> Points:
-        """The points for which ``chosen`` holds."""
         return Points(self.batch[chosen], self.vgpus[chosen], self.seconds[chosen])
 
 

@@ -54,7 +54,6 @@ class ServerlessWork:
     reporting: bool
 
     def run(self, key: Key, on_progress: OnProgress | None) -> ServerlessRecords:
-        """The run of one policy in one replication."""
         policy, options = self.policies[key[0]]
         run = replace(self.run_options, replication=key[1])
         return simulate_serverless(self.system, policy, options, run, on_progress)

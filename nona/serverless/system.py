@@ -74,7 +74,6 @@ class Application:
 
     @property
     def stages(self) -> int:
-        """Number of stages."""
         return len(self.function)
 
     @cached_property

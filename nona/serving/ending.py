@@ -155,7 +155,6 @@ class TemporaryRoot:
         return folder
 
     def remove(self) -> None:
-        """Remove all of it."""
         with self._lock:
             self._release()
             shutil.rmtree(self.path, ignore_errors=True)

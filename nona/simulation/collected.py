@@ -49,7 +49,6 @@ class QuantileSketch:
 
     @property
     def count(self) -> int:
-        """Number of values."""
         return self.zeros + int(self.counts.sum())
 
     def added(self, values: ArrayLike) -> QuantileSketch:

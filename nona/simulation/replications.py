@@ -28,7 +28,6 @@ class Runs:
     reporting: bool
 
     def run(self, key: Key, on_progress: Callable[[Progress], None] | None) -> Records:
-        """The run of one scheduler in one replication."""
         scheduler, prepared = self.schedulers[key[0]]
         return simulate_run(
             self.system, scheduler, prepared, replace(self.options, replication=key[1]), on_progress

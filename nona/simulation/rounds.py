@@ -61,7 +61,6 @@ class Rounds:
 
     @property
     def next_s(self) -> float:
-        """The time of the next round."""
         return self._number * self._round_s
 
     def left_out(self, totals: FlowTotals, next_event_s: float) -> bool:

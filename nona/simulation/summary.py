@@ -63,7 +63,6 @@ class Measured:
     query: int | None = None
 
     def completed(self) -> list[int]:
-        """Completed measured jobs of each run."""
         return [int(self._of(r.tally.completed).sum()) for r in self.runs]
 
     def mean_jcts(self) -> list[float]:

@@ -265,7 +265,6 @@ class Workload:
         self._uniforms = [self.streams.generator("uniforms", str(b)) for b in range(blocks)]
 
     def chunks(self) -> Iterator[Jobs]:
-        """Endless chunks of jobs."""
         for times, queries in self._merged():
             offsets, drawn, begin = np.full(len(times), -1), [np.empty(0)], 0
             for q in np.unique(queries).tolist():

@@ -53,11 +53,9 @@ class SavedKind:
         return document
 
     def is_of(self, result: object) -> bool:
-        """Return whether a result is one of this kind."""
         return self.result == f"{type(result).__module__}:{type(result).__qualname__}"
 
     def facts_of(self, result: Document) -> SavedFacts:
-        """Return the facts of a result for searches and lists."""
         facts: SavedFacts = _named(self.facts)(result)
         return facts
 
@@ -150,7 +148,6 @@ class Contents:
             ) from None
 
     def scenario(self) -> Scenario:
-        """The scenario alone."""
         return self.opened().scenario
 
 

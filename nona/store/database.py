@@ -104,7 +104,6 @@ class Database:
 
     @property
     def path(self) -> Path:
-        """The file."""
         return self.folder / FILE
 
     @contextmanager

@@ -125,7 +125,6 @@ class Store:
         raise StoreError(f"Saved item {text[:40]!r}: {len(matching)} are called so; give one of {ids}.")
 
     def contents(self, item_id: str) -> Contents:
-        """The scenario and the result of an item."""
         with self.database.reading() as connection:
             item = self._found(connection, item_id)
             row = (
@@ -143,11 +142,9 @@ class Store:
             ) from None
 
     def rename(self, item_id: str, name: str) -> SavedItem:
-        """Give an item another name."""
         return self._set(item_id, "name", clean_name(name))
 
     def annotate(self, item_id: str, note: str) -> SavedItem:
-        """Give an item another note."""
         return self._set(item_id, "note", clean_note(note))
 
     def duplicate(self, item_id: str, name: str = "") -> SavedItem:

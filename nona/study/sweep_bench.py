@@ -134,7 +134,6 @@ class Bench:
         )
 
     def scenario_at(self, value: float) -> Scenario:
-        """The scenario at one value."""
         return self._at(value)
 
     def beside(self, at: Callable[[float], Scenario], settings: SweepRequest) -> Bench:

@@ -94,7 +94,6 @@ def _range(least: float, most: float) -> str:
 
 
 def file_text(data: bytes, what: str) -> str:
-    """The text of a file."""
     _file(data, what).check_size()
     try:
         return data.decode("utf-8-sig")
@@ -131,7 +130,6 @@ class Line:
 
     @property
     def wrong(self) -> bool:
-        """True where it has a problem."""
         return self.problems.has(self.number)
 
 

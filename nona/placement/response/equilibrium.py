@@ -114,7 +114,6 @@ class Loads:
 
     @cached_property
     def rho(self) -> Floats:
-        """Utilisation of each resource."""
         rho = self._sum(1)
         if self.executors is not None:
             rho[: len(self.executors)] = self.executors

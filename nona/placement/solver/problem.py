@@ -98,7 +98,6 @@ class Rows:
         )
 
     def traffic(self, x: Floats) -> Traffic:
-        """Return the traffic at the point ``x`` (n,)."""
         bundle = float(self.bundle @ x)
         return Traffic(float(self.load @ x), bundle, bundle + float(self.pairs @ x))
 

@@ -62,7 +62,6 @@ class Tangents:
 
     @staticmethod
     def at(problem: Problem, rows: Rows, wait: float, load: float, prices: tuple[float, float]) -> Tangents:
-        """The tangents at one point."""
         return Tangents(problem, rows, wait, load, *prices, *problem.lines.tangents(wait))
 
     def value(self, wait: float, load: float) -> float:

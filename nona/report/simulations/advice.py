@@ -62,7 +62,6 @@ class Advice:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The sentences, each on a line."""
         return tuple(line for line in (self.why, self.otherwise) if line)
 
 

@@ -200,7 +200,6 @@ def compared_text(report: ComparedReport) -> str:
 
 
 def simulation_text(report: SimulationReport) -> str:
-    """The report without differences."""
     passed = all(report.checks.values())
     checks = "all passed" if passed else "FAILED: " + "; ".join(report.failed_checks)
     lines = [
@@ -308,6 +307,5 @@ DIFFERENCES = Table[Difference](
 
 
 def difference_text(baseline: str, differences: Mapping[str, Difference]) -> str:
-    """Paired differences from the baseline as a table."""
     title = f"minus {baseline}, on the same jobs"
     return f"{title}\n{DIFFERENCES.of(differences).text()}" if differences else f"{title}: no other scheduler"

@@ -127,7 +127,6 @@ class RoundCalls:
         parts.env.process(self._ask())
 
     def arrived(self, query: int) -> None:
-        """A query has arrived."""
         self._totals.offered[query] += 1
 
     def completed(self, job: Job, executor: Executor) -> None:

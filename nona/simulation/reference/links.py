@@ -90,12 +90,10 @@ class Lane:
         return max(0.0, self.free_s - now)
 
     def busy_until(self, now: float) -> float:
-        """Length of the busy periods from 0 to ``now``."""
         self._absorb(now)
         return self.closed_s + min(self.free_s, now) - self.since_s
 
     def work_until(self, now: float) -> float:
-        """Work done by ``now``."""
         self._absorb(now)
         return self.work_s - max(0.0, self.free_s - now)
 
@@ -170,7 +168,6 @@ class Link(Protocol):
 
 
 def make_link(env: Environment, system: System, streams: RandomStreams) -> Link:
-    """The link or links of ``system``."""
     if system.discipline == "fifo":
         return FifoLinks(env, system, streams)
     ((name, stream),) = system.link_streams

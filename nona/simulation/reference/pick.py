@@ -59,7 +59,6 @@ class ReadyList:
         self.places[job.base : job.base + tasks] = -1
 
     def leave(self, job: Job) -> None:
-        """The job is complete."""
         self._left[job.plan.tasks].append(job.base)
 
     def append(self, job: Job, tasks: list[int], now: float, home: int) -> None:
@@ -76,11 +75,9 @@ class ReadyList:
         return [(e.job, e.task) for e in (first, *equal)]
 
     def query(self, place: int) -> int:
-        """The query class of entry ``place``."""
         return self._entries[place].job.query
 
     def table(self, open_jobs: int) -> Ready:
-        """The list as arrays."""
         of = self._entries
 
         def column(values: Iterator[float]) -> Any:

@@ -240,12 +240,10 @@ class Planner:
             self.on_known(self.text(trial))
 
     def text(self, trial: Trial) -> str:
-        """A trial and its verdict, for progress."""
         evidence = self.known[trial]
         return f"{self.servers(trial)}: {evidence.verdict} after {len(evidence.seen)} runs"
 
     def servers(self, trial: Trial) -> str:
-        """The servers of a trial, its scheduler and its traffic."""
         counts = enumerate(trial.option.counts)
         servers = " + ".join(f"{n} × {self.question.offers[k].text}" for k, n in counts if n)
         load = "" if trial.load == MILLE else f", {trial.load / MILLE:g} × the traffic"

@@ -42,7 +42,6 @@ class Way:
 
     @property
     def text(self) -> str:
-        """The way for people."""
         return f"{self.scheduler.name}{'' if self.batches is None else f' with {self.batches.text}'}"
 
 

@@ -120,7 +120,6 @@ class Numbering:
     most: int
 
     def number(self, trial: Trial) -> int:
-        """The number of a trial."""
         number = trial.load
         option = trial.option
         for count in reversed(option.counts):
@@ -128,7 +127,6 @@ class Numbering:
         return (option.link + number * _LINKS) * self.schedulers + option.scheduler
 
     def trial(self, number: int) -> Trial:
-        """The trial that has the number."""
         number, scheduler = divmod(number, self.schedulers)
         number, link = divmod(number, _LINKS)
         counts = []
@@ -262,12 +260,10 @@ class Known:
 
 
 def ruled_out(excluded: Excluded) -> Known:
-    """An option that a bound excludes."""
     return Known(verdict="misses", by=excluded.by, reason=excluded.reason)
 
 
 def looked_at(question: Question, evidence: Known, outcomes: Sequence[Outcome]) -> Known:
-    """Add the outcomes of one more look to the evidence."""
     failed = next((o for o in outcomes if isinstance(o, Impossible)), None)
     if failed is not None:
         return Known(

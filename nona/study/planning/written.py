@@ -183,7 +183,6 @@ def option_row(planner: Planner, option: Option, evidence: Known) -> PlanOption:
 
 
 def servers_of(question: Question, option: Option) -> tuple[PlanServers, ...]:
-    """The servers of an option."""
     return tuple(
         PlanServers.like(o, count=n) for n, o in zip(option.counts, question.offers, strict=True) if n
     )

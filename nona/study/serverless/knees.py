@@ -143,7 +143,6 @@ class Seen:
 
     @property
     def replications(self) -> int:
-        """The number of runs."""
         return sum(len(part.runs) for part in self.parts)
 
     @property

@@ -137,7 +137,6 @@ class Estimates(ABC):
     """Estimates of all jobs of a run."""
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
-        """Return the agent that sees the measurements of a job."""
         return FixedBatch(job)
 
     def see(self, traffic: Traffic | None) -> None:  # noqa: B027

@@ -44,7 +44,6 @@ class Worker:
         return self.jobs >= JOBS_EACH or self.bytes > MOST_BYTES
 
     def send(self, message: Mapping[str, Any]) -> None:
-        """Write one line to the worker."""
         # If the pipe is broken, the reader notices that the worker is gone.
         with self._writing, contextlib.suppress(OSError, ValueError):
             if self.process.stdin is not None:
@@ -91,7 +90,6 @@ class WorkerPool:
         self._lock = threading.Lock()
 
     def start(self) -> None:
-        """Start the waiting workers in the background."""
         threading.Thread(target=self.fill, daemon=True, name="workers").start()
 
     def take(self) -> Worker:
@@ -138,12 +136,10 @@ class WorkerPool:
             return sum(w.ready for w in self._idle)
 
     def pids(self) -> list[int]:
-        """The processes of all workers."""
         with self._lock:
             return [w.process.pid for w in self._all]
 
     def close(self) -> None:
-        """End all workers."""
         with self._lock:
             self._closed = True
             workers = list(self._all)

@@ -253,7 +253,6 @@ def _by_time(facts: Facts, graph: BlockGraph) -> tuple[Mode, list[int]]:
 
 
 def drawn_graph(facts: Facts, modules: Modules, cut: Cut) -> BlockGraph:
-    """The block graph of one cut."""
     return block_graph(facts.dag, modules.paths, cut.is_open)
 
 

@@ -119,7 +119,6 @@ class Request:
         return self.method == "GET" and "text/html" in self.headers.get("accept", "")
 
     def cookie(self, name: str) -> str | None:
-        """The value of a cookie."""
         return read_cookie(self.headers.get("cookie", ""), name)
 
     def visitor(self, serving: Serving) -> str:
@@ -216,7 +215,6 @@ class Guesses:
         return len([t for t in self._wrong.get(peer, ()) if now - t < WITHIN_S]) < GUESSES
 
     def wrong(self, peer: str, now: float) -> None:
-        """Note a wrong password."""
         kept = [t for t in self._wrong.pop(peer, ()) if now - t < WITHIN_S]
         self._wrong[peer] = [*kept, now][-GUESSES:]
         while len(self._wrong) > MOST_PEERS:

@@ -175,7 +175,6 @@ class Tabs:
             self._sessions[owner] = there | {session}
 
     def connected(self, owner: str) -> bool:
-        """Return whether a session of ``owner`` is connected."""
         with self._lock:
             return any(map(self._is_there, self._sessions.get(owner, ())))
 

@@ -36,7 +36,6 @@ class Problems:
 
     @classmethod
     def of(cls, what: str, error: NonaError, text: str = "") -> Problems:
-        """The problems that an error reports."""
         return cls(what, error.problems if isinstance(error, ScenarioError) else (str(error),), text)
 
 

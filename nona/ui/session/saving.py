@@ -292,7 +292,6 @@ class Store:
         threading.Thread(target=self._run, daemon=True, name="workspaces").start()
 
     def place(self, token: str) -> Path:
-        """The folder of a workspace."""
         return self.folder / hashlib.sha256(token.encode()).hexdigest()[:32]
 
     def watch(self, token: str, state: AppState) -> None:
@@ -312,7 +311,6 @@ class Store:
                 watched.leaving, watched.next_look = True, 0.0
 
     def load(self, token: str) -> AppState | None:
-        """The workspace of that token, if one is kept."""
         with self._lock:
             watched = self._watched.get(token)
         if watched is not None:

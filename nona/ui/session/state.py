@@ -113,15 +113,12 @@ class Runs:
         return run
 
     def find(self, number: int | None) -> Kept | None:
-        """The run of that number, while it is kept."""
         return next((k for k in self.kept if k.number == number), None)
 
     def of_job(self, job_id: str) -> Kept | None:
-        """The run that a job made."""
         return next((k for k in self.kept if k.job_id == job_id), None)
 
     def of(self, data: SimulatedRun) -> Kept | None:
-        """The run with that result."""
         return next((k for k in self.kept if k.data is data), None)
 
     @property
@@ -136,7 +133,6 @@ class Runs:
 
     @property
     def baseline(self) -> Kept | None:
-        """The run that is pinned."""
         return self.find(self.pinned)
 
 
@@ -322,7 +318,6 @@ class AppState:
         self.revision += 1
 
     def show_first_model(self) -> None:
-        """Select the first model of the workload, if it has one."""
         if self.scenario.workload:
             self.model = self.scenario.workload[0].model
 
@@ -361,7 +356,6 @@ class AppState:
             self.revision += 1
 
     def dump(self) -> str:
-        """The scenario as YAML."""
         return dump_scenario(self.scenario)
 
     def fingerprint(self, kind: str) -> str:

@@ -85,7 +85,6 @@ class Uploads:
         (self.folder / plain).unlink(missing_ok=True)
 
     def names(self) -> tuple[str, ...]:
-        """Names of all files, sorted."""
         try:
             names = [p.name for p in self.folder.iterdir()]
         except OSError:  # not made yet, or removed by a cleaner

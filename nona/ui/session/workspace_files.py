@@ -90,7 +90,6 @@ MOST_WORKSPACE_BYTES = 512 * 2**20
 
 
 def remove_others(folder: Path, kept: set[str]) -> None:
-    """Remove the files of a folder that are not named."""
     with suppress(FileNotFoundError):
         for path in list(folder.iterdir()):
             if path.name not in kept:

@@ -201,7 +201,6 @@ def run_training(spec: Mapping[str, Any], desk: Desk) -> training.TrainingOutcom
 
 
 def add_one_gpu(spec: Mapping[str, Any], desk: Desk) -> training.OneMoreReport:
-    """One more GPU of each type."""
     scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, OneMoreAsked)
 
     def told(done: float, gpu: str) -> None:

@@ -73,7 +73,6 @@ class Scratch:
         self._heaps: dict[int, Heap] = {}
 
     def list(self, name: str, size: int) -> Paths:
-        """A list of so many paths."""
         key = (name, size)
         if key not in self._lists:
             self._lists[key] = room_for(size)

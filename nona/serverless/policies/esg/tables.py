@@ -171,10 +171,8 @@ class Heap(NamedTuple):
 
 
 def room_for(paths: int) -> Paths:
-    """Room for so many paths."""
     return Paths(np.zeros((paths, 2)), np.zeros(paths, dtype=np.int64))
 
 
 def heap_for(paths: int) -> Heap:
-    """A heap with room for so many paths."""
     return Heap(*room_for(paths), np.zeros(paths, dtype=np.int64))
