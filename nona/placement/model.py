@@ -18,7 +18,6 @@ from nona.placement.link_waits import Curve, LinkPrice, Role, Traffic, network_p
 from nona.placement.messages import Candidates, Link
 from nona.placement.queueing import (
     Blocks,
-    Chain,
     Servers,
     blocks_of,
     cut_times,
@@ -102,16 +101,6 @@ class Model:
         """Load and waits of the executors under these shares."""
         return Servers(self.system, self.shares, self.blocks)
 
-    @property
-    def compute_utilization(self) -> Floats:
-        """(K,) ρ of an executor of each class: background and queries. It depends on the shares alone."""
-        return self.servers.utilization
-
-    @property
-    def chains(self) -> tuple[tuple[Chain, ...], ...]:
-        """``chains[k][j]``: the run-length recursion of class j on executor class k."""
-        return self.servers.chains
-
     def support(self, x: Probabilities) -> list[list[int]]:
         """For every sub-graph the configuration that has all the probability, −1 where none has it all."""
         return [[_only(p) for p in row] for row in x]
@@ -132,10 +121,6 @@ class Model:
     def least_server_wait_s(self) -> Floats:
         """(J,) Waits below which no placement brings W^j: each visit's square is at least its tasks'."""
         return self.servers.seen_s(self.servers.waits_s(self.servers.least_squares))
-
-    def server_wait_gradient(self, x: Probabilities, visits: Floats) -> list[list[tuple[Floats, float]]]:
-        """Σ_j visits_j·dW^j/dx of every sub-graph, and a lower bound of it for all that are not local."""
-        return self.servers.gradient(x, visits)
 
     @cached_property
     def roles(self) -> tuple[Role, ...]:
@@ -403,7 +388,7 @@ def gradient(model: Model, value: Value, x: Probabilities, *, server_wait_fixed:
         )
     if not server_wait_fixed:
         visits = model.weights * value.terms[:, VISITS]
-        for totals, extra in zip(result, model.server_wait_gradient(x, visits), strict=True):
+        for totals, extra in zip(result, model.servers.gradient(x, visits), strict=True):
             for total, (part, _) in zip(totals, extra, strict=True):
                 total += part
     return result

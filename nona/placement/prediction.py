@@ -87,7 +87,7 @@ def prediction_of(model: Model, value: Value) -> Prediction:
         network_wait_s=_network_wait_s(model, value),
         server_wait_s=_visit_wait_s(model, value),
         network_utilization=value.link_utilization,
-        compute_utilization=float(used @ model.compute_utilization),
+        compute_utilization=float(used @ model.servers.utilization),
         congestion_price_s_per_byte=congestion_price(model, value),
         queries=tuple(queries),
         classes=tuple(
@@ -95,7 +95,7 @@ def prediction_of(model: Model, value: Value) -> Prediction:
             for name, n, rho, wait in zip(
                 model.system.class_names,
                 model.system.class_counts,
-                model.compute_utilization,
+                model.servers.utilization,
                 value.class_wait_s,
                 strict=True,
             )

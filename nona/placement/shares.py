@@ -94,7 +94,10 @@ class SharesObjective:
     def squares(self) -> Floats:
         """(J, K) Mean sum of the squared visits of a job, wherever it may run."""
         return np.array(
-            [[chain.squares(p) for chain, p in zip(row, self.x, strict=True)] for row in self.model.chains]
+            [
+                [chain.squares(p) for chain, p in zip(row, self.x, strict=True)]
+                for row in self.model.servers.chains
+            ]
         ).T
 
     @cached_property

@@ -203,10 +203,10 @@ def test_squares_of_visits_lie_above_their_bound(seed, concentration):
             split = sum(1 - float(p @ c.local) for c, p in zip(model.candidates[j], point, strict=True))
             bound = max(constant + slope * split for constant, slope in run.lines)
             for k in range(3):
-                squares = model.chains[k][j].squares(point)
+                squares = model.servers.chains[k][j].squares(point)
                 assert squares >= bound * (speeds[j, k] * run.work_s) ** 2 * (1 - 1e-9)
         assert run.lines[0][0] == pytest.approx(
-            model.chains[int(np.argmin(speeds[j]))][j].squares(local) / run.work_s**2
+            model.servers.chains[int(np.argmin(speeds[j]))][j].squares(local) / run.work_s**2
         )
 
 

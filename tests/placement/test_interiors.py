@@ -151,7 +151,7 @@ def test_prices_of_blocks_are_the_gradient_of_the_server_wait():
     model = build_model(system, lambda shape, link: candidates(shape, link, 8))
     x = [[np.full(len(c), 1.0 / len(c)) for c in row] for row in model.candidates]
     visits = np.array([0.7, 1.9])
-    slopes, charged = model.server_wait_gradient(x, visits), block_prices(model, x, visits)
+    slopes, charged = model.servers.gradient(x, visits), block_prices(model, x, visits)
     for j, row in enumerate(model.candidates):
         for k in range(len(row)):
             assert charged[j][k].of(model.blocks[j][k]) == pytest.approx(slopes[j][k][0], rel=1e-9)

@@ -174,13 +174,13 @@ def test_run_lengths_are_the_mean_over_all_sequences(seed, scv):
         for on in itertools.product((False, True), repeat=len(row)):
             outcome = float(np.prod([r if go else 1.0 - r for r, go in zip(chance, on, strict=True)]))
             expected += probability * outcome * explicit_squares(model.cut_s[0], choices, on, scv)
-    assert model.chains[0][0].squares(x[0]) == pytest.approx(expected, rel=1e-12)
+    assert model.servers.chains[0][0].squares(x[0]) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_price_bound_lies_below_every_configuration_that_is_not_local(seed):
     model = model_of(random_system(seed))
-    slope = model.server_wait_gradient(random_x(model, seed, 0.0), np.ones(len(model.candidates)))
+    slope = model.servers.gradient(random_x(model, seed, 0.0), np.ones(len(model.candidates)))
     for row, found in zip(model.candidates, slope, strict=True):
         for c, (price, least) in zip(row, found, strict=True):
             assert (price[~c.local] >= least * (1 - 1e-12)).all()

@@ -54,7 +54,7 @@ def _scored(model: Model, x: Table) -> list[tuple[float, int, int, int]]:
     value = value_at(model, x, every=True)
     weighted = model.weights @ value.terms
     wait_price = link_price(model, value)
-    slopes = model.server_wait_gradient(x, model.weights * value.terms[:, VISITS])
+    slopes = model.servers.gradient(x, model.weights * value.terms[:, VISITS])
     moves = []
     for j, row in enumerate(model.candidates):
         rate = model.system.queries[j].rate * weighted[LINK]

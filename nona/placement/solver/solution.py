@@ -63,7 +63,7 @@ class Solution:
 
 def price(model: Model, x: Sequence[Sequence[Floats]], value: Value) -> Priced:
     """Linearise the server wait at ``x``."""
-    prices = model.server_wait_gradient(x, model.weights * value.terms[:, VISITS])
+    prices = model.servers.gradient(x, model.weights * value.terms[:, VISITS])
     credit = sum(
         float(p @ s) for row, xs in zip(prices, x, strict=True) for (s, _), p in zip(row, xs, strict=True)
     )

@@ -365,7 +365,7 @@ def _server_loads(model: Model, x: Probabilities, names: Sequence[str], k: int) 
             q.rate,
             float(model.shares[j, k]),
             float(q.load_s[k].sum()),
-            model.chains[k][j].squares(x[j]),
+            model.servers.chains[k][j].squares(x[j]),
             None if model.servers.met is None else float(model.servers.met.wait_s[j, k]),
         )
         for j, q in enumerate(model.system.queries)
