@@ -8,7 +8,8 @@ from itertools import product
 
 import numpy as np
 
-from nona.placement.configurations import enumerate_configurations, local_configuration
+from nona.decomposition import VIRTUAL, SubGraph
+from nona.placement.configurations import configuration_labels, local_configuration, to_configuration
 from nona.placement.fixed import PRESETS, place_fixed
 from nona.placement.result import Configuration, SubGraphPlacement
 from nona.system import System
@@ -25,6 +26,13 @@ class Trial:
     queries: Queries
 
 
+def _every_configuration(subgraph: SubGraph) -> tuple[Configuration, ...]:
+    labels = configuration_labels(
+        len(subgraph.interior), root_free=subgraph.root == VIRTUAL, sink_free=subgraph.sink == VIRTUAL
+    )
+    return tuple(to_configuration(row, subgraph.interior) for row in labels.tolist())
+
+
 class Trials:
     """All the trials of one system; every random choice comes from ``seed``."""
 
@@ -39,7 +47,7 @@ class Trials:
         for j, row in enumerate(self.graphs):
             for k, s in enumerate(row):
                 if len(s.interior) > 0:
-                    self.choices[j, k] = known.setdefault(id(s), enumerate_configurations(s))
+                    self.choices[j, k] = known.setdefault(id(s), _every_configuration(s))
         self.movable = [at for at, found in self.choices.items() if len(found) > 1]
 
     def all(self, solved: Queries, random: int) -> Iterator[Trial]:

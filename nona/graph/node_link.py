@@ -29,16 +29,13 @@ from typing import Any
 
 from nona.errors import GraphError
 from nona.graph import node_link_fields
-from nona.graph.model import ANY_DEVICE, ModelGraph, Operator, Tensor, Work, in_order
+from nona.graph.model import ANY_DEVICE, ModelGraph, Operator, Tensor, in_order
 from nona.graph.registry import Document, Reader
 from nona.graph.text import MAX_EDGES, MAX_OPERATORS, check_count, check_name, one_line, quote
 
 
-def to_node_link(graph: ModelGraph, work: Sequence[Work] | None = None) -> Document:
+def to_node_link(graph: ModelGraph) -> Document:
     """``graph`` as plain data that ``json.dumps`` takes; :func:`from_node_link` gives ``graph`` back.
-
-    ``graph``: any model graph. ``work``: FLOPs and bytes of each operator, in their order; stands in where an
-    operator states none.
 
     >>> from nona.graph.model import Edge
     >>> g = ModelGraph("two", (Operator("a"), Operator("b")), (Edge("a", "b", "t", 8.0),))
@@ -58,10 +55,7 @@ def to_node_link(graph: ModelGraph, work: Sequence[Work] | None = None) -> Docum
             "tensors": {name: _tensor_data(t) for name, t in graph.tensors.items()},
             **({"device": graph.device} if graph.device else {}),
         },
-        "nodes": [
-            _node_data(o, o.work or (work[i] if work is not None else None), graph.device)
-            for i, o in enumerate(graph.operators)
-        ],
+        "nodes": [_node_data(o, graph.device) for o in graph.operators],
         "edges": [
             {"source": e.source, "target": e.target, "bytes": e.size_bytes, "tensor": e.tensor}
             for e in graph.edges
@@ -204,7 +198,7 @@ def _tensor_data(tensor: Tensor) -> dict[str, object]:
     return data
 
 
-def _node_data(operator: Operator, work: Work | None, device: str | None = None) -> dict[str, Any]:
+def _node_data(operator: Operator, device: str | None) -> dict[str, Any]:
     data: dict[str, Any] = {
         "id": operator.id,
         "kind": operator.kind,
@@ -227,7 +221,7 @@ def _node_data(operator: Operator, work: Work | None, device: str | None = None)
         data["bound"] = operator.bound
     if operator.bodies:
         data |= {"bodies": [to_node_link(body) for body in operator.bodies], "turns": operator.turns}
-    if work is not None:
+    if (work := operator.work) is not None:
         data |= {
             "flops": work.flops,
             "macs": work.macs,

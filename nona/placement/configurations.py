@@ -218,21 +218,6 @@ def canonical(labels: Sequence[int]) -> tuple[int, ...]:
     return tuple(seen.setdefault(v, len(seen)) for v in labels)
 
 
-def enumerate_configurations(subgraph: SubGraph, *, servers: int | None = None) -> tuple[Configuration, ...]:
-    """All configurations of a sub-graph with an interior of at most 6 tasks.
-
-    >>> [c.parts for c in enumerate_configurations(SubGraph(0, 3, (1, 2)))]
-    [((1, 2),), ((1,), (2,)), ((1,), (2,)), ((1,), (2,)), ((1,), (2,))]
-    """
-    labels = configuration_labels(
-        len(subgraph.interior),
-        servers=servers,
-        root_free=subgraph.root == VIRTUAL,
-        sink_free=subgraph.sink == VIRTUAL,
-    )
-    return tuple(to_configuration(row, subgraph.interior) for row in labels.tolist())
-
-
 def to_configuration(labels: Sequence[int], interior: Sequence[int]) -> Configuration:
     """The :class:`Configuration` of a row of labels.
 

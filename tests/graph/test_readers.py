@@ -218,9 +218,6 @@ def graphs(draw):
 def test_a_graph_comes_back_from_its_json(graph):
     text = json.dumps(to_node_link(graph), allow_nan=False)
     assert from_node_link(json.loads(text)) == graph
-    works = [Work(1.0, 2.0, 3.0, 4.0, 5.0)] * len(graph.operators)  # of a costed graph; a stated one wins
-    back = from_node_link(to_node_link(graph, works))
-    assert [o.work for o in back.operators] == [o.work or works[0] for o in graph.operators]
 
 
 @pytest.mark.parametrize("key", ["edges", "links", "adjacency"])

@@ -11,7 +11,7 @@ from placement_helpers import task_graph
 from sizes import examples
 
 from nona.cost.options import CostOptions
-from nona.decomposition import VIRTUAL, SubGraph, decompose
+from nona.decomposition import decompose
 from nona.errors import PlacementError
 from nona.hardware.executor import executor_class
 from nona.placement import configurations
@@ -221,10 +221,15 @@ def test_counts_are_those_of_bell_numbers(m):
         assert len(configurations.configuration_labels(m, root_free=True, sink_free=True)) == bell(m)
 
 
+def every_configuration(interior, **choices):
+    labels = configurations.configuration_labels(len(interior), **choices)
+    return [configurations.to_configuration(row, interior) for row in labels.tolist()]
+
+
 @pytest.mark.parametrize("m", range(6))
 def test_configurations_are_distinct_complete_and_start_with_local(m):
     interior = tuple(range(10, 10 + m))
-    found = configurations.enumerate_configurations(SubGraph(0, 99, interior))
+    found = every_configuration(interior)
     assert len(set(found)) == len(found)
     assert found[0].is_local
     assert sum(c.is_local for c in found) == 1
@@ -234,14 +239,14 @@ def test_configurations_are_distinct_complete_and_start_with_local(m):
 
 
 def test_a_virtual_root_or_sink_leaves_no_choice_of_its_part():
-    assert len(configurations.enumerate_configurations(SubGraph(VIRTUAL, VIRTUAL, (0, 1, 2)))) == 5
-    assert len(configurations.enumerate_configurations(SubGraph(VIRTUAL, 3, (0, 1)))) == 3
+    assert len(every_configuration((0, 1, 2), root_free=True, sink_free=True)) == 5
+    assert len(every_configuration((0, 1), root_free=True)) == 3
 
 
 @pytest.mark.parametrize("servers", [1, 2, 3])
 def test_few_servers_limit_the_parts(servers):
-    found = configurations.enumerate_configurations(SubGraph(0, 9, (1, 2, 3, 4)), servers=servers)
-    everything = configurations.enumerate_configurations(SubGraph(0, 9, (1, 2, 3, 4)))
+    found = every_configuration((1, 2, 3, 4), servers=servers)
+    everything = every_configuration((1, 2, 3, 4))
     assert set(found) == {c for c in everything if len(c.parts) <= servers}
 
 
