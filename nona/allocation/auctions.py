@@ -45,7 +45,6 @@ def _allocate(problem: Problem) -> Allocation:
         shares,
         objective=float(np.exp(auction.mean_log + unit)),
         bound=float(np.exp(auction.mean_bound + unit)),
-        details={"least_kept": float(auction.kept.min())},
     )
 
 
@@ -121,7 +120,6 @@ def _themis_auction_allocate(problem: Problem, knob: float, seed: int) -> Alloca
         shares,
         objective=exp(auction.mean_log + unit),
         bound=exp(auction.mean_bound + unit),
-        details={"bidders": float(len(jobs)), "least_kept": float(auction.kept.min())},
     )
 
 

@@ -29,10 +29,9 @@ Weigh = Callable[[Bools], Floats]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Filled:
-    """(m,) levels y_i = thr_i / unit_i; how often the water rose; the first rise and its dual's bound."""
+    """(m,) levels y_i = thr_i / unit_i; the first rise and its dual's bound."""
 
     levels: Floats
-    rounds: int
     first: float
     bound: float
 
@@ -49,24 +48,23 @@ def fill(space: Polytope, units: Floats, workers: Floats, weigh: Weigh) -> Fille
     """
     levels = np.zeros(space.jobs)
     open_ = space.able & (units > 0)
-    rounds, first, bound = 0, 0.0, 0.0
-    for _ in range(space.jobs):
+    first = bound = 0.0
+    for number in range(space.jobs):
         weights = weigh(open_)
         rising = open_ & (weights > 0)
         if not rising.any():
             break
         steps = np.where(rising, weights / workers, 0.0)
         optimum = solve_highs(max_min(space, steps * units, KEPT * levels * units))
-        if not rounds:
+        if number == 0:
             first, bound = optimum.objective, optimum.bound
         reached = space.throughputs(_within(space, optimum.x)) / np.where(units > 0, units, 1.0)
         levels = np.minimum(levels + max(0.0, optimum.objective) * steps, reached)
-        rounds += 1
         able = _able_to_rise(space, levels, units, open_)
         if (able == open_).all():  # rounding: what the program proves saturated is
             able = able & ~(optimum.prices.throughput * steps * units > 0.5 / rising.sum())
         open_ = able
-    return Filled(levels, rounds, first, bound)
+    return Filled(levels, first, bound)
 
 
 def _within(space: Polytope, x: Floats) -> Floats:
@@ -174,13 +172,7 @@ def _allocate(problem: Problem, pack: bool, agnostic: bool) -> Allocation:
         return Allocation(space.rows, space.shares(np.zeros(space.variables)), 0.0, 0.0)
     filled = fill(space, units, problem.workers, _teams_of(problem).weigh)
     shares = solve(max_min(space, filled.levels * units)).x
-    return Allocation(
-        space.rows,
-        space.shares(shares),
-        filled.first,
-        filled.bound,
-        details={"rounds": float(filled.rounds)},
-    )
+    return Allocation(space.rows, space.shares(shares), filled.first, filled.bound)
 
 
 POLICY = Policy(

@@ -94,7 +94,6 @@ class Allocation:
     objective: float = nan
     bound: float = nan
     warnings: tuple[str, ...] = ()
-    details: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def gap(self) -> float:
