@@ -104,7 +104,9 @@ def _row_accessor(row: Row) -> Any:
 _KEPT = 12  # folders (a few MB each) of other versions and checkouts that may still be in use
 # Functions of the loop own no memory, so nothing has to be counted; nothing is divided by zero.
 _LOOP = {"_nrt": False, "error_model": "numpy"}
-_INTERNAL = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
+_INTERNAL = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+# Large and called from many places: inlined, they would be two thirds of the code to compile.
+_NOT_INLINED = {"_pick_all", "take_over"}
 # Modules that stay plain Python.
 _PLAIN = {"arrays", "engine", "preparation"}
 _LOCK = threading.RLock()  # Numba's settings are the process's own
@@ -220,7 +222,9 @@ def _linked(
             scope[name] = _row_accessor(helper)
         elif isinstance(helper, FunctionType) and helper is not function:
             if helper not in made:
-                made[helper] = numba.njit(**_INTERNAL, **options)(_linked(numba, helper, made, options))
+                inlined = helper.__name__ not in _NOT_INLINED
+                internal = numba.njit(forceinline=inlined, **_INTERNAL, **options)
+                made[helper] = internal(_linked(numba, helper, made, options))
             scope[name] = made[helper]
     copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
     copy.__qualname__ = function.__qualname__
