@@ -158,7 +158,7 @@ def origin_text(report: PlacementReport) -> str:
 def certificate_words(report: PlacementReport) -> str:
     """The scope of the bounds, in a few sentences."""
     if report.formula.lower_bound_s is None:
-        return "This solver gives no bound, so better placements may exist."
+        return "No bound is known, so better placements may exist."
     if not is_sampled(report):
         return "The bound holds for every placement by formula; it does not cover the formula's own error."
     if bound_above(report):

@@ -121,8 +121,8 @@ def _response_section(report: FullPlacementReport) -> None:
         "Predicted completion times of each model",
     )
     st.caption(
-        "Sampled jobs meet random waits and wait for the slowest of several branches; the formula, which "
-        "has the certificate, uses mean waits. Page Evidence compares both with the simulation."
+        "Sampled jobs meet random waits and wait for the slowest of several branches; the formula uses mean "
+        "waits. Page Evidence compares both with the simulation."
     )
 
 

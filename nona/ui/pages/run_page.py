@@ -145,7 +145,8 @@ def _no_result_text(state: AppState, page: Run[D]) -> str:
         return "The result appears here once the run has ended."
     if _cut_off(state, page.kind) is not None:
         return "A cancelled run leaves only what is shown above: run it again for a result."
-    return f"Nothing has been run yet: press “{page.label}” above."
+    of_this = " of this scenario" if page.kind in state.results else ""
+    return f"Nothing has been run{of_this} yet: press “{page.label}” above."
 
 
 def _runs(state: AppState, kind: str) -> bool:
