@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pydantic import SerializerFunctionWrapHandler, field_serializer, field_validator, model_serializer
 
 from nona.options import Options
-from nona.results.document import Document, Estimate, Figure, Interval, OptionalNames, Verdict
+from nona.results.document import Document, Estimate, Figure, Interval, Optional, OptionalNames, Verdict
 from nona.results.sweeps import Unit
 
 
@@ -338,12 +338,16 @@ class NodesSetting(Document):
 
 
 class NodesReport(Document):
-    """The share of SLOs to keep, the largest number of nodes that was allowed, and every policy's answer."""
+    """The share of SLOs to keep, the largest number of nodes that was allowed, and every policy's answer.
+
+    ``ended_early_s``: seconds after which the search was cancelled, with the policies that it had answered.
+    """
 
     target: float
     most: int
     policies: Mapping[str, NodesFor]
     setting: NodesSetting
+    ended_early_s: Figure = Optional
 
 
 class OverPoint(Document):

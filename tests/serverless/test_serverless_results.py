@@ -71,14 +71,20 @@ TASKS = {
 
 @cache
 def sent(kind):
-    data = scenario_to_mapping(STRICT)
+    return result_and_lines(kind)[0]
+
+
+def result_and_lines(kind, **changes):
+    """The result of a job, and the lines before it."""
+    data, lines = scenario_to_mapping(STRICT), []
     data["serverless"]["policies"] = ["esg", "orion"]
     data["schedulers"] = ["local"]
     run, _, options = TASKS[kind]
-    desk = Desk(emit=lambda line: json.dumps(line, allow_nan=False))
+    desk = Desk(emit=lambda line: lines.append(json.dumps(line, allow_nan=False)))
+    spec = {"scenario": data | {"simulation": SMALL}, **options, **changes}
     with TemporaryDirectory() as folder:
-        outcome = run({"scenario": data | {"simulation": SMALL}, "folder": folder, **options}, desk)
-    return json.loads(json.dumps(outcome.to_json(), allow_nan=False))
+        outcome = run({**spec, "folder": folder}, desk)
+    return json.loads(json.dumps(outcome.to_json(), allow_nan=False)), [json.loads(line) for line in lines]
 
 
 @pytest.mark.parametrize("kind", TASKS)
@@ -89,6 +95,16 @@ def test_a_job_s_result_is_read_as_its_type_and_written_as_it_came(kind):
     assert type(made).from_json(made.to_json()) == made
     with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
         type(made).from_json({**sent(kind), "unheard_of": 1})
+
+
+def test_a_search_for_nodes_that_is_cancelled_leaves_the_policies_that_it_answered():
+    result, lines = result_and_lines("serverless-nodes", policies=["fixed", "infless"])
+    (line,) = [line for line in lines if line.get("keeps")]
+    known = KINDS.find("serverless-nodes").read({**line["live"], "ended_early_s": 2.0})
+    assert known.policies == {"fixed": KINDS.find("serverless-nodes").read(result).policies["fixed"]}
+    assert known.ended_early_s == 2.0
+    shares = [line["fraction"] for line in lines]
+    assert shares == sorted(shares)
 
 
 def test_without_an_oracle_the_report_says_so_in_json():

@@ -251,7 +251,7 @@ def test_another_scenario_does_not_show_this_result(ran):
     assert [b.label for b in at.get("download_button") if b.label == "Jobs (trace)"]
     adopt(at, name="Another cluster", seed=8)
     assert not at.get("plotly_chart")
-    assert "Nothing has been run yet" in said(at.caption)
+    assert "Nothing has been run of this scenario yet" in said(at.caption)
     adopt(at, seed=8)  # the same scenario, changed: the result stays, and says so
     assert at.get("plotly_chart")
     assert "has changed since" in said(at.warning)

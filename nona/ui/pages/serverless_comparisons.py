@@ -39,7 +39,7 @@ from nona.study.serverless.knees import CALLS, MOST, MOST_CALLS, SWEPT, Swept, o
 from nona.study.sweep_numbers import LOAD, Number
 from nona.tables import SHARE, TIME, Column, Table
 from nona.ui.jobs.registry import Job
-from nona.ui.pages.run_page import Run, run_area
+from nona.ui.pages.run_page import Run, ended_early, run_area
 from nona.ui.pages.serverless_results import choose_one
 from nona.ui.session.state import AppState
 from nona.ui.tasks.desk import NodesAsked, OverAsked, WaysAsked
@@ -160,6 +160,7 @@ def nodes_tab(state: AppState, data: ServerlessOutcome | None) -> None:
             kind="serverless-nodes",
             label="Find the fewest nodes",
             of=NodesReport,
+            live=_nodes_live,
             answer=_nodes_answer,
             asked=asked,
             before="Doubles the first group of nodes until the target holds, bisects to the fewest, and "
@@ -170,7 +171,14 @@ def nodes_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     )
 
 
+def _nodes_live(job: Job) -> None:
+    so_far = NodesReport.from_json(job.live)
+    st.markdown(f"So far: {plain(nodes_finding(so_far))}")
+    st.caption("Cancel keeps it.")
+
+
 def _nodes_answer(state: AppState, report: NodesReport) -> None:
+    ended_early(report.ended_early_s)
     finding = nodes_finding(report)
     st.subheader(plain(finding), anchor=False)
     alt = f"Share of SLOs kept over the number of nodes, with intervals, and the target dashed. {finding}"

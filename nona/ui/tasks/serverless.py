@@ -151,7 +151,11 @@ def find_nodes(spec: Mapping[str, Any], desk: Desk) -> serverless.NodesReport:
     names, steps = asked.policies, 0
     by_policy: dict[str, serverless.NodesFor] = {}
     size = comparisons.CapacitySize(calls=asked.calls, most=asked.most)
+    ran = serverless.NodesSetting(calls=size.calls, seed=scenario.seed, name=scenario.name)
     _begin(desk)
+
+    def so_far() -> serverless.NodesReport:
+        return serverless.NodesReport(target=asked.target, most=size.most, policies=by_policy, setting=ran)
 
     def report(tried: serverless.TriedNodes) -> None:
         nonlocal steps
@@ -162,7 +166,9 @@ def find_nodes(spec: Mapping[str, Any], desk: Desk) -> serverless.NodesReport:
 
     for name in names:
         steps = 0
-        desk.emit({"fraction": len(by_policy) / len(names), "text": f"{name}: looking for the fewest nodes"})
+        known = {"live": so_far().to_json(), "keeps": True} if by_policy else {}
+        share, text = len(by_policy) / len(names), f"{name}: looking for the fewest nodes"
+        desk.emit({"fraction": share, "text": text, **known})
         by_policy[name] = comparisons.nodes_for(
             scenario,
             name,
@@ -172,8 +178,7 @@ def find_nodes(spec: Mapping[str, Any], desk: Desk) -> serverless.NodesReport:
             workers=processes(size.calls * size.first, FEW_CALLS),
             on_tried=report,
         )
-    ran = serverless.NodesSetting(calls=size.calls, seed=scenario.seed, name=scenario.name)
-    return serverless.NodesReport(target=asked.target, most=size.most, policies=by_policy, setting=ran)
+    return so_far()
 
 
 def run_over(spec: Mapping[str, Any], desk: Desk) -> OverReport:
