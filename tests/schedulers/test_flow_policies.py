@@ -138,7 +138,7 @@ ASKS = [
 ]
 
 
-@pytest.mark.parametrize("ask", ASKS, ids=repr)
+@pytest.mark.parametrize("ask", ASKS, ids=lambda ask: getattr(ask, "__name__", repr(ask)))
 def test_flows_without_queries_claim_nothing(ask):
     idle = question([[1.0], [1.0]], [4], expected=[1e-300, 1e-300])
     nobody, memory = ask(idle, None)
