@@ -160,6 +160,7 @@ def test_seed_and_batch_change_what_they_should(capsys):
     assert {k: eight[k] / one[k] for k in scale} == pytest.approx(scale)
 
 
+@pytest.mark.verify
 def test_simulate_to_a_precision_against_a_baseline_with_any_number_of_workers(capsys, tmp_path):
     file, to = by_formula(tmp_path, "slides_example"), ["--precision", "5%", "--max-replications", "14"]
     chosen = [a for n in ("local", "random", "nona") for a in ("--scheduler", n)]

@@ -551,6 +551,7 @@ def test_measuring_batches_for_real(tmp_path):
         raise RuntimeError("why\nnot")
 
 
+@pytest.mark.verify
 def test_measuring_for_real(tmp_path):
     pytest.importorskip("onnxruntime")
     path = tmp_path / "small.onnx"

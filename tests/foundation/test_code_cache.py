@@ -81,6 +81,7 @@ def test_a_damaged_file_is_compiled_again_and_replaced(cache, what, suffix):
     assert cache.run() == (COMPILED, "")
 
 
+@pytest.mark.verify
 def test_data_of_another_index_are_not_loaded(cache):
     """As after a crash between the writing of both, or with two writers."""
     (data,) = cache.files("nbc")
@@ -92,6 +93,7 @@ def test_data_of_another_index_are_not_loaded(cache):
     (cache.module / "doubling.py").write_text(MODULE)
 
 
+@pytest.mark.verify
 @pytest.mark.sized
 def test_processes_that_compile_at_once_leave_a_whole_cache(cache):
     for file in cache.files():

@@ -162,6 +162,7 @@ def test_step_times_that_are_given_have_no_range(folder) -> None:
     assert simulate_language(study).report.schedulers["round-robin"].models["chat"].off is None
 
 
+@pytest.mark.verify
 @pytest.mark.sized
 def test_a_plan_chooses_among_settings_of_engines_and_says_what_steps_that_are_off_would_change() -> None:
     few = "plan: {replications: 16, offers: [l40s], most: 40"
@@ -257,7 +258,7 @@ def test_roles_that_are_not_known_are_named_with_those_that_are(roles) -> None:
     with pytest.raises(ScenarioError) as error:
         parse_scenario(text)
     (line,) = error.value.problems
-    assert line.startswith("plan.engines[0].roles: ")
+    assert line.startswith("plan.engines[0].roles (Prefill and decode): ")
     assert "'together' or 'apart'" in line
 
 

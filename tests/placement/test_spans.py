@@ -74,7 +74,7 @@ def test_squared_visits_with_and_without_plain_numbers(seed):
                 decided = rng.random() >= share
                 x.append(np.eye(len(c))[rng.integers(len(c))] if decided else rng.dirichlet(np.ones(len(c))))
                 only.append(int(np.argmax(x[-1])) if decided or len(c) == 1 else -1)
-            for chains in model.chains:
+            for chains in model.servers.chains:
                 assert chains[j].squares(x, only) == chains[j].squares(x)
 
 

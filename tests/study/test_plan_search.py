@@ -216,6 +216,7 @@ def test_an_open_count_is_no_evidence_against_fewer_servers():
     assert "still open at 95 %" in plan_finding(report).text
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(("rate", "slo_ms"), first(1, [(990.0, 100.0), (4975.0, 60.0)]))
 def test_runs_are_long_enough_for_the_queues_near_saturation(rate, slo_ms):
     """At 99 % load a run of 300 jobs ends long before the queue of M/M/c has grown."""

@@ -207,6 +207,7 @@ def test_what_is_trained_once_for_all_loads_depends_on_none():
         assert one == other
 
 
+@pytest.mark.verify
 def test_tasks_pair_policies_and_do_not_depend_on_the_number_of_processes():
     scenario = setting(SETTINGS[0])
     tasks = [Task(scenario, policy, {}, SMALL, 2) for policy in ("fixed", "fast-gshare")]

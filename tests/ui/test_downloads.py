@@ -73,6 +73,7 @@ def test_a_run_whose_folder_is_gone_still_gives_its_reports(simulated, monkeypat
     assert all(f.make() for f in files.values())
 
 
+@pytest.mark.verify
 def test_a_placement_has_its_files(open_page):
     state = run_of(open_page("placement"), "place")
     files = placed(state)

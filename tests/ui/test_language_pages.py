@@ -14,6 +14,7 @@ from nona.ui.pages.scenario_language import CLOSED, OPEN, prepared
 from nona.ui.shell.job_panel import start
 
 
+@pytest.mark.verify
 def test_no_page_breaks_where_all_rows_are_of_language_models(open_page):
     at = open_demo(open_page, "chat_routers")
     for page in ("scenario", "models", "placement", "simulation", "plan", "serverless", "training", "home"):

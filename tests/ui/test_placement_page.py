@@ -374,6 +374,7 @@ def test_a_model_that_fits_nowhere_stops_the_placement_in_one_line(open_page):
 
 
 @pytest.mark.verify
+@pytest.mark.verify
 def test_a_cancelled_search_for_servers_keeps_what_is_known_of_unfinished_schedulers():
     """Told after every number of servers: what was tried, marked as not finished, and who was not begun."""
     told: list[CapacityReport] = []

@@ -153,6 +153,7 @@ def test_the_oldest_run_is_forgotten_but_never_the_baseline():
     assert runs.add("f", "j", result(5)).name == "the same again"
 
 
+@pytest.mark.verify
 def test_a_late_message_of_a_field_that_is_gone_changes_nothing(open_page):
     """While work runs each poll sends what the browser still shows, also fields that were just replaced."""
     at = app.adopt(open_page(PAGE), schedulers=["local"])

@@ -141,7 +141,7 @@ def test_the_answer_is_that_of_the_study_and_follows_a_slider(open_page):
     until_answered(at)
     assert list(table(at)["mean JCT before"]) == [m.split(" ±")[0] for m in former["mean JCT"]]
     assert "opacity: 1" in style(at)
-    assert table(at)["link"][1] != former["link"][1]
+    assert table(at)["link busy"][1] != former["link busy"][1]
     drawn = json.loads(at.get("plotly_chart")[0].proto.spec)["data"]
     assert sum(t["marker"]["symbol"] == GHOST for t in drawn if t.get("mode") == "markers") == 3
 

@@ -85,7 +85,7 @@ def _row_text(row: Row, space: ConfigurationSpace) -> str:
     """The outcome of the extensions that were examined.
 
     >>> from nona.serverless.functions import grid
-    >>> _row_text(Row(2, 1, 0.5, (0,), 1, 0), grid([1], [1, 2], [1]))
+    >>> _row_text(Row(2, 1, (0,), 1, 0), grid([1], [1, 2], [1]))
     'the time blade cuts 1·1·1; 1·2·1 is opened.'
     """
     parts = []
