@@ -17,8 +17,8 @@ settings.load_profile("nona")
 
 
 def examples(most, **others):
-    """Hypothesis' settings: ``most`` examples at full size, an eighth of them and at least 6 every day."""
-    return settings(max_examples=most if FULL else min(most, max(6, most // 8)), **others)
+    """Hypothesis' settings: ``most`` examples at full size, an eighth of them and at least 4 every day."""
+    return settings(max_examples=most if FULL else min(most, max(4, most // 8)), **others)
 
 
 def sized(small, full):

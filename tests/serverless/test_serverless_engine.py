@@ -299,6 +299,7 @@ def test_an_overload_is_told_from_a_steady_state(rate, state):
     assert summarise(system, [records]).calls.in_flight == in_flight
 
 
+@pytest.mark.verify
 def test_processes_do_not_change_results():
     system = one_application([function("a", 0.5), function("b", 0.2)], [(0, 1)], rate=2.0, noise=0.3)
     chosen = [(get_policy("fixed"), {}), (get_policy("esg"), {})]

@@ -39,7 +39,7 @@ def test_replications_differ_and_schedulers_share_their_arrivals():
     assert np.array_equal(first.arrival_s, found["opportunistic"][0].arrival_s)
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", first(1, [1, 2]))
 def test_progress_covers_every_run_and_ends_at_one(workers):
     reports = []
     found = replications.run_replications(SYSTEM, prepared(), OPTIONS, 2, workers, reports.append)

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from scipy.stats import t
 from simulation_cases import first_fit, make_system, query, task_graph, uniform
-from sizes import examples
+from sizes import examples, first
 
 from nona.errors import SimulationError
 from nona.results.document import UNKNOWN
@@ -231,7 +231,7 @@ SYSTEM = make_system(
 FULL = RunOptions(jobs=2400, warmup=200, timeline_jobs=2)
 
 
-@pytest.mark.parametrize("make", [lambda: uniform(4), first_fit], ids=["bind", "pick"])
+@pytest.mark.parametrize("make", first(1, [lambda: uniform(4), first_fit]), ids=["bind", "pick"])
 def test_thinned_records_are_a_sample_of_the_same_run(make):
     full = simulate_run(SYSTEM, *make(), FULL)
     thin = simulate_run(SYSTEM, *make(), replace(FULL, record_jobs=100))

@@ -38,6 +38,7 @@ def made(**rows):
     return but(stored_result(NetworkViewsStudy), rows=tuple(found))
 
 
+@pytest.mark.verify
 def test_the_study_is_the_same_whatever_the_number_of_workers_and_local_is_always_in_it():
     found = network_views_study(TINY, engine="simpy")
     assert bare(found) == bare(network_views_study(TINY, engine="simpy", workers=2))

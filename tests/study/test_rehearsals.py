@@ -35,6 +35,7 @@ def scenario(seed, **options):
     }
 
 
+@pytest.mark.verify
 @pytest.mark.sized
 def test_a_system_is_rehearsed_once_and_results_are_those_of_a_fresh_one(short_runs):
     cache, means = StudyCache(), []
