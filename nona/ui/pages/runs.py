@@ -237,7 +237,7 @@ def _share(item: SavedItem) -> None:
     with popover:
         own = store()  # here: the file is made outside the script, where nobody's cookie is at hand
         hint = "Scenario, models and result in one file, for Import on page Runs and `nona saved import`."
-        file = f"{safe_name(item.name).replace(' ', '_')}{SUFFIX}"
+        file = f"{safe_name(item.name.replace('/', '-')).replace(' ', '_')}{SUFFIX}"
         key = f"saved-file-{item.id}"
         download_button("Download the run", key, lambda: export_items(own, [item.id]), file, hint)
         try:
