@@ -16,7 +16,6 @@ from nona.report.text import counted
 from nona.results.document import Outcome
 from nona.results.saved import MOST_NAME, MOST_NOTE, SavedComparison, SavedItem, SavedList
 from nona.scenario.schema import Scenario
-from nona.sources.lookup import safe_name
 from nona.store.contents import SAVED_KINDS, Contents
 from nona.store.store import (
     FEWEST,
@@ -34,7 +33,7 @@ from nona.ui.session.page_list import page_file
 from nona.ui.session.state import OPENED, AppState
 from nona.ui.shell.run_keeper import ONLY_SAVED, PLACES, comes_back, kind_of, show_result, store
 from nona.ui.shell.scenario_bar import run_link
-from nona.ui.widgets.downloads import download_button
+from nona.ui.widgets.downloads import download_button, file_stem
 from nona.ui.widgets.fields import button, one_of, plain
 from nona.ui.widgets.results import picture, table
 from nona.units import format_size
@@ -237,7 +236,7 @@ def _share(item: SavedItem) -> None:
     with popover:
         own = store()  # here: the file is made outside the script, where nobody's cookie is at hand
         hint = "Scenario, models and result in one file, for Import on page Runs and `nona saved import`."
-        file = f"{safe_name(item.name.replace('/', '-')).replace(' ', '_')}{SUFFIX}"
+        file = f"{file_stem(item.name)}{SUFFIX}"
         key = f"saved-file-{item.id}"
         download_button("Download the run", key, lambda: export_items(own, [item.id]), file, hint)
         try:
@@ -365,7 +364,7 @@ def _stop(state: AppState) -> None:
 def _export_button(items: Sequence[SavedItem], all_of_them: bool) -> None:
     own = store()  # here: the file is made outside the script, where nobody's cookie is at hand
     ids, fits = [item.id for item in items], len(items) <= MOST_IN_FILE
-    name = safe_name(items[0].name).replace(" ", "_") if len(items) == 1 else "saved_runs"
+    name = file_stem(items[0].name) if len(items) == 1 else "saved_runs"
     download_button(
         "Export all" if all_of_them else f"Export {len(ids)} ticked",
         "saved-export",

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from nona.sources.lookup import file_names, safe_name
+from nona.sources.lookup import file_names
 from nona.sources.opening import SUFFIX
 from nona.ui.session.state import AppState
+from nona.ui.widgets.downloads import file_stem
 from nona.ui.widgets.fields import plain
 
 
@@ -22,7 +23,7 @@ def bundle_file_name(state: AppState) -> str:
 
 
 def _stem(state: AppState) -> str:
-    return safe_name(state.scenario.name).replace(" ", "_")
+    return file_stem(state.scenario.name)
 
 
 def equivalent(

@@ -64,9 +64,13 @@ Files = Mapping[str, Sequence[Download]]
 """Title → the files under it."""
 
 
-def file_stem(scenario: str) -> str:
-    """The prefix of the files: the name of the scenario as it was run."""
-    return safe_name(scenario).replace(" ", "_")
+def file_stem(name: str) -> str:
+    """The prefix of files: the name of a scenario or run, which is no path.
+
+    >>> file_stem("chat 40/s")
+    'chat_40-s'
+    """
+    return safe_name(name.replace("/", "-")).replace(" ", "_")
 
 
 def reports(
