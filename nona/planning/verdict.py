@@ -152,13 +152,26 @@ def verdict(
     >>> verdict([seen], [0.99], 0.05, 1, 5)
     'open'
     """
+    return of_all(verdicts(counts, shares, alpha, look, looks))
+
+
+def of_all(each: Sequence[Verdict]) -> Verdict:
+    """The verdict on all targets together."""
+    return "misses" if "misses" in each else "open" if "open" in each else "keeps"
+
+
+def verdicts(
+    counts: Sequence[Counts], shares: Sequence[float], alpha: float, look: int, looks: int
+) -> tuple[Verdict, ...]:
+    """Decide each target, at the errors at which it counts in :func:`verdict` on all of them."""
     error = spent(alpha, look, looks)
-    if any(
-        limits(seen, error / len(shares)).upper < share for seen, share in zip(counts, shares, strict=True)
-    ):
-        return "misses"
-    kept = all(limits(seen, error).lower >= share for seen, share in zip(counts, shares, strict=True))
-    return "keeps" if kept else "open"
+
+    def one(seen: Counts, share: float) -> Verdict:
+        if limits(seen, error / len(shares)).upper < share:
+            return "misses"
+        return "keeps" if limits(seen, error).lower >= share else "open"
+
+    return tuple(one(seen, share) for seen, share in zip(counts, shares, strict=True))
 
 
 def replications_at(look: int, first: int = FIRST) -> int:

@@ -6,14 +6,14 @@ import math
 from datetime import date
 
 from nona.planning.prices import HOURS
-from nona.report.plan import headroom_text, month_text, servers_text
+from nona.report.plan import headroom_text, month_text, needed_text, servers_text
 from nona.report.text import Finding, listed
 from nona.results.document import Estimate
-from nona.results.planning import HeldTarget, HoldsReport
+from nona.results.planning import HeldTarget, HoldsReport, PlanOption
 from nona.tables import TIME, Column, Kind, Table, mean_text, money, short_share, time_text
 from nona.units import format_number
 
-WORDS = {"keeps": "holds", "misses": "misses", "open": "undecided"}
+WORDS = {"keeps": "holds", "misses": "misses", "open": "open"}
 _SHARE = Kind(short_share)
 
 HELD: Table[HeldTarget] = Table(
@@ -29,30 +29,38 @@ HELD: Table[HeldTarget] = Table(
 )
 
 
-_VERDICTS = {"keeps": "Holds.", "misses": "Does not hold.", "open": "Undecided so far."}
+_VERDICTS = {"keeps": "Holds.", "misses": "Does not hold.", "open": "Open so far."}
 
 
 def holds_finding(report: HoldsReport, today: date | None = None) -> Finding:
-    """The verdict with the tightest target, and what the cluster bears beyond, with its price."""
+    """The verdict with the target that it rests on, and what the cluster bears beyond, with its price."""
     unknown = report.option.verdict == "open" and not report.option.replications
     verdict = "" if unknown else _VERDICTS[report.option.verdict]
-    beyond = (_borne(report, today), _survived(report), _price(report))
+    beyond = (_deciding(report.option), _borne(report, today), _survived(report), _price(report))
     return Finding(f"{verdict} {_tightest(report)}".strip(), " ".join(text for text in beyond if text))
 
 
 def _tightest(report: HoldsReport) -> str:
-    """The target that is nearest to being missed, or furthest beyond; else why there is none."""
-    estimated = [t for t in report.targets if t.share.mean is not None]
+    """Of the targets that make the verdict, the one furthest from being kept; else why there is none."""
+    estimated = [t for t in report.targets if t.share.mean is not None and t.verdict == report.option.verdict]
     if not estimated:
-        reason = report.option.reason
-        return f"{reason[0].upper()}{reason[1:]}." if reason else "Nothing is simulated yet."
+        return _reason(report.option) or "Nothing is simulated yet."
     tightest = max(estimated, key=lambda t: (1 - (t.share.mean or 0.0)) / (1 - t.target.share))
-    target = tightest.target
+    target, label = tightest.target, "Still to decide" if tightest.verdict == "open" else "Tightest"
     percent = f"p{100 * target.share:.6g}"
     if tightest.time_s.mean is None:
         kept = mean_text(tightest.share, short_share)
-        return f"Tightest: {kept} of {target.model} within {time_text(target.within_s)}, of {percent} asked."
-    return f"Tightest: {target.model} {percent} {_of(tightest.time_s, target.within_s)}."
+        return f"{label}: {kept} of {target.model} within {time_text(target.within_s)}, of {percent} asked."
+    return f"{label}: {target.model} {percent} {_of(tightest.time_s, target.within_s)}."
+
+
+def _reason(option: PlanOption) -> str:
+    return f"{option.reason[0].upper()}{option.reason[1:]}." if option.reason else ""
+
+
+def _deciding(option: PlanOption) -> str:
+    open_yet = option.verdict == "open" and option.replications
+    return needed_text(option) or (_reason(option) if open_yet else "")
 
 
 def _of(time_s: Estimate, bound_s: float) -> str:
@@ -105,11 +113,10 @@ def holds_note(report: HoldsReport) -> str:
     """The evidence: how sure the verdict is, and what the intervals are."""
     option = report.option
     sure = f"{100 * report.confidence:.4g} % confidence"
-    needed = f" About {option.needed:,} runs would decide it." if option.needed else ""
     runs = f"after {option.replications} runs" if option.replications else "by bounds, before any run"
     return (
         f"{servers_text(option.servers)} under {option.scheduler}: {WORDS[option.verdict]} at {sure} {runs}, "
-        f"for all targets together.{needed} Intervals: 95 %, each by itself."
+        f"for all targets together. Intervals: 95 %, each by itself."
     )
 
 

@@ -281,6 +281,11 @@ def why_text(option: PlanOption) -> str:
     return f"not simulated; {MARKS['prediction']} to {'keep' if option.predicted >= 1 else 'miss'}"
 
 
+def needed_text(option: PlanOption) -> str:
+    """Say how many runs would decide an open verdict; empty where that is unknown."""
+    return f"About {option.needed:,} runs would decide it." if option.needed else ""
+
+
 def cliff_finding(report: PlanReport) -> str:
     """State the further traffic that the answer bears."""
     text = "" if report.answer is None else _borne(report, report.answer, None)

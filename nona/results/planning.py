@@ -289,7 +289,7 @@ class HeldTarget(Document):
     """A target on the cluster as it stands.
 
     ``share`` is that of the jobs within the bound; ``time_s`` the time within which as many of them are
-    complete as the target asks for. ``verdict``: ``open`` where the interval of ``share`` straddles it.
+    complete as the target asks for. The ``verdict`` on the cluster is made of these.
     """
 
     target: PlanTarget

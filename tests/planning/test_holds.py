@@ -5,12 +5,14 @@ from sizes import first
 
 from nona.report.holds import HELD, holds_finding
 from nona.report.simulations.report import simulation_report
+from nona.results.document import Estimate
+from nona.results.planning import HeldTarget, HoldsReport, PlanOption, PlanTarget
 from nona.study.planning.holds import holds
 from nona.study.planning.plan import plan
 from nona.study.preparation import prepare
 from nona.study.simulation import simulate
 from nona.study.sweep_numbers import LOAD, number_named
-from tests.report.filled import changed
+from tests.report.filled import changed, filled
 
 ROW = {"model": "resnet18", "rate": "300/s", "slo": "3 ms"}
 
@@ -45,6 +47,18 @@ def test_the_verdict_is_that_of_the_plan_and_of_a_simulation_at_the_traffic_wher
     missed = [c.factor for c in report.curve if c.verdict == "misses"]
     if report.headroom and missed:
         assert share_at(scenario, min(missed)) < target.target.share <= share_at(scenario, report.headroom)
+
+
+def test_an_open_verdict_names_the_target_that_keeps_it_open_and_what_would_decide_it():
+    def row(model, share, verdict):
+        target = filled(PlanTarget, model=model, share=0.9, within_s=0.1)
+        return filled(HeldTarget, target=target, share=Estimate(mean=share, ci95=None), verdict=verdict)
+
+    option = filled(PlanOption, verdict="open", replications=8, needed=64)
+    rows = (row("certain", 0.91, "keeps"), row("rare", 0.95, "open"))
+    finding = holds_finding(filled(HoldsReport, option=option, targets=rows))
+    assert "Still to decide: 95 % of rare" in finding.lead
+    assert "64 runs would decide it" in finding.beside
 
 
 @pytest.mark.verify

@@ -17,6 +17,7 @@ from nona.planning.verdict import (
     replications_needed,
     spent,
     verdict,
+    verdicts,
 )
 from nona.simulation.theory import erlang_c
 
@@ -155,6 +156,7 @@ def test_all_targets_must_hold_and_one_missed_is_enough():
     kept, missed, near = (Counts((4000,) * 4, (hits,) * 4) for hits in (3990, 3000, 3960))
     found = [verdict([kept, other], [0.99, 0.99], ALPHA, 1, 5) for other in (kept, missed, near)]
     assert found == ["keeps", "misses", "open"]
+    assert verdicts([kept, missed, near], [0.99] * 3, ALPHA, 1, 5) == ("keeps", "misses", "open")
 
 
 def test_what_is_spent_adds_up_to_what_is_allowed():

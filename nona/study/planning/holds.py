@@ -21,7 +21,7 @@ from nona.statistics import mean_interval
 from nona.study.planning.plan import failures, headroom, judged, loads_of
 from nona.study.planning.planner import Planner, RunPool
 from nona.study.planning.question import MILLE, Question, question_now, question_of
-from nona.study.planning.trials import Known, Seen, Trial, shares_of
+from nona.study.planning.trials import Known, Seen, Trial, shares_of, verdicts_of
 from nona.study.planning.written import option_row
 
 _NO_SOURCES = Sources()
@@ -106,21 +106,17 @@ def _question(scenario: Scenario, sources: Sources, scheduler: str) -> tuple[Que
 def _targets(question: Question, evidence: Known) -> tuple[HeldTarget, ...]:
     shares = shares_of(question, evidence) or (UNKNOWN,) * len(question.targets)
     return tuple(
-        _target(question, target, share, evidence)
-        for target, share in zip(question.targets, shares, strict=True)
+        _target(question, target, share, verdict, evidence)
+        for target, share, verdict in zip(
+            question.targets, shares, verdicts_of(question, evidence), strict=True
+        )
     )
 
 
-def _target(question: Question, target: Target, share: Estimate, evidence: Known) -> HeldTarget:
+def _target(
+    question: Question, target: Target, share: Estimate, verdict: Verdict, evidence: Known
+) -> HeldTarget:
     name = question.scenario.labels[target.model]
-    verdict: Verdict = "open"
-    if evidence.verdict == "keeps":
-        verdict = "keeps"
-    elif evidence.overloaded or (evidence.verdict == "misses" and not evidence.seen):
-        verdict = "misses"
-    elif share.ci95 is not None:
-        low, high = share.ci95
-        verdict = "keeps" if low >= target.share else "misses" if high < target.share else "open"
     return HeldTarget(
         target=PlanTarget(model=name, share=target.share, within_s=target.bound_s, text=target.text(name)),
         share=share,

@@ -25,7 +25,16 @@ import numpy as np
 from nona.errors import PlacementError
 from nona.experiments import Key
 from nona.planning.offers import Option, Target
-from nona.planning.verdict import FIRST, LEVELS, Counts, limits, looks_within, replications_needed, verdict
+from nona.planning.verdict import (
+    FIRST,
+    LEVELS,
+    Counts,
+    limits,
+    looks_within,
+    of_all,
+    replications_needed,
+    verdicts,
+)
 from nona.results.document import UNKNOWN, Estimate, Verdict, number
 from nona.results.planning import By, PlanModel
 from nona.schedulers.base import Prepared, Scheduler
@@ -274,13 +283,15 @@ def looked_at(question: Question, evidence: Known, outcomes: Sequence[Outcome]) 
     if after.overloaded:
         return replace(after, verdict="misses", reason="there is no steady state")
     counts = _counts_of(question.targets, seen)
-    looks = looks_within(question.spec.replications)
-    decision = verdict(counts, question.shares, question.alpha, after.looks, looks)
+    each = _verdicts(question, counts, after.looks)
+    decision = of_all(each)
     hopeless = False
     if decision == "open" and after.looks >= EARLIEST:
         more = replications_needed(counts, question.shares, question.alpha)
         hopeless = more is None or more > FAR * question.spec.replications
-    return replace(after, verdict=decision, reason=_reason(question, counts, decision), hopeless=hopeless)
+    return replace(
+        after, verdict=decision, reason=_reason(question, counts, each, decision), hopeless=hopeless
+    )
 
 
 def with_runs_long_enough(bounds: Bounds, option: Option, load: int, evidence: Known) -> Known:
@@ -291,8 +302,23 @@ def with_runs_long_enough(bounds: Bounds, option: Option, load: int, evidence: K
     jobs, needed = _run_jobs(bounds, option, load), _least_jobs(utilization)
     if jobs >= needed:
         return evidence
-    reason = f"runs of {jobs:,} jobs are too short to see the queues at a load of {100 * utilization:.4g} %"
+    load_text = f"a load of {100 * utilization:.4g} % (about {math.ceil(needed):,} would do)"
+    reason = f"runs of {jobs:,} jobs are too short to see the queues at {load_text}"
     return replace(evidence, verdict="open", reason=reason, hopeless=True)
+
+
+def _verdicts(question: Question, counts: Sequence[Counts], look: int) -> tuple[Verdict, ...]:
+    looks = looks_within(question.spec.replications)
+    return verdicts(counts, question.shares, question.alpha, look, looks)
+
+
+def verdicts_of(question: Question, evidence: Known) -> tuple[Verdict, ...]:
+    """The verdict on each target, which make that on the option."""
+    if evidence.seen and not evidence.overloaded:
+        each = _verdicts(question, _counts_of(question.targets, evidence.seen), evidence.looks)
+        if evidence.verdict in each:  # else the runs are too short to see that targets are kept
+            return each
+    return (evidence.verdict,) * len(question.targets)
 
 
 def _counts_of(targets: Sequence[Target], seen: Sequence[Seen]) -> list[Counts]:
@@ -323,10 +349,10 @@ def _above(seen: Seen, model: int, level: float) -> int:
     return sketch.above(level) + seen.arrived[model] - sketch.count
 
 
-def _reason(question: Question, counts: Sequence[Counts], decision: Verdict) -> str:
-    """The target that is furthest from being kept."""
-    spare = [(1 - c.share) / (1 - t.share) for c, t in zip(counts, question.targets, strict=True)]
-    worst = int(np.argmax(spare))
+def _reason(question: Question, counts: Sequence[Counts], each: Sequence[Verdict], decision: Verdict) -> str:
+    """Of the targets that make the decision, the one that is furthest from being kept."""
+    deciding = [k for k, one in enumerate(each) if one == decision]
+    worst = max(deciding, key=lambda k: (1 - counts[k].share) / (1 - question.targets[k].share))
     target = question.targets[worst]
     text = target.text(question.scenario.labels[target.model])
     share = f"{100 * counts[worst].share:.6g} %"
@@ -339,6 +365,8 @@ def needed(question: Question, evidence: Known) -> int | None:
     if evidence.verdict != "open" or len(evidence.seen) < 2:
         return None
     counts = _counts_of(question.targets, evidence.seen)
+    if "open" not in _verdicts(question, counts, evidence.looks):
+        return None  # it takes longer runs, not more
     return replications_needed(counts, question.shares, question.alpha)
 
 

@@ -160,8 +160,7 @@ def _why(report: PlanReport, option: PlanOption) -> str:
         else ""
     )
     runs = f" after {option.replications} runs" if option.replications else ""
-    needed = f" About {option.needed:,} runs would decide it." if option.needed else ""
-    return f"{option.verdict.capitalize()}{sure}{runs}: {plan.why_text(option)}.{needed}"
+    return f"{option.verdict.capitalize()}{sure}{runs}: {plan.why_text(option)}. {plan.needed_text(option)}"
 
 
 def _open(state: AppState, option: PlanOption) -> None:
