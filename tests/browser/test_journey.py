@@ -107,7 +107,7 @@ def simulation_is_run(page):
     page.get_by_role("button", name="Cancel simulation").wait_for()
     assert page.get_by_label("Jobs measured per run", exact=True).input_value() == "3000000"
     tools.open_page(page, "Scenario")
-    page.get_by_text("Simulation running").wait_for()
+    page.get_by_text("Simulation of “").wait_for()
     tools.open_page(page, "Simulation")
     page.get_by_role("button", name="Cancel simulation").click()
     page.get_by_text("The simulation was cancelled").wait_for()

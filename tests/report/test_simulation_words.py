@@ -148,6 +148,10 @@ def test_what_changed_is_said_in_words():
     rows[0]["rate"] = "400/s"
     assert change_text(before, eight(workload=rows)) == "resnet18 rate 300/s → 400/s"
     assert change_text(before, eight(workload=rows[1:])) == "query − resnet18"
+    twins = eight(workload=[rows[0], rows[0]])
+    assert change_text(eight(workload=rows[:1]), twins) == "query + resnet18 #2"
+    slower = eight(workload=[rows[0], rows[0] | {"rate": "5/s"}])
+    assert change_text(twins, slower) == "resnet18 #2 rate 400/s → 5/s"
     assert change_text(before, eight(name="other")) == ""
     size = {"jobs": 1, "replications": 1, "warmup": 1, "precision": 0.1}
     assert change_text(before, eight(seed=9, simulation=size)).endswith(", and 1 more change")

@@ -152,6 +152,10 @@ def test_another_scenario_s_answer_is_one_line_that_names_it_until_it_is_asked_f
     go(planned, PAGE)
     assert any(s.value.startswith("Buy ") for s in planned.subheader)
     assert not any("not of" in m.value for m in planned.markdown)
+    state.adopt(own.model_copy(update={"plan": None}))  # as if the scenario were opened again
+    go(planned, PAGE).button(key="plan-show-last").click().run()
+    assert state.scenario == own
+    assert any(s.value.startswith("Buy ") for s in planned.subheader)
 
 
 def field(at, label, number=0):

@@ -317,7 +317,7 @@ OPTIONS = Table[LanguageOption](
         Column("goodput", lambda o: o.share, RATE, "share", decides=True, help=GOODPUT),
         Column("tightest row", lambda o: o.tightest),
         Column("step times", lambda o: o.provenance, key="provenance"),
-        Column("note", lambda o: o.note or None, decides=True, optional=True),
+        Column("note", lambda o: o.note or None, decides=True, optional=True, width=420),
     ),
 )
 
@@ -357,6 +357,8 @@ def plan_notes(plan: LanguagePlan) -> list[str]:
     lines = [f"Targets: {', '.join(plan.targets)}."]
     if best is None:
         return lines
+    if best.note:
+        lines.append(f"Fewer servers: {best.note}.")
     if best.headroom is not None:
         months = breaks_after(best.headroom, plan.growth) if plan.growth else None
         until = "" if months is None else f", for {months} months at this growth"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from nona.report.clusters import layout_name
-from nona.scenario.schema import Scenario
+from nona.scenario.schema import Scenario, numbered
 from nona.scenario.words import Words, inside, words
 
 MOST = 4
@@ -61,9 +61,7 @@ def _differences(old: Any, new: Any, path: str) -> Iterator[str]:
     elif path == "workload":
         yield from _rows(path, "queries", old or [], new or [], lambda row: str(row["model"]))
     elif path == "language":
-        yield from _rows(
-            path, "requests", old or [], new or [], lambda row: str(row["name"] or row["llm"]["model"])
-        )
+        yield from _rows(path, "requests", old or [], new or [], lambda row: str(row["llm"]["model"]))
     elif path == "cluster.servers":
         yield from _groups(old or [], new or [])
     elif path == "models":
@@ -120,13 +118,14 @@ def _members(words: str, before: Sequence[str], after: Sequence[str], old: Any, 
 
 
 def _rows(
-    path: str, words: str, old: Sequence[Plain], new: Sequence[Plain], name: Callable[[Plain], str]
+    path: str, words: str, old: Sequence[Plain], new: Sequence[Plain], model: Callable[[Plain], str]
 ) -> Iterator[str]:
-    """Rows are matched by position if their names are equal, else by those added and removed."""
-    if (before := [*map(name, old)]) != (after := [*map(name, new)]):
+    """Rows are matched by position if their models are equal, else by the labels added and removed."""
+    before, after = (numbered([str(row["name"] or model(row)) for row in rows]) for rows in (old, new))
+    if [*map(model, old)] != [*map(model, new)]:
         yield from _members(words, before, after, old, new)
         return
-    for row, earlier, later in zip(after, old, new, strict=True):
+    for row, earlier, later in zip(before, old, new, strict=True):
         for key in _changed_keys(earlier, later):
             for change in _differences(earlier.get(key), later.get(key), f"{path}.0.{key}"):
                 yield f"{row} {change}"

@@ -24,6 +24,7 @@ from nona.language.system import Engine, LanguageSystem, RequestClass, Role
 from nona.planning.least import driven, least
 from nona.planning.offers import Offer
 from nona.planning.verdict import FIRST, Counts, counted, replications_needed, settle, verdict
+from nona.report.text import listed
 from nona.results.document import Verdict
 from nona.results.language import LanguageOption, LanguagePlan
 from nona.scenario.plan import PlanSpec, TargetSpec
@@ -163,8 +164,8 @@ class _Case:
     def _judge(self, counts: _Counts, load: int) -> _Judged:
         system, spec = self.system(counts, load), self.study.scenario.simulation
         replayed, idle = all(replays_once(row) for row in system.rows), load == IDLE
-        jobs = IDLE_JOBS if idle and not replayed else MOST_JOBS
-        if spec.jobs > jobs:
+        jobs = IDLE_JOBS if idle else MOST_JOBS
+        if spec.jobs > jobs and not replayed:  # a trace is judged as far as the scenario replays it
             spec = spec.model_copy(update={"jobs": jobs})
         shares = [target.share for target in self.targets]
         over: list[list[Floats]] = [[] for _ in self.targets]
@@ -212,7 +213,7 @@ class _Case:
             return self._shown((), self.judged[one_each, IDLE], "even an idle engine misses")
         counts = self._fewest(survive, most)
         if counts is not None:
-            return self._shown(counts, self._tightest(counts, survive))
+            return self._shown(counts, self._tightest(counts, survive), self._open_below(sum(counts), spare))
         largest = max(self.judged, key=lambda one: (sum(one[0]) + spare <= most, sum(one[0]), one[1]))
         last, tried = self.judged[largest], sum(largest[0]) + spare
         if last.verdict == "open":
@@ -271,6 +272,16 @@ class _Case:
             return None
         counts = min(keeping, key=sum)
         return self._shown(counts, self._tightest(counts, survive), "not all smaller numbers were tried")
+
+    def _open_below(self, servers: int, spare: int) -> str:
+        """Name the smaller numbers of servers that stay open, with what would decide the largest."""
+        still = {
+            sum(counts) + spare: judged.remedy
+            for (counts, load), judged in self.judged.items()
+            if load == 20 and judged.verdict == "open" and sum(counts) + spare < servers
+        }
+        fewer = sorted(still)
+        return f"{listed([*map(str, fewer)])} still open: {still[fewer[-1]]}" if fewer else ""
 
     def _is_known_to_keep(self, counts: _Counts, survive: bool) -> bool:
         known = [self.judged.get((left, 20)) for left in _left(counts, survive)]

@@ -34,7 +34,7 @@ from nona.report.text import counted
 from nona.results.language import LanguageRun
 from nona.scenario.words import words
 from nona.tables import share_text
-from nona.ui.form import form
+from nona.ui.form import field, fields
 from nona.ui.pages.run_page import RunPage, Tab
 from nona.ui.pages.scenario_edits import become
 from nona.ui.session.state import AppState
@@ -59,7 +59,9 @@ def _fields(state: AppState) -> None:
     if state.scenario.workload:
         st.caption("Jobs, replications and the seed are those of the queries, below.")
         return
-    form(state, (), "simulation.jobs simulation.replications seed")
+    with st.grid(3, min_column_width=150, vertical_alignment="bottom"):
+        field(state, "simulation.jobs", "Requests measured per run")
+        fields(state, (), "simulation.replications seed")
 
 
 def _answer(state: AppState, data: LanguageRun) -> None:

@@ -27,7 +27,7 @@ from nona.ui.session.kept import choose
 from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState
 from nona.ui.widgets.downloads import Files, reports
-from nona.ui.widgets.fields import one_of, plain
+from nona.ui.widgets.fields import button, one_of, plain
 from nona.ui.widgets.results import chart, hero, picture, table
 
 PINNED = "plan-pinned"
@@ -218,9 +218,21 @@ def _said(sentence: str) -> str:
     return plain(sentence).replace(" %", "\N{NO-BREAK SPACE}%")
 
 
-def _traffic(report: PlanReport) -> None:
+def _not_reached(state: AppState, report: PlanReport, what: str) -> None:
+    """Say why a tab on the answer is empty, and the way on."""
+    if report.best is None:
+        st.caption("Known once an option keeps the targets.")
+        return
+    st.caption(
+        f"The plan was cancelled before it came to {what}: find it again, or open this answer as the "
+        "scenario and ask there whether it holds."
+    )
+    button("Open it as the scenario", f"plan-open-{what}", _open, state, report.best, icon="open_in_new")
+
+
+def _traffic(state: AppState, report: PlanReport) -> None:
     if not report.curve:
-        st.caption("Nothing keeps the targets yet: more traffic is tried with the answer only.")
+        _not_reached(state, report, "more traffic")
         return
     finding = plan.cliff_finding(report)
     hint = "In time: the share of jobs within the bound of the tightest target. p99: of the slowest model."
@@ -239,9 +251,9 @@ def _traffic(report: PlanReport) -> None:
     )
 
 
-def _failures(report: PlanReport) -> None:
+def _failures(state: AppState, report: PlanReport) -> None:
     if not report.failures:
-        st.caption("Known once an option keeps the targets.")
+        _not_reached(state, report, "failures")
         return
     table(
         plan_options.failures(report),
@@ -254,9 +266,9 @@ def _failures(report: PlanReport) -> None:
     )
 
 
-def _costs(report: PlanReport) -> None:
+def _costs(state: AppState, report: PlanReport) -> None:
     if report.answer is None:
-        st.caption("Known once an option keeps the targets.")
+        _not_reached(state, report, "costs")
         return
     picture(
         costs_figure(report, _pinned_in(report)),
@@ -269,15 +281,20 @@ def _costs(report: PlanReport) -> None:
         st.caption("Check prices before you buy: they are as of these dates.")
 
 
-def _week(report: PlanReport) -> None:
+def _week(state: AppState, report: PlanReport) -> None:
     if report.week is None:
-        st.caption("The traffic is steady. To size for the peak of a week, choose a profile under Demand.")
+        if state.scenario.plan is not None and state.scenario.plan.profile is not None:
+            _not_reached(state, report, "the week")
+        else:
+            st.caption(
+                "The traffic is steady. To size for the peak of a week, choose a profile under Demand."
+            )
         return
     finding = plan.week_text(report.week, report.currency)
     chart(week_figure(report.week), finding, "plan-week", "Traffic and servers by hour of the week.")
 
 
-def _evidence(report: PlanReport) -> None:
+def _evidence(state: AppState, report: PlanReport) -> None:
     st.markdown(plain(plan_options.evidence_text(report)))
     if report.evidence:
         alt = "Counts that were ruled out, missed and kept, for each kind of cluster"
@@ -294,8 +311,8 @@ def _files(state: AppState, data: PlanOutcome) -> Files:
     return {"To read and to share": reports(data.about, data.report, lambda: plan_html(data), "plan", "plan")}
 
 
-def _of_report(draw: Callable[[PlanReport], None]) -> Tab[PlanOutcome]:
-    return Tab(lambda state, data: draw(data.report))
+def _of_report(draw: Callable[[AppState, PlanReport], None]) -> Tab[PlanOutcome]:
+    return Tab(lambda state, data: draw(state, data.report))
 
 
 def _fields(state: AppState) -> None:

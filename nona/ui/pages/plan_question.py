@@ -11,6 +11,7 @@ from nona.planning.prices import growth_text
 from nona.report.text import counted
 from nona.scenario.words import words
 from nona.schedulers.registry import SCHEDULERS
+from nona.store.contents import scenario_of
 from nona.ui.form import entry_at, field, fields
 from nona.ui.pages.plan_offers import (
     PART,
@@ -65,10 +66,24 @@ def start_screen(state: AppState) -> None:
         "prices. The plan finds the cheapest servers, MIG layouts and scheduler that keep every target, with "
         "evidence by simulation."
     )
+    _last_plan(state)
     with st.grid(3, min_column_width=260):
         _own(state)
         demo_cards(state, "plan", DEMOS)
     demo_error(state)
+
+
+def _last_plan(state: AppState) -> None:
+    """Offer the last plan of a scenario that was opened again without its question."""
+    result = state.results.get("language-plan" if state.scenario.language else "plan")
+    if result is None or result.of != state.scenario.name:
+        return
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key="plan-last"):
+        st.markdown("A plan of this scenario was found before.", width="stretch")
+        question = {"plan": scenario_of(result.data).plan}
+        again = state.scenario.model_copy(update=question)
+        hint = "Adds its question to the scenario, under the key plan."
+        button("Show it", "plan-show-last", state.apply, again, "showing the last plan", hint=hint)
 
 
 def demo_screen(state: AppState) -> None:

@@ -40,8 +40,8 @@ def holds_panel(state: AppState) -> None:
                 beside=lambda: _choice(names, scheduler),
                 live=lambda job: _sentences(HoldsOutcome.from_json(job.live)),
                 answer=_answer,
-                hint="The cluster as it stands under one scheduler: does every SLO hold, with how much "
-                "more traffic, without which server?",
+                before="The cluster as it stands under one scheduler: does every SLO hold, up to how much "
+                "more traffic, and if a server dies?",
                 asked=HoldsAsked(scheduler=scheduler),
                 command="plan",
                 words=("--present", "--scheduler", scheduler),

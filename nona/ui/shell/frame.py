@@ -255,8 +255,9 @@ def _jobs(state: AppState, before: list[str]) -> None:
             continue
         job.touch()
         with st.container(border=True, gap="xsmall", key=f"running-{kind}"):
-            st.progress(job.fraction, text=f"{task.noun.capitalize()} {job.status}")
-            st.caption(plain(progress_text(job) if job.waiting else job.text))
+            of = f" of “{state.asked[kind].name}”" if task.parts and kind in state.asked else ""
+            st.progress(job.fraction, text=plain(f"{task.noun.capitalize()}{of}"))
+            st.caption(plain(progress_text(job)))
             st.button(f"Cancel the {task.noun}", on_click=job.cancel, width="stretch", key=f"stop-{kind}")
     if before and not any(_unfinished(state, kind) for kind in before):
         st.rerun()  # its result is taken in, and the polling ends
