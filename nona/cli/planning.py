@@ -30,7 +30,7 @@ from nona.results.planning import DeviceCapacity, PlanReport
 from nona.results.sweeps import GridRequest, SweepRequest
 from nona.scenario.schema import Scenario
 from nona.serving.ending import INTERRUPTED
-from nona.simulation.dask_pool import DaskPool, no_report
+from nona.simulation.dask_pool import DaskPool
 from nona.sources.lookup import Sources
 from nona.sources.opening import Opened
 from nona.study.cache import StudyCache
@@ -40,6 +40,7 @@ from nona.study.planning.holds import holds
 from nona.study.planning.plan import PlanProgress, plan_outcome
 from nona.study.planning.plan import plan as plan_scenario
 from nona.study.planning.planner import RunPool
+from nona.study.planning.trials import Ended
 from nona.study.preparation import Study, check_counted, prepare
 from nona.study.shipped import now_text
 from nona.study.sweep_numbers import number_named, with_values
@@ -164,7 +165,7 @@ def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
         line.tell(progress.text)
 
     try:
-        pool: RunPool | None = DaskPool(arguments.dask, no_report) if arguments.dask else None
+        pool = _pool(arguments)
         report = plan_scenario(scenario, sources, workers=arguments.workers, pool=pool, on_table=on_table)
     except KeyboardInterrupt:
         if not last:
@@ -182,6 +183,10 @@ def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
     _write(arguments, report, Opened(scenario, sources), prepared, beside)
 
 
+def _pool(arguments: PlanOptions) -> RunPool | None:
+    return DaskPool(arguments.dask, lambda share, outcome: Ended(share)) if arguments.dask else None
+
+
 def _present(
     arguments: PlanOptions, scenario: Scenario, sources: Sources, beside: Mapping[str, object]
 ) -> None:
@@ -197,7 +202,7 @@ def _present(
         sources,
         next(iter(arguments.scheduler), ""),
         workers=arguments.workers,
-        pool=DaskPool(arguments.dask, no_report) if arguments.dask else None,
+        pool=_pool(arguments),
         on_report=lambda report, share, text: line.tell(text),
     )
     line.end()

@@ -210,6 +210,7 @@ def answers_figure(comparison: SavedComparison) -> go.Figure:
     scale = _SCALES[unit]
     values = [v.mean * scale for a in answers for v in a.values if v.mean is not None]
     log = unit == "s" and spread_wide(values)
+    ends = [end for a in answers for v in a.values for end in _span(v, unit, log) or ()]
     chart = figure(110 + _ROW * len(answers), legend=True)
     for number, item in enumerate(comparison.items):
         _add(chart, f"{number + 1} · {text(item.name, 30)}", number, answers, log)
@@ -223,11 +224,11 @@ def answers_figure(comparison: SavedComparison) -> go.Figure:
     )
     title = ", ".join(word for word in (answers[0].measure, _AXES[unit]) if word)
     if log:
-        log_axis(chart, values, title)
+        log_axis(chart, [*values, *ends], title)
     else:
         chart.update_xaxes(title=title, nticks=6, rangemode="tozero")
         if unit == "share":
-            low = min(values, default=0.0)
+            low = min([*values, *ends], default=0.0)
             chart.update_xaxes(range=capped(0.0 if low < 50.0 else low, 100.0))
     return chart
 

@@ -80,8 +80,8 @@ class DaskPool(Generic[P, R]):
     """The Dask cluster whose scheduler answers at ``address``, as ``tcp://host:8786``.
 
     ``report`` makes what the listener hears, from the share of a run that is done and, at its end, its
-    result: :func:`simulation_report` for simulations, :func:`no_report` where it hears no more than that
-    a run goes on. ``timeout_s`` is how long to wait for the scheduler, and for its first worker.
+    result: :func:`simulation_report` for simulations. ``timeout_s`` is how long to wait for the scheduler,
+    and for its first worker.
 
     Raises ``SimulationError`` when Dask is not installed here; from :meth:`run` when the cluster cannot be
     reached, has no worker, or loses a run again and again.
@@ -222,7 +222,7 @@ def _run_on_worker(payload: bytes, key: Key, study: str) -> object:
         ) from error
     last_s = time.monotonic()
 
-    def watch(progress: Progress | None) -> None:
+    def watch(progress: Any) -> None:  # whatever the work reports has a fraction
         nonlocal last_s
         if time.monotonic() - last_s < REPORT_S:
             return
@@ -231,7 +231,7 @@ def _run_on_worker(payload: bytes, key: Key, study: str) -> object:
         if task is None or task.state == "cancelled":
             raise Cancelled
         if work.reporting:
-            worker.log_event(TOPIC, (study, *key, 0.0 if progress is None else float(progress.fraction)))
+            worker.log_event(TOPIC, (study, *key, float(progress.fraction)))
 
     return work.run(key, watch)
 
@@ -244,10 +244,6 @@ def _work(worker: Any, payload: bytes) -> Work[Any, Any]:
         last = payload, cast(Work[Any, Any], pickle.loads(payload))
         kept[threading.get_ident()] = last
     return last[1]
-
-
-def no_report(fraction: float, result: object) -> None:
-    """Report that a run goes on, and nothing else."""
 
 
 def simulation_report(fraction: float, records: Records | None) -> Progress:

@@ -177,7 +177,7 @@ def test_a_page_says_its_place_and_a_reload_keeps_it(app_jobs, open_page):
     at.button(key="run-simulate").click().run()
     mine = state_of(at).jobs["simulate"]
     shown = " ".join(c.value for c in at.sidebar.caption)
-    assert "Waiting\\: 2nd in line" in shown
+    assert "Waiting for other work \\(simulation\\)\\: 2nd in line" in shown
     assert at.button(key="stop-simulate").label == "Cancel the simulation"
     again = new_session()
     for key in ("nona_state", "nona_token", "nona_workspaces"):

@@ -356,6 +356,9 @@ class _Known:
     def get(self, job_id):
         return self.jobs.get(job_id or "")
 
+    def running_before(self, job):
+        return []
+
     def ahead(self, job):
         return 0
 

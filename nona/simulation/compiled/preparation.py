@@ -58,6 +58,13 @@ def prepare_in_background() -> None:
         run_in_background(f"{__name__}:compile_all", _CLAIM)
 
 
+def compiling_s() -> float:
+    """Seconds since a process began to compile the engine; 0 where none has."""
+    with contextlib.suppress(OSError):
+        return time.time() - (cache_folder() / _CLAIM).stat().st_mtime
+    return 0.0
+
+
 def run_in_background(compiles: str, claim: str) -> None:
     """Let a process of its own run ``module:function``, unless one is at it (file ``claim``)."""
     if not _claimed(claim):

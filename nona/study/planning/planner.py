@@ -15,6 +15,7 @@ from nona.study.cache import StudyCache
 from nona.study.planning.chains import CLOSE, Bounds, Chain, Chains, Prediction
 from nona.study.planning.question import MILLE, Question, losses
 from nona.study.planning.trials import (
+    Ended,
     Known,
     OptionRuns,
     Outcome,
@@ -24,7 +25,7 @@ from nona.study.planning.trials import (
     with_runs_long_enough,
 )
 
-RunPool = Pool[None, Outcome]
+RunPool = Pool[Ended, Outcome]
 LANES = 4  # chains that are searched side by side, whatever the number of processes
 
 
@@ -51,7 +52,8 @@ class Planner:
     ``question``: what is asked.
     ``pool``: where the simulations run; by default in this process. Nothing but the time depends on it.
     ``check``: called now and then; what it raises (``Cancelled``) ends the work and comes out.
-    ``on_known``: called whenever more is known of an option.
+    ``on_known``: called whenever more is known of an option; ``on_runs``: with the runs of a look that have
+        ended, and all of them.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class Planner:
         on_known: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.question, self.check, self.on_known = question, check, on_known
+        self.on_runs: Callable[[int, int], None] = lambda ended, of: None
         self.pool = pool
         self.begin = time.perf_counter()
         self.bounds = Bounds(question, StudyCache())
@@ -231,7 +234,16 @@ class Planner:
             for trial in chosen
             for part in _parts(self.known.get(trial, Known()).looks + 1)
         ]
-        done = run_work(self.work, keys, Listener(lambda key, progress: self.check()), 1, self.pool)
+        shares: dict[Key, float] = {}
+
+        def heard(key: Key, ended: Ended) -> None:
+            self.check()
+            if shares.get(key) != ended.fraction:
+                shares[key] = ended.fraction
+                self.on_runs(int(FIRST * sum(shares.values())), FIRST * len(keys))
+
+        done = run_work(self.work, keys, Listener(heard), 1, self.pool)
+        self.on_runs(FIRST * len(keys), FIRST * len(keys))
         for trial in chosen:
             own = self.work.numbering.number(trial)
             outcomes = [done[key] for key in keys if key[0] == own]

@@ -107,6 +107,13 @@ Outcome = tuple[Seen, ...] | Impossible
 
 
 @dataclass(frozen=True, slots=True)
+class Ended:
+    """The share of a key's replications that have ended."""
+
+    fraction: float
+
+
+@dataclass(frozen=True, slots=True)
 class Trial:
     """An option with ``load`` thousandths of the traffic."""
 
@@ -176,9 +183,13 @@ class OptionRuns:
     def _bounds(self) -> Bounds:
         return Bounds(self.question, self._cache)
 
-    def run(self, key: Key, on_progress: Callable[[None], None] | None) -> Outcome:
+    def run(self, key: Key, on_progress: Callable[[Ended], None] | None) -> Outcome:
         """The replications 4k … 4k+3 of a trial; fewer where one is overloaded."""
-        tell = on_progress or (lambda progress: None)
+
+        def tell(replications: int) -> None:
+            if on_progress is not None:
+                on_progress(Ended(replications / FIRST))
+
         trial = self.numbering.trial(key[0])
         try:
             study, scheduler, prepared = self._ready.get(str(key[0]), lambda: self._prepared(trial, tell))
@@ -189,17 +200,17 @@ class OptionRuns:
         warmup = spec.warmup if isinstance(spec.warmup, int) else None
         seen: list[Seen] = []
         for replication in range(FIRST * key[1], FIRST * (key[1] + 1)):
-            tell(None)
+            tell(len(seen))
             options = RunOptions(jobs=jobs, warmup=warmup, replication=replication)
-            watch = (lambda progress: tell(None)) if jobs >= LONG else None
+            watch = (lambda progress: tell(len(seen))) if jobs >= LONG else None
             records = simulate_run(study.system, scheduler, prepared, options, watch)
             seen.append(_seen_of(self.question, study, records))
             if seen[-1].overloaded:
                 break
         return tuple(seen)
 
-    def _prepared(self, trial: Trial, tell: Callable[[None], None]) -> tuple[Study, Scheduler, Prepared]:
-        tell(None)
+    def _prepared(self, trial: Trial, tell: Callable[[int], None]) -> tuple[Study, Scheduler, Prepared]:
+        tell(0)
         question = self.question
         scenario = question.scenario_of(trial.option, trial.load)
         study = prepare(scenario, question.sources, self._cache)
@@ -207,7 +218,7 @@ class OptionRuns:
         scheduler = get_scheduler(entry.name)
 
         def check() -> None:
-            tell(None)
+            tell(0)
 
         placement = place(study, check=check, quick=True) if scheduler.needs_placement else None
         return study, *rehearsed(study.system, scheduler, placement, entry.options, check, QUICK_RUNS)

@@ -88,6 +88,11 @@ class Job:
         return self.status == "running"
 
     @property
+    def loads(self) -> bool:
+        """True while its worker still does its imports."""
+        return self.running and self.worker is not None and not self.worker.ready
+
+    @property
     def unfinished(self) -> bool:
         """True while the job waits or runs."""
         return self.status in UNFINISHED
@@ -173,7 +178,6 @@ class Job:
 
 
 RECENT = 8
-LEAST_S = 0.5  # what work that takes longer than expected is still given
 
 
 class Durations:
@@ -204,12 +208,15 @@ class Durations:
         return statistics.median(expected_s) if expected_s else None
 
     def remaining_s(self, job: Job, running: Sequence[Job] = ()) -> float | None:
-        """Seconds that a running job still takes: its own estimate, else what is typical; or ``None``."""
+        """Seconds that a running job still takes: its own estimate, else what is typical; or ``None``.
+
+        Nobody knows of one that takes longer than is typical.
+        """
         left = job.remaining_s
         if left is not None or job.open_ended:
             return left
         usual = self.typical(job.kind, running)
-        return None if usual is None else max(LEAST_S, usual - job.elapsed_s)
+        return None if usual is None or usual <= job.elapsed_s else usual - job.elapsed_s
 
     def wait_s(self, running: Sequence[Job], ahead: Sequence[Job], places: int) -> float | None:
         """Seconds until the job behind ``ahead`` starts; ``None`` if nobody can tell."""
@@ -295,13 +302,17 @@ class JobRegistry:
         with self._lock:
             return len(self._before(job))
 
+    def running_before(self, job: Job) -> list[Job]:
+        """The jobs that run in its line."""
+        with self._lock:
+            return [j for i in self._line(job.kind).running if (j := self._jobs.get(i))]
+
     def wait_s(self, job: Job) -> float | None:
         """Estimated seconds until a job that waits starts; ``None`` if nobody can tell."""
+        running = self.running_before(job)
         with self._lock:
-            line = self._line(job.kind)
-            running = [self._jobs.get(i) for i in line.running]
-            ahead = [self._jobs.get(i) for i in self._before(job)]
-        return self._durations.wait_s([j for j in running if j], [j for j in ahead if j], line.places)
+            ahead = [j for i in self._before(job) if (j := self._jobs.get(i))]
+        return self._durations.wait_s(running, ahead, self._line(job.kind).places)
 
     def discard(self, job_id: str | None) -> None:
         """Cancel a job and forget it with its files."""

@@ -81,6 +81,10 @@ def upload_label() -> str:
     return f"Upload a model: {formats} ({suffixes})"
 
 
+EXAMPLE = """{"nodes": [{"id": "a", "compute_ms": 3}, {"id": "b", "compute_ms": {"t4": 5, "a100-40gb": 2}}],
+ "edges": [{"source": "a", "target": "b", "bytes": 1000000}]}"""
+
+
 def _upload(state: AppState) -> None:
     if complaint := state.choices.complaints.get(loading.UPLOAD_ERROR):
         st.error(plain(complaint), icon=":material/error:")
@@ -93,6 +97,8 @@ def _upload(state: AppState) -> None:
         args=(state,),
         max_upload_size=MOST_MODEL_BYTES // 2**20,
     )
+    st.caption("For a graph of your own, node-link JSON with times and bytes:")
+    st.code(EXAMPLE, "json")
 
 
 def _take_file(state: AppState) -> None:

@@ -90,6 +90,7 @@ class Fact:
 
 def _facts(data: placement.PlacementOutcome) -> list[Fact]:
     p = data.nona.predicted
+    pace = "" if certificate.is_certified(data.nona) else "in full batches: less than the time busy; "
     return [
         _bound(data.nona),
         Fact(
@@ -102,7 +103,7 @@ def _facts(data: placement.PlacementOutcome) -> list[Fact]:
         Fact(
             "GPU load",
             percent_text(p.compute_utilization),
-            f"by formula a visit waits {time_text(p.server_wait_s)}",
+            f"{pace}by formula a visit waits {time_text(p.server_wait_s)}",
             f"{LOAD} Background included; any placement has the same load.",
         ),
         Fact(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 import streamlit as st
 
@@ -14,7 +14,7 @@ from nona.report.simulations.findings import headline, live_headline
 from nona.report.simulations.live import LOWEST_S, PER_OCTAVE, counts_text, live_alts, live_titles, measured
 from nona.report.simulations.scenario_diff import change_text
 from nona.report.simulations.titles import ecdf_title, hits_title, jct_title
-from nona.report.text import Finding
+from nona.report.text import Finding, listed, verb
 from nona.results.document import Document
 from nona.results.simulation import Measure
 from nona.results.simulation_charts import LiveLines, LiveRun
@@ -63,9 +63,10 @@ def chart_data(live: LiveRun, running: bool, titles: Sequence[str] = (), note: s
     """The charts of a job's ``live``; their ``titles``, by default those that follow from it.
 
     ``note`` stands below them. At most :data:`MOST_DRAWN` schedulers are drawn, those that a title names
-    among them; the note names the others.
+    among them, and those that have begun; the note names the others.
     """
-    drawn = _drawn_of(live.schedulers, titles)
+    titles = titles or live_titles(live.series, running)
+    drawn = _drawn_of(live.schedulers, titles, live.series)
     series = {name: line for name, line in live.series.items() if name in drawn}
     notes = (note, _not_drawn(live.schedulers, drawn))
     return LiveCharts(
@@ -76,20 +77,20 @@ def chart_data(live: LiveRun, running: bool, titles: Sequence[str] = (), note: s
         low_s=LOWEST_S,
         per_octave=PER_OCTAVE,
         running=running,
-        titles=tuple(titles or live_titles(series, running)),
+        titles=tuple(titles),
         alts=tuple(live_alts(series)),
         note=" ".join(n for n in notes if n),
     )
 
 
-def _drawn_of(schedulers: Sequence[str], titles: Sequence[str]) -> tuple[str, ...]:
-    """The schedulers that are drawn, in their order: whom a title names, then the first of the others.
+def _drawn_of(schedulers: Sequence[str], titles: Sequence[str], begun: Container[str]) -> tuple[str, ...]:
+    """The schedulers that are drawn, in their order: whom a title names, who has begun, then the others.
 
-    >>> _drawn_of([*"abcdefghij"], ["j keeps 47 % of the SLOs, a none"])
-    ('a', 'b', 'c', 'd', 'e', 'f', 'g', 'j')
+    >>> _drawn_of([*"abcdefghij"], ["j keeps 47 % of the SLOs, a none"], "cdefghij")
+    ('a', 'c', 'd', 'e', 'f', 'g', 'h', 'j')
     """
     words = {word for title in titles for word in re.findall(r"[\w-]+", title)}
-    ranked = sorted(schedulers, key=lambda name: name not in words)
+    ranked = sorted(schedulers, key=lambda name: (name not in words, name not in begun))
     return tuple(name for name in schedulers if name in ranked[:MOST_DRAWN])
 
 
@@ -97,13 +98,13 @@ def _not_drawn(schedulers: Sequence[str], drawn: Sequence[str]) -> str:
     """Name the schedulers that the charts leave out, in a sentence; empty where all are drawn.
 
     >>> _not_drawn([*"abcdefghij"], [*"abcdefgh"])
-    'At most 8 schedulers are drawn; i, j are in the tables only.'
+    'More than 8 lines cannot be told apart: i and j are in the tables only.'
     """
     others = [name for name in schedulers if name not in drawn]
     if not others:
         return ""
-    verb = "is" if len(others) == 1 else "are"
-    return f"At most {MOST_DRAWN} schedulers are drawn; {', '.join(others)} {verb} in the tables only."
+    where = f"{listed(others)} {verb(others)} in the tables only"
+    return f"More than {MOST_DRAWN} lines cannot be told apart: {where}."
 
 
 def _look(name: str) -> LineLook:

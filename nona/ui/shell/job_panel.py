@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -41,25 +41,29 @@ def progress_text(job: Job) -> str:
     if job.status == "cancelled":
         return f"Cancelled at {100 * job.fraction:.0f} %: this is what was known then, not a result."
     if job.waiting:
-        return _waiting_text(jobs().ahead(job), jobs().wait_s(job))
+        nouns = [KINDS.find(other.kind).noun for other in jobs().running_before(job)]
+        return _waiting_text(nouns, jobs().ahead(job), jobs().wait_s(job))
+    if job.loads:
+        return "Starting a process for it, which first loads its libraries: a few seconds"
     parts = [f"{100 * job.fraction:.0f} %", job.text]
     if job.remaining_s is not None:
         parts.append(f"about {duration(job.remaining_s)} left")
     return " · ".join(p for p in parts if p)
 
 
-def _waiting_text(ahead: int, seconds: float | None) -> str:
-    """The place in line behind ``ahead`` others, and the expected start.
+def _waiting_text(running: Sequence[str], ahead: int, seconds: float | None) -> str:
+    """What is ``running``, the place in line behind ``ahead`` others, and the expected start.
 
-    >>> _waiting_text(2, 38.4)
-    'Waiting: 3rd in line, starts in about 38 s'
-    >>> _waiting_text(0, None)
+    >>> _waiting_text(["plan", "sweep", "plan"], 2, 38.4)
+    'Waiting for other work (plan, sweep): 3rd in line, starts in about 38 s'
+    >>> _waiting_text([], 0, None)
     'Waiting: 1st in line, start time not known yet'
     """
+    begin = f"Waiting for other work ({', '.join(dict.fromkeys(running))})" if running else "Waiting"
     start = "start time not known yet"
     if seconds is not None:
         start = f"starts in about {duration(max(1.0, round(seconds)))}"
-    return f"Waiting: {_ordinal(ahead + 1)} in line, {start}"
+    return f"{begin}: {_ordinal(ahead + 1)} in line, {start}"
 
 
 def _ordinal(number: int) -> str:

@@ -20,6 +20,7 @@ from nona.results.studies import RowArranged
 from nona.results.sweeps import GridOutcome, GridRequest, SweepOutcome, SweepRequest
 from nona.scenario.schema import Scenario
 from nona.simulation.compiled.build import is_ready
+from nona.simulation.compiled.preparation import compiling_s
 from nona.simulation.run import AUTO, engine_named
 from nona.simulation.steady_state import PILOT_FIRST, run_name
 from nona.sources.lookup import Sources
@@ -41,6 +42,7 @@ from nona.ui.tasks.desk import (
     sources_of,
     study_of,
 )
+from nona.units import duration
 
 REPORT_EVERY_S = 0.12
 FIRST_AFTER_S, PART = 2.0, 20  # results so far are written then, and a 20th of the time that follows
@@ -54,7 +56,8 @@ def slow_text(engine: str) -> str:
         return ""
     if is_ready():
         return "; slow, as it began before the fast engine was compiled: cancel and run again"
-    return "; slow, while the fast engine is compiled for this machine, once: a minute or two"
+    so_far = duration(max(1.0, compiling_s()))
+    return f"; slow, while the fast engine is compiled for this machine, once: {so_far} of a minute or two"
 
 
 class _Watch:
