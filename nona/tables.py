@@ -149,7 +149,7 @@ class Kind:
 
 NUMBER = Kind(format_number)
 COUNT = Kind("{:,}".format, bare=True)
-PLAIN = Kind("{:,.6g}".format, bare=True)
+PLAIN = Kind(partial(format_number, digits=4), bare=True)
 TIME = Kind(format_time, "_s")
 PRECISE = Kind(partial(format_time, digits=4), "_s")
 SIZE = Kind(format_size, "_bytes")

@@ -19,6 +19,7 @@ from nona.results.studies import PredictionMap
 from nona.results.sweeps import SweepReport
 from nona.results.training import TrainingOutcome
 from nona.schedulers.base import VIEW_MEANINGS
+from nona.serverless.policies.registry import get_policy
 from nona.study.shipped import shipped_path, stored_result
 from nona.tables import share_text
 from nona.ui.pages.run_page import RunPage, Tab
@@ -250,6 +251,8 @@ def slides_tab(state: AppState) -> None:
 
 
 def _slides_charts(data: ServerlessStudy) -> None:
+    esg = get_policy("esg")
+    st.caption(plain(f"{esg.title} is the policy that the slides propose ({esg.source}). {esg.summary}"))
     alt = "SLOs kept by every policy in each of the slides' settings, with its cost over ESG's"
     picture(serverless_tables.settings_figure(data), "study-settings", f"{alt}. {serverless.title(data)}")
     st.caption("Numbers in the bars: cost per call over that of esg. esg-wait is ours; nobody published it.")

@@ -49,7 +49,7 @@ def test_rows_of_requests_are_added_edited_duplicated_removed_and_brought_back(o
         assert (state.scenario.language[0].rate, state.scenario.language[0].concurrency) == arriving
     assert not at.error
     at.selectbox(key=f"arrivals-{state.revision}-0").set_value(CLOSED).run()
-    assert metrics(at)["Engines, load at best"] == "–"
+    assert metrics(at)["Load of the engines"] == "by simulation"
     at.button(key=f"duplicate-language-{state.revision}-0").click().run()
     assert state.scenario.language_labels == ("llama-3.1-8b", "llama-3.1-8b #2")
     for _ in range(2):

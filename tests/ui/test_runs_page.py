@@ -11,6 +11,7 @@ from app_driver import said as said_by
 
 from nona.store.database import FILE, Database
 from nona.store.store import COMMAND_LINE, Store, export_items, import_items
+from nona.ui.pages import runs
 from nona.ui.session.workspace import jobs
 from nona.ui.shell import run_keeper, scenario_bar
 
@@ -91,6 +92,11 @@ def test_finished_runs_keep_themselves_until_they_are_saved_or_removed(folder, m
     assert [left.id for left in mine.listing().items] == [item.id]
     press(at, "saved-restore")
     assert mine.listing().items == before
+    mine.delete(before[0].id)  # as in another tab, after this one was drawn
+    monkeypatch.setattr(runs, "store", lambda: mine)
+    runs._delete(state_of(at), *before)
+    press(at.run(), "saved-restore")
+    assert mine.listing().items == before[1:]
 
 
 def test_a_link_carries_a_small_run_with_its_result(folder):

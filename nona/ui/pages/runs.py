@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 import streamlit as st
@@ -276,9 +277,10 @@ def _duplicate(state: AppState, item: SavedItem) -> None:
 
 
 def _delete(state: AppState, *items: SavedItem) -> None:
-    deleted = _attempt(state, lambda: tuple(store().delete(item.id) for item in items))
+    """Delete them one by one: another tab may have deleted some already, and the others can be taken back."""
+    deleted = [gone for item in items if (gone := _attempt(state, partial(store().delete, item.id)))]
     if deleted:
-        state.choices.keep(_Deleted(deleted))
+        state.choices.keep(_Deleted(tuple(deleted)))
 
 
 def _undo_notice(state: AppState) -> None:
@@ -293,8 +295,8 @@ def _undo_notice(state: AppState) -> None:
 
 
 def _restore(state: AppState, *items: SavedItem) -> None:
-    if _attempt(state, lambda: [store().restore(item.id) for item in items]):
-        _dismiss(state)
+    left = [item for item in items if not _attempt(state, partial(store().restore, item.id))]
+    state.choices.keep(_Deleted(tuple(left)))
 
 
 def _dismiss(state: AppState) -> None:

@@ -132,18 +132,18 @@ FIRST = {"input": 512, "output": 128}
 
 
 def load_tiles(state: AppState) -> list[tuple[str, str, str]]:
-    """The formula's load of the engines of the fullest model; dashes where it does not hold."""
+    """The formula's load of the engines of the fullest model, where it holds."""
     study = prepared(state)
     loads: dict[str, list[float]] = {}
     if not isinstance(study, ScenarioError):
         for k, engine in enumerate(study.system.engines):
             prediction = predict(study.system, k)
             loads.setdefault(engine.model, []).append(math.nan if prediction is None else prediction.load)
-    complete = bool(loads) and not any(math.isnan(load) for of in loads.values() for load in of)
-    best = max(map(harmonic_mean, loads.values())) if complete else math.nan
-    even = max(map(max, loads.values())) if complete else math.nan
+    if not loads or any(math.isnan(load) for of in loads.values() for load in of):
+        return [("Load of the engines", "by simulation", BEST_HINT)]
+    best, even = max(map(harmonic_mean, loads.values())), max(map(max, loads.values()))
     tiles = ("Engines, load at best", best, BEST_HINT), ("Engines, dealt evenly", even, EVEN_HINT)
-    return [(name, share_text(load, 1) if complete else "–", hint) for name, load, hint in tiles]
+    return [(name, share_text(load, 1), hint) for name, load, hint in tiles]
 
 
 def language_row(state: AppState, index: int) -> None:
