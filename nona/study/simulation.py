@@ -149,21 +149,23 @@ def judged(runs: tuple[Records, ...], beyond: bool) -> tuple[Records, ...]:
     )
 
 
-def _short_runs(runner: Runner, certain: Sequence[str], options: RunOptions, count: int) -> Found:
+def _short_runs(
+    runner: Runner, certain: Sequence[str], options: RunOptions, count: int, share: float
+) -> Found:
     """Short runs of schedulers that are overloaded in all of them, as many as asked for.
 
     Those that are not ``certain`` to be overloaded have one, and no more unless it offers clearly more than
-    can be served: queues that grow by chance do not stop them. Each says why it was not run longer. Progress
-    is reported as that of no work.
+    can be served: queues that grow by chance do not stop them. Each says why it was not run longer. They
+    are the ``share`` of all work.
     """
     if options.jobs <= SHORT_JOBS:
         return {}
     short = replace(options, jobs=SHORT_JOBS, warmup=None)
-    short_runs = runner.run(short, 1, 0.0, 0.0)
+    short_runs = runner.run(short, 1, 0.0, share)
     left = {name for name, runs in short_runs.items() if _is_hopeless(runs[0], name in certain)}
     if left and count > 1:
         again = replace(runner, chosen=[(s, p) for s, p in runner.chosen if s.name in left])
-        more = again.run(replace(short, replication=1), count - 1, 0.0, 0.0)
+        more = again.run(replace(short, replication=1), count - 1, share, share)
         short_runs |= {name: (*short_runs[name], *runs) for name, runs in more.items()}
     why = (
         f"Stopped after {SHORT_JOBS:,} of {options.jobs:,} jobs: there is no steady state, and more jobs "
@@ -416,8 +418,10 @@ def _runs(
     take: Callable[[Found, Warmup], None],
 ) -> tuple[Warmup, Found, Precision | None]:
     """Warm-up, runs and precision: short runs first, then whole ones of the schedulers that stand them."""
-    stopped = _short_runs(runner, certain, options, spec.replications)
-    runner = replace(runner, chosen=[(s, p) for s, p in runner.chosen if s.name not in stopped])
+    share = SHORT_JOBS / (SHORT_JOBS + spec.jobs * spec.replications) if spec.jobs > SHORT_JOBS else 0.0
+    stopped = _short_runs(runner, certain, options, spec.replications, share)
+    chosen = [(s, p) for s, p in runner.chosen if s.name not in stopped]
+    runner = replace(runner, chosen=chosen, on_progress=_between(runner.on_progress, share, 1.0))
     warmup = _with_stopped_warmup(_find_warmup(runner, spec, options), spec.jobs, stopped)
     if stopped:
         take(stopped, warmup)

@@ -81,7 +81,8 @@ def upload_label() -> str:
     return f"Upload a model: {formats} ({suffixes})"
 
 
-EXAMPLE = """{"nodes": [{"id": "a", "compute_ms": 3}, {"id": "b", "compute_ms": {"t4": 5, "a100-40gb": 2}}],
+EXAMPLE = """{"nodes": [{"id": "a", "compute_ms": 3},
+           {"id": "b", "compute_ms": {"t4": 5, "a100-40gb": 2}}],
  "edges": [{"source": "a", "target": "b", "bytes": 1000000}]}"""
 
 
