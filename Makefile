@@ -34,9 +34,10 @@ lint: $(PACKAGES)
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy nona studies app.py pages/*.py
 	$(BIN)/python -m pytest -q tests/test_javascript.py
+	@$(BIN)/python -m pytest -qq --collect-only > $(VENV)/tests.txt || { cat $(VENV)/tests.txt; exit 1; }
 
 # Byte code is kept also where Python is told to write none: every process of the suite would make it anew.
-test verify: export PYTHONDONTWRITEBYTECODE =
+lint test verify: export PYTHONDONTWRITEBYTECODE =
 test: install
 	@$(BIN)/python -m compileall -q -j 0 nona studies
 	$(PYTEST) -m "not verify" --ignore tests/test_javascript.py

@@ -42,7 +42,7 @@ def decide(now: float, query: int, view: View, tables: BatchWorks, u: Any, out: 
             equal += 1
     left, chosen = int(u[0] * equal), 0
     for e in range(len(view.executor_server)):
-        if _done_s(e, query, view, tables) == least and view.queue_length[e] == length:
+        if view.queue_length[e] == length and _done_s(e, query, view, tables) == least:
             chosen = e
             left -= 1
             if left < 0:
@@ -52,9 +52,11 @@ def decide(now: float, query: int, view: View, tables: BatchWorks, u: Any, out: 
 
 
 def _done_s(e: int, query: int, view: View, tables: BatchWorks) -> float:
-    there = view.bound[query * len(view.executor_server) + e] // tables.tasks[query]
     row = (query * tables.classes + view.executor_class[e]) * tables.width
-    return float(view.backlog_s[e] + tables.added_s[row + there % tables.most[query]])
+    bound = view.bound[query * len(view.executor_server) + e]
+    if bound:  # to divide is slow, and most have none
+        row += bound // tables.tasks[query] % tables.most[query]
+    return float(view.backlog_s[e] + tables.added_s[row])
 
 
 def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:

@@ -135,6 +135,7 @@ def test_two_tabs_show_the_same_scenario_and_keep_both_edits(page, app_url):
     other.close()
 
 
+@pytest.mark.verify
 def test_a_choice_stands_as_it_was_left_when_its_page_is_opened_again(page):
     """Also in the browser's own picture of it, which a second run of the script does not set back."""
     tools.open_page(page, "Models")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from nona.report.language.tables import finding
 from nona.results.language import LanguageReport
 from nona.scenario.file import scenario_from_mapping
@@ -25,6 +27,7 @@ def report(engines: int, replications: int) -> LanguageReport:
     return simulate_language(prepare_language(scenario_from_mapping(scenario))).report
 
 
+@pytest.mark.verify
 def test_a_single_engine_has_no_best_router_several_have_and_one_run_cannot_tell() -> None:
     alike = report(1, 3)
     assert alike.level == ("least-requests",)

@@ -120,6 +120,7 @@ def told_report(study):
     return told
 
 
+@pytest.mark.verify
 def test_weights_are_those_of_the_models_at_their_precision_and_a_uniform_draw_is_told_as_such(
     study, told_report
 ):

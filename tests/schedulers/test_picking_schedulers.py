@@ -188,6 +188,7 @@ def test_a_batch_probes_d_times_m_different_executors(executors, size):
             assert len(probed(executors, (4, 0, size, float(draw)), d)) == min(d * size, executors)
 
 
+@pytest.mark.verify
 def test_every_pair_of_executors_is_probed_alike_and_batches_of_a_job_differ():
     rng = np.random.default_rng(3)
     each = 50  # on average

@@ -148,6 +148,7 @@ def agree(system, policy, options, replication=0):
     return records, reference
 
 
+@pytest.mark.verify
 @given(system=systems(), wait_s=st.sampled_from((0.0, 0.0303)), places=st.booleans(), run=st.integers(0, 1))
 @examples(80, **QUIET)
 def test_they_agree_where_instances_stand(system, wait_s, places, run):

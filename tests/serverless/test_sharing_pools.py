@@ -237,6 +237,7 @@ def size_of(board_name, piece):
     return MigLayout(board_name, (piece,)).profiles[0].compute_slices
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(("board_name", "sizes"), [(A100, (1, 2, 3, 4, 7)), ("a30", (1, 2, 4))])
 def test_reachable_states_are_legal_and_offer_whatever_a_legal_layout_allows(board_name, sizes):
     legal = {layout.slices for layout in legal_layouts(board_name)}

@@ -5,6 +5,7 @@ import stat
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from nona import code_cache as folders
@@ -103,3 +104,26 @@ def test_without_a_place_for_the_cache_simpy_answers_and_one_line_says_why(monke
     assert str(taken) in told
     assert "NONA_CACHE_DIR" in told
     assert len(told.splitlines()) == 1
+
+
+def _sum(numbers):
+    total = 0
+    for n in numbers:
+        total += n
+    return total
+
+
+def _twice(numbers):
+    return 2 * _sum(numbers)
+
+
+def test_a_function_with_one_caller_is_optimised_as_a_part_of_that(folder):
+    numbers = np.arange(5)
+    alone, twice = build.compile_function(_sum), build.compile_function(_twice)
+    assert (alone(numbers), twice(numbers)) == (10, 20)
+    part = twice.py_func.__globals__["_sum"]
+    (whole_text,), (part_text,) = (
+        [c.library.get_llvm_str() for c in f.overloads.values()] for f in (alone, part)
+    )
+    assert "vector.body" in whole_text
+    assert "vector.body" not in part_text

@@ -104,6 +104,7 @@ def test_a_run_that_always_loses_its_worker_ends_the_study(tmp_path):
     assert multiprocessing.active_children() == []
 
 
+@pytest.mark.verify
 def test_a_pool_keeps_its_processes_from_one_study_to_the_next():
     with ProcessPool(2) as pool:
         first = replications.run_replications(SYSTEM, prepared(), OPTIONS, 2, pool=pool)

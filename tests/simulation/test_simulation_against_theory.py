@@ -86,6 +86,7 @@ def test_a_wrong_theory_is_found_out(wrong):
     assert a.error == pytest.approx(1 / wrong - 1, abs=0.1)
 
 
+@pytest.mark.verify
 def test_a_wrong_simulation_is_found_out():
     """Priorities ignored: each class waits alike."""
     known = priorities(0.6)

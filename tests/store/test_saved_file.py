@@ -55,6 +55,7 @@ def is_sound(folder):
         return connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
+@pytest.mark.verify
 def test_several_servers_write_at_once_from_the_first_moment(tmp_path):
     folder = tmp_path / "fresh"
     with ExitStack() as running:

@@ -73,6 +73,7 @@ def edges(found, name, of="edges"):
     return [(e.stable, e.overloaded) for e in getattr(sweep_report(found).schedulers[name], of)]
 
 
+@pytest.mark.verify
 def test_local_gives_up_where_the_executors_are_offered_all_they_can_do():
     rate, servers = 80.0, 4
     truth = servers / (rate * WORK_S)  # the load factor at which rate · work = servers

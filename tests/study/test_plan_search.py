@@ -265,6 +265,7 @@ def test_a_cluster_costs_what_the_option_costs_that_is_like_it():
     assert 2 * (16 * prices.vcpu_hour + 7 * prices.vgpu_hour) == pytest.approx(cluster_price(calls))
 
 
+@pytest.mark.verify
 def test_what_must_survive_costs_as_many_servers_more_as_a_failure_takes():
     racks = {"nic": "10 Gbit/s", "racks": {"size": 2, "uplink": "40 Gbit/s"}}
     for survive, spare in (("server", 1), ("rack", 2)):

@@ -2,7 +2,6 @@
 
 import pytest
 from app_driver import go, state_of
-from sizes import first
 
 from nona.scenario.file import scenario_from_mapping
 from nona.study import preparation
@@ -33,7 +32,8 @@ def keys(at, prefix):
     return [int(k.rpartition("-")[2]) for k in found if k.startswith(prefix)]
 
 
-@pytest.mark.parametrize(("place", "removes"), first(1, [(0, "remove-row-"), (1, "remove-group-")]))
+@pytest.mark.verify
+@pytest.mark.parametrize(("place", "removes"), [(0, "remove-row-"), (1, "remove-group-")])
 def test_a_page_draws_a_part_of_the_entries_and_leads_to_all(open_page, place, removes):
     at = open_page("home")
     state_of(at).adopt(many(groups=ROWS))

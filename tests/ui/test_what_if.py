@@ -120,6 +120,7 @@ def test_numbers_that_the_scenario_changes_meanwhile_are_its_own_and_what_stands
     assert state.scenario.background.network.utilization == 0.5
 
 
+@pytest.mark.verify
 def test_the_answer_is_that_of_the_study_and_follows_a_slider(open_page):
     at = adopt(panel(open_page))
     until_answered(at)

@@ -214,8 +214,11 @@ def _queues(system: System, plans: Plans, limits: BatchLimits | None) -> dict[st
     queues["level"] = queues["limit"]
     due_s = np.full(system.executors, math.inf)
     begin_s = None if limits is None else limits.begin_s
-    return {"queues": queues.ravel(), "due_s": due_s, "batch_sizes": sizes} | (
-        {} if begin_s is None else {"begin_s": np.array(begin_s, dtype=float)}
+    due = {"due_s": due_s, "due_executors": np.zeros(system.executors, dtype=np.int64)}
+    return (
+        {"queues": queues.ravel(), "batch_sizes": sizes}
+        | due
+        | ({} if begin_s is None else {"begin_s": np.array(begin_s, dtype=float)})
     )
 
 

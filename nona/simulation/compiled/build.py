@@ -13,6 +13,7 @@ import importlib.metadata
 import shutil
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -201,7 +202,7 @@ def compile_function(
         raise TypeError(f"{function!r} must be a plain Python function; write it with def.")
     options: dict[str, Any] = _LOOP if loop else {}
     with _numba(cache_folder()) as numba:
-        copy = _linked(numba, function, {}, options)
+        copy = _linked(numba, function, {}, options, _callers(function, Counter()))
         if kept:
             from nona.compiled import kept_on_disk
 
@@ -209,23 +210,44 @@ def compile_function(
         return (numba.njit(signature, **options) if signature else numba.njit())(copy)
 
 
+def _helpers(function: FunctionType) -> dict[str, FunctionType]:
+    """The plain functions that it calls, by the names that they have there."""
+    scope = function.__globals__
+    values = {name: scope.get(name) for name in function.__code__.co_names}
+    return {n: v for n, v in values.items() if isinstance(v, FunctionType) and v is not function}
+
+
+def _callers(function: FunctionType, callers: Counter[FunctionType]) -> Counter[FunctionType]:
+    """How many functions call each of the functions that are called from this one on."""
+    for helper in _helpers(function).values():
+        callers[helper] += 1
+        if callers[helper] == 1:
+            _callers(helper, callers)
+    return callers
+
+
 def _linked(
-    numba: ModuleType, function: FunctionType, made: dict[FunctionType, Any], options: dict[str, Any]
+    numba: ModuleType,
+    function: FunctionType,
+    made: dict[FunctionType, Any],
+    options: dict[str, Any],
+    callers: Counter[FunctionType],
 ) -> Any:
     """A copy of ``function`` that calls compiled copies of its helpers."""
     scope = dict(function.__globals__)
     for name in function.__code__.co_names:
-        helper = scope.get(name)
-        if isinstance(helper, Field):
-            scope[name] = _accessor(helper)
-        elif isinstance(helper, Row):
-            scope[name] = _row_accessor(helper)
-        elif isinstance(helper, FunctionType) and helper is not function:
-            if helper not in made:
-                inlined = helper.__name__ not in _NOT_INLINED
-                internal = numba.njit(forceinline=inlined, **_INTERNAL, **options)
-                made[helper] = internal(_linked(numba, helper, made, options))
-            scope[name] = made[helper]
+        value = scope.get(name)
+        if isinstance(value, Field):
+            scope[name] = _accessor(value)
+        elif isinstance(value, Row):
+            scope[name] = _row_accessor(value)
+    for name, helper in _helpers(function).items():
+        if helper not in made:
+            inlined = helper.__name__ not in _NOT_INLINED
+            internal = numba.njit(forceinline=inlined, **_INTERNAL, **options)
+            made[helper] = internal(_linked(numba, helper, made, options, callers))
+            made[helper].is_part = inlined and callers[helper] == 1
+        scope[name] = made[helper]
     copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
     copy.__qualname__ = function.__qualname__
     copy.__module__ = function.__module__

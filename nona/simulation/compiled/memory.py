@@ -110,7 +110,7 @@ CLOCK = _record(
         "promised_messages completions "
         "task_traces task_traces_promised message_traces message_traces_promised ready due "
         "open_jobs unmeasured free background_freed saved_open_jobs stamp serial delivered "
-        "background batching keys joined decider adapts drops counts classes"
+        "background batching keys joined decider due_executors adapts drops counts classes"
     ),
     f=(
         "hand_over_s latency_s capacity tail_s now_s horizon_s wanted_s wake_s "
@@ -169,7 +169,8 @@ class Arrays(NamedTuple):
     preferred: IntTable  # (Q, B+1), see :class:`~nona.simulation.batching.StepRule`
     queues: Annotated[Records, QUEUE]  # (E × keys)
     begin_s: FloatTable  # (Q, E), see :class:`~nona.schedulers.base.BatchLimits`
-    due_s: Floats  # (E,) when an executor that batches decides next
+    due_s: Floats  # (E,) when an executor that batches decides next; ``inf`` but for the ``due_executors``
+    due_executors: Ints  # (E,) ``clock.due_executors`` of them, in no order
     executor_server: Ints
     executor_class: Ints
     out_link: Ints  # (S,), as the next four

@@ -20,6 +20,7 @@ from nona.simulation.compiled.memory import (
     batch_sizes_of,
     begin_s_of,
     clock_at,
+    due_executors_of,
     due_s_of,
     events_of,
     executors_at,
@@ -39,8 +40,11 @@ from nona.simulation.reference.kernel import JOB_SHIFT, KIND_SHIFT, TASK_END
 def decide_at(s: State, e: int, time_s: float) -> None:
     """Executor ``e`` decides at this instant, or before."""
     if time_s < due_s_of(s)[e]:
-        due_s_of(s)[e] = time_s
         c = clock_at(s, 0)
+        if due_s_of(s)[e] == math.inf:
+            due_executors_of(s)[c.due_executors] = e
+            c.due_executors += 1
+        due_s_of(s)[e] = time_s
         if time_s < c.due_s or (time_s == c.due_s and e < c.decider):
             c.due_s = time_s
             c.decider = e
@@ -191,12 +195,20 @@ def _drop_late(s: State, e: int, now: float) -> bool:
 
 def _next_due(s: State) -> None:
     c = clock_at(s, 0)
-    due_s_of(s)[c.decider] = math.inf
+    decided = c.decider
+    due_s_of(s)[decided] = math.inf
     c.due_s = math.inf
-    for e in range(c.executors):
-        if due_s_of(s)[e] < c.due_s:
+    left = 0
+    for k in range(c.due_executors):
+        e = due_executors_of(s)[k]
+        if e == decided:
+            continue
+        due_executors_of(s)[left] = e
+        left += 1
+        if due_s_of(s)[e] < c.due_s or (due_s_of(s)[e] == c.due_s and e < c.decider):
             c.due_s = due_s_of(s)[e]
             c.decider = e
+    c.due_executors = left
 
 
 def _after_background(s: State, e: int) -> None:
