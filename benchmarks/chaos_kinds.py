@@ -96,7 +96,6 @@ def _another_batch(visitor: Visitor, number: int) -> None:
 
 STARTED = (
     Started("place", PLACED, "placement"),
-    Started("capacity", PLACED, "placement", (("place-tabs", "How many servers"),)),
     Started("congestion", PLACED, "placement", (("place-tabs", "Price of congestion"),), needs="place"),
     Started("arrange", PLACED, "placement", (("place-tabs", "Split or batch"),), _another_batch),
     Started("holds", PLACED, "simulation"),

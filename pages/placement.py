@@ -16,5 +16,6 @@ st.caption(
 )
 if not no_queries(state, "A placement"):
     run_page(state, PLACEMENT)
+    st.page_link("pages/plan.py", label="How many servers keep the SLOs?", icon=":material/dns:")
 if state.scenario.language:
     engines_section(state)

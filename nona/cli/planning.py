@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,28 +18,27 @@ from nona.cli.saved import save_item
 from nona.cli.serverless import sweep_serverless
 from nona.errors import NonaError, SimulationError
 from nona.foreign import MOST_BUNDLE_BYTES, read_file
-from nona.report.capacity import capacity_report, capacity_text, others_stay
 from nona.report.holds import holds_text
 from nona.report.html.plan import plan_html
-from nona.report.plan import day_of
+from nona.report.plan import day_of, tightest
 from nona.report.plan_options import options, plan_text
 from nona.report.sweep_findings import sweep_text
 from nona.report.sweep_grids import GridCurves, grid_points, grid_report, grid_text
 from nona.report.sweeps import Curves, parse_values, sweep_points, sweep_report
-from nona.results.planning import DeviceCapacity, PlanReport
+from nona.results.planning import CapacityReport, DeviceCapacity, PlanOption, PlanReport, ServerCount
 from nona.results.sweeps import GridRequest, SweepRequest
+from nona.scenario.plan import OfferSpec, PlanSpec
 from nona.scenario.schema import Scenario
 from nona.serving.ending import INTERRUPTED
 from nona.simulation.dask_pool import DaskPool
 from nona.sources.lookup import Sources
 from nona.sources.opening import Opened
-from nona.study.cache import StudyCache
-from nona.study.capacity import cheapest, fewest_servers, unfinished, with_gpu
 from nona.study.exports import check_places, write_bytes, write_text
 from nona.study.planning.holds import holds
 from nona.study.planning.plan import PlanProgress, plan_outcome
 from nona.study.planning.plan import plan as plan_scenario
 from nona.study.planning.planner import RunPool
+from nona.study.planning.question import entry_named
 from nona.study.planning.trials import Ended
 from nona.study.preparation import Study, check_counted, prepare
 from nona.study.shipped import now_text
@@ -49,98 +48,103 @@ from nona.tables import Filled, csv_bytes, parquet_bytes
 
 
 def capacity(arguments: CapacityOptions, scenario: Scenario, sources: Sources) -> None:
-    """Find the fewest servers for each device and scheduler, and print them or JSON.
-
-    Whoever interrupts gets what is known so far.
-    """
-    if not 0 <= arguments.group < len(scenario.cluster.servers):
-        raise NonaError(
-            f"--group {arguments.group}: there is no cluster.servers[{arguments.group}]; choose another."
-        )
-    own = scenario.cluster.servers[arguments.group].gpu
+    """Find the fewest servers for each device and scheduler: the plan in which one group grows."""
+    scenario = _with_one_group(arguments, scenario)
     prepared = prepare(scenario, sources)
     check_counted(prepared)
     beside = warn_of_models(prepared)
-    asked = [
-        (gpu, scheduler)
-        for gpu in dict.fromkeys(arguments.gpu or [own])
-        for scheduler in dict.fromkeys(arguments.scheduler or ["nona"])
-    ]
-    capacities = _Known()
-    try:
-        _search(arguments, scenario, sources, asked, capacities)
-    except KeyboardInterrupt:
-        if not capacities.so_far:
-            raise
-        warn_of_interrupt()
-        rows = [*capacities.so_far, *(unfinished(*rest) for rest in asked[len(capacities.so_far) :])]
-        _show(arguments, rows, beside, scenario)
-        raise Exit(INTERRUPTED) from None
-    _show(arguments, capacities.ended, beside, scenario)
+
+    def write(report: PlanReport) -> None:
+        emit(arguments, _counts(arguments, scenario, report), lambda _: plan_text(report), beside)
+
+    _searched(arguments, scenario, sources, None, write, further=False)
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """The searches that have ended, and at most one that goes on."""
-
-    ended: list[DeviceCapacity] = field(default_factory=list)
-    going_on: list[DeviceCapacity] = field(default_factory=list)
-
-    @property
-    def so_far(self) -> list[DeviceCapacity]:
-        """Both."""
-        return [*self.ended, *self.going_on]
+COUNT_RUNS = 64  # of one number of servers, at most
 
 
-def _search(
-    arguments: CapacityOptions,
-    scenario: Scenario,
-    sources: Sources,
-    asked: Sequence[tuple[str, str]],
-    progress: _Known,
-) -> None:
-    """Search for each device and scheduler, and put what is found into ``progress``."""
-    line, cache, prices = ProgressLine(quiet=arguments.json), StudyCache(), dict(arguments.price)
-    own = scenario.cluster.servers[arguments.group].gpu
-
-    def seen(now: DeviceCapacity) -> None:
-        progress.going_on[:] = [now]
-
-    for gpu, scheduler in asked:
-        answer = fewest_servers(
-            scenario if gpu == own else with_gpu(scenario, arguments.group, gpu),
-            sources,
-            1 - arguments.hit,
-            group=arguments.group,
-            most=arguments.most,
-            scheduler=scheduler,
-            prices=prices or None,
-            simulated=arguments.simulate,
-            cache=cache,
-            tell=lambda text, gpu=gpu: line.tell(f"{gpu}: {text}"),  # type: ignore[misc]
-            seen=seen,
-        )
-        progress.going_on.clear()
-        progress.ended.append(answer)
-    line.end()
+def _with_one_group(arguments: CapacityOptions, scenario: Scenario) -> Scenario:
+    """The scenario with a plan of these options alone, but for its prices."""
+    prices = (scenario.plan or PlanSpec()).prices
+    own = scenario.cluster.servers[arguments.group : arguments.group + 1]
+    asked = PlanSpec(
+        hit=arguments.hit,
+        group=arguments.group,
+        offers=tuple(
+            OfferSpec(
+                gpu=gpu,
+                mig=group.mig if gpu == group.gpu else None,  # a layout is for one device only
+                gpus=group.gpus,
+                vcpus=group.vcpus,
+                mps=group.mps,
+            )
+            for group in own
+            for gpu in dict.fromkeys(arguments.gpu)
+        ),
+        schedulers=tuple(entry_named(scenario.schedulers, name) for name in _schedulers(arguments)),
+        most=arguments.most,
+        replications=COUNT_RUNS,
+        prices=prices.model_copy(update={"gpus": {**prices.gpus, **dict(arguments.price)}}),
+    )
+    return scenario.model_copy(update={"plan": asked})
 
 
-def _show(
-    arguments: CapacityOptions,
-    devices: Sequence[DeviceCapacity],
-    beside: Mapping[str, object],
-    scenario: Scenario,
-) -> None:
-    report = capacity_report(devices, cheapest(devices), arguments.hit, arguments.group, arguments.most)
-    stay = others_stay(scenario.cluster.servers, arguments.group)
-    emit(arguments, report, lambda result: "\n".join(filter(None, [capacity_text(result), stay])), beside)
+def _schedulers(arguments: CapacityOptions) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(arguments.scheduler or ("nona",)))
+
+
+def _counts(arguments: CapacityOptions, scenario: Scenario, report: PlanReport) -> CapacityReport:
+    """What ``nona capacity --json`` says of a plan."""
+    gpus = dict.fromkeys(arguments.gpu or (scenario.cluster.servers[arguments.group].gpu,))
+    best = report.best
+    return CapacityReport(
+        target_hit_rate=arguments.hit,
+        group=arguments.group,
+        most=arguments.most,
+        best=best.grown.gpu if best and best.grown else None,
+        best_scheduler=best.scheduler if best else None,
+        devices=tuple(_device(report, gpu, name) for gpu in gpus for name in _schedulers(arguments)),
+    )
+
+
+def _device(report: PlanReport, gpu: str, scheduler: str) -> DeviceCapacity:
+    chain = next((c for c in report.evidence if (c.gpu, c.scheduler) == (gpu, scheduler)), None)
+    options = {
+        o.grown.count: o for o in report.options if o.grown and (o.grown.gpu, o.scheduler) == (gpu, scheduler)
+    }
+    tried = {count: _count(report, count, options[count]) for count in sorted(options)}
+    servers = chain.kept if chain else None
+    return DeviceCapacity(
+        gpu=gpu,
+        scheduler=scheduler,
+        method="simulation",
+        servers=servers,
+        predicted=tried.get(servers) if servers else None,
+        one_fewer=tried.get(servers - 1) if servers else None,
+        cost=(options[servers].cost_per_hour or None) if servers else None,
+        tried=tuple(tried.values()),
+        if_times_off=chain.if_times_off if chain else None,
+        finished=chain is not None,
+    )
+
+
+def _count(report: PlanReport, servers: int, option: PlanOption) -> ServerCount:
+    budget = tightest(report.targets, option.shares)
+    share = budget.share if budget else None
+    low, high = (share.ci95 if share else None) or (0.0, 0.0)
+    return ServerCount(
+        servers=servers,
+        verdict=option.verdict,
+        reason=option.reason,
+        miss=1 - share.mean if share and share.mean is not None else None,
+        error=(high - low) / 4,
+        simulated_hit_rate=share,
+        worst=budget.target.model if budget and len(report.targets) > 1 else "",
+    )
 
 
 def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
-    """Find the cheapest option that keeps the targets, and print it or JSON.
-
-    Whoever interrupts gets what is known so far.
-    """
+    """Find the cheapest option that keeps the targets, and print it or JSON."""
     check_places(arguments.html, arguments.csv, arguments.parquet)
     if scenario.plan is None:
         scenario = with_values(scenario, {"plan": {}})
@@ -157,6 +161,22 @@ def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
     if arguments.present:
         _present(arguments, scenario, sources, beside)
         return
+
+    def write(report: PlanReport) -> None:
+        _write(arguments, report, Opened(scenario, sources), prepared, beside)
+
+    _searched(arguments, scenario, sources, _pool(arguments), write)
+
+
+def _searched(
+    arguments: PlanOptions | CapacityOptions,
+    scenario: Scenario,
+    sources: Sources,
+    pool: RunPool | None,
+    write: Callable[[PlanReport], None],
+    further: bool = True,
+) -> None:
+    """Search and write what was found. Whoever interrupts gets what is known so far."""
     line = ProgressLine(quiet=arguments.json)
     last: list[PlanReport] = []
 
@@ -165,22 +185,23 @@ def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
         line.tell(progress.text)
 
     try:
-        pool = _pool(arguments)
-        report = plan_scenario(scenario, sources, workers=arguments.workers, pool=pool, on_table=on_table)
+        report = plan_scenario(
+            scenario, sources, workers=arguments.workers, pool=pool, on_table=on_table, further=further
+        )
     except KeyboardInterrupt:
         if not last:
             raise
         warn_of_interrupt()
-        _write(arguments, last[0], Opened(scenario, sources), prepared, beside)
+        write(last[0])
         raise Exit(INTERRUPTED) from None
     except SimulationError as error:  # as when a cluster is lost
         line.end()
         if last and any(option.replications for option in last[0].options):
-            _write(arguments, last[0], Opened(scenario, sources), prepared, beside)
+            write(last[0])
             print("warning: not finished; the output is what was known by then", file=sys.stderr)
         raise error
     line.end()
-    _write(arguments, report, Opened(scenario, sources), prepared, beside)
+    write(report)
 
 
 def _pool(arguments: PlanOptions) -> RunPool | None:

@@ -1,4 +1,4 @@
-"""The least count that keeps a target: the one search behind plans and capacity.
+"""The least count that keeps a target: the one search behind plans, nodes and sweeps.
 
 A search is a generator: it yields the count that it wants judged next, is sent whether that count keeps,
 and returns the least count found. So one search can be driven alone (:func:`driven`), and several can be
@@ -17,23 +17,17 @@ Answer = TypeVar("Answer")
 Found = TypeVar("Found")
 
 
-def _always(count: int) -> bool:
-    return True
-
-
 def least(
     most: int,
     start: int = 1,
     *,
     low: int = 0,
     beside: int = 0,
-    helps: Callable[[int], bool] = _always,
 ) -> Search:
     """The least count in ``low`` + 1 … ``most`` that keeps a target; no count is asked for twice.
 
     From ``start`` by steps of 1, 2, 4, … up or down, then by halves: few counts are tried where the answer
-    is near, and about 2·log₂ of the distance otherwise. ``low`` is known not to keep. ``helps`` says of a
-    count that does not keep whether larger ones are worth trying.
+    is near, and about 2·log₂ of the distance otherwise. ``low`` is known not to keep.
 
     With ``beside`` = 0 what keeps is taken to be monotone in the count. Else a count is *settled* when it
     keeps the target and the ``beside`` counts above it do so too (as far as they are at most ``most``): the
@@ -58,7 +52,7 @@ def least(
                 return False
         return True
 
-    answer = yield from _bracketed(asked, low, most, min(max(start, low + 1), most), helps)
+    answer = yield from _bracketed(asked, low, most, min(max(start, low + 1), most))
     while answer is not None and not (yield from settled(answer)):
         answer = answer + 1 if answer < most else None
     while answer is not None:
@@ -76,7 +70,6 @@ def _bracketed(
     low: int,
     most: int,
     start: int,
-    helps: Callable[[int], bool],
 ) -> Search:
     """A count that keeps while the one before it does not, or is ``low``."""
     step, high = 1, start
@@ -90,7 +83,7 @@ def _bracketed(
     else:
         below = high
         while True:
-            if below == most or not helps(below):
+            if below == most:
                 return None
             high, step = min(below + step, most), 2 * step
             if (yield from asked(high)):

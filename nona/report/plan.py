@@ -12,9 +12,12 @@ from datetime import date
 from nona.planning.offers import gpu_text
 from nona.planning.prices import HOURS
 from nona.report.text import MARKS, Finding, counted, listed, verb
+from nona.report.times import USUAL
 from nona.results.document import Estimate, Interval
 from nona.results.planning import (
+    CountRange,
     PlanAnswer,
+    PlanChain,
     PlanOption,
     PlanOutcome,
     PlanReport,
@@ -160,6 +163,8 @@ def plan_finding(report: PlanReport, today: date | None = None) -> Finding:
 
     With ``today`` the month that uses it up has a name.
     """
+    if report.group is not None:
+        return _counts(report, today)
     answer, best = report.answer, report.best
     if answer is None or best is None:
         return Finding(_nothing(report), bad=True)
@@ -252,6 +257,98 @@ def _predicted(report: PlanReport) -> str:
     price = per_hour(likely.cost_per_hour, report.currency)
     what = f"{servers_text(likely.servers)} under {likely.way} at {price}"
     return f"Nothing is simulated yet; {MARKS['prediction']} as the cheapest that keeps all targets: {what}."
+
+
+def _counts(report: PlanReport, today: date | None) -> Finding:
+    """State the fewest servers of the group that grows, under each scheduler."""
+    answer, best = report.answer, report.best
+    others = [c for c in report.evidence if not _is_answer(c, best)]
+    unfinished = "" if report.complete else "The search is not complete: fewer may do. "
+    if answer is None or best is None or best.grown is None:
+        return Finding(
+            f"{unfinished}{_needed(report, others, why=True) or 'No count is known yet.'}", bad=True
+        )
+    chain = next((c for c in report.evidence if _is_answer(c, best)), None)
+    stay = [s for s in best.servers if s != best.grown]
+    beside = f" beside {servers_text(stay)}" if stay else ""
+    off = f" ({range_text(chain.if_times_off)} {USUAL})" if chain and chain.if_times_off else ""
+    one = best.grown.count == 1
+    keeps = (
+        ("seems" if one else "seem") + " to keep" if best.verdict == "open" else "keeps" if one else "keep"
+    )
+    facts = [_seen(report, best), _one_fewer(report, best), _borne(report, answer, today), _survived(report)]
+    lead = f"Under {best.way}, {servers_text([best.grown])}{beside} {keeps} all targets{off}"
+    rest = _needed(report, others)
+    if report.complete and not others:
+        rest = f"This is the answer for {best.way} alone: another scheduler may need more, or fewer."
+    return Finding(f"{lead}: {'; '.join(fact for fact in facts if fact)}.", f"{unfinished}{rest}".strip())
+
+
+def _is_answer(chain: PlanChain, best: PlanOption | None) -> bool:
+    return best is not None and best.grown is not None and best.grown.count == chain.kept and best.of(chain)
+
+
+def _needed(report: PlanReport, chains: Sequence[PlanChain], why: bool = False) -> str:
+    """State the counts of the chains, those alike together; ``why``: with the reason against the largest."""
+    names: dict[str, list[str]] = {}
+    for chain in sorted(chains, key=lambda c: math.inf if c.kept is None else c.kept):
+        names.setdefault(_count_text(report, chain, why), []).append(_whose(report, chain))
+    clauses = [f"under {listed(alike)}: {count}" for count, alike in names.items()]
+    return f"Needed {'; '.join(clauses)}." if clauses else ""
+
+
+def _count_text(report: PlanReport, chain: PlanChain, why: bool) -> str:
+    if chain.kept is not None:
+        return f"{chain.kept:,}"
+    most = max((o for o in report.options if o.of(chain)), key=_grown_count, default=None)
+    if most is None:
+        return "not known"
+    count = "more than there can be" if most.by in ALWAYS else f"more than {_grown_count(most):,}"
+    return f"{count} ({why_text(most)})" if why else count
+
+
+def _whose(report: PlanReport, chain: PlanChain) -> str:
+    """The scheduler of a chain, with what else tells it from the others."""
+    gpus = {(o.grown.gpu, o.grown.mig) for o in report.options if o.grown is not None}
+    with_gpu = f" with {gpu_text(chain.gpu, chain.mig)}" if len(gpus) > 1 else ""
+    link = f" on a link of {format_bandwidth(chain.link)}" if several_links(report) else ""
+    return f"{chain.scheduler}{with_gpu}{link}"
+
+
+ALWAYS = ("idle", "memory")  # what rules out one count by these rules out all
+
+
+def _grown_count(option: PlanOption) -> int:
+    return 0 if option.grown is None else option.grown.count
+
+
+def _seen(report: PlanReport, option: PlanOption) -> str:
+    used = tightest(report.targets, option.shares)
+    return why_text(option) if used is None else used.text
+
+
+def _one_fewer(report: PlanReport, best: PlanOption) -> str:
+    chain = next((c for c in report.evidence if best.of(c)), None)
+    fewer = _grown_count(best) - 1
+    option = next((o for o in report.options if chain and o.of(chain) and _grown_count(o) == fewer), None)
+    return "" if option is None else f"with {fewer:,}: {_seen(report, option)}"
+
+
+def range_text(off: CountRange) -> str:
+    """The range of counts, as it stands in a sentence and in a table.
+
+    >>> range_text(CountRange(low=10, high=27, level=0.9))
+    '10 to 27'
+    >>> range_text(CountRange(low=6, high=6, level=0.9))
+    'also 6'
+    >>> range_text(CountRange(low=10, high=None, level=0.9))
+    'at least 10, or out of reach'
+    """
+    if off.high is None:
+        return "out of reach" if off.low is None else f"at least {off.low:,}, or out of reach"
+    if off.low == off.high:
+        return f"also {off.high:,}"
+    return f"{off.low:,} to {off.high:,}" if off.low is not None else f"up to {off.high:,}"
 
 
 def several_links(report: PlanReport) -> bool:

@@ -165,6 +165,12 @@ CHAINS = Table[planning.PlanChain](
         Column("ruled out ≤", lambda c: c.lowest - 1, COUNT, help="By bounds.", width=86),
         Column("not kept ≤", lambda c: c.missed, COUNT, help="Misses or open.", width=84),
         Column("keeps ≥", lambda c: c.kept, COUNT, width=70),
+        Column(
+            "if times are off",
+            lambda c: plan.range_text(c.if_times_off) if c.if_times_off else None,
+            optional=True,
+            help="All modelled times at the one or the other end of their 90 % intervals.",
+        ),
     ),
 )
 
@@ -314,6 +320,8 @@ BOUNDS = ("load", "idle", "memory")
 def plan_text(report: planning.PlanReport, today: date | None = None) -> str:
     """Format the output of ``nona plan``; ``today`` as for :func:`plan_finding`."""
     lines = [plan.plan_finding(report, today).text]
+    if report.group is not None:
+        lines += ["", chains(report).text(), ""]
     if report.answer is not None:
         lines.append(f"Cost: {plan.answer_text(report.answer, report.currency)}.")
     if report.best is not None and (energy := plan.energy_text(report.best)):

@@ -1,4 +1,4 @@
-"""Figures of a plan (options, costs, growth, week) and of capacity."""
+"""Figures of a plan: options, costs, growth, week."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from nona.report.figures import (
     add_bars,
     add_line,
     add_points,
-    colours,
     figure,
     fitting_axis,
     log_axis,
@@ -35,8 +34,6 @@ from nona.report.plan import LEAST_USED, Budget, headroom_text, servers_text, ti
 from nona.report.plan_options import Bill, bills
 from nona.results.document import Verdict
 from nona.results.planning import (
-    CapacityReport,
-    DeviceCapacity,
     PlanLoad,
     PlanOption,
     PlanReport,
@@ -56,7 +53,7 @@ MEASURES: tuple[Measure, ...] = ("Error budget", "p99")
 def options_figure(
     report: PlanReport, measure: Measure = "Error budget", pinned: Sequence[int] = ()
 ) -> go.Figure:
-    """Every simulated option: its cost, and its error budget or p99.
+    """Every simulated option: its cost, or its count where one group grows, and its error budget or p99.
 
     The marker is the verdict, the colour the scheduler.
 
@@ -68,8 +65,8 @@ def options_figure(
         for verdict in SYMBOLS:
             alike = [p for p in shown if (p[1].scheduler, p[1].verdict) == (name, verdict)]
             _options(chart, report, measure, alike)
-    costs = [o.cost_per_hour for _, o in shown]
-    fitting_axis(chart, costs, f"{report.currency} per hour")
+    title = f"{report.currency} per hour" if report.group is None else "servers that grow"
+    fitting_axis(chart, [_place(o) for _, o in shown], title)
     title = BUDGET if measure == "Error budget" else "p99 of the slowest model, ms"
     least = [1.0] if measure == "Error budget" else []
     values = [v for _, o in shown if (v := _value(report, o, measure)) is not None]
@@ -79,6 +76,10 @@ def options_figure(
     for index in dict.fromkeys([*([report.answer.option] if report.answer else []), *pinned]):
         _name(chart, report, index, measure)
     return chart
+
+
+def _place(option: PlanOption) -> float:
+    return option.cost_per_hour if option.grown is None else option.grown.count
 
 
 def _value(report: PlanReport, option: PlanOption, measure: Measure) -> float | None:
@@ -98,7 +99,7 @@ def _options(
     add_points(
         chart,
         f"{option.way}, {option.verdict}",
-        [o.cost_per_hour for _, o in shown],
+        [_place(o) for _, o in shown],
         [_value(report, o, measure) for _, o in shown],
         replace(scheduler_style(option.scheduler), symbol=SYMBOLS[option.verdict]),
         "%{customdata[1]}",
@@ -124,9 +125,10 @@ def _name(chart: go.Figure, report: PlanReport, index: int, measure: Measure) ->
     if value is None:
         return
     ring = Look(GOOD, "solid", "circle-open")
-    add_points(chart, "", [option.cost_per_hour], [value], ring, size=20, cliponaxis=False)
+    place = _place(option)
+    add_points(chart, "", [place], [value], ring, size=20, cliponaxis=False)
     chart.add_annotation(
-        x=math.log10(option.cost_per_hour) if chart.layout.xaxis.type == "log" else option.cost_per_hour,
+        x=math.log10(place) if chart.layout.xaxis.type == "log" else place,
         y=math.log10(value),
         text=text(servers_text(option.servers), 40),
         ax=-24,  # what is cheaper and keeps better would be the answer: there is room
@@ -296,75 +298,3 @@ def _hour_text(hour: int) -> str:
     ('Mon 0:00', 'Tue 10:00')
     """
     return f"{('Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun')[hour // HOURS % 7]} {hour % HOURS}:00"
-
-
-BELOW = 0.1  # of the target: where counts without a miss are drawn, or lower
-WIDE = 16  # most servers over fewest, from which the axis is logarithmic
-
-
-def capacity_figure(report: CapacityReport) -> go.Figure:
-    """Share of missed SLOs, ± two standard errors, at every count tried, the target, and each answer.
-
-    The shares are on a logarithmic axis, as the target is a small one; counts without a miss are drawn at
-    its lower end, hollow.
-    """
-    target = 1 - report.target_hit_rate
-    tried = [t for d in report.devices for t in d.tried if t.miss is not None]
-    floor = min([BELOW * target, *(0.5 * t.miss for t in tried if t.miss)])
-    chart = figure(340, legend=len(report.devices) > 1)
-    for device in (d for d in report.devices if d.finished or d.tried):
-        _line(chart, report, device, floor)
-    counts = [t.servers for t in tried]
-    most = _most_shown(report)
-    if counts and most > WIDE * min(counts):
-        log_axis(chart, [float(min(counts)), float(most)], "servers")
-        chart.update_xaxes(range=[math.log10(0.8 * min(counts)), math.log10(most)])
-    else:
-        chart.update_xaxes(title="servers", rangemode="tozero", tickformat="d")
-        if most <= WIDE:
-            chart.update_xaxes(dtick=1)
-    log_axis(chart, [100 * floor, 100.0], "SLOs missed, %", of="y")
-    rule(chart, 100 * target, f"{100 * target:.4g} % allowed")
-    return chart
-
-
-def _most_shown(report: CapacityReport) -> int:
-    """The largest count on the axis: twice the largest answer, though more was tried."""
-    answers = [d.servers for d in report.devices if d.servers is not None]
-    tried = max((t.servers for d in report.devices for t in d.tried), default=1)
-    return min(2 * max(answers), tried) if answers else tried
-
-
-def _line(chart: go.Figure, report: CapacityReport, device: DeviceCapacity, floor: float) -> None:
-    tried = [t for t in device.tried if t.miss is not None]
-    look = scheduler_style(device.scheduler)
-    one = len({d.scheduler for d in report.devices}) == 1
-    colour = colours(d.gpu for d in report.devices)[device.gpu] if one else look.colour
-    several = len({d.gpu for d in report.devices}) > 1
-    name = f"{device.scheduler}, {device.gpu}" if several else device.scheduler
-    missed = [(t.miss or 0.0, 2 * t.error if t.miss else 0.0) for t in tried]
-    add_points(
-        chart,
-        f"{name}{'' if device.finished else ', not finished'}",
-        [t.servers for t in tried],
-        [100 * max(miss, floor) for miss, _ in missed],
-        replace(look, colour=colour),
-        f"{text(device.scheduler)}, %{{x}} servers: %{{customdata}} missed",
-        size=[14 if t.servers == device.servers else 8 for t in tried],
-        joined=True,
-        spans=[(100 * max(miss - error, floor), 100 * (miss + error)) for miss, error in missed],
-        bar=1.5,
-        customdata=[f"{100 * t.miss:.3g} %" if t.miss else "none" for t in tried],
-    )
-    widths = [2 if t.servers == device.servers else 1 for t in tried]
-    symbols = [look.symbol if t.miss else _hollow(look.symbol) for t in tried]
-    chart.data[-1].marker.update(symbol=symbols, line={"width": widths, "color": GOOD})
-
-
-def _hollow(symbol: str) -> str:
-    """The open form of a marker; some schedulers' markers are open already.
-
-    >>> _hollow("circle"), _hollow("x-thin-open")
-    ('circle-open', 'x-thin-open')
-    """
-    return symbol if symbol.endswith("-open") else f"{symbol.removesuffix('-dot')}-open"

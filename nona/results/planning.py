@@ -1,4 +1,4 @@
-"""Results on what to buy: the fewest servers, and a plan with its options and evidence."""
+"""Results on what to buy: a plan with its options and evidence, and the fewest servers of one group."""
 
 from __future__ import annotations
 
@@ -9,23 +9,21 @@ from pydantic import Field
 
 from nona.results.document import About, Document, Estimate, Figure, Optional, Outcome, Verdict
 
-Method = Literal["prediction", "simulation"]
-
 
 class ServerCount(Document):
-    """One number of servers: the share of missed SLOs of the model that misses most, with its standard error.
+    """One number of servers: its verdict with the reason, and the share of SLOs that the worst model misses.
 
-    ``worst`` is that model; ``miss_of_all`` the share over the jobs of all models with an SLO. ``miss`` is
-    ``None`` where there is no steady state; ``simulated_hit_rate`` is the share that the worst model keeps,
-    where it was simulated.
+    ``worst`` is that model, ``error`` the standard error, ``simulated_hit_rate`` the share that it keeps;
+    ``miss`` is ``None`` where bounds rule the number out.
     """
 
     servers: int
+    verdict: Verdict
+    reason: str
     miss: Figure
     error: float
-    simulated_hit_rate: Estimate | None = None
-    worst: str = ""
-    miss_of_all: Figure = None
+    simulated_hit_rate: Estimate | None
+    worst: str
 
 
 class CountRange(Document):
@@ -43,35 +41,30 @@ class CountRange(Document):
 class DeviceCapacity(Document):
     """The fewest servers with one device under one scheduler, ``None`` where none that was tried suffices.
 
-    ``predicted`` is that number of servers, by the ``method`` named, ``one_fewer`` one less, where that is
-    not 0; ``tried`` are all that were looked at, ascending. ``cost`` is that of all servers of the cluster
-    then, in the unit of the prices; ``None`` without them. ``least_miss`` is the share of SLOs that is missed
-    on any number of servers, as the longest chain alone takes longer; ``no_room`` says why the weights fit on
-    none, and is empty where they do. ``if_times_off`` is ``None`` where no time is modelled. Not
-    ``finished``: the search ended, or goes on, with more numbers to try; ``servers`` is then ``None``.
+    ``predicted`` is that number of servers with its evidence, ``one_fewer`` one less, where that was looked
+    at; ``tried`` are all that were, ascending. ``cost`` is that of all servers of the cluster then, per hour;
+    ``None`` where a price is not known. ``if_times_off`` is ``None`` where no time is modelled. Not
+    ``finished``: the search ended with more numbers to try; ``servers`` is then ``None``.
     """
 
     gpu: str
     scheduler: str
-    method: Method
+    method: Literal["simulation"]
     servers: int | None
     predicted: ServerCount | None
     one_fewer: ServerCount | None
     cost: Figure
     tried: tuple[ServerCount, ...]
-    least_miss: float = 0.0
-    no_room: str = ""
-    if_times_off: CountRange | None = None
-    finished: bool = True
+    if_times_off: CountRange | None
+    finished: bool
 
 
 class CapacityReport(Document):
-    """The fewest servers that keep a share of the SLOs, for each device and scheduler.
+    """The output of ``nona capacity --json``: a plan in which one group of servers grows.
 
-    ``best`` is the device, ``best_scheduler`` the scheduler of the cheapest answer, or without prices of the
-    one with the fewest servers; ``group`` is the index in ``cluster.servers``, ``most`` the largest number
-    of servers that was allowed. ``ended_early_s``: seconds after which the search was cancelled, with what
-    was known until then.
+    ``best`` is the device, ``best_scheduler`` the scheduler of the cheapest answer, of equal ones that with
+    the fewest servers; ``group`` is the index in ``cluster.servers``, ``most`` the largest number of servers
+    that was allowed.
     """
 
     target_hit_rate: float
@@ -80,13 +73,6 @@ class CapacityReport(Document):
     best: str | None
     best_scheduler: str | None
     devices: tuple[DeviceCapacity, ...]
-    ended_early_s: Figure = None
-
-    @property
-    def found(self) -> DeviceCapacity | None:
-        """The answer that ``best`` names."""
-        named = (self.best, self.best_scheduler)
-        return next((d for d in self.devices if (d.gpu, d.scheduler) == named), None)
 
 
 By = Literal["simulation", "load", "idle", "memory", "no placement", "prediction"]
@@ -129,9 +115,8 @@ class PlanOption(Document):
     asks for: above 1 all targets are predicted to hold. ``headroom`` is the largest factor on the traffic
     that was seen to keep all targets. ``needed``: replications that an open verdict would take if shares
     stayed as they are. ``batch`` and ``delay_s``: the largest batch and its delay, where they are on
-    offer, and ``batches`` in words.
-    Energy is that of the GPUs,
-    known where their watts, idle and busy, are.
+    offer, and ``batches`` in words. ``grown``: its servers of the group that grows, where one does.
+    Energy is that of the GPUs, known where their watts, idle and busy, are.
     """
 
     servers: tuple[PlanServers, ...]
@@ -155,11 +140,17 @@ class PlanOption(Document):
     batch: int | None = Optional
     delay_s: Figure = Optional
     batches: str | None = Optional
+    grown: PlanServers | None = Optional
 
     @property
     def way(self) -> str:
         """The scheduler, with the batches where several are on offer."""
         return f"{self.scheduler}{f' with {self.batches}' if self.batches else ''}"
+
+    def of(self, chain: PlanChain) -> bool:
+        """Whether it is one of a chain's counts, where one group grows."""
+        grown, own = self.grown, (chain.gpu, chain.mig, chain.scheduler, chain.link)
+        return grown is not None and (grown.gpu, grown.mig, self.way, self.link) == own
 
 
 class PlanCost(Document):
@@ -188,7 +179,8 @@ class PlanChain(Document):
 
     Counts below ``lowest`` are ruled out by bounds. ``missed`` is the largest count that misses or is open:
     fewer servers of the kind are taken to miss too. ``kept`` is the least count that keeps. ``settled``:
-    nothing cheaper than the answer is left to look at.
+    nothing cheaper than the answer is left to look at. ``if_times_off`` is known where one group grows and
+    some times are modelled.
     """
 
     gpu: str
@@ -200,6 +192,7 @@ class PlanChain(Document):
     missed: int | None
     kept: int | None
     settled: bool
+    if_times_off: CountRange | None = Optional
 
 
 class PlanLoad(Document):
@@ -250,6 +243,7 @@ class PlanReport(Document):
     ``cheaper_open``: options that are cheaper than the answer and open.
     ``complete``: the search came to its end. ``curve`` and ``failures`` are of the answer.
     ``work``: model → kind of executor → seconds of all tasks of a query there.
+    ``group``: the entry of the cluster's servers that grows, where one does.
     """
 
     answer: PlanAnswer | None
@@ -268,6 +262,7 @@ class PlanReport(Document):
     prices: tuple[str, ...] = ()
     week: PlanWeek | None = None
     work: Mapping[str, Mapping[str, float]] = Field(default_factory=dict)
+    group: int | None = Optional
 
     @property
     def best(self) -> PlanOption | None:

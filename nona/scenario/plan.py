@@ -239,6 +239,13 @@ class PlanSpec(Part):
         "all: every maximal layout. Without any: what the cluster has.",
         max_length=50,
     )
+    group: Annotated[int, Field(ge=0, le=100)] | None = field(
+        None,
+        "Servers that grow",
+        "Only this entry of the cluster's servers, 0 for the first; the others stay. What is on offer then "
+        "takes its place, without any its own GPU. Each scheduler and offer gets its fewest servers.",
+        none="all: the cheapest cluster of what is on offer",
+    )
     schedulers: NamedEntries = named(
         "Schedulers",
         "Every one is tried on every offer: a scheduler can be worth more than a server.",

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import Literal
 
 import numpy as np
 
+from nona.cost.costed import CostedGraph, interval
 from nona.cost.measured import ANY, MeasuredTable, read_measured
 from nona.cost.options import CostOptions
 from nona.cost.stated import measured_warnings
@@ -16,7 +18,7 @@ from nona.hardware.cluster import Cluster
 from nona.hardware.device import devices
 from nona.placement.link_routes import link_between
 from nona.placement.messages import Link
-from nona.report.times import no_verdict
+from nona.report.times import LEVEL, TAKEN, no_verdict
 from nona.scenario.schema import Scenario, WorkloadRow
 from nona.simulation.arrivals import effective_rate
 from nona.sources.lookup import Sources
@@ -241,3 +243,31 @@ def _kv_messages(scenario: Scenario, sources: Sources) -> Mapping[str, Stream]:
         group.engine is not None and group.engine.role != "both" for group in scenario.cluster.servers
     )
     return prepare_language(scenario, sources).system.kv_messages if apart and scenario.language else {}
+
+
+Times = Literal["short", "stated", "long"]
+
+
+def with_times_off(study: Study, times: Literal["short", "long"]) -> Study:
+    """The study with every modelled time at the lower or the upper end of its interval.
+
+    All errors are taken to have the same sign, as those of one cost model share their cause: that is the
+    widest case. Given and measured times, rates, transfers, background and SLOs stay.
+    """
+    queries = []
+    for query, model in zip(study.system.queries, study.models, strict=True):
+        compute_s = np.array([model.contracted.sum_over_tasks(_times_s(c, times)) for c in model.costed])
+        factor = compute_s / np.where(query.tasks.compute_s > 0, query.tasks.compute_s, 1.0)
+        steps = query.batching and replace(query.batching, step_s=query.batching.step_s * factor)
+        queries.append(replace(query, tasks=replace(query.tasks, compute_s=compute_s), batching=steps))
+    return replace(study, system=replace(study.system, queries=tuple(queries)), key="")
+
+
+def _times_s(costed: CostedGraph, times: Literal["short", "long"]) -> list[float]:
+    end = ("short", "long").index(times)
+    return [
+        c.compute_s
+        if c.provenance in TAKEN
+        else interval(c.compute_s, c.provenance, LEVEL, costed.sliced)[end]
+        for c in costed.costs
+    ]

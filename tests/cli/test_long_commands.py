@@ -9,7 +9,7 @@ from calling import ONE_MODEL
 
 from nona.cli.main import main
 from nona.cli.output import ProgressLine
-from nona.study import capacity as search
+from nona.study.planning import planner
 
 
 class Terminal(io.StringIO):
@@ -37,7 +37,10 @@ def test_a_line_is_rewritten_on_a_terminal_alone_and_ends_once():
     ("arguments", "told"),
     [
         ("place slides_example --objective slo", "solving the placement"),
-        ("capacity slides_example --scheduler opportunistic --hit 97%", "opportunistic, 3 servers"),
+        (
+            "capacity slides_example --scheduler opportunistic --hit 97% --workers 1",
+            "Simulating 2 × a100-40gb, opportunistic",
+        ),
     ],
 )
 def test_long_commands_say_what_they_do(arguments, told, monkeypatch, capsys):
@@ -56,45 +59,40 @@ def capacity(tmp_path):
     return ["capacity", str(tmp_path / "s.yaml"), "--scheduler"]
 
 
-def interrupt_after(counts, monkeypatch):
-    """Interrupt the search when it asks for one count more; the list gets those that were simulated."""
-    looked = []
-    usual = search.simulated_count
+def interrupt_at(reached, monkeypatch):
+    """Interrupt the first look of which ``reached`` holds: at how many options, after how many looks."""
+    looks = []
+    usual = planner.run_work
 
-    def simulated(study, *rest):
-        if len(looked) == counts:
+    def run_work(work, keys, *rest):
+        options = {number for number, _ in keys}
+        if reached(len(options), len(looks)):
             raise KeyboardInterrupt
-        looked.append(study.system.servers)
-        return usual(study, *rest)
+        looks.append(options)
+        return usual(work, keys, *rest)
 
-    monkeypatch.setattr(search, "simulated_count", simulated)
-    return looked
+    monkeypatch.setattr(planner, "run_work", run_work)
 
 
 def test_capacity_prints_the_counts_that_were_tried(capacity, monkeypatch, capsys):
-    looked = interrupt_after(2, monkeypatch)
-    asked = [*capacity, "opportunistic", "--scheduler", "jsq-d"]
+    interrupt_at(lambda options, looks: looks == 1, monkeypatch)
+    asked = [*capacity, "opportunistic", "--scheduler", "jsq-d", "--workers", "1"]
     assert main([*asked, "--json"]) == 130
     told = capsys.readouterr()
     assert told.err.strip().splitlines() == ["warning: interrupted; what follows is what was known by then"]
     report = json.loads(told.out)
-    first, second = report["devices"]
-    assert [t["servers"] for t in first["tried"]] == sorted(looked)
-    assert (first["scheduler"], first["finished"], first["servers"]) == ("opportunistic", False, None)
-    assert (second["scheduler"], second["finished"], second["tried"]) == ("jsq-d", False, [])
+    simulated = [[t for t in d["tried"] if t["miss"] is not None] for d in report["devices"]]
+    assert [len(counts) for counts in simulated] == [1, 1]  # one look at one number of servers each
+    assert [(d["finished"], d["servers"]) for d in report["devices"]] == [(False, None)] * 2
     assert report["best"] is None
-    looked.clear()
+    interrupt_at(lambda options, looks: looks == 1, monkeypatch)
     assert main(asked) == 130
-    out = capsys.readouterr().out
-    assert "opportunistic with l4: the search has not finished" in out
-    assert "jsq-d with l4: the search has not begun" in out
+    assert "The search is not complete" in capsys.readouterr().out
 
 
-def test_an_answer_that_was_found_before_is_printed_and_else_nothing(capacity, monkeypatch, capsys):
-    interrupt_after(0, monkeypatch)
-    assert main([*capacity, "local", "--scheduler", "jsq-d", "--hit", "80%", "--json"]) == 130
+def test_an_answer_that_was_found_before_is_printed(capacity, monkeypatch, capsys):
+    interrupt_at(lambda options, looks: options == 1 and looks, monkeypatch)
+    asked = [*capacity, "opportunistic", "--scheduler", "spread", "--hit", "80%", "--workers", "1"]
+    assert main([*asked, "--json"]) == 130
     report = json.loads(capsys.readouterr().out)
-    assert report["best_scheduler"] == "local"
-    assert [d["finished"] for d in report["devices"]] == [True, False]
-    assert main([*capacity, "jsq-d"]) == 130
-    assert capsys.readouterr() == ("", "nona: interrupted\n")
+    assert sum(d["finished"] for d in report["devices"]) == 1

@@ -20,7 +20,6 @@ from nona import __version__
 from nona.cost.validation import validation_report
 from nona.hardware.device import devices
 from nona.hardware.executor import executor_class
-from nona.report.capacity import capacity_report
 from nona.report.clusters import device_row
 from nona.report.figures import BAD
 from nona.report.guide import matching, section_titles, sections
@@ -30,7 +29,7 @@ from nona.report.theory import comparison_rows, theory_figure, theory_rows, theo
 from nona.report.times import MeanParts, TimesError, mean_if_off, off_text, times_error
 from nona.results.document import Estimate, ModelFacts, OffRange
 from nona.results.models import ConfigurationCounts
-from nona.results.planning import DeviceCapacity, ServerCount
+from nona.results.planning import CapacityReport, DeviceCapacity, ServerCount
 from nona.results.program import SelfCheck, SelfCheckResult, TheoryResult
 from nona.results.sweeps import SweepOutcome, SweepRequest
 from nona.scenario.file import load_scenario
@@ -59,12 +58,24 @@ def sweep():
 
 def capacity():
     kept = Estimate(mean=0.99, ci95=(0.98, 1.0))
-    found = ServerCount(servers=2, miss=0.01, error=1e-3, simulated_hit_rate=kept)
-    fewer = ServerCount(servers=1, miss=float("inf"), error=0.0)
-    of = {"gpu": "t4", "scheduler": "nona", "method": "prediction", "tried": (fewer, found)}
-    device = DeviceCapacity(servers=2, predicted=found, one_fewer=fewer, cost=None, **of)
+    of = {"reason": "", "error": 1e-3, "worst": ""}
+    enough = ServerCount(servers=2, verdict="keeps", miss=0.01, simulated_hit_rate=kept, **of)
+    fewer = ServerCount(servers=1, verdict="misses", miss=float("inf"), simulated_hit_rate=None, **of)
     assert fewer.miss is None
-    return capacity_report([device], device, 0.98, 0, 4096)
+    device = DeviceCapacity(
+        gpu="t4",
+        scheduler="nona",
+        method="simulation",
+        servers=2,
+        predicted=enough,
+        one_fewer=fewer,
+        cost=None,
+        tried=(fewer, enough),
+        if_times_off=None,
+        finished=True,
+    )
+    of = {"target_hit_rate": 0.98, "group": 0, "most": 4096, "best": "t4", "best_scheduler": "nona"}
+    return CapacityReport(devices=(device,), **of)
 
 
 def models():

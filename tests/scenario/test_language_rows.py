@@ -7,9 +7,9 @@ from nona.hardware.cluster import Cluster
 from nona.language.routers import NUMBERS
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
 from nona.scenario.language import ROUTERS
+from nona.scenario.plan import PlanSpec
 from nona.sources.lookup import Sources, file_names, named_files, with_files_renamed
 from nona.sources.unknown import unknown_names
-from nona.study.capacity import Asked
 from nona.study.planning.question import question_of
 from nona.study.preparation import prepare
 
@@ -155,9 +155,9 @@ def test_what_buys_servers_for_tasks_refuses_engines():
     scenario = _scenario(NET | {"slo": 1}, CHAT)
     with pytest.raises(ScenarioError, match=r"^plan: it is for rows of tasks; take"):
         question_of(scenario, Sources())
-    Asked(0.01, group=0).check(scenario)
-    with pytest.raises(ScenarioError, match=r"^Capacity: cluster\.servers\[1\] has an engine; choose"):
-        Asked(0.01, group=1).check(scenario)
+    with pytest.raises(ScenarioError, match=r"^plan\.group: cluster\.servers\[1\] has an engine; choose"):
+        question_of(scenario.model_copy(update={"plan": PlanSpec(group=1)}), Sources())
+    assert question_of(scenario.model_copy(update={"plan": PlanSpec(group=0)}), Sources()).growing == (0,)
 
 
 def test_unknown_language_models_are_named_with_what_is_like_them():

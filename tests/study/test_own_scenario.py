@@ -17,14 +17,11 @@ from nona.report.times import runs_as
 from nona.report.training.figures import one_more_finding
 from nona.report.training.findings import training_finding
 from nona.report.workloads import load_text, offered_load
-from nona.results.planning import ServerCount
 from nona.results.sweeps import SweepRequest
 from nona.scenario.file import parse_scenario
 from nona.scenario.values import NamedSpec
 from nona.sources.lookup import Sources
 from nona.sources.samples import load_sample
-from nona.study.cache import StudyCache
-from nona.study.capacity import Asked, _Search, fewest_servers
 from nona.study.preparation import prepare
 from nona.study.simulation import simulate
 from nona.study.sweep_bench import Bench, swept_scenario
@@ -233,37 +230,3 @@ def test_models_that_are_measured_only_beside_others_are_carried_too():
     own, other = table.pair("l4", "own", "other", 1)
     assert carried_from == {"l4": "v100"}
     assert own / 4.0 == other / 2.0 == pytest.approx(table.spread[AloneKey("l4", "wide", 8)] / 3.0)
-
-
-TWO_MODELS = """{seed: 3, cluster: {servers: [{count: 1, gpu: l4}]}, schedulers: [least-loaded],
-  workload: [{model: mobilenet_v2, rate: 95/s, slo: 40 ms}, {model: vit_b_16, rate: 5/s, slo: %s}],
-  simulation: {jobs: 1500, replications: 2}}"""
-
-
-@pytest.mark.parametrize("scheduler", first(1, ["nona", "least-loaded"]))
-def test_the_fewest_servers_keep_the_slo_of_every_model_not_of_the_mix(scheduler):
-    hidden = fewest_servers(parse_scenario(TWO_MODELS % "1 ms"), Sources(), 0.1, scheduler=scheduler, most=8)
-    assert hidden.servers is None  # though 95 % of all jobs keep theirs on a single server
-    assert hidden.least_miss == 1
-    found = fewest_servers(parse_scenario(TWO_MODELS % "30 ms"), Sources(), 0.01, scheduler=scheduler, most=8)
-    assert found.servers is not None
-    assert found.predicted.worst in ("mobilenet_v2", "vit_b_16")
-    assert all(t.miss is None or t.miss >= t.miss_of_all - 1e-12 for t in found.tried)
-
-
-def test_a_search_ends_where_more_servers_miss_more():
-    """Processes that look at queues through a message may lose by spreading; 2,051 servers were tried."""
-    tried = []
-
-    class Worse(_Search):
-        def at(self, servers):
-            tried.append(servers)
-            miss = min(0.9, 0.2 + servers / 100)
-            return self.tried.setdefault(servers, ServerCount(servers=servers, miss=miss, error=0.01))
-
-    scenario = parse_scenario(TWO_MODELS % "30 ms")
-    search = Worse(
-        scenario, Sources(), Asked(0.01, most=4096, scheduler="least-loaded"), StudyCache(), no, no
-    )
-    assert search.run(1) is None
-    assert max(tried) < 64

@@ -139,7 +139,6 @@ class Case(NamedTuple):
 
 CASES = (
     Case("placement", "place", "place-tabs"),
-    Case("placement", "capacity", "place-tabs", "How many servers", parts=FEW),
     Case("simulation", "simulate", "simulate-tabs"),
     Case("simulation", "sweep", "", view="Sweep", parts=FEW),
     Case("plan", "plan", "plan-tabs", parts=PLAN),
@@ -157,7 +156,6 @@ LONG = (
     "serverless-sharing",
     "serverless-schedulers",
     "training-one-more",
-    "capacity",
     "sweep",
 )
 

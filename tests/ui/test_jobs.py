@@ -336,7 +336,7 @@ def test_every_kind_has_a_function_and_knows_what_it_depends_on(name):
 
 def test_kinds_can_be_told_apart_buttons_start_them_and_others_are_refused(lasting):
     assert len({kind.noun for kind in KINDS.values()}) == len(KINDS)
-    with pytest.raises(JobError, match="is not known; choose from place, capacity"):
+    with pytest.raises(JobError, match="is not known; choose from place, plan"):
         lasting.start("shell", {})
     files = [*(ROOT / "nona/ui/pages").rglob("*.py"), *(ROOT / "pages").glob("*.py")]
     text = "".join(p.read_text(encoding="utf-8") for p in files)

@@ -11,21 +11,17 @@ from streamlit.testing.v1 import AppTest
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.messages import Link
 from nona.placement.sampled.judge import by_response
-from nona.report.capacity import capacity, capacity_finding
 from nona.report.placements import certificate
 from nona.report.placements import text as words
 from nona.report.placements.figures import congestion_figure, link_waits_figure
 from nona.report.placements.report import gain_finding, missed_finding
 from nona.report.placements.tables import STEPS
-from nona.report.planning_figures import capacity_figure
 from nona.report.times import off_text
 from nona.results.placement import PlacedConfiguration, PlacedSubgraph, PredictedLink, SearchProgress
-from nona.results.planning import CapacityReport
-from nona.study import models, preparation, simulation, sweep_numbers
+from nona.study import models, preparation, simulation
 from nona.ui.pages.placement import PLACEMENT, solved_text, value_text
 from nona.ui.pages.placement_result import FIRST, configuration_list
 from nona.ui.session.workspace import IDLE
-from nona.ui.tasks import desk, planning
 from nona.units import format_number, format_time
 
 
@@ -262,44 +258,6 @@ def test_a_placement_from_the_cache_does_not_claim_to_have_been_solved(open_page
     assert early == "Cancelled after 3 s"
 
 
-@pytest.mark.verify
-def test_the_fewest_servers_are_found_drawn_and_told(open_page):
-    """The slides' example is in time on two servers and late on one."""
-    at = app.solve_demo(open_page, "slides_example")
-    app.put(at, "place-tabs", "How many servers")
-    own = [e.name for e in app.state_of(at).scenario.schedulers]
-    assert app.pickers(at)["Schedulers"]["chosen"] == own
-    app.put(at, "capacity-schedulers", ["nona"])
-    assert app.pickers(at)["Schedulers"]["chosen"] == ["nona"]
-    app.run(at, "capacity")
-    report = app.state_of(at).held("capacity", CapacityReport)
-    assert report.devices[0].servers == 2
-    shown = app.said(at.markdown)
-    assert capacity_finding(report) in shown
-    assert "Under nona, 2 servers" in shown
-    assert any("nona alone" in c.value for c in at.caption)
-    before = app.state_of(at).scenario
-    at.button(key="capacity-use-nona").click().run()
-    taken = app.state_of(at).scenario
-    assert (taken.cluster.servers[0].count, taken.schedulers[0].name) == (2, "nona")
-    app.state_of(at).undo()
-    assert app.state_of(at).scenario == before
-    at.run()
-    spec = json.loads(at.get("plotly_chart")[-1].proto.spec)
-    drawn = dict(zip(spec["data"][0]["x"], spec["data"][0]["y"], strict=True))
-    assert drawn[1] == 100
-    assert 0 < drawn[2] < 1  # none missed: at the lower end of the logarithmic axis
-    assert spec["layout"]["yaxis"]["type"] == "log"
-    # another question, and another cluster: the answer stays, with a word about what it answers
-    app.named(at.get("button_group"), "SLOs to keep").set_value("95 %").run()
-    assert any("question has changed since this search" in w.value for w in at.warning)
-    state = app.state_of(at)
-    state.apply(sweep_numbers.with_value(state.scenario, "cluster.servers.0.count", 5), "more servers")
-    at.run()
-    assert any("scenario has changed since this search" in w.value for w in at.warning)
-    assert any("Under nona, 2 servers" in m.value for m in at.markdown)
-
-
 def test_cards_and_racks_reach_the_scenario_and_leave_it(open_page):
     at = open_page("scenario")
     assert app.state_of(at).scenario.cluster.network.nic is None
@@ -371,28 +329,3 @@ def test_a_model_that_fits_nowhere_stops_the_placement_in_one_line(open_page):
     (error,) = [e.value for e in at.error if "weights" in e.value]
     assert "tiny" in error
     assert "larger GPU" in error
-
-
-@pytest.mark.verify
-@pytest.mark.verify
-def test_a_cancelled_search_for_servers_keeps_what_is_known_of_unfinished_schedulers():
-    """Told after every number of servers: what was tried, marked as not finished, and who was not begun."""
-    told: list[CapacityReport] = []
-
-    def emit(message):
-        if message.get("keeps"):
-            told.append(CapacityReport.from_json(message["live"]))
-
-    scenario = app.changed().model_dump(mode="json")
-    asked = {"hit": 0.97, "group": 0, "schedulers": ["local", "nona"], "simulated": False, "uploads": ""}
-    whole = planning.find_capacity({"scenario": scenario, **asked}, desk.Desk(emit))
-    first, last = told[0], told[-1]
-    assert [(d.finished, len(d.tried)) for d in first.devices] == [(False, 1), (False, 0)]
-    assert "nona with a100-40gb: the search has not begun." in capacity_finding(first)
-    assert [d.finished for d in last.devices] == [True, False]
-    assert last.devices[0] == whole.devices[0]
-    assert set(last.devices[1].tried) <= set(whole.devices[1].tried)
-    (row,) = [r for r in capacity(last).texts() if r["scheduler"] == "nona"]
-    assert row["servers"] == "has not finished: 2 servers keep, 1 does not"
-    assert all(d.finished for d in whole.devices)
-    assert [t.name for t in capacity_figure(last).data if t.name] == ["local", "nona, not finished"]

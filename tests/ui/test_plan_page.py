@@ -8,8 +8,9 @@ from app_driver import finish, go, job_of, named, new_session, pickers, run, sai
 
 from nona.report.plan import why_text
 from nona.results.planning import PlanOutcome
-from nona.scenario.file import scenario_from_mapping
+from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.sources.lookup import Sources
+from nona.sources.samples import scenario_path
 from nona.store.database import Database
 from nona.store.families import plan_facts
 from nona.store.store import COMMAND_LINE, Store, export_items, import_items
@@ -242,3 +243,30 @@ def test_cancel_keeps_what_is_known(open_page):
         pytest.fail("the job ended before anything was known")
     assert outcome_of(at).ended_early_s is not None
     assert any(s.value.startswith("Cancelled after") for s in at.subheader)
+
+
+@pytest.mark.verify
+def test_servers_of_one_group_are_counted_for_each_scheduler():
+    """The slides' example is in time on two servers and late on one."""
+    at = new_session().run()
+    state_of(at).adopt(load_scenario(scenario_path("slides_example")))
+    at = go(at, PAGE)
+    at.button(key="count-servers").click().run()
+    asked = plan_of(at)
+    assert (asked.group, [s.name for s in asked.schedulers]) == (
+        0,
+        [s.name for s in state_of(at).scenario.schedulers],
+    )
+    assert state_of(at).change(("plan", "schedulers"), ["nona", "local"])
+    assert state_of(at).change(("plan", "most"), 16)
+    at.run()
+    run(at, PAGE)
+    report = outcome_of(at).report
+    assert (report.best.grown.count, report.best.scheduler) == (2, "nona")
+    assert [m.value for m in at.metric][:1] == ["2"]
+    assert any("Under nona, 2 × a100-40gb keep all targets" in s.value for s in at.subheader)
+    assert "Needed under local: more than 16." in said(at.caption)
+    before = state_of(at).scenario.cluster.servers
+    at.button(key="plan-open-option").click().run()
+    (after,) = state_of(at).scenario.cluster.servers
+    assert after == before[0].model_copy(update={"count": 2})

@@ -72,7 +72,7 @@ class SweepOptions:
 
 @command(
     "capacity",
-    "find the fewest or cheapest servers that keep the SLOs",
+    "find the fewest servers of one group that keep the SLOs: a plan with --group",
     "nona.cli.planning:capacity",
     opens=True,
 )
@@ -86,17 +86,15 @@ class CapacityOptions:
         "device to try in that entry; repeat for several", known.DEVICE, metavar="D"
     )
     price: tuple[tuple[str, float], ...] = option(
-        "price of one GPU, to find the cheapest", PRICE, metavar="D=NUMBER"
+        "price of one GPU per hour, to find the cheapest; else as listed", PRICE, metavar="D=NUMBER"
     )
-    most: int = option("largest number of servers to try", COUNT, usual="nona.study.capacity:MOST")
+    most: int = option("largest number of servers to try (default 4096)", COUNT, default=4096)
     scheduler: tuple[str, ...] = option(
-        "scheduler to size for (default nona): nona, local and spread by prediction, the others by "
-        "simulation; repeat for several",
-        known.SCHEDULER,
-        metavar="S",
+        "scheduler to size for (default nona); repeat for several", known.SCHEDULER, metavar="S"
     )
     objective: str | None = setting("objective", known.OBJECTIVE)
-    simulate: bool = option("also simulate what was predicted, and one server fewer")
+    simulate: bool = option("as always: every number of servers is simulated")
+    workers: int = WORKERS
     json: bool = JSON
 
 
@@ -111,6 +109,7 @@ class PlanOptions:
 
     scenario: str = SCENARIO
     offer: tuple[str, ...] = setting("plan.offers", known.OFFER, metavar="GPU[:MIG][=PRICE]")
+    group: int | None = setting("plan.group", Whole())
     scheduler: tuple[str, ...] = setting("plan.schedulers", known.SCHEDULER, metavar="S")
     link: tuple[str, ...] = setting("plan.links", metavar="CAPACITY[=PRICE]")
     batch: tuple[str, ...] = setting("plan.batches", metavar="SIZE[:DELAY]")

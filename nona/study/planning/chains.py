@@ -30,20 +30,28 @@ one: more of the faster are taken to do no harm, which more of the slower might.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from nona.arrays import Floats, Ints
+from nona.errors import PlacementError
+from nona.placement.fixed import local_placement, spread_placement
+from nona.placement.response.equilibrium import predict_response
+from nona.placement.result import Placement
+from nona.placement.sampled.judge import rows
+from nona.planning.least import driven, least
 from nona.planning.offers import Option
 from nona.results.planning import By
 from nona.scenario.plan import BatchOfferSpec
-from nona.simulation.collected import ROUNDING
+from nona.simulation.collected import ROUNDING, in_time
 from nona.simulation.theory import erlang_c
 from nona.study.cache import StudyCache
 from nona.study.planning.question import MILLE, Question
-from nona.study.preparation import BatchMemoryError, check_counted, prepare
+from nona.study.preparation import BatchMemoryError, check_counted
+from nona.study.simulation import place
 from nona.system import QueryClass, System
 from nona.units import format_number, format_size, format_time
 
@@ -67,7 +75,7 @@ class Bounds:
             if way.batches not in self._systems and way.batches not in self._too_large:
                 one = Option((1,) * len(question.offers), number)
                 try:
-                    study = prepare(question.scenario_of(one), question.sources, cache)
+                    study = question.study_of(one, cache=cache)
                 except BatchMemoryError as error:
                     self._too_large[way.batches] = str(error).removesuffix(".")
                     if len(self._too_large) == len({w.batches for w in question.ways}):
@@ -260,6 +268,7 @@ def with_count(option: Option, offer: int, count: int) -> Option:
 
 
 CLOSE = 1e-9  # relative: prices this close are equal
+ChainKey = tuple[Option, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,14 +285,14 @@ class Chain:
     guess: int
     cost: float
 
+    @property
+    def key(self) -> ChainKey:
+        """What tells it from the other chains of a question."""
+        return self.base, self.offer
+
     def option(self, count: int) -> Option:
         """The option with ``count`` servers of the chain's offer."""
         return with_count(self.base, self.offer, count)
-
-    @property
-    def mixed(self) -> bool:
-        """True where there are servers of another offer."""
-        return bool(self.base.used)
 
 
 class Chains:
@@ -296,12 +305,11 @@ class Chains:
         self._spare = whole[self.question.spec.survive]  # servers that a failure takes at most
 
     def pure(self) -> list[Chain]:
-        """One chain for each offer, scheduler and link, the cheapest by prediction first."""
+        """One chain for each growing offer, scheduler and link, the cheapest by prediction first."""
         question = self.question
-        nothing = (0,) * len(question.offers)
         chains = [
-            self.chain(Option(nothing, s, link), k)
-            for k in range(len(question.offers))
+            self.chain(Option(question.stay, s, link), k)
+            for k in question.growing
             for s in range(len(question.ways))
             for link in range(len(question.links))
         ]
@@ -374,6 +382,54 @@ class Chains:
         first = Option((0,) * len(self.question.offers))
         seconds = bounds.rates @ bounds.work(first) / bounds.rates.sum()
         return [float((1 / seconds)[bounds.executors[k] > 0].max()) for k in range(len(self.question.offers))]
+
+
+PLACED = {"local": local_placement, "spread": spread_placement}
+SAMPLES, ROUNDS = 2048, 2
+
+
+def walked_guess(question: Question, chain: Chain, check: Callable[[], None]) -> int:
+    """A closer guess for a scheduler whose jobs can be walked among random waits; else that of the chain.
+
+    The placement at the guess is walked with other counts until the least that keeps is the one for which it
+    was found. Where none keeps, the guess is the most.
+    """
+    name, guess = question.ways[chain.base.scheduler].scheduler.name, chain.guess
+    if name not in {"nona", *PLACED}:
+        return guess
+    cache = StudyCache()
+    for _ in range(ROUNDS):
+        study = question.study_of(chain.option(guess), cache=cache)
+        try:
+            placement = (
+                PLACED[name](study.system) if name in PLACED else place(study, check=check, quick=True)
+            )
+        except PlacementError:  # the executors are overloaded
+            return guess
+        keeps = partial(_walk_keeps, question, chain, placement, cache, check)
+        before, guess = guess, driven(least(chain.most, guess, low=chain.low), keeps) or chain.most
+        if guess == before:
+            break
+    return guess
+
+
+def _walk_keeps(
+    question: Question,
+    chain: Chain,
+    placement: Placement,
+    cache: StudyCache,
+    check: Callable[[], None],
+    count: int,
+) -> bool:
+    check()
+    system = question.study_of(chain.option(count), cache=cache).system
+    queries, shares = rows(placement.queries), placement.class_shares
+    try:
+        response = predict_response(system, queries, shares=shares, samples=SAMPLES, seed=system.seed)
+    except PlacementError:
+        return False
+    times_s = [query.times_s for query in response.queries]
+    return all(in_time(times_s[t.model], t.bound_s).mean() >= t.share for t in question.targets)
 
 
 def _steps(most: int, most_cost: float) -> Sequence[int]:

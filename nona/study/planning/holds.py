@@ -9,18 +9,24 @@ import numpy as np
 
 from nona.experiments import ProcessPool
 from nona.planning.offers import Option, Target
-from nona.planning.prices import breaks_after, listed_prices
+from nona.planning.prices import breaks_after
 from nona.results.document import UNKNOWN, Estimate, Verdict, number
 from nona.results.planning import HeldTarget, HoldsReport, PlanFailure, PlanTarget
 from nona.scenario.plan import PlanSpec
 from nona.scenario.schema import Scenario
-from nona.scenario.values import NamedSpec
 from nona.simulation.collected import RELATIVE_ERROR
 from nona.sources.lookup import Sources
 from nona.statistics import mean_interval
 from nona.study.planning.plan import failures, headroom, judged, loads_of
 from nona.study.planning.planner import Planner, RunPool
-from nona.study.planning.question import MILLE, Question, question_now, question_of
+from nona.study.planning.question import (
+    MILLE,
+    Question,
+    entry_named,
+    question_now,
+    question_of,
+    with_prices,
+)
 from nona.study.planning.trials import Known, Seen, Trial, shares_of, verdicts_of
 from nona.study.planning.written import option_row
 
@@ -108,16 +114,12 @@ def _follow(planner: Planner, first: float, last: float, tell: Callable[[float, 
 def _question(scenario: Scenario, sources: Sources, scheduler: str) -> tuple[Question, tuple[int, ...], bool]:
     """The question with the cluster and one scheduler alone, its servers, whether all have a price."""
     spec = scenario.plan or PlanSpec()
-    listed = listed_prices(spec.prices.kind)
-    free = {g.gpu for g in scenario.cluster.servers} - {*listed, *spec.prices.gpus}
-    free -= {o.gpu for o in spec.offers if o.price is not None}
-    prices = spec.prices.model_copy(update={"gpus": {**spec.prices.gpus, **dict.fromkeys(free, 0.0)}})
-    name = scheduler or scenario.schedulers[0].name
-    chosen = next((s for s in scenario.schedulers if s.name == name), NamedSpec(name=name))
-    update = {"prices": prices, "schedulers": (chosen,), "survive": "nothing", "offers": ()}
+    spec, priced = with_prices(spec, (group.gpu for group in scenario.cluster.servers))
+    chosen = entry_named(scenario.schedulers, scheduler or scenario.schedulers[0].name)
+    update = {"schedulers": (chosen,), "survive": "nothing", "offers": (), "group": None}
     asked = scenario.model_copy(update={"plan": spec.model_copy(update=update)})
     question, counts = question_now(question_of(asked, sources), asked)
-    return question, counts, not free
+    return question, counts, priced
 
 
 def _targets(question: Question, evidence: Known) -> tuple[HeldTarget, ...]:

@@ -3,29 +3,41 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
+
+import numpy as np
 
 from nona.errors import ScenarioError
 from nona.experiments import ProcessPool
 from nona.planning.least import least
 from nona.planning.offers import Option
 from nona.planning.traffic import Profile, schedule_hours
-from nona.results.planning import PlanFailure, PlanLoad, PlanOption, PlanOutcome, PlanReport, PlanWeek
+from nona.report.times import LEVEL
+from nona.results.planning import (
+    CountRange,
+    PlanFailure,
+    PlanLoad,
+    PlanOption,
+    PlanOutcome,
+    PlanReport,
+    PlanWeek,
+)
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.study.outcome import about
 from nona.study.planning import written as planning_written
-from nona.study.planning.chains import with_count
+from nona.study.planning.chains import Chain, ChainKey, with_count
 from nona.study.planning.planner import Planner, RunPool
 from nona.study.planning.question import MILLE, losses, question_now, question_of, same_option
 from nona.study.planning.trials import Known, Trial, models_of, ruled_out, shares_of
 from nona.study.preparation import Study
 
-PlanStage = Literal["search", "present", "headroom", "failures", "week"]
+PlanStage = Literal["search", "times", "present", "headroom", "failures", "week"]
 _WORDS: dict[PlanStage, str] = {
     "search": "",
+    "times": "If times are off: ",
     "present": "The present cluster: ",
     "headroom": "More traffic: ",
     "failures": "Failures: ",
@@ -37,8 +49,9 @@ _WORDS: dict[PlanStage, str] = {
 class PlanProgress:
     """A report during a plan.
 
-    ``stage``: ``search``: for the cheapest option; the ``present`` cluster; then what is asked of the answer:
-        its ``headroom``, what ``failures`` leave, and the ``week``.
+    ``stage``: ``search``: for the cheapest option; the same if ``times`` are off, where one group grows;
+        the ``present`` cluster; then what is asked of the answer: its ``headroom``, what ``failures`` leave,
+        and the ``week``.
     ``last``: what was looked at last, with its verdict.
     ``settled``, ``of``: kinds of cluster of which nothing is left to look at, and all that are known to be
         looked at.
@@ -71,7 +84,7 @@ class PlanProgress:
         (0.35, 0.9)
         """
         if self.stage != "search":
-            return {"present": 0.7, "headroom": 0.75, "failures": 0.85, "week": 0.9}[self.stage]
+            return {"times": 0.7, "present": 0.7, "headroom": 0.75, "failures": 0.85, "week": 0.9}[self.stage]
         return 0.7 * self.settled / self.of if self.of else 0.0
 
 
@@ -243,7 +256,8 @@ def _week_of(planner: Planner, option: Option, profile: Profile) -> PlanWeek:
     steps of traffic; a step needs the least count that was seen to keep all targets at its upper end.
     """
     question = planner.question
-    varied = max(option.used, key=lambda k: (option.counts[k] * question.offers[k].price, k))
+    growing = [k for k in option.used if k in question.growing]
+    varied = max(growing, key=lambda k: (option.counts[k] * question.offers[k].price, k))
     steps = [max(1, math.ceil(LEVELS * f / profile.peak - 1e-9)) for f in profile.factors]
     needed = _counts(planner, option, varied, sorted(set(steps), reverse=True))
     counts = [needed[step] for step in steps]
@@ -308,6 +322,7 @@ def plan(
     pool: RunPool | None = None,
     check: Callable[[], None] = lambda: None,
     on_table: OnTable = lambda report, progress: None,
+    further: bool = True,
 ) -> PlanReport:
     """The cheapest servers and scheduler that keep the targets of the scenario's part ``plan``.
 
@@ -315,13 +330,14 @@ def plan(
     ``check``: called now and then; what it raises (``Cancelled``) ends the work and comes out.
     ``on_table``: called with all that is known so far and how far the work is: at first the options by
         prediction, then whenever a look at an option has ended. Who cancels keeps the last of these reports.
+    ``further``: also look for the headroom of the answer, and at its failures and its week.
 
     Raises ``NonaError`` for a question that cannot be asked, in one line.
     """
     question = question_of(scenario, sources)
     if pool is None and workers > 1:
         with ProcessPool(workers) as processes:
-            return plan(scenario, sources, pool=processes, check=check, on_table=on_table)
+            return plan(scenario, sources, pool=processes, check=check, on_table=on_table, further=further)
     planner = Planner(question, pool, check)
     written = planning_written.Written(planner)
 
@@ -336,13 +352,19 @@ def plan(
     if present is not None:
         written.present = present.predicted()
     begin("search")
+    if question.spec.group is not None:
+        planner.guess_closer()
     planner.search()
+    ranges = {}
+    if question.spec.group is not None:
+        begin("times")
+        ranges = _if_times_off(planner, lambda last: report("times", last))
     if present is not None:
         begin("present")
         present.planner.on_known = lambda last: report("present", last)
         written.present = present.judged()
-    if planner.best is None:
-        return written.report()
+    if planner.best is None or not further:
+        return written.report(planning_written.Further(ranges=ranges))
     begin("headroom")
     factor = headroom(planner, planner.best)
     begin("failures")
@@ -351,11 +373,49 @@ def plan(
     if question.profile is not None:
         begin("week")
         week = _week_of(planner, planner.best, question.profile)
-    return written.report(planning_written.Further(factor, loads_of(planner, planner.best), lost, week))
+    loads = loads_of(planner, planner.best)
+    return written.report(planning_written.Further(factor, loads, lost, week, ranges))
+
+
+RANGED = 32  # runs, at most, of an option with times that are off
+
+
+def _if_times_off(planner: Planner, tell: Callable[[str], None]) -> dict[ChainKey, CountRange]:
+    """The fewest servers with all modelled times at the one and at the other end of their intervals."""
+    kept = {s.chain: s.found for s in planner.settled if s.found is not None}
+    low, high = (_counts_if_off(planner, kept, times, tell) for times in ("short", "long"))
+    return {key: CountRange(low=low[key], high=high[key], level=LEVEL) for key in low}
+
+
+def _counts_if_off(
+    planner: Planner, kept: Mapping[Chain, int], times: Literal["short", "long"], tell: Callable[[str], None]
+) -> dict[ChainKey, int | None]:
+    """The same search from the counts that the work asks for then; empty where no time is modelled."""
+    question = planner.question
+    runs = min(RANGED, question.spec.replications)
+    spec = question.spec.model_copy(update={"replications": runs})
+    off = Planner(
+        replace(question, times=times, spec=spec),
+        planner.pool,
+        planner.check,
+        lambda last: tell(f"{times} times, {last}"),
+    )
+    if np.array_equal(off.bounds.work(Option(())), planner.bounds.work(Option(()))):
+        return {}
+    guesses = {c.key: _scaled(planner, off, c.option(count), count) for c, count in kept.items()}
+    off.pure = [replace(c, guess=guesses[c.key]) for c in off.pure if c.key in guesses]
+    off.search()
+    return {s.chain.key: s.found for s in off.settled}
+
+
+def _scaled(planner: Planner, off: Planner, option: Option, count: int) -> int:
+    return math.ceil(count * off.bounds.load(option) / planner.bounds.load(option))
 
 
 def _present(planner: Planner, scenario: Scenario) -> Present | None:
-    """The cluster as it is; ``None`` where it has no price."""
+    """The cluster as it is; ``None`` where it has no price, or is one of the options."""
+    if planner.question.spec.group is not None:
+        return None
     try:
         return Present(planner, scenario)
     except ScenarioError:

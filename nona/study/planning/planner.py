@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from nona.experiments import Key, Listener, Pool, run_work
-from nona.planning.least import Search, least
+from nona.planning.least import BESIDE, Search, least
 from nona.planning.offers import Option
 from nona.planning.verdict import FIRST, looks_within, replications_at
 from nona.study.cache import StudyCache
-from nona.study.planning.chains import CLOSE, Bounds, Chain, Chains, Prediction
+from nona.study.planning.chains import CLOSE, DRAWN, Bounds, Chain, Chains, Prediction, walked_guess
 from nona.study.planning.question import MILLE, Question, losses
 from nona.study.planning.trials import (
     Ended,
@@ -80,18 +80,26 @@ class Planner:
         self.complete = False
 
     @property
-    def least_cost(self) -> float:
-        """The cost of the cheapest option that keeps, so far."""
-        return math.inf if self.best is None else self.question.cost(self.best)
+    def bar(self) -> float:
+        """The cost of the cheapest option that keeps, so far; none where each chain has its own answer."""
+        if self.best is None or self.question.spec.group is not None:
+            return math.inf
+        return self.question.cost(self.best)
+
+    def guess_closer(self) -> None:
+        """Guess the counts again, by jobs walked among random waits: that takes seconds for each chain."""
+        for place, chain in enumerate(self.pure):
+            self.on_known(f"Predicting {self.servers(Trial(chain.option(chain.guess), MILLE))}")
+            self.pure[place] = replace(chain, guess=walked_guess(self.question, chain, self.check))
 
     def search(self) -> None:
         """Find the cheapest option that keeps, first of one offer, then of two."""
         self._run(self.pure)
-        if self.question.spec.mixed and len(self.question.offers) > 1:
+        if self.question.spec.mixed and len(self.question.offers) > 1 and self.question.spec.group is None:
             if self.best is None:  # perhaps there are too few servers of each offer alone
                 self._run(self.chains.mixed(math.inf))
             if self.best is not None:
-                self._run(self.chains.mixed(self.least_cost))
+                self._run(self.chains.mixed(self.bar))
         self.complete = True
 
     def of(self, option: Option) -> Known:
@@ -111,9 +119,16 @@ class Planner:
             for text, evidence in rests:
                 if evidence.verdict == verdict:
                     reason = f"without {text}: {evidence.reason or 'not simulated'}"
-                    by, hopeless = evidence.by, evidence.hopeless
-                    return replace(own, verdict=evidence.verdict, by=by, reason=reason, hopeless=hopeless)
+                    by, hopeless, likely = evidence.by, evidence.hopeless, evidence.likely
+                    found = replace(own, verdict=evidence.verdict, by=by, reason=reason)
+                    return replace(found, hopeless=hopeless, likely=likely and own.verdict == "keeps")
         return own
+
+    def enough(self, option: Option) -> bool:
+        """Return whether an option keeps; where one group grows an open one counts by what is likelier."""
+        evidence = self.judged(option)
+        counts = self.question.spec.group is not None and evidence.likely and not self.undecided(option)
+        return evidence.verdict == "keeps" or counts
 
     def undecided(self, option: Option, most: int | None = None) -> list[Trial]:
         """List the trials that the verdict on an option, with its failures, still needs."""
@@ -156,7 +171,7 @@ class Planner:
         return lanes
 
     def _lane(self, chain: Chain) -> Lane | None:
-        top = self.chains.below(chain, self.least_cost)
+        top = self.chains.below(chain, self.bar)
         if chain.low >= chain.most:
             self._rule_out(chain)
             self.settled.append(Settled(chain, None))
@@ -164,9 +179,16 @@ class Planner:
         if chain.low:
             self._rule_out(chain)
         start = max(chain.low + 1, min(chain.guess, top))
-        lane = Lane(chain, self._confirmed(chain, least(chain.most, start, low=chain.low)))
+        search = least(chain.most, start, low=chain.low, beside=self._beside(chain))
+        lane = Lane(chain, search if self.question.spec.group is not None else self._confirmed(chain, search))
         lane.wanted = next(lane.search)
         return lane if self._needs_simulation(lane) else None
+
+    def _beside(self, chain: Chain) -> int:
+        """Counts that are looked at on both sides of a chain's own answer, if its scheduler sees queues."""
+        question = self.question
+        drawn = question.ways[chain.base.scheduler].scheduler.name in DRAWN
+        return 0 if question.spec.group is None or question.times != "stated" or drawn else BESIDE
 
     def _confirmed(self, chain: Chain, search: Search) -> Search:
         """Search, then try the counts below the result until one misses: open ones prove nothing."""
@@ -181,17 +203,20 @@ class Planner:
     def _rule_out(self, chain: Chain) -> None:
         option = chain.option(min(chain.low, chain.most))
         excluded = self.bounds.excluded(option)
-        if excluded is not None and not chain.mixed:
+        if excluded is not None and chain.base.counts == self.question.stay:
             self.known[Trial(option, MILLE)] = ruled_out(excluded)
             self.asked.add(option)
 
     def _stepped(self, lane: Lane) -> bool:
         """Return whether a lane still needs simulations; note the cheapest option that keeps."""
         option = lane.chain.option(lane.wanted)
-        cheaper = self.question.cost(option) < self.least_cost * (1 - CLOSE)
-        if cheaper and self.judged(option).verdict == "keeps":
+        better = self.best is None or self._order(option) < self._order(self.best)
+        if better and self.enough(option):
             self.best = option
         return self._needs_simulation(lane)
+
+    def _order(self, option: Option) -> tuple[float, int]:
+        return self.question.cost(option), sum(option.counts)
 
     def _needs_simulation(self, lane: Lane) -> bool:
         """Return whether the lane's next count must be simulated; counts that need not be are answered here.
@@ -200,13 +225,13 @@ class Planner:
         """
         while True:
             option = lane.chain.option(lane.wanted)
-            if self.question.cost(option) >= self.least_cost * (1 - CLOSE):
+            if self.question.cost(option) >= self.bar * (1 - CLOSE):
                 answer = True
             else:
                 self.asked.add(option)
                 if self.undecided(option):
                     return True
-                answer = self.judged(option).verdict == "keeps"
+                answer = self.enough(option)
             if not self._advanced(lane, answer):
                 return False
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +19,8 @@ from nona.scenario.values import NamedSpec
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.traces import read_trace
 from nona.sources.lookup import Sources
+from nona.study.cache import StudyCache
+from nona.study.preparation import Study, Times, prepare, with_times_off
 from nona.study.sweep_numbers import LOAD, number_named
 from nona.tables import money, per_hour
 
@@ -50,6 +52,8 @@ class Question:
     """All that a plan depends on; ``targets`` all hold at once.
 
     ``scenario`` has the traffic of the profile's peak. The scheduler of an option is one of ``ways``.
+    ``stay``: servers of each offer that every option has; ``growing``: the offers of which it has more.
+    ``times``: those of which tasks are taken.
     """
 
     scenario: Scenario
@@ -59,7 +63,10 @@ class Question:
     offers: tuple[Offer, ...]
     ways: tuple[Way, ...]
     links: tuple[Link, ...]
+    stay: tuple[int, ...]
+    growing: tuple[int, ...]
     profile: Profile | None = None
+    times: Times = "stated"
 
     @property
     def mean_over_peak(self) -> float:
@@ -88,6 +95,8 @@ class Question:
             if n
         )
         now = self.scenario.cluster
+        if self.spec.group is not None:
+            groups += tuple(group for group in now.servers if group.engine is not None)
         network = now.network.model_copy(update={"capacity": self.links[option.link].capacity})
         way = self.ways[option.scheduler]
         changed = _batched(self.scenario, way.batches).model_copy(
@@ -98,6 +107,11 @@ class Question:
             }
         )
         return changed if load == MILLE else number_named(changed, LOAD).set(changed, load / MILLE)
+
+    def study_of(self, option: Option, load: int = MILLE, cache: StudyCache | None = None) -> Study:
+        """Prepare that scenario, with times as the question takes them."""
+        study = prepare(self.scenario_of(option, load), self.sources, cache)
+        return study if self.times == "stated" else with_times_off(study, self.times)
 
 
 def _batched(scenario: Scenario, batches: BatchOfferSpec | None) -> Scenario:
@@ -113,29 +127,70 @@ def question_of(scenario: Scenario, sources: Sources) -> Question:
     a price. Raises ``HardwareError`` or ``SimulationError`` for an unknown device, layout or scheduler.
     """
     spec = scenario.plan or PlanSpec()
+    if scenario.language and scenario.workload and spec.group is None:
+        raise ScenarioError(
+            ["plan: it is for rows of tasks; take the rows with llm into a scenario of their own."]
+        )
     _check_names(scenario, spec)
     _check_racks(scenario, spec)
     links = tuple(Link(link.capacity, link.price) for link in spec.links)
     profile = _profile(scenario, spec, sources)
     at_peak = scenario if profile is None else number_named(scenario, LOAD).set(scenario, profile.peak)
+    offers, stay, growing = _on_offer(scenario, spec)
     return Question(
         scenario=at_peak,
         sources=sources,
         spec=spec,
         targets=_targets(scenario, spec),
-        offers=offers_of(scenario, spec),
+        offers=offers,
         ways=tuple(Way(s, b) for s in spec.schedulers for b in spec.batches or (None,)),
         links=links or (Link(scenario.cluster.network.capacity, 0.0),),
+        stay=stay,
+        growing=growing,
         profile=profile,
     )
 
 
-def _check_names(scenario: Scenario, spec: PlanSpec) -> None:
-    """Check that all is of tasks, that schedulers and devices exist, that nothing is asked for twice."""
-    if scenario.language and scenario.workload:
+def _on_offer(
+    scenario: Scenario, spec: PlanSpec
+) -> tuple[tuple[Offer, ...], tuple[int, ...], tuple[int, ...]]:
+    """All servers of an option, how many of each stay, and the places of those that grow."""
+    grows, groups = spec.group, scenario.cluster.servers
+    if grows is None:
+        offers = offers_of(scenario, spec)
+        return offers, (0,) * len(offers), tuple(range(len(offers)))
+    if grows >= len(groups):
+        raise ScenarioError([f"plan.group: there is no cluster.servers[{grows}]; choose another group."])
+    if groups[grows].engine is not None:
         raise ScenarioError(
-            ["plan: it is for rows of tasks; take the rows with llm into a scenario of their own."]
+            [f"plan.group: cluster.servers[{grows}] has an engine; choose a group that runs tasks."]
         )
+    spec, priced = with_prices(spec, [*(o.gpu for o in spec.offers), *(g.gpu for g in groups)])
+    in_its_place = spec.model_copy(update={"offers": spec.offers or (_offered(groups[grows]),)})
+    servers: list[tuple[Offer, int]] = []
+    growing = range(0)
+    for place, group in enumerate(groups):
+        if place == grows:
+            grown = offers_of(scenario, in_its_place)
+            growing = range(len(servers), len(servers) + len(grown))
+            servers += [(offer, 0) for offer in grown]
+        elif group.engine is None:
+            servers.append((next(_expanded(scenario, spec, _offered(group))), group.count))
+    offers = tuple(offer if priced else replace(offer, price=0.0) for offer, _ in servers)
+    return offers, tuple(count for _, count in servers), tuple(growing)
+
+
+def with_prices(spec: PlanSpec, gpus: Iterable[str]) -> tuple[PlanSpec, bool]:
+    """The plan in which each of ``gpus`` has a price, 0 where none is known, and whether all had one."""
+    priced = {*listed_prices(spec.prices.kind), *spec.prices.gpus}
+    priced |= {offer.gpu for offer in spec.offers if offer.price is not None}
+    free = dict.fromkeys(set(gpus) - priced, 0.0)
+    prices = spec.prices.model_copy(update={"gpus": {**spec.prices.gpus, **free}})
+    return spec.model_copy(update={"prices": prices}), not free
+
+
+def _check_names(scenario: Scenario, spec: PlanSpec) -> None:
+    """Check that schedulers and devices exist, and that nothing is asked for twice."""
     for scheduler in spec.schedulers:
         get_scheduler(scheduler.name)
     own = user_devices(scenario.cluster.devices)
@@ -201,15 +256,16 @@ def _targets(scenario: Scenario, spec: PlanSpec) -> tuple[Target, ...]:
 
 def offers_of(scenario: Scenario, spec: PlanSpec) -> tuple[Offer, ...]:
     """The servers on offer, those of the cluster where none are named; each raises as :func:`question_of`."""
-    given = spec.offers or tuple(
-        OfferSpec(gpu=g.gpu, mig=g.mig, gpus=g.gpus, vcpus=g.vcpus, mps=g.mps)
-        for g in scenario.cluster.servers
-    )
+    given = spec.offers or tuple(map(_offered, scenario.cluster.servers))
     offers = tuple(dict.fromkeys(o for each in given for o in _expanded(scenario, spec, each)))
     twice = [o.text for i, o in enumerate(offers) if any(_alike(o, p) for p in offers[:i])]
     if twice:
         raise ScenarioError([f"plan.offers: {twice[0]} is on offer twice; keep one of them."])
     return offers
+
+
+def _offered(group: ServerGroupSpec) -> OfferSpec:
+    return OfferSpec(gpu=group.gpu, mig=group.mig, gpus=group.gpus, vcpus=group.vcpus, mps=group.mps)
 
 
 def _alike(a: Offer, b: Offer) -> bool:
@@ -271,8 +327,7 @@ def servers_now(scenario: Scenario) -> dict[Offer, int]:
     offers = offers_of(scenario, spec) if spec.offers else ()
     counts: dict[Offer, int] = {}
     for group in scenario.cluster.servers:
-        own = OfferSpec(gpu=group.gpu, mig=group.mig, gpus=group.gpus, vcpus=group.vcpus, mps=group.mps)
-        server = next(_expanded(scenario, spec, own))
+        server = next(_expanded(scenario, spec, _offered(group)))
         price = next((o.price for o in offers if _alike(o, server)), server.price)
         server = replace(server, price=price, most=100_000)
         counts[server] = counts.get(server, 0) + group.count
@@ -290,7 +345,9 @@ def question_now(question: Question, asked: Scenario) -> tuple[Question, tuple[i
     capacity = asked.cluster.network.capacity
     link = next((k for k in question.links if k.capacity == capacity), Link(capacity, 0.0))
     ways = tuple(Way(w.scheduler) for w in question.ways if w.batches == question.ways[0].batches)
-    return replace(question, offers=tuple(servers), ways=ways, links=(link,)), tuple(servers.values())
+    stay, growing = (0,) * len(servers), tuple(range(len(servers)))
+    now = replace(question, offers=tuple(servers), ways=ways, links=(link,), stay=stay, growing=growing)
+    return now, tuple(servers.values())
 
 
 def same_option(question: Question, now: Question, option: Option) -> Option | None:
@@ -310,18 +367,27 @@ def same_option(question: Question, now: Question, option: Option) -> Option | N
 def opened(scenario: Scenario, option: PlanOption) -> Scenario:
     """The scenario with the option's servers and link, and its scheduler before the scenario's others.
 
-    The traffic stays as it is, also where the plan is sized for the peak of a week.
+    The traffic stays as it is, also where the plan is sized for the peak of a week. Where one group grows,
+    the others stay.
     """
+    group = scenario.plan.group if scenario.plan else None
     groups = tuple(
         ServerGroupSpec(count=s.count, gpu=s.gpu, gpus=s.gpus, vcpus=s.vcpus, mig=s.mig, mps=s.mps)
-        for s in option.servers
+        for s in (option.servers if option.grown is None else (option.grown,))
     )
+    if option.grown is not None and group is not None:
+        groups = (*scenario.cluster.servers[:group], *groups, *scenario.cluster.servers[group + 1 :])
     network = scenario.cluster.network.model_copy(update={"capacity": option.link})
     cluster = scenario.cluster.model_copy(update={"servers": groups, "network": network})
     asked = scenario.plan.schedulers if scenario.plan else ()
-    own = next((s for s in asked if s.name == option.scheduler), NamedSpec(name=option.scheduler))
+    own = entry_named(asked, option.scheduler)
     batched = scenario if option.batch is None else scenario.with_batches(option.batch, option.delay_s)
     return with_first(batched.model_copy(update={"cluster": cluster}), own)
+
+
+def entry_named(entries: Sequence[NamedSpec], name: str) -> NamedSpec:
+    """The scheduler's entry among these, with its options; one without options where it has none."""
+    return next((entry for entry in entries if entry.name == name), NamedSpec(name=name))
 
 
 def with_first(scenario: Scenario, scheduler: NamedSpec) -> Scenario:

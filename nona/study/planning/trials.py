@@ -46,7 +46,7 @@ from nona.study.cache import Recent, StudyCache
 from nona.study.placing import QUICK_RUNS, rehearsed
 from nona.study.planning.chains import Bounds, Excluded
 from nona.study.planning.question import MILLE, Question
-from nona.study.preparation import Study, prepare
+from nona.study.preparation import Study
 from nona.study.simulation import place
 
 RELAXATIONS = 3  # that a run covers
@@ -212,9 +212,8 @@ class OptionRuns:
     def _prepared(self, trial: Trial, tell: Callable[[int], None]) -> tuple[Study, Scheduler, Prepared]:
         tell(0)
         question = self.question
-        scenario = question.scenario_of(trial.option, trial.load)
-        study = prepare(scenario, question.sources, self._cache)
-        (entry,) = scenario.schedulers
+        study = question.study_of(trial.option, trial.load, self._cache)
+        (entry,) = study.scenario.schedulers
         scheduler = get_scheduler(entry.name)
 
         def check() -> None:
@@ -262,6 +261,8 @@ class Known:
     reason: str = ""
     hopeless: bool = False
     """Open, and so close to a target that many more replications than are allowed would be needed."""
+    likely: bool = False
+    """Open, and the shares that were seen keep all targets."""
 
     @property
     def utilization(self) -> float | None:
@@ -300,9 +301,9 @@ def looked_at(question: Question, evidence: Known, outcomes: Sequence[Outcome]) 
     if decision == "open" and after.looks >= EARLIEST:
         more = replications_needed(counts, question.shares, question.alpha)
         hopeless = more is None or more > FAR * question.spec.replications
-    return replace(
-        after, verdict=decision, reason=_reason(question, counts, each, decision), hopeless=hopeless
-    )
+    seem = decision == "open" and all(c.share >= t for c, t in zip(counts, question.shares, strict=True))
+    reason = _reason(question, counts, each, decision)
+    return replace(after, verdict=decision, reason=reason, hopeless=hopeless, likely=seem)
 
 
 def with_runs_long_enough(bounds: Bounds, option: Option, load: int, evidence: Known) -> Known:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from nona.planning.offers import Option, Target
 from nona.planning.prices import breaks_after, listed_prices
 from nona.results.document import number
 from nona.results.planning import (
+    CountRange,
     PlanAnswer,
     PlanChain,
     PlanCost,
@@ -23,7 +24,7 @@ from nona.results.planning import (
     PlanWeek,
 )
 from nona.simulation.arrivals import effective_rate
-from nona.study.planning.chains import CLOSE, Bounds, Chain
+from nona.study.planning.chains import CLOSE, Bounds, Chain, ChainKey
 from nona.study.planning.planner import Planner
 from nona.study.planning.question import Question
 from nona.study.planning.trials import Known, models_of, needed, shares_of
@@ -75,6 +76,7 @@ class Further:
     curve: tuple[PlanLoad, ...] = ()
     failures: tuple[PlanFailure, ...] = ()
     week: PlanWeek | None = None
+    ranges: Mapping[ChainKey, CountRange] = field(default_factory=dict)
 
 
 NOTHING = Further()
@@ -120,9 +122,12 @@ class Written:
             growth=question.spec.growth,
             complete=planner.complete,
             cheaper_open=_cheaper_open(options, answer),
-            evidence=tuple(_chain(planner, s.chain, s.found) for s in planner.settled),
+            evidence=tuple(
+                _chain(planner, s.chain, s.found, further.ranges.get(s.chain.key)) for s in planner.settled
+            ),
             prices=_price_notes(question),
             work=_work(planner.bounds, question.scenario.labels),
+            group=question.spec.group,
         )
 
     def _row(self, option: Option, evidence: Known) -> PlanOption:
@@ -179,7 +184,13 @@ def option_row(planner: Planner, option: Option, evidence: Known) -> PlanOption:
         energy_kwh_per_million=energy,
         co2_kg_per_million=None if energy is None or carbon is None else energy * carbon,
         needed=needed(question, evidence),
+        grown=None if question.spec.group is None else _grown(question, option),
     )
+
+
+def _grown(question: Question, option: Option) -> PlanServers | None:
+    offer = next((k for k in question.growing if option.counts[k]), None)
+    return None if offer is None else PlanServers.like(question.offers[offer], count=option.counts[offer])
 
 
 def servers_of(question: Question, option: Option) -> tuple[PlanServers, ...]:
@@ -228,13 +239,13 @@ def _moved_per_hour(question: Question, moved: float) -> float:
     return moved * SECONDS / GB * question.spec.prices.gb
 
 
-def _chain(planner: Planner, chain: Chain, count: int | None) -> PlanChain:
+def _chain(planner: Planner, chain: Chain, count: int | None, off: CountRange | None) -> PlanChain:
     question = planner.question
     offer = question.offers[chain.offer]
     options = [(n, chain.option(n)) for n in range(chain.low + 1, chain.most + 1)]
     judged = [(n, planner.judged(o)) for n, o in options if o in planner.asked or planner.of(o).looks]
     missed = [n for n, k in judged if k.verdict == "misses" or (k.looks and k.verdict == "open")]
-    kept = count if count is not None and planner.judged(chain.option(count)).verdict == "keeps" else None
+    kept = count if count is not None and planner.enough(chain.option(count)) else None
     return PlanChain(
         gpu=offer.gpu,
         mig=offer.mig,
@@ -245,6 +256,7 @@ def _chain(planner: Planner, chain: Chain, count: int | None) -> PlanChain:
         missed=max((n for n in missed if kept is None or n < kept), default=None),
         kept=kept,
         settled=True,
+        if_times_off=off,
     )
 
 

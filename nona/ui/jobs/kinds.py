@@ -67,7 +67,6 @@ KINDS: Registry[TaskKind] = Registry(
     "Job",
     (
         _kind("place", "placement", PARTS, "planning:place_scenario"),
-        _kind("capacity", "search for servers", SIMULATION_PARTS, "planning:find_capacity"),
         _kind("plan", "plan", _PLANNED, "planning:plan_purchase"),
         _kind("holds", "check of the cluster", _PLANNED, "planning:does_it_hold"),
         _kind("congestion", "prediction", PARTS, "planning:predict_congestion"),

@@ -71,9 +71,8 @@ HOW_TO = (
     ),
     HowTo(
         "know how many servers I need?",
-        "*How many servers* counts those that keep the SLOs.",
-        "placement",
-        (("place-tabs", "How many servers"),),
+        "*Count servers* finds the fewest that keep the SLOs; of a plan: *Servers that grow*.",
+        "plan",
     ),
     HowTo("compare schedulers?", "Choose them and run: all get the same arrivals.", "simulation"),
     HowTo(

@@ -136,9 +136,9 @@ QUESTIONS = (
         "the link, and see the difference with its interval.",
         "Size a cluster",
         ":material/dns:",
-        "pages/placement.py",
+        "pages/plan.py",
         "vision_language_8_servers",
-        (("place-tabs", "How many servers"), ("simulation-view", "Run")),
+        (("simulation-view", "Run"),),
     ),
     Question(
         "What should we buy, and when does it break?",

@@ -31,7 +31,6 @@ from nona.ui.jobs.registry import Job
 from nona.ui.models.loading import load_row
 from nona.ui.pages import placement_result
 from nona.ui.pages.models_gain import glued_of
-from nona.ui.pages.placement_capacity import capacity_section
 from nona.ui.pages.placement_split import split_section
 from nona.ui.pages.run_page import RunPage, Tab
 from nona.ui.pages.scenario_language import prepared
@@ -295,12 +294,11 @@ PLACEMENT = RunPage(
     answer=_answer,
     before="No placement yet. Solving shows the best so far, which Cancel keeps; it takes longest where "
     "tasks are many or executors batch. The result says which parts of a query run where, and how much "
-    "better any other could be. How many servers the SLOs need can be asked below without it.",
+    "better any other could be.",
     tabs={
         "Where the tasks run": Tab(_tasks),
         "Servers and links": Tab(_resources),
         "Price of congestion": Tab(placement_result.congestion_section),
-        "How many servers": Tab(always=lambda state, data: capacity_section(state)),
         "What splitting can gain": Tab(_gain),
         "Split or batch": Tab(always=lambda state, data: split_section(state)),
         "The working": Tab(_show_working),

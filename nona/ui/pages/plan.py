@@ -178,6 +178,8 @@ def _live(job: Job) -> None:
 
 def _answer(state: AppState, outcome: PlanOutcome) -> None:
     _finding(outcome)
+    if outcome.report.group is not None:
+        table(plan_options.chains(outcome.report), "plan-counts", "The fewest servers for each scheduler")
     st.fragment(_choice)(outcome.report, "plan-chart")
     _options_section(state, outcome.report)
 
@@ -185,9 +187,12 @@ def _answer(state: AppState, outcome: PlanOutcome) -> None:
 def _finding(outcome: PlanOutcome) -> None:
     report = outcome.report
     answer = report.answer
-    value = "" if answer is None else money(answer.cost_per_hour, report.currency)
+    label, value = "Cost per hour", "" if answer is None else money(answer.cost_per_hour, report.currency)
+    hint = "Servers and links of the answer, without data moved."
+    if report.best is not None and report.best.grown is not None:
+        label, value, hint = "Servers", f"{report.best.grown.count:,}", "The fewest of the group that grows."
     finding = plan.outcome_finding(outcome)
-    with hero("plan-finding", "Cost per hour", value, "Servers and links of the answer, without data moved."):
+    with hero("plan-finding", label, value, hint):
         st.subheader(_said(finding.lead), anchor=False)
         st.caption(_said(finding.beside))
     if answer is not None:
@@ -206,7 +211,8 @@ def _choice(report: PlanReport, key: str) -> None:
         return
     hint = "Error budget: late jobs of the tightest target over those that it allows; above 1: missed."
     measure = one_of("Show", MEASURES, "plan-measure", hint)
-    alt = f"Cost per hour of every simulated option against its {measure}. {plan.plan_finding(report).lead}"
+    of = "Cost per hour" if report.group is None else "Servers"
+    alt = f"{of} of every simulated option against its {measure}. {plan.plan_finding(report).lead}"
     picture(options_figure(report, measure, _pinned_in(report)), key=key, alt=alt)
     if measure == "Error budget" and (
         note := plan.floor_note(plan.tightest(report.targets, o.shares) for o in report.options)

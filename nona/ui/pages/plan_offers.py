@@ -12,6 +12,7 @@ from nona.hardware.mig import maximal_layouts
 from nona.planning.prices import Price, PriceKind, age_text, listed_prices
 from nona.report.plan_options import PRICE_LIST
 from nona.scenario.schema import Scenario
+from nona.scenario.words import words
 from nona.ui.form import entry_field, field, form
 from nona.ui.models.loading import device_names
 from nona.ui.pages.scenario_edits import add_entry, board_of, remove_entry
@@ -33,6 +34,25 @@ def begin_plan(state: AppState) -> None:
         state.tell("The servers of this cluster are on offer now. Add other GPUs, or find the plan at once.")
 
 
+def begin_count(state: AppState) -> None:
+    """Add a part ``plan`` in which the first servers that run tasks grow, under the scenario's schedulers."""
+    groups = state.scenario.cluster.servers
+    group = next((i for i, g in enumerate(groups) if g.engine is None), 0)
+    if state.change((PART,), {"group": group, "schedulers": state.value(("schedulers",))}):
+        state.tell("Find the plan: it counts servers for each scheduler, with all else unchanged.")
+
+
+def group_field(state: AppState) -> None:
+    """The choice of the servers that grow; what was on offer in the place of others is not any more."""
+    groups = state.scenario.cluster.servers
+    names = {i: f"{i + 1}: {g.gpu}, the fewest" for i, g in enumerate(groups) if g.engine is None}
+
+    def take(group: int | None) -> None:
+        state.change((PART,), {**state.value((PART,)), "group": group, "offers": []})
+
+    field(state, (PART, "group"), choices={None: words((PART, "group")).none, **names}, edit=take)
+
+
 def end_plan(state: AppState) -> None:
     """Take the part ``plan`` out of the scenario."""
     state.change((PART,), None)
@@ -40,7 +60,8 @@ def end_plan(state: AppState) -> None:
 
 def _offers_of(scenario: Scenario) -> list[dict[str, Any]]:
     offers: list[dict[str, Any]] = []
-    for group in scenario.cluster.servers:
+    grows = scenario.plan.group if scenario.plan else None
+    for group in scenario.cluster.servers if grows is None else scenario.cluster.servers[grows : grows + 1]:
         offer = {k: v for k, v in group.model_dump(mode="json").items() if k in _OF_OFFER and v is not None}
         if offer not in offers:
             offers.append(offer)
@@ -74,7 +95,8 @@ def offer_fields(state: AppState) -> None:
     for index in range(len(spec.offers) if spec else 0):
         _offer(state, index, names)
     if spec is not None and not spec.offers:
-        st.caption("What the cluster has is on offer. Add a GPU to compare it with others.")
+        what = "What the cluster has" if spec.group is None else "The GPU of the servers that grow"
+        st.caption(f"{what} is on offer. Add a GPU to compare it with others.")
     hint = "Another kind of server that could be bought."
     button("Add an offer", "plan-add-offer", _add_offer, state, names, icon="add", hint=hint)
     if state.notice:

@@ -17,8 +17,10 @@ from nona.ui.pages.plan_offers import (
     PART,
     TARGETS,
     batch_fields,
+    begin_count,
     begin_plan,
     end_plan,
+    group_field,
     link_fields,
     money_fields,
     offer_fields,
@@ -69,6 +71,7 @@ def start_screen(state: AppState) -> None:
     _last_plan(state)
     with st.grid(3, min_column_width=260):
         _own(state)
+        count_card(state)
         demo_cards(state, "plan", DEMOS)
     demo_error(state)
 
@@ -104,6 +107,20 @@ def _own(state: AppState) -> None:
         icon="shopping_cart",
         hint="Adds the key plan to the scenario; the cluster stays as it is.",
         type="primary",
+    )
+
+
+def count_card(state: AppState) -> None:
+    """A way to begin: the fewest servers of one group, all else unchanged."""
+    start_card(
+        "How many servers?",
+        "Counts the servers of one group that keep the SLOs, scheduler by scheduler. All else stays.",
+        "Count servers",
+        "count-servers",
+        begin_count,
+        state,
+        icon="dns",
+        hint="Adds the key plan to the scenario; the cluster stays as it is.",
     )
 
 
@@ -176,6 +193,7 @@ def controls(state: AppState) -> None:
         _demand_fields(state)
     with right:
         st.subheader("On offer", anchor=False)
+        group_field(state)
         offer_fields(state)
         if state.scenario.plan is not None:
             pick_entries(state, "plan-schedulers", (PART, "schedulers"))
@@ -204,7 +222,8 @@ def summary(state: AppState) -> list[str]:
         f"survives a {spec.survive}" if spec.survive != "nothing" else "",
         f"grows {growth_text(spec.growth)}" if spec.growth else "",
         f"week of {spec.profile}" if spec.profile else "",
-        listed(names) if names else "servers of the cluster",
+        listed(names) if names else "servers of the cluster" if spec.group is None else "",
+        "" if spec.group is None else f"fewest servers of group {spec.group + 1}",
         listed([s.name for s in spec.schedulers]),
         counted(len(spec.links), "link") if spec.links else "",
         listed([b.text for b in spec.batches]) if spec.batches else "",

@@ -169,18 +169,6 @@ class EffortAsked(Document):
     effort: str
 
 
-class CapacityAsked(Document):
-    """The fewest servers of the entry ``group`` with which every model keeps ``hit`` of its SLOs.
-
-    One answer for each of ``schedulers``. ``simulated``: a predicted count and one fewer are simulated too.
-    """
-
-    hit: float
-    group: int
-    schedulers: tuple[str, ...]
-    simulated: bool
-
-
 class ArrangeAsked(Document):
     """Copies of row number ``row`` on two GPUs of class ``executor``; largest step, CV of the gaps."""
 

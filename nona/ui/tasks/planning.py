@@ -1,18 +1,16 @@
-"""Placements, the curve of congestion, the fewest servers, what to buy."""
+"""Placements, the curve of congestion, what to buy."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from nona.placement.result import Placement
-from nona.report.capacity import capacity_report
 from nona.report.placements.working import working
 from nona.results import planning
 from nona.results.placement import CongestionCurve, SearchProgress, SolvedPlacement
 from nona.study import simulation
-from nona.study.capacity import MOST, cheapest, fewest_servers, unfinished
 from nona.study.link_load import congestion_curve
 from nona.study.outcome import about, placement_outcome
 from nona.study.placing import SearchSteps
@@ -78,52 +76,6 @@ def predict_congestion(spec: Mapping[str, Any], desk: task_desk.Desk) -> Congest
     text = "Solving the formula at every load"
     system = task_desk.study_of(spec, desk).system
     return congestion_curve(system, progress=lambda share: desk.tell(share, text))
-
-
-def find_capacity(spec: Mapping[str, Any], desk: task_desk.Desk) -> planning.CapacityReport:
-    """The fewest servers; what is known so far, of searches that go on too, is ``live`` and ``best``."""
-    scenario, sources = task_desk.study_of(spec, desk).scenario, task_desk.sources_of(spec)
-    asked = task_desk.asked_of(spec, task_desk.CapacityAsked)
-    names, hit, group = asked.schedulers, asked.hit, asked.group
-    gpu = scenario.cluster.servers[group].gpu
-    capacities: list[planning.DeviceCapacity] = []
-
-    def show(devices: Sequence[planning.DeviceCapacity]) -> None:
-        rest = [unfinished(gpu, name) for name in names[len(devices) :]]
-        desk.emit({"live": _report([*devices, *rest], hit, group).to_json(), "keeps": True})
-
-    tried = 0
-
-    def tell(text: str) -> None:
-        nonlocal tried
-        tried += 1
-        fraction = (len(capacities) + 1 - 0.9**tried) / len(names)
-        desk.emit({"fraction": fraction, "text": text, "open": True})
-
-    for name in names:
-        tried = 0  # nobody knows how many counts there will be
-        capacities.append(
-            fewest_servers(
-                scenario,
-                sources,
-                1 - hit,
-                group=group,
-                scheduler=name,
-                simulated=asked.simulated,
-                cache=desk.cache,
-                check=desk.check,
-                tell=tell,
-                seen=lambda now: show([*capacities, now]),
-            )
-        )
-        if len(capacities) < len(names):
-            desk.emit({"fraction": len(capacities) / len(names), "text": f"{name} done"})
-            show(capacities)
-    return _report(capacities, hit, group)
-
-
-def _report(devices: Sequence[planning.DeviceCapacity], hit: float, group: int) -> planning.CapacityReport:
-    return capacity_report(devices, cheapest(devices), hit, group, MOST)
 
 
 REPORT_EVERY_S = 0.5
