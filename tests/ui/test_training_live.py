@@ -255,4 +255,6 @@ def test_a_step_that_is_over_does_not_lengthen_the_estimate_of_the_next(tmp_path
     job.take_in({"id": "1", "fraction": 0.5, "step": True})
     assert job.remaining_s is None, "too early"
     job.step = time.monotonic() - 10.0
-    assert 10.0 <= job.remaining_s < 100.0
+    assert 9.0 <= job.remaining_s < 100.0
+    job.moved -= 4.0  # the share stands still: the estimate counts down and does not grow
+    assert job.remaining_s < 5.0

@@ -327,6 +327,18 @@ def options_table(plan: LanguagePlan) -> Filled:
     return OPTIONS.of([o for o in plan.options if o.verdict != "open" or o.share is not None])
 
 
+def option_notes(plan: LanguagePlan) -> list[str]:
+    """The notes on options in sentences, which a column of a page has no room for."""
+    routers: dict[tuple[str, str], list[str]] = {}
+    for option in plan.options:
+        if option.note and (option.verdict != "open" or option.share is not None):
+            what = ", ".join(
+                word for word in (option.gpu, f"engines of {option.tp}", option.settings) if word
+            )
+            routers.setdefault((what, option.note), []).append(option.router)
+    return [f"{what}, under {listed(names)}: {note}." for (what, note), names in routers.items()]
+
+
 def plan_finding(plan: LanguagePlan) -> str:
     """Say what to buy."""
     best = plan.best

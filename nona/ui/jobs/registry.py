@@ -42,7 +42,8 @@ class Job:
 
     It waits until the registry gives it a worker. Fields change only under ``lock``, by the registry, the
     reading thread, :meth:`cancel` and :meth:`supersede`. ``worker`` serves the job until ``released``.
-    ``step`` is when the present step of work in several steps began, of which ``fraction`` tells then.
+    ``step`` is when the present step of work in several steps began, of which ``fraction`` tells then;
+    ``moved`` when ``fraction`` last changed.
     ``best`` is what the work would give if it ended now: the result of a job that is cancelled, marked by
     ``ended_early_s``. ``on_end`` is called once, when the job has ended.
     """
@@ -59,6 +60,7 @@ class Job:
     seen: float = field(default_factory=time.monotonic)
     ended: float | None = None
     step: float | None = None
+    moved: float | None = None
     status: Status = "waiting"
     fraction: float = 0.0
     text: str = "Starting"
@@ -106,16 +108,18 @@ class Job:
 
     @property
     def remaining_s(self) -> float | None:
-        """Estimated seconds to go, from the share that is done; ``None`` while too early.
+        """Estimated seconds to go, from the share that is done; ``None`` while too early, or overdue.
 
         Work says itself that nobody knows how long it takes (``open``): its share is a guess.
         """
         before_s = 0.0 if self.step is None or self.started is None else self.step - self.started
-        elapsed_s = self.elapsed_s - before_s
+        since_s = 0.0 if self.moved is None else time.monotonic() - self.moved
+        elapsed_s = self.elapsed_s - before_s - since_s
         early = not 0.02 <= self.fraction < 1
         if early or elapsed_s < 1.0 or self.open_ended:
             return None
-        return elapsed_s * (1 - self.fraction) / self.fraction
+        left_s = elapsed_s * (1 - self.fraction) / self.fraction - since_s
+        return left_s if left_s > 0 else None
 
     def begin(self, take: Callable[[], Worker]) -> bool:
         """Give it the worker that ``take`` returns; ``False``, without one, if it has ended meanwhile."""
@@ -153,8 +157,9 @@ class Job:
         with self.lock:
             if self.status == "running":
                 if message.get("step"):
-                    self.step = time.monotonic()
-                self.fraction = float(message.get("fraction", self.fraction))
+                    self.step = self.moved = time.monotonic()
+                if message.get("fraction", self.fraction) != self.fraction:
+                    self.fraction, self.moved = float(message["fraction"]), time.monotonic()
                 self.text = str(message.get("text", self.text))
                 self.open_ended = bool(message.get("open", self.open_ended))
                 self.live = message.get("live", self.live)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from nona.report.language.tables import options_table, plan_finding, plan_notes
+from nona.report.language.tables import option_notes, options_table, plan_finding, plan_notes
 from nona.results.language import LanguageOption, LanguagePlan, LanguagePlanned
 from nona.scenario.plan import TargetSpec
 from nona.study.language.plan import opened_option
@@ -85,6 +85,8 @@ def _live(job: Job) -> None:
 def _table(plan: LanguagePlan) -> None:
     alt = "Each option that was tried: GPU, engines, router, servers, price, verdict."
     table(options_table(plan), "language-options", alt)
+    for note in option_notes(plan):
+        st.caption(plain(note))
 
 
 def _files(state: AppState, data: LanguagePlanned) -> Files:
