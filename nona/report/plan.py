@@ -263,11 +263,10 @@ def _counts(report: PlanReport, today: date | None) -> Finding:
     """State the fewest servers of the group that grows, under each scheduler."""
     answer, best = report.answer, report.best
     others = [c for c in report.evidence if not _is_answer(c, best)]
-    unfinished = "" if report.complete else "The search is not complete: fewer may do. "
     if answer is None or best is None or best.grown is None:
-        return Finding(
-            f"{unfinished}{_needed(report, others, why=True) or 'No count is known yet.'}", bad=True
-        )
+        needed = _needed(report, others, why=True) or "No count is known yet."
+        return Finding(needed if report.complete else f"The search is not complete. {needed}", bad=True)
+    unfinished = "" if report.complete else "The search is not complete: fewer may do. "
     chain = next((c for c in report.evidence if _is_answer(c, best)), None)
     stay = [s for s in best.servers if s != best.grown]
     beside = f" beside {servers_text(stay)}" if stay else ""
