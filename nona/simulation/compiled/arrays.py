@@ -212,14 +212,15 @@ def _queues(system: System, plans: Plans, limits: BatchLimits | None) -> dict[st
         tasks = [len(q.tasks) for q in system.queries]
         queues["limit"] = np.minimum(queues["limit"], np.repeat(limits.most, tasks, axis=0).T)
     queues["level"] = queues["limit"]
-    due_s = np.full(system.executors, math.inf)
-    begin_s = None if limits is None else limits.begin_s
-    due = {"due_s": due_s, "due_executors": np.zeros(system.executors, dtype=np.int64)}
-    return (
-        {"queues": queues.ravel(), "batch_sizes": sizes}
-        | due
-        | ({} if begin_s is None else {"begin_s": np.array(begin_s, dtype=float)})
-    )
+    arrays = {
+        "queues": queues.ravel(),
+        "batch_sizes": sizes,
+        "due_s": np.full(system.executors, math.inf),
+        "due_executors": np.zeros(system.executors, dtype=np.int64),
+    }
+    if limits is not None and limits.begin_s is not None:
+        arrays["begin_s"] = np.array(limits.begin_s, dtype=float)
+    return arrays
 
 
 def _recorded(executors: int, links: int, queries: int) -> dict[str, Any]:

@@ -119,9 +119,14 @@ class Planner:
             for text, evidence in rests:
                 if evidence.verdict == verdict:
                     reason = f"without {text}: {evidence.reason or 'not simulated'}"
-                    by, hopeless, likely = evidence.by, evidence.hopeless, evidence.likely
-                    found = replace(own, verdict=evidence.verdict, by=by, reason=reason)
-                    return replace(found, hopeless=hopeless, likely=likely and own.verdict == "keeps")
+                    return replace(
+                        own,
+                        verdict=evidence.verdict,
+                        by=evidence.by,
+                        reason=reason,
+                        hopeless=evidence.hopeless,
+                        likely=evidence.likely and own.verdict == "keeps",
+                    )
         return own
 
     def enough(self, option: Option) -> bool:
