@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 
 from benchmarks.machine import look, verdict
 from nona.report.sweep_findings import at_value, explanation, ratio_text, stability_text
-from nona.report.sweeps import Curves, sweep_report
-from nona.results.sweeps import SweepRequest
+from nona.results.sweeps import SweepReport, SweepRequest
 from nona.scenario.file import load_scenario
 from nona.simulation.run import engine_named
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
 from nona.study.cache import StudyCache
 from nona.study.sweep_numbers import with_value
-from nona.study.sweeps import FIRST, curves
+from nona.study.sweeps import FIRST, sweep
 
 SCENARIO, KEY = "five_models_80_servers", "background.network.utilization"
 VALUES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
@@ -38,19 +38,23 @@ def main(jobs: int = 4000, replications: int = 4, workers: int = 1) -> None:
     settings = SweepRequest(number=KEY, values=VALUES, schedulers=names, jobs=jobs, replications=replications)
     when: dict[str, tuple[float, float]] = {}
     begin, used = time.perf_counter(), time.process_time()
-    told: Curves | None = None
-    for told in curves(scenario, settings, sources, workers=workers):
-        for name in _reached(told):
+
+    def note(names: list[str]) -> None:
+        for name in names:
             when.setdefault(name, (time.perf_counter() - begin, time.process_time() - used))
+
+    def heard(fraction: float, text: str, report: Callable[[], SweepReport]) -> None:
+        note(_reached(report()))
+
+    report = sweep(scenario, settings, sources, heard, workers=workers)
+    note(["all done"])
     looks.append(look())
-    if told is None:
-        return
     print(f"{SCENARIO}, {KEY} at {len(VALUES)} values, {len(names)} schedulers, {replications} × {jobs} jobs")
     print(f"engine {engine_named('auto')}, {workers} process(es); {verdict(looks)}")
     whole = when["all done"][1]
     for name, (seconds, busy) in when.items():
         print(f"  {name:<28}{seconds:7.1f} s, {busy:5.1f} s of this processor ({busy / whole:.0%} of all)")
-    _print_findings(told)
+    _print_findings(report)
 
 
 def _warm(names: tuple[str, ...]) -> None:
@@ -58,24 +62,21 @@ def _warm(names: tuple[str, ...]) -> None:
     small = load_scenario(scenario_path("slides_example"))
     small = with_value(small, "simulation.jobs", 10)
     chosen = SweepRequest(number=KEY, values=(0.0,), schedulers=names, jobs=10, replications=1)
-    for _ in curves(small, chosen, cache=StudyCache()):
-        pass
+    sweep(small, chosen, cache=StudyCache())
 
 
-def _reached(told: Curves) -> list[str]:
-    least = min(len(found) for found in told.points.values())
+def _reached(report: SweepReport) -> list[str]:
+    least = min(len(curve.points) for curve in report.schedulers.values())
     stages = {
         f"{FIRST} values of every curve": least >= FIRST,
-        "every value, one run": least >= len(told.values),
-        "all runs at every value": told.stage in ("edges", "bends", "done"),
-        "edges of stability": told.stage in ("bends", "done"),
-        "all done": told.fraction >= 1,
+        "every value, one run": least >= len(report.values),
+        "all runs at every value": report.stage in ("edges", "bends", "servers"),
+        "edges of stability": report.stage in ("bends", "servers"),
     }
     return [name for name, there in stages.items() if there]
 
 
-def _print_findings(told: Curves) -> None:
-    report = sweep_report(told)
+def _print_findings(report: SweepReport) -> None:
     heads = "".join(f"JCT / nona at {v:<9}" for v in SHOWN)
     print(f"{'scheduler':<15}{'edge':<22}{'by formula':<12}{heads}")
     for name, curve in report.schedulers.items():

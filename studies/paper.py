@@ -26,7 +26,6 @@ import numpy as np
 from nona.placement.fixed import idle_presets, place_fixed, spread_placement
 from nona.placement.prediction import predict
 from nona.placement.result import Prediction, SubGraphPlacement
-from nona.report.sweeps import REFERENCE, sweep_report
 from nona.results.sweeps import SweepReport, SweepRequest
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
@@ -40,8 +39,9 @@ from nona.sources.samples import scenario_path
 from nona.study.preparation import Study, prepare
 from nona.study.settings import choice
 from nona.study.simulation import chosen_schedulers, place
+from nona.study.sweep_bench import REFERENCE
 from nona.study.sweep_numbers import COMPUTE, LINK, with_value
-from nona.study.sweeps import curves
+from nona.study.sweeps import sweep
 from nona.system import System
 from studies.provenance import Hear, check_least, origin, rounded_result, unheard
 from studies.results import Growth, Overload, OverloadRun, PaperStudy, Reach
@@ -237,10 +237,12 @@ def paper_study(
     scenario, sources = paper_scenario(size.seed), Sources(scenario_path(SCENARIO).parent)
     sweeps: dict[str, SweepReport] = {}
     for name in SWEEPS:
-        start, span = _BEGIN[name], _span(name)
-        for so_far in curves(scenario, _sweep(scenario, size, name), sources, engine=engine, workers=workers):
-            on_progress(start + span * so_far.fraction * 0.999, f"background {name}, {so_far.stage}")
-        sweeps[name] = sweep_report(so_far)
+
+        def tell(fraction: float, text: str, report: object, name: str = name) -> None:
+            on_progress(_BEGIN[name] + _span(name) * fraction * 0.999, f"background {name}, {text}")
+
+        asked = _sweep(scenario, size, name)
+        sweeps[name] = sweep(scenario, asked, sources, tell, engine=engine, workers=workers)
     beyond = with_value(scenario, LINK, OVERLOAD)
     rows = []
     for share, row in growth(beyond, sources, size.lengths, CLAIM, engine):

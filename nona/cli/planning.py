@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 from click.exceptions import Exit
 
@@ -23,8 +22,8 @@ from nona.report.html.plan import plan_html
 from nona.report.plan import day_of, tightest
 from nona.report.plan_options import options, plan_text
 from nona.report.sweep_findings import sweep_text
-from nona.report.sweep_grids import GridCurves, grid_points, grid_report, grid_text
-from nona.report.sweeps import Curves, parse_values, sweep_points, sweep_report
+from nona.report.sweep_grids import grid_points, grid_text
+from nona.report.sweeps import parse_values, sweep_points
 from nona.results.planning import CapacityReport, DeviceCapacity, PlanOption, PlanReport, ServerCount
 from nona.results.sweeps import GridRequest, SweepRequest
 from nona.scenario.plan import OfferSpec, PlanSpec
@@ -42,8 +41,10 @@ from nona.study.planning.question import entry_named
 from nona.study.planning.trials import Ended
 from nona.study.preparation import Study, check_counted, prepare
 from nona.study.shipped import now_text
+from nona.study.sweep_bench import How
 from nona.study.sweep_numbers import number_named, with_values
-from nona.study.sweeps import curves, grid
+from nona.study.sweeps import sweep as sweep_number
+from nona.study.sweeps import sweep_grid
 from nona.tables import Filled, csv_bytes, parquet_bytes
 
 
@@ -263,9 +264,6 @@ def _profile(path: Path) -> bytes:
         raise NonaError(f"{what}: {error.strerror}; check the path.") from None
 
 
-_Told = TypeVar("_Told", Curves, GridCurves)
-
-
 def sweep(arguments: SweepOptions, scenario: Scenario, sources: Sources) -> None:
     """Sweep, and print a table for each value, or JSON; for two numbers the best in each cell."""
     if scenario.serverless is not None and (scenario.workload or scenario.training is None):
@@ -276,41 +274,23 @@ def sweep(arguments: SweepOptions, scenario: Scenario, sources: Sources) -> None
     check_places(arguments.csv)
     settings = _settings(arguments, scenario)
     beside = warn_of_models(prepare(scenario, sources))
+    line, how = ProgressLine(quiet=arguments.json), How(engine=arguments.engine, workers=arguments.workers)
+
+    def show(fraction: float, text: str, report: object) -> None:
+        line.tell(text, fraction)
+
+    # Printed before the file is written: whatever happens to it, the result is there.
     if arguments.second is None and arguments.second_values is None:
-        last_curves = _last(
-            curves(scenario, settings, sources, engine=arguments.engine, workers=arguments.workers)
-        )
-        if last_curves is not None:
-            report = sweep_report(last_curves)
-            emit(
-                arguments, report, sweep_text, beside
-            )  # before the file: whatever happens to it, it is there
-            _points(arguments, sweep_points(report))
-        return
-    whole = _last(
-        grid(
-            scenario,
-            _grid_settings(arguments, scenario, settings),
-            sources,
-            engine=arguments.engine,
-            workers=arguments.workers,
-        )
-    )
-    if whole is not None:
-        cells = grid_report(whole)
+        report = sweep_number(scenario, settings, sources, show, **how)
+        line.end()
+        emit(arguments, report, sweep_text, beside)
+        _points(arguments, sweep_points(report))
+    else:
+        both = _grid_settings(arguments, scenario, settings)
+        cells = sweep_grid(scenario, both, sources, show, **how)
+        line.end()
         emit(arguments, cells, grid_text, beside)
         _points(arguments, grid_points(cells))
-
-
-def _last(steps: Iterator[_Told]) -> _Told | None:
-    """The last of the reports; a terminal shows how far the work is."""
-    latest = None
-    for latest in steps:
-        if sys.stderr.isatty():
-            print(f"\r{latest.fraction:6.1%}  {latest.stage:<14}", end="", file=sys.stderr, flush=True)
-    if latest is not None and sys.stderr.isatty():
-        print(file=sys.stderr)
-    return latest
 
 
 def _settings(arguments: SweepOptions, scenario: Scenario) -> SweepRequest:

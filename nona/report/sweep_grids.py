@@ -8,41 +8,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from nona.report.sweep_findings import LOAD, holds_text, place_text, target_text, there_text
-from nona.report.sweeps import Curves, points_table, simulated, sweep_report, value_text
+from nona.report.sweeps import points_table, simulated, value_text
 from nona.report.text import counted, listed
-from nona.results.sweeps import GridRow, SweepGrid, SweepReport, SweptPoint, Unit
+from nona.results.sweeps import GridRow, SweepGrid, SweepReport, SweptPoint
 from nona.tables import Column, Filled, Table, or_dash, share_text
 from nona.units import format_time
 
 Measure = Literal["Mean JCT", "SLO hits"]
 MEASURES: tuple[Measure, ...] = ("Mean JCT", "SLO hits")
 SHOWN = 4
-
-
-@dataclass(frozen=True, eq=False)
-class GridCurves:
-    """The results of a sweep of two numbers so far: for each value of the second, a sweep of the first.
-
-    ``key``, ``label``, ``unit`` and ``values`` are those of the second number.
-    """
-
-    key: str
-    label: str
-    unit: Unit
-    values: tuple[float, ...]
-    rows: Mapping[float, Curves]
-    stage: str
-    fraction: float
-    seconds: float
-
-
-def grid_report(curves: GridCurves) -> SweepGrid:
-    """Build the report of ``nona sweep --second … --json``."""
-    return SweepGrid.like(
-        curves,
-        rows=tuple(GridRow(value=v, sweep=sweep_report(curves.rows[v])) for v in sorted(curves.rows)),
-        complete=curves.fraction >= 1,
-    )
 
 
 @dataclass(frozen=True, slots=True)

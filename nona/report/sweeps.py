@@ -1,20 +1,14 @@
-"""A sweep of one number: its values, and the report on every scheduler at each of them."""
+"""A sweep's values as text and from text, and its simulated points as a table."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import pairwise
 from typing import NamedTuple, get_args
 
 from nona.errors import ScenarioError
 from nona.results import sweeps
-from nona.results.document import UNKNOWN, Estimate
-from nona.results.simulation import SchedulerResult
-from nona.simulation.records import State
-from nona.statistics import paired_ratio
 from nona.tables import COUNT, FACTOR, RATE, SHARE, TIME, Column, Filled, Kind, Table
 from nona.units import Dimension, format_bandwidth, format_number, format_size, format_time, parse_quantity
 
@@ -142,98 +136,6 @@ def _check_count(count: int, where: str) -> None:
         raise ScenarioError([f"{where}: {count} values; give 1 to {MOST_VALUES}."])
 
 
-Formula = Mapping[float, float | None]
-REFERENCE = "nona"
-
-
-@dataclass(frozen=True, eq=False)
-class CurvePoint:
-    """One scheduler at one value: its state and why, the mean JCT (s) of each replication in order.
-
-    ``result`` is ``None`` where the scheduler cannot run: it samples from a placement, and there is none.
-    """
-
-    state: State
-    reason: str
-    means_s: tuple[float, ...]
-    result: SchedulerResult | None
-    engine: str = ""
-
-
-@dataclass(frozen=True, eq=False)
-class Curves:
-    """The results of a sweep so far.
-
-    ``key``, ``label``, ``unit``: the swept number: where it stands in the scenario, what people call it, its
-        unit (:data:`~nona.results.sweeps.Unit`).
-    ``values``: those at which every scheduler is simulated; ``points`` may hold more, near edges and bends.
-    ``points``: scheduler → value → point.
-    ``formula``: scheduler → value → predicted mean JCT (s), ``None`` where the formula has no steady state.
-    ``slo_s``: the SLO that all classes share, if they do.
-    ``target``, ``needed``: the share of SLOs to keep; in a sweep of the load, the servers needed for it.
-    """
-
-    key: str
-    label: str
-    unit: sweeps.Unit
-    values: tuple[float, ...]
-    points: Mapping[str, Mapping[float, CurvePoint]]
-    formula: Mapping[str, Formula]
-    jobs: int
-    replications: int
-    slo_s: float | None
-    stage: str
-    fraction: float
-    seconds: float
-    target: float = sweeps.TARGET
-    needed: tuple[sweeps.ServersNeeded, ...] = ()
-
-
-def sweep_report(curves: Curves) -> sweeps.SweepReport:
-    """Build the report of ``nona sweep --json``; above a ratio of 1 the reference is faster."""
-    reference = _reference_of(list(curves.points))
-    beside = curves.points[reference]
-    engines = sorted({p.engine for c in curves.points.values() for p in c.values() if p.engine})
-    return sweeps.SweepReport.like(
-        curves,
-        reference=reference,
-        engine=", ".join(engines),
-        complete=curves.fraction >= 1,
-        schedulers={
-            name: _scheduler(points, curves.formula.get(name), beside)
-            for name, points in curves.points.items()
-        },
-    )
-
-
-def _reference_of(schedulers: Sequence[str]) -> str:
-    """The scheduler that the others are compared with: nona, or else the first.
-
-    >>> _reference_of(["local", "nona"]), _reference_of(["spread", "local"])
-    ('nona', 'spread')
-    """
-    return REFERENCE if REFERENCE in schedulers else schedulers[0]
-
-
-def turns(flags: Sequence[tuple[float, bool]]) -> list[tuple[float, float]]:
-    """Neighbouring values between which the flag changes.
-
-    >>> turns([(0.0, True), (0.5, True), (0.7, False), (0.9, False)])
-    [(0.5, 0.7)]
-    """
-    return [(a, b) for (a, x), (b, y) in pairwise(flags) if x != y]
-
-
-def stable_flags(points: Mapping[float, CurvePoint]) -> list[tuple[float, bool]]:
-    """Value and whether it has a steady state, ascending; a backlog at the end does not make it unstable."""
-    return [(value, points[value].state != "overloaded") for value in sorted(points)]
-
-
-def formula_flags(formula: Formula) -> list[tuple[float, bool]]:
-    """Value and whether the formula has a steady state there, ascending."""
-    return [(value, formula[value] is not None) for value in sorted(formula)]
-
-
 class Simulated(NamedTuple):
     """A point of a scheduler's curve; ``sweep`` names its sweep where there are several."""
 
@@ -283,54 +185,3 @@ def sweep_points(report: sweeps.SweepReport) -> Filled:
 
 def _values(unit: sweeps.Unit) -> Kind:
     return Kind(partial(value_text, unit=unit))
-
-
-def _scheduler(
-    points: Mapping[float, CurvePoint], formula: Formula | None, beside: Mapping[float, CurvePoint]
-) -> sweeps.SweptCurve:
-    predicted = formula or {}
-    formula_points = tuple(sweeps.FormulaPoint(value=v, jct_s=predicted[v]) for v in sorted(predicted))
-    return sweeps.SweptCurve(
-        points=tuple(_point(v, points[v], predicted, beside.get(v)) for v in sorted(points)),
-        edges=_edges(stable_flags(points)),
-        formula=formula_points or None,
-        formula_edges=_edges(formula_flags(predicted)),
-    )
-
-
-def _edges(flags: Sequence[tuple[float, bool]]) -> tuple[sweeps.SweptEdge, ...]:
-    stable = dict(flags)
-    return tuple(
-        sweeps.SweptEdge(stable=a, overloaded=b) if stable[a] else sweeps.SweptEdge(stable=b, overloaded=a)
-        for a, b in turns(flags)
-    )
-
-
-def _point(value: float, point: CurvePoint, formula: Formula, beside: CurvePoint | None) -> sweeps.SweptPoint:
-    result, predicted_s = point.result, formula.get(value)
-    jct_s = UNKNOWN if result is None or point.state == "overloaded" else result.jct_s
-    return sweeps.SweptPoint(
-        value=value,
-        state=point.state,
-        state_reason=point.reason,
-        replications=len(point.means_s),
-        jct_s=Estimate(mean=jct_s.mean, ci95=jct_s.ci95),
-        means_s=point.means_s,
-        slo_hit_rate=result.slo_hit_rate if result else UNKNOWN,
-        utilization=sweeps.SweptUtilization(
-            compute=result.utilization.compute if result else None,
-            network=result.utilization.network if result else None,
-        ),
-        predicted_s=predicted_s,
-        error=predicted_s / jct_s.mean - 1 if predicted_s is not None and jct_s.mean else None,
-        ratio=_ratio(point, beside),
-        has_formula=value in formula,
-    )
-
-
-def _ratio(point: CurvePoint, beside: CurvePoint | None) -> Estimate:
-    """Paired over the replications that both have; none if one of the two has no steady state."""
-    if beside is None or "overloaded" in (point.state, beside.state):
-        return UNKNOWN
-    both = min(len(point.means_s), len(beside.means_s))
-    return paired_ratio(point.means_s[:both], beside.means_s[:both]).estimate

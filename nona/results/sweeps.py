@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from nona.results.document import Document, Estimate, Figure
-from nona.results.simulation import State
+from nona.results.simulation import Resources, State
 
 Unit = Literal["fraction", "bandwidth", "time", "size", "rate", "count", "factor", "number"]
 """The dimension of a swept number; values are in SI units."""
@@ -14,13 +14,6 @@ Unit = Literal["fraction", "bandwidth", "time", "size", "rate", "count", "factor
 
 TARGET = 0.99
 """Share of the SLOs to keep where none is asked for."""
-
-
-class SweptUtilization(Document):
-    """Mean utilisation of the executors, and of the busiest link."""
-
-    compute: Figure
-    network: Figure
 
 
 class SweptPoint(Document):
@@ -38,7 +31,7 @@ class SweptPoint(Document):
     jct_s: Estimate
     means_s: tuple[Figure, ...]
     slo_hit_rate: Estimate
-    utilization: SweptUtilization
+    utilization: Resources
     predicted_s: Figure
     error: Figure
     ratio: Estimate

@@ -2,33 +2,50 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Self
+from functools import partial
+from typing import Self, TypedDict
+
+import numpy as np
 
 from nona.errors import PlacementError, ScenarioError
 from nona.experiments import ProcessPool
 from nona.placement.result import Placement
-from nona.planning.least import least
-from nona.report.sweeps import MOST_VALUES, CurvePoint, Curves
-from nona.results.sweeps import GridRequest, ServersNeeded, SweepRequest
+from nona.planning.least import driven, least
+from nona.report.sweeps import MOST_VALUES
+from nona.results.document import UNKNOWN, Estimate
+from nona.results.simulation import Resources, SchedulerResult
+from nona.results.sweeps import (
+    FormulaPoint,
+    GridRequest,
+    ServersNeeded,
+    SweepReport,
+    SweepRequest,
+    SweptCurve,
+    SweptEdge,
+    SweptPoint,
+)
 from nona.scenario.schema import Scenario
 from nona.scenario.values import NamedSpec
-from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler
-from nona.simulation.records import Records
+from nona.simulation.records import Records, State
 from nona.simulation.replications import ReplicationProgress, run_replications
 from nona.simulation.run import RunOptions
 from nona.simulation.summary import Measured, summarize
 from nona.sources.lookup import Sources
+from nona.statistics import paired_ratio
 from nona.study.cache import StudyCache
+from nona.study.placing import Chosen
 from nona.study.preparation import Study, prepare
 from nona.study.simulation import beyond_capacity, chosen_schedulers, judged, place, predictions
 from nona.study.sweep_numbers import LOAD, number_named
+from nona.study.sweep_values import turns
 
+REFERENCE = "nona"  # what the others are compared with, where it is there; else the first
+DONE = "done"
 MOST_CELLS = 900
 
 
@@ -71,14 +88,28 @@ def swept_scenario(scenario: Scenario, settings: SweepRequest, value: float) -> 
     return there.model_copy(update={"schedulers": chosen, "simulation": simulation})
 
 
-Chosen = tuple[Scheduler, Prepared]
+class How(TypedDict, total=False):
+    """How a sweep is run: the engine, processes (results do not depend on them), what was solved before.
+
+    ``check`` is called now and then; what it raises (``Cancelled``) ends the work and comes out.
+    """
+
+    engine: str
+    workers: int
+    cache: StudyCache | None
+    check: Callable[[], None]
+
+
+def _go_on() -> None:
+    return None
 
 
 class Bench:
     """One sweep's work in progress.
 
-    ``points``, ``formula`` and ``needed`` are those of :class:`~nona.report.sweeps.Curves`. Records
-    are kept only until a value is settled; placements are solved once per value.
+    ``points``: scheduler → value → point, without what compares it. ``formula``: scheduler → value →
+    predicted mean JCT (s), ``None`` without a steady state. Records are kept only until a value is settled;
+    placements are solved once per value.
     """
 
     def __init__(
@@ -86,24 +117,27 @@ class Bench:
         at: Callable[[float], Scenario],
         settings: SweepRequest,
         sources: Sources,
-        engine: str,
-        workers: int,
-        cache: StudyCache | None,
-        check: Callable[[], None],
+        *,
+        engine: str = "auto",
+        workers: int = 1,
+        cache: StudyCache | None = None,
+        check: Callable[[], None] = _go_on,
     ) -> None:
-        self.points: dict[str, dict[float, CurvePoint]] = {n: {} for n in settings.schedulers}
+        self.points: dict[str, dict[float, SweptPoint]] = {n: {} for n in settings.schedulers}
         self.formula: dict[str, dict[float, float | None]] = {}
         self.needed: tuple[ServersNeeded, ...] = ()
-        self._at, self._settings, self._sources, self._check = at, settings, sources, check
-        self.number = number_named(at(settings.values[0]), settings.number)
+        self.at, self.settings, self._sources, self._check = at, settings, sources, check
+        first = at(settings.values[0])
+        self.number = number_named(first, settings.number)
         self._cache = cache or StudyCache()
-        self._options = RunOptions(jobs=settings.jobs, warmup=_warmup(at(settings.values[0])), engine=engine)
+        self._options = RunOptions(jobs=settings.jobs, warmup=_warmup(first), engine=engine)
         self._workers, self._exit = workers, ExitStack()
         self._pool: ProcessPool | None = None
         self._begin = time.perf_counter()
         self._placements: dict[float, Placement | str] = {}
         self._records: dict[tuple[str, float], tuple[Records, ...]] = {}
-        self._slo_s: float | None = _shared_slo(at(settings.values[0]))
+        self._engines: set[str] = set()
+        self._slo_s = _shared_slo(first)
 
     def __enter__(self) -> Self:
         if self._workers > 1:
@@ -113,45 +147,58 @@ class Bench:
     def __exit__(self, *error: object) -> None:
         self._exit.close()
 
-    def told(self, stage: str, fraction: float) -> Curves:
+    def report(self, stage: str) -> SweepReport:
         """The present results."""
-        s = self._settings
-        return Curves(
+        names = list(self.points)
+        reference = REFERENCE if REFERENCE in names else names[0]
+        return SweepReport.like(
+            self.settings,
             key=self.number.key,
             label=self.number.label,
             unit=self.number.unit,
-            values=s.values,
-            points={name: dict(by_value) for name, by_value in self.points.items()},
-            formula={name: dict(by_value) for name, by_value in self.formula.items()},
-            jobs=s.jobs,
-            replications=s.replications,
             slo_s=self._slo_s,
+            reference=reference,
+            engine=", ".join(sorted(self._engines)),
             stage=stage,
-            fraction=fraction,
+            complete=stage == DONE,
             seconds=time.perf_counter() - self._begin,
-            target=s.target,
+            schedulers={name: self._curve(name, self.points[reference]) for name in names},
             needed=self.needed,
         )
 
-    def scenario_at(self, value: float) -> Scenario:
-        return self._at(value)
+    def _curve(self, name: str, beside: Mapping[float, SweptPoint]) -> SweptCurve:
+        points, predicted = self.points[name], self.formula.get(name, {})
+        return SweptCurve(
+            points=tuple(_compared(points[v], predicted, beside.get(v)) for v in sorted(points)),
+            edges=_edges(self.steady(name)),
+            formula=tuple(FormulaPoint(value=v, jct_s=predicted[v]) for v in sorted(predicted)) or None,
+            formula_edges=_edges(self.predictable(name)),
+        )
 
     def beside(self, at: Callable[[float], Scenario], settings: SweepRequest) -> Bench:
         """A bench for another number, in the same processes."""
         engine = self._options.engine
-        other = Bench(at, settings, self._sources, engine, 1, self._cache, self._check)
+        other = Bench(at, settings, self._sources, engine=engine, cache=self._cache, check=self._check)
         other._pool = self._pool
         return other
 
     def is_stable(self, name: str, value: float) -> bool:
         """Return whether ``name`` had a steady state at ``value`` in the runs so far."""
-        return self.points[name][value].state != "overloaded"
+        return self.points[name][value].steady
+
+    def steady(self, name: str) -> dict[float, bool]:
+        """Value → whether ``name`` had a steady state there, ascending."""
+        return {value: self.is_stable(name, value) for value in sorted(self.points[name])}
+
+    def predictable(self, name: str) -> dict[float, bool]:
+        """Value → whether the formula has a steady state there, ascending."""
+        predicted = self.formula.get(name, {})
+        return {value: predicted[value] is not None for value in sorted(predicted)}
 
     def stable_means(self, name: str) -> list[tuple[float, float]]:
         """Value and mean JCT (s) where there is a steady state, ascending."""
         points = self.points[name]
-        pairs = [(v, _mean(points[v])) for v in sorted(points) if self.is_stable(name, v)]
-        return [(v, mean) for v, mean in pairs if mean > 0]
+        return [(v, mean) for v in sorted(points) if (mean := points[v].jct_s.mean)]
 
     def simulate(self, value: float, names: Sequence[str], first: int, count: int) -> None:
         """``count`` replications from ``first`` on; the first includes the formula's result."""
@@ -163,7 +210,7 @@ class Bench:
             self._predict(study, value, placement)
         if isinstance(placement, str):
             for name in placed:
-                self.points[name][value] = CurvePoint("overloaded", placement, (), None)
+                self.points[name][value] = _point(value, "overloaded", placement)
             study = self._study(value, [n for n in names if n not in placed])
             placement = None
         if study.scenario.schedulers:
@@ -174,22 +221,27 @@ class Bench:
     def measure(self, value: float, name: str) -> bool:
         """All replications of one scheduler at a value between; the first that is overloaded ends it."""
         self.simulate(value, [name], 0, 1)
-        if self._settings.replications > 1 and self.is_stable(name, value):
-            self.simulate(value, [name], 1, self._settings.replications - 1)
-        self.settle(value)
+        self.replicate(value, [name])
         return self.is_stable(name, value)
+
+    def replicate(self, value: float, names: Sequence[str]) -> None:
+        """The replications after the first of those that are stable there; no more runs follow."""
+        stable = [n for n in names if self.is_stable(n, value)]
+        if self.settings.replications > 1 and stable:
+            self.simulate(value, stable, 1, self.settings.replications - 1)
+        self.settle(value)
 
     def settle(self, value: float) -> None:
         """Release the records of ``value``, at which no more runs follow."""
         self._records = {key: kept for key, kept in self._records.items() if key[1] != value}
 
-    def predict(self, value: float, name: str) -> float | None:
-        """The formula's result for ``name`` at ``value``; without a placement nona has no steady state."""
+    def predict(self, value: float, name: str) -> bool:
+        """Return whether the formula has a steady state for ``name`` at ``value``."""
         if value not in self.formula.get(name, {}):
             study = self._study(value, [name])
             placed = get_scheduler(name).needs_placement
             self._predict(study, value, self._placement(value, study) if placed else None)
-        return self.formula[name][value]
+        return self.formula[name][value] is not None
 
     def _predict(self, study: Study, value: float, placement: Placement | str | None) -> None:
         solved = None if isinstance(placement, str) else placement
@@ -199,7 +251,7 @@ class Bench:
             self.formula.setdefault("nona", {})[value] = None
 
     def _study(self, value: float, names: Sequence[str]) -> Study:
-        scenario = self._at(value)
+        scenario = self.at(value)
         chosen = tuple(s for s in scenario.schedulers if s.name in names)
         study = prepare(scenario, self._sources, self._cache)
         return replace(study, scenario=scenario.model_copy(update={"schedulers": chosen}))
@@ -230,16 +282,63 @@ class Bench:
         self._records[name, value] = runs
         slo_s = [q.slo_s for q in study.system.queries]
         summary = summarize(runs, slo_s, study.scenario.labels)
-        means = tuple(Measured(runs, slo_s).mean_jcts())
-        result = summary.result
-        self.points[name][value] = CurvePoint(
-            result.state, result.state_reason, means, result, summary.engine
-        )
+        self._engines.add(summary.engine)
+        result, means_s = summary.result, tuple(Measured(runs, slo_s).mean_jcts())
+        self.points[name][value] = _point(value, result.state, result.state_reason, means_s, result)
 
 
-def _mean(point: CurvePoint) -> float:
-    mean = point.result.jct_s.mean if point.result else 0.0
-    return math.nan if mean is None else mean
+def _point(
+    value: float,
+    state: State,
+    reason: str,
+    means_s: tuple[float, ...] = (),
+    result: SchedulerResult | None = None,
+) -> SweptPoint:
+    """Without a ``result`` the scheduler cannot run: it samples from a placement, and there is none."""
+    jct_s = UNKNOWN if result is None or state == "overloaded" else Estimate.like(result.jct_s)
+    return SweptPoint(
+        value=value,
+        state=state,
+        state_reason=reason,
+        replications=len(means_s),
+        jct_s=jct_s,
+        means_s=means_s,
+        slo_hit_rate=result.slo_hit_rate if result else UNKNOWN,
+        utilization=result.utilization if result else Resources(compute=None, network=None),
+        predicted_s=None,
+        error=None,
+        ratio=UNKNOWN,
+        has_formula=False,
+    )
+
+
+def _compared(
+    point: SweptPoint, formula: Mapping[float, float | None], beside: SweptPoint | None
+) -> SweptPoint:
+    predicted_s, mean_s = formula.get(point.value), point.jct_s.mean
+    return SweptPoint.like(
+        point,
+        predicted_s=predicted_s,
+        error=predicted_s / mean_s - 1 if predicted_s is not None and mean_s else None,
+        ratio=_ratio(point, beside),
+        has_formula=point.value in formula,
+    )
+
+
+def _ratio(point: SweptPoint, beside: SweptPoint | None) -> Estimate:
+    """Paired over the replications that both have; none if one of the two has no steady state."""
+    if beside is None or not (point.steady and beside.steady):
+        return UNKNOWN
+    both = min(len(point.means_s), len(beside.means_s))
+    a, b = (np.array(means_s[:both], dtype=float) for means_s in (point.means_s, beside.means_s))
+    return paired_ratio(a, b).estimate
+
+
+def _edges(steady: Mapping[float, bool]) -> tuple[SweptEdge, ...]:
+    return tuple(
+        SweptEdge(stable=a, overloaded=b) if steady[a] else SweptEdge(stable=b, overloaded=a)
+        for a, b in turns(list(steady.items()))
+    )
 
 
 def _warmup(scenario: Scenario) -> int | None:
@@ -257,57 +356,47 @@ TIMES = 4  # counts up to that many times the present one are tried
 MOST_SCHEDULERS = 2
 
 
-def find_servers(bench: Bench, settings: SweepRequest) -> Iterator[float]:
-    """Fill ``bench.needed`` in a sweep of the load, count by count; the share of the work that is done.
+def find_servers(bench: Bench, tell: Callable[[float], None]) -> None:
+    """Fill ``bench.needed`` in a sweep of the load, count by count; ``tell`` hears the share that is done.
 
     Asked are the schedulers that keep the target up to the highest loads, each at the first swept load
     from 1 on where it misses.
     """
-    missed = _missed(bench, settings) if settings.edges and settings.number == LOAD else []
+    settings = bench.settings
+    missed = _missed(bench) if settings.edges and settings.number == LOAD else []
     for done, (name, load) in enumerate(missed):
-        loaded = bench.scenario_at(load)
-        count = number_named(loaded, SERVERS)
-        now = int(count.of(loaded))
-        most = max(TIMES * now, now + TIMES)
-        inner = settings.model_copy(
-            update={"number": count.key, "values": (float(now),), "schedulers": (name,)}
-        )
-        tried = bench.beside(lambda n, base=loaded, of=count: of.set(base, n), inner)  # type: ignore[misc]
-
-        def keeps(servers: int, name: str = name, tried: Bench = tried) -> bool:
-            tried.simulate(servers, [name], 0, settings.replications)
-            tried.settle(servers)
-            return _holds(tried.points[name][servers], settings.target)
-
-        search, servers = least(most, now + 1, low=now), None
-        try:
-            wanted = next(search)
-            while True:
-                enough = keeps(wanted)
-                yield done / len(missed)
-                wanted = search.send(enough)
-        except StopIteration as end:
-            servers = end.value
-        need = ServersNeeded(scheduler=name, value=load, now=now, servers=servers, most=most)
-        bench.needed = (*bench.needed, need)
+        bench.needed = (*bench.needed, _needed(bench, name, load, partial(tell, done / len(missed))))
 
 
-def _missed(bench: Bench, settings: SweepRequest) -> list[tuple[str, float]]:
+def _needed(bench: Bench, name: str, load: float, tell: Callable[[], None]) -> ServersNeeded:
+    loaded = bench.at(load)
+    count = number_named(loaded, SERVERS)
+    now = int(count.of(loaded))
+    most = max(TIMES * now, now + TIMES)
+    asked = {"number": count.key, "values": (float(now),), "schedulers": (name,)}
+    tried = bench.beside(lambda servers: count.set(loaded, servers), bench.settings.model_copy(update=asked))
+
+    def keeps(servers: int) -> bool:
+        tried.simulate(servers, [name], 0, tried.settings.replications)
+        tried.settle(servers)
+        tell()
+        return _holds(tried.points[name][servers], tried.settings.target)
+
+    servers = driven(least(most, now + 1, low=now), keeps)
+    return ServersNeeded(scheduler=name, value=load, now=now, servers=servers, most=most)
+
+
+def _missed(bench: Bench) -> list[tuple[str, float]]:
     """Scheduler and the load at which it is asked; those that hold longest first."""
     missed = []
-    for name in settings.schedulers:
-        values = [v for v in settings.values if v >= 1.0]
-        misses = [v for v in values if not _holds(bench.points[name][v], settings.target)]
-        point = bench.points[name][misses[0]] if misses else None
-        if point is not None and _hits(point) is not None:
-            missed.append((name, misses[0]))
+    for name, points in bench.points.items():
+        values = [v for v in bench.settings.values if v >= 1.0]
+        first = next((v for v in values if not _holds(points[v], bench.settings.target)), None)
+        if first is not None and points[first].slo_hit_rate.mean is not None:
+            missed.append((name, first))
     return sorted(missed, key=lambda pair: -pair[1])[:MOST_SCHEDULERS]
 
 
-def _hits(point: CurvePoint) -> float | None:
-    return None if point.result is None else point.result.slo_hit_rate.mean
-
-
-def _holds(point: CurvePoint, target: float) -> bool:
-    hits = _hits(point)
-    return point.state != "overloaded" and hits is not None and hits >= target
+def _holds(point: SweptPoint, target: float) -> bool:
+    hits = point.slo_hit_rate.mean
+    return point.steady and hits is not None and hits >= target

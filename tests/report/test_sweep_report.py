@@ -12,9 +12,11 @@ from nona.report import sweep_figures
 from nona.report import sweep_findings as words
 from nona.report.sweep_figures import grid_figure
 from nona.report.sweep_grids import cells, grid_finding, grid_points, grid_targets, grid_text
-from nona.report.sweeps import parse_value, parse_values, spaced, sweep_points, turns, value_text
+from nona.report.sweeps import parse_value, parse_values, spaced, sweep_points, value_text
 from nona.results import sweeps
 from nona.results.document import UNKNOWN, Estimate
+from nona.results.simulation import Resources
+from nona.study.sweep_values import turns
 
 
 def point(value, mean, ratio=None, **more):
@@ -22,7 +24,7 @@ def point(value, mean, ratio=None, **more):
     state, hits = ("stable", 0.99) if mean is not None else ("overloaded", 0.5)
     measures = {"jct_s": within(mean, 0.02), "means_s": (mean,), "ratio": within(ratio, 0.05)}
     measures |= {"slo_hit_rate": Estimate(mean=hits, ci95=None)}
-    busy = sweeps.SweptUtilization(compute=0.4, network=0.8)
+    busy = Resources(compute=0.4, network=0.8)
     fields = {"value": value, "state": state, "replications": 3, "utilization": busy, **measures}
     return filled(sweeps.SweptPoint, **(fields | more))
 

@@ -24,7 +24,6 @@ from nona.report.clusters import device_row
 from nona.report.figures import BAD
 from nona.report.guide import matching, section_titles, sections
 from nona.report.models import contraction, inspection
-from nona.report.sweeps import sweep_report
 from nona.report.theory import comparison_rows, theory_figure, theory_rows, theory_sentence, theory_summary
 from nona.report.times import MeanParts, TimesError, mean_if_off, off_text, times_error
 from nona.results.document import Estimate, ModelFacts, OffRange
@@ -39,7 +38,7 @@ from nona.simulation.known_systems import KNOWN, LOADS, known_result
 from nona.sources.samples import load_sample, scenario_path
 from nona.statistics import Interval
 from nona.study.models import configuration_counts, prepare_model
-from nona.study.sweeps import curves
+from nona.study.sweeps import sweep as study_sweep
 from nona.tables import csv_bytes, parquet_bytes
 from studies.pages import validation_page
 from studies.reports.validation import theory_markdown, validation_markdown
@@ -52,8 +51,7 @@ def sweep():
     request = SweepRequest(
         number="load", values=values, schedulers=schedulers, jobs=30, replications=2, edges=False
     )
-    *_, last = curves(scenario, request, engine="simpy")
-    return SweepOutcome(**dict(sweep_report(last)), settings=request)
+    return SweepOutcome.like(study_sweep(scenario, request, engine="simpy"), settings=request)
 
 
 def capacity():

@@ -12,9 +12,8 @@ from sizes import examples
 from nona import study
 from nona.errors import ScenarioError
 from nona.experiments import ThisProcess
-from nona.report.sweeps import sweep_report
 from nona.results.document import UNKNOWN
-from nona.results.sweeps import GridRequest, SweepRequest
+from nona.results.sweeps import FormulaPoint, GridRequest, SweepRequest
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.simulation.run import Cancelled
 from nona.simulation.summary import hit_rate_difference, jct_difference
@@ -25,7 +24,8 @@ from nona.study.preparation import prepare
 from nona.study.simulation import simulate
 from nona.study.sweep_bench import swept_scenario
 from nona.study.sweep_numbers import number_named
-from nona.study.sweeps import bends, curves, grid, middle, near_enough, spread_order
+from nona.study.sweep_values import bends, middle, near_enough, spread_order
+from nona.study.sweeps import sweep, sweep_grid
 
 COUNT = "cluster.servers[0].count"
 # Two parallel tasks of 4 ms between a first and a last of 1 ms: 10 ms of work, 3 + 3 MB when split.
@@ -64,13 +64,16 @@ def asked(key, values, names, jobs, runs, edges=True):
 
 
 def swept(given_, key, values, *names, jobs=400, runs=2):
-    chosen = asked(key, values, names, jobs, runs)
-    *_, last = curves(given_, chosen)
-    return last
+    return sweep(given_, asked(key, values, names, jobs, runs))
+
+
+def points(report, name):
+    """Value → the scheduler's point."""
+    return {p.value: p for p in report.schedulers[name].points}
 
 
 def edges(found, name, of="edges"):
-    return [(e.stable, e.overloaded) for e in getattr(sweep_report(found).schedulers[name], of)]
+    return [(e.stable, e.overloaded) for e in getattr(found.schedulers[name], of)]
 
 
 @pytest.mark.verify
@@ -105,38 +108,39 @@ def test_more_capacity_and_more_servers_make_it_stable_from_the_other_side():
 
     found = swept(scenario(250.0), "cluster.servers[0].count", (1.0, 8.0), "local", jobs=2000)
     assert edges(found, "local") == [(3.0, 2.0)]  # 2.5 servers' worth of work
-    assert all(v == int(v) for v in found.points["local"])
+    assert all(v == int(v) for v in points(found, "local"))
 
 
 @pytest.mark.verify
 def test_unstable_everywhere_and_a_single_value():
     over = swept(scenario(900.0), "load", (1.0, 2.0), "local", "spread")
-    assert [p.state for p in over.points["local"].values()] == ["overloaded"] * 2
+    assert [p.state for p in points(over, "local").values()] == ["overloaded"] * 2
     assert edges(over, "local") == []
-    assert sweep_report(over).schedulers["spread"].points[0].ratio == UNKNOWN
+    assert over.schedulers["spread"].points[0].ratio == UNKNOWN
     one = swept(scenario(), "background.compute.utilization", (0.3,), "local")
-    assert list(one.points["local"]) == [0.3]
-    assert one.fraction == 1
+    assert list(points(one, "local")) == [0.3]
+    assert one.complete
 
 
 def test_its_points_are_those_of_a_simulation_with_the_same_random_numbers():
     given_ = scenario(150.0, 4)
     chosen = asked("load", (0.5, 1.0, 1.5), ("local", "spread"), 300, 3)
-    *_, found = curves(given_, chosen)
+    found = sweep(given_, chosen)
     for value in chosen.values:
         whole = simulate(prepare(swept_scenario(given_, chosen, value)))
         for name, summary in whole.summaries.items():
-            point = found.points[name][value]
+            point = points(found, name)[value]
             assert point.state == summary.result.state
             if not summary.result.overloaded:
-                assert point.result.jct_s == summary.result.jct_s
+                jct_s = summary.result.jct_s
+                assert (point.jct_s.mean, point.jct_s.ci95) == (jct_s.mean, jct_s.ci95)
                 assert len(point.means_s) == 3
 
 
 def test_what_a_number_does_not_touch_stays_the_same_to_the_last_bit():
     """Common random numbers over values: local sends nothing, so the link's background is nothing to it."""
     found = swept(scenario(200.0), "background.network.utilization", (0.0, 0.3, 0.9), "local")
-    assert len({p.means_s for p in found.points["local"].values()}) == 1
+    assert len({p.means_s for p in points(found, "local").values()}) == 1
 
 
 def test_workers_take_the_runs_and_change_nothing(monkeypatch):
@@ -146,26 +150,26 @@ def test_workers_take_the_runs_and_change_nothing(monkeypatch):
     monkeypatch.setattr("nona.study.sweep_bench.ProcessPool", pool)
     given_ = scenario(150.0)
     chosen = asked("load", (0.5, 1.5), ("local", "spread"), 100, 2, edges=False)
-    *_, alone = curves(given_, chosen)
+    alone = sweep(given_, chosen)
     assert not pool.called
-    *_, shared = curves(given_, chosen, workers=2)
+    shared = sweep(given_, chosen, workers=2)
     pool.assert_called_once_with(2)
     pool.return_value.__exit__.assert_called_once()
     assert (
         sum(len(asked.args[1]) for asked in run.call_args_list) == 8
     )  # two values, two schedulers, two runs
     for name in chosen.schedulers:
-        one, other = ({v: p.means_s for v, p in of.points[name].items()} for of in (alone, shared))
+        one, other = ({v: p.means_s for v, p in points(of, name).items()} for of in (alone, shared))
         assert one == other
 
 
 def test_where_there_is_no_placement_nona_has_no_steady_state_and_the_others_go_on():
     found = swept(scenario(150.0, 2), "load", (1.0, 2.0), "nona", "local")
-    point = found.points["nona"][2.0]
-    assert (point.state, point.result, point.means_s) == ("overloaded", None, ())
-    assert "must be below 1" in point.reason
-    assert found.points["nona"][1.0].state != "overloaded"
-    assert found.formula["nona"][2.0] is None
+    point = points(found, "nona")[2.0]
+    assert (point.state, point.slo_hit_rate, point.means_s) == ("overloaded", UNKNOWN, ())
+    assert "must be below 1" in point.state_reason
+    assert points(found, "nona")[1.0].state != "overloaded"
+    assert found.schedulers["nona"].formula[-1] == FormulaPoint(value=2.0, jct_s=None)
     ((stable, overloaded),) = edges(found, "nona")
     assert stable < 2 / (150 * WORK_S) <= overloaded
 
@@ -173,18 +177,20 @@ def test_where_there_is_no_placement_nona_has_no_steady_state_and_the_others_go_
 def test_it_tells_early_never_goes_back_and_stops_when_nobody_wants_it_any_more():
     given_ = scenario()
     chosen = asked("load", (0.5, 1.0, 4.0), ("local", "spread"), 100, 2)
-    told = list(curves(given_, chosen))
-    assert len(told[0].points["local"]) == 1
-    fractions = [t.fraction for t in told]
-    assert fractions == sorted(fractions)
-    for before, after in itertools.pairwise(told):
+    told = []
+    last = sweep(given_, chosen, on_progress=lambda share, text, report: told.append((share, report())))
+    shares = [share for share, _ in told]
+    assert shares == sorted(shares)
+    assert shares[-1] < 1
+    reports = [report for _, report in told] + [last]
+    assert len(points(reports[0], "local")) == 1
+    assert [r.complete for r in reports] == [False] * len(told) + [True]
+    for before, after in itertools.pairwise(reports):
         for name in chosen.schedulers:
-            assert before.points[name].keys() <= after.points[name].keys()
-    assert (told[-1].fraction, told[-1].stage) == (1, "done")
-    assert len(told[0].points["local"]) == 1  # what was told does not change afterwards
+            assert points(before, name).keys() <= points(after, name).keys()
     chosen = asked("load", (0.5, 1.0), ("local",), 400, 2)
     with pytest.raises(Cancelled):
-        list(curves(scenario(), chosen, check=Mock(side_effect=[None] * 5 + [Cancelled])))
+        sweep(scenario(), chosen, check=Mock(side_effect=[None] * 5 + [Cancelled]))
 
 
 @pytest.mark.parametrize(
@@ -199,7 +205,7 @@ def test_it_tells_early_never_goes_back_and_stops_when_nobody_wants_it_any_more(
 )
 def test_what_cannot_be_swept_is_said_before_anything_runs(key, values, names, why):
     with pytest.raises(ScenarioError, match=why):
-        next(curves(scenario(), asked(key, values, names, 10, 1)))
+        sweep(scenario(), asked(key, values, names, 10, 1))
 
 
 @given(st.integers(1, 60))
@@ -234,8 +240,7 @@ def test_more_values_go_where_a_curve_bends():
 def test_the_servers_that_more_load_needs_are_simulated_counts():
     given_ = scenario(300.0, 4)
     chosen = asked("load", (0.5, 1.0, 1.5), ("local",), 400, 2)
-    *_, told = curves(given_, chosen)
-    (need,) = told.needed
+    (need,) = sweep(given_, chosen).needed
     assert (need.scheduler, need.now, need.most) == ("local", 4, 16)
     loaded = number_named(given_, chosen.number).set(given_, need.value)
 
@@ -251,19 +256,19 @@ def test_a_grid_is_a_sweep_in_every_row_and_ends_when_asked():
     given_ = scenario(100.0, 4)
     chosen = asked("load", (0.5, 1.0), ("local", "spread"), 200, 2, edges=False)
     both = GridRequest(sweep=chosen, second=COUNT, values=(3.0, 4.0))
-    steps = list(grid(given_, both))
-    assert [s.fraction for s in steps] == sorted(s.fraction for s in steps)
-    assert steps[-1].fraction == 1
-    for count, row in steps[-1].rows.items():
-        *_, alone = curves(number_named(given_, COUNT).set(given_, count), chosen)
-        assert row.points.keys() == alone.points.keys()
-        for name in alone.points:
-            one, other = ([p.means_s for p in of.points[name].values()] for of in (row, alone))
-            assert one == other
+    told = []
+    whole = sweep_grid(given_, both, on_progress=lambda share, text, report: told.append((share, report())))
+    shares = [share for share, _ in told]
+    assert shares == sorted(shares)
+    assert whole.complete
+    assert not any(report.complete for _, report in told)
+    for row in whole.rows:
+        alone = sweep(number_named(given_, COUNT).set(given_, row.value), chosen)
+        assert row.sweep.schedulers == alone.schedulers
     with pytest.raises(Cancelled):
-        list(grid(given_, both, check=Mock(side_effect=Cancelled)))
+        sweep_grid(given_, both, check=Mock(side_effect=Cancelled))
     with pytest.raises(ScenarioError, match="given twice"):
-        list(grid(given_, both.model_copy(update={"second": chosen.number})))
+        sweep_grid(given_, both.model_copy(update={"second": chosen.number}))
 
 
 def prepared(jobs, rate="90/s", **simulation):

@@ -11,7 +11,6 @@ from nona.placement.prediction import predict
 from nona.report.placements import tables
 from nona.report.placements.report import placement_report, response_report
 from nona.report.placements.text import response_finding, response_lines
-from nona.report.sweeps import sweep_report
 from nona.results.placement import ResponseReport
 from nona.results.studies import Comparison, PredictionMap
 from nona.results.sweeps import SweepRequest
@@ -19,7 +18,7 @@ from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
 from nona.study.shipped import stored_result
 from nona.study.sweep_numbers import with_value
-from nona.study.sweeps import curves
+from nona.study.sweeps import sweep
 from nona.study.tested_range import error, untested
 from nona.system import Arrivals, Batching, Stream
 from studies import prediction_map as study_map
@@ -200,8 +199,8 @@ def swept(scenario, key, values, *names):
     """Scheduler → its points, from the first value to the last."""
     spec = scenario.simulation
     size = {"jobs": spec.jobs, "replications": spec.replications, "edges": False}
-    *_, told = curves(scenario, SweepRequest(number=key, values=values, schedulers=names, **size))
-    return {name: curve.points for name, curve in sweep_report(told).schedulers.items()}
+    report = sweep(scenario, SweepRequest(number=key, values=values, schedulers=names, **size))
+    return {name: curve.points for name, curve in report.schedulers.items()}
 
 
 @pytest.mark.parametrize("level", first(1, [0.5, 0.0, 0.9]))

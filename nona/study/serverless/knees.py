@@ -16,7 +16,7 @@ from nona.errors import ScenarioError
 from nona.experiments import kept_pool
 from nona.options import Options
 from nona.planning.verdict import Settled, counted, looks_of, verdict
-from nona.report.sweeps import MOST_VALUES, turns
+from nona.report.sweeps import MOST_VALUES
 from nona.results.document import Verdict
 from nona.results.serverless import Knee, OverPoint, OverReport, OverSetting, PolicyOver, Utilization
 from nona.results.sweeps import TARGET, Unit
@@ -31,7 +31,7 @@ from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import chosen_policies, warmup_calls
 from nona.study.serverless.tasks import Done, Task, TaskPool, run_tasks
 from nona.study.sweep_numbers import LOAD, Number, number_named
-from nona.study.sweeps import edge
+from nona.study.sweep_values import edge, turns
 
 LOADS = (0.5, 1.0, 2.0, 3.0, 4.0)
 CALLS, MOST_CALLS = 1500, 100_000

@@ -76,7 +76,7 @@ KINDS: Registry[TaskKind] = Registry(
         _kind("language-plan", "plan for language models", (*_LANGUAGE, "plan"), "language:plan_requests"),
         _kind("language-formula", "check of the formula", (), "language:check_formula", quick=True),
         _kind("sweep", "sweep", SIMULATION_PARTS, "simulation:sweep_scenario"),
-        _kind("grid", "sweep of two numbers", SIMULATION_PARTS, "simulation:sweep_grid"),
+        _kind("grid", "sweep of two numbers", SIMULATION_PARTS, "simulation:sweep_numbers"),
         _kind("answer", "quick answer", SIMULATION_PARTS, "simulation:answer", quick=True),
         _kind("count", "count of configurations", _MODEL, "checks:count_configurations"),
         _kind("validate", "validation", (), "checks:simulate_known"),

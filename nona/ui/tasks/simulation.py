@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypeVar
 
 from nona.errors import JobError
 from nona.placement.result import Placement
 from nona.report.simulations.live import LiveSeries
 from nona.report.simulations.report import SimulatedRun, simulation_report
-from nona.report.sweep_grids import GridCurves, grid_report
-from nona.report.sweeps import Curves, sweep_report
+from nona.results.document import Document
 from nona.results.simulation import QuickAnswer
 from nona.results.simulation_charts import LiveRun
 from nona.results.studies import RowArranged
 from nona.results.sweeps import GridOutcome, GridRequest, SweepOutcome, SweepRequest
-from nona.scenario.schema import Scenario
 from nona.simulation.compiled.build import is_ready
 from nona.simulation.compiled.preparation import compiling_s
 from nona.simulation.run import AUTO, engine_named
 from nona.simulation.steady_state import PILOT_FIRST, run_name
-from nona.sources.lookup import Sources
 from nona.study import simulation
 from nona.study.arrangements import LOADS, RunSize, arrange_row
-from nona.study.cache import StudyCache
 from nona.study.exports import write_simulation
 from nona.study.outcome import TIMELINE_JOBS, predicted_means, simulated_run, simulation_outcome
 from nona.study.preparation import Study
 from nona.study.shipped import now_text
-from nona.study.sweeps import curves, grid
+from nona.study.sweep_bench import How
+from nona.study.sweeps import sweep, sweep_grid
 from nona.ui.tasks.desk import (
     ArrangeAsked,
     Desk,
@@ -213,63 +209,30 @@ def arrange(spec: Mapping[str, Any], desk: Desk) -> RowArranged:
     return result
 
 
-_Told = TypeVar("_Told", Curves, GridCurves)
-_Outcome = TypeVar("_Outcome", SweepOutcome, GridOutcome)
+Q = TypeVar("Q", SweepRequest, GridRequest)
+R = TypeVar("R", bound=Document)
+S = TypeVar("S", SweepOutcome, GridOutcome)
 _TELL_EVERY_S = 0.8
-_TEXTS = {
-    "coarse": "A first look at every value",
-    "replications": "More runs for the intervals",
-    "edges": "Looking for the edges of stability",
-    "bends": "More values where curves bend",
-    "servers": "How many servers more load needs",
-    "done": "Done",
-}
 
 
 def sweep_scenario(spec: Mapping[str, Any], desk: Desk) -> SweepOutcome:
     """Sweep one number; raises :class:`NonaError` for values that the scenario does not allow."""
-    request = asked_of(spec, SweepRequest)
-
-    def outcome(swept: Curves) -> SweepOutcome:
-        return SweepOutcome(**dict(sweep_report(swept)), settings=request)
-
-    return _swept(spec, desk, lambda s, how: curves(s, request, **how), lambda t: _TEXTS[t.stage], outcome)
+    return _swept(spec, desk, SweepRequest, sweep, SweepOutcome)
 
 
-def sweep_grid(spec: Mapping[str, Any], desk: Desk) -> GridOutcome:
+def sweep_numbers(spec: Mapping[str, Any], desk: Desk) -> GridOutcome:
     """Sweep two numbers; raises :class:`NonaError` for values that the scenario does not allow."""
-    request = asked_of(spec, GridRequest)
-
-    def outcome(swept: GridCurves) -> GridOutcome:
-        return GridOutcome(**dict(grid_report(swept)), settings=request)
-
-    return _swept(spec, desk, lambda s, how: grid(s, request, **how), lambda t: t.stage, outcome)
+    return _swept(spec, desk, GridRequest, sweep_grid, GridOutcome)
 
 
-class _How(TypedDict):
-    sources: Sources
-    engine: str
-    cache: StudyCache
-    check: Callable[[], None]
+def _swept(spec: Mapping[str, Any], desk: Desk, of: type[Q], run: Callable[..., R], outcome: type[S]) -> S:
+    request, scenario = asked_of(spec, of), study_of(spec, desk).scenario
 
+    def tell(fraction: float, text: str, report: Callable[[], R]) -> None:
+        def so_far() -> S:
+            return outcome.like(report(), settings=request)
 
-def _swept(
-    spec: Mapping[str, Any],
-    desk: Desk,
-    sweep: Callable[[Scenario, _How], Iterator[_Told]],
-    text: Callable[[_Told], str],
-    outcome: Callable[[_Told], _Outcome],
-) -> _Outcome:
-    """The last outcome; those before are reported now and then."""
-    scenario = study_of(spec, desk).scenario
-    steps = sweep(
-        scenario,
-        _How(sources=sources_of(spec), engine=engine_named(AUTO), cache=desk.cache, check=desk.check),
-    )
-    latest = None
-    for latest in steps:
-        live = partial(outcome, latest)
-        desk.tell(latest.fraction, text(latest), live, every_s=_TELL_EVERY_S, keeps=True)
-    if latest is None:
-        raise JobError("Sweep: nothing was swept; choose at least one value.")
-    return outcome(latest)
+        desk.tell(fraction, text, so_far, every_s=_TELL_EVERY_S, keeps=True)
+
+    how = How(engine=engine_named(AUTO), cache=desk.cache, check=desk.check)
+    return outcome.like(run(scenario, request, sources_of(spec), tell, **how), settings=request)
