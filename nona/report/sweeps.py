@@ -13,6 +13,7 @@ from nona.tables import COUNT, FACTOR, RATE, SHARE, TIME, Column, Filled, Kind, 
 from nona.units import Dimension, format_bandwidth, format_number, format_size, format_time, parse_quantity
 
 MOST_VALUES = 200
+ABOUT = 11  # of the values from one to another
 _DIMENSIONS = get_args(Dimension)
 # Unit → what an axis multiplies values by, and how it calls them.
 _AXES: dict[str, tuple[float, str]] = {
@@ -75,8 +76,10 @@ def parse_value(text: str, unit: str, where: str) -> float:
 
 
 def parse_values(text: str, unit: str, where: str = "--values") -> tuple[float, ...]:
-    """Values from ``first:last:step``, both ends included, or from a list with commas; ascending, each once.
+    """Values from ``first to last`` (round ones), ``first:last:step`` or a list with commas; ascending.
 
+    >>> parse_values("0 % to 95 %", "fraction")[-3:]
+    (0.8, 0.9, 0.95)
     >>> parse_values("0:0.9:0.3", "fraction")
     (0.0, 0.3, 0.6, 0.9)
     >>> parse_values("10 Gbit/s, 5 Gbit/s", "bandwidth")
@@ -84,7 +87,10 @@ def parse_values(text: str, unit: str, where: str = "--values") -> tuple[float, 
 
     Raises ``ScenarioError`` for anything else, a step that is not above 0, or too many values.
     """
-    if ":" in text:
+    if " to " in text:
+        low, high = sorted(parse_value(part, unit, where) for part in text.split(" to ", 1))
+        values = list(spaced(low, high, ABOUT, unit))
+    elif ":" in text:
         parts = text.split(":")
         if len(parts) != 3:
             raise ScenarioError([f"{where}: {text!r} must be FIRST:LAST:STEP, or values with commas."])

@@ -260,6 +260,7 @@ def test_values_are_read_as_they_are_written():
     assert parse_values("0:0.9:0.1", "fraction")[3:5] == (0.3, 0.4)
     assert parse_values("5 Gbit/s,25 Gbit/s", "bandwidth") == (6.25e8, 3.125e9)
     assert parse_values("3, 1, 3", "count") == (1.0, 3.0)
+    assert parse_values("80 to 1", "count") == spaced(1, 80, 11, "count")
     for unit, value in (("fraction", 0.25), ("bandwidth", 1.25e9), ("count", 12.0), ("factor", 1.5)):
         assert parse_value(value_text(value, unit), unit, "x") == pytest.approx(value)
     for text, unit, why in (

@@ -35,8 +35,7 @@ def open_sweep(open_page, **changes):
 
 def test_a_sweep_from_the_controls_to_the_slider_and_back_after_other_pages(open_page):
     at = open_sweep(open_page)
-    field(at, "To").set_value("60 %").run()
-    field(at, "Values, about").set_value(4).run()
+    field(at, "Values").set_value("0 %:60 %:20 %").run()
     run(at, "sweep")
     state = state_of(at)
     told = state.results["sweep"].data
@@ -53,8 +52,7 @@ def test_a_sweep_from_the_controls_to_the_slider_and_back_after_other_pages(open
     assert {"nona", "local", "spread"} <= {t["name"] for t in chart["data"]}
 
     go(at, "scenario", "simulation")
-    assert field(at, "To").value == "60 %"
-    assert field(at, "Values, about").value == 4
+    assert field(at, "Values").value == "0 %:60 %:20 %"
     assert at.select_slider[0].value == 0.0
     assert state.results["sweep"].data is told
 
@@ -62,8 +60,8 @@ def test_a_sweep_from_the_controls_to_the_slider_and_back_after_other_pages(open
 @pytest.mark.verify
 def test_the_shell_gives_the_same_to_the_last_digit(open_page, tmp_path, capsys):
     at = open_sweep(open_page)
-    asked_of.change(state_of(at), low="10 %", high="60 %", count=2)
-    run(at.run(), "sweep")
+    field(at, "Values").set_value("10 %, 60 %").run()
+    run(at, "sweep")
     state = state_of(at)
     file = tmp_path / "scenario.yaml"
     file.write_text(state.dump(), encoding="utf-8")
@@ -74,7 +72,7 @@ def test_the_shell_gives_the_same_to_the_last_digit(open_page, tmp_path, capsys)
 
 def test_it_is_stale_only_when_something_else_than_the_swept_number_changed(open_page):
     at = open_sweep(open_page)
-    field(at, "Values, about").set_value(2).run()
+    field(at, "Values").set_value("0 %, 95 %").run()
     run(at, "sweep")
     edit(at, ("background", "network", "utilization"), 0.35)
     assert not [w for w in at.warning if "scenario has changed" in w.value]
@@ -86,8 +84,8 @@ def test_it_is_stale_only_when_something_else_than_the_swept_number_changed(open
 
 def test_cancelled_it_shows_what_it_had(open_page):
     at = open_sweep(open_page)
-    asked_of.change(state_of(at), jobs=3000, replications=60)
-    at.run()
+    field(at, "Jobs per run").set_value(3000).run()
+    field(at, "Runs per value").set_value(60).run()
     at.button(key="run-sweep").click().run()
     job = job_of(at, "sweep")
     assert until(lambda: job.live.get("schedulers") or not job.unfinished)
@@ -106,22 +104,26 @@ def test_what_is_typed_wrong_stays_and_says_why(open_page):
     cluster = {"servers": [{"count": 2, "gpu": "a100-40gb"}, {"count": 2, "gpu": "a100-80gb"}]}
     at = open_sweep(open_page, cluster=cluster)
     assert "Servers a100-80gb" in field(at, "Sweep").options, "a browser shows options as they are"
-    field(at, "To").set_value("120 %").run()
+    field(at, "Values").set_value("0 % to 120 %").run()
     assert any("must be less than 1" in e.value.replace("\\", "") for e in at.error)
     assert not [b for b in at.button if b.key == "run-sweep"]
-    assert field(at, "To").value == "120 %"
+    assert field(at, "Values").value == "0 % to 120 %"
     field(at, "Sweep").set_value("cluster.network.capacity").run()
-    field(at, "From").set_value("5 apples").run()
+    field(at, "Values").set_value("5 apples").run()
     assert any("is not a bandwidth" in e.value for e in at.error)
-    field(at, "From").set_value("1 Gbit/s").run()
+    field(at, "Values").set_value("1 Gbit/s").run()
     assert not at.error
     field(at, "Sweep").set_value("background.network.utilization").run()
-    assert field(at, "To").value == "120 %"
+    assert field(at, "Values").value == "0 % to 120 %"
+    put(at, "sweep-shown-jobs", "many")  # as a link may bring it
+    assert not at.exception
+    assert field(at, "Jobs per run").value == FEW["simulation"]["jobs"]
 
 
 def test_settings_are_read_and_named_fit_the_scenario_and_without_a_scheduler_there_is_no_sweep():
     state = session()
-    asked_of.change(state, key="cluster.servers[0].count", low="8", high="2", count=3)
+    asked_of.choose_sweep(state, "number", "cluster.servers[0].count")
+    asked_of.choose_sweep(state, "values-cluster.servers[0].count", "8, 2, 5")
     settings = asked_of.settings_of(state)
     assert settings.values == (2.0, 5.0, 8.0)
     assert settings.schedulers == ("nona", "local", "spread")
@@ -145,8 +147,7 @@ def test_settings_are_read_and_named_fit_the_scenario_and_without_a_scheduler_th
     assert settings.jobs == 4000
     assert settings.schedulers == tuple(s.name for s in state.scenario.schedulers)
     state = session()
-    asked_of.change(state, schedulers=())
-    assert asked_of.form_of(state).schedulers == ()
+    asked_of.choose_sweep(state, "schedulers", [])
     with pytest.raises(NonaError, match="no scheduler is chosen"):
         asked_of.settings_of(state)
 
@@ -164,7 +165,8 @@ def test_the_work_and_the_scenario_of_a_sweep_are_told_before_it_runs(open_page)
     one = asked_of.settings_of(state)
     jobs = len(one.values) * 3 * one.replications * one.jobs
     assert any(f"simulates {jobs:,} jobs" in c.value for c in at.caption)
-    asked_of.change(state, second="cluster.servers[0].count", jobs=100_000)
+    asked_of.choose_sweep(state, "second", "cluster.servers[0].count")
+    asked_of.choose_sweep(state, "jobs", 100_000)
     both = asked_of.settings_of(state)
     jobs = len(both.values) * len(both.sweep.values) * 3 * both.sweep.replications * 100_000
     assert f"All pairs together are {jobs / 1e6:.3g} million jobs" in asked_of.work_text(both)
@@ -176,9 +178,8 @@ def test_two_numbers_make_a_map(open_page, tmp_path, capsys):
     state = state_of(at)
     field(at, "Sweep").set_value("load").run()
     field(at, "Against").set_value("cluster.servers[0].count").run()
-    asked_of.change_ends(state, asked_of.form_of(state).first, low="1", high="2", count=2)
-    asked_of.change_ends(state, asked_of.form_of(state).second, low="3", high="4", count=2)
-    at.run()
+    field(at, "Values").set_value("1, 2").run()
+    field(at, "Values (second)").set_value("3, 4").run()
     told = run(at, "grid")
     assert [row.value for row in told.rows] == [3.0, 4.0]
     assert told.complete

@@ -44,7 +44,7 @@ class SweepOptions:
         metavar="KEY",
     )
     values: str = option(
-        "FIRST:LAST:STEP, or values with commas; with units, e.g. '5 Gbit/s,10 Gbit/s'",
+        "FIRST:LAST:STEP, 'FIRST to LAST', or values with commas; with units, e.g. '5 Gbit/s,10 Gbit/s'",
         required=True,
         metavar="V",
     )

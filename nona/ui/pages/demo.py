@@ -24,7 +24,7 @@ from nona.scenario.file import scenario_hash
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.pages.demo_stories import STORIES, Step, Story
 from nona.ui.pages.placement_split import asked_now, split_run
-from nona.ui.pages.simulation_sweep_settings import change, settings_of, sweep_version
+from nona.ui.pages.simulation_sweep_settings import settings_of, sweep_version
 from nona.ui.session.kept import choose, is_kept
 from nona.ui.session.opening import open_shipped_scenario, shipped
 from nona.ui.session.state import AppState
@@ -36,7 +36,6 @@ from nona.ui.widgets.fields import button, plain
 
 PARAMETER = "demo"
 HOME = "pages/home.py"
-SWEPT = {"count": 5, "jobs": 2000, "replications": 2}  # small enough to watch it grow
 
 
 @dataclass(frozen=True)
@@ -164,8 +163,6 @@ def _pin(state: AppState, tour: Tour) -> None:
 
 def _show(state: AppState, tour: Tour, kind: str) -> None:
     """Put the result of that kind on the page, or start the job that makes it."""
-    if kind == "sweep":
-        change(state, **SWEPT)
     bring(state, kind, _asked(state, kind), _mark_of(state, kind), tour.seen)
 
 
@@ -212,7 +209,7 @@ Studied = Mapping[tuple[str, str], Callable[[], str]]
 
 def outcome_text(state: AppState, step: Step, studied: Studied) -> str:
     """The finding that the step is about: of a study, or of a run once its result is there; else empty."""
-    tab = next((value for key, value in step.choices if key.endswith("-tabs")), "")
+    tab = next((str(value) for key, value in step.choices if key.endswith("-tabs")), "")
     if (step.page, tab) in studied:
         return studied[step.page, tab]()
     result = state.results.get(step.run)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from nona.study.sweep_numbers import LINK
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -23,7 +25,7 @@ class Step:
     page: str
     text: str
     changes: Mapping[str, float | str] = field(default_factory=dict)
-    choices: tuple[tuple[str, str], ...] = ()
+    choices: tuple[tuple[str, str | int], ...] = ()
     run: str = ""
     against: bool = False
 
@@ -47,6 +49,12 @@ Changes = Mapping[str, float | str]
 NONE: Changes = MappingProxyType({})
 QUICK: Changes = MappingProxyType({"simulation.jobs": 2000, "simulation.replications": 3})
 SHORT: Changes = MappingProxyType({"simulation.replications": 1})
+SWEPT = (  # small enough to watch it grow
+    ("sweep-shown-number", LINK),
+    (f"sweep-shown-values-{LINK}", "0 %, 25 %, 50 %, 75 %, 95 %"),
+    ("sweep-shown-jobs", 2000),
+    ("sweep-shown-replications", 2),
+)
 BUSY: Changes = MappingProxyType({"background.network.utilization": 0.85})
 MORE: Changes = MappingProxyType({**QUICK, "cluster.servers[0].count": 12})
 SMALL_STEPS: Changes = MappingProxyType({"cluster.servers[0].engine.budget": 1024})
@@ -199,7 +207,7 @@ STORIES = (
                 SIMULATION,
                 "One number of the scenario varies, every scheduler is simulated at every value. A curve "
                 "ends where its scheduler becomes unstable.",
-                choices=(("simulation-view", "Sweep"),),
+                choices=(("simulation-view", "Sweep"), *SWEPT),
                 run="sweep",
             ),
             _simulated(

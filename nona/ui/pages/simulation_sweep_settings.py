@@ -1,4 +1,4 @@
-"""A sweep's controls: which numbers, from where to where, kept and named."""
+"""A sweep's controls, kept over pages and reloads: which numbers, which values, how many runs."""
 
 from __future__ import annotations
 
@@ -6,140 +6,126 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import streamlit as st
 
 from nona.errors import NonaError
 from nona.report.sweep_findings import target_text
-from nona.report.sweeps import parse_value, spaced
+from nona.report.sweeps import parse_values
+from nona.report.text import counted
 from nona.report.workloads import Offered
 from nona.results.sweeps import TARGET, GridRequest, SweepRequest
 from nona.scenario.file import scenario_hash
 from nona.scenario.schema import Scenario
 from nona.schedulers.registry import scheduler_names
 from nona.study.sweep_bench import check_grid, check_settings, swept_scenario
-from nona.study.sweep_numbers import CAPACITY, COMPUTE, LINK, LOAD, Number, number_named, numbers_of
+from nona.study.sweep_numbers import CAPACITY, COMPUTE, LINK, LOAD, number_named, numbers_of
 from nona.ui.jobs.kinds import SIMULATION_PARTS
 from nona.ui.pages.workload_facts import offered
+from nona.ui.session.kept import choose
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import acting, whole
-from nona.ui.widgets.policy_choice import scheduler_picker
+from nona.ui.widgets.fields import acting, selector, whole
+from nona.ui.widgets.policy_choice import kept_schedulers
 from nona.units import format_number, quantity_text
 
 Settings = SweepRequest | GridRequest
 JOBS, REPLICATIONS = 4000, 4
-ENDS = ("low", "high", "count")
+MOST_JOBS, MOST_RUNS = 1_000_000, 100
+LEAST_TARGET, MOST_TARGET = 0.5, 0.9999
+KEPT = "sweep-shown-"
+T = TypeVar("T")
+N = TypeVar("N", int, float)
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """The choices so far, ``None`` without one; ``ends``: low, high, count, by number."""
-
-    key: str | None = None
-    second: str = ""
-    target: float = TARGET
-    ends: Mapping[str, tuple[str, str, int]] = field(default_factory=dict)
-    schedulers: tuple[str, ...] | None = None
-    jobs: int | None = None
-    replications: int | None = None
+def choose_sweep(state: AppState, name: str, value: Any) -> None:
+    """Set ``number``, ``values-`` and a number's key, ``second``, ``schedulers``, ``jobs`` and so on."""
+    choose(state, f"{KEPT}{name}", value)
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
-    """A number and its values: ``low`` and ``high`` as typed, about ``count`` of them."""
-
-    key: str
-    low: str
-    high: str
-    count: int
+def _chosen(state: AppState, name: str, usual: T) -> T:
+    """What was chosen; the usual where nothing was, or a link brought what is no such choice."""
+    chosen = state.kept.get(f"{KEPT}{name}", usual)
+    return chosen if isinstance(chosen, type(usual)) else usual
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """The present controls; ``second`` ``None``: one number; ``schedulers`` ``None``: the scenario's."""
-
-    first: Range
-    second: Range | None
-    schedulers: tuple[str, ...] | None
-    jobs: int
-    replications: int
-    target: float
-
-
-def form_of(state: AppState) -> Form:
-    """The controls of this session; those of a number that has not been chosen yet have fitting ends."""
-    chosen = state.choices.of(Chosen)
-    keys = [n.key for n in numbers_of(state.scenario)]
-    key = chosen.key if chosen.key in keys else keys[0]
-    second = chosen.second if chosen.second in keys and chosen.second != key else ""
-    simulation = state.scenario.simulation
-    return Form(
-        first=_range(state, key),
-        second=_range(state, second) if second else None,
-        schedulers=chosen.schedulers,
-        jobs=chosen.jobs or min(simulation.jobs, JOBS),
-        replications=chosen.replications or min(max(simulation.replications, 2), REPLICATIONS),
-        target=chosen.target,
-    )
-
-
-def _range(state: AppState, key: str) -> Range:
-    return Range(key, *(state.choices.of(Chosen).ends.get(key) or _ends(state, key)))
-
-
-def change(state: AppState, **fields: Any) -> None:
-    """Set controls; a choice of another number brings its own ends."""
-    own = {k: v for k, v in fields.items() if k not in ENDS}
-    chosen = replace(state.choices.of(Chosen), **own)
-    state.choices.keep(chosen)
-    ends = {k: v for k, v in fields.items() if k in ENDS}
-    if ends:
-        change_ends(state, form_of(state).first, **ends)
-
-
-def change_ends(state: AppState, of: Range, **ends: Any) -> None:
-    chosen, new = state.choices.of(Chosen), replace(of, **ends)
-    state.choices.keep(replace(chosen, ends={**chosen.ends, of.key: (new.low, new.high, new.count)}))
+def _within(state: AppState, name: str, usual: N, least: N, most: N) -> N:
+    return min(max(_chosen(state, name, usual), least), most)
 
 
 def settings_of(state: AppState) -> Settings:
-    """Read the sweep of one number or two from the form; raises :class:`~nona.errors.NonaError`."""
-    sweep, second = _sweep_settings(state), form_of(state).second
-    if second is None:
+    """Read the sweep of one number or two from the choices; raises :class:`~nona.errors.NonaError`."""
+    number, second = _numbers(state)
+    sweep = SweepRequest(
+        number=number,
+        values=_values(state, number),
+        schedulers=_schedulers(state),
+        jobs=_jobs(state),
+        replications=_replications(state),
+        target=_target(state),
+    )
+    if not second:
         check_settings(state.scenario, sweep)
         return sweep
-    number, values = _values(state, second)
-    settings = GridRequest(sweep=sweep, second=number.key, values=values)
+    settings = GridRequest(sweep=sweep, second=second, values=_values(state, second))
     check_grid(state.scenario, settings)
     return settings
 
 
-def _sweep_settings(state: AppState) -> SweepRequest:
-    form = form_of(state)
-    number, values = _values(state, form.first)
-    chosen = form.schedulers if form.schedulers is not None else _scenario_schedulers(state.scenario)
-    return SweepRequest(
-        number=number.key,
-        values=values,
-        schedulers=chosen,
-        jobs=form.jobs,
-        replications=form.replications,
-        edges=True,
-        target=form.target,
-    )
+def _numbers(state: AppState) -> tuple[str, str]:
+    """The keys of the swept number and of the second, which is empty where there is none."""
+    keys = [n.key for n in numbers_of(state.scenario)]
+    first, second = _chosen(state, "number", keys[0]), _chosen(state, "second", "")
+    first = first if first in keys else keys[0]
+    return first, second if second in keys and second != first else ""
 
 
-def _values(state: AppState, of: Range) -> tuple[Number, tuple[float, ...]]:
-    number = number_named(state.scenario, of.key)
-    low = parse_value(of.low, number.unit, "From")
-    high = parse_value(of.high, number.unit, "To")
-    return number, spaced(min(low, high), max(low, high), of.count, number.unit)
+def _schedulers(state: AppState) -> tuple[str, ...]:
+    return tuple(_chosen(state, "schedulers", _own_schedulers(state)))
 
 
-def _scenario_schedulers(scenario: Scenario) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(s.name for s in scenario.schedulers))
+def _own_schedulers(state: AppState) -> list[str]:
+    return list(dict.fromkeys(s.name for s in state.scenario.schedulers))
+
+
+def _jobs(state: AppState) -> int:
+    return _within(state, "jobs", min(state.scenario.simulation.jobs, JOBS), 1, MOST_JOBS)
+
+
+def _replications(state: AppState) -> int:
+    usual = min(max(state.scenario.simulation.replications, 2), REPLICATIONS)
+    return _within(state, "replications", usual, 1, MOST_RUNS)
+
+
+def _target(state: AppState) -> float:
+    return _within(state, "target", TARGET, LEAST_TARGET, MOST_TARGET)
+
+
+def _values(state: AppState, number: str) -> tuple[float, ...]:
+    return parse_values(_values_text(state, number), number_named(state.scenario, number).unit, "Values")
+
+
+def _values_text(state: AppState, number: str) -> str:
+    return _chosen(state, f"values-{number}", _usual_values(state, number))
+
+
+def _usual_values(state: AppState, number: str) -> str:
+    if number in (LINK, COMPUTE):
+        return "0 % to 95 %"
+    if number == LOAD:
+        return f"0.4 to {_past_the_edge(offered(state)):g}"
+    now = number_named(state.scenario, number).of(state.scenario)
+    if number == CAPACITY:
+        return " to ".join(str(quantity_text(now * f, "bandwidth")) for f in (1 / 16, 4.0))
+    return f"{max(1, int(now) // 2)} to {2 * int(now)}"
+
+
+def _past_the_edge(load: Offered | None) -> float:
+    """A load beyond the one that saturates the executors at best, where that is above the usual 2."""
+    if load is None or load.best <= 0:
+        return 2.0
+    return max(2.0, min(1000.0, float(math.ceil(1.1 * (1 - load.background) / load.best))))
 
 
 def sweep_version(scenario: Scenario, settings: Settings) -> str:
@@ -188,118 +174,54 @@ def _written(values: Sequence[float]) -> str:
     return ",".join(f"{v:.12g}" for v in values)
 
 
-def _ends(state: AppState, key: str) -> tuple[str, str, int]:
-    scenario = state.scenario
-    if key in (LINK, COMPUTE):
-        return "0 %", "95 %", 11
-    if key == LOAD:
-        return "0.4", f"{_past_the_edge(offered(state)):g}", 9
-    if key == CAPACITY:
-        here = scenario.cluster.network.capacity
-        low, high = (str(quantity_text(here * f, "bandwidth")) for f in (1 / 16, 4.0))
-        return low, high, 7
-    count = _count(scenario, number_named(scenario, key))
-    return str(max(1, count // 2)), str(2 * count), 9
-
-
-def _past_the_edge(load: Offered | None) -> float:
-    """A load beyond the one that saturates the executors at best, where that is above the usual 2."""
-    if load is None or load.best <= 0:
-        return 2.0
-    return max(2.0, min(1000.0, float(math.ceil(1.1 * (1 - load.background) / load.best))))
-
-
-def _count(scenario: Scenario, number: Number) -> int:
-    index = int(number.key.partition("[")[2].partition("]")[0])
-    return scenario.cluster.servers[index].count
-
-
-MOST_VALUES, MOST_JOBS, MOST_RUNS = 60, 1_000_000, 100
-
-
 def sweep_controls(state: AppState) -> None:
-    form = form_of(state)
     numbers = {n.key: n.label for n in numbers_of(state.scenario)}
+    first, second = _numbers(state)
+    others = {"": "nothing", **{key: label for key, label in numbers.items() if key != first}}
     with st.grid(4, min_column_width=150):
         hint = "The number of the scenario that varies; all else stays unchanged."
-        _number(state, "Sweep", "key", numbers, form.first.key, hint)
-        _end_fields(state, form.first, "")
-    others = {"": "nothing", **{k: label for k, label in numbers.items() if k != form.first.key}}
-    with st.grid(4, min_column_width=150):
+        _number_field(state, "Sweep", "number", numbers, first, hint)
+        _values_field(state, "Values", first)
         hint = "A second number: every pair of values is simulated and drawn as a heat map."
-        _number(state, "Against", "second", others, form.second.key if form.second else "", hint)
-        if form.second is not None:
-            _end_fields(state, form.second, " (second)")
-    with st.popover(_size(state, form), icon=":material/tune:", key="sweep-size"):
-        _schedulers(state, form)
+        _number_field(state, "Against", "second", others, second, hint)
+        if second:
+            _values_field(state, "Values (second)", second)
+    with st.popover(_size_text(state), icon=":material/tune:", key="sweep-size"):
+        hint = "By default those of the scenario; their options apply here too."
+        own = _own_schedulers(state)
+        allowed = {*own, *scheduler_names()}
+        kept_schedulers(state, f"{KEPT}schedulers", "Schedulers to sweep", own, allowed, hint)
         hint = "More jobs reveal growing queues near an edge; fewer answer sooner."
-        _whole(state, "Jobs per run", "jobs", form.jobs, MOST_JOBS, hint)
+        whole("Jobs per run", 1, MOST_JOBS, _jobs(state), hint=hint, **_acting(state, "jobs", round))
         hint = "Independent runs at each value: they give the intervals."
-        _whole(state, "Runs per value", "replications", form.replications, MOST_RUNS, hint)
-        _target(state, form)
+        runs = _acting(state, "replications", round)
+        whole("Runs per value", 1, MOST_RUNS, _replications(state), hint=hint, **runs)
+        hint = "Share of the SLOs to keep: the charts draw it, the findings say up to where it is kept."
+        share = _acting(state, "target", lambda typed: round(typed / 100, 6))
+        least, most, now = (100 * t for t in (LEAST_TARGET, MOST_TARGET, _target(state)))
+        st.number_input("SLO target, %", least, most, now, 0.1, format="%.6g", help=hint, **share)
 
 
-def _size(state: AppState, form: Form) -> str:
-    count = len(_scenario_schedulers(state.scenario) if form.schedulers is None else form.schedulers)
-    schedulers, runs = "s" * (count != 1), "s" * (form.replications != 1)
-    size = f"{count} scheduler{schedulers}, {form.replications} run{runs} of {form.jobs:,} jobs"
-    return f"{size}, target {target_text(form.target)}"
+def _size_text(state: AppState) -> str:
+    count, runs = len(_schedulers(state)), _replications(state)
+    size = f"{counted(count, 'scheduler')}, {counted(runs, 'run')} of {_jobs(state):,} jobs"
+    return f"{size}, target {target_text(_target(state))}"
 
 
-def _number(state: AppState, label: str, name: str, options: dict[str, str], chosen: str, hint: str) -> None:
-    st.selectbox(
-        label,
-        list(options),
-        list(options).index(chosen),
-        format_func=options.__getitem__,
-        **acting(f"sweep-{name}-{state.revision}-{len(options)}", lambda key: change(state, **{name: key})),
-        help=hint,
-    )
+def _acting(state: AppState, name: str, read: Callable[[Any], Any]) -> dict[str, Any]:
+    """The key of a field, and what takes its value as the choice of that name."""
+    return acting(f"sweep-{name}-{state.revision}", lambda value: choose_sweep(state, name, read(value)))
 
 
-def _end_fields(state: AppState, of: Range, which: str) -> None:
-    for label, name, value, hint in (
-        ("From", "low", of.low, "First value, with its unit."),
-        ("To", "high", of.high, "Last value, with its unit."),
-    ):
-        changed = acting(f"sweep-{name}-{of.key}-{state.revision}", _ends_changer(state, of, name))
-        st.text_input(f"{label}{which}", value, **changed, help=hint)
-    changed = acting(
-        f"sweep-count-{of.key}-{state.revision}", lambda count: change_ends(state, of, count=round(count))
-    )
-    hint = "Round values between the two ends."
-    whole(f"Values, about{which}", 1, MOST_VALUES, of.count, hint=hint, **changed)
+def _number_field(
+    state: AppState, label: str, name: str, options: Mapping[str, str], now: str, hint: str
+) -> None:
+    key = f"sweep-{name}-{state.revision}-{len(options)}"
+    take = partial(choose_sweep, state, name)
+    selector(label, list(options), now, key, take, hint, format_func=options.__getitem__)
 
 
-def _target(state: AppState, form: Form) -> None:
-    st.number_input(
-        "SLO target, %",
-        50.0,
-        99.99,
-        100 * form.target,
-        0.1,
-        format="%.6g",
-        **acting(f"sweep-target-{state.revision}", lambda share: change(state, target=round(share / 100, 6))),
-        help="Share of the SLOs to keep: the charts draw it, the findings say up to where it is kept.",
-    )
-
-
-def _whole(state: AppState, label: str, name: str, value: int, most: int, hint: str) -> None:
-    changed = acting(f"sweep-{name}-{state.revision}", lambda typed: change(state, **{name: round(typed)}))
-    whole(label, 1, most, value, hint=hint, **changed)
-
-
-def _schedulers(state: AppState, form: Form) -> None:
-    own = _scenario_schedulers(state.scenario)
-
-    def choose(names: tuple[str, ...]) -> None:
-        change(state, schedulers=None if names == own else names)
-
-    hint = "By default those of the scenario; their options apply here too."
-    wanted = own if form.schedulers is None else form.schedulers
-    chosen = [n for n in wanted if n in own or n in scheduler_names()]
-    scheduler_picker("sweep-schedulers", "Schedulers to sweep", chosen, hint, choose)
-
-
-def _ends_changer(state: AppState, of: Range, name: str) -> Callable[[str], None]:
-    return lambda typed: change_ends(state, of, **{name: typed})
+def _values_field(state: AppState, label: str, number: str) -> None:
+    taken = _acting(state, f"values-{number}", str)
+    hint = "FIRST to LAST, with units: about ten round values. Or FIRST:LAST:STEP, or values with commas."
+    st.text_input(label, _values_text(state, number), help=hint, **taken)

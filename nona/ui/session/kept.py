@@ -79,6 +79,7 @@ CHOICES = (
     "study-load-setting",
     "study-profiles",
     "study-setting",
+    "sweep-shown-*",
     "sweep-view",
     "times-function",
     "training-elastic-tabs",
