@@ -150,6 +150,9 @@ def _budget(target: PlanTarget, share: Estimate, mean: float) -> Budget:
     return Budget(target, share, (1 - mean) / allowed, interval)
 
 
+HOUR_HINT = "Servers and links of the answer, without data moved."
+
+
 def outcome_finding(outcome: PlanOutcome) -> Finding:
     """:func:`plan_finding` with months from the day of the plan, and that it was cancelled where it was."""
     finding = plan_finding(outcome.report, day_of(outcome.about.made))
@@ -175,7 +178,8 @@ def plan_finding(report: PlanReport, today: date | None = None) -> Finding:
     facts = ["" if used is None else used.text, _borne(report, answer, today), _survived(report)]
     seen = "; ".join(fact for fact in facts if fact)
     price = per_hour(answer.cost_per_hour, report.currency)
-    return Finding(f"{begin} {what} at {price}{seen and ': '}{seen}.", _cheaper(report))
+    cost = money(answer.cost_per_hour, report.currency), "Cost per hour", HOUR_HINT
+    return Finding(f"{begin} {what} at {price}{seen and ': '}{seen}.", _cheaper(report), *cost)
 
 
 def _borne(report: PlanReport, answer: PlanAnswer, today: date | None) -> str:
@@ -280,7 +284,9 @@ def _counts(report: PlanReport, today: date | None) -> Finding:
     rest = _needed(report, others)
     if report.complete and not others:
         rest = f"This is the answer for {best.way} alone: another scheduler may need more, or fewer."
-    return Finding(f"{lead}: {'; '.join(fact for fact in facts if fact)}.", f"{unfinished}{rest}".strip())
+    lead += f": {'; '.join(fact for fact in facts if fact)}."
+    number = f"{best.grown.count:,}", "Servers", "The fewest of the group that grows."
+    return Finding(lead, f"{unfinished}{rest}".strip(), *number)
 
 
 def _is_answer(chain: PlanChain, best: PlanOption | None) -> bool:

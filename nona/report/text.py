@@ -37,14 +37,18 @@ _STEPS = 8  # of a coarsening, that are printed
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A headline: a sentence, the value that it is about where it has one, and what stands beside.
+    """The answer of a result: a sentence, what stands beside it, and the one number that a page shows large.
 
+    ``value``: that number; a lead without a full stop is about it.
+    ``label``, ``hint``: what the number is, in a word and in a sentence.
     ``bad``: it is a warning.
     """
 
     lead: str
     beside: str = ""
     value: str = ""
+    label: str = ""
+    hint: str = ""
     bad: bool = False
 
     @property
@@ -54,10 +58,15 @@ class Finding:
         >>> Finding("a is shortest", "± 1 ms", "15 ms").text, Finding("Buy one.", "Two cost more.").text
         ('a is shortest: 15 ms ± 1 ms.', 'Buy one. Two cost more.')
         """
-        if not self.value:
+        if self.sentences:
             return " ".join(filter(None, (self.lead, self.beside)))
         gap = " " if self.beside.startswith("±") else "; " if self.beside else ""
         return f"{self.lead}: {self.value}{gap}{self.beside}."
+
+    @property
+    def sentences(self) -> bool:
+        """Whether lead and what stands beside are sentences of their own."""
+        return not self.value or self.lead.endswith(".")
 
 
 _FILLING = {

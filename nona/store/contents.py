@@ -33,19 +33,18 @@ class Answers:
 class SavedKind:
     """One kind of saved item.
 
-    Its functions stand as ``module:function``, so that a list of items imports none of them.
+    What it names stands as ``module:name``, so that a list of items imports none of it.
 
     ``name``, ``noun``: key of the kind, and its name for people.
     ``result``: the type of its result, a :class:`~nona.results.document.Document`.
-    ``facts``: the function that says of a result what lists and searches show (:class:`SavedFacts`).
-    ``answers``: the function that puts results side by side (:class:`Answers`).
+    ``family``: what lists and searches show of a result, and results beside each other
+        (:class:`nona.store.families.Family`).
     """
 
     name: str
     noun: str
     result: str
-    facts: str
-    answers: str
+    family: str
 
     def read(self, data: Mapping[str, Any]) -> Document:
         """The result from its JSON; ``ValueError`` where it is none."""
@@ -56,7 +55,7 @@ class SavedKind:
         return self.result == f"{type(result).__module__}:{type(result).__qualname__}"
 
     def facts_of(self, result: Document) -> SavedFacts:
-        facts: SavedFacts = _named(self.facts)(result)
+        facts: SavedFacts = _named(self.family).facts(result)
         return facts
 
     def new_item(self, name: str, note: str, result: Outcome, sources: Sources) -> NewItem:
@@ -66,7 +65,7 @@ class SavedKind:
 
     def compare(self, results: Sequence[Document]) -> Answers:
         """Results beside each other, the first as the reference."""
-        answers: Answers = _named(self.answers)(results)
+        answers: Answers = _named(self.family).compare(results)
         return answers
 
 
@@ -82,21 +81,20 @@ def scenario_of(result: Outcome) -> Scenario:
 
 
 def _kind(name: str, noun: str, result: str, family: str) -> SavedKind:
-    facts, answers = (f"nona.store.families:{family}_{what}" for what in ("facts", "answers"))
-    return SavedKind(name, noun, f"nona.{result}", facts, answers)
+    return SavedKind(name, noun, f"nona.{result}", f"nona.store.families:{family}")
 
 
 SIMULATION, PLAN, LANGUAGE, LANGUAGE_PLAN = "simulation", "plan", "language", "language-plan"
 SAVED_KINDS: Registry[SavedKind] = Registry(
     "Kind of saved item",
     (
-        _kind(SIMULATION, "simulation", "report.simulations.report:SimulatedRun", "simulation"),
-        _kind(PLAN, "plan", "results.planning:PlanOutcome", "plan"),
-        _kind(LANGUAGE, "simulation of language models", "results.language:LanguageRun", "language"),
-        _kind(LANGUAGE_PLAN, "plan", "results.language:LanguagePlanned", "language_plan"),
-        _kind("serverless", "serverless run", "results.serverless_charts:ServerlessOutcome", "serverless"),
-        _kind("training", "training run", "results.training:TrainingOutcome", "training"),
-        _kind("training-elastic", "run of elastic jobs", "results.elastic:ElasticHistory", "training"),
+        _kind(SIMULATION, "simulation", "report.simulations.report:SimulatedRun", "SIMULATION"),
+        _kind(PLAN, "plan", "results.planning:PlanOutcome", "PLAN"),
+        _kind(LANGUAGE, "simulation of language models", "results.language:LanguageRun", "LANGUAGE"),
+        _kind(LANGUAGE_PLAN, "plan", "results.language:LanguagePlanned", "LANGUAGE_PLAN"),
+        _kind("serverless", "serverless run", "results.serverless_charts:ServerlessOutcome", "SERVERLESS"),
+        _kind("training", "training run", "results.training:TrainingOutcome", "TRAINING"),
+        _kind("training-elastic", "run of elastic jobs", "results.elastic:ElasticHistory", "TRAINING"),
     ),
     StoreError,
 )

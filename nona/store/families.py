@@ -6,14 +6,14 @@ Simulations of queries are compared by replication.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from nona.report.language.tables import finding
-from nona.report.language.tables import plan_finding as language_plan_finding
+from nona.report.language.tables import language_finding, language_plan_finding
 from nona.report.plan import outcome_finding
 from nona.report.saved import scenario_line
-from nona.report.serverless.findings import PER, pareto_title
+from nona.report.serverless.findings import PER, serverless_finding
 from nona.report.simulations.comparison import HEADINGS, changes, pairing
 from nona.report.simulations.findings import headline
 from nona.report.simulations.report import SimulatedRun
@@ -34,49 +34,32 @@ from nona.units import duration
 _LONGEST = 1000  # characters of a finding
 
 
-def saved_facts(result: Outcome, ways: Iterable[str], finding: str) -> SavedFacts:
-    """Scenario and finding of a result, and the schedulers, routers or policies that it compares."""
-    about, scenario = result.about, scenario_of(result)
-    return SavedFacts(
-        fingerprint=about.hash,
-        version=about.version,
-        made=about.made,
-        scenario=about.name,
-        schedulers=tuple(dict.fromkeys(ways)),
-        models=(*scenario.labels, *scenario.language_labels),
-        finding=finding if len(finding) <= _LONGEST else f"{finding[: _LONGEST - 1]}…",
-        about=scenario_line(scenario)[:MOST_ABOUT],
-    )
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Results of one kind.
 
+    ``ways``: the schedulers, routers or policies that a result compares.
+    ``finding``: its answer.
+    ``compare``: several beside each other, the first as the reference.
+    """
 
-def plan_facts(plan: PlanOutcome) -> SavedFacts:
-    """Schedulers and answer of a plan."""
-    return saved_facts(plan, (o.scheduler for o in plan.report.options), outcome_finding(plan).text)
+    ways: Callable[[Any], Iterable[str]]
+    finding: Callable[[Any], str]
+    compare: Callable[[Sequence[Any]], Answers]
 
-
-def language_facts(run: LanguageRun) -> SavedFacts:
-    """Routers and finding of requests to language models."""
-    return saved_facts(run, run.report.schedulers, finding(run.report))
-
-
-def language_plan_facts(planned: LanguagePlanned) -> SavedFacts:
-    """Routers and answer of a plan for language models."""
-    routers = (option.router for option in planned.plan.options)
-    early = "" if planned.ended_early_s is None else f"Cancelled after {duration(planned.ended_early_s)}. "
-    return saved_facts(planned, routers, early + language_plan_finding(planned.plan))
-
-
-def serverless_facts(run: ServerlessOutcome) -> SavedFacts:
-    """Policies and finding of a serverless run."""
-    report = run.report
-    return saved_facts(
-        run, report.policies, f"{pareto_title(report.policies, report.setting, report.level)}."
-    )
-
-
-def training_facts(run: TrainingOutcome | ElasticHistory) -> SavedFacts:
-    """Policies and finding of a training run, or of elastic jobs."""
-    return saved_facts(run, run.report.policies, training_finding(run.report).text)
+    def facts(self, result: Outcome) -> SavedFacts:
+        """Scenario and finding of a result, and the ways that it compares."""
+        about, scenario, finding = result.about, scenario_of(result), self.finding(result)
+        return SavedFacts(
+            fingerprint=about.hash,
+            version=about.version,
+            made=about.made,
+            scenario=about.name,
+            schedulers=tuple(dict.fromkeys(self.ways(result))),
+            models=(*scenario.labels, *scenario.language_labels),
+            finding=finding if len(finding) <= _LONGEST else f"{finding[: _LONGEST - 1]}…",
+            about=scenario_line(scenario)[:MOST_ABOUT],
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +76,6 @@ def _exact(subject: str, measure: str, unit: Unit, value: float | None) -> _Numb
     return _Number(subject, measure, unit, UNKNOWN if value is None else Estimate(mean=value, ci95=None))
 
 
-def plan_answers(plans: Sequence[PlanOutcome]) -> Answers:
-    """The answer of each plan: what it costs, its headroom, and what each model gets.
-
-    Costs are compared where all plans have the same currency.
-    """
-    notes = [_plan_note(plans[0], plan) for plan in plans]
-    return _side_by_side([_of_plan(plan) for plan in plans], notes)
-
-
 def _of_plan(plan: PlanOutcome) -> Iterator[_Number]:
     report = plan.report
     if (answer := report.answer) is not None:
@@ -114,21 +88,11 @@ def _of_plan(plan: PlanOutcome) -> Iterator[_Number]:
         yield _exact(name, "p99", "s", of.p99_s)
 
 
-def language_answers(runs: Sequence[LanguageRun]) -> Answers:
-    """Goodput and mean times of every router in each run."""
-    return _side_by_side([_of_routers(run) for run in runs])
-
-
 def _of_routers(run: LanguageRun) -> Iterator[_Number]:
     for name, of in run.report.schedulers.items():
         yield _Number(name, "goodput", "share", of.goodput)
         yield _Number(name, "first token, mean", "s", of.ttft_s)
         yield _Number(name, "last token, mean", "s", of.e2e_s)
-
-
-def language_plan_answers(plans: Sequence[LanguagePlanned]) -> Answers:
-    """Servers, price and headroom of the answer of each plan."""
-    return _side_by_side([_of_language_plan(of) for of in plans])
 
 
 def _of_language_plan(planned: LanguagePlanned) -> Iterator[_Number]:
@@ -140,11 +104,6 @@ def _of_language_plan(planned: LanguagePlanned) -> Iterator[_Number]:
         yield _exact("answer", "headroom, times the traffic", "number", best.headroom)
 
 
-def serverless_answers(runs: Sequence[ServerlessOutcome]) -> Answers:
-    """SLOs kept, cost and latency of every policy in each run."""
-    return _side_by_side([_of_serverless(run) for run in runs])
-
-
 def _of_serverless(run: ServerlessOutcome) -> Iterator[_Number]:
     for name, of in run.report.policies.items():
         yield _Number(name, "SLOs kept", "share", of.slo_hit_rate)
@@ -152,12 +111,8 @@ def _of_serverless(run: ServerlessOutcome) -> Iterator[_Number]:
         yield _Number(name, "latency, mean", "s", of.latency_s)
 
 
-def training_answers(runs: Sequence[TrainingOutcome | ElasticHistory]) -> Answers:
-    """JCT, makespan and cost of every policy in each run."""
-    return _side_by_side([_of_training(run.report.policies) for run in runs])
-
-
-def _of_training(policies: Mapping[str, PolicyOutcome] | Mapping[str, ElasticOutcome]) -> Iterator[_Number]:
+def _of_training(run: TrainingOutcome | ElasticHistory) -> Iterator[_Number]:
+    policies: Mapping[str, PolicyOutcome] | Mapping[str, ElasticOutcome] = run.report.policies
     for name, of in policies.items():
         yield _Number(name, "mean JCT", "s", of.jct_s.estimate)
         yield _exact(name, "makespan", "s", of.makespan_s)
@@ -173,8 +128,20 @@ def _times(factor: float, value: Estimate) -> Estimate:
 _ALONE = "compared as runs that do not depend on each other; those of one seed are closer together"
 
 
-def _side_by_side(results: Sequence[Iterable[_Number]], notes: Sequence[str] = ()) -> Answers:
-    """Each number in every result, with the change from the first; those that none has are left out."""
+def _compare(
+    numbers: Callable[[Any], Iterable[_Number]], note: Callable[[Any, Any], str] = lambda first, other: _ALONE
+) -> Callable[[Sequence[Any]], Answers]:
+    """Each number in every result, with the change from the first; ``note``: how one was compared with it."""
+
+    def compare(results: Sequence[Any]) -> Answers:
+        notes = ("", *(note(results[0], result) for result in results[1:]))
+        return Answers(_side_by_side([numbers(result) for result in results]), notes)
+
+    return compare
+
+
+def _side_by_side(results: Sequence[Iterable[_Number]]) -> tuple[SavedAnswer, ...]:
+    """Those that no result has are left out."""
     of = [{(n.measure, n.subject): n for n in numbers if n.value.mean is not None} for numbers in results]
     rows: list[SavedAnswer] = []
     for key in dict.fromkeys(key for numbers in of for key in numbers):
@@ -188,7 +155,7 @@ def _side_by_side(results: Sequence[Iterable[_Number]], notes: Sequence[str] = (
                 clear=tuple(c.ci95 is not None and not c.ci95[0] <= 0 <= c.ci95[1] for c in changes),
             )
         )
-    return Answers(tuple(rows), ("", *(notes or [_ALONE] * len(of))[1:]))
+    return tuple(rows)
 
 
 def change(before: Estimate, after: Estimate) -> Estimate:
@@ -229,12 +196,6 @@ _UNITS: dict[Measure, Unit] = {
 }
 
 
-def simulation_facts(run: SimulatedRun) -> SavedFacts:
-    """Scenario, schedulers, models and finding of a run."""
-    schedulers = run.report.schedulers
-    return saved_facts(run, schedulers, _early(run) + headline(schedulers, run.differences, run.off).text)
-
-
 def _early(run: SimulatedRun) -> str:
     if run.ended_early_s is None:
         return ""
@@ -246,7 +207,7 @@ def _early(run: SimulatedRun) -> str:
     return f"Cancelled after {duration(run.ended_early_s)}, {least}{ended[-1]} of {wanted}{without}. "
 
 
-def simulation_answers(runs: Sequence[SimulatedRun]) -> Answers:
+def _compare_simulations(runs: Sequence[SimulatedRun]) -> Answers:
     """Every measure of every scheduler in each run, with the change from the first.
 
     Runs of the same jobs are paired by replication, others compared by Welch's interval: see
@@ -288,3 +249,33 @@ def _value(means: ReplicationMeans | None, measure: Measure, change: Change | No
 
 def _warmup(run: SimulatedRun) -> int | None:
     return None if run.report.warmup is None else run.report.warmup.jobs
+
+
+def _ways(result: Any) -> Iterable[str]:
+    ways: Iterable[str] = result.report.schedulers
+    return ways
+
+
+def _policies(result: Any) -> Iterable[str]:
+    policies: Iterable[str] = result.report.policies
+    return policies
+
+
+SIMULATION = Family(
+    _ways,
+    lambda run: _early(run) + headline(run.report.schedulers, run.differences, run.off).text,
+    _compare_simulations,
+)
+PLAN = Family(
+    lambda plan: (option.scheduler for option in plan.report.options),
+    lambda plan: outcome_finding(plan).text,
+    _compare(_of_plan, _plan_note),
+)
+LANGUAGE = Family(_ways, lambda run: language_finding(run.report).text, _compare(_of_routers))
+LANGUAGE_PLAN = Family(
+    lambda planned: (option.router for option in planned.plan.options),
+    lambda planned: language_plan_finding(planned.plan, planned.ended_early_s).text,
+    _compare(_of_language_plan),
+)
+SERVERLESS = Family(_policies, lambda run: serverless_finding(run.report).text, _compare(_of_serverless))
+TRAINING = Family(_policies, lambda run: training_finding(run.report).text, _compare(_of_training))

@@ -105,6 +105,7 @@ def shows(page, name):
     own = load_sample(name).operators[0].id
     page.locator(f'g[data-id="{own}"], g[data-id^="block:"]').first.wait_for()
     wait_idle(page)
+    page.get_by_test_id("stMain").evaluate("e => e.scrollTo(0, 0)")  # a click on an option may have scrolled
 
 
 def covered(page):

@@ -17,7 +17,7 @@ from nona.language.draws import draw_requests
 from nona.language.records import Window
 from nona.language.routers import NUMBERS, ROUTERS
 from nona.language.run import simulate_once
-from nona.report.language.tables import plan_finding
+from nona.report.language.tables import language_plan_finding
 from nona.scenario.file import dump_scenario, parse_scenario
 from nona.sources.lookup import Sources
 from nona.study.engines import prepare_language
@@ -287,6 +287,7 @@ def test_a_plan_without_a_verdict_says_that_options_are_undecided() -> None:
     assert re.fullmatch(
         r"undecided with 2: about [\d,]+ more requests, \d+ runs in all, would decide", option.note
     )
-    assert "undecided, as shares are too close" in plan_finding(plan)
+    assert "undecided, as shares are too close" in language_plan_finding(plan).text
     missed = option.model_copy(update={"verdict": "misses"})
-    assert plan_finding(plan.model_copy(update={"options": (missed,)})).endswith("keeps all targets.")
+    none = language_plan_finding(plan.model_copy(update={"options": (missed,)}), 75.0)
+    assert (none.bad, none.text) == (True, "Cancelled after 75 s. No option on offer keeps all targets.")

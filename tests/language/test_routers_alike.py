@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nona.report.language.tables import finding
+from nona.report.language.tables import language_finding
 from nona.results.language import LanguageReport
 from nona.scenario.file import scenario_from_mapping
 from nona.study.engines import prepare_language
@@ -31,8 +31,10 @@ def report(engines: int, replications: int) -> LanguageReport:
 def test_a_single_engine_has_no_best_router_several_have_and_one_run_cannot_tell() -> None:
     alike = report(1, 3)
     assert alike.level == ("least-requests",)
-    assert finding(alike).startswith("round-robin, without a clear difference from least-requests: ")
+    assert language_finding(alike).lead.startswith(
+        "round-robin, without a clear difference from least-requests: "
+    )
     best = report(6, 6)
     assert best.level == ()
-    assert finding(best).startswith("round-robin: ")
+    assert language_finding(best).lead.startswith("round-robin: ")
     assert report(1, 1).level == ()

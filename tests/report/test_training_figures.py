@@ -16,7 +16,7 @@ def test_the_gain_is_the_ratio_of_the_twins_means_and_without_them_the_shortest_
     gain = findings.gain_of(POLICIES)
     assert (gain.aware, gain.agnostic) == (AWARE, AGNOSTIC)
     assert gain.ratio == pytest.approx(10_800 / 7200)
-    assert findings.hero_figure(POLICIES)[1] == "1.50 ×"
+    assert findings.training_finding(REPORT).value == "1.50 ×"
     told = "shortens the mean JCT by 33 %: 2 h under max-min-fairness, 3 h under"
     assert told in findings.gain_sentence(POLICIES)
     assert findings.best_sentence(POLICIES) == (
@@ -29,14 +29,14 @@ def test_the_gain_is_the_ratio_of_the_twins_means_and_without_them_the_shortest_
     alone = {AWARE: POLICIES[AWARE]}
     assert findings.gain_of(alone) is None
     assert findings.gain_of({"fifo": POLICIES[AWARE], "isolated": POLICIES[AGNOSTIC]}) is None, "no twins"
-    assert findings.hero_figure(alone) == ("Shortest mean JCT", "2 h", "Under max-min-fairness.")
-    assert findings.hero_figure({}) == ("", "", "")
+    only = findings.training_finding(but(REPORT, policies=alone))
+    assert (only.label, only.value, only.hint) == ("Shortest mean JCT", "2 h", "Under max-min-fairness.")
     assert findings.best_sentence(alone).endswith("and costs least, $12.0.")
     turned = {AWARE: POLICIES[AGNOSTIC], AGNOSTIC: POLICIES[AWARE]}
     assert "does not shorten" in findings.gain_sentence(turned)
-    assert findings.hero_figure(turned)[0] == "Shortest mean JCT"
+    assert findings.training_finding(but(REPORT, policies=turned)).label == "Shortest mean JCT"
     assert findings.training_finding(REPORT).lead == findings.gain_sentence(POLICIES)
-    assert findings.training_finding(but(REPORT, policies=alone)).lead == findings.best_sentence(alone)
+    assert only.lead == findings.best_sentence(alone)
 
 
 def test_cost_against_jct_has_the_frontier_and_distributions_end_at_all_jobs():

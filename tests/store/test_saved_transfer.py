@@ -207,8 +207,7 @@ def test_only_two_to_four_items_of_one_kind_are_compared(store):
 
 def test_another_kind_is_a_registration(store, other):
     """What a plan will be: a kind with a result of its own."""
-    facts, answers = "test_saved_transfer:verdict_facts", "nona.store.families:simulation_answers"
-    kind = SavedKind("verdict", "verdict", "nona.results.document:OffRange", facts, answers)
+    kind = SavedKind("verdict", "verdict", "nona.results.document:OffRange", "test_saved_transfer:VERDICT")
     result = b'{"low_s": 1.0, "high_s": null}'
     item = probe("verdict")
     bundle = new_item("x", simulated()).contents.bundle
@@ -222,7 +221,9 @@ def test_another_kind_is_a_registration(store, other):
         other.contents(found.id).answer()
 
 
-def verdict_facts(result):
-    from saved_things import FACTS
+class VERDICT:
+    @staticmethod
+    def facts(result):
+        from saved_things import FACTS
 
-    return FACTS.model_copy(update={"finding": f"low {result.low_s}"})
+        return FACTS.model_copy(update={"finding": f"low {result.low_s}"})

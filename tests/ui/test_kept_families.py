@@ -7,7 +7,7 @@ from app_driver import go, open_demo, put, said, state_of, until
 from app_driver import run as simulated
 from sizes import first
 
-from nona.report.language.tables import finding
+from nona.report.language.tables import language_finding
 from nona.scenario.file import scenario_from_mapping, scenario_to_mapping
 from nona.sources.lookup import Sources
 from nona.sources.samples import shipped_scenario
@@ -90,7 +90,7 @@ def test_requests_to_language_models_keep_themselves_and_open_again(tmp_path, mo
     mine = Store(Database(tmp_path / "saved"), COMMAND_LINE, master=True)
     assert until(lambda: len(mine.listing().items) == 2)
     (item,) = mine.listing(kind="language").items
-    told = finding(state.results["language"].data.report)
+    told = language_finding(state.results["language"].data.report).text
     assert (item.kind, item.by_itself, item.facts.finding) == ("language", True, told)
     seed = state.scenario.seed
     state.edit(("seed",), 5)

@@ -12,7 +12,7 @@ from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
 from nona.store.database import Database
-from nona.store.families import plan_facts
+from nona.store.families import PLAN
 from nona.store.store import COMMAND_LINE, Store, export_items, import_items
 from nona.study.planning.question import opened, question_of
 from nona.tables import money
@@ -212,13 +212,13 @@ def test_a_saved_plan_is_there_after_other_work(planned, tmp_path, monkeypatch):
     store = Store(Database(tmp_path), COMMAND_LINE, master=True)
     (item,) = store.listing().items
     shown = [s.value for s in planned.subheader if s.value.startswith("Buy ")]
-    for text in (s.replace("\N{NO-BREAK SPACE}%", " %") for s in shown):
+    for text in (s.replace("\N{NO-BREAK SPACE}", " ") for s in shown):
         assert plain(item.facts.finding).startswith(text), "the same words, the month by its name"
     assert "which growth passes in" in shown[0]
     assert item.facts.about == "4 servers, a100-40gb; one, 150/s"
     found = outcome_of(planned)
     early = found.model_copy(update={"ended_early_s": 75.0})
-    assert plan_facts(early).finding == f"Cancelled after 75 s. {item.facts.finding}"
+    assert PLAN.facts(early).finding == f"Cancelled after 75 s. {item.facts.finding}"
     before = state_of(planned).scenario
     (imported,) = import_items(store, export_items(store, [item.id]))
     for kept in (item, imported):

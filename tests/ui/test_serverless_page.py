@@ -84,7 +84,7 @@ def test_the_finding_the_tiles_the_table_and_layouts_are_those_of_the_report(ran
     report = result_of(at).report
     wanted = simulate_serverless_scenario(state_of(at).scenario)
     assert report.policies == wanted.summaries
-    assert findings.pareto_title(report.policies, None, report.level) in said(at.subheader)
+    assert findings.serverless_finding(report).lead in said(at.subheader)
     best = max(p.slo_hit_rate.mean for p in report.policies.values())
     assert metrics(at)["SLOs kept"] == share_text(best, 1)
     assert metrics(at)["Self-checks"] == "passed"

@@ -35,7 +35,7 @@ def test_the_finding_the_tiles_and_the_table_are_those_of_the_report(open_page):
     data = app.run(at, "simulate")
     found = data.report.schedulers
     told = findings.headline(found, data.differences, data.off)
-    assert f"##### {told.lead}" in lines(at.markdown)
+    assert told.lead in lines(at.subheader)
     assert f"{told.beside}." in lines(at.markdown)
     assert told.text.startswith("nona is shortest: 14 ms ± 0 ms simulated (95 %)")
     assert app.metrics(at) == {"Mean JCT": "14 ms"}  # one number stands out, and it stands once
@@ -125,7 +125,7 @@ def test_an_overloaded_result_says_what_would_help_and_a_failed_run_why_and_keep
     told = lines(at.error)[0].replace("*", "")
     assert "spread is overloaded" in told
     assert "multiply all rates by" in told
-    assert any(m.startswith("##### spread is overloaded") for m in lines(at.markdown))
+    assert any(m.startswith("spread is overloaded") for m in lines(at.subheader))
     assert app.metrics(at) == {}
 
     app.adopt(at, schedulers=["nona"])

@@ -214,8 +214,8 @@ def test_the_finding_the_table_and_the_strip_are_those_of_the_report(ran):
     report = result_of(at).report
     again = simulate_training_scenario(state_of(at).scenario).report
     assert {n: p.jct_s for n, p in report.policies.items()} == {n: p.jct_s for n, p in again.policies.items()}
-    label, value, _ = findings.hero_figure(report.policies)
-    assert metrics(at)[label] == value
+    finding = findings.training_finding(report)
+    assert metrics(at)[finding.label] == finding.value
     assert findings.gain_sentence(report.policies) in said(at.subheader)
     shown = at.dataframe[0].value
     assert shown["policy"].tolist() == list(report.policies)

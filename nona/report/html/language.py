@@ -16,8 +16,8 @@ from nona.report.language.tables import (
     MEASURES,
     best_router,
     engines_table,
-    finding,
     followed_lines,
+    language_finding,
     off_lines,
     predicted_lines,
     requests_table,
@@ -58,7 +58,7 @@ def request_sections(data: LanguageRun, heading: str = "") -> Iterator[Markup]:
     best = report.schedulers[best_router(report.schedulers)]
     beside = (*followed_lines(report), *predicted_lines(best), *off_lines(best))
     findings = [
-        (finding(report), "good" if best.state == "stable" else "bad"),
+        (language_finding(report).text, "good" if best.state == "stable" else "bad"),
         *((line, "") for line in beside),
     ]
     first = bullets(findings, "findings"), bullets([(line, "bad") for line in report.warnings])

@@ -11,7 +11,7 @@ import numpy as np
 from nona.language.records import Run
 from nona.planning.prices import breaks_after
 from nona.report.simulations.timeline import Clock, process_names, thread_name, trace_of
-from nona.report.text import counted, listed, not_clear
+from nona.report.text import Finding, counted, listed, not_clear
 from nona.results.document import UNKNOWN, Estimate
 from nona.results.language import (
     EngineResult,
@@ -41,7 +41,7 @@ from nona.tables import (
     share_text,
     times_text,
 )
-from nona.units import format_time
+from nona.units import duration, format_time
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -170,12 +170,12 @@ def best_router(schedulers: Mapping[str, RouterResult]) -> str:
     return min(stable, key=rank)
 
 
-def finding(report: LanguageReport) -> str:
-    """Say which router serves best, and how well."""
+def language_finding(report: LanguageReport) -> Finding:
+    """Which router serves best, and how well."""
     best = best_router(report.schedulers)
     of = report.schedulers[best]
     if of.state == "overloaded":
-        return f"No router keeps up: {of.state_reason}"
+        return Finding(f"No router keeps up: {of.state_reason}", bad=True)
     head = f"{best}{not_clear(report.level)}: " if len(report.schedulers) > 1 else ""
     rates = {name: row.goodput for name, row in of.models.items() if row.goodput is not None}
     parts = []
@@ -187,8 +187,11 @@ def finding(report: LanguageReport) -> str:
     parts.append(f"first token after {mean_text(of.ttft_s, format_time)} on average")
     if of.preemptions:
         parts.append(f"{of.preemptions:,} preemptions for want of cache")
-    sentence = f"{head}{'; '.join(parts)}."
-    return sentence[0].upper() + sentence[1:] if not head else sentence
+    lead = f"{head}{'; '.join(parts)}."
+    lead = lead if head else lead[0].upper() + lead[1:]
+    if not rates or of.goodput.mean is None:
+        return Finding(lead)
+    return Finding(lead, "", share_text(of.goodput.mean, digits=1), "Goodput", f"{GOODPUT} Under {best}.")
 
 
 def pace_finding(report: LanguageReport) -> str:
@@ -206,7 +209,7 @@ def pace_finding(report: LanguageReport) -> str:
 def language_text(report: LanguageReport) -> str:
     """Tables and sentences for terminals."""
     table = requests_table(report.schedulers)
-    lines = [finding(report), "", table.select(*table.deciding).text()]
+    lines = [language_finding(report).text, "", table.select(*table.deciding).text()]
     for name, of in report.schedulers.items():
         if of.state != "stable":
             lines.append(f"{name} is {of.state}: {of.state_reason}")
@@ -339,28 +342,31 @@ def option_notes(plan: LanguagePlan) -> list[str]:
     return [f"{what}, under {listed(names)}: {note}." for (what, note), names in routers.items()]
 
 
-def plan_finding(plan: LanguagePlan) -> str:
-    """Say what to buy."""
+def language_plan_finding(plan: LanguagePlan, ended_early_s: float | None = None) -> Finding:
+    """What to buy; ``ended_early_s``: seconds after which the search was cancelled."""
+    begin = "" if ended_early_s is None else f"Cancelled after {duration(ended_early_s)}. "
     best = plan.best
     if best is None or best.servers is None or best.price is None:
         undecided = sum(o.verdict == "open" and o.share is not None for o in plan.options)
         if not undecided:
-            return "No option on offer keeps all targets."
+            return Finding(f"{begin}No option on offer keeps all targets.", bad=True)
         options = f"{counted(undecided, 'option')} {'is' if undecided == 1 else 'are'}"
-        return (
-            f"No option was seen to keep all targets; {options} undecided, as shares are too close to the "
-            "target. Allow more runs (plan.replications), or lower the target."
+        return Finding(
+            f"{begin}No option was seen to keep all targets; {options} undecided, as shares are too close to "
+            "the target. Allow more runs (plan.replications), or lower the target.",
+            bad=True,
         )
     span = "" if best.tp == 1 else f" with engines of {best.tp} GPUs"
     what = f"{best.servers} × {best.gpu}" if best.gpus == 1 else f"{best.servers} × {best.gpus} {best.gpu}"
-    cost = f"{money(best.price, plan.currency)} an hour"
+    price = money(best.price, plan.currency)
     tokens = (
         "" if best.per_million is None else f", {money(best.per_million, plan.currency)} per million tokens"
     )
     if best.prefill is not None:
         what += f", {best.prefill} for prompts and {best.servers - best.prefill} for answers,"
     settings = f" ({best.settings})" if best.settings else ""
-    return f"Buy {what}{span}{settings} under {best.router}: {cost}{tokens}."
+    lead = f"{begin}Buy {what}{span}{settings} under {best.router}: {price} an hour{tokens}."
+    return Finding(lead, "", price, "Per hour", "Of the cheapest option that keeps all targets.")
 
 
 def plan_notes(plan: LanguagePlan) -> list[str]:
@@ -392,7 +398,9 @@ def plan_notes(plan: LanguagePlan) -> list[str]:
 def plan_text(plan: LanguagePlan) -> str:
     """The plan for terminals."""
     table = options_table(plan)
-    return "\n".join([plan_finding(plan), *plan_notes(plan), "", table.select(*table.deciding).text()])
+    return "\n".join(
+        [language_plan_finding(plan).text, *plan_notes(plan), "", table.select(*table.deciding).text()]
+    )
 
 
 def request_table(

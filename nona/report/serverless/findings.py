@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nona.report.text import counted, listed, not_clear, verb
+from nona.report.text import Finding, counted, listed, not_clear, verb
 from nona.results.document import Estimate
 from nona.results.serverless import (
     ApplicationOutcome,
@@ -16,6 +16,7 @@ from nona.results.serverless import (
     Oracle,
     Outcome,
     PolicyOutcome,
+    ServerlessReport,
     Setting,
     Spread,
     TriedNodes,
@@ -130,6 +131,16 @@ def pareto_title(
     if cheapest == best:
         return f"{lead}, and none is seen to be cheaper{_over(outcomes)}"
     return f"{lead}; {cheapest} is cheapest at {cost[cheapest]} and keeps {rate[cheapest]}{_over(outcomes)}"
+
+
+def serverless_finding(report: ServerlessReport) -> Finding:
+    """The policy that keeps most SLOs and the cheapest, and the SLOs kept."""
+    policies, best = report.policies, keeps_most(report.policies)
+    kept = None if best is None else policies[best].slo_hit_rate.mean
+    lead = f"{pareto_title(policies, report.setting, report.level)}."
+    if kept is None:
+        return Finding(lead)
+    return Finding(lead, "", share_text(kept, 1), "SLOs kept", f"By {best}.")
 
 
 def _too_few(setting: Setting) -> str:

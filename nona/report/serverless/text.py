@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple
 
-from nona.report.serverless.findings import PER, USD, dollars, pareto_title
+from nona.report.serverless.findings import PER, USD, dollars, serverless_finding
 from nona.results import serverless
 from nona.tables import SHARE, TIME, Column, Filled, R, Table
 
@@ -146,7 +146,7 @@ def serverless_text(report: serverless.ServerlessReport) -> str:
     """One simulation: finding, tables, checks."""
     policies = report.policies
     lines = [
-        pareto_title(policies, report.setting, report.level) + ".",
+        serverless_finding(report).text,
         "",
         CALLS.of(policies).text(),
         "",

@@ -166,6 +166,12 @@ def reference_for(schedulers: Schedulers, best: str) -> str | None:
     return REFERENCE if REFERENCE in others else min(others, key=lambda n: means[n])
 
 
+JCT_HINT = (
+    "JCT is the response time: from a job's arrival to its completion. Usually off: the 90 % range of true "
+    "task times, for those that a cost model made."
+)
+
+
 def headline(
     schedulers: Schedulers, differences: Differences, off: Mapping[str, OffRange] = NO_RANGES
 ) -> Finding:
@@ -199,7 +205,8 @@ def headline(
         _against(best, reference_for(schedulers, best), differences),
         *_trouble(schedulers, over),
     )
-    return Finding(lead, "; ".join(filter(None, beside)), format_time(schedulers[best].jct_s.mean or 0.0))
+    mean = format_time(schedulers[best].jct_s.mean or 0.0)
+    return Finding(lead, "; ".join(filter(None, beside)), mean, "Mean JCT", JCT_HINT)
 
 
 def _sure_text(value: Estimate, off: OffRange | None) -> str:
@@ -263,7 +270,7 @@ def live_headline(live: LiveRun) -> Finding:
         lead = f"So far {listed(first)} {'is shortest' if len(first) == 1 else 'are level'}"
     rest = [f"{n} is at {format_time(means[n])}" for n in order[len(first) :][:2] if n not in dropped]
     rest += [f"{n} {drops} and is not compared" for n, drops in dropped.items()]
-    return Finding(lead, ", ".join(rest), least)
+    return Finding(lead, ", ".join(rest), least, "Mean JCT", JCT_HINT)
 
 
 def _drops(line: LiveLine) -> str:

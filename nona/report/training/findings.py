@@ -121,9 +121,8 @@ def training_finding(report: result_training.TrainingReport | ElasticReport) -> 
     policies, modelled = report.policies, report.setting.modelled
     gain, best, kept = gain_sentence(policies), best_sentence(policies, report.level), slo_sentence(policies)
     sure, mark = runs_sentence(policies), modelled_sentence(modelled)
-    if gain_of(policies):
-        return Finding(f"{gain}{mark}", " ".join(filter(None, (best, kept, sure))))
-    return Finding(f"{best}{mark}", " ".join(filter(None, (kept or gain, sure))))
+    lead, others = (gain, (best, kept, sure)) if gain_of(policies) else (best, (kept or gain, sure))
+    return Finding(f"{lead}{mark}", " ".join(filter(None, others)), *_number(policies))
 
 
 def _elastic_finding(policies: Mapping[str, ElasticOutcome], level: Sequence[str]) -> Finding:
@@ -131,7 +130,7 @@ def _elastic_finding(policies: Mapping[str, ElasticOutcome], level: Sequence[str
     best = names[0]
     if len(names) == 1:
         lead = f"{best} has a mean JCT of {jct_text(policies[best].jct_s)}."
-        return Finding(lead, _how(best, policies[best]))
+        return Finding(lead, _how(best, policies[best]), *_number(policies))
     second = names[1]
     a, b = policies[best], policies[second]
     shorter = 1 - (a.jct_s.mean or 0.0) / (b.jct_s.mean or 1.0)
@@ -143,7 +142,7 @@ def _elastic_finding(policies: Mapping[str, ElasticOutcome], level: Sequence[str
         )
     else:
         lead = f"{best} has the shortest mean JCT, {share_text(shorter)} shorter than {second}: {_why(a, b)}."
-    return Finding(lead, f"{_how(best, a)} {_how(second, b)}")
+    return Finding(lead, f"{_how(best, a)} {_how(second, b)}", *_number(policies))
 
 
 def _why(a: ElasticOutcome, b: ElasticOutcome) -> str:
@@ -253,16 +252,15 @@ def best_sentence(policies: Mapping[str, result_training.PolicyOutcome], level: 
     return f"{fastest}, at {paid}; {cheapest} costs least, {least}."
 
 
-def hero_figure(policies: Policies) -> tuple[str, str, str]:
-    """Label, value and hint of the page's one large number."""
+def _number(policies: Policies) -> tuple[str, str, str]:
     gain, means = gain_of(policies), by_mean_jct(policies)
     if gain is not None and gain.ratio >= 1:
         hint = f"Mean JCT under {gain.agnostic} over that under {gain.aware}."
-        return "Heterogeneity gain", f"{gain.ratio:.{2 if gain.ratio < 10 else 1}f} ×", hint
+        return f"{gain.ratio:.{2 if gain.ratio < 10 else 1}f} ×", "Heterogeneity gain", hint
     if not means:
         return "", "", ""
     best = next(iter(means))
-    return "Shortest mean JCT", hours_text(means[best]), f"Under {best}."
+    return hours_text(means[best]), "Shortest mean JCT", f"Under {best}."
 
 
 def cdf_title(policies: Policies) -> str:

@@ -17,13 +17,12 @@ from nona.report.language.figures import (
     times_figure,
 )
 from nona.report.language.tables import (
-    GOODPUT,
     HELP,
     MEASURES,
     best_router,
     engines_table,
-    finding,
     followed_lines,
+    language_finding,
     language_trace,
     off_lines,
     predicted_lines,
@@ -33,7 +32,6 @@ from nona.report.simulations.timeline import trace_text
 from nona.report.text import counted
 from nona.results.language import LanguageRun
 from nona.scenario.words import words
-from nona.tables import share_text
 from nona.ui.form import field, fields
 from nona.ui.pages.run_page import RunPage, Tab
 from nona.ui.pages.scenario_edits import become
@@ -41,7 +39,7 @@ from nona.ui.session.state import AppState
 from nona.ui.widgets.downloads import Download, Files, file_stem, frame_files, reports
 from nona.ui.widgets.fields import acting, listed, one_of, plain
 from nona.ui.widgets.policy_choice import pick_entries, policy_entries
-from nona.ui.widgets.results import chart, hero, table
+from nona.ui.widgets.results import chart, show_finding, table
 
 
 def _summary(state: AppState) -> Sequence[str]:
@@ -65,16 +63,9 @@ def _fields(state: AppState) -> None:
 
 
 def _answer(state: AppState, data: LanguageRun) -> None:
-    best = best_router(data.report.schedulers)
-    goodput = data.report.schedulers[best].goodput.mean
-    limited = any(row.goodput is not None for row in data.report.schedulers[best].models.values())
-    value = share_text(goodput, digits=1) if limited and goodput is not None else ""
-    with hero("language-finding", "Goodput", value, f"{GOODPUT} Under {best}."):
-        st.subheader(plain(finding(data.report)), anchor=False)
-        of = data.report.schedulers[best]
-        more = (*followed_lines(data.report), *predicted_lines(of), *off_lines(of))
-        for line in (*more, data.about.stamp):
-            st.caption(plain(line))
+    of = data.report.schedulers[best_router(data.report.schedulers)]
+    notes = (*followed_lines(data.report), *predicted_lines(of), *off_lines(of), data.about.stamp)
+    show_finding("language-finding", language_finding(data.report), *notes)
     for warning in data.report.warnings:
         st.warning(plain(warning), icon=":material/info:")
     for failed in data.report.failed_checks:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from nona.report.language.tables import option_notes, options_table, plan_finding, plan_notes
+from nona.report.language.tables import language_plan_finding, option_notes, options_table, plan_notes
 from nona.results.language import LanguageOption, LanguagePlan, LanguagePlanned
 from nona.scenario.plan import TargetSpec
 from nona.study.language.plan import opened_option
-from nona.tables import money, share_text
+from nona.tables import share_text
 from nona.ui.form import entry_field, form
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.plan_offers import engine_fields, offer_fields, roles_text
@@ -19,7 +19,7 @@ from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState
 from nona.ui.widgets.downloads import Files, frame_files, reports
 from nona.ui.widgets.fields import button, field_error, listed, plain
-from nona.ui.widgets.results import hero, table
+from nona.ui.widgets.results import show_finding, table
 
 
 def _summary(state: AppState) -> Sequence[str]:
@@ -54,11 +54,8 @@ def _fields(state: AppState) -> None:
 def _answer(state: AppState, data: LanguagePlanned) -> None:
     ended_early(data.ended_early_s)
     plan, best = data.plan, data.plan.best
-    price = "" if best is None or best.price is None else money(best.price, plan.currency)
-    with hero("language-plan-finding", "Per hour", price, "Of the cheapest option that keeps all targets."):
-        st.subheader(plain(plan_finding(plan)), anchor=False)
-        for line in (*plan_notes(plan), data.about.stamp):
-            st.caption(plain(line))
+    notes = (*plan_notes(plan), data.about.stamp)
+    show_finding("language-plan-finding", language_plan_finding(plan), *notes)
     if best is not None:
         hint = "Puts these servers and this router into the scenario; Undo restores the old."
         name = "Open it as the scenario"
@@ -76,7 +73,7 @@ def _open(state: AppState, option: LanguageOption) -> None:
 def _live(job: Job) -> None:
     so_far = LanguagePlanned.from_json(job.live).plan
     if so_far.best is not None:
-        st.markdown(plain(f"So far: {plan_finding(so_far)}"))
+        st.markdown(plain(f"So far: {language_plan_finding(so_far).lead}"))
         st.caption("Cancel keeps it.")
     if so_far.options:
         _table(so_far)

@@ -18,7 +18,6 @@ from nona.report.planning_figures import (
 )
 from nona.results.planning import PlanOption, PlanOutcome, PlanReport
 from nona.study.planning.question import opened
-from nona.tables import money
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.models_times import pick_precision
 from nona.ui.pages.plan_question import controls, summary
@@ -27,8 +26,8 @@ from nona.ui.session.kept import choose
 from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState
 from nona.ui.widgets.downloads import Files, reports
-from nona.ui.widgets.fields import button, one_of, plain
-from nona.ui.widgets.results import chart, hero, picture, table
+from nona.ui.widgets.fields import button, one_of, plain, unbroken
+from nona.ui.widgets.results import chart, picture, show_finding, table
 
 PINNED = "plan-pinned"
 MOST = 8
@@ -187,18 +186,11 @@ def _answer(state: AppState, outcome: PlanOutcome) -> None:
 def _finding(outcome: PlanOutcome) -> None:
     report = outcome.report
     answer = report.answer
-    label, value = "Cost per hour", "" if answer is None else money(answer.cost_per_hour, report.currency)
-    hint = "Servers and links of the answer, without data moved."
-    if report.best is not None and report.best.grown is not None:
-        label, value, hint = "Servers", f"{report.best.grown.count:,}", "The fewest of the group that grows."
-    finding = plan.outcome_finding(outcome)
-    with hero("plan-finding", label, value, hint):
-        st.subheader(_said(finding.lead), anchor=False)
-        st.caption(_said(finding.beside))
+    show_finding("plan-finding", plan.outcome_finding(outcome))
     if answer is not None:
-        st.caption(_said(f"{plan.answer_text(answer, report.currency)}. Targets: {_targets(report)}."))
+        st.caption(unbroken(f"{plan.answer_text(answer, report.currency)}. Targets: {_targets(report)}."))
     if now := plan.present_text(report):
-        st.caption(_said(now))
+        st.caption(unbroken(now))
 
 
 def _targets(report: PlanReport, most: int = 5) -> str:
@@ -218,10 +210,6 @@ def _choice(report: PlanReport, key: str) -> None:
         note := plan.floor_note(plan.tightest(report.targets, o.shares) for o in report.options)
     ):
         st.caption(note)
-
-
-def _said(sentence: str) -> str:
-    return plain(sentence).replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def _not_reached(state: AppState, report: PlanReport, what: str) -> None:

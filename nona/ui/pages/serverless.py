@@ -7,7 +7,7 @@ import streamlit as st
 from nona.errors import NonaError
 from nona.hardware.device import find_device, user_devices
 from nona.report.figures import PALETTE, scheduler_style
-from nona.report.serverless.findings import keeps_most, pareto_title
+from nona.report.serverless.findings import serverless_finding
 from nona.results.serverless_charts import PlatformLive, ServerlessOutcome
 from nona.scenario.file import scenario_from_mapping, scenario_hash, scenario_to_mapping
 from nona.simulation.sizes import auto_warmup
@@ -26,7 +26,7 @@ from nona.ui.session.workspace import whose
 from nona.ui.shell.first_steps import Demo, demo_cards, demo_error, start_card
 from nona.ui.widgets.components import Node, PolicyLine, draw, el, panel, policies_panel
 from nona.ui.widgets.fields import plain
-from nona.ui.widgets.results import hero
+from nona.ui.widgets.results import show_finding
 from nona.ui.widgets.terms import guide_link
 from nona.units import format_number, format_time
 
@@ -263,18 +263,8 @@ def quick(state: AppState) -> None:
 
 
 def _answer(state: AppState, data: ServerlessOutcome) -> None:
-    policies, best = data.report.policies, keeps_most(data.report.policies)
-    kept = None if best is None else policies[best].slo_hit_rate.mean
-    with hero(
-        "serverless-finding",
-        "SLOs kept",
-        "" if kept is None else share_text(kept, 1),
-        "" if kept is None else f"By {best}.",
-    ):
-        title = plain(pareto_title(policies, data.report.setting, data.report.level))
-        st.subheader(title.replace(" %", "\N{NO-BREAK SPACE}%"), anchor=False)
-        for note in (*data.report.setting.notes, data.about.stamp):
-            st.caption(plain(note))
+    notes = (*data.report.setting.notes, data.about.stamp)
+    show_finding("serverless-finding", serverless_finding(data.report), *notes)
 
 
 def _live(job: Job) -> None:

@@ -11,8 +11,8 @@ from nona.schedulers.registry import get_scheduler
 from nona.ui.pages.run_page import Run, ended_early, run_area
 from nona.ui.session.state import AppState
 from nona.ui.tasks.desk import HoldsAsked
-from nona.ui.widgets.fields import choose_one, plain, unbroken
-from nona.ui.widgets.results import table
+from nona.ui.widgets.fields import choose_one, plain
+from nona.ui.widgets.results import show_finding, table
 
 KEY = "holds-scheduler"
 
@@ -72,7 +72,4 @@ def _answer(state: AppState, data: HoldsOutcome) -> None:
 
 
 def _sentences(data: HoldsOutcome) -> None:
-    finding = holds_finding(data.report, day_of(data.about.made))
-    st.subheader(unbroken(finding.lead), anchor=False)
-    if finding.beside:
-        st.markdown(unbroken(finding.beside))
+    show_finding("holds-finding", holds_finding(data.report, day_of(data.about.made)))

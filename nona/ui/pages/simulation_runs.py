@@ -23,8 +23,8 @@ from nona.ui.pages.run_page import earlier_key
 from nona.ui.pages.runs import ToSave
 from nona.ui.session.state import AppState, Kept, Result
 from nona.ui.widgets.components import declare
-from nona.ui.widgets.fields import one_of, plain, unbroken
-from nona.ui.widgets.results import hero, picture, table
+from nona.ui.widgets.fields import one_of, plain
+from nona.ui.widgets.results import picture, show_finding, table
 
 _PIECES = ("axes", "marks", "panels", "livechart")  # in this order they make one module
 SO_FAR = "Lines over time: the first replication. All else: all measured jobs so far."
@@ -248,21 +248,9 @@ def draw_run(run: Kept) -> None:
 
 
 def _draw(finding: Finding, charts: LiveCharts, run: Kept | None = None, key: str = "live") -> None:
-    _hero(finding, run, "finding" if key == "live" else f"finding-{key}")
+    notes = () if run is None else (f"Run {run.title} · version {run.data.about.hash}",)
+    show_finding("finding" if key == "live" else f"finding-{key}", finding, *notes)
     live_charts(f"{key}-charts", charts)
-
-
-def _hero(finding: Finding, run: Kept | None, key: str) -> None:
-    hint = (
-        "JCT is the response time: from a job's arrival to its completion. Usually off: the 90 % range of "
-        "true task times, for those that a cost model made."
-    )
-    with hero(key, "Mean JCT", finding.value, hint):
-        st.markdown(f"##### {unbroken(finding.lead)}")
-        if finding.beside:
-            st.markdown(unbroken(f"{finding.beside}."))
-        if run is not None:
-            st.caption(plain(f"Run {run.title} · version {run.data.about.hash}"))
 
 
 def _counts(live: LiveRun) -> str:

@@ -22,8 +22,8 @@ from nona.ui.pages.run_page import Run, Tab, run_area
 from nona.ui.session.state import AppState
 from nona.ui.tasks.desk import OneMoreAsked
 from nona.ui.widgets.downloads import Download, Files, file_stem, reports
-from nona.ui.widgets.fields import choose_one, plain, unbroken, whole
-from nona.ui.widgets.results import chart, hero, table
+from nona.ui.widgets.fields import choose_one, plain, whole
+from nona.ui.widgets.results import chart, show_finding, table
 from nona.ui.widgets.terms import term
 from nona.units import duration
 
@@ -294,12 +294,7 @@ Outcome = training.TrainingOutcome | ElasticHistory
 
 def answer(state: AppState, data: Outcome) -> None:
     """The finding, with its large number."""
-    label, value, hint = findings.hero_figure(data.report.policies)
-    with hero("training-finding", label, value, hint):
-        finding = findings.training_finding(data.report)
-        st.subheader(unbroken(finding.lead), anchor=False)
-        st.caption(unbroken(finding.beside))
-        st.caption(plain(data.about.stamp))
+    show_finding("training-finding", findings.training_finding(data.report), data.about.stamp)
 
 
 def files(data: Outcome, command: str, first_run: tuple[str, str], tables: Sequence[Download]) -> Files:

@@ -1,9 +1,8 @@
-"""Parts of a result: one large number, tiles, a chart with its finding, a table."""
+"""Parts of a result: its finding, tiles, a chart with its finding, a table."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -13,25 +12,29 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from nona.report.figures import finished
+from nona.report.text import Finding
 from nona.tables import Filled, csv_bytes, parquet_bytes
 from nona.ui.widgets.downloads import download_button
-from nona.ui.widgets.fields import plain
+from nona.ui.widgets.fields import plain, unbroken
 
 
-@contextmanager
-def hero(key: str, label: str, value: str, hint: str = "") -> Iterator[None]:
-    """Show ``value`` under ``label``; what is drawn inside stands beside it. Without a value: that alone."""
+def show_finding(key: str, finding: Finding, *notes: str) -> None:
+    """Show the number of a finding large, beside it what it says; ``notes`` follow in small letters."""
     style = (
         f".st-key-{key} {{ row-gap: .25rem !important }}"  # beside each other they stand apart, below not
         f".st-key-{key} [data-testid=stMetricValue] {{ font-size: 2.5rem; line-height: 1.1 }}"
     )
-    if value:
+    if finding.value:
         st.html(f"<style>{style}</style>")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key=key):
-        if value:
-            st.metric(label, value, width="content", help=hint or None)
-        with st.container(gap="xxsmall", width=WIDTH if value else "stretch"):
-            yield
+        if finding.value:
+            st.metric(finding.label, finding.value, width="content", help=finding.hint or None)
+        with st.container(gap="xxsmall", width=WIDTH if finding.value else "stretch"):
+            st.subheader(unbroken(finding.lead), anchor=False)
+            if finding.beside:
+                st.markdown(unbroken(finding.beside if finding.sentences else f"{finding.beside}."))
+            for note in notes:
+                st.caption(unbroken(note))
 
 
 WIDTH = 640  # pixels of what stands beside the number: it moves below where the window has less room
