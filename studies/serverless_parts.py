@@ -16,12 +16,12 @@ from typing import Any
 
 from nona.errors import ScenarioError
 from nona.options import Option, Options
-from nona.results.serverless import OverReport
+from nona.results.serverless import OverReport, OverRequest
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.functions import LawTimes, network_law, shipped_function
-from nona.study.serverless.knees import OverProgress, OverSettings, over_number, policies_over
+from nona.study.serverless.knees import policies_over
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import warmup_calls
 from nona.study.serverless.tasks import Done, Task, TaskPool, run_tasks
@@ -128,21 +128,17 @@ class CurveSize:
 def _over(
     scenario: Scenario, values: Sequence[float], size: CurveSize, pool: TaskPool, tell: Tell
 ) -> OverReport:
-    settings = OverSettings(
-        number=over_number(scenario, LOAD),
+    request = OverRequest(
+        number=LOAD,
         values=tuple(values) if size.values is None else size.values,
-        policies=size.policies,
-        calls=size.calls,
-        first=size.first,
+        schedulers=size.policies,
+        jobs=size.calls,
+        replications=size.first,
         most=size.most,
         extend=size.values is None,
         close=CLOSE,
     )
-
-    def told(progress: OverProgress) -> None:
-        tell(progress.fraction)
-
-    return policies_over(scenario, settings, pool=pool, on_progress=told)
+    return policies_over(scenario, request, pool=pool, on_progress=lambda share, text, report: tell(share))
 
 
 def profile_curves(

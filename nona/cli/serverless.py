@@ -15,7 +15,7 @@ from nona.report.serverless.findings import nodes_text
 from nona.report.serverless.over import over_points, over_text
 from nona.report.serverless.text import schedulers_text, serverless_text, sharing_text
 from nona.report.sweeps import parse_values
-from nona.results.serverless import NodesReport, NodesSetting, SharingReport, TriedNodes
+from nona.results.serverless import NodesReport, NodesSetting, OverRequest, SharingReport, TriedNodes
 from nona.scenario.file import scenario_from_mapping, scenario_to_mapping
 from nona.scenario.schema import Scenario
 from nona.serverless.engine.options import ServerlessProgress
@@ -30,7 +30,7 @@ from nona.study.serverless.comparisons import (
     nodes_for,
     simulate_dag_schedulers,
 )
-from nona.study.serverless.knees import LOADS, OverProgress, OverSettings, over_number, policies_over
+from nona.study.serverless.knees import LOADS, over_number, policies_over
 from nona.study.serverless.run import (
     ServerlessResult,
     chosen_policies,
@@ -56,9 +56,7 @@ def _serverless_over(arguments: ServerlessOptions, scenario: Scenario, sources: 
     for option, value in others.items():
         if value:
             raise NonaError(f"--over does not go with {option}; leave one of them out.")
-    _run_over(
-        arguments, scenario, sources, _settings(arguments, scenario, key, arguments.policy, arguments.calls)
-    )
+    _run_over(arguments, scenario, sources, key, arguments.policy, arguments.calls)
 
 
 def sweep_serverless(arguments: SweepOptions, scenario: Scenario, sources: Sources) -> None:
@@ -68,51 +66,52 @@ def sweep_serverless(arguments: SweepOptions, scenario: Scenario, sources: Sourc
             "nona sweep: a serverless scenario is swept over one number; "
             "leave out --second and --second-values."
         )
-    settings = _settings(arguments, scenario, arguments.key, arguments.scheduler, arguments.jobs)
-    _run_over(arguments, scenario, sources, settings)
+    _run_over(arguments, scenario, sources, arguments.key, arguments.scheduler, arguments.jobs)
 
 
 def _run_over(
-    arguments: ServerlessOptions | SweepOptions, scenario: Scenario, sources: Sources, settings: OverSettings
+    arguments: ServerlessOptions | SweepOptions,
+    scenario: Scenario,
+    sources: Sources,
+    key: str,
+    policies: Sequence[str],
+    calls: int | None,
 ) -> None:
     check_places(arguments.csv)
+    request = _request(arguments, scenario, key, policies, calls)
     line = ProgressLine(quiet=arguments.json)
 
-    def show(progress: OverProgress) -> None:
-        line.tell(progress.text, progress.fraction)
+    def show(fraction: float, text: str, report: object) -> None:
+        line.tell(text, fraction)
 
-    report = policies_over(scenario, settings, sources, workers=arguments.workers, on_progress=show)
+    report = policies_over(scenario, request, sources, workers=arguments.workers, on_progress=show)
     line.end()
     emit(arguments, report, over_text)
     if arguments.csv:
         write_bytes(arguments.csv, csv_bytes(over_points(report).numbers()))
 
 
-def _settings(
+def _request(
     arguments: ServerlessOptions | SweepOptions,
     scenario: Scenario,
     key: str,
     policies: Sequence[str],
     calls: int | None,
-) -> OverSettings:
+) -> OverRequest:
     number = over_number(scenario, key)
     if arguments.values is None and key != LOAD:
         raise NonaError(f"--over {key}: --values is missing; only load has values of its own.")
-    values = LOADS if arguments.values is None else parse_values(arguments.values, number.unit)
-    names = tuple(policy.name for policy, _ in chosen_policies(scenario, policies))
-    usual, asked = OverSettings(number, values, names), arguments.replications
-    first = usual.first if asked is None else asked
-    return OverSettings(
-        number=number,
-        values=values,
-        policies=names,
-        calls=usual.calls if calls is None else calls,
-        first=first,
-        most=max(usual.most, first) if asked is None else 2 * first,
+    asked = OverRequest(
+        number=key,
+        values=LOADS if arguments.values is None else parse_values(arguments.values, number.unit),
+        schedulers=tuple(policy.name for policy, _ in chosen_policies(scenario, policies)),
         target=arguments.target,
-        knees=not arguments.values_only,
+        edges=not arguments.values_only,
         extend=arguments.values is None and not arguments.values_only,
     )
+    first = arguments.replications
+    runs = {} if first is None else {"replications": first, "most": 2 * first}
+    return asked.model_copy(update=runs | ({} if calls is None else {"jobs": calls}))
 
 
 VERDICTS = {"keeps": "keep the target", "misses": "miss the target", "open": "are not decided"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from nona.report.sweeps import value_text
@@ -31,60 +31,31 @@ Span = tuple[float | None, float | None]
 NEAR = 0.03  # of the swept span: what lies closer together counts as one
 
 
-def unstable_spans(curve: SweptCurve) -> list[Span]:
-    """Ranges without a steady state: (first, last) value of each, ``None``: to the end."""
-    return _spans_of(_flags(curve))
+def unstable_spans(curve: SweptCurve, near: float = NEAR) -> list[Span]:
+    """Ranges without a steady state: (first, last) value of each, ``None``: to the end.
 
-
-def merged_spans(curve: SweptCurve) -> list[Span]:
-    """:func:`unstable_spans`, close ones merged: near an edge chance decides from point to point."""
-    return merged(_flags(curve))
+    Those as close together as the share ``near`` of all values count as one: near an edge chance decides
+    from point to point.
+    """
+    points, spans = curve.points, list[Span]()
+    for steady, group in groupby(points, key=lambda p: p.steady):
+        if steady:
+            continue
+        run = list(group)
+        low = None if run[0] is points[0] else run[0].value
+        high = None if run[-1] is points[-1] else run[-1].value
+        before = spans[-1][1] if spans else None
+        close = near * (points[-1].value - points[0].value)
+        if low is not None and before is not None and low - before <= close:
+            spans[-1] = (spans[-1][0], high)
+        else:
+            spans.append((low, high))
+    return spans
 
 
 def stability_text(curve: SweptCurve, unit: str) -> str:
     """The ranges in which a scheduler has no steady state, in words."""
-    return _spans_text(merged_spans(curve), unit)
-
-
-def _flags(curve: SweptCurve) -> list[tuple[float, bool]]:
-    return [(p.value, p.steady) for p in curve.points]
-
-
-def _spans_of(flags: Sequence[tuple[float, bool]]) -> list[Span]:
-    """Find the ranges without a steady state, from (value, steady) by ascending value.
-
-    >>> _spans_of([(0.0, True), (1.0, False), (2.0, False)])
-    [(1.0, None)]
-    """
-    spans: list[Span] = []
-    first = last = None
-    for i, (value, steady) in enumerate(flags):
-        if not steady:
-            first, last = (value, value) if last is None else (first, value)
-        if last is not None and (steady or i == len(flags) - 1):
-            begins = first == flags[0][0]
-            spans.append((None if begins else first, last if steady else None))
-            first = last = None
-    return spans
-
-
-def merged(flags: Sequence[tuple[float, bool]]) -> list[Span]:
-    """:func:`_spans_of`, close ones merged.
-
-    >>> flags = [(0.0, True), (0.7, False), (0.705, True), (0.71, False), (1.0, False)]
-    >>> _spans_of(flags), merged(flags)
-    ([(0.7, 0.7), (0.71, None)], [(0.7, None)])
-    """
-    spans = _spans_of(flags)
-    close = NEAR * (flags[-1][0] - flags[0][0]) if flags else 0.0
-    joined = spans[:1]
-    for low, high in spans[1:]:
-        before = joined[-1][1]
-        if low is not None and before is not None and low - before <= close:
-            joined[-1] = (joined[-1][0], high)
-        else:
-            joined.append((low, high))
-    return joined
+    return _spans_text(unstable_spans(curve), unit)
 
 
 def _spans_text(spans: Sequence[Span], unit: str) -> str:
@@ -114,7 +85,7 @@ def stability_finding(report: SweepReport) -> str:
     sentences."""
     by_spans: dict[tuple[Span, ...], list[str]] = {}
     for name, curve in report.schedulers.items():
-        by_spans.setdefault(tuple(merged_spans(curve)), []).append(name)
+        by_spans.setdefault(tuple(unstable_spans(curve)), []).append(name)
     holding = by_spans.pop((), [])
     span = _span(report)
     if not by_spans:

@@ -8,7 +8,7 @@ from pydantic import SerializerFunctionWrapHandler, field_serializer, field_vali
 
 from nona.options import Options
 from nona.results.document import Document, Estimate, Figure, Interval, Optional, OptionalNames, Verdict
-from nona.results.sweeps import Unit
+from nona.results.sweeps import SweepRequest, Unit
 
 
 class Latency(Estimate):
@@ -388,6 +388,25 @@ class PolicyOver(Document):
 
     points: tuple[OverPoint, ...]
     knees: tuple[Knee, ...]
+
+
+CALLS = 1500
+FIRST_REPLICATIONS, MOST_REPLICATIONS = 4, 8
+
+
+class OverRequest(SweepRequest):
+    """Policies (as ``schedulers``) over one number, in runs of ``jobs`` calls.
+
+    ``replications`` of each point at first, and at most ``most`` where the verdict on the target is open.
+    ``edges``: bisect for the knees, to the share ``close`` of their value. ``extend``: go on beyond the
+    values, by factors of two, until each policy has kept and missed the target.
+    """
+
+    jobs: int = CALLS
+    replications: int = FIRST_REPLICATIONS
+    most: int = MOST_REPLICATIONS
+    extend: bool = False
+    close: float = 0.05
 
 
 class OverSetting(Document):

@@ -49,12 +49,17 @@ DONE = "done"
 MOST_CELLS = 900
 
 
-def check_settings(scenario: Scenario, settings: SweepRequest) -> None:
-    """Raise :class:`~nona.errors.ScenarioError` if a value is not allowed, or a scheduler not known."""
+def check_request(settings: SweepRequest) -> None:
+    """Raise :class:`~nona.errors.ScenarioError` for what no sweep can be asked, of whatever family."""
     if not 1 <= len(settings.values) <= MOST_VALUES:
         raise ScenarioError([f"Sweep: {len(settings.values)} values; give 1 to {MOST_VALUES}."])
     if not 0 < settings.target < 1:
         raise ScenarioError([f"Sweep: target {settings.target:g} must lie between 0 and 1; give 99 %."])
+
+
+def check_settings(scenario: Scenario, settings: SweepRequest) -> None:
+    """Raise :class:`~nona.errors.ScenarioError` if a value is not allowed, or a scheduler not known."""
+    check_request(settings)
     if not settings.schedulers:
         raise ScenarioError(["Sweep: no scheduler is chosen; choose at least one."])
     if len(set(settings.schedulers)) < len(settings.schedulers):

@@ -6,14 +6,13 @@ Pure functions; values are ascending.
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from nona.report.sweeps import by_ratio
 
 NEAR = 0.01  # of the larger of two values
 NEAR_SPAN = 0.002  # of all values' span: a bracket that starts at 0 ends too
-Edge = Generator[float, bool, tuple[float, float]]
 BEND = 0.1  # of the natural logarithm: 10 % off the straight line between the neighbours
 
 
@@ -72,25 +71,6 @@ def turns(flags: Sequence[tuple[float, bool]]) -> list[tuple[float, float]]:
     [(0.5, 0.7)]
     """
     return [(a, b) for (a, x), (b, y) in pairwise(flags) if x != y]
-
-
-def edge(low: float, high: float, unit: str, span: float, near: float = NEAR) -> Edge:
-    """Bisect towards the edge between two values that differ: the one search behind edges and knees.
-
-    Yields the value that it wants judged next, is sent whether that is like ``low``, and returns the two
-    ends of what is left (:func:`near_enough`).
-
-    >>> from nona.planning.least import driven
-    >>> driven(edge(1.0, 2.0, "factor", 1.0, 0.05), lambda v: v <= 1.4)
-    (1.375, 1.4375)
-    """
-    while not near_enough(low, high, unit, span, near):
-        new = middle(low, high, unit)
-        if (yield new):
-            low = new
-        else:
-            high = new
-    return low, high
 
 
 def bends(points: Sequence[tuple[float, float]], unit: str, span: float, most: int) -> list[float]:

@@ -13,7 +13,7 @@ from nona.report.figures import add_points, figure, rule, scheduler_style, text
 from nona.report.html import charts
 from nona.report.html import pieces as html
 from nona.report.sweep_figures import sweep_figure
-from nona.report.sweep_findings import merged_spans, ratio_text, stability_finding, stability_text
+from nona.report.sweep_findings import ratio_text, stability_finding, stability_text, unstable_spans
 from nona.report.sweeps import points_table, simulated, value_text
 from nona.report.text import listed
 from nona.results.document import Estimate
@@ -43,7 +43,7 @@ def points(data: PaperStudy) -> Filled:
 
 def edge_of(curve: SweptCurve) -> float | None:
     """The first value from which on a scheduler has no steady state; ``None``: stable throughout."""
-    return next((low for low, high in merged_spans(curve) if (low, high) != (None, None)), None)
+    return next((low for low, high in unstable_spans(curve) if (low, high) != (None, None)), None)
 
 
 def ratios(data: PaperStudy, far: bool = False) -> Iterator[StableRatio]:

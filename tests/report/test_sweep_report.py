@@ -95,23 +95,28 @@ def test_stability_in_words():
 @given(st.lists(st.booleans(), min_size=1, max_size=12))
 def test_spans_cover_just_the_unstable_points(flags):
     points = [point(float(i), 1e-3 if ok else None) for i, ok in enumerate(flags)]
-    spans = words.unstable_spans(curve(*points))
+    spans = words.unstable_spans(curve(*points), near=0.0)
     for i, ok in enumerate(flags):
         inside = any((low is None or low <= i) and (high is None or i <= high) for low, high in spans)
         assert inside != ok
+
+
+def crosses(told):
+    """Place and name of each cross in the chart."""
+    drawn = sweep_figures.sweep_figure(told).data
+    return [(t.x[0], t.name) for t in drawn if t.marker.symbol == "x"]
 
 
 def test_near_an_edge_luck_does_not_make_three_edges_of_one_and_one_known_badly_is_not_marked():
     flags = [(0.0, True), (0.5, True), (0.69, True), (0.7, False), (0.705, True), (0.71, False), (0.9, False)]
     told = report(slow=curve(*(point(v, 20e-3 if ok else None) for v, ok in flags)))
     assert words.stability_text(told.schedulers["slow"], "fraction") == "unstable from 70 %"
-    (end,) = sweep_figures.curve_ends(told, lambda p: p.jct_s)
-    assert (end.x, end.label) == (70.0, "unstable ≥ 70 %")
+    assert crosses(told) == [(70.0, "slow: unstable ≥ 70 %")]
     far = curve(point(0.0, 1e-3), point(0.1, None), point(0.5, 1e-3), point(0.9, None))
     assert words.stability_text(far, "fraction") == "unstable at 10 % and from 90 %"
     told = report(slow=curve(point(0.0, 20e-3), point(0.5, 31e-3), point(0.9, None)))
-    assert sweep_figures.curve_ends(told, lambda p: p.jct_s) == []
-    assert len(sweep_figures.curve_ends(report(), lambda p: p.jct_s)) == 1
+    assert crosses(told) == []
+    assert len(crosses(report())) == 1
 
 
 def test_rows_for_people_for_files_and_the_explanation_hold_the_sweep_s_own_numbers():

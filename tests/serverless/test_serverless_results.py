@@ -22,6 +22,7 @@ from nona.report.serverless.over import knee_text, knees, over_finding, over_poi
 from nona.results.serverless import (
     NodesReport,
     OverReport,
+    OverRequest,
     PolicyOutcome,
     PolicyOver,
     SchedulersReport,
@@ -37,12 +38,10 @@ from nona.study.serverless.knees import (
     LEAST_LOAD,
     MOST_LOAD,
     SWEPT,
-    OverSettings,
+    PolicySearch,
     Seen,
-    knee_search,
     knees_of,
     over_number,
-    point_search,
     policies_over,
 )
 from nona.study.serverless.preparation import prepare_serverless
@@ -60,11 +59,12 @@ from tests.cli.calling import refusal, text
 STRICT = load_scenario(scenario_path("strict_light"))
 SMALL = {"jobs": 40, "replications": 2}
 FIXED = {"policies": ["fixed"], "target": 0.5, "calls": 20}
+OVER = {"number": "load", "values": [1.0, 8.0], "schedulers": ["fixed"], "target": 0.5, "jobs": 20}
 TASKS = {
     "serverless": (run_serverless, ServerlessOutcome, {}),
     "serverless-sharing": (compare_ways, WaysReport, {"policy": "esg", "calls": 20, "replications": 1}),
     "serverless-nodes": (find_nodes, NodesReport, FIXED | {"most": 2}),
-    "serverless-over": (run_over, OverReport, FIXED | {"key": "load", "values": [1.0, 8.0], "extend": False}),
+    "serverless-over": (run_over, OverReport, OverRequest.from_json(OVER).to_json()),
     "serverless-schedulers": (run_schedulers, SchedulersReport, {}),
 }
 
@@ -204,25 +204,24 @@ def seen(ratio, replications, state="stable"):
 
 def searched(asked, keeps):
     """Drive one policy's searches with runs that keep the target exactly where ``keeps`` says."""
-    found, looked = {}, []
-    points = (point_search(asked, "fixed", v, found) for v in asked.values)
-    for search in (*points, knee_search(asked, "fixed", found)):
+    of, looked = PolicySearch(asked, over_number(STRICT, asked.number), "fixed"), []
+    for search in (*map(of.point, asked.values), of.knees()):
         with suppress(StopIteration):
             look = next(search)
             while True:
                 looked.append(look.value)
                 look = search.send(seen(0.5 if keeps(look.value) else 2.0, look.replications))
-    return found, looked
+    return of.points, looked
 
 
 @given(st.floats(LEAST_LOAD, MOST_LOAD - 1e-6))
 @examples(60)
 def test_the_knee_of_load_is_bracketed_wherever_it_is(edge):
-    asked = OverSettings(over_number(STRICT, LOAD), (0.5, 1.0, 4.0), ("fixed",), extend=True)
+    asked = OverRequest(number=LOAD, values=(0.5, 1.0, 4.0), schedulers=("fixed",), extend=True)
     found, looked = searched(asked, lambda load: load <= edge)
     (knee,) = knees_of(found)
     assert knee.kept <= edge < knee.missed
-    near = max(asked.close * knee.missed, 0.002 * asked.span)
+    near = max(asked.close * knee.missed, 0.002 * (asked.values[-1] - asked.values[0]))
     assert knee.missed - knee.kept <= near * (1 + 1e-9)
     assert len(looked) == len(set(looked)) <= 20
 
@@ -230,8 +229,8 @@ def test_the_knee_of_load_is_bracketed_wherever_it_is(edge):
 @given(st.integers(1, 32), st.booleans())
 @examples(40)
 def test_a_knee_of_a_whole_number_is_exact_in_either_direction(edge, more_helps):
-    number = over_number(STRICT, "cluster.servers[0].vcpus")
-    asked = OverSettings(number, (1.0, 8.0, 33.0), ("fixed",), close=0.0)
+    number = "cluster.servers[0].vcpus"
+    asked = OverRequest(number=number, values=(1.0, 8.0, 33.0), schedulers=("fixed",), close=0.0)
     found, _ = searched(asked, lambda vcpus: (vcpus > edge) == more_helps)
     (knee,) = knees_of(found)
     wanted = (edge + 1, edge) if more_helps else (edge, edge + 1)
@@ -240,9 +239,10 @@ def test_a_knee_of_a_whole_number_is_exact_in_either_direction(edge, more_helps)
 
 def test_a_point_is_what_a_plain_run_measures_and_words_follow():
     number, names = number_named(STRICT, LOAD), ("fixed", "fast-gshare")
-    asked = OverSettings(over_number(STRICT, LOAD), (1.0, 40.0), names, calls=60, first=2, most=2)
+    few = {"jobs": 60, "replications": 2, "most": 2}
+    asked = OverRequest(number=LOAD, values=(1.0, 40.0), schedulers=names, **few)
     heard = []
-    report = policies_over(STRICT, asked, on_progress=lambda progress: heard.append(progress.fraction))
+    report = policies_over(STRICT, asked, on_progress=lambda share, text, report: heard.append(share))
     assert heard == sorted(heard)
     assert heard[-1] < 1
     assert len(set(heard)) > 2 * sum(len(p.points) for p in report.policies.values())  # also within runs

@@ -9,17 +9,24 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from nona.errors import ScenarioError
 from nona.experiments import kept_pool
 from nona.options import Options
 from nona.planning.verdict import Settled, counted, looks_of, verdict
-from nona.report.sweeps import MOST_VALUES
 from nona.results.document import Verdict
-from nona.results.serverless import Knee, OverPoint, OverReport, OverSetting, PolicyOver, Utilization
-from nona.results.sweeps import TARGET, Unit
+from nona.results.serverless import (
+    Knee,
+    OverPoint,
+    OverReport,
+    OverRequest,
+    OverSetting,
+    PolicyOver,
+    Utilization,
+)
+from nona.results.sweeps import Unit
 from nona.scenario.schema import Scenario
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.metrics import STATES, RunMeasures, ratio
@@ -30,13 +37,13 @@ from nona.statistics import mean_interval
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import chosen_policies, warmup_calls
 from nona.study.serverless.tasks import Done, Task, TaskPool, run_tasks
+from nona.study.sweep_bench import check_request
 from nona.study.sweep_numbers import LOAD, Number, number_named
-from nona.study.sweep_values import edge, turns
+from nona.study.sweep_values import middle, near_enough, turns
+from nona.study.sweeps import Hear, unheard
 
 LOADS = (0.5, 1.0, 2.0, 3.0, 4.0)
-CALLS, MOST_CALLS = 1500, 100_000
-FIRST, MOST = 4, 8  # replications at the first look, and at most
-CLOSE = 0.05  # a knee is known to that share of its value
+MOST_CALLS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,32 +70,6 @@ _WITHOUT_EFFECT = ("background.", "cluster.network.", "training.", "plan.", "obj
 _OF_THE_NETWORK = ("background.network.", "cluster.network.")  # where transfers share it
 
 
-@dataclass(frozen=True, slots=True)
-class OverSettings:
-    """A number, its ``values`` (SI, ascending), the policies, and how much is simulated.
-
-    ``calls`` of each run; ``first`` replications of each point, and at most ``most`` where the verdict on
-    ``target`` is open. ``knees``: bisect for them, to the share ``close`` of their value. ``extend``: go on
-    beyond the values, by factors of two, until each policy has kept and missed the target.
-    """
-
-    number: Number
-    values: tuple[float, ...]
-    policies: tuple[str, ...]
-    calls: int = CALLS
-    first: int = FIRST
-    most: int = MOST
-    target: float = TARGET
-    knees: bool = True
-    extend: bool = False
-    close: float = CLOSE
-
-    @property
-    def span(self) -> float:
-        """From the first value to the last."""
-        return self.values[-1] - self.values[0]
-
-
 def over_number(scenario: Scenario, key: str) -> Number:
     """The number at ``key``, if a serverless run depends on it.
 
@@ -112,23 +93,17 @@ def over_number(scenario: Scenario, key: str) -> Number:
     return number if swept is None else Number(key, swept.label, swept.unit)
 
 
-def _check_over(scenario: Scenario, settings: OverSettings) -> None:
-    """Raise :class:`~nona.errors.NonaError` for settings that cannot be run, before any work is done."""
-    if not 1 <= len(settings.values) <= MOST_VALUES:
+def _check(scenario: Scenario, number: Number, settings: OverRequest) -> None:
+    check_request(settings)
+    if not 1 <= settings.jobs <= MOST_CALLS:
+        raise ScenarioError([f"Calls: {settings.jobs} must lie between 1 and {MOST_CALLS:,}; change it."])
+    if not 1 <= settings.replications <= settings.most:
         raise ScenarioError(
-            [f"Over {settings.number.key}: {len(settings.values)} values; give 1 to {MOST_VALUES}."]
+            [f"Replications: {settings.replications} must lie between 1 and {settings.most}; change it."]
         )
-    if not 0 < settings.target < 1:
-        raise ScenarioError([f"Target {settings.target:g} must lie between 0 and 1; give 99 %."])
-    if not 1 <= settings.calls <= MOST_CALLS:
-        raise ScenarioError([f"Calls: {settings.calls} must lie between 1 and {MOST_CALLS:,}; change it."])
-    if not 1 <= settings.first <= settings.most:
-        raise ScenarioError(
-            [f"Replications: {settings.first} must lie between 1 and {settings.most}; change it."]
-        )
-    chosen_policies(scenario, settings.policies)
+    chosen_policies(scenario, settings.schedulers)
     for value in settings.values:
-        settings.number.set(scenario, value)
+        number.set(scenario, value)
 
 
 ALPHA = 0.05  # of each verdict
@@ -215,71 +190,80 @@ Points = dict[float, OverPoint]
 Search = Generator[Look, Seen, None]
 
 
-def point_search(settings: OverSettings, policy: str, value: float, points: Points) -> Search:
-    """Look at one value until the verdict stands; the point goes into ``found``."""
-    if value in points:
-        return
-    looks = looks_of(_judging(settings.target), settings.most, settings.first)
-    wanted = next(looks)
-    while True:
-        seen = yield Look(policy, value, wanted)
-        try:
-            wanted = looks.send(seen)
-        except StopIteration as end:
-            points[value] = _point_of(value, end.value)
+@dataclass(frozen=True, eq=False)
+class PolicySearch:
+    """The points of one policy so far, and the searches for more of them."""
+
+    settings: OverRequest
+    number: Number
+    policy: str
+    points: Points = field(default_factory=dict)
+
+    def curve(self) -> PolicyOver:
+        points = self.points
+        return PolicyOver(points=tuple(points[v] for v in sorted(points)), knees=knees_of(points))
+
+    def point(self, value: float) -> Search:
+        """Look at one value until the verdict stands."""
+        if value in self.points:
             return
+        asked = self.settings
+        looks = looks_of(_judging(asked.target), asked.most, asked.replications)
+        wanted = next(looks)
+        while True:
+            seen = yield Look(self.policy, value, wanted)
+            try:
+                wanted = looks.send(seen)
+            except StopIteration as end:
+                self.points[value] = _point_of(value, end.value)
+                return
+
+    def knees(self) -> Search:
+        """Extend the values if wanted, and bisect to every knee.
+
+        First to the last value that is found kept, then from there to the nearest that is found missed: an
+        open verdict is neither, so the knee's bracket holds it.
+        """
+        if self.settings.extend:
+            yield from self._outwards()
+        for kept, other in _turns(self.points):
+            kept = yield from self._bisect(kept, other, "keeps")
+            missed = _missed_beyond(self.points, kept, other)
+            if missed is not None:
+                yield from self._bisect(missed, kept, "misses")
+
+    def _outwards(self) -> Search:
+        points = self.points
+        while points[max(points)].verdict != "misses" and 2 * max(points) <= MOST_LOAD:
+            yield from self.point(2 * max(points))
+        while all(p.verdict != "keeps" for p in points.values()) and min(points) / 2 >= LEAST_LOAD:
+            yield from self.point(min(points) / 2)
+
+    def _bisect(self, inside: float, outside: float, verdict: str) -> Generator[Look, Seen, float]:
+        """The last value with ``verdict``, from ``inside``, which has it, towards ``outside``."""
+        unit, span = self.number.unit, self.settings.values[-1] - self.settings.values[0]
+        while True:
+            low, high = sorted((inside, outside))
+            if near_enough(low, high, unit, span, self.settings.close):
+                return inside
+            value = middle(low, high, unit)
+            yield from self.point(value)
+            if self.points[value].verdict == verdict:
+                inside = value
+            else:
+                outside = value
 
 
-def knee_search(settings: OverSettings, policy: str, points: Points) -> Search:
-    """Extend the values if wanted, and bisect to every knee, from the points in ``found`` on.
-
-    First to the last value that is found kept, then from there to the nearest that is found missed: an
-    open verdict is neither, so the knee's bracket holds it.
-    """
-    if settings.extend:
-        yield from _outwards(settings, policy, points)
-    for low, high in turns(_flags(points)):
-        kept, other = (low, high) if points[low].verdict == "keeps" else (high, low)
-        kept, _ = yield from _bisect(settings, policy, points, kept, other, "keeps")
-        beyond = [v for v in _ordered(points, kept, other) if points[v].verdict == "misses"]
-        if beyond:
-            yield from _bisect(settings, policy, points, beyond[0], kept, "misses")
+def _turns(points: Points) -> list[tuple[float, float]]:
+    """Neighbouring values of which the first is found kept, and the other is not."""
+    flags = [(value, points[value].verdict == "keeps") for value in sorted(points)]
+    return [(a, b) if points[a].verdict == "keeps" else (b, a) for a, b in turns(flags)]
 
 
-def _outwards(settings: OverSettings, policy: str, points: Points) -> Search:
-    while points[max(points)].verdict != "misses" and 2 * max(points) <= MOST_LOAD:
-        yield from point_search(settings, policy, 2 * max(points), points)
-    while all(p.verdict != "keeps" for p in points.values()) and min(points) / 2 >= LEAST_LOAD:
-        yield from point_search(settings, policy, min(points) / 2, points)
-
-
-def _bisect(
-    settings: OverSettings, policy: str, points: Points, low: float, high: float, verdict: str
-) -> Generator[Look, Seen, tuple[float, float]]:
-    """Bisect towards the edge of the values with ``verdict``, which ``low`` has and ``high`` has not."""
-    down = low > high
-    first, last = (high, low) if down else (low, high)
-    search = edge(first, last, settings.number.unit, settings.span, settings.close)
-    value = next(search, None)
-    while value is not None:
-        yield from point_search(settings, policy, value, points)
-        like_low = points[value].verdict == verdict
-        try:
-            value = search.send(like_low != down)
-        except StopIteration as end:
-            first, last = end.value
-            value = None
-    return (last, first) if down else (first, last)
-
-
-def _flags(points: Points) -> list[tuple[float, bool]]:
-    return [(value, points[value].verdict == "keeps") for value in sorted(points)]
-
-
-def _ordered(points: Points, start: float, end: float) -> list[float]:
-    """The values from ``start`` on towards ``end`` and beyond, nearest first."""
-    up = end > start
-    return sorted((v for v in points if (v > start if up else v < start)), reverse=not up)
+def _missed_beyond(points: Points, kept: float, other: float) -> float | None:
+    """The nearest value found missed, from ``kept`` on towards ``other`` and beyond."""
+    missed = [v for v, p in points.items() if p.verdict == "misses" and (v > kept) == (other > kept)]
+    return min(missed, key=lambda v: abs(v - kept), default=None)
 
 
 def knees_of(points: Points) -> tuple[Knee, ...]:
@@ -287,18 +271,13 @@ def knees_of(points: Points) -> tuple[Knee, ...]:
 
     Where all values keep the target, the knee is beyond the last; where none does, before the first.
     """
-    values = sorted(points)
-    knees = []
-    for low, high in turns(_flags(points)):
-        kept, other = (low, high) if points[low].verdict == "keeps" else (high, low)
-        beyond = [v for v in _ordered(points, kept, other) if points[v].verdict == "misses"]
-        knees.append(Knee(kept=kept, missed=beyond[0] if beyond else None))
-    if knees or not values:
-        return tuple(knees)
-    if points[values[-1]].verdict == "keeps":
-        return (Knee(kept=values[-1], missed=None),)
-    missed = [v for v in values if points[v].verdict == "misses"]
-    return (Knee(kept=None, missed=missed[0] if missed else None),)
+    knees = tuple(Knee(kept=k, missed=_missed_beyond(points, k, other)) for k, other in _turns(points))
+    if knees or not points:
+        return knees
+    if all(p.verdict == "keeps" for p in points.values()):
+        return (Knee(kept=max(points), missed=None),)
+    missed = [v for v, p in points.items() if p.verdict == "misses"]
+    return (Knee(kept=None, missed=min(missed, default=None)),)
 
 
 TRAINED = frozenset({"aquatope"})  # trains on times, prices and SLOs alone: once for all loads
@@ -309,12 +288,14 @@ Tell = Callable[[float], None]
 class Bench:
     """The runs so far of every policy at every value. Results do not depend on ``pool``."""
 
-    def __init__(self, scenario: Scenario, settings: OverSettings, sources: Sources, pool: TaskPool) -> None:
-        self._scenario, self._settings, self._sources = scenario, settings, sources
-        self._pool = pool
+    def __init__(
+        self, scenario: Scenario, number: Number, settings: OverRequest, sources: Sources, pool: TaskPool
+    ) -> None:
+        self._scenario, self._number, self._settings = scenario, number, settings
+        self._sources, self._pool = sources, pool
         self._seen: dict[tuple[str, float], Seen] = {}
         self._options: dict[str, Options] = {
-            policy.name: options for policy, options in chosen_policies(scenario, settings.policies)
+            policy.name: options for policy, options in chosen_policies(scenario, settings.schedulers)
         }
         self._at: dict[float, tuple[Scenario, RunOptions]] = {}
         self._trained: dict[str, Planner] = {}
@@ -352,7 +333,7 @@ class Bench:
 
     def _planner(self, policy: str, scenario: Scenario) -> Planner | None:
         """A planner for all loads, if the policy's training depends on none; it takes seconds."""
-        if policy not in TRAINED or self._settings.number.key != LOAD:
+        if policy not in TRAINED or self._number.key != LOAD:
             return None
         if policy not in self._trained:
             system = prepare_serverless(scenario, self._sources)
@@ -362,9 +343,9 @@ class Bench:
     def _there(self, value: float) -> tuple[Scenario, RunOptions]:
         """The scenario at a value, and how long its runs are."""
         if value not in self._at:
-            scenario = self._settings.number.set(self._scenario, value)
+            scenario = self._number.set(self._scenario, value)
             system = prepare_serverless(scenario, self._sources)
-            calls = self._settings.calls
+            calls = self._settings.jobs
             run = RunOptions(
                 calls=calls, warmup=warmup_calls(scenario, system, calls, [*self._options.items()])
             )
@@ -377,23 +358,14 @@ FIRST_PART, STEP_PART = 0.5, 0.15  # a batch at the asked values, a step towards
 _NO_SOURCES = Sources()
 
 
-@dataclass(frozen=True, slots=True)
-class OverProgress:
-    """Progress of a search, with the points so far."""
-
-    text: str
-    fraction: float
-    report: OverReport
-
-
 def policies_over(
     scenario: Scenario,
-    settings: OverSettings,
+    settings: OverRequest,
     sources: Sources = _NO_SOURCES,
     *,
     workers: int = 1,
     pool: TaskPool | None = None,
-    on_progress: Callable[[OverProgress], None] = lambda progress: None,
+    on_progress: Hear[OverReport] = unheard,
 ) -> OverReport:
     """Simulate every policy at every value with the same random numbers, then look for the knees.
 
@@ -409,26 +381,37 @@ def policies_over(
         raise ScenarioError(
             ["serverless: is missing; add the key 'serverless: {}' (all its parts have defaults)."]
         )
-    _check_over(scenario, settings)
+    number = over_number(scenario, settings.number)
+    _check(scenario, number, settings)
     begin = time.perf_counter()
-    points: dict[str, Points] = {policy: {} for policy in settings.policies}
-    bench = Bench(scenario, settings, sources, pool)
+    searches = [PolicySearch(settings, number, policy) for policy in settings.schedulers]
+    bench = Bench(scenario, number, settings, sources, pool)
 
     def report() -> OverReport:
-        return _report(scenario, settings, points, time.perf_counter() - begin)
+        return OverReport.like(
+            settings,
+            key=number.key,
+            label=number.label,
+            unit=number.unit,
+            now=number.of(scenario),
+            policies={search.policy: search.curve() for search in searches},
+            setting=OverSetting(
+                name=scenario.name, seed=scenario.seed, calls=settings.jobs, replications=settings.most
+            ),
+            seconds=time.perf_counter() - begin,
+        )
 
     def tell(text: str, fraction: float) -> None:
-        on_progress(OverProgress(text, fraction, report()))
+        on_progress(fraction, text, report)
 
-    pairs = [(p, v) for v in settings.values for p in settings.policies]
-    label, first, steps = settings.number.label.lower(), _Batches(FIRST_PART), _Batches(STEP_PART)
+    asked, first, steps = settings.values, _Batches(FIRST_PART), _Batches(STEP_PART)
     bench.run(
-        [point_search(settings, p, v, points[p]) for p, v in pairs],
-        lambda share: tell(f"{len(settings.values)} values of {label}", VALUES * first.at(share)),
+        [search.point(value) for value in asked for search in searches],
+        lambda share: tell(f"{len(asked)} values of {number.label.lower()}", VALUES * first.at(share)),
     )
-    if settings.knees:
+    if settings.edges:
         bench.run(
-            [knee_search(settings, p, points[p]) for p in settings.policies],
+            [search.knees() for search in searches],
             lambda share: tell("looking for the knees", VALUES + (1 - VALUES) * steps.at(share)),
         )
     return report()
@@ -450,23 +433,3 @@ class _Batches:
         self._batches += share < self._last
         self._last = share
         return 1 - float(self._left ** (self._batches + share))
-
-
-def _report(
-    scenario: Scenario, settings: OverSettings, points: dict[str, Points], seconds: float
-) -> OverReport:
-    number = settings.number
-    return OverReport.like(
-        number,
-        now=number.of(scenario),
-        values=settings.values,
-        target=settings.target,
-        policies={
-            policy: PolicyOver(points=tuple(points[v] for v in sorted(points)), knees=knees_of(points))
-            for policy, points in points.items()
-        },
-        setting=OverSetting(
-            name=scenario.name, seed=scenario.seed, calls=settings.calls, replications=settings.most
-        ),
-        seconds=seconds,
-    )

@@ -32,17 +32,26 @@ from nona.report.serverless.findings import (
 )
 from nona.report.serverless.over import knees, over_finding, over_points, over_setting
 from nona.report.sweeps import parse_values, value_text
-from nona.results.serverless import NodesReport, Outcome, OverReport, SchedulersReport, WaysReport
+from nona.results.serverless import (
+    CALLS,
+    MOST_REPLICATIONS,
+    NodesReport,
+    Outcome,
+    OverReport,
+    OverRequest,
+    SchedulersReport,
+    WaysReport,
+)
 from nona.results.serverless_charts import ServerlessOutcome
 from nona.study.serverless.comparisons import LEFT_OUT, ways_for
-from nona.study.serverless.knees import CALLS, MOST, MOST_CALLS, SWEPT, Swept, over_number
+from nona.study.serverless.knees import MOST_CALLS, SWEPT, Swept, over_number
 from nona.study.sweep_numbers import LOAD, Number
 from nona.tables import SHARE, TIME, Column, Table
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.run_page import Run, ended_early, run_area
 from nona.ui.pages.serverless_results import choose_one
 from nona.ui.session.state import AppState
-from nona.ui.tasks.desk import NodesAsked, OverAsked, WaysAsked
+from nona.ui.tasks.desk import NodesAsked, WaysAsked
 from nona.ui.widgets.fields import plain, share_to_keep, whole
 from nona.ui.widgets.results import chart, picture, table
 
@@ -56,7 +65,7 @@ def over_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     if asked is None:
         return
     values = () if asked.extend else ("--values", ",".join(f"{v:g}" for v in asked.values))
-    target = ("--target", f"{100 * asked.target:g}%", "--calls", str(asked.calls))
+    target = ("--target", f"{100 * asked.target:g}%", "--calls", str(asked.jobs))
     run_area(
         state,
         Run(
@@ -69,12 +78,12 @@ def over_tab(state: AppState, data: ServerlessOutcome | None) -> None:
             before="Every policy gets the same calls at every value. Bisection finds where a policy stops "
             "keeping the target; each verdict comes from a sequential test at 95 %.",
             command="serverless",
-            words=("--over", asked.key, *values, *target),
+            words=("--over", asked.number, *values, *target),
         ),
     )
 
 
-def _asked(state: AppState) -> OverAsked | None:
+def _asked(state: AppState) -> OverRequest | None:
     """The question as it stands in the fields; ``None`` with an error that says what is wrong."""
     by_label = {s.label: s for s in SWEPT if _there(state, s)}
     with st.grid(3, min_column_width=200):
@@ -88,7 +97,7 @@ def _asked(state: AppState) -> OverAsked | None:
             help="Values with commas, or FIRST:LAST:STEP. The knees are looked for between them"
             + (", and beyond them by factors of two." if swept.key == LOAD else "."),
         )
-        hint = f"Measured calls; 2 to {MOST} runs of each point, as many as a verdict needs."
+        hint = f"Measured calls; 2 to {MOST_REPLICATIONS} runs of each point, as many as a verdict needs."
         key = "serverless-shown-over-calls"
         calls = whole("Calls of each run", 50, MOST_CALLS, CALLS, key, hint, step=100)
     hint = "The knee is where a policy stops keeping this share of the calls within their SLO."
@@ -99,12 +108,12 @@ def _asked(state: AppState) -> OverAsked | None:
         st.error(plain(str(error)), icon=":material/error:")
         return None
     spec = state.scenario.serverless
-    return OverAsked(
-        key=swept.key,
+    return OverRequest(
+        number=swept.key,
         values=values,
-        policies=tuple(p.name for p in spec.policies) if spec else (),
+        schedulers=tuple(p.name for p in spec.policies) if spec else (),
         target=target,
-        calls=int(calls),
+        jobs=calls,
         extend=swept.key == LOAD,
     )
 

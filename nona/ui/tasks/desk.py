@@ -192,17 +192,6 @@ class WaysAsked(Document):
     replications: int
 
 
-class OverAsked(Document):
-    """Policies over ``values`` (SI) of the number ``key``; ``extend``: beyond them, until all miss."""
-
-    key: str
-    values: tuple[float, ...]
-    policies: tuple[str, ...]
-    target: float
-    calls: int
-    extend: bool
-
-
 class NodesAsked(Document):
     """The fewest nodes up to ``most`` that keep ``target`` of the SLOs; ``calls`` of each run."""
 

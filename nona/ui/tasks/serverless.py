@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from nona.results import serverless
-from nona.results.serverless import OverReport
+from nona.results.serverless import OverReport, OverRequest
 from nona.results.serverless_charts import PlatformLive, PolicySoFar, ServerlessOutcome, Snapshot
 from nona.serverless.engine.options import ServerlessProgress
 from nona.serverless.replications import make_ready
 from nona.serverless.system import HOUR_S, ServerlessSystem
 from nona.study.exports import write_serverless
 from nona.study.serverless import comparisons, run
-from nona.study.serverless.knees import OverProgress, OverSettings, over_number, policies_over
+from nona.study.serverless.knees import policies_over
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.shipped import now_text
 from nona.study.simulation import SimulationProgress
@@ -22,7 +23,6 @@ from nona.tables import percent_text
 from nona.ui.tasks.desk import (
     Desk,
     NodesAsked,
-    OverAsked,
     WaysAsked,
     asked_of,
     processes,
@@ -182,22 +182,11 @@ def find_nodes(spec: Mapping[str, Any], desk: Desk) -> serverless.NodesReport:
 
 
 def run_over(spec: Mapping[str, Any], desk: Desk) -> OverReport:
-    scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, OverAsked)
-    settings = OverSettings(
-        number=over_number(scenario, asked.key),
-        values=asked.values,
-        policies=asked.policies,
-        calls=asked.calls,
-        target=asked.target,
-        extend=asked.extend,
-    )
-
-    def report(progress: OverProgress) -> None:
-        desk.tell(progress.fraction, progress.text, lambda: progress.report, every_s=LIVE_EVERY_S)
-
+    scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, OverRequest)
+    calls = asked.jobs * asked.replications * len(asked.values) * len(asked.schedulers)
+    workers, tell = processes(calls, FEW_CALLS), partial(desk.tell, every_s=LIVE_EVERY_S)
     _begin(desk)
-    work = asked.calls * settings.first * len(asked.values) * len(asked.policies)
-    return policies_over(scenario, settings, sources, workers=processes(work, FEW_CALLS), on_progress=report)
+    return policies_over(scenario, asked, sources, workers=workers, on_progress=tell)
 
 
 def run_schedulers(spec: Mapping[str, Any], desk: Desk) -> serverless.SchedulersReport:
