@@ -16,7 +16,7 @@ import numpy as np
 
 from nona.experiments import kept_pool
 from nona.options import Options
-from nona.results.serverless import Spread
+from nona.results.serverless import OverRequest, Spread
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
 from nona.serverless.engine.options import RunOptions
@@ -47,7 +47,6 @@ from studies.serverless_parts import (
     ALTERNATIVES,
     PROFILE_SETS,
     SCARCE,
-    CurveSize,
     SensitivitySize,
     cell,
     pressed,
@@ -195,10 +194,18 @@ def _study(chosen: StudySettings, pool: TaskPool, on_progress: Hear) -> Serverle
         return lambda share: on_progress(start + 0.999 * share * _SPANS[name], name)
 
     scenarios = {name: setting(name, chosen.seed) for name in chosen.settings}
-    size = CurveSize(POLICIES, chosen.small, 2 * chosen.few, 4 * chosen.few, chosen.loads)
+    asked = OverRequest(
+        number=LOAD,
+        values=chosen.loads or (),
+        schedulers=POLICIES,
+        jobs=chosen.small,
+        replications=2 * chosen.few,
+        most=4 * chosen.few,
+        close=0.08,
+    )
     scarce_name = chosen.settings[min(SCARCE_SETTING, len(chosen.settings) - 1)]
     sets, scarce = PROFILE_SETS[: chosen.profile_sets], SCARCE[: chosen.scarce]
-    curves = profile_curves(scenarios, size, pool, of("load"), sets)
+    curves = profile_curves(scenarios, asked, pool, of("load"), sets)
     busy = {name: pressed(report) for name, report in curves[0].settings.items()}
     return ServerlessStudy(
         **origin("serverless", chosen),
@@ -211,7 +218,7 @@ def _study(chosen: StudySettings, pool: TaskPool, on_progress: Hear) -> Serverle
         sharing=_sharing(chosen, pool, of("sharing")),
         curves=curves,
         scarce_setting=scarce_name,
-        scarcity=scarce_curves(scenarios[scarce_name], scarce_name, size, pool, of("scarcity"), scarce),
+        scarcity=scarce_curves(scenarios[scarce_name], scarce_name, asked, pool, of("scarcity"), scarce),
         pressed=busy,
         sensitivity=_sensitivity(chosen, busy, pool, of("sensitivity")),
         seconds=time.perf_counter() - begin,

@@ -110,40 +110,21 @@ VALUES: Mapping[str, tuple[float, ...]] = {
 USUAL_VALUES = (0.5, 1.0, 1.5, 2.0)
 SCARCE = ((0.05, 16), (0.5, 16), (0.2, 8), (0.2, 32))  # CPU share, vCPUs of a node
 BUSY = (0.8, 0.9)  # share of the vGPUs held under esg at which alternatives are tried
-CLOSE = 0.08
 Tell = Callable[[float], None]
 
 
-@dataclass(frozen=True, slots=True)
-class CurveSize:
-    """Calls of a run, replications at first and at most; ``policies`` in order."""
-
-    policies: tuple[str, ...]
-    calls: int
-    first: int
-    most: int
-    values: tuple[float, ...] | None = None
-
-
 def _over(
-    scenario: Scenario, values: Sequence[float], size: CurveSize, pool: TaskPool, tell: Tell
+    scenario: Scenario, values: Sequence[float], asked: OverRequest, pool: TaskPool, tell: Tell
 ) -> OverReport:
-    request = OverRequest(
-        number=LOAD,
-        values=tuple(values) if size.values is None else size.values,
-        schedulers=size.policies,
-        jobs=size.calls,
-        replications=size.first,
-        most=size.most,
-        extend=size.values is None,
-        close=CLOSE,
-    )
-    return policies_over(scenario, request, pool=pool, on_progress=lambda share, text, report: tell(share))
+    """Over the ``values`` and beyond, unless the request brings its own."""
+    if not asked.values:
+        asked = asked.model_copy(update={"values": tuple(values), "extend": True})
+    return policies_over(scenario, asked, pool=pool, on_progress=lambda share, text, report: tell(share))
 
 
 def profile_curves(
     scenarios: Mapping[str, Scenario],
-    size: CurveSize,
+    asked: OverRequest,
     pool: TaskPool,
     tell: Tell,
     sets: Sequence[ProfileSet] = PROFILE_SETS,
@@ -159,7 +140,7 @@ def profile_curves(
                 tell((start + share) / count)
 
             values = VALUES.get(name, USUAL_VALUES)
-            reports[name] = _over(profiles.applied(scenario), values, size, pool, part)
+            reports[name] = _over(profiles.applied(scenario), values, asked, pool, part)
         curves.append(results.ProfileCurves(name=profiles.name, about=profiles.about, settings=reports))
     return tuple(curves)
 
@@ -167,7 +148,7 @@ def profile_curves(
 def scarce_curves(
     scenario: Scenario,
     name: str,
-    size: CurveSize,
+    asked: OverRequest,
     pool: TaskPool,
     tell: Tell,
     scarce: Sequence[tuple[float, int]] = SCARCE,
@@ -182,7 +163,7 @@ def scarce_curves(
         changed = with_value(scenario, "serverless.cpu_share", share)
         for group in range(len(scenario.cluster.servers)):
             changed = with_value(changed, f"cluster.servers[{group}].vcpus", vcpus)
-        report = _over(changed, VALUES.get(name, USUAL_VALUES), size, pool, part)
+        report = _over(changed, VALUES.get(name, USUAL_VALUES), asked, pool, part)
         curves.append(results.ScarceCurve(cpu_share=share, vcpus=vcpus, report=report))
     return tuple(curves)
 

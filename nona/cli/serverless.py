@@ -30,7 +30,7 @@ from nona.study.serverless.comparisons import (
     nodes_for,
     simulate_dag_schedulers,
 )
-from nona.study.serverless.knees import LOADS, over_number, policies_over
+from nona.study.serverless.knees import over_number, policies_over
 from nona.study.serverless.run import (
     ServerlessResult,
     chosen_policies,
@@ -103,7 +103,7 @@ def _request(
         raise NonaError(f"--over {key}: --values is missing; only load has values of its own.")
     asked = OverRequest(
         number=key,
-        values=LOADS if arguments.values is None else parse_values(arguments.values, number.unit),
+        values=parse_values(arguments.values or number.usual, number.unit),
         schedulers=tuple(policy.name for policy, _ in chosen_policies(scenario, policies)),
         target=arguments.target,
         edges=not arguments.values_only,

@@ -25,7 +25,7 @@ from nona.report.figures import (
     text,
 )
 from nona.report.sweep_findings import target_text, there_text
-from nona.report.sweep_grids import Cell, Measure, cells, first_text
+from nona.report.sweep_grids import Cell, Measure, cells
 from nona.report.sweeps import axis_scale, by_ratio, value_text
 from nona.results.document import Estimate
 from nona.results.sweeps import SweepGrid, SweepReport, SweptCurve, SweptPoint
@@ -292,7 +292,7 @@ def grid_figure(grid: SweepGrid, measure: Measure, scheduler: str = "") -> go.Fi
     first = grid.rows[0].sweep
     by_pair = cells(grid, measure, scheduler)
     rows = [[by_pair.get((x, y)) for x in first.values] for y in grid.values]
-    first_names = [f"{text(first.label)} {first_text(first, v)}" for v in first.values]
+    first_names = [f"{text(first.label)} {there_text(v, first)}" for v in first.values]
     second_names = [f"{text(grid.label)} {value_text(v, grid.unit)}" for v in grid.values]
     chart = figure(150 + _CELL * len(grid.values))
     few = len(grid.values) * len(first.values) <= _MOST_TEXTS
@@ -315,7 +315,7 @@ def grid_figure(grid: SweepGrid, measure: Measure, scheduler: str = "") -> go.Fi
     chart.update_xaxes(
         title=text(first.label),
         tickvals=list(range(len(first.values))),
-        ticktext=[first_text(first, v) for v in first.values],
+        ticktext=[there_text(v, first) for v in first.values],
         showgrid=False,
         range=[-0.5, len(first.values) - 0.5],
     )
@@ -361,7 +361,7 @@ def _add_values(heat: Heat, rows: _Rows, measure: Measure) -> None:
         if cell is None or not cell.point.steady:
             return None
         if measure == "SLO hits":
-            return None if cell.hits is None else 100 * cell.hits
+            return None if cell.point.kept is None else 100 * cell.point.kept
         mean = cell.point.jct_s.mean
         return None if mean is None or mean <= 0 else math.log10(1e3 * mean)
 
@@ -384,7 +384,9 @@ def _add_target_line(chart: go.Figure, rows: _Rows, target: float) -> None:
 
     Dark on light, so that it is seen on every colour; nothing where all cells are on one side.
     """
-    x, y = _border([[None if c is None or c.hits is None else c.hits >= target for c in row] for row in rows])
+    x, y = _border(
+        [[None if c is None or c.point.kept is None else c.point.kept >= target for c in row] for row in rows]
+    )
     if not x:
         return
     for colour, width, shown in (("#ffffff", 6, False), ("#14172b", 3, True)):

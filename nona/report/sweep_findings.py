@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import NamedTuple
@@ -158,55 +158,42 @@ def headline(report: SweepReport, value: float) -> str:
         ending = f"; {listed(holding)} {verb(holding, 'is', 'are')} stable" if holding else ""
         ending = ", nor has any other scheduler" if not holding and len(points) > 1 else ending
         return f"{where} {base} has no steady state{ending}."
-    clauses = [_faster(points, base), _slower(points, base), _alike(points, base)]
     alone = f"{base} takes {or_dash(points[base].jct_s.mean, format_time)} on average"
-    sentence = "; ".join(s for s in clauses if s) or alone
+    sentence = "; ".join(_clauses(points, base)) or alone
     ends = f" {listed(unstable)} {verb(unstable, 'has', 'have')} no steady state there." if unstable else ""
     return f"{where} {sentence} (simulated).{ends}"
 
 
-def _compared(
-    points: Mapping[str, SweptPoint], base: str, wanted: Callable[[float, float], bool]
-) -> dict[str, float]:
-    """Name → ratio of those with an interval of the ratio that satisfies ``wanted(low, high)``."""
-    ratios = {}
-    for name, p in points.items():
-        if name != base and p.ratio.mean is not None:
-            low, high = p.ratio.ci95 or (p.ratio.mean, p.ratio.mean)
-            if wanted(low, high):
-                ratios[name] = p.ratio.mean
-    return ratios
+def _clauses(points: Mapping[str, SweptPoint], base: str) -> Iterator[str]:
+    """Those that ``base`` is clearly faster than, those clearly faster than it, and the others."""
+    slower: list[tuple[float, str]] = []
+    faster: list[tuple[float, str]] = []
+    alike: list[str] = []
+    for name, point in points.items():
+        mean = point.ratio.mean
+        if name == base or mean is None:
+            continue
+        low, high = point.ratio.ci95 or (mean, mean)
+        if low > 1:
+            slower.append((mean, name))
+        elif high < 1:
+            faster.append((1 / mean, name))
+        else:
+            alike.append(name)
+    if slower:
+        (least, first), *others = sorted(slower, key=lambda pair: pair[0])[:SHOWN]
+        rest = [f"{format_number(ratio)} × {name}" for ratio, name in others]
+        yield f"{base} is {listed([f'{format_number(least)} × as fast as {first}', *rest])}{_more(slower)}"
+    if faster:
+        (least, first), *others = sorted(faster, key=lambda pair: pair[0])[:SHOWN]
+        rest = [f"{name} {format_number(ratio)} ×" for ratio, name in others]
+        yield f"{listed([f'{first} is {format_number(least)} × as fast as {base}', *rest])}{_more(faster)}"
+    if alike:
+        yield f"{listed(alike)} {verb(alike, 'does', 'do')} not differ clearly from it"
 
 
-def _faster(points: Mapping[str, SweptPoint], base: str) -> str:
-    ratios = _compared(points, base, lambda low, high: low > 1)
-    names = sorted(ratios, key=lambda n: ratios[n])
-    parts = [f"{format_number(ratios[n])} × {'as fast as ' if i == 0 else ''}{n}" for i, n in _few(names)]
-    return f"{base} is {listed(parts)}{_more(names)}" if parts else ""
-
-
-def _slower(points: Mapping[str, SweptPoint], base: str) -> str:
-    ratios = _compared(points, base, lambda low, high: high < 1)
-    names = sorted(ratios, key=lambda n: -ratios[n])
-    parts = [
-        f"{n} {'is ' if i == 0 else ''}{format_number(1 / ratios[n])} ×"
-        + (f" as fast as {base}" if i == 0 else "")
-        for i, n in _few(names)
-    ]
-    return f"{listed(parts)}{_more(names)}" if parts else ""
-
-
-def _alike(points: Mapping[str, SweptPoint], base: str) -> str:
-    names = list(_compared(points, base, lambda low, high: low <= 1 <= high))
-    return f"{listed(names)} {verb(names, 'does', 'do')} not differ clearly from it" if names else ""
-
-
-def _few(names: Sequence[str]) -> list[tuple[int, str]]:
-    return list(enumerate(names[:SHOWN]))
-
-
-def _more(names: Sequence[str]) -> str:
-    return f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+def _more(named: Sequence[tuple[float, str]]) -> str:
+    return f" and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
 
 
 class _At(NamedTuple):
@@ -277,18 +264,12 @@ class Crossing:
 
 def crossings(curve: SweptCurve, target: float) -> list[Crossing]:
     """The crossings of a curve, on straight lines between its points; an overloaded point keeps nothing."""
-    kept = [(p.value, _kept(p.steady, p.slo_hit_rate.mean)) for p in curve.points]
-    points = [(value, hits) for value, hits in kept if hits is not None]
+    points = [(p.value, p.kept) for p in curve.points if p.kept is not None]
     crossed = []
     for (a, x), (b, y) in pairwise(points):
         if (x >= target) != (y >= target):
             crossed.append(Crossing(a + (b - a) * (x - target) / (x - y), x >= target))
     return crossed
-
-
-def _kept(steady: bool, hits: float | None) -> float | None:
-    """The share of SLOs kept: none without a steady state, also where it was not even simulated."""
-    return hits if steady else 0.0
 
 
 def _has_target(report: SweepReport) -> bool:
@@ -301,7 +282,7 @@ def holds_text(curve: SweptCurve, report: SweepReport) -> str:
         return ""
     crossed = crossings(curve, report.target)
     if not crossed:
-        first = _kept(curve.points[0].steady, curve.points[0].slo_hit_rate.mean) or 0.0
+        first = curve.points[0].kept or 0.0
         return "throughout" if first >= report.target else "nowhere"
     words = []
     for c in crossed:
@@ -376,7 +357,7 @@ def _word(count: int) -> str:
 def _longest_first(report: SweepReport) -> Sequence[tuple[str, SweptCurve]]:
     def share(curve: SweptCurve) -> float:
         swept = [p for p in curve.points if p.value in report.values]
-        kept = [p for p in swept if (_kept(p.steady, p.slo_hit_rate.mean) or 0.0) >= report.target]
+        kept = [p for p in swept if (p.kept or 0.0) >= report.target]
         falling = [c.value for c in crossings(curve, report.target)]
         return len(kept) + (falling[0] / max(report.values[-1], 1e-12) if falling else 0.0) * 1e-3
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from nona.report.sweep_findings import LOAD, holds_text, place_text, target_text, there_text
+from nona.report.sweep_findings import holds_text, place_text, target_text
 from nona.report.sweeps import points_table, simulated, value_text
 from nona.report.text import counted, listed
 from nona.results.sweeps import GridRow, SweepGrid, SweepReport, SweptPoint
@@ -26,16 +26,11 @@ class Cell:
     scheduler: str
     point: SweptPoint
 
-    @property
-    def hits(self) -> float | None:
-        """Its SLO hits; none are kept where there is no steady state."""
-        return self.point.slo_hit_rate.mean if self.point.steady else 0.0
-
     def text(self, measure: Measure) -> str:
         if not self.point.steady:
             return "unstable"
         if measure == "SLO hits":
-            return or_dash(self.hits, lambda v: share_text(v, 1))
+            return or_dash(self.point.kept, lambda v: share_text(v, 1))
         return or_dash(self.point.jct_s.mean, format_time)
 
 
@@ -70,7 +65,7 @@ def _rank(cell: Cell, measure: Measure) -> tuple[bool, float, float]:
     """The lowest is best: steady ones first, equal SLO hits by their time."""
     mean = cell.point.jct_s.mean
     time_s = mean if mean is not None else float("inf")
-    hits = -(cell.hits or 0.0) if measure == "SLO hits" else 0.0
+    hits = -(cell.point.kept or 0.0) if measure == "SLO hits" else 0.0
     return not cell.point.steady, hits, time_s
 
 
@@ -98,9 +93,8 @@ def grid_targets(grid: SweepGrid, scheduler: str = "") -> str:
     if not clauses:
         return ""
     who = f" ({scheduler})" if scheduler else " (best scheduler)"
-    return (
-        f"{target_text(_target(grid))} of the SLOs are kept{who}: {'; '.join(_few(clauses))}. All simulated."
-    )
+    target = target_text(grid.rows[0].sweep.target)
+    return f"{target} of the SLOs are kept{who}: {'; '.join(_few(clauses))}. All simulated."
 
 
 def _few(clauses: list[str]) -> list[str]:
@@ -115,21 +109,12 @@ def _reached(report: SweepReport, scheduler: str) -> str | None:
     target = report.target
     names = [scheduler] if scheduler else list(report.schedulers)
     kept = {
-        n: sum((Cell(n, p).hits or 0.0) >= target for p in report.schedulers[n].points)
+        n: sum((p.kept or 0.0) >= target for p in report.schedulers[n].points)
         for n in names
         if n in report.schedulers
     }
     best = max(kept, key=lambda n: kept[n], default=None)
     return holds_text(report.schedulers[best], report) or None if best is not None else None
-
-
-def _target(grid: SweepGrid) -> float:
-    return grid.rows[0].sweep.target
-
-
-def first_text(report: SweepReport, value: float) -> str:
-    """A value of the first number as the axis writes it."""
-    return there_text(value, report) if report.key == LOAD else value_text(value, report.unit)
 
 
 def grid_points(grid: SweepGrid) -> Filled:

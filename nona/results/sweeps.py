@@ -42,6 +42,11 @@ class SweptPoint(Document):
         """True where there is a steady state; a backlog at the end does not count against it."""
         return self.state != "overloaded"
 
+    @property
+    def kept(self) -> float | None:
+        """The share of SLOs kept: none without a steady state, also where it was not even simulated."""
+        return self.slo_hit_rate.mean if self.steady else 0.0
+
 
 class SweptEdge(Document):
     """Two neighbouring values, one with a steady state and one without."""

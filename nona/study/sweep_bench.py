@@ -385,7 +385,7 @@ def _needed(bench: Bench, name: str, load: float, tell: Callable[[], None]) -> S
         tried.simulate(servers, [name], 0, tried.settings.replications)
         tried.settle(servers)
         tell()
-        return _holds(tried.points[name][servers], tried.settings.target)
+        return (tried.points[name][servers].kept or 0.0) >= tried.settings.target
 
     servers = driven(least(most, now + 1, low=now), keeps)
     return ServersNeeded(scheduler=name, value=load, now=now, servers=servers, most=most)
@@ -396,12 +396,7 @@ def _missed(bench: Bench) -> list[tuple[str, float]]:
     missed = []
     for name, points in bench.points.items():
         values = [v for v in bench.settings.values if v >= 1.0]
-        first = next((v for v in values if not _holds(points[v], bench.settings.target)), None)
+        first = next((v for v in values if (points[v].kept or 0.0) < bench.settings.target), None)
         if first is not None and points[first].slo_hit_rate.mean is not None:
             missed.append((name, first))
     return sorted(missed, key=lambda pair: -pair[1])[:MOST_SCHEDULERS]
-
-
-def _holds(point: SweptPoint, target: float) -> bool:
-    hits = point.slo_hit_rate.mean
-    return point.steady and hits is not None and hits >= target

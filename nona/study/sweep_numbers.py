@@ -12,7 +12,7 @@ from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.scenario.values import NamedSpec
 from nona.scenario.words import at, path_of, words
-from nona.units import Dimension, parse_quantity
+from nona.units import Dimension, parse_quantity, quantity_text
 
 LOAD = "load"
 LINK, COMPUTE = "background.network.utilization", "background.compute.utilization"
@@ -21,11 +21,15 @@ CAPACITY = "cluster.network.capacity"
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number of the scenario: its ``key`` as errors name it, or ``load`` for a factor on all rates."""
+    """A number of the scenario: its ``key`` as errors name it, or ``load`` for a factor on all rates.
+
+    ``usual`` are values to begin a sweep with, as people write them.
+    """
 
     key: str
     label: str
     unit: Unit
+    usual: str = ""
 
     def set(self, scenario: Scenario, value: float) -> Scenario:
         """The scenario with this number at ``value`` (SI), validated again.
@@ -112,17 +116,23 @@ def _is_quantity(value: object, dimension: Dimension) -> bool:
 
 def numbers_of(scenario: Scenario) -> tuple[Number, ...]:
     """The numbers that are most often swept."""
-    groups = scenario.cluster.servers
+    groups, capacity = scenario.cluster.servers, scenario.cluster.network.capacity
     servers = (
-        Number(f"cluster.servers[{i}].count", "Servers" if len(groups) == 1 else f"Servers {g.gpu}", "count")
-        for i, g in enumerate(groups)
+        Number(
+            f"cluster.servers[{i}].count",
+            "Servers" if len(groups) == 1 else f"Servers {group.gpu}",
+            "count",
+            f"{max(1, group.count // 2)} to {2 * group.count}",
+        )
+        for i, group in enumerate(groups)
     )
+    capacities = " to ".join(str(quantity_text(factor * capacity, "bandwidth")) for factor in (1 / 16, 4.0))
     return (
-        Number(LINK, "Link background", "fraction"),
-        Number(COMPUTE, "Compute background", "fraction"),
-        Number(LOAD, "Load", "factor"),
+        Number(LINK, "Link background", "fraction", "0 % to 95 %"),
+        Number(COMPUTE, "Compute background", "fraction", "0 % to 95 %"),
+        Number(LOAD, "Load", "factor", "0.4 to 2"),
         *servers,
-        Number(CAPACITY, "Link capacity", "bandwidth"),
+        Number(CAPACITY, "Link capacity", "bandwidth", capacities),
     )
 
 

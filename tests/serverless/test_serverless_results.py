@@ -17,8 +17,9 @@ from sizes import examples
 from nona.errors import ScenarioError
 from nona.report.html.serverless import serverless_html
 from nona.report.serverless.exports import call_table, serverless_trace
-from nona.report.serverless.figures import over_figure
+from nona.report.serverless.figures import GOODPUT, over_figure
 from nona.report.serverless.over import knee_text, knees, over_finding, over_points
+from nona.report.sweeps import parse_values
 from nona.results.serverless import (
     NodesReport,
     OverReport,
@@ -269,7 +270,7 @@ def test_a_point_is_what_a_plain_run_measures_and_words_follow():
     assert words["keeps", "misses"] == "up to × 1 (missed at × 40)"
     assert words["keeps", "open"] == "up to × 1 (undecided beyond)"
     assert len(set(words.values())) > 5
-    assert [trace.name for trace in over_figure(report, "goodput").data] == list(report.policies)
+    assert [trace.name for trace in over_figure(report, GOODPUT).data] == list(report.policies)
 
 
 def said_of(report, verdicts):
@@ -300,5 +301,5 @@ def test_numbers_without_effect_are_refused_and_all_others_can_be_set():
         assert number.set(scenario, number.of(scenario)) == scenario, key
     for swept in SWEPT:
         number = over_number(scenario, swept.key)
-        for value in swept.values:
+        for value in parse_values(swept.usual, swept.unit):
             assert number.set(scenario, value) is not None

@@ -6,9 +6,10 @@ Titles are in
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import plotly.graph_objects as go
 
@@ -212,7 +213,7 @@ def nodes_figure(report: NodesReport) -> go.Figure:
             text(name) + ": %{y:.1f} % kept with %{x} nodes, %{customdata}",
             size=[13 if t == policy.found else 7 for t in tried],
             joined=True,
-            spans=[_span(t.slo_hit_rate, t.slo_hit_rate.mean or 0.0, 100, "hits") for t in tried],
+            spans=[_span(t.slo_hit_rate, t.slo_hit_rate.mean or 0.0, 100, 1.0) for t in tried],
             customdata=[per_hour(t.usd_hour, "USD") for t in tried],
         )
     rule(chart, 100 * report.target, "target")
@@ -223,17 +224,22 @@ def nodes_figure(report: NodesReport) -> go.Figure:
     return chart
 
 
-What = Literal["hits", "goodput", "cost"]
-TITLES: dict[What, str] = {
-    "hits": "SLOs kept, %",
-    "goodput": "calls in time per second",
-    "cost": f"US dollars per {PER:,} calls",
-}
-_SCALES: dict[What, float] = {"hits": 100.0, "goodput": 1.0, "cost": float(PER)}
+class OverMeasure(NamedTuple):
+    """What is drawn of a point: its title, its ``scale`` on the axis, how it is read, the most it can be."""
+
+    title: str
+    scale: float
+    read: Callable[[OverPoint], Estimate]
+    most: float = math.inf
 
 
-def over_figure(report: OverReport, what: What = "hits", height: int = 340) -> go.Figure:
-    """A line a policy with 95 % intervals; with ``hits`` the target as a line, knees as bands.
+HITS = OverMeasure("SLOs kept, %", 100.0, lambda p: p.slo_hit_rate, 1.0)
+GOODPUT = OverMeasure("calls in time per second", 1.0, lambda p: p.goodput_per_s)
+COST = OverMeasure(f"US dollars per {PER:,} calls", float(PER), lambda p: p.cost_per_call_usd)
+
+
+def over_figure(report: OverReport, measure: OverMeasure = HITS, height: int = 340) -> go.Figure:
+    """A line a policy with 95 % intervals; with :data:`HITS` the target as a line, knees as bands.
 
     >>> from nona.results.serverless import OverSetting
     >>> setting = OverSetting(name="", seed=1, calls=1, replications=1)
@@ -242,45 +248,35 @@ def over_figure(report: OverReport, what: What = "hits", height: int = 340) -> g
     >>> over_figure(report).layout.xaxis.title.text
     'Load, ×'
     """
-    chart = figure(height)
+    chart, scale = figure(height), measure.scale
     times, unit = axis_scale(report.unit)
-    scale = _SCALES[what]
     for name, policy in report.policies.items():
-        points = [(p, mean) for p in policy.points if (mean := _of(p, what).mean) is not None]
+        points = [(p, mean) for p in policy.points if (mean := measure.read(p).mean) is not None]
         x, y = [times * p.value for p, _ in points], [scale * mean for _, mean in points]
-        style, spans = scheduler_style(name), [_span(_of(p, what), mean, scale, what) for p, mean in points]
+        spans = [_span(measure.read(p), mean, scale, measure.most) for p, mean in points]
         hover = f"{text(name)}, %{{x:,.3~r}}: %{{y:,.3~r}}"
-        add_points(chart, name, x, y, style, hover, joined=True, spans=spans)
-        for knee in policy.knees if what == "hits" else ():
+        add_points(chart, name, x, y, scheduler_style(name), hover, joined=True, spans=spans)
+        for knee in policy.knees if measure is HITS else ():
             if knee.kept is not None and knee.missed is not None:
                 ends = (times * knee.kept, times * knee.missed)
                 chart.add_vrect(*ends, fillcolor=scheduler_style(name).colour, opacity=0.16, line_width=0)
-    if what == "hits":
-        rule(chart, 100 * report.target, f"{100 * report.target:g} %")
     chart.update_xaxes(title=f"{report.label}{f', {unit}' if unit else ''}", rangemode="tozero")
-    chart.update_yaxes(title=TITLES[what], rangemode="tozero")
-    if what == "hits":
+    chart.update_yaxes(title=measure.title, rangemode="tozero")
+    if measure is HITS:
+        rule(chart, 100 * report.target, f"{100 * report.target:g} %")
         chart.update_yaxes(range=[0, 104])
     return chart
 
 
-def over_alt(report: OverReport, what: What) -> str:
+def over_alt(report: OverReport, measure: OverMeasure = HITS) -> str:
     """Describe the figure in words."""
     values = f"{over_value(report, min(report.values))} to {over_value(report, max(report.values))}"
-    return f"{TITLES[what]} of every policy over {report.label.lower()}, {values}, with 95 % intervals"
+    return f"{measure.title} of every policy over {report.label.lower()}, {values}, with 95 % intervals"
 
 
-def _of(point: OverPoint, what: What) -> Estimate:
-    return {
-        "hits": point.slo_hit_rate,
-        "goodput": point.goodput_per_s,
-        "cost": point.cost_per_call_usd,
-    }[what]
-
-
-def _span(estimate: Estimate, mean: float, scale: float, what: What) -> tuple[float, float]:
+def _span(estimate: Estimate, mean: float, scale: float, most: float) -> tuple[float, float]:
     low, high = estimate.ci95 or (mean, mean)
-    return (scale * max(low, 0.0), scale * (min(high, 1.0) if what == "hits" else high))
+    return scale * max(low, 0.0), scale * min(high, most)
 
 
 LANE = 34

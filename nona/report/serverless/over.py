@@ -6,6 +6,7 @@ from functools import partial
 from typing import NamedTuple
 
 from nona.report.serverless.findings import PER, USD
+from nona.report.sweep_findings import LOAD
 from nona.report.sweeps import value_text
 from nona.report.text import listed
 from nona.results.document import Figure
@@ -13,7 +14,6 @@ from nona.results.serverless import Knee, OverPoint, OverReport, PolicyOver
 from nona.tables import COUNT, SHARE, WHOLE_SHARE, Column, Filled, Kind, Table, share_text, time_text
 from nona.units import format_number
 
-LOAD = "load"
 FEW = 3  # values that a sentence lists
 _VERDICTS = {"keeps": "kept", "misses": "missed", "open": "open"}
 

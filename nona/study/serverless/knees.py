@@ -26,7 +26,6 @@ from nona.results.serverless import (
     PolicyOver,
     Utilization,
 )
-from nona.results.sweeps import Unit
 from nona.scenario.schema import Scenario
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.metrics import STATES, RunMeasures, ratio
@@ -42,28 +41,15 @@ from nona.study.sweep_numbers import LOAD, Number, number_named
 from nona.study.sweep_values import middle, near_enough, turns
 from nona.study.sweeps import Hear, unheard
 
-LOADS = (0.5, 1.0, 2.0, 3.0, 4.0)
 MOST_CALLS = 100_000
-
-
-@dataclass(frozen=True, slots=True)
-class Swept:
-    """A number that is often asked for, its name for people, its unit, and values to begin with."""
-
-    key: str
-    label: str
-    unit: Unit
-    values: tuple[float, ...]
-
-
-SWEPT = (
-    Swept(LOAD, "Load", "factor", LOADS),
-    Swept("serverless.cpu_share", "CPU share", "fraction", (0.05, 0.1, 0.2, 0.35, 0.5)),
-    Swept("cluster.servers[0].vcpus", "vCPUs per node", "count", (4, 8, 12, 16, 24, 32)),
-    Swept("cluster.servers[0].count", "Nodes", "count", (2, 4, 8, 12, 16)),
-    Swept("serverless.slo_factor", "SLO over L", "number", (0.6, 0.8, 1.0, 1.2, 1.5)),
-    Swept("serverless.noise", "Noise", "fraction", (0.0, 0.1, 0.2, 0.3)),
-    Swept("serverless.prices.vgpu_hour", "vGPU-hour, US$", "number", (0.1, 0.34, 0.67, 1.34, 2.68)),
+SWEPT = (  # what is often asked for
+    Number(LOAD, "Load", "factor", "0.5, 1, 2, 3, 4"),
+    Number("serverless.cpu_share", "CPU share", "fraction", "5 %, 10 %, 20 %, 35 %, 50 %"),
+    Number("cluster.servers[0].vcpus", "vCPUs per node", "count", "4, 8, 12, 16, 24, 32"),
+    Number("cluster.servers[0].count", "Nodes", "count", "2, 4, 8, 12, 16"),
+    Number("serverless.slo_factor", "SLO over L", "number", "0.6, 0.8, 1, 1.2, 1.5"),
+    Number("serverless.noise", "Noise", "fraction", "0 %, 10 %, 20 %, 30 %"),
+    Number("serverless.prices.vgpu_hour", "vGPU-hour, US$", "number", "0.1, 0.34, 0.67, 1.34, 2.68"),
 )
 # What a serverless run does not depend on: a curve over it would be flat.
 _WITHOUT_EFFECT = ("background.", "cluster.network.", "training.", "plan.", "objective.", "schedulers")
@@ -89,8 +75,7 @@ def over_number(scenario: Scenario, key: str) -> Number:
             [f"{key}: serverless.slo_factor sets the SLO in its place; choose serverless.slo_factor."]
         )
     number = number_named(scenario, key)
-    swept = next((s for s in SWEPT if s.key == key), None)
-    return number if swept is None else Number(key, swept.label, swept.unit)
+    return next((swept for swept in SWEPT if swept.key == key), number)
 
 
 def _check(scenario: Scenario, number: Number, settings: OverRequest) -> None:

@@ -10,8 +10,8 @@ from nona.errors import NonaError
 from nona.gpu_sharing.registry import WAYS
 from nona.report.figures import dots_figure
 from nona.report.serverless.figures import (
-    TITLES,
-    What,
+    COST,
+    GOODPUT,
     cost_dots,
     hit_dots,
     nodes_figure,
@@ -31,7 +31,7 @@ from nona.report.serverless.findings import (
     pareto_title,
 )
 from nona.report.serverless.over import knees, over_finding, over_points, over_setting
-from nona.report.sweeps import parse_values, value_text
+from nona.report.sweeps import parse_values
 from nona.results.serverless import (
     CALLS,
     MOST_REPLICATIONS,
@@ -44,7 +44,7 @@ from nona.results.serverless import (
 )
 from nona.results.serverless_charts import ServerlessOutcome
 from nona.study.serverless.comparisons import LEFT_OUT, ways_for
-from nona.study.serverless.knees import MOST_CALLS, SWEPT, Swept, over_number
+from nona.study.serverless.knees import MOST_CALLS, SWEPT, over_number
 from nona.study.sweep_numbers import LOAD, Number
 from nona.tables import SHARE, TIME, Column, Table
 from nona.ui.jobs.registry import Job
@@ -85,17 +85,16 @@ def over_tab(state: AppState, data: ServerlessOutcome | None) -> None:
 
 def _asked(state: AppState) -> OverRequest | None:
     """The question as it stands in the fields; ``None`` with an error that says what is wrong."""
-    by_label = {s.label: s for s in SWEPT if _there(state, s)}
+    by_label = {number.label: number for number in SWEPT if _there(state, number)}
     with st.grid(3, min_column_width=200):
         hint = "Load: a factor on the traffic. The others are numbers of the scenario."
-        swept = by_label[choose_one("Over", list(by_label), "over-number", hint)]
-        number = over_number(state.scenario, swept.key)
+        number = by_label[choose_one("Over", list(by_label), "over-number", hint)]
         text = st.text_input(
             "Values",
-            ", ".join(value_text(v, number.unit).removesuffix(" ×") for v in swept.values),
-            key=f"serverless-shown-over-values-{swept.key}",
+            number.usual,
+            key=f"serverless-shown-over-values-{number.key}",
             help="Values with commas, or FIRST:LAST:STEP. The knees are looked for between them"
-            + (", and beyond them by factors of two." if swept.key == LOAD else "."),
+            + (", and beyond them by factors of two." if number.key == LOAD else "."),
         )
         hint = f"Measured calls; 2 to {MOST_REPLICATIONS} runs of each point, as many as a verdict needs."
         key = "serverless-shown-over-calls"
@@ -103,38 +102,34 @@ def _asked(state: AppState) -> OverRequest | None:
     hint = "The knee is where a policy stops keeping this share of the calls within their SLO."
     target = share_to_keep("serverless-shown-over-target", hint)
     try:
-        values = _values(str(text), number)
+        values = parse_values(text, number.unit, "Values")
     except NonaError as error:
         st.error(plain(str(error)), icon=":material/error:")
         return None
     spec = state.scenario.serverless
     return OverRequest(
-        number=swept.key,
+        number=number.key,
         values=values,
         schedulers=tuple(p.name for p in spec.policies) if spec else (),
         target=target,
         jobs=calls,
-        extend=swept.key == LOAD,
+        extend=number.key == LOAD,
     )
 
 
-def _there(state: AppState, swept: Swept) -> bool:
+def _there(state: AppState, number: Number) -> bool:
     """Return whether the scenario has the number, and depends on it."""
     try:
-        over_number(state.scenario, swept.key)
+        over_number(state.scenario, number.key)
     except NonaError:
         return False
     return True
 
 
-def _values(text: str, number: Number) -> tuple[float, ...]:
-    return parse_values(text, number.unit, "Values")
-
-
 def _live(job: Job) -> None:
     report = OverReport.from_json(job.live)
     if any(p.points for p in report.policies.values()):
-        picture(over_figure(report), "over-live", over_alt(report, "hits"))
+        picture(over_figure(report), "over-live", over_alt(report))
 
 
 def _over_answer(report: OverReport, key: str) -> None:
@@ -315,9 +310,8 @@ def _schedulers_answer(report: SchedulersReport, data: ServerlessOutcome | None)
 
 def over_charts(report: OverReport, key: str) -> None:
     """SLOs kept, goodput and cost of every policy over the number."""
-    chart(over_figure(report), f"{over_finding(report)}.", f"{key}-hits", over_alt(report, "hits"))
+    chart(over_figure(report), f"{over_finding(report)}.", f"{key}-hits", over_alt(report))
     with st.grid(2, min_column_width=360):
-        others: tuple[What, ...] = ("goodput", "cost")
-        for what in others:
-            heading = TITLES[what][0].upper() + TITLES[what][1:]
-            chart(over_figure(report, what, 300), heading, f"{key}-{what}", over_alt(report, what))
+        for what, measure in (("goodput", GOODPUT), ("cost", COST)):
+            heading = measure.title[0].upper() + measure.title[1:]
+            chart(over_figure(report, measure, 300), heading, f"{key}-{what}", over_alt(report, measure))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any
 
 import streamlit as st
 
 from nona.errors import NonaError
 from nona.report.sweep_figures import grid_figure, sweep_figure, views
 from nona.report.sweep_findings import (
+    at_value,
     at_values,
     explanation,
     headline,
@@ -66,13 +66,6 @@ def _grid_reading(grid: SweepGrid) -> None:
     picture(grid_figure(grid, measure, one), key="grid-chart", alt=alt)
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """The value of the swept number at which the table reads the sweep; ``None``: in the middle."""
-
-    value: float | None = None
-
-
 def sweep_panel(state: AppState) -> None:
     """Controls, progress, and the result of a sweep of one number or two."""
     st.caption(
@@ -106,7 +99,10 @@ def _run(state: AppState) -> Run[Any]:
     settings = settings_of(state)
     version = sweep_version(state.scenario, settings)
     two = isinstance(settings, GridRequest)
-    kind, of = ("grid", GridOutcome) if two else ("sweep", SweepOutcome)
+    kind = "grid" if two else "sweep"
+    of: type[SweepOutcome | GridOutcome] = GridOutcome if two else SweepOutcome
+    outcome, mark = state.held(kind, of), state.results[kind].fingerprint if kind in state.results else ""
+    same = outcome is not None and mark == version and outcome.ended_early_s is None
     return Run(
         kind=kind,
         label="Run sweep",
@@ -116,27 +112,12 @@ def _run(state: AppState) -> Run[Any]:
         asked=settings,
         version=version,
         before=f"Nothing has been swept yet. {work_text(settings)}",
-        **_beside(state, kind, of, version),
+        # A result has settings of its own: it is stale where these now give another version.
+        stale=outcome is not None and is_stale(state, mark, outcome.settings),
+        refused="This sweep has been run: its result is below." if same else "",
         command="sweep",
         words=shell_arguments(settings),
     )
-
-
-class Beside(TypedDict):
-    """The state of the last result: whether it is stale, and whether the sweep need not be run."""
-
-    stale: bool
-    refused: str
-
-
-def _beside(state: AppState, kind: str, of: type[SweepOutcome] | type[GridOutcome], version: str) -> Beside:
-    """A result with settings of its own is stale where these now give another version."""
-    outcome, result = state.held(kind, of), state.results.get(kind)
-    if outcome is None or result is None:
-        return Beside(stale=False, refused="")
-    whole = result.fingerprint == version and outcome.ended_early_s is None
-    refused = "This sweep has been run: its result is below." if whole else ""
-    return Beside(stale=is_stale(state, result.fingerprint, outcome.settings), refused=refused)
 
 
 def _live_sweep(job: Job) -> None:
@@ -156,7 +137,7 @@ def _answer(state: AppState, report: SweepOutcome | GridOutcome) -> None:
         if isinstance(report, GridOutcome):
             st.fragment(_grid_reading)(report)
         else:
-            st.fragment(_reading)(state, report)
+            st.fragment(_reading)(report)
     if isinstance(report, SweepOutcome):
         with st.expander("What comes from the formula, what from the simulation", icon=":material/balance:"):
             for what, text in explanation(report).items():
@@ -168,13 +149,13 @@ def _answer(state: AppState, report: SweepOutcome | GridOutcome) -> None:
         st.caption(plain(f"{count}. {engine_text(runs.engine)} {report.seconds:.1f} s on the clock."))
 
 
-def _reading(state: AppState, report: SweepOutcome) -> None:
+def _reading(report: SweepOutcome) -> None:
     """The headline, the slider with its table, and the chart: redrawn alone when the slider moves."""
-    values = [v for v in report.values if _known(report, v)]
+    values = [v for v in report.values if at_value(report, v)]
     if not values:
         st.caption("No value was simulated before the sweep ended.")
         return
-    value = _slider(state, report, values)
+    value = _slider(report, values)
     st.markdown(f"**{unbroken(headline(report, value))}** {unbroken(' '.join(sweep_findings(report)))}")
     names = list(views(report))
     shown = one_of("Show", names, "sweep-view", "What the chart shows of each scheduler.")
@@ -187,30 +168,22 @@ def _reading(state: AppState, report: SweepOutcome) -> None:
     table(at_values(report, value), "sweep-at", alt, name="sweep_at_value")
 
 
-def _slider(state: AppState, report: SweepOutcome, values: list[float]) -> float:
-    here = state.choices.of(Shown).value
-    start = min(values, key=lambda v: abs(v - here)) if here is not None else values[len(values) // 2]
+def _slider(report: SweepOutcome, values: list[float]) -> float:
     if len(values) == 1:
         return values[0]
-    key = f"sweep-at-{report.key}-{len(values)}"
-
-    def moved() -> None:
-        state.choices.keep(Shown(st.session_state[key]))
-
+    key = f"sweep-value-{report.key}"
+    if st.session_state.get(key) not in values:
+        st.session_state.pop(key, None)
     chosen: float = st.select_slider(
         report.label,
         values,
-        start,
+        values[len(values) // 2],
         format_func=lambda v: value_text(v, report.unit),
         key=key,
-        on_change=moved,
+        persist_state="session",
         help="Reads the sweep at this value; nothing is computed again.",
     )
     return chosen
-
-
-def _known(report: SweepOutcome, value: float) -> bool:
-    return any(p.value == value for c in report.schedulers.values() for p in c.points)
 
 
 def _files(report: SweepOutcome | GridOutcome) -> None:

@@ -21,14 +21,14 @@ from nona.scenario.file import scenario_hash
 from nona.scenario.schema import Scenario
 from nona.schedulers.registry import scheduler_names
 from nona.study.sweep_bench import check_grid, check_settings, swept_scenario
-from nona.study.sweep_numbers import CAPACITY, COMPUTE, LINK, LOAD, number_named, numbers_of
+from nona.study.sweep_numbers import LOAD, number_named, numbers_of
 from nona.ui.jobs.kinds import SIMULATION_PARTS
 from nona.ui.pages.workload_facts import offered
 from nona.ui.session.kept import choose
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import acting, selector, whole
 from nona.ui.widgets.policy_choice import kept_schedulers
-from nona.units import format_number, quantity_text
+from nona.units import format_number
 
 Settings = SweepRequest | GridRequest
 JOBS, REPLICATIONS = 4000, 4
@@ -107,18 +107,10 @@ def _values(state: AppState, number: str) -> tuple[float, ...]:
 
 
 def _values_text(state: AppState, number: str) -> str:
-    return _chosen(state, f"values-{number}", _usual_values(state, number))
-
-
-def _usual_values(state: AppState, number: str) -> str:
-    if number in (LINK, COMPUTE):
-        return "0 % to 95 %"
+    usual = number_named(state.scenario, number).usual
     if number == LOAD:
-        return f"0.4 to {_past_the_edge(offered(state)):g}"
-    now = number_named(state.scenario, number).of(state.scenario)
-    if number == CAPACITY:
-        return " to ".join(str(quantity_text(now * f, "bandwidth")) for f in (1 / 16, 4.0))
-    return f"{max(1, int(now) // 2)} to {2 * int(now)}"
+        usual = f"0.4 to {_past_the_edge(offered(state)):g}"
+    return _chosen(state, f"values-{number}", usual)
 
 
 def _past_the_edge(load: Offered | None) -> float:

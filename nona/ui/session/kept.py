@@ -80,6 +80,7 @@ CHOICES = (
     "study-profiles",
     "study-setting",
     "sweep-shown-*",
+    "sweep-value-*",
     "sweep-view",
     "times-function",
     "training-elastic-tabs",
