@@ -29,6 +29,7 @@ BATCH = 5
 LEFT = 5  # batches that are never cut: the statistic of the last few is small by chance
 PILOT_RUNS = 5
 PILOT_FIRST = 1_000_000  # number of the first pilot replication, far from those that are measured
+SHORT_FIRST = 2 * PILOT_FIRST  # in reports: of the first short run, which the whole one begins again
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,9 +130,11 @@ def common_warmup(pilot: Mapping[str, Sequence[Records]], otherwise: int) -> War
 def run_name(replication: int) -> str:
     """The name of a run in progress reports.
 
-    >>> run_name(0), run_name(PILOT_FIRST + 1)
-    ('replication 1', 'warm-up pilot 2')
+    >>> run_name(0), run_name(PILOT_FIRST + 1), run_name(SHORT_FIRST)
+    ('replication 1', 'warm-up pilot 2', 'a short run first')
     """
+    if replication >= SHORT_FIRST:
+        return "a short run first"
     if replication >= PILOT_FIRST:
         return f"warm-up pilot {replication - PILOT_FIRST + 1}"
     return f"replication {replication + 1}"

@@ -261,7 +261,10 @@ def summarize(
         decisions="python" if any(r.decisions == "python" for r in records) else "machine code",
         batches=all_jobs.batches(),
     )
-    return SchedulerSummary(first.scheduler, first.engine, result, _merged_checks(records))
+    engines = ", ".join(
+        sorted({r.engine for r in records})
+    )  # several where a run changed over to the fast one
+    return SchedulerSummary(first.scheduler, engines, result, _merged_checks(records))
 
 
 def _little_s(records: Sequence[Records]) -> float:

@@ -1,8 +1,8 @@
 """Simulations of a prepared study: replications, comparison, early results that improve.
 
-Schedulers that need no placement run first. The queues of one that is overloaded grow without end, so that
-a run costs the more the longer it is, and no mean comes out of it: every scheduler has a short run first,
-and one that is overloaded in all of its short runs gets no longer one.
+The queues of a scheduler that is overloaded grow without end, so that a run costs the more the longer it is,
+and no mean comes out of it: every scheduler has a short run first, and one that is overloaded in all of its
+short runs gets no longer one.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from nona.simulation.replications import (
 )
 from nona.simulation.run import AUTO, RunOptions
 from nona.simulation.sizes import auto_warmup
-from nona.simulation.steady_state import PILOT_FIRST, PILOT_RUNS, Warmup, common_warmup
+from nona.simulation.steady_state import PILOT_FIRST, PILOT_RUNS, SHORT_FIRST, Warmup, common_warmup
 from nona.simulation.summary import Precision, SchedulerSummary, run_to_precision, summarize
 from nona.study.cache import StudyCache
 from nona.study.placing import QUICK_RUNS, RUNS, Chosen, PlacingTold, place_system, rehearsed, untold
@@ -161,6 +161,7 @@ def _short_runs(
     if options.jobs <= SHORT_JOBS:
         return {}
     short = replace(options, jobs=SHORT_JOBS, warmup=None)
+    runner = replace(runner, on_progress=_numbered_as_short(runner.on_progress))
     short_runs = runner.run(short, 1, 0.0, share)
     left = {name for name, runs in short_runs.items() if _is_hopeless(runs[0], name in certain)}
     if left and count > 1:
@@ -176,6 +177,12 @@ def _short_runs(
         for name, runs in short_runs.items()
         if name in left and all(_is_hopeless(r, name in certain) for r in runs)
     }
+
+
+def _numbered_as_short(tell: OnReplicationProgress | None) -> OnReplicationProgress | None:
+    if tell is None:
+        return None
+    return lambda p: tell(replace(p, replication=SHORT_FIRST + p.replication))
 
 
 def _is_hopeless(run: Records, certain: bool) -> bool:
@@ -335,7 +342,7 @@ def simulate(
     ``workers``: processes; results do not depend on it.
     ``dask``: address of the scheduler of a Dask cluster that runs them instead, as ``tcp://host:8786``.
     ``timeline_jobs``: measured jobs whose task and message intervals are kept.
-    ``placement``: a placement solved before, or what solves it when the first scheduler needs it; by default
+    ``placement``: a placement solved before, or what solves it where a scheduler needs it; by default
         :func:`place`.
     ``on_progress``: called with each :class:`SimulationProgress`; it may raise ``Cancelled``.
     ``on_ended``: called whenever a run has ended, with what makes the result of the runs that have.
@@ -346,11 +353,13 @@ def simulate(
     if engine == AUTO and "numba" not in sys.modules and _few_jobs(study):
         engine = "simpy"
     options = RunOptions(jobs=spec.jobs, engine=engine, timeline_jobs=timeline_jobs)
-    warmup, precision, records = Warmup("auto", auto_warmup(spec.jobs), {}, ()), None, Found()
+    if solved is None and needs_placement(study):
+        solved = placement() if callable(placement) else place(study)
+    names, predicted = [s.name for s in study.scenario.schedulers], predictions(study, solved)
+    overloaded = {n for n in names if beyond_capacity(study.system, n, solved)}
+    certain = [n for n in names if n in overloaded or not _is_steady(predicted.get(n, 0.0))]
 
-    overloaded = set[str]()
-
-    def result(runs: Found, warmup: Warmup) -> SimulationResult:
+    def result(runs: Found, warmup: Warmup, precision: Precision | None = None) -> SimulationResult:
         ordered = {
             s.name: judged(runs[s.name], s.name in overloaded)
             for s in study.scenario.schedulers
@@ -360,41 +369,18 @@ def simulate(
         summaries = {name: summarize(r, slo_s, study.scenario.labels) for name, r in ordered.items()}
         return SimulationResult(summaries, ordered, solved, warmup, precision, time.perf_counter() - begin)
 
+    def take(records: Found, warmup: Warmup) -> None:
+        on_ended(lambda: result(records, warmup))
+
     with _opened(workers, dask) as pool:  # one for all rounds, so that processes start once
-        for names in _turns(study):
-            if solved is None and any(get_scheduler(name).needs_placement for name in names):
-                solved = placement() if callable(placement) else place(study)
-            part = [(len(records) + n) / len(study.scenario.schedulers) for n in (0, len(names))]
-            chosen = chosen_schedulers(study, solved, names, cache)
-            tell = _between(on_progress, *part)
-            runner, before = Runner(study.system, chosen, workers, pool, tell), dict(records)
-
-            def take(records: Found, warmup: Warmup, before: Found = before) -> None:
-                on_ended(lambda: result(before | records, warmup))
-
-            predicted = predictions(study, solved)
-            overloaded |= {n for n in names if beyond_capacity(study.system, n, solved)}
-            certain = [n for n in names if n in overloaded or not _is_steady(predicted.get(n, 0.0))]
-            warmup, new_runs, precision = _runs(runner, spec, options, certain, take)
-            records |= new_runs
-    return result(records, warmup)
+        chosen = chosen_schedulers(study, solved, cache=cache)
+        runner = Runner(study.system, chosen, workers, pool, on_progress)
+        warmup, records, precision = _runs(runner, spec, options, certain, take)
+    return result(records, warmup, precision)
 
 
 def _is_steady(predicted_s: float | None) -> bool:
     return predicted_s is not None and math.isfinite(predicted_s)
-
-
-def _turns(study: Study) -> list[list[str]]:
-    """The schedulers in the order in which they run: those that need no placement first.
-
-    Where a warm-up or a precision is sought that all have in common, they run together; so they do where the
-    placement fails at once.
-    """
-    spec, names = study.scenario.simulation, [s.name for s in study.scenario.schedulers]
-    if spec.warmup == "mser" or spec.precision is not None or least_utilization(study.system) >= 1:
-        return [names]
-    turns = [[n for n in names if get_scheduler(n).needs_placement == late] for late in (False, True)]
-    return [turn for turn in turns if turn]
 
 
 _FEW_TASKS = 30_000

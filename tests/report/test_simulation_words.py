@@ -27,6 +27,7 @@ from nona.results.simulation_charts import LiveLine, LiveRun
 from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.schedulers.registry import SCHEDULERS
 from nona.simulation.collected import Progress
+from nona.simulation.steady_state import SHORT_FIRST
 from nona.sources.lookup import Sources
 from nona.sources.samples import query_scenario_names, scenario_path
 from nona.study.outcome import simulation_outcome
@@ -60,7 +61,7 @@ def test_the_headline_names_the_shortest_its_distance_and_who_is_overloaded():
 def test_titles_say_what_the_rows_hold():
     found = {"a": scheduler(0.01), "b": scheduler(0.03), "c": scheduler(None, "overloaded")}
     assert titles_of.jct_title(found) == "b takes 3 times as long as a on average"
-    assert titles_of.hits_title(found) == "a keeps 90.0 % of the SLOs, c 50.0 %"
+    assert titles_of.hits_title(found) == "a and b keep 90.0 % of the SLOs, c 50.0 %"
     tail = re.fullmatch("a has the shortest tail: 95 %.*within 20 ms", titles_of.ecdf_title(found, "all"))
     assert tail
     assert titles_of.parts_title(found, "all") == "a: 100 % of the time is computing"
@@ -201,7 +202,10 @@ def test_how_sure_beside_theory_without_formula_and_without_steady_state():
 def test_a_live_quantile_is_right_to_a_bin(times, share):
     live = LiveSeries()
     at = np.zeros(len(times))
-    live.add("a", 0, Progress(0.5, np.zeros(len(times), dtype=np.int64), at, at + np.array(times)))
+    progress = Progress(0.5, np.zeros(len(times), dtype=np.int64), at, at + np.array(times))
+    live.add("a", SHORT_FIRST, progress)  # the whole run begins again with these jobs
+    live.add("a", 0, progress)
+    assert live.jobs == len(times)
     exact = sorted(times)[max(0, int(np.ceil(share * len(times) - 1e-9)) - 1)]
     width = bin_edge_s(1) / bin_edge_s(0) * (1 + 1e-6)
     assert exact / width <= quantile_s(live.snapshot()["a"], share) <= exact * width
@@ -238,6 +242,7 @@ def test_live_words():
     assert measured(series, ended)["b"] == series["b"]
     level = {name: line(0.01, 100, hit_rate=1.0) for name in ("a", "b")}
     assert live_titles(level, True)[2] == "All keep equally many SLOs so far: 100.0 %"
+    assert live_titles(level, True)[0] == "a and b have the lowest mean so far: 10 ms"
     alone = {"a": series["a"]}  # nobody to be compared with
     assert live_titles(alone, True)[0] == "Mean of a so far: 10 ms"
     assert live_headline(LiveRun(series=alone)).text == "Mean JCT of a so far: 10 ms."

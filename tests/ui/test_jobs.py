@@ -310,10 +310,21 @@ def test_a_job_says_that_it_compiles_and_that_it_runs_slowly_until_the_engine_is
     for _ in range(2):
         assert serving.run_task({}, Desk(told.append)) == {"value": 2}
     assert told == [{"text": serving.COMPILING}]  # the second time it is there
-    for ready, said in ((False, "while the fast engine is compiled"), (True, "cancel and run again")):
+    for ready in (False, True):
         monkeypatch.setattr(simulation, "is_ready", lambda ready=ready: ready)
-        assert said in simulation.slow_text("simpy")
-        assert simulation.slow_text("compiled") == ""
+        assert ("while the fast engine is compiled" in simulation.slow_text()) != ready
+
+
+def test_a_run_changes_over_to_the_fast_engine_once_it_is_there(monkeypatch, tmp_path):
+    answers = iter([False, False])  # to who counts processes, and to the first run
+    monkeypatch.setattr("nona.simulation.run.is_ready", lambda: next(answers, True))
+    monkeypatch.setattr("nona.simulation.run.prepare_in_background", lambda: None)
+    (tmp_path / "m.json").write_text(json.dumps({"nodes": [{"id": "a", "compute_ms": 3.0}]}))
+    scenario = {"cluster": {"servers": [{"count": 2}]}, "workload": [{"model": "m.json", "rate": 0.01}]}
+    scenario |= {"simulation": {"jobs": 50, "replications": 2}, "schedulers": ["local"]}
+    spec = {"scenario": scenario, "uploads": str(tmp_path), "folder": str(tmp_path / "files")}
+    run = simulation.simulate_scenario(spec, Desk(lambda message: None))
+    assert run.report.engine == "compiled, simpy"
 
 
 class Told(Document):

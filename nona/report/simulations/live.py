@@ -7,15 +7,18 @@ thousand, and memory does not grow.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from nona.arrays import Floats, Ints
+from nona.report.text import listed
 from nona.results.simulation import Schedulers
 from nona.results.simulation_charts import LinkLoad, LiveLine, LiveLines, LiveRun, ResourceLoad
 from nona.simulation.collected import Busy, Progress, in_time
+from nona.simulation.steady_state import SHORT_FIRST
 from nona.tables import share_text
 from nona.units import format_time
 
@@ -85,6 +88,7 @@ class Stretches:
 @dataclass
 class _Scheduler:
     stretches: Stretches
+    short: bool
     jobs: int = 0
     dropped: int = 0
     total_s: float = 0.0
@@ -123,7 +127,9 @@ class LiveSeries:
         """Add the measured jobs that were completed, or dropped, since the last call."""
         if not len(progress.arrival_s):
             return
-        so_far = self._known.setdefault(scheduler, _Scheduler(Stretches(self.points)))
+        short, so_far = replication >= SHORT_FIRST, self._known.get(scheduler)
+        if so_far is None or so_far.short != short:  # the whole run begins with the jobs of the short one
+            so_far = self._known[scheduler] = _Scheduler(Stretches(self.points), short)
         jct = progress.completion_s - progress.arrival_s
         if len(self._limit):  # what was dropped is late
             limit = self._limit[progress.query]
@@ -132,7 +138,7 @@ class LiveSeries:
         complete = ~np.isnan(jct)
         so_far.dropped += int(np.count_nonzero(~complete))
         jct = jct[complete]
-        if replication == 0:
+        if replication in (0, SHORT_FIRST):
             so_far.stretches.add(progress.arrival_s[complete], jct)
         so_far.jobs += len(jct)
         so_far.total_s += float(jct.sum())
@@ -195,6 +201,27 @@ def comparable(series: LiveLines) -> LiveLines:
     return {name: line for name, line in series.items() if not line.dropped} or series
 
 
+MOST_NAMED = 3
+
+
+def leaders(
+    values: Mapping[str, float],
+    show: Callable[[float], str],
+    best: Callable[[Iterable[float]], float],
+    does: str = "",
+    do: str = "",
+) -> str:
+    """Who has the best value as it is shown, with a verb of one or of several.
+
+    >>> leaders({"a": 0.2, "b": 0.1999, "c": 0.3}, "{:.2f}".format, min, "has", "have")
+    'a and b have'
+    """
+    least = show(best(values.values()))
+    names = [name for name, value in values.items() if show(value) == least]
+    who = listed(names) if len(names) <= MOST_NAMED else f"{len(names)} schedulers"
+    return f"{who} {does if len(names) == 1 else do}".strip()
+
+
 def live_titles(series: LiveLines, running: bool) -> list[str]:
     """Titles of the four charts: over time, distribution, SLO hits, utilisation.
 
@@ -205,34 +232,38 @@ def live_titles(series: LiveLines, running: bool) -> list[str]:
     if not series:
         return plain
     so_far = " so far" if running else ""
-    best = min(comparable(series), key=lambda n: series[n].mean_s)
-    tail = {name: quantile_s(s, 0.95) for name, s in series.items()}
-    short = min(tail, key=lambda n: tail[n])
+    means = {name: s.mean_s for name, s in comparable(series).items()}
+    tails = {name: quantile_s(s, 0.95) for name, s in series.items()}
+    best, least_s = min(means, key=lambda n: means[n]), min(tails.values())
     rates = {name: s.hit_rate for name, s in series.items() if s.hit_rate is not None}
-    busy = {name: s.busy for name, s in series.items() if s.busy}
+    links = {name: s.busy[1] for name, s in series.items() if s.busy}
+    percent = partial(share_text, digits=1)
     alone = len(series) == 1  # nobody to be compared with
-    lowest = f"Mean of {best}" if alone else f"{best} has the lowest mean"
+    lowest = (
+        f"Mean of {best}" if alone else f"{leaders(means, format_time, min, 'has', 'have')} the lowest mean"
+    )
     if series[best].dropped:
         lowest = f"Mean of the queries that {best} does not drop"
     titles = [
         f"{lowest}{so_far}: {format_time(series[best].mean_s)}",
-        f"95 % of {short}'s jobs are completed within about {format_time(tail[short])}"
-        if math.isfinite(tail[short])
+        f"95 % of the jobs of {leaders(tails, format_time, min)}: within about {format_time(least_s)}"
+        if math.isfinite(least_s)
         else plain[1],
         plain[2],
         plain[3],
     ]
     if rates:
-        most = max(rates, key=lambda n: rates[n])
-        equal = len(rates) > 1 and min(rates.values()) == rates[most]
-        keeps = "All keep equally many SLOs" if equal else "{} keeps the most SLOs"
-        keeps = "SLOs kept by {}" if alone else keeps
-        titles[2] = f"{keeps.format(most)}{so_far}: {share_text(rates[most], 1)}"
-    if busy:
-        link = max(busy, key=lambda n: busy[n][1])
-        uses = "Link under {}" if alone else "{} uses the link most"
-        titles[3] = f"{uses.format(link)}{so_far}: {share_text(busy[link][1])} busy"
-        if not alone and not any(share for _, share in busy.values()):
+        most = percent(max(rates.values()))
+        keep = f"{leaders(rates, percent, max, 'keeps', 'keep')} the most SLOs"
+        if len(rates) > 1 and percent(min(rates.values())) == most:
+            keep = "All keep equally many SLOs"
+        titles[2] = f"{f'SLOs kept by {best}' if alone else keep}{so_far}: {most}"
+    if links:
+        use = f"{leaders(links, share_text, max, 'uses', 'use')} the link most"
+        titles[3] = (
+            f"{f'Link under {best}' if alone else use}{so_far}: {share_text(max(links.values()))} busy"
+        )
+        if not alone and not any(links.values()):
             titles[3] = f"No scheduler uses the link{so_far}"
     return titles
 

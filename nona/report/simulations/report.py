@@ -27,7 +27,7 @@ def simulation_report(
 
     ``warmup`` and ``precision`` say how long the runs were and why, where that is known.
     """
-    engines = sorted({s.engine for s in summaries.values()})
+    engines = sorted({engine for s in summaries.values() for engine in s.engine.split(", ")})
     checks, failed = checked({name: s.checks for name, s in summaries.items()})
     return simulation.SimulationReport(
         engine=", ".join(engines),

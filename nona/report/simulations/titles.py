@@ -9,6 +9,7 @@ from types import MappingProxyType
 from nona.report.figures import Dot, dot_of
 from nona.report.simulations.advice import PART
 from nona.report.simulations.findings import shortest
+from nona.report.simulations.live import leaders
 from nona.report.simulations.tables import VERDICTS
 from nona.report.text import listed
 from nona.results.document import Estimate
@@ -72,10 +73,12 @@ def hits_title(schedulers: Schedulers) -> str:
     rates = {n: s.slo_hit_rate.mean for n, s in schedulers.items() if s.slo_hit_rate.mean is not None}
     if not rates:
         return "No query has an SLO"
-    low, high = min(rates, key=lambda n: rates[n]), max(rates, key=lambda n: rates[n])
-    if rates[low] == rates[high]:
-        return f"All schedulers keep {share_text(rates[high], 1)} of the SLOs"
-    return f"{high} keeps {share_text(rates[high], 1)} of the SLOs, {low} {share_text(rates[low], 1)}"
+    show = partial(share_text, digits=1)
+    low, high = show(min(rates.values())), show(max(rates.values()))
+    if low == high:
+        return f"All schedulers keep {high} of the SLOs"
+    keep, fewest = leaders(rates, show, max, "keeps", "keep"), leaders(rates, show, min)
+    return f"{keep} {high} of the SLOs, {fewest} {low}"
 
 
 def differences_title(baseline: str, differences: Mapping[str, Difference]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -63,10 +63,10 @@ def chart_data(live: LiveRun, running: bool, titles: Sequence[str] = (), note: s
     """The charts of a job's ``live``; their ``titles``, by default those that follow from it.
 
     ``note`` stands below them. At most :data:`MOST_DRAWN` schedulers are drawn, those that a title names
-    among them, and those that have begun; the note names the others.
+    among them, then the first of the scenario; the note names the others.
     """
     titles = titles or live_titles(live.series, running)
-    drawn = _drawn_of(live.schedulers, titles, live.series)
+    drawn = _drawn_of(live.schedulers, titles)
     series = {name: line for name, line in live.series.items() if name in drawn}
     notes = (note, _not_drawn(live.schedulers, drawn))
     return LiveCharts(
@@ -83,14 +83,14 @@ def chart_data(live: LiveRun, running: bool, titles: Sequence[str] = (), note: s
     )
 
 
-def _drawn_of(schedulers: Sequence[str], titles: Sequence[str], begun: Container[str]) -> tuple[str, ...]:
-    """The schedulers that are drawn, in their order: whom a title names, who has begun, then the others.
+def _drawn_of(schedulers: Sequence[str], titles: Sequence[str]) -> tuple[str, ...]:
+    """The schedulers that are drawn, in their order: whom a title names, then the first ones.
 
-    >>> _drawn_of([*"abcdefghij"], ["j keeps 47 % of the SLOs, a none"], "cdefghij")
-    ('a', 'c', 'd', 'e', 'f', 'g', 'h', 'j')
+    >>> _drawn_of([*"abcdefghij"], ["j keeps 47 % of the SLOs, a none"])
+    ('a', 'b', 'c', 'd', 'e', 'f', 'g', 'j')
     """
     words = {word for title in titles for word in re.findall(r"[\w-]+", title)}
-    ranked = sorted(schedulers, key=lambda name: (name not in words, name not in begun))
+    ranked = sorted(schedulers, key=lambda name: name not in words)
     return tuple(name for name in schedulers if name in ranked[:MOST_DRAWN])
 
 
@@ -98,12 +98,12 @@ def _not_drawn(schedulers: Sequence[str], drawn: Sequence[str]) -> str:
     """Name the schedulers that the charts leave out, in a sentence; empty where all are drawn.
 
     >>> _not_drawn([*"abcdefghij"], [*"abcdefgh"])
-    'More than 8 lines cannot be told apart: i and j are in the tables only.'
+    'More than 8 lines cannot be told apart: i and j are only in the tables of the result.'
     """
     others = [name for name in schedulers if name not in drawn]
     if not others:
         return ""
-    where = f"{listed(others)} {verb(others)} in the tables only"
+    where = f"{listed(others)} {verb(others)} only in the tables of the result"
     return f"More than {MOST_DRAWN} lines cannot be told apart: {where}."
 
 

@@ -19,7 +19,7 @@ from nona.results.sweeps import GridOutcome, GridRequest, SweepOutcome, SweepReq
 from nona.simulation.compiled.build import is_ready
 from nona.simulation.compiled.preparation import compiling_s
 from nona.simulation.run import AUTO, engine_named
-from nona.simulation.steady_state import PILOT_FIRST, run_name
+from nona.simulation.steady_state import PILOT_FIRST, SHORT_FIRST, run_name
 from nona.study import simulation
 from nona.study.arrangements import LOADS, RunSize, arrange_row
 from nona.study.exports import write_simulation
@@ -46,26 +46,22 @@ FIRST_AFTER_S, PART = 2.0, 20  # results so far are written then, and a 20th of 
 FEW_JOBS = {"compiled": 1_000_000, "simpy": 60_000}
 
 
-def slow_text(engine: str) -> str:
-    """Say why a run is slow, and when it need not be, after what runs; empty where it is not slow."""
-    if engine == "compiled":
-        return ""
+def slow_text() -> str:
+    """Say why runs are slow, after what runs; empty once the fast engine takes over with the next one."""
     if is_ready():
-        return "; slow, as it began before the fast engine was compiled: cancel and run again"
+        return ""
     so_far = duration(max(1.0, compiling_s()))
-    return f"; slow, while the fast engine is compiled for this machine, once: {so_far} of a minute or two"
+    return f"; slow, while the fast engine is compiled for this machine, once, in minutes: {so_far} so far"
 
 
 class _Watch:
     """Takes in progress, and reports it now and then.
 
-    The job's ``live`` is that of a :class:`~nona.results.simulation_charts.LiveRun`; ``fraction`` the share
-    of all runs that is done.
+    The job's ``live`` is that of a :class:`~nona.results.simulation_charts.LiveRun`.
     """
 
-    def __init__(self, prepared: Study, desk: Desk, engine: str) -> None:
-        self._engine = engine
-        scenario, self._desk, self._last, self.fraction = prepared.scenario, desk, 0.0, 0.0
+    def __init__(self, prepared: Study, desk: Desk) -> None:
+        scenario, self._desk, self._last = prepared.scenario, desk, 0.0
         spec = scenario.simulation
         names = [s.name for s in scenario.schedulers]
         pairs = zip(scenario.labels, prepared.system.queries, strict=True)
@@ -79,12 +75,12 @@ class _Watch:
 
     def take(self, progress: simulation.SimulationProgress) -> None:
         self._desk.check()
-        if progress.replication < PILOT_FIRST:
+        if not PILOT_FIRST <= progress.replication < SHORT_FIRST:
             self._series.add(progress.scheduler, progress.replication, progress.run)
         if time.monotonic() - self._last >= REPORT_EVERY_S:
             self._last = time.monotonic()
-            now, self.fraction = f"{progress.scheduler}, {run_name(progress.replication)}", progress.fraction
-            text = f"{now}{slow_text(self._engine)}"
+            now = f"{progress.scheduler}, {run_name(progress.replication)}"
+            text = f"{now}{slow_text()}"
             self._desk.emit({"fraction": progress.fraction, "text": text, "live": self.told(now).to_json()})
 
     def told(self, now: str) -> LiveRun:
@@ -99,15 +95,13 @@ def simulate_scenario(spec: Mapping[str, Any], desk: Desk) -> SimulatedRun:
     The result is that of a :class:`~nona.report.simulations.report.SimulatedRun`; what has ended by then is
     reported now and then, for a run that is cancelled.
     """
-    prepared = study_of(spec, desk)
-    engine, folder = engine_named(AUTO), Path(spec["folder"])
-    watch = _Watch(prepared, desk, engine)
+    prepared, folder = study_of(spec, desk), Path(spec["folder"])
+    watch = _Watch(prepared, desk)
 
     def placed() -> Placement:
-        share = watch.fraction  # the bar stands still where others have run before, and is whole otherwise
-        step = PlacingWatch(desk, share, share or 1.0, "The placement: ")
+        step = PlacingWatch(desk, 0.0, 1.0, "The placement: ")
         placement = simulation.place(prepared, cache=desk.cache, check=desk.check, on_progress=step.take)
-        desk.emit({"step": True, "fraction": share, "text": "Preparing the schedulers", "open": False})
+        desk.emit({"step": True, "fraction": 0.0, "text": "Preparing the schedulers", "open": False})
         return placement
 
     def written(result: simulation.SimulationResult) -> SimulatedRun:
@@ -118,8 +112,7 @@ def simulate_scenario(spec: Mapping[str, Any], desk: Desk) -> SimulatedRun:
 
     result = simulation.simulate(
         prepared,
-        engine=engine,
-        workers=_processes(prepared, engine),
+        workers=_processes(prepared),
         timeline_jobs=TIMELINE_JOBS,
         placement=placed,
         on_progress=watch.take,
@@ -146,11 +139,11 @@ class _Early:
         self._next = end + (end - begin) * PART
 
 
-def _processes(prepared: Study, engine: str) -> int:
+def _processes(prepared: Study) -> int:
     """Processes for a simulation: one, this one, where others would only cost their start."""
     spec = prepared.scenario.simulation
     jobs = spec.jobs * spec.replications * len(prepared.scenario.schedulers)
-    return processes(jobs, FEW_JOBS.get(engine, 0))
+    return processes(jobs, FEW_JOBS.get(engine_named(AUTO), 0))
 
 
 JOBS = {"compiled": 3000}
@@ -234,5 +227,5 @@ def _swept(spec: Mapping[str, Any], desk: Desk, of: type[Q], run: Callable[..., 
 
         desk.tell(fraction, text, so_far, every_s=_TELL_EVERY_S, keeps=True)
 
-    how = How(engine=engine_named(AUTO), cache=desk.cache, check=desk.check)
+    how = How(engine=AUTO, cache=desk.cache, check=desk.check)
     return outcome.like(run(scenario, request, sources_of(spec), tell, **how), settings=request)

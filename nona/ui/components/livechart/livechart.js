@@ -60,9 +60,12 @@ class LiveCharts {
   show(data) {
     const key = JSON.stringify(data);
     this.data = data;
-    this.series = data.schedulers
-      .filter((n) => data.series[n])
-      .map((n) => ({ name: n, style: data.styles[n], ...data.series[n] }));
+    const begins = { t: [], counts: [], hit_rate: null, busy: null };
+    this.series = data.schedulers.map((n) => ({
+      name: n,
+      style: data.styles[n],
+      ...(data.series[n] || begins),
+    }));
     this.note.textContent = data.note;
     this.panels.forEach((panel, k) => {
       panel.title.textContent = data.titles[k];
@@ -197,7 +200,8 @@ class LiveCharts {
       }
     }
     const { jct } = panel.drawn;
-    if (jct) this.mark(jct.of(jct.level ? event.offsetY : event.offsetX));
+    const [x, y] = best || [event.offsetX, event.offsetY];
+    if (jct) this.mark(jct.of(jct.level ? y : x));
     panel.tip.hidden = !best;
     if (!best) return;
     panel.tip.textContent = best[2];
