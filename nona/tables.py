@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import cycle
 from operator import itemgetter
@@ -125,7 +125,22 @@ def mean_text(value: Estimate, show: Show) -> str:
     if (cut or uneven > _UNEVEN * half) and show(low) != show(high):
         return f"{show(value.mean)} ({show(low)} to {show(high)})"
     half = 0.0 if cut else half
-    return f"{show(value.mean)} ± {show(half if half > 1e-9 * abs(value.mean) else 0.0)}"  # below: rounding
+    half = half if half > 1e-9 * abs(value.mean) else 0.0  # below: rounding
+    return f"{show(value.mean)} ± {_in_unit_of(value.mean, half, show)}"
+
+
+def _in_unit_of(mean: float, half: float, show: Show) -> str:
+    """A half-width in the unit of its mean.
+
+    >>> _in_unit_of(0.0175, 0.000476, format_time), _in_unit_of(0.0175, 0.002, format_time)
+    ('0.476 ms', '2 ms')
+    """
+    (number, _, unit), (_, _, own) = show(mean).partition(" "), show(half).partition(" ")
+    if unit == own or mean == 0:
+        return show(half)
+    power = math.log10(mean / float(number.replace(",", "")))
+    decimal = abs(power - round(power)) < 0.01  # as from ms to µs, not from hours to minutes
+    return f"{format_number(half / 10.0 ** round(power))} {unit}" if decimal else show(half)
 
 
 Value = Estimate | float | str | None
@@ -243,6 +258,10 @@ class Filled:
 
     def without(self, *names: str) -> Filled:
         return self.select(*(name for name in self.names if name not in names))
+
+    def renamed(self, heading: str, to: str) -> Filled:
+        columns = (replace(c, heading=to, key=c.name) if c.heading == heading else c for c in self.columns)
+        return replace(self, columns=tuple(columns))
 
     def texts(self) -> list[dict[str, str]]:
         """Heading → text of each row, for HTML and Markdown."""

@@ -1,5 +1,7 @@
 """Plan: what to buy so that every target holds, what it costs, and what it bears."""
 
+from dataclasses import replace
+
 import streamlit as st
 
 from nona.ui.pages.language_plan import LANGUAGE_PLAN
@@ -27,4 +29,4 @@ elif state.scenario.plan is None:
 elif of_language:
     run_page(state, LANGUAGE_PLAN)
 else:
-    run_page(state, PLAN)
+    run_page(state, replace(PLAN, label="Count servers") if counts else PLAN)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from datetime import date
 
 from nona.planning.prices import HOURS
-from nona.report.plan import headroom_text, month_text, needed_text, servers_text
+from nona.report.plan import headroom_text, missed_text, month_text, needed_text, servers_text
 from nona.report.text import Finding, listed
 from nona.results.document import Estimate
 from nona.results.planning import HeldTarget, HoldsReport, PlanOption
@@ -44,7 +43,7 @@ def _tightest(report: HoldsReport) -> str:
     """Of the targets that make the verdict, the one furthest from being kept; else why there is none."""
     estimated = [t for t in report.targets if t.share.mean is not None and t.verdict == report.option.verdict]
     if not estimated:
-        return _reason(report.option) or "Nothing is simulated yet."
+        return _reason(report.option) or "No run has ended yet."
     tightest = max(estimated, key=lambda t: (1 - (t.share.mean or 0.0)) / (1 - t.target.share))
     target, label = tightest.target, "Still to decide" if tightest.verdict == "open" else "Tightest"
     percent = f"p{100 * target.share:.6g}"
@@ -59,8 +58,7 @@ def _reason(option: PlanOption) -> str:
 
 
 def _deciding(option: PlanOption) -> str:
-    open_yet = option.verdict == "open" and option.replications
-    return needed_text(option) or (_reason(option) if open_yet else "")
+    return needed_text(option) or (_reason(option) if option.replications else "")
 
 
 def _of(time_s: Estimate, bound_s: float) -> str:
@@ -83,7 +81,7 @@ def _borne(report: HoldsReport, today: date | None) -> str:
     if factor <= 0:
         return "No part of the traffic was seen to hold."
     missed = [c.factor for c in report.curve if c.verdict == "misses" and c.factor > factor]
-    misses = f"misses from {math.ceil(100 * min(missed) - 1e-9) / 100:g}×" if missed else ""
+    misses = f"misses from {missed_text(missed)}" if missed else ""
     month = ""
     if report.growth > 0 and report.breaks_at is not None:
         when = "passed already" if report.breaks_at == 0 else month_text(report.breaks_at, today)

@@ -47,6 +47,15 @@ def headroom_text(headroom: float) -> str:
     return f"{math.floor(100 * headroom + 1e-9) / 100:g}×"
 
 
+def missed_text(factors: Iterable[float]) -> str:
+    """The least factor that was seen to miss, rounded up.
+
+    >>> missed_text([1.31, 1.0201])
+    '1.03×'
+    """
+    return f"{math.ceil(100 * min(factors) - 1e-9) / 100:g}×"
+
+
 def day_of(made_at: str) -> date | None:
     """The day on which a plan was made, from which its months count; ``None`` where the text has none.
 
@@ -189,7 +198,7 @@ def _borne(report: PlanReport, answer: PlanAnswer, today: date | None) -> str:
     month = "" if answer.breaks_at is None else month_text(answer.breaks_at, today)
     passed = f", which growth passes in {month}" if month else ""
     missed = [c.factor for c in report.curve if c.verdict == "misses" and c.factor > answer.headroom]
-    misses = f"; seen to miss from {math.ceil(100 * min(missed) - 1e-9) / 100:g}×" if missed else ""
+    misses = f"; seen to miss from {missed_text(missed)}" if missed else ""
     return f"shown up to {headroom_text(answer.headroom)} the traffic{passed}{misses}"
 
 
@@ -257,10 +266,10 @@ def _nothing(report: PlanReport) -> str:
 def _predicted(report: PlanReport) -> str:
     likely = next((o for o in report.options if o.predicted is not None and o.predicted >= 1), None)
     if likely is None:
-        return "Nothing is simulated yet; no option is predicted to keep all targets."
+        return "No run has ended yet; no option is predicted to keep all targets."
     price = per_hour(likely.cost_per_hour, report.currency)
     what = f"{servers_text(likely.servers)} under {likely.way} at {price}"
-    return f"Nothing is simulated yet; {MARKS['prediction']} as the cheapest that keeps all targets: {what}."
+    return f"No run has ended yet; {MARKS['prediction']} as the cheapest that keeps all targets: {what}."
 
 
 def _counts(report: PlanReport, today: date | None) -> Finding:
@@ -284,9 +293,10 @@ def _counts(report: PlanReport, today: date | None) -> Finding:
     rest = _needed(report, others)
     if report.complete and not others:
         rest = f"This is the answer for {best.way} alone: another scheduler may need more, or fewer."
-    lead += f": {'; '.join(fact for fact in facts if fact)}."
-    number = f"{best.grown.count:,}", "Servers", "The fewest of the group that grows."
-    return Finding(lead, f"{unfinished}{rest}".strip(), *number)
+    seen, *further = (fact for fact in facts if fact)
+    sentences = [*(f"{fact[0].upper()}{fact[1:]}." for fact in further), f"{unfinished}{rest}"]
+    number = f"{best.grown.count:,}", "Servers", "The fewest of the group that is counted."
+    return Finding(f"{lead}: {seen}.", " ".join(sentences).strip(), *number)
 
 
 def _is_answer(chain: PlanChain, best: PlanOption | None) -> bool:

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from nona.planning.offers import gpu_text
 from nona.planning.prices import Price, age_text
 from nona.report import plan
-from nona.report.text import MARKS
 from nona.results import planning
 from nona.results.document import Estimate
 from nona.tables import BANDWIDTH, COUNT, PLAIN, SHARE, TIME, Column, Filled, Kind, Table, short_share
@@ -109,7 +108,7 @@ TARGETS = Table[_Target](
     (
         Column("target", lambda r: r.asked.text),
         Column("seen to hold up to", lambda r: r.held_up_to, Kind(plan.headroom_text)),
-        Column("seen to miss from", lambda r: r.missed_from, Kind("{:.3g}×".format)),
+        Column("seen to miss from", lambda r: r.missed_from, Kind(lambda f: plan.missed_text([f]))),
     ),
 )
 
@@ -153,10 +152,11 @@ def curve(report: planning.PlanReport) -> Filled:
 CHAINS = Table[planning.PlanChain](
     "",
     (
-        Column("servers that grow", lambda c: gpu_text(c.gpu, c.mig), width=200),
+        Column("servers counted", lambda c: gpu_text(c.gpu, c.mig), width=200),
         Column(
             "beside",
             lambda c: plan.servers_text(c.others) or None,
+            optional=True,
             help="Servers whose number stays.",
             width=180,
         ),
@@ -176,7 +176,7 @@ CHAINS = Table[planning.PlanChain](
 
 
 def chains(report: planning.PlanReport) -> Filled:
-    """For each kind of cluster, the counts of the servers that grow: ruled out, missed, kept."""
+    """For each kind of cluster, the counts of its servers: ruled out, missed, kept."""
     filled = CHAINS.of(report.evidence)
     return filled if len({c.link for c in report.evidence}) > 1 else filled.without("link")
 
@@ -233,36 +233,34 @@ class _Option(NamedTuple):
         return plan.tightest(self.report.targets, self.option.shares)
 
 
+PRICE = "per hour"
 OPTIONS = Table[_Option](
     "",
     (
         Column("option", lambda r: r.place if r.place >= 0 else None, COUNT),
         Column(
-            plan.ANSWER,
+            "answer",
             lambda r: r.mark,
-            key="answer",
             decides=True,
             help=f"{plan.PRESENT}: the cluster as it is. {plan.ANSWER}: the answer.",
-            width=38,
+            width=58,
         ),
         Column(
-            "per hour",
+            PRICE,
             lambda r: r.option.cost_per_hour,
             key="cost_per_hour",
             decides=True,
             help="Cost of servers and links, without data moved.",
-            width=70,
+            width=96,
         ),
         Column(
-            "by",
-            lambda r: MARKS.get(r.option.by, r.option.by).partition(" ")[0],
-            key="mark",
+            "verdict",
+            lambda r: "not run" if r.option.by == "prediction" else r.option.verdict,
             decides=True,
-            help=f"{' or '.join(MARKS.values())}; otherwise the bound that rules it out.",
-            width=36,
+            help="Not run: ordered by prediction alone; it is open.",
+            width=62,
         ),
-        Column("verdict", lambda r: r.option.verdict, decides=True, width=62),
-        Column("servers", lambda r: plan.servers_text(r.option.servers), decides=True, width=270),
+        Column("servers", lambda r: plan.servers_text(r.option.servers), decides=True, width=250),
         Column("scheduler", lambda r: r.option.scheduler, decides=True, width=98),
         Column(
             "batches", lambda r: (r.option.batches or "").removeprefix("batches of "), decides=True, width=140
@@ -297,7 +295,7 @@ OPTIONS = Table[_Option](
     ),
 )
 PRINTED = (
-    *("answer", "servers", "scheduler", "batches", "link", "cost_per_hour", "verdict", "mark", "in time"),
+    *("answer", "servers", "scheduler", "batches", "link", "cost_per_hour", "verdict", "evidence", "in time"),
     *("p99", "headroom", "runs", "why"),
 )
 
@@ -308,6 +306,7 @@ def options(report: planning.PlanReport, places: Sequence[int] | None = None) ->
     first = len(report.options) - len(entries)
     rows = [_Option(report, k, *entry) for k, entry in enumerate(entries, start=first)]
     filled = OPTIONS.of(rows if places is None else [rows[k] for k in places])
+    filled = filled.renamed(PRICE, f"{report.currency} {PRICE}")
     if not any(option.batches for option in report.options):
         filled = filled.without("batches")
     return filled if plan.several_links(report) else filled.without("link")

@@ -29,6 +29,7 @@ from nona.report.figures import (
     rule,
     scheduler_style,
     text,
+    zero_or_close,
 )
 from nona.report.plan import LEAST_USED, Budget, headroom_text, servers_text, tightest
 from nona.report.plan_options import Bill, bills
@@ -65,8 +66,14 @@ def options_figure(
         for verdict in SYMBOLS:
             alike = [p for p in shown if (p[1].scheduler, p[1].verdict) == (name, verdict)]
             _options(chart, report, measure, alike)
-    title = f"{report.currency} per hour" if report.group is None else "servers that grow"
-    fitting_axis(chart, [_place(o) for _, o in shown], title)
+    places = [_place(report, o) for _, o in shown]
+    if report.group is None:
+        fitting_axis(chart, places, f"{report.currency} per hour")
+    elif min(places, default=0) > 0.5 * max(places, default=0):
+        zero_or_close(chart, places)
+        chart.update_xaxes(title="servers counted, schedulers side by side")
+    else:
+        log_axis(chart, places, "servers counted, schedulers side by side")
     title = BUDGET if measure == "Error budget" else "p99 of the slowest model, ms"
     least = [1.0] if measure == "Error budget" else []
     values = [v for _, o in shown if (v := _value(report, o, measure)) is not None]
@@ -78,8 +85,12 @@ def options_figure(
     return chart
 
 
-def _place(option: PlanOption) -> float:
-    return option.cost_per_hour if option.grown is None else option.grown.count
+def _place(report: PlanReport, option: PlanOption) -> float:
+    """The cost, or the count; there schedulers stand side by side, for many have the same ones."""
+    if option.grown is None:
+        return option.cost_per_hour
+    names = list(dict.fromkeys(o.scheduler for o in report.options))
+    return option.grown.count + 0.5 * (names.index(option.scheduler) + 0.5) / len(names) - 0.25
 
 
 def _value(report: PlanReport, option: PlanOption, measure: Measure) -> float | None:
@@ -99,7 +110,7 @@ def _options(
     add_points(
         chart,
         f"{option.way}, {option.verdict}",
-        [_place(o) for _, o in shown],
+        [_place(report, o) for _, o in shown],
         [_value(report, o, measure) for _, o in shown],
         replace(scheduler_style(option.scheduler), symbol=SYMBOLS[option.verdict]),
         "%{customdata[1]}",
@@ -125,7 +136,7 @@ def _name(chart: go.Figure, report: PlanReport, index: int, measure: Measure) ->
     if value is None:
         return
     ring = Look(GOOD, "solid", "circle-open")
-    place = _place(option)
+    place = _place(report, option)
     add_points(chart, "", [place], [value], ring, size=20, cliponaxis=False)
     chart.add_annotation(
         x=math.log10(place) if chart.layout.xaxis.type == "log" else place,
@@ -196,7 +207,7 @@ def cliff_figure(report: PlanReport, measure: LoadMeasure = "Error budget") -> g
     add_line(chart, "", [d.load.factor for d in dots], [d.value for d in dots], PLAIN, width=1.5)
     for verdict in SYMBOLS:
         _dots(chart, [d for d in dots if d.load.verdict == verdict])
-    chart.update_xaxes(title="traffic, times that of today", tickformat=".3~g")
+    chart.update_xaxes(title="traffic, times that of today", tickformat=".4~g")
     _axis(chart, report, measure, [d.value for d in dots])
     if report.answer is not None and report.answer.headroom is not None:
         rule(chart, report.answer.headroom, f"shown up to {headroom_text(report.answer.headroom)}", of="x")

@@ -241,7 +241,7 @@ class PlanSpec(Part):
     )
     group: Annotated[int, Field(ge=0, le=100)] | None = field(
         None,
-        "Servers that grow",
+        "Servers to count",
         "Only this entry of the cluster's servers, 0 for the first; the others stay. What is on offer then "
         "takes its place, without any its own GPU. Each scheduler and offer gets its fewest servers.",
         none="all: the cheapest cluster of what is on offer",

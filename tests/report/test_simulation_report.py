@@ -347,7 +347,7 @@ def test_the_effect_of_what_if_names_only_who_surely_differs(small):
 def test_the_headline_says_what_the_table_says_and_what_gains_nothing():
     old, new = [0.020, 0.022], [0.010, 0.012]
     told = moved({"a": old}, {"a": new}, {"a": ("overloaded", "stable")}, hits=0.95)
-    fell = "the mean JCT of a falls by 10 ms ± 0 s (-48 %), 5 points ± 0 points more"
+    fell = "the mean JCT of a falls by 10 ms ± 0 ms (-48 %), 5 points ± 0 points more"
     assert told.startswith(f"Servers 12 → 16: {fell}")
     assert told.endswith("a was overloaded, is stable.")
     changes = comparison.changes({"a": means(old)}, {"a": means(new, hits=0.95)}, True)

@@ -44,7 +44,7 @@ def test_a_sweep_from_the_controls_to_the_slider_and_back_after_other_pages(open
     assert list(table(at, "stability")["scheduler"]) == ["nona", "local", "spread"]
     slider = at.select_slider[0]
     slider.set_value(0.0).run()
-    assert list(table(at, "stability")["mean JCT"]) == ["14 ms ± 0 s", "22 ms ± 0 s", "32 ms ± 0 s"]
+    assert list(table(at, "stability")["mean JCT"]) == ["14 ms ± 0 ms", "22 ms ± 0 ms", "32 ms ± 0 ms"]
     assert next(iter(table(at, "stability")["times nona"])) == "1 ×"
     assert [r.split(" ×")[0] for r in table(at, "stability")["times nona"]][1:] == ["1.57", "2.29"]
     assert at.button(key="run-sweep").disabled  # the same sweep is not run again

@@ -81,7 +81,10 @@ def holds(
         )
 
     def follow(first: float, last: float, before: str = "", factor: float | None = None) -> None:
-        _follow(planner, first, last, lambda share, text: on_report(report(factor), share, f"{before}{text}"))
+        def tell(share: float, text: str) -> None:
+            on_report(report(factor), first + (last - first) * share, f"{before}{text}")
+
+        planner.follow(tell)
 
     follow(0.0, 0.5)
     while left := planner.undecided(option):
@@ -92,23 +95,6 @@ def holds(
     factor = headroom(planner, option, MOST_TRAFFIC) if most.verdict != "keeps" else float(MOST_TRAFFIC)
     follow(0.8, 1.0, "Failures: ", factor)
     return report(factor, failures(planner, option), True)
-
-
-def _follow(planner: Planner, first: float, last: float, tell: Callable[[float, str], None]) -> None:
-    """Tell what goes on; nobody knows how many looks it takes: each fills a fifth of what is left."""
-    left, now = last - first, ""
-
-    def known(text: str) -> None:
-        nonlocal now
-        now = text
-        tell(last - left, now)
-
-    def ran(ended: int, of: int) -> None:
-        nonlocal left
-        tell(last - left * (1 - ended / of / 5), f"{now}, run {min(ended + 1, of)} of {of}")
-        left *= 0.8 if ended == of else 1.0
-
-    planner.on_known, planner.on_runs = known, ran
 
 
 def _question(scenario: Scenario, sources: Sources, scheduler: str) -> tuple[Question, tuple[int, ...], bool]:

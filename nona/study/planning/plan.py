@@ -29,7 +29,7 @@ from nona.sources.lookup import Sources
 from nona.study.outcome import about
 from nona.study.planning import written as planning_written
 from nona.study.planning.chains import Chain, ChainKey, with_count
-from nona.study.planning.planner import Planner, RunPool
+from nona.study.planning.planner import Planner, RunPool, Tell
 from nona.study.planning.question import MILLE, losses, question_now, question_of, same_option
 from nona.study.planning.trials import Known, Trial, models_of, ruled_out, shares_of
 from nona.study.preparation import Study
@@ -43,6 +43,7 @@ _WORDS: dict[PlanStage, str] = {
     "failures": "Failures: ",
     "week": "Servers by hour: ",
 }
+_BEGINS = {"search": 0.0, "times": 0.7, "present": 0.7, "headroom": 0.75, "failures": 0.85, "week": 0.9}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +56,14 @@ class PlanProgress:
     ``last``: what was looked at last, with its verdict.
     ``settled``, ``of``: kinds of cluster of which nothing is left to look at, and all that are known to be
         looked at.
+    ``share``: a guess of how much of the next one, or of a later stage, is done.
     """
 
     stage: PlanStage
     last: str = ""
     settled: int = 0
     of: int = 0
+    share: float = 0.0
 
     @property
     def text(self) -> str:
@@ -80,12 +83,13 @@ class PlanProgress:
     def whole(self) -> float:
         """A guess of the share that is done: nobody knows how many runs a verdict takes.
 
-        >>> PlanProgress("search", "", 2, 4).whole, PlanProgress("week").whole
-        (0.35, 0.9)
+        >>> PlanProgress("search", "", 1, 3, 0.5).whole, PlanProgress("week", share=0.5).whole
+        (0.35, 0.95)
         """
-        if self.stage != "search":
-            return {"times": 0.7, "present": 0.7, "headroom": 0.75, "failures": 0.85, "week": 0.9}[self.stage]
-        return 0.7 * self.settled / self.of if self.of else 0.0
+        if self.stage == "search":
+            return _BEGINS["times"] * min(1.0, (self.settled + self.share) / max(self.of, 1))
+        begin = _BEGINS[self.stage]
+        return begin + (min((b for b in _BEGINS.values() if b > begin), default=1.0) - begin) * self.share
 
 
 CLOSE = 1.02  # the headroom is known to 2 %
@@ -341,12 +345,14 @@ def plan(
     planner = Planner(question, pool, check)
     written = planning_written.Written(planner)
 
-    def report(stage: PlanStage, last: str = "") -> None:
-        on_table(written.report(), PlanProgress(stage, last, len(planner.settled), planner.chains_known))
+    def begin(stage: PlanStage, of: Planner = planner) -> Tell:
+        def tell(share: float, last: str) -> None:
+            progress = PlanProgress(stage, last, len(planner.settled), planner.chains_known, share)
+            on_table(written.report(), progress)
 
-    def begin(stage: PlanStage) -> None:
-        planner.on_known = lambda last: report(stage, last)
-        report(stage)
+        of.follow(tell)
+        tell(0.0, "")
+        return tell
 
     present = _present(planner, scenario)
     if present is not None:
@@ -357,11 +363,9 @@ def plan(
     planner.search()
     ranges = {}
     if question.spec.group is not None:
-        begin("times")
-        ranges = _if_times_off(planner, lambda last: report("times", last))
+        ranges = _if_times_off(planner, begin("times"))
     if present is not None:
-        begin("present")
-        present.planner.on_known = lambda last: report("present", last)
+        begin("present", present.planner)
         written.present = present.judged()
     if planner.best is None or not further:
         return written.report(planning_written.Further(ranges=ranges))
@@ -380,7 +384,7 @@ def plan(
 RANGED = 32  # runs, at most, of an option with times that are off
 
 
-def _if_times_off(planner: Planner, tell: Callable[[str], None]) -> dict[ChainKey, CountRange]:
+def _if_times_off(planner: Planner, tell: Tell) -> dict[ChainKey, CountRange]:
     """The fewest servers with all modelled times at the one and at the other end of their intervals."""
     kept = {s.chain: s.found for s in planner.settled if s.found is not None}
     low, high = (_counts_if_off(planner, kept, times, tell) for times in ("short", "long"))
@@ -388,18 +392,14 @@ def _if_times_off(planner: Planner, tell: Callable[[str], None]) -> dict[ChainKe
 
 
 def _counts_if_off(
-    planner: Planner, kept: Mapping[Chain, int], times: Literal["short", "long"], tell: Callable[[str], None]
+    planner: Planner, kept: Mapping[Chain, int], times: Literal["short", "long"], tell: Tell
 ) -> dict[ChainKey, int | None]:
     """The same search from the counts that the work asks for then; empty where no time is modelled."""
     question = planner.question
     runs = min(RANGED, question.spec.replications)
     spec = question.spec.model_copy(update={"replications": runs})
-    off = Planner(
-        replace(question, times=times, spec=spec),
-        planner.pool,
-        planner.check,
-        lambda last: tell(f"{times} times, {last}"),
-    )
+    off = Planner(replace(question, times=times, spec=spec), planner.pool, planner.check)
+    off.follow(lambda share, last: tell(0.0, f"{times} times, {last}"))
     if np.array_equal(off.bounds.work(Option(())), planner.bounds.work(Option(()))):
         return {}
     guesses = {c.key: _scaled(planner, off, c.option(count), count) for c, count in kept.items()}

@@ -26,6 +26,7 @@ from nona.study.planning.trials import (
 )
 
 RunPool = Pool[Ended, Outcome]
+Tell = Callable[[float, str], None]
 LANES = 4  # chains that are searched side by side, whatever the number of processes
 
 
@@ -52,8 +53,6 @@ class Planner:
     ``question``: what is asked.
     ``pool``: where the simulations run; by default in this process. Nothing but the time depends on it.
     ``check``: called now and then; what it raises (``Cancelled``) ends the work and comes out.
-    ``on_known``: called whenever more is known of an option; ``on_runs``: with the runs of a look that have
-        ended, and all of them.
     """
 
     def __init__(
@@ -61,10 +60,10 @@ class Planner:
         question: Question,
         pool: RunPool | None = None,
         check: Callable[[], None] = lambda: None,
-        on_known: Callable[[str], None] = lambda text: None,
     ) -> None:
-        self.question, self.check, self.on_known = question, check, on_known
-        self.on_runs: Callable[[int, int], None] = lambda ended, of: None
+        self.question, self.check = question, check
+        self._tell: Tell = lambda share, text: None
+        self._left, self._now = 1.0, ""
         self.pool = pool
         self.begin = time.perf_counter()
         self.bounds = Bounds(question, StudyCache())
@@ -86,10 +85,30 @@ class Planner:
             return math.inf
         return self.question.cost(self.best)
 
+    def follow(self, tell: Tell) -> None:
+        """From now on call ``tell`` with what goes on, and a guess of the share that is done.
+
+        Nobody knows how many looks it takes: each fills a fifth of what is left, of a search up to the next
+        chain that is settled.
+        """
+        self._tell, self._left, self._now = tell, 1.0, ""
+
+    def _known(self, text: str) -> None:
+        self._now = text
+        self._tell(1 - self._left, text)
+
+    def _ran(self, ended: int, of: int) -> None:
+        self._tell(1 - self._left * (1 - ended / of / 5), f"{self._now}, run {min(ended + 1, of)} of {of}")
+        self._left *= 0.8 if ended == of else 1.0
+
+    def _settle(self, chain: Chain, found: int | None) -> None:
+        self.settled.append(Settled(chain, found))
+        self._left = 1.0
+
     def guess_closer(self) -> None:
         """Guess the counts again, by jobs walked among random waits: that takes seconds for each chain."""
         for place, chain in enumerate(self.pure):
-            self.on_known(f"Predicting {self.servers(Trial(chain.option(chain.guess), MILLE))}")
+            self._known(f"Predicting {self.servers(Trial(chain.option(chain.guess), MILLE))}")
             self.pure[place] = replace(chain, guess=walked_guess(self.question, chain, self.check))
 
     def search(self) -> None:
@@ -179,7 +198,7 @@ class Planner:
         top = self.chains.below(chain, self.bar)
         if chain.low >= chain.most:
             self._rule_out(chain)
-            self.settled.append(Settled(chain, None))
+            self._settle(chain, None)
             return None
         if chain.low:
             self._rule_out(chain)
@@ -245,7 +264,7 @@ class Planner:
         try:
             lane.wanted = lane.search.send(answer)
         except StopIteration as end:
-            self.settled.append(Settled(lane.chain, end.value))
+            self._settle(lane.chain, end.value)
             return False
         return True
 
@@ -258,7 +277,7 @@ class Planner:
         """One more look at each of these trials, all in parallel."""
         chosen = list(dict.fromkeys(trials))
         for first in chosen[:1]:
-            self.on_known(f"Simulating {self.servers(first)}")
+            self._known(f"Simulating {self.servers(first)}")
         keys: list[Key] = [
             (self.work.numbering.number(trial), part)
             for trial in chosen
@@ -270,16 +289,16 @@ class Planner:
             self.check()
             if shares.get(key) != ended.fraction:
                 shares[key] = ended.fraction
-                self.on_runs(int(FIRST * sum(shares.values())), FIRST * len(keys))
+                self._ran(int(FIRST * sum(shares.values())), FIRST * len(keys))
 
         done = run_work(self.work, keys, Listener(heard), 1, self.pool)
-        self.on_runs(FIRST * len(keys), FIRST * len(keys))
+        self._ran(FIRST * len(keys), FIRST * len(keys))
         for trial in chosen:
             own = self.work.numbering.number(trial)
             outcomes = [done[key] for key in keys if key[0] == own]
             after = looked_at(self.question, self.known.get(trial, Known()), outcomes)
             self.known[trial] = with_runs_long_enough(self.bounds, trial.option, trial.load, after)
-            self.on_known(self.text(trial))
+            self._known(self.text(trial))
 
     def text(self, trial: Trial) -> str:
         evidence = self.known[trial]

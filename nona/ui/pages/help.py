@@ -71,7 +71,7 @@ HOW_TO = (
     ),
     HowTo(
         "know how many servers I need?",
-        "*Count servers* finds the fewest that keep the SLOs; of a plan: *Servers that grow*.",
+        "*Count servers* finds the fewest that keep the SLOs; of a plan: *Servers to count*.",
         "plan",
     ),
     HowTo("compare schedulers?", "Choose them and run: all get the same arrivals.", "simulation"),

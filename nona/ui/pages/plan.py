@@ -98,22 +98,19 @@ def _options_section(state: AppState, report: PlanReport) -> None:
 
 
 def _live_options(report: PlanReport) -> None:
-    """The options while they are looked at: first those that were simulated, then as they are predicted."""
+    """The options while they are looked at: first those that were simulated."""
     entries = plan.marked(report)
     order = sorted(
-        range(len(entries)), key=lambda i: (entries[i][0] != plan.PRESENT, _waits(entries[i][1]), i)
+        range(len(entries)),
+        key=lambda i: (entries[i][0] != plan.PRESENT, entries[i][1].by != "simulation", i),
     )
     shown = plan_options.options(report, order[:LIVE_ROWS])
     table(
         shown.select(*shown.deciding),
         "plan-live",
-        "The present cluster, then the options so far: simulated ones, then as they are predicted",
+        "The present cluster, then the options so far: the simulated ones first",
         files=False,
     )
-
-
-def _waits(option: PlanOption) -> bool:
-    return option.by == "prediction"
 
 
 def _kind(option: PlanOption) -> str:
@@ -177,7 +174,7 @@ def _live(job: Job) -> None:
 
 def _answer(state: AppState, outcome: PlanOutcome) -> None:
     _finding(outcome)
-    if outcome.report.group is not None:
+    if outcome.report.group is not None and outcome.report.evidence:
         table(plan_options.chains(outcome.report), "plan-counts", "The fewest servers for each scheduler")
     st.fragment(_choice)(outcome.report, "plan-chart")
     _options_section(state, outcome.report)

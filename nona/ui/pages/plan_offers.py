@@ -39,18 +39,20 @@ def begin_count(state: AppState) -> None:
     groups = state.scenario.cluster.servers
     group = next((i for i, g in enumerate(groups) if g.engine is None), 0)
     if state.change((PART,), {"group": group, "schedulers": state.value(("schedulers",))}):
-        state.tell("Find the plan: it counts servers for each scheduler, with all else unchanged.")
+        state.tell("Count servers: the fewest for each scheduler, with all else unchanged.")
 
 
 def group_field(state: AppState) -> None:
-    """The choice of the servers that grow; what was on offer in the place of others is not any more."""
+    """The choice of the servers to count; what was on offer in the place of others is not any more."""
     groups = state.scenario.cluster.servers
-    names = {i: f"{i + 1}: {g.gpu}, the fewest" for i, g in enumerate(groups) if g.engine is None}
+    names = {i: f"group {i + 1}: {g.gpu}" for i, g in enumerate(groups) if g.engine is None}
 
     def take(group: int | None) -> None:
         state.change((PART,), {**state.value((PART,)), "group": group, "offers": []})
 
     field(state, (PART, "group"), choices={None: words((PART, "group")).none, **names}, edit=take)
+    if state.value((PART, "group")) is not None:
+        st.caption("The fewest that also survive what they must. Growth says how long they suffice.")
 
 
 def end_plan(state: AppState) -> None:
@@ -95,7 +97,7 @@ def offer_fields(state: AppState) -> None:
     for index in range(len(spec.offers) if spec else 0):
         _offer(state, index, names)
     if spec is not None and not spec.offers:
-        what = "What the cluster has" if spec.group is None else "The GPU of the servers that grow"
+        what = "What the cluster has" if spec.group is None else "The GPU of that group"
         st.caption(f"{what} is on offer. Add a GPU to compare it with others.")
     hint = "Another kind of server that could be bought."
     button("Add an offer", "plan-add-offer", _add_offer, state, names, icon="add", hint=hint)

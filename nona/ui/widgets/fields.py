@@ -280,10 +280,11 @@ def _style(key: str, hidden: bool) -> str:
     button = f".st-key-{key}-line button"
     line = f"{button}, {button} > * {{ justify-content: flex-start; text-align: left; width: 100% }}"
     line_in_row = f".st-key-{key}-row > :is(.st-key-{key}-line, :has(.st-key-{key}-line))"
+    whole = f"{button} p {{ white-space: normal }}"
     room = f"{line_in_row} {{ flex: 1 1 20rem !important; width: 20rem !important; min-width: 0 }}"
     fields = f":is(.st-key-{key}-fields, div:has(> .st-key-{key}-fields):not(.st-key-{key}))"
     fields = f"{fields} {{ display: none !important }}" if hidden else ""
-    return f"<style>{line} {room} {fields}</style>"
+    return f"<style>{line} {whole} {room} {fields}</style>"
 
 
 def listed(names: Sequence[str], most: int = 3) -> str:
