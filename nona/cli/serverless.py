@@ -15,7 +15,7 @@ from nona.report.serverless.findings import nodes_text
 from nona.report.serverless.over import over_points, over_text
 from nona.report.serverless.text import schedulers_text, serverless_text, sharing_text
 from nona.report.sweeps import parse_values
-from nona.results.serverless import NodesReport, NodesSetting, OverRequest, SharingReport, TriedNodes
+from nona.results.serverless import NodesRequest, OverRequest, SharingReport
 from nona.scenario.file import scenario_from_mapping, scenario_to_mapping
 from nona.scenario.schema import Scenario
 from nona.serverless.engine.options import ServerlessProgress
@@ -24,10 +24,9 @@ from nona.sources.lookup import Sources
 from nona.study.exports import check_places, write_bytes, write_job_table, write_serverless_trace, write_text
 from nona.study.planning.question import cost_note
 from nona.study.serverless.comparisons import (
-    CapacitySize,
     How,
     compare_sharing,
-    nodes_for,
+    nodes_needed,
     simulate_dag_schedulers,
 )
 from nona.study.serverless.knees import over_number, policies_over
@@ -112,9 +111,6 @@ def _request(
     first = arguments.replications
     runs = {} if first is None else {"replications": first, "most": 2 * first}
     return asked.model_copy(update=runs | ({} if calls is None else {"jobs": calls}))
-
-
-VERDICTS = {"keeps": "keep the target", "misses": "miss the target", "open": "are not decided"}
 
 
 def serverless(arguments: ServerlessOptions, scenario: Scenario, sources: Sources) -> None:
@@ -236,31 +232,15 @@ def _compare(arguments: ServerlessOptions, scenario: Scenario, sources: Sources,
 
 
 def _nodes(arguments: ServerlessOptions, scenario: Scenario, sources: Sources, target: float) -> None:
-    usual = CapacitySize()
-    size = CapacitySize(
-        calls=usual.calls if arguments.calls is None else arguments.calls,
-        first=min(usual.first, arguments.replications or usual.first),
-        replications=arguments.replications or usual.replications,
-        most=arguments.most,
-    )
-    by_policy, line = {}, ProgressLine(quiet=arguments.json)
-    for policy, _ in chosen_policies(scenario, arguments.policy):
+    names = tuple(policy.name for policy, _ in chosen_policies(scenario, arguments.policy))
+    usual, runs = NodesRequest(target=target, policies=names, most=arguments.most), arguments.replications
+    sizes = {} if runs is None else {"first": min(usual.first, runs), "replications": runs}
+    asked = usual.model_copy(update=sizes | ({} if arguments.calls is None else {"calls": arguments.calls}))
+    line = ProgressLine(quiet=arguments.json)
 
-        def tried(row: TriedNodes, name: str = policy.name) -> None:
-            line.tell(f"{name}: {row.nodes} nodes {VERDICTS[row.verdict]}")
+    def show(fraction: float, text: str, report: object) -> None:
+        line.tell(text)
 
-        line.tell(f"{policy.name}: looking for the fewest nodes")
-
-        by_policy[policy.name] = nodes_for(
-            scenario,
-            policy.name,
-            target,
-            sources,
-            size=size,
-            workers=arguments.workers,
-            on_tried=tried,
-        )
+    report = nodes_needed(scenario, asked, sources, workers=arguments.workers, on_progress=show)
     line.end()
-    ran = NodesSetting(calls=size.calls, seed=scenario.seed, name=scenario.name)
-    report = NodesReport(target=target, most=size.most, policies=by_policy, setting=ran)
     emit(arguments, report, nodes_text)

@@ -329,6 +329,20 @@ class NodesFor(Document):
     tried: tuple[TriedNodes, ...]
 
 
+class NodesRequest(Document):
+    """The fewest nodes up to ``most`` that keep ``target`` of the SLOs, under each policy.
+
+    ``calls`` per run; ``first`` replications of each count, and at most so many where the verdict is open.
+    """
+
+    target: float
+    policies: tuple[str, ...]
+    calls: int = 2000
+    first: int = 4
+    replications: int = 16
+    most: int = 256
+
+
 class NodesSetting(Document):
     """Setting of a run: the scenario's name and seed, measured calls of each run."""
 

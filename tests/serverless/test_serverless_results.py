@@ -22,6 +22,7 @@ from nona.report.serverless.over import knee_text, knees, over_finding, over_poi
 from nona.report.sweeps import parse_values
 from nona.results.serverless import (
     NodesReport,
+    NodesRequest,
     OverReport,
     OverRequest,
     PolicyOutcome,
@@ -59,12 +60,12 @@ from tests.cli.calling import refusal, text
 
 STRICT = load_scenario(scenario_path("strict_light"))
 SMALL = {"jobs": 40, "replications": 2}
-FIXED = {"policies": ["fixed"], "target": 0.5, "calls": 20}
+NODES = NodesRequest(target=0.5, policies=("fixed",), calls=20, most=2).to_json()
 OVER = {"number": "load", "values": [1.0, 8.0], "schedulers": ["fixed"], "target": 0.5, "jobs": 20}
 TASKS = {
     "serverless": (run_serverless, ServerlessOutcome, {}),
     "serverless-sharing": (compare_ways, WaysReport, {"policy": "esg", "calls": 20, "replications": 1}),
-    "serverless-nodes": (find_nodes, NodesReport, FIXED | {"most": 2}),
+    "serverless-nodes": (find_nodes, NodesReport, NODES),
     "serverless-over": (run_over, OverReport, OverRequest.from_json(OVER).to_json()),
     "serverless-schedulers": (run_schedulers, SchedulersReport, {}),
 }
@@ -100,7 +101,7 @@ def test_a_job_s_result_is_read_as_its_type_and_written_as_it_came(kind):
 
 def test_a_search_for_nodes_that_is_cancelled_leaves_the_policies_that_it_answered():
     result, lines = result_and_lines("serverless-nodes", policies=["fixed", "infless"])
-    (line,) = [line for line in lines if line.get("keeps")]
+    *_, line = [line for line in lines if line.get("keeps")]
     known = KINDS.find("serverless-nodes").read({**line["live"], "ended_early_s": 2.0})
     assert known.policies == {"fixed": KINDS.find("serverless-nodes").read(result).policies["fixed"]}
     assert known.ended_early_s == 2.0

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypedDict, Unpack
 
 from nona.errors import ScenarioError
@@ -45,6 +45,8 @@ from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import ServerlessResult, simulate_serverless_scenario, with_sharing
 from nona.study.simulation import SimulationProgress, SimulationResult, simulate
 from nona.study.sweep_numbers import with_value
+from nona.study.sweeps import Hear, unheard
+from nona.tables import percent_text
 
 _NO_SOURCES = Sources()
 
@@ -246,54 +248,60 @@ def _application(m: ModelResult) -> serverless.SchedulerApplication:
     )
 
 
-MOST = 256
-FIRST_REPLICATIONS, MOST_REPLICATIONS = 4, 16
 ALPHA = 0.05  # of each verdict
 
 
-@dataclass(frozen=True, slots=True)
-class CapacitySize:
-    """Size of the simulation: ``calls`` per run; replications at first and at most; counts at most."""
-
-    calls: int = 2000
-    first: int = FIRST_REPLICATIONS
-    replications: int = MOST_REPLICATIONS
-    most: int = MOST
-
-
-def nodes_for(
+def nodes_needed(
     scenario: Scenario,
-    policy: str,
-    target: float,
+    asked: serverless.NodesRequest,
     sources: Sources = _NO_SOURCES,
     *,
-    size: CapacitySize | None = None,
-    group: int = 0,
     workers: int = 1,
-    on_tried: Callable[[serverless.TriedNodes], None] = lambda tried: None,
-) -> serverless.NodesFor:
-    """The fewest nodes of ``cluster.servers[group]`` with which ``policy`` keeps ``target`` of the SLOs.
+    on_progress: Hear[serverless.NodesReport] = unheard,
+) -> serverless.NodesReport:
+    """The fewest nodes of the cluster's first group with which each policy keeps the target of the SLOs.
 
-    ``on_tried``: called with every count as it is judged; what it raises (``Cancelled``) comes out.
+    ``on_progress`` hears of every count as it is judged; what it raises (``Cancelled``) comes out.
 
-    Raises ``ScenarioError`` when there is no such group, or the target is not between 0 and 1.
+    Raises ``ScenarioError`` when the target is not between 0 and 1.
     """
-    chosen = size or CapacitySize()
-    if not 0 < target < 1:
-        raise ScenarioError([f"Nodes: target {target:g} must lie between 0 and 1; give 0.99 for 99 %."])
-    if not 0 <= group < len(scenario.cluster.servers):
-        raise ScenarioError([f"Nodes: there is no cluster.servers[{group}]; choose an existing group."])
+    if not 0 < asked.target < 1:
+        raise ScenarioError([f"Nodes: target {asked.target:g} must lie between 0 and 1; give 0.99 for 99 %."])
+    answers: dict[str, serverless.NodesFor] = {}
+    setting = serverless.NodesSetting(calls=asked.calls, seed=scenario.seed, name=scenario.name)
+
+    def report() -> serverless.NodesReport:
+        return serverless.NodesReport.like(asked, policies=dict(answers), setting=setting)
+
+    for policy in asked.policies:
+
+        def tell(text: str, share: float, policy: str = policy) -> None:
+            on_progress((len(answers) + share) / len(asked.policies), f"{policy}: {text}", report)
+
+        tell("looking for the fewest nodes", 0.0)
+        answers[policy] = _nodes_for(scenario, policy, asked, sources, workers, tell)
+    return report()
+
+
+def _nodes_for(
+    scenario: Scenario,
+    policy: str,
+    asked: serverless.NodesRequest,
+    sources: Sources,
+    workers: int,
+    tell: Callable[[str, float], None],
+) -> serverless.NodesFor:
     tried: dict[int, serverless.TriedNodes] = {}
 
     def keeps(nodes: int) -> bool:
         if nodes not in tried:
-            changed = with_value(scenario, f"cluster.servers[{group}].count", nodes)
-            tried[nodes] = _judged(changed, policy, target, sources, chosen, nodes, workers)
-            on_tried(tried[nodes])
+            changed = with_value(scenario, "cluster.servers[0].count", nodes)
+            tried[nodes] = _judged(changed, policy, asked, sources, nodes, workers)
+            kept = percent_text(tried[nodes].slo_hit_rate.mean)
+            tell(f"{nodes} nodes keep {kept}", 1 - 0.85 ** len(tried))
         return tried[nodes].verdict == "keeps"
 
-    search = least(chosen.most, scenario.cluster.servers[group].count, beside=BESIDE)
-    count = driven(search, keeps)
+    count = driven(least(asked.most, scenario.cluster.servers[0].count, beside=BESIDE), keeps)
     fewest = None if count is None else tried[count]
     return serverless.NodesFor(found=fewest, tried=tuple(tried[n] for n in sorted(tried)))
 
@@ -301,9 +309,8 @@ def nodes_for(
 def _judged(
     scenario: Scenario,
     policy: str,
-    target: float,
+    asked: serverless.NodesRequest,
     sources: Sources,
-    size: CapacitySize,
     nodes: int,
     workers: int,
 ) -> serverless.TriedNodes:
@@ -316,7 +323,7 @@ def _judged(
             sources,
             system=system,
             policies=(policy,),
-            calls=size.calls,
+            calls=asked.calls,
             replications=replications,
             workers=workers,
             oracle=False,
@@ -325,10 +332,10 @@ def _judged(
     def judge(result: ServerlessResult, look: int, looks: int) -> Verdict:
         if result.summaries[policy].state == "overloaded":
             return "misses"
-        counts = counted([slo_ratios(system, r) for r in result.records[policy]], target)
-        return verdict([counts], [target], ALPHA, look, looks)
+        counts = counted([slo_ratios(system, r) for r in result.records[policy]], asked.target)
+        return verdict([counts], [asked.target], ALPHA, look, looks)
 
-    settled = settle(simulate, judge, size.replications, size.first)
+    settled = settle(simulate, judge, asked.replications, asked.first)
     summary = settled.result.summaries[policy]
     return serverless.TriedNodes(
         nodes=nodes,

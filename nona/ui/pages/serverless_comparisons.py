@@ -36,6 +36,7 @@ from nona.results.serverless import (
     CALLS,
     MOST_REPLICATIONS,
     NodesReport,
+    NodesRequest,
     Outcome,
     OverReport,
     OverRequest,
@@ -51,7 +52,7 @@ from nona.ui.jobs.registry import Job
 from nona.ui.pages.run_page import Run, ended_early, run_area
 from nona.ui.pages.serverless_results import choose_one
 from nona.ui.session.state import AppState
-from nona.ui.tasks.desk import NodesAsked, WaysAsked
+from nona.ui.tasks.desk import WaysAsked
 from nona.ui.widgets.fields import plain, share_to_keep, whole
 from nona.ui.widgets.results import chart, picture, table
 
@@ -157,7 +158,7 @@ def nodes_tab(state: AppState, data: ServerlessOutcome | None) -> None:
         hint = "Larger counts are not tried."
         most = whole("Nodes at most", 1, 256, 64, "serverless-shown-most-nodes", hint)
     chosen = names if who == EVERY else [who]
-    asked = NodesAsked(target=share, policies=tuple(chosen), calls=int(calls), most=int(most))
+    asked = NodesRequest(target=share, policies=tuple(chosen), calls=calls, most=most)
     run_area(
         state,
         Run(

@@ -192,15 +192,6 @@ class WaysAsked(Document):
     replications: int
 
 
-class NodesAsked(Document):
-    """The fewest nodes up to ``most`` that keep ``target`` of the SLOs; ``calls`` of each run."""
-
-    target: float
-    policies: tuple[str, ...]
-    calls: int
-    most: int
-
-
 class OneMoreAsked(Document):
     """One more GPU of each type, under this policy."""
 

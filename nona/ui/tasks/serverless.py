@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from nona.results import serverless
-from nona.results.serverless import OverReport, OverRequest
+from nona.results.serverless import NodesReport, NodesRequest, OverReport, OverRequest
 from nona.results.serverless_charts import PlatformLive, PolicySoFar, ServerlessOutcome, Snapshot
 from nona.serverless.engine.options import ServerlessProgress
 from nona.serverless.replications import make_ready
@@ -19,10 +19,8 @@ from nona.study.serverless.knees import policies_over
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.shipped import now_text
 from nona.study.simulation import SimulationProgress
-from nona.tables import percent_text
 from nona.ui.tasks.desk import (
     Desk,
-    NodesAsked,
     WaysAsked,
     asked_of,
     processes,
@@ -146,39 +144,17 @@ def compare_ways(spec: Mapping[str, Any], desk: Desk) -> serverless.WaysReport:
     return serverless.WaysReport(policy=asked.policy, reports=reports)
 
 
-def find_nodes(spec: Mapping[str, Any], desk: Desk) -> serverless.NodesReport:
-    scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, NodesAsked)
-    names, steps = asked.policies, 0
-    by_policy: dict[str, serverless.NodesFor] = {}
-    size = comparisons.CapacitySize(calls=asked.calls, most=asked.most)
-    ran = serverless.NodesSetting(calls=size.calls, seed=scenario.seed, name=scenario.name)
+def find_nodes(spec: Mapping[str, Any], desk: Desk) -> NodesReport:
+    asked = asked_of(spec, NodesRequest)
+
+    def tell(fraction: float, text: str, report: Callable[[], NodesReport]) -> None:
+        desk.tell(fraction, text, report if report().policies else None, every_s=0.0, keeps=True)
+
     _begin(desk)
-
-    def so_far() -> serverless.NodesReport:
-        return serverless.NodesReport(target=asked.target, most=size.most, policies=by_policy, setting=ran)
-
-    def report(tried: serverless.TriedNodes) -> None:
-        nonlocal steps
-        steps += 1
-        share = (len(by_policy) + 1 - 0.85**steps) / len(names)
-        kept = percent_text(tried.slo_hit_rate.mean)
-        desk.tell(share, f"{names[len(by_policy)]}: {tried.nodes} nodes keep {kept}", every_s=0.0)
-
-    for name in names:
-        steps = 0
-        known = {"live": so_far().to_json(), "keeps": True} if by_policy else {}
-        share, text = len(by_policy) / len(names), f"{name}: looking for the fewest nodes"
-        desk.emit({"fraction": share, "text": text, **known})
-        by_policy[name] = comparisons.nodes_for(
-            scenario,
-            name,
-            asked.target,
-            sources,
-            size=size,
-            workers=processes(size.calls * size.first, FEW_CALLS),
-            on_tried=report,
-        )
-    return so_far()
+    workers = processes(asked.calls * asked.first, FEW_CALLS)
+    return comparisons.nodes_needed(
+        scenario_of(spec), asked, sources_of(spec), workers=workers, on_progress=tell
+    )
 
 
 def run_over(spec: Mapping[str, Any], desk: Desk) -> OverReport:
