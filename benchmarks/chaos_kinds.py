@@ -102,7 +102,6 @@ STARTED = (
     Started("simulate", PLACED, "simulation", (RUN,)),
     Started("language", SPOKEN, "simulation"),
     Started("language-plan", SPOKEN, "plan"),
-    Started("language-formula", PLACED, "evidence", (("evidence-tabs", "Language models"),)),
     Started("sweep", PLACED, "simulation", (SWEEP,), _one_number),
     Started("grid", PLACED, "simulation", (SWEEP,), _two_numbers),
     Started("answer", PLACED, "simulation", (RUN, ("what-if-open", True)), _another_load, own_button=False),

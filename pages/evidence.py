@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from nona.ui.pages.evidence import checks_tab, language_tab, sources_tab, theory_tab
+from nona.ui.pages.evidence import checks_tab, sources_tab, theory_tab
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import current
 from studies import tabs as studied
@@ -19,7 +19,7 @@ TABS: dict[str, Callable[[AppState], None]] = {
     "The slides": studied.slides_tab,
     "Network views": studied.network_views_tab,
     "Split or batch": studied.split_tab,
-    "Language models": language_tab,
+    "Language models": studied.language_tab,
     "Training": studied.training_tab,
     "Sources": sources_tab,
 }

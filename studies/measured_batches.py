@@ -17,7 +17,6 @@ from nona.arrays import Floats
 from nona.hardware.table_file import shipped_table
 from nona.registry import Look
 from nona.report.figures import PALETTE, add_line, add_points, figure, log_axis
-from nona.results.document import TimeBeside
 from nona.simulation.agreement import one_task_query, system_of
 from nona.simulation.known_systems import bind_to
 from nona.simulation.run import RunOptions, simulate_run
@@ -26,7 +25,7 @@ from nona.system import Arrivals, Batching, QueryClass
 from nona.tables import CHANGE, COUNT, PRECISE, SHARE, Column, Kind, Table, share_text
 from nona.units import format_time
 from studies.presented import grouped
-from studies.results import MeasuredBatches
+from studies.results import MeasuredBatches, TimeBeside
 
 STATISTICS = ("mean", "p50", "p95", "p99")
 

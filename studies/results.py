@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
-from nona.results.document import Document, Estimate, Figure, TimeBeside
+from nona.results.document import Document, Estimate, Figure
 from nona.results.studies import Arranged
 from nona.results.sweeps import SweepReport
 
@@ -361,6 +361,20 @@ class DecisionStudy(Document):
     def unplaced(self) -> list[UnplacedCell]:
         """The cells that have none."""
         return [cell for cell in self.cells if isinstance(cell, UnplacedCell)]
+
+
+class TimeBeside(Document):
+    """A statistic of one of the times of a measured run, in seconds, beside the simulated one."""
+
+    measure: str
+    statistic: str
+    measured_s: float
+    simulated_s: float
+
+    @property
+    def error(self) -> float:
+        """Simulated over measured, less 1."""
+        return self.simulated_s / self.measured_s - 1
 
 
 class MeasuredBatches(Document):

@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from nona.cost.validation import WEAK_POINTS, ValidationSummary, reading, validation_report
+from nona.report.language.tables import HELP, MEASURES
 from nona.report.sweep_figures import sweep_figure
 from nona.results.serverless_charts import ServerlessOutcome
 from nona.results.studies import PredictionMap
@@ -31,7 +32,7 @@ from nona.ui.widgets.fields import one_of, plain
 from nona.ui.widgets.policy_choice import kept_schedulers
 from nona.ui.widgets.results import chart, picture, table, tiles, titled
 from nona.ui.widgets.terms import term
-from studies import measured_batches
+from studies import measured_batches, measured_language
 from studies.policy_results import (
     ElasticLinkStudy,
     ElasticStudy,
@@ -176,6 +177,58 @@ def split_tab(state: AppState) -> None:
 @st.cache_resource(show_spinner="Simulating the measured queries")
 def _measured_batches() -> tuple[MeasuredBatches, ...]:
     return measured_batches.beside_measured()
+
+
+@st.cache_resource(show_spinner="Simulating the measured requests")
+def _measured_run() -> measured_language.MeasuredRun:
+    return measured_language.beside_vllm()
+
+
+@st.cache_resource(show_spinner="Simulating three distributions of answers")
+def _formula_points() -> tuple[measured_language.FormulaPoint, ...]:
+    return measured_language.beside_formula()
+
+
+def language_tab(state: AppState) -> None:
+    st.subheader("vLLM, measured and simulated")
+    run = _measured_run()
+    st.markdown(
+        f"**{plain(measured_language.measured_finding(run))}.** The same requests at the same instants, with "
+        "the step times that ship for this card; nothing is fitted to this run."
+    )
+    with st.grid(3, min_column_width=260):
+        for measure in run.requests:
+            title = f"{MEASURES[measure]}, each request".capitalize()
+            alt = f"Measured against simulated. {HELP[measure]}"
+            chart(measured_language.requests_figure(run, measure), title, f"measured-{measure}", alt)
+    alt = "Statistics of the measured run beside the simulated one"
+    table(measured_language.BESIDE.of(run.rows), "vllm-measured", alt)
+    st.caption(plain(measured_language.SOURCE))
+    st.info(plain(measured_language.OPEN_QUESTIONS), icon=":material/help:")
+    st.subheader("Steps, measured and shipped")
+    steps = measured_language.beside_steps()
+    st.markdown(
+        f"**{plain(measured_language.steps_finding(steps))}.** The constants were fitted to another "
+        "project's table."
+    )
+    alt = "Measured steps beside the shipped constants"
+    table(measured_language.STEPS.of(steps), "steps-measured", alt)
+    st.caption(plain(measured_language.STEPS_SOURCE))
+    st.subheader("The formula and the simulation")
+    st.markdown(
+        "The mean time per output token has a closed form, in which the lengths of answers count by their "
+        "mean and by the tokens that they read. One H100 with Llama 3.1 8B, prompts of 512 tokens, answers "
+        "of 128 on average in three distributions."
+    )
+    points = _formula_points()
+    chart(
+        measured_language.formula_figure(points),
+        measured_language.formula_finding(points),
+        "language-formula-chart",
+        "Curves by formula, points simulated",
+    )
+    alt = "The formula beside simulations, by load"
+    table(measured_language.POINTS.of(points), "language-formula-table", alt)
 
 
 SCHEDULERS_KEY = "paper-schedulers"

@@ -172,17 +172,3 @@ class ModelFacts(Document):
     warnings: tuple[str, ...] = ()
     uncounted: int = 0
     with_work: int = 0
-
-
-class TimeBeside(Document):
-    """A statistic of one of the times of a measured run, in seconds, beside the simulated one."""
-
-    measure: str
-    statistic: str
-    measured_s: float
-    simulated_s: float
-
-    @property
-    def error(self) -> float:
-        """Simulated over measured, less 1."""
-        return self.simulated_s / self.measured_s - 1

@@ -13,7 +13,6 @@ from nona.results.document import (
     Optional,
     OptionalNames,
     Outcome,
-    TimeBeside,
     Verdict,
 )
 from nona.results.simulation import JobCounts, Percentile, State
@@ -251,33 +250,6 @@ class LanguagePlanned(Outcome):
     ended_early_s: Figure = Optional
 
 
-class MeasuredRun(Document):
-    """A measured run beside its simulation; ``requests``: by time, each as (measured, simulated) seconds."""
-
-    rows: tuple[TimeBeside, ...]
-    requests: Mapping[str, tuple[tuple[float, float], ...]]
-    preemptions: int
-
-
-class StepBeside(Document):
-    """A step of Llama-3.1-8B, measured and by the shipped constants: so many decodes or tokens of a prompt.
-
-    ``past`` tokens are in the cache, of each decode.
-    """
-
-    gpu: str
-    decodes: int
-    prompt: int
-    past: int
-    measured_s: float
-    shipped_s: float
-
-    @property
-    def error(self) -> float:
-        """Shipped over measured, less 1."""
-        return self.shipped_s / self.measured_s - 1
-
-
 class SizeCurve(Document):
     """Engines of so many GPUs: seconds per output token at each rate (requests/s), by the formula.
 
@@ -289,18 +261,3 @@ class SizeCurve(Document):
     rates: tuple[float, ...]
     tpot_s: tuple[Figure, ...]
     error: float
-
-
-class FormulaPoint(Document):
-    """Time per output token by formula and simulated, at one load, with one distribution of answers."""
-
-    lengths: str
-    load: float
-    formula_s: Figure
-    simulated_s: Estimate
-
-
-class FormulaCheck(Document):
-    """The formula beside simulations."""
-
-    points: tuple[FormulaPoint, ...]

@@ -14,12 +14,11 @@ from nona.language.records import Run, Window
 from nona.language.run import simulate_once
 from nona.language.server import Server
 from nona.language.system import Engine, LanguageSystem, Lengths, RequestClass, StepTimes
-from nona.report.language.evidence import steps_finding
 from nona.scenario.file import scenario_from_mapping
 from nona.study.engines import prepare_language
-from nona.study.language.evidence import beside_steps
 from nona.system import SharedNetwork
 from nona.topology import make_topology
+from studies.measured_language import beside_steps, steps_finding
 from tests.language.test_engines import milliseconds, one_engine, requests_at
 
 H100 = StepTimes(6.367e-3, 11.2e-6, 41.9e-9, 17.6e-6)

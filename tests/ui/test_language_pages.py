@@ -4,14 +4,13 @@ import pytest
 from app_driver import edit, finish, go, metrics, named, open_demo, put, said, state_of
 
 from nona.language.formula import predict
-from nona.report.language.evidence import measured_finding
 from nona.sources.samples import shipped_scenario
 from nona.study.engines import prepare_language
-from nona.study.language.evidence import beside_formula, beside_vllm
 from nona.study.language.simulation import STEPS, TRACED, _steps, simulate_language
 from nona.tables import share_text
 from nona.ui.pages.scenario_language import CLOSED, OPEN, prepared
 from nona.ui.shell.job_panel import start
+from studies.measured_language import beside_formula, beside_vllm, measured_finding
 
 
 @pytest.mark.verify
@@ -140,7 +139,7 @@ def test_the_measured_run_of_vllm_is_met_and_the_formula_does_not_ask_how_long_a
     assert run.preemptions > 100
     assert max(abs(row.error) for row in run.rows if row.statistic == "mean") < 0.03
     assert max(abs(row.error) for row in run.rows) < 0.05
-    for point in beside_formula(lambda fraction, text: None, (0.2, 0.5)).points:
+    for point in beside_formula((0.2, 0.5)):
         assert point.formula_s == pytest.approx(point.simulated_s.mean, rel=0.012)
     at = put(open_page("evidence"), "evidence-tabs", "Language models")
     assert not at.error

@@ -74,7 +74,6 @@ KINDS: Registry[TaskKind] = Registry(
         _kind("simulate", "simulation", SIMULATION_PARTS, "simulation:simulate_scenario"),
         _kind("language", "simulation of language models", _LANGUAGE, "language:simulate_requests"),
         _kind("language-plan", "plan for language models", (*_LANGUAGE, "plan"), "language:plan_requests"),
-        _kind("language-formula", "check of the formula", (), "language:check_formula", quick=True),
         _kind("sweep", "sweep", SIMULATION_PARTS, "simulation:sweep_scenario"),
         _kind("grid", "sweep of two numbers", SIMULATION_PARTS, "simulation:sweep_numbers"),
         _kind("answer", "quick answer", SIMULATION_PARTS, "simulation:answer", quick=True),

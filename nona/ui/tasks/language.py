@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from nona.results.language import FormulaCheck, LanguagePlan, LanguagePlanned, LanguageRun
+from nona.results.language import LanguagePlan, LanguagePlanned, LanguageRun
 from nona.study.engines import prepare_language
-from nona.study.language.evidence import beside_formula
 from nona.study.language.following import Following
 from nona.study.language.plan import plan_language
 from nona.study.language.simulation import TRACED, language_outcome, simulate_language
@@ -39,8 +38,3 @@ def plan_requests(spec: Mapping[str, Any], desk: Desk) -> LanguagePlanned:
         desk.tell(share, text, so_far, keeps=plan.best is not None, open=True)
 
     return LanguagePlanned(about=about, plan=plan_language(scenario, sources, told))
-
-
-def check_formula(spec: Mapping[str, Any], desk: Desk) -> FormulaCheck:
-    """Simulate one engine at several loads, beside the formula."""
-    return beside_formula(desk.tell)
