@@ -329,6 +329,9 @@ class NodesFor(Document):
     tried: tuple[TriedNodes, ...]
 
 
+MOST_NODES = 256
+
+
 class NodesRequest(Document):
     """The fewest nodes up to ``most`` that keep ``target`` of the SLOs, under each policy.
 
@@ -340,7 +343,7 @@ class NodesRequest(Document):
     calls: int = 2000
     first: int = 4
     replications: int = 16
-    most: int = 256
+    most: int = MOST_NODES
 
 
 class NodesSetting(Document):

@@ -173,9 +173,7 @@ class ServerlessOptions:
     dag_schedulers: bool = option(
         "run the scenario's schedulers instead of policies, with one vGPU and one job per task"
     )
-    most: int = option(
-        "largest number of nodes to try", COUNT, usual="nona.study.serverless.comparisons:MOST"
-    )
+    most: int = option("largest number of nodes to try", COUNT, usual="nona.results.serverless:MOST_NODES")
     csv: Path | None = CSV
     records: Path | None = option(
         "also write one row per measured call: .csv or .parquet", OUTPUT, metavar="FILE"
