@@ -11,10 +11,10 @@ import time
 
 from nona.cost.costing import cost_graph
 from nona.cost.options import CostOptions
-from nona.cost.validation import llama
 from nona.graph.model import ModelGraph
 from nona.hardware.cluster import Cluster, ServerGroup
 from nona.hardware.executor import executor_class
+from studies.published_latencies import llama
 
 LAYERS = (50, 200, 800, 1780)
 

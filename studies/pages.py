@@ -11,12 +11,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from nona.cost.validation import validation_report
 from nona.simulation.agreement import Effort
 from nona.simulation.known_systems import KNOWN, LOADS, known_result
 from nona.study.shipped import stored_result
 from nona.tables import between_marks
 from studies.policy_results import ServerlessStudy
+from studies.published_latencies import validation_report
 from studies.reports.decisions import presented
 from studies.reports.serverless import claim_text, study_page
 from studies.reports.validation import theory_markdown, validation_markdown

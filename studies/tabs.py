@@ -12,7 +12,6 @@ from dataclasses import replace
 import plotly.graph_objects as go
 import streamlit as st
 
-from nona.cost.validation import WEAK_POINTS, ValidationSummary, reading, validation_report
 from nona.report.language.tables import HELP, MEASURES
 from nona.report.sweep_figures import sweep_figure
 from nona.results.serverless_charts import ServerlessOutcome
@@ -41,6 +40,7 @@ from studies.policy_results import (
     TrainingStudy,
 )
 from studies.presented import Presented
+from studies.published_latencies import WEAK_POINTS, ValidationSummary, reading, validation_report
 from studies.reports import (
     decisions,
     elastic,

@@ -10,7 +10,6 @@ from importlib.resources import files
 from types import MappingProxyType
 
 from nona import __version__
-from nona.cost.validation import validation_report
 from nona.report.text import asked
 from nona.schedulers.base import FAMILY_TITLES
 from nona.schedulers.registry import SCHEDULERS
@@ -160,15 +159,6 @@ def _schedulers() -> str:
     return "\n\n".join(parts)
 
 
-def _validation() -> str:
-    total = validation_report().overall
-    return (
-        f"Compared with {total.rows} published latencies of whole networks, the formula is off by "
-        f"{total.mape:.0%} on average, and ranks them almost correctly (rank correlation "
-        f"{total.spearman:.2f}). Page Evidence shows each."
-    )
-
-
 def _citation() -> str:
     return (
         "```bibtex\n@software{nona_planner,\n  title   = {Nona Planner},\n"
@@ -181,7 +171,6 @@ _COMPUTED: Mapping[str, Callable[[], str]] = MappingProxyType(
     {
         "schedulers": _schedulers,
         "glossary": _glossary_text,
-        "validation": _validation,
         "citation": _citation,
     }
 )

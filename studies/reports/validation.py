@@ -7,14 +7,6 @@ from collections.abc import Iterable, Sequence
 import plotly.graph_objects as go
 
 from nona.cost.options import slice_constant
-from nona.cost.validation import (
-    WEAK_POINTS,
-    SliceRatio,
-    ValidationReport,
-    ValidationRow,
-    ValidationSummary,
-    reading,
-)
 from nona.hardware.device import devices
 from nona.registry import Look
 from nona.report import theory
@@ -23,6 +15,14 @@ from nona.results.document import number
 from nona.simulation.agreement import Comparison, Effort
 from nona.tables import COUNT, FACTOR, SHARE, TIME, Column, Kind, Table
 from nona.units import format_time
+from studies.published_latencies import (
+    WEAK_POINTS,
+    SliceRatio,
+    ValidationReport,
+    ValidationRow,
+    ValidationSummary,
+    reading,
+)
 
 RATIO = Kind("{:.2f}".format)
 LATENCIES = Table[ValidationRow](
@@ -109,7 +109,7 @@ Times are modelled per fused kernel as t₀ + max(F / (q·e_c·P), Q / (e_m·B))
 the reachable peak or bytes over the reachable bandwidth, whichever takes longer; q is the part of the SMs
 that the kernel's tiles fill. The constants come from profiles of single operators. Two were chosen by
 latencies below: the size of a tile, of five powers of two, and the overhead of PyTorch eager, whose rows
-are marked in sample. The networks are built operator by operator (`nona/cost/validation.py`), at
+are marked in sample. The networks are built operator by operator (`studies/published_latencies.py`), at
 batch 1.
 """
 _SLICES = """\

@@ -23,7 +23,6 @@ from nona.cost.operators import operator_work
 from nona.cost.options import CostOptions, scaled_edges, stacks, tensor_scale
 from nona.cost.roofline import Roofline
 from nona.cost.stated import bound_of, carried, unscaled_share, with_given
-from nona.cost.validation import reference_model
 from nona.errors import CostError, GraphError, NonaError, ScenarioError
 from nona.graph.model import Edge, ModelGraph, Operator, Tensor
 from nona.graph.node_link import from_node_link, to_node_link
@@ -36,6 +35,7 @@ from nona.serverless.profiles import read_profile, rows_of
 from nona.sources.samples import load_sample
 from nona.study.models import given_graph
 from nona.study.preparation import prepare
+from studies.published_latencies import reference_model
 
 RESNET = reference_model("resnet50")
 BERT = reference_model("bert-base/128")

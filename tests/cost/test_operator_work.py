@@ -15,10 +15,10 @@ from nona.cost.costing import fuse
 from nona.cost.operators import operator_work
 from nona.cost.options import CostOptions, slice_constant
 from nona.cost.rules import RULES, rule
-from nona.cost.validation import Sketch, reference_model, summarise, validation_report
 from nona.errors import CostError
 from nona.graph.dag import Dag
 from nona.graph.model import Edge, ModelGraph, Operator, Tensor, Work
+from studies.published_latencies import Sketch, reference_model, summarise, validation_report
 
 SIZES = st.integers(1, 7)
 # Multiply-adds (10^9) of what PyTorch exports; batch normalisation does not change the products.

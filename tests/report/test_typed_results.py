@@ -17,7 +17,6 @@ from pydantic import ValidationError
 from sizes import examples
 
 from nona import __version__
-from nona.cost.validation import validation_report
 from nona.hardware.device import devices
 from nona.hardware.executor import executor_class
 from nona.report.clusters import device_row
@@ -41,6 +40,7 @@ from nona.study.models import configuration_counts, prepare_model
 from nona.study.sweeps import sweep as study_sweep
 from nona.tables import csv_bytes, parquet_bytes
 from studies.pages import validation_page
+from studies.published_latencies import validation_report
 from studies.reports.validation import theory_markdown, validation_markdown
 
 

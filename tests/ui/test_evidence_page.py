@@ -5,7 +5,6 @@ import json
 import pytest
 from app_driver import job_of, metrics, put, run, said, state_of, table, until
 
-from nona.cost.validation import WEAK_POINTS, validation_report
 from nona.errors import JobError
 from nona.report.theory import comparison_rows, theory_rows, theory_sentence, theory_summary
 from nona.results.program import SelfCheck, SelfCheckResult, TheoryResult
@@ -21,6 +20,7 @@ from nona.ui.tasks import checks as theory_task
 from nona.ui.tasks.desk import Desk
 from nona.ui.tasks.serving import run_task
 from nona.ui.widgets.fields import plain
+from studies.published_latencies import WEAK_POINTS, validation_report
 from studies.reports.decisions import compared, heat_title
 from studies.reports.decisions import findings as decision_findings
 from studies.reports.decisions import title as decision_title
