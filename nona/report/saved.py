@@ -68,14 +68,14 @@ def workload_text(scenario: Scenario) -> str:
     names, calls = scenario.labels, scenario.serverless
     load = None if calls is None else calls.interval
     rate = sum(row.rate for row in scenario.workload) if load is None else load.rate
-    return f"{names[0] if len(names) == 1 else f'{len(names)} models'}, {format_number(rate)}/s"
+    return f"{names[0] if len(names) == 1 else f'{len(names)} models'}, {format_number(rate, 4)}/s"
 
 
 def _requests_text(rows: Sequence[LanguageRow]) -> str:
     names = list(dict.fromkeys(row.llm.model for row in rows))
     who = f"{names[0] if len(names) == 1 else f'{len(names)} models'} token by token"
     rate, users = sum(row.rate or 0.0 for row in rows), sum(row.concurrency or 0 for row in rows)
-    loads = [f"{format_number(rate)}/s"] * (rate > 0) + [f"{users:,} at a time"] * (users > 0)
+    loads = [f"{format_number(rate, 4)}/s"] * (rate > 0) + [f"{users:,} at a time"] * (users > 0)
     return ", ".join([who, *loads])
 
 

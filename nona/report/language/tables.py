@@ -133,7 +133,7 @@ AT_WORK = (
 ENGINES = Table[EngineResult](
     "engine",
     (
-        Column("role", lambda e: e.role),
+        Column("role", lambda e: e.role, decides=True, help="prefill: prompts; decode: answers."),
         Column("at work", lambda e: e.busy, SHARE, "busy", decides=True, help=AT_WORK),
         Column("running", lambda e: e.running, NUMBER, decides=True),
         Column("waiting", lambda e: e.waiting, NUMBER, decides=True),

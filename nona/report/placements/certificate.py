@@ -106,7 +106,7 @@ def bound_text(report: PlacementReport) -> str:
     """The bound that the gap is measured to, for the line below it."""
     bound = report.formula.lower_bound_s
     if bound is None:
-        return "no bound is known"
+        return "no bound: it is for batches of 1, by solvers that prove one"
     if bound_above(report):
         return f"the formula's bound, {time_text(bound)}, is above the prediction"
     if _excess_s(report) > 0:

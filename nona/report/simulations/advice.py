@@ -154,14 +154,14 @@ def _what_it_takes(best: str, stable: list[str], schedulers: Schedulers) -> str:
 
 def _level(best: str, level: list[str], schedulers: Schedulers) -> str:
     return (
-        f"No winner: {best} has the lowest mean, but this run cannot tell it from {listed(level)}; "
+        f"{best} has the lowest mean, but this run cannot tell it from {listed(level)}; "
         f"{_most_text(schedulers[best], 'its')}."
     )
 
 
 def _equal(best: str, level: list[str], schedulers: Schedulers) -> str:
     return (
-        f"No winner: {listed([best, *level])} take exactly as long on the same jobs; "
+        f"{listed([best, *level])} take exactly as long on the same jobs; "
         f"{_most_text(schedulers[best], 'the')}."
     )
 

@@ -137,7 +137,7 @@ def _engines(state: AppState, data: LanguageRun) -> None:
     engines, steps = list(of.engines), data.steps[router]
     chart(
         steps_figure(steps, engines),
-        "Steps of the engines: where prompts are computed, answers wait",
+        "Steps of the engines: where prompts are computed (prefill), answers wait (decode)",
         "language-steps",
         "A cell for each step; those that compute prompts have another colour.",
     )

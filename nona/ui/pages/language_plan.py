@@ -9,7 +9,7 @@ import streamlit as st
 from nona.report.language.tables import language_plan_finding, option_notes, options_table, plan_notes
 from nona.results.language import LanguageOption, LanguagePlan, LanguagePlanned
 from nona.scenario.plan import TargetSpec
-from nona.study.language.plan import opened_option
+from nona.study.language.plan import MOST_JOBS, opened_option
 from nona.tables import share_text
 from nona.ui.form import entry_field, form
 from nona.ui.jobs.registry import Job
@@ -30,7 +30,7 @@ def _summary(state: AppState) -> Sequence[str]:
         f"{share_text(spec.hit)} of the requests in time",
         f"targets of {listed(list(spec.targets))}" if spec.targets else "",
         listed([offer.gpu for offer in spec.offers]) or "the GPUs of the cluster",
-        listed([engine.text for engine in spec.engines]) or f"engines {roles_text(state)}",
+        listed([engine.text for engine in spec.engines]) or roles_text(state),
         listed([router.name for router in state.scenario.routers]),
     ]
 
@@ -102,9 +102,9 @@ LANGUAGE_PLAN = RunPage(
     fields=_fields,
     live=_live,
     answer=_answer,
-    before="For each GPU on offer, engines of 1, 2, 4 and 8 of them, each router: the fewest servers with "
+    before="For each GPU on offer, engines of 1, 2, 4 and 8 GPUs, each router: the fewest servers with "
     "which enough requests keep every target of their row. What costs more than the cheapest by load "
-    "alone is not tried.",
+    f"alone is not tried. A run has at most {MOST_JOBS:,} requests, unless all rows replay traces.",
     tabs={"Options": Tab(lambda state, data: _table(data.plan))},
     files=_files,
     command="plan",

@@ -160,7 +160,7 @@ class _Deleted:
 
 
 def _item_card(state: AppState, item: SavedItem, tick: str) -> None:
-    facts = item.facts
+    facts, kind = item.facts, SAVED_KINDS[item.kind].noun if item.kind in SAVED_KINDS else item.kind
     with st.container(border=True, key=f"saved-item-{item.id}", gap="xsmall"):
         hint = "Tick items to compare or export them."
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
@@ -168,7 +168,7 @@ def _item_card(state: AppState, item: SavedItem, tick: str) -> None:
                 _spoken(item.name), key=tick, help=hint, label_visibility="collapsed", width="content"
             )
             st.markdown(f"**{plain(item.name)}**")
-        kind = SAVED_KINDS[item.kind].noun if item.kind in SAVED_KINDS else item.kind
+            st.badge(plain(kind), color="gray")
         parts = [
             f"{kind[:1].upper()}{kind[1:]} of “{facts.scenario}”"
             + (f": {facts.about}" if facts.about else ""),
@@ -502,11 +502,11 @@ def _actions(state: AppState, every: SavedList, ticked: list[SavedItem]) -> None
         if every.items:
             fits = FEWEST <= len(ticked) <= MOST
             st.button(
-                f"Compare {len(ticked)} ticked" if ticked else "Compare",
+                f"Compare {len(ticked)} ticked" if fits else f"Compare: tick {FEWEST} to {MOST}",
                 icon=":material/compare_arrows:",
                 type="primary" if fits else "secondary",
                 disabled=not fits,
-                help=f"Tick {FEWEST} to {MOST} items. The others are compared with the one saved first.",
+                help="The others are compared with the one saved first.",
                 on_click=_start_comparing,
                 args=(state, [item.id for item in reversed(ticked)]),
                 key="saved-compare",

@@ -19,7 +19,7 @@ KEY = "holds-scheduler"
 
 def holds_panel(state: AppState) -> None:
     """The question with its scheduler, and its answer."""
-    with st.container(gap=None, key="holds"):
+    with st.container(gap="xsmall", key="holds"):
         spec = state.scenario.plan
         if state.scenario.language:
             st.caption("**Does it hold?** It is asked of scenarios whose rows are all tasks; run them below.")
