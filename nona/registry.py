@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, ClassVar, Protocol, TypeVar
 
+from nona import app_root
 from nona.errors import NonaError
 from nona.options import Option, Setting, checked
+
+
+def load(place: str) -> Any:
+    """Return the object at ``module:name``; parts after a dot are attributes, a part with ``()`` is called.
+
+    Without a name, the module.
+
+    >>> load("nona.hardware.cluster:Network().discipline")
+    'fifo'
+    """
+    module, _, path = place.partition(":")
+    if module.startswith("studies."):  # beside the package: in the checkout, or what the wheel has of it
+        root = str(app_root())
+        sys.path += [root] if root not in sys.path else []
+    value: Any = import_module(module)
+    for part in filter(None, path.split(".")):
+        value = getattr(value, part.removesuffix("()"))
+        value = value() if part.endswith("()") else value
+    return value
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from nona.ui.pages.evidence import checks_tab, sources_tab, theory_tab
+from nona.ui.pages.evidence import checks_tab, sources_tab
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import current
 from studies import tabs as studied
@@ -13,7 +13,7 @@ TABS: dict[str, Callable[[AppState], None]] = {
     "Modelled times": studied.times_tab,
     "Prediction": studied.prediction_tab,
     "Decisions": studied.decisions_tab,
-    "Theory": theory_tab,
+    "Theory": studied.theory_tab,
     "Self-checks": checks_tab,
     "The paper": studied.paper_tab,
     "The slides": studied.slides_tab,

@@ -17,8 +17,7 @@ from nona.arrays import Floats
 from nona.hardware.table_file import shipped_table
 from nona.registry import Look
 from nona.report.figures import PALETTE, add_line, add_points, figure, log_axis
-from nona.simulation.agreement import one_task_query, system_of
-from nona.simulation.known_systems import bind_to
+from nona.simulation.by_hand import bind_to, one_task_query, system_of
 from nona.simulation.run import RunOptions, simulate_run
 from nona.statistics import percentile
 from nona.system import Arrivals, Batching, QueryClass

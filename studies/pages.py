@@ -11,10 +11,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from nona.simulation.agreement import Effort
-from nona.simulation.known_systems import KNOWN, LOADS, known_result
 from nona.study.shipped import stored_result
 from nona.tables import between_marks
+from studies.agreement import Effort
+from studies.known_systems import KNOWN, LOADS, known_result
 from studies.policy_results import ServerlessStudy
 from studies.published_latencies import validation_report
 from studies.reports.decisions import presented

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nona.simulation.known_systems import EACH_S, FIXED_S
 from nona.study.arrangements import Pair, RunSize, dedicated_jct, mean_of, pipeline_jct, replicated_jct
 from nona.study.settings import choice
+from studies.known_systems import EACH_S, FIXED_S
 from studies.provenance import Hear, check_least, made_by, rounded_result, unheard
 from studies.results import BreakEven, SplitAbout, SplitCase, SplitStudy
 

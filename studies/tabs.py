@@ -22,7 +22,8 @@ from nona.schedulers.base import VIEW_MEANINGS
 from nona.serverless.policies.registry import get_policy
 from nona.study.shipped import shipped_path, stored_result
 from nona.tables import share_text
-from nona.ui.pages.run_page import RunPage, Tab
+from nona.ui.jobs.registry import Job
+from nona.ui.pages.run_page import Run, RunPage, Tab, run_area
 from nona.ui.pages.serverless_comparisons import over_charts
 from nona.ui.pages.serverless_results import choose_one
 from nona.ui.session.state import AppState, Kept
@@ -31,7 +32,10 @@ from nona.ui.widgets.fields import one_of, plain
 from nona.ui.widgets.policy_choice import kept_schedulers
 from nona.ui.widgets.results import chart, picture, table, tiles, titled
 from nona.ui.widgets.terms import term
+from nona.units import duration
 from studies import measured_batches, measured_language
+from studies.agreement import EFFORTS
+from studies.known_systems import known_systems
 from studies.policy_results import (
     ElasticLinkStudy,
     ElasticStudy,
@@ -51,13 +55,25 @@ from studies.reports import (
     serverless,
     serverless_tables,
     split_or_batch,
+    theory,
     training,
     validation,
 )
 from studies.reports import prediction as maps
 from studies.reports.decision_figures import heat_figure, ratios_figure
 from studies.reports.serverless_claims import Key
-from studies.results import DecisionStudy, MeasuredBatches, NetworkViewsStudy, PaperStudy, SplitStudy
+from studies.results import (
+    DecisionStudy,
+    MeasuredBatches,
+    NetworkViewsStudy,
+    PaperStudy,
+    SplitStudy,
+    TheoryProgress,
+    TheoryResult,
+    TheoryRow,
+    TheorySummary,
+)
+from studies.theory_job import EffortAsked
 
 
 @contextmanager
@@ -229,6 +245,67 @@ def language_tab(state: AppState) -> None:
     )
     alt = "The formula beside simulations, by load"
     table(measured_language.POINTS.of(points), "language-formula-table", alt)
+
+
+def _theory_live(job: Job) -> None:
+    rows = TheoryProgress.from_json(job.live).rows
+    if rows:
+        st.caption(f"So far: {theory.theory_sentence(rows)}")
+        _theory_table(rows, 280, "theory-live")
+
+
+def _theory_result(data: TheoryResult) -> None:
+    rows = data.rows
+    st.markdown(f"**{theory.theory_sentence(rows)}**")
+    _theory_tiles(theory.theory_summary(rows))
+    st.caption(
+        f"{data.replications} independent runs each, {plain(data.effort)} ones, {data.level:.1%} "
+        f"intervals, on the engine {plain(data.engine)} in {duration(data.seconds)}. At this level "
+        "one row in a thousand of a correct simulator would differ by chance."
+    )
+    alt = "Error of each simulated mean against theory with its interval"
+    picture(theory.theory_figure(rows), "theory-errors", alt)
+    _theory_table(rows, 480)
+
+
+def _theory_tiles(summary: TheorySummary) -> None:
+    worst = f"{summary.worst:.2f} half intervals"
+    tiles(
+        [
+            ("Mean error", f"{summary.mean_error:.1%}", "Mean of |simulated / theory − 1|."),
+            ("Half interval", f"{summary.half_width:.1%}", "Median of the rows: smaller errors may hide."),
+            ("Worst row", worst, "The largest error in its own half interval; above 1 it does not agree."),
+        ]
+    )
+
+
+def _theory_table(rows: Sequence[TheoryRow], height: int, key: str = "theory") -> None:
+    table(theory.THEORY.of(rows), key, "Theory against simulation, system by system", height=height)
+
+
+def theory_tab(state: AppState) -> None:
+    st.subheader("Theory against simulation")
+    st.markdown(
+        "Completion times come from a simulator. Here it runs systems with a mean completion time known "
+        "from queueing theory: single queues, batches, priorities, networks of queues, fork-join, the power "
+        "of choices, the link in both disciplines. Each interval should contain the theoretical mean, and be "
+        "narrow enough to exclude neighbouring theories."
+    )
+    hint = "Longer runs have narrower intervals: they notice smaller errors."
+    effort = one_of("Length of the runs", list(EFFORTS), "effort", hint)
+    rows = [row for system in known_systems() for row in theory.theory_rows(system)]
+    run_area(
+        state,
+        Run(
+            kind="validate",
+            label="Simulate the known systems",
+            of=TheoryResult,
+            live=_theory_live,
+            answer=lambda state, result: _theory_result(result),
+            before=lambda: _theory_table(rows, 420),
+            asked=EffortAsked(effort=effort),
+        ),
+    )
 
 
 SCHEDULERS_KEY = "paper-schedulers"

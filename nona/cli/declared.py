@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, dataclass_transform
 import click
 
 from nona.cli import known, parameters
-from nona.cli.parameters import OutputFile, Whole, flag, load
+from nona.cli.parameters import OutputFile, Whole, flag
 from nona.errors import ScenarioError
+from nona.registry import load
 
 if TYPE_CHECKING:
     from nona.sources.opening import Opened

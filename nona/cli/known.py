@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from nona.cli.parameters import Name, Names, load, unchecked
+from nona.cli.parameters import Name, Names, unchecked
 from nona.errors import NonaError
+from nona.registry import load
 
 
 def _names(*places: str) -> Names:

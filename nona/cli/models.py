@@ -13,13 +13,13 @@ from nona.cli.commands.models import (
     TrainDecimaOptions,
 )
 from nona.cli.output import ProgressLine, emit
-from nona.cli.parameters import load
 from nona.contraction.rules import DEFAULT_RULE
 from nona.cost.options import PER_QUERY, CostOptions
 from nona.errors import NonaError
 from nona.hardware.cluster import Network
 from nona.hardware.executor import executor_class
 from nona.placement.messages import Link
+from nona.registry import load
 from nona.report.models import batched_times, coarsening_report, contraction, inspection
 from nona.report.text import BATCHES, contraction_text, fit_text, inspection_text
 from nona.report.times import law_note

@@ -5,38 +5,16 @@ The names of registries are read when they are needed, so that what a program re
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
-from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
-from nona import app_root
 from nona.errors import NonaError
 from nona.options import Option
 from nona.units import Dimension, parse_quantity
-
-
-def load(place: str) -> Any:
-    """Return the object at ``module:name``; parts after a dot are attributes, a part with ``()`` is called.
-
-    Without a name, the module.
-
-    >>> load("nona.hardware.cluster:Network().discipline")
-    'fifo'
-    """
-    module, _, path = place.partition(":")
-    if module.startswith("studies."):  # beside the package: in the checkout, or what the wheel has of it
-        root = str(app_root())
-        sys.path += [root] if root not in sys.path else []
-    value: Any = import_module(module)
-    for part in filter(None, path.split(".")):
-        value = getattr(value, part.removesuffix("()"))
-        value = value() if part.endswith("()") else value
-    return value
 
 
 def share(option: str, text: str) -> float:

@@ -18,10 +18,11 @@ from nona.cli.commands.training import (
 )
 from nona.cli.declared import opened
 from nona.cli.output import ProgressLine, emit
-from nona.cli.parameters import load, settings_by_name
+from nona.cli.parameters import settings_by_name
 from nona.errors import NonaError, ScenarioError, SimulationError
 from nona.experiments import Key, Shares
 from nona.foreign import MOST_FILE_BYTES, read_file
+from nona.registry import load
 from nona.report.html.training import training_html
 from nona.report.training.text import (
     allocation_text,

@@ -7,12 +7,11 @@ import secrets
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 from nona.errors import NonaError, StoreError
 from nona.foreign import MOST_FILE_BYTES
-from nona.registry import Registry
+from nona.registry import Registry, load
 from nona.results.document import Document, Outcome
 from nona.results.saved import MOST_NAME, MOST_NOTE, SavedAnswer, SavedFacts, SavedItem
 from nona.scenario.file import parse_scenario
@@ -48,14 +47,14 @@ class SavedKind:
 
     def read(self, data: Mapping[str, Any]) -> Document:
         """The result from its JSON; ``ValueError`` where it is none."""
-        document: Document = _named(self.result).from_json(data)
+        document: Document = load(self.result).from_json(data)
         return document
 
     def is_of(self, result: object) -> bool:
         return self.result == f"{type(result).__module__}:{type(result).__qualname__}"
 
     def facts_of(self, result: Document) -> SavedFacts:
-        facts: SavedFacts = _named(self.family).facts(result)
+        facts: SavedFacts = load(self.family).facts(result)
         return facts
 
     def new_item(self, name: str, note: str, result: Outcome, sources: Sources) -> NewItem:
@@ -65,13 +64,8 @@ class SavedKind:
 
     def compare(self, results: Sequence[Document]) -> Answers:
         """Results beside each other, the first as the reference."""
-        answers: Answers = _named(self.family).compare(results)
+        answers: Answers = load(self.family).compare(results)
         return answers
-
-
-def _named(text: str) -> Any:
-    module, _, name = text.partition(":")
-    return getattr(import_module(module), name)
 
 
 def scenario_of(result: Outcome) -> Scenario:

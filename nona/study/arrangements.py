@@ -19,8 +19,7 @@ from nona.results.studies import ArrangedPoint, ArrangementName, RowArranged
 from nona.scenario.schema import Scenario
 from nona.schedulers.base import Scheduler
 from nona.schedulers.registry import get_scheduler
-from nona.simulation.agreement import chain, query_of, system_of
-from nona.simulation.known_systems import bind_to
+from nona.simulation.by_hand import bind_to, chain, query_of, system_of
 from nona.simulation.run import RunOptions, simulate_run
 from nona.sources.lookup import Sources
 from nona.statistics import mean_interval, paired_difference

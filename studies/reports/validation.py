@@ -9,12 +9,11 @@ import plotly.graph_objects as go
 from nona.cost.options import slice_constant
 from nona.hardware.device import devices
 from nona.registry import Look
-from nona.report import theory
 from nona.report.figures import DASHED, PALETTE, QUIET, add_line, add_points, figure, text
 from nona.results.document import number
-from nona.simulation.agreement import Comparison, Effort
 from nona.tables import COUNT, FACTOR, SHARE, TIME, Column, Kind, Table
 from nona.units import format_time
+from studies.agreement import Comparison, Effort
 from studies.published_latencies import (
     WEAK_POINTS,
     SliceRatio,
@@ -23,6 +22,7 @@ from studies.published_latencies import (
     ValidationSummary,
     reading,
 )
+from studies.reports import theory
 
 RATIO = Kind("{:.2f}".format)
 LATENCIES = Table[ValidationRow](
@@ -121,7 +121,7 @@ off by exp(±{sigma:g}).
 """
 _SIMULATOR = """\
 Waits and completion times come from a simulator. These are systems whose mean completion time is known;
-`nona/simulation/known_systems.py` defines them, `nona/simulation/theory.py` has the formulas with their
+`studies/known_systems.py` defines them, `nona/simulation/theory.py` has the formulas with their
 sources, `nona/placement/bulk_queue.py` those of steps with several members (the load of steps with up to B
 members, which take s(B) then, is λ·s(B)/B). Each mean is that of {replications} independent runs, with
 Student's t interval at the level {level} of each row. A row agrees when its interval meets theory

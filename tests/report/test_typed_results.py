@@ -23,25 +23,32 @@ from nona.report.clusters import device_row
 from nona.report.figures import BAD
 from nona.report.guide import matching, section_titles, sections
 from nona.report.models import contraction, inspection
-from nona.report.theory import comparison_rows, theory_figure, theory_rows, theory_sentence, theory_summary
 from nona.report.times import MeanParts, TimesError, mean_if_off, off_text, times_error
 from nona.results.document import Estimate, ModelFacts, OffRange
 from nona.results.models import ConfigurationCounts
 from nona.results.planning import CapacityReport, DeviceCapacity, ServerCount
-from nona.results.program import SelfCheck, SelfCheckResult, TheoryResult
+from nona.results.program import SelfCheck, SelfCheckResult
 from nona.results.sweeps import SweepOutcome, SweepRequest
 from nona.scenario.file import load_scenario
 from nona.schedulers.registry import get_scheduler, scheduler_names
-from nona.simulation.agreement import Agreement, Comparison, Effort, Expected, compare
-from nona.simulation.known_systems import KNOWN, LOADS, known_result
 from nona.sources.samples import load_sample, scenario_path
 from nona.statistics import Interval
 from nona.study.models import configuration_counts, prepare_model
 from nona.study.sweeps import sweep as study_sweep
 from nona.tables import csv_bytes, parquet_bytes
+from studies.agreement import Agreement, Comparison, Effort, Expected, compare
+from studies.known_systems import KNOWN, LOADS, known_result
 from studies.pages import validation_page
 from studies.published_latencies import validation_report
+from studies.reports.theory import (
+    comparison_rows,
+    theory_figure,
+    theory_rows,
+    theory_sentence,
+    theory_summary,
+)
 from studies.reports.validation import theory_markdown, validation_markdown
+from studies.results import TheoryResult
 
 
 def sweep():

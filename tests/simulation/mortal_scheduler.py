@@ -12,7 +12,7 @@ import numpy as np
 
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler
-from nona.simulation.agreement import one_task_query, system_of
+from nona.simulation.by_hand import one_task_query, system_of
 from nona.system import Stream
 
 SYSTEM = system_of(

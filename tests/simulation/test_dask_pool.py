@@ -22,8 +22,8 @@ from nona.cli.main import main
 from nona.errors import SimulationError
 from nona.schedulers.registry import get_scheduler
 from nona.simulation import dask_pool
+from nona.simulation.by_hand import bind_to
 from nona.simulation.dask_pool import DaskPool, check_address, simulation_report
-from nona.simulation.known_systems import bind_to
 from nona.simulation.replications import run_replications
 from nona.simulation.run import Cancelled, RunOptions
 

@@ -18,7 +18,7 @@ from benchmarks.kept_server import alive, until
 from nona.errors import SimulationError
 from nona.experiments import RETRIES, ProcessPool, ThisProcess
 from nona.schedulers.registry import get_scheduler
-from nona.simulation import known_systems, replications, run
+from nona.simulation import by_hand, replications, run
 
 OPTIONS = run.RunOptions(jobs=400, warmup=50)
 
@@ -67,7 +67,7 @@ def test_cancelling_or_an_error_stops_all_runs_and_leaves_no_process(workers, en
         replications.run_replications(SYSTEM, prepared(), long, 2, workers, stop)
     assert len(seen) == 3
     assert seen[-1].fraction < 0.5
-    bad = known_systems.bind_to([7], [7])
+    bad = by_hand.bind_to([7], [7])
     with pytest.raises(SimulationError, match="does not exist"):
         replications.run_replications(SYSTEM, [(bad, bad.prepare(SYSTEM, None, {}))], OPTIONS, 2, workers)
     assert multiprocessing.active_children() == []

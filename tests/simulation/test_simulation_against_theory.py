@@ -14,8 +14,8 @@ from sizes import first
 
 from nona.errors import SimulationError
 from nona.schedulers.registry import get_scheduler
-from nona.simulation.agreement import Effort, Expected, compare
-from nona.simulation.known_systems import KNOWN, LOADS, known_result, priorities, single_queue
+from studies.agreement import Effort, Expected, compare
+from studies.known_systems import KNOWN, LOADS, known_result, priorities, single_queue
 
 SHORT = Effort(replications=10, scale=0.5, engine="simpy")
 LONG = Effort(engine="compiled")

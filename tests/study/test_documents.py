@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nona.cli.commands.studies import STUDIES
-from nona.cli.parameters import load
+from nona.registry import load
 from nona.results.studies import PredictionMap
 from nona.schedulers.registry import scheduler_names
 from nona.study import shipped

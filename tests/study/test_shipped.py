@@ -5,8 +5,8 @@ import json
 import pytest
 
 from nona.cli.commands import studies as commands
-from nona.cli.parameters import load
 from nona.errors import SimulationError
+from nona.registry import load
 from nona.study import shipped
 from studies.decisions import DecisionSettings
 from studies.elastic import ElasticLinkSettings, ElasticStudySettings

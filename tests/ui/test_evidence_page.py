@@ -6,20 +6,19 @@ import pytest
 from app_driver import job_of, metrics, put, run, said, state_of, table, until
 
 from nona.errors import JobError
-from nona.report.theory import comparison_rows, theory_rows, theory_sentence, theory_summary
-from nona.results.program import SelfCheck, SelfCheckResult, TheoryResult
+from nona.results.program import SelfCheck, SelfCheckResult
 from nona.results.studies import PredictionMap
-from nona.simulation.agreement import Effort, compare
-from nona.simulation.known_systems import KNOWN, known_systems
 from nona.simulation.run import Cancelled
 from nona.study.self_checks import SELF_CHECKS
 from nona.study.shipped import stored_result
 from nona.tables import share_text
 from nona.ui.session.state import Result
-from nona.ui.tasks import checks as theory_task
 from nona.ui.tasks.desk import Desk
 from nona.ui.tasks.serving import run_task
 from nona.ui.widgets.fields import plain
+from studies import theory_job as theory_task
+from studies.agreement import Effort, compare
+from studies.known_systems import KNOWN, known_systems
 from studies.published_latencies import WEAK_POINTS, validation_report
 from studies.reports.decisions import compared, heat_title
 from studies.reports.decisions import findings as decision_findings
@@ -27,7 +26,8 @@ from studies.reports.decisions import title as decision_title
 from studies.reports.paper import findings
 from studies.reports.prediction import findings as map_findings
 from studies.reports.prediction import title as map_title
-from studies.results import DecisionStudy, PaperStudy
+from studies.reports.theory import comparison_rows, theory_rows, theory_sentence, theory_summary
+from studies.results import DecisionStudy, PaperStudy, TheoryResult
 
 PAGE = "evidence"
 

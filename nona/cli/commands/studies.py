@@ -12,7 +12,8 @@ import click
 from nona.cli import known
 from nona.cli.declared import CONTEXT, CSV, ENGINE, HTML, JSON, SHIPPED, WORKERS, Command, group, option
 from nona.cli.output import ProgressLine, emit
-from nona.cli.parameters import DECIMAL, Quantity, Share, Whole, load
+from nona.cli.parameters import DECIMAL, Quantity, Share, Whole
+from nona.registry import load
 from nona.study.settings import choices, option_name
 
 

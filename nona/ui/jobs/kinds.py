@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, get_type_hints
 
 from nona.errors import JobError
-from nona.registry import Registry
+from nona.registry import Registry, load
 from nona.results.document import Document
 from nona.study.cache import PARTS
 
@@ -47,8 +46,7 @@ class TaskKind:
 
     def task(self) -> Callable[..., Document]:
         """Import the function's module, and return the function."""
-        module, _, name = self.run.partition(":")
-        function: Callable[..., Document] = getattr(import_module(module), name)
+        function: Callable[..., Document] = load(self.run)
         return function
 
     def read(self, data: Mapping[str, Any]) -> Document:
@@ -78,7 +76,7 @@ KINDS: Registry[TaskKind] = Registry(
         _kind("grid", "sweep of two numbers", SIMULATION_PARTS, "simulation:sweep_numbers"),
         _kind("answer", "quick answer", SIMULATION_PARTS, "simulation:answer", quick=True),
         _kind("count", "count of configurations", _MODEL, "checks:count_configurations"),
-        _kind("validate", "validation", (), "checks:simulate_known"),
+        TaskKind("validate", "validation", (), "studies.theory_job:simulate_known"),
         _kind("check", "self-check", (), "checks:check_self"),
         _kind("serverless", "serverless run", _SERVERLESS, "serverless:run_serverless"),
         _kind("serverless-sharing", "comparison of sharing", _SERVERLESS, "serverless:compare_ways"),

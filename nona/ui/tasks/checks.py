@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from nona import __version__
 from nona.cost.measured import read_measured
 from nona.cost.options import CostOptions
-from nona.errors import JobError
 from nona.hardware.device import user_devices
 from nona.hardware.executor import executor_class
 from nona.placement.enumeration import configurations_considered
-from nona.report.theory import comparison_rows
 from nona.results import program
 from nona.results.models import ConfigurationCounts
-from nona.simulation.agreement import EFFORTS, compare
-from nona.simulation.known_systems import known_systems
-from nona.simulation.run import AUTO, engine_named
 from nona.study.models import PreparedModel, given_graph, prepare_model
 from nona.study.self_checks import SELF_CHECKS, self_checks
-from nona.ui.tasks.desk import CountAsked, Desk, EffortAsked, asked_of, scenario_of, sources_of
+from nona.ui.tasks.desk import CountAsked, Desk, asked_of, scenario_of, sources_of
 
 
 def check_self(spec: Mapping[str, Any], desk: Desk) -> program.SelfCheckResult:
@@ -40,39 +33,6 @@ def check_self(spec: Mapping[str, Any], desk: Desk) -> program.SelfCheckResult:
     return program.SelfCheckResult(rows=tuple(rows), seconds=seconds, version=__version__)
 
 
-def simulate_known(spec: Mapping[str, Any], desk: Desk) -> program.TheoryResult:
-    """Simulate every known system with the effort that is asked for.
-
-    Rows that are done come along with the progress, so that the page can tell while it runs.
-    """
-    name = asked_of(spec, EffortAsked).effort
-    if name not in EFFORTS:
-        efforts = ", ".join(EFFORTS)
-        raise JobError(f"Validation: effort={name!r} must be one of {efforts}; choose one of these.")
-    effort = replace(EFFORTS[name], engine=engine_named(AUTO))
-    begin = time.monotonic()
-    rows: list[program.ComparedRow] = []
-    systems = list(known_systems())
-    weights = [s.length.jobs * effort.scale + s.length.warmup for s in systems]
-
-    def report(number: int, share: float) -> None:
-        done = (sum(weights[:number]) + share * weights[number]) / sum(weights)
-        text = f"{systems[number].name} at a load of {systems[number].load:.0%}"
-        desk.tell(done, text, lambda: program.TheoryProgress(rows=tuple(rows)), every_s=REPORT_EVERY_S)
-
-    for number, system in enumerate(systems):
-        rows += comparison_rows(compare(system, effort, partial(report, number)))
-    return program.TheoryResult(
-        rows=tuple(rows),
-        effort=name,
-        engine=effort.engine,
-        level=effort.level,
-        replications=effort.replications,
-        seconds=time.monotonic() - begin,
-    )
-
-
-REPORT_EVERY_S = 0.4
 QUICK = 200_000  # Σ (interior tasks)²: up to here counting takes a tenth of a second or so
 
 

@@ -163,12 +163,6 @@ class CountAsked(Document):
     device: str
 
 
-class EffortAsked(Document):
-    """How long the runs are whose means are compared with theory, by the name of the effort."""
-
-    effort: str
-
-
 class ArrangeAsked(Document):
     """Copies of row number ``row`` on two GPUs of class ``executor``; largest step, CV of the gaps."""
 

@@ -1,4 +1,4 @@
-"""Theory against simulation, and self-checks: rows, tables, figure."""
+"""Theory against simulation: rows, table, figure, sentence."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import plotly.graph_objects as go
 from nona.registry import Look
 from nona.report.figures import BAD, PALETTE, add_points, figure, rule, text
 from nona.report.text import counted
-from nona.results.program import ComparedRow, SelfCheck, TheoryRow, TheorySummary, Verdict
-from nona.simulation.agreement import Agreement, Comparison, Expected, KnownSystem
 from nona.tables import WHOLE_SHARE, Column, Kind, Table, share_text
 from nona.units import format_number
+from studies.agreement import Agreement, Comparison, Expected, KnownSystem
+from studies.results import ComparedRow, TheoryRow, TheorySummary, Verdict
 
 AGREES: Verdict = "agrees"
 UNCLEAR: Verdict = "unclear"
@@ -99,14 +99,6 @@ def _simulated(of: Callable[[ComparedRow], float | str]) -> Callable[[TheoryRow]
 
 
 MS, PERCENT = Kind("{:.3f}".format), Kind("{:+.2f} %".format)
-CHECKS = Table[SelfCheck](
-    "",
-    (
-        Column("check", lambda c: c.name),
-        Column("verdict", lambda c: "not tried" if c.ok is None else "holds" if c.ok else "FAILS"),
-        Column("found", lambda c: c.found),
-    ),
-)
 THEORY = Table[TheoryRow](
     "",
     (

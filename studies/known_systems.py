@@ -8,34 +8,20 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from nona.arrays import Floats, Ints
+from nona.arrays import Floats
 from nona.contraction.task_graph import TaskGraph
 from nona.placement.bulk_queue import bulk_queue, memoryless_batches, unlimited_bound_s
 from nona.placement.fixed import place_fixed
 from nona.placement.queueing import fifo_wait_s, second_moment
 from nona.placement.result import Placement
-from nona.schedulers.base import NetworkView, Prepared, Scheduler, View
+from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.sampling_tables import build_tables
-from nona.simulation.agreement import (
-    Comparison,
-    Effort,
-    Expected,
-    KnownSystem,
-    RunLength,
-    batched_query,
-    chain,
-    compare,
-    exactly,
-    one_task_query,
-    query_of,
-    run_length,
-    system_of,
-)
+from nona.simulation.by_hand import batched_query, bind_to, chain, one_task_query, query_of, system_of
 from nona.simulation.theory import (
     choices_jct_s,
     fork_join_bounds_s,
@@ -53,53 +39,16 @@ from nona.simulation.theory import (
 )
 from nona.system import QueryClass, Stream, System
 from nona.topology import make_topology
-
-
-class Places(NamedTuple):
-    """``executor`` (N,): where each task goes, class after class; ``first`` (Q+1,): where a class begins."""
-
-    executor: Ints
-    first: Ints
-
-
-def decide(now: float, query: int, view: View, tables: Places, u: Any, out: Any) -> None:
-    """Task i of the class goes to the i-th executor of its row."""
-    begin = tables.first[query]
-    for i in range(tables.first[query + 1] - begin):
-        out[i] = tables.executor[begin + i]
-
-
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """``prepare`` of a bound scheduler; a class, not a closure, so that it can go to another process."""
-
-    executors: tuple[tuple[int, ...], ...]
-
-    def __call__(self, system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-        first = np.cumsum([0, *map(len, self.executors)], dtype=np.int64)
-        return Prepared(
-            Places(np.concatenate([np.array(r, dtype=np.int64) for r in self.executors]), first), 0
-        )
-
-
-def bind_to(*executors: Sequence[int]) -> Scheduler:
-    """A scheduler that binds task i of every job of class q to ``executors[q][i]``.
-
-    >>> bind_to([0, 1], [1]).name
-    'bound'
-    """
-    return Scheduler(
-        name="bound",
-        kind="bind",
-        network_view=NetworkView.N0,
-        summary="Each task of a class on an executor given beforehand.",
-        source="Ours, to build systems known to queueing theory",
-        adaptation="Not available to scenarios.",
-        decide=decide,
-        build=_Rows(tuple(tuple(r) for r in executors)),
-        takes_lists=True,
-    )
-
+from studies.agreement import (
+    Comparison,
+    Effort,
+    Expected,
+    KnownSystem,
+    RunLength,
+    compare,
+    exactly,
+    run_length,
+)
 
 MEAN_S = 0.01
 

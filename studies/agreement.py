@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from nona.contraction.task_graph import TaskGraph
-from nona.decomposition import Decomposition, SubGraph
 from nona.schedulers.base import Scheduler
 from nona.simulation.collected import Progress
 from nona.simulation.records import Records
 from nona.simulation.run import RunOptions, simulate_run
 from nona.statistics import Interval, mean_interval
-from nona.system import Batching, QueryClass, Stream, System
+from nona.system import System
 
-_NO_BACKGROUND = Stream()
 _NONE: Mapping[str, float] = MappingProxyType({})
 
 
@@ -99,55 +96,6 @@ def run_length(load: float, share: float = 1.0) -> RunLength:
     """
     jobs, warmup = (2_000, 400) if load < 0.5 else (4_000, 800) if load < 0.8 else (16_000, 4_000)
     return RunLength(round(jobs / share), round(warmup / share))
-
-
-def query_of(tasks: TaskGraph, rate: float, scv: float = 0.0) -> QueryClass:
-    """A query class; its decomposition is a single task, or one sub-graph between virtual ends."""
-    n = len(tasks)
-    virtual = Decomposition((-1, -1), (SubGraph(-1, -1, tuple(range(n))),))
-    cuts = Decomposition((0,), ()) if n == 1 else virtual
-    return QueryClass(tasks.name, tasks, cuts, rate, service_scv=scv)
-
-
-def one_task_query(name: str, rate: float, mean_s: float, scv: float = 0.0) -> QueryClass:
-    """Queries of a single task."""
-    return query_of(TaskGraph.from_edges(name, [mean_s]), rate, scv)
-
-
-def batched_query(name: str, rate: float, step_s: Sequence[float], scv: float = 0.0) -> QueryClass:
-    """Queries of a single task, of which steps of 1, 2, … take ``step_s`` and start at once."""
-    batching = Batching(np.array(step_s)[:, None, None])
-    return replace(one_task_query(name, rate, step_s[0], scv), batching=batching)
-
-
-def chain(name: str, means_s: Sequence[float], size_bytes: float = 0.0) -> TaskGraph:
-    """Tasks one after the other, each handing ``size_bytes`` to the next."""
-    links = [(i, i + 1, size_bytes) for i in range(len(means_s) - 1)]
-    return TaskGraph.from_edges(name, means_s, links)
-
-
-def system_of(
-    queries: Sequence[QueryClass],
-    executors: int = 1,
-    capacity: float = 1e9,
-    seed: int = 20,
-    background_compute: Stream = _NO_BACKGROUND,
-    background_network: Stream = _NO_BACKGROUND,
-    sharing: bool = False,
-) -> System:
-    """One executor per server, all alike, on one link of ``capacity`` (bytes/s) without latency."""
-    return System(
-        executor_server=np.arange(executors, dtype=np.int64),
-        executor_class=np.zeros(executors, dtype=np.int64),
-        class_names=("gpu",),
-        capacity=capacity,
-        latency_s=0.0,
-        discipline="processor-sharing" if sharing else "fifo",
-        background_compute=background_compute,
-        background_network=background_network,
-        queries=tuple(queries),
-        seed=seed,
-    )
 
 
 @dataclass(frozen=True, slots=True)
