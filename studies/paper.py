@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from nona.simulation.records import Records
 from nona.simulation.run import RunOptions, simulate_run
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
+from nona.study.link_load import with_background
 from nona.study.preparation import Study, prepare
 from nona.study.settings import choice
 from nona.study.simulation import chosen_schedulers, place
@@ -79,7 +80,7 @@ def _reach(scenario: Scenario, sources: Sources, claim: float, name: str) -> Rea
     solved = place(prepare(with_value(scenario, LINK, min(edge, _MOST)), sources)).queries
 
     def both(room: float) -> tuple[Prediction, Prediction]:
-        system = _loaded(start.system, edge - room)
+        system = with_background(start.system, edge - room)
         return predict(system, queries), predict(system, solved)
 
     low, high = 1e-13, edge  # of the room left below the edge; halved by ratio, as it spans decades
@@ -105,13 +106,6 @@ def _reach(scenario: Scenario, sources: Sources, claim: float, name: str) -> Rea
     )
 
 
-def _loaded(system: System, load: float) -> System:
-    """The system with another share of its link taken by background traffic."""
-    stream = system.background_network
-    rate = load * system.capacity / stream.mean
-    return replace(system, background_network=replace(stream, rate=rate))
-
-
 OVERLOAD = 0.95  # of the link, taken by others: beyond the edge of every scheduler that spreads
 MOST_PICKED = 30_000  # jobs: a scheduler that picks searches all that waits, which here grows and grows
 
@@ -122,24 +116,23 @@ def growth(
     lengths: Sequence[int],
     claim: float,
     engine: str = "auto",
-    check: Callable[[], None] = lambda: None,
-) -> Iterator[tuple[float, Growth | None]]:
+    tell: Callable[[float], None] = lambda share: None,
+) -> list[Growth]:
     """One run from an idle cluster, without warm-up, of each of ``lengths`` jobs, for each scheduler.
 
-    Yields the share that is done, and with each scheduler's last run all of its runs. Jobs that were not
-    complete when a run was cut off count with their age. Lengths go up until the ratio reaches ``claim``.
-    Schedulers that are stable have none.
+    Jobs that were not complete when a run was cut off count with their age. Lengths go up until the ratio
+    reaches ``claim``. Schedulers that are stable have none.
     """
     study = prepare(scenario, sources)
     placement = place(study)
     chosen = chosen_schedulers(study, placement)
     nona = next(pair for pair in chosen if pair[0].name == REFERENCE)
     beside: dict[int, float] = {}
+    rows = []
     for done, (scheduler, prepared) in enumerate(chosen, 1):
         runs: list[OverloadRun] = []
         state = "stable"
         for jobs in lengths if scheduler.name != REFERENCE else ():
-            check()
             if scheduler.picks and jobs > MOST_PICKED:
                 break
             if jobs not in beside:
@@ -149,11 +142,13 @@ def growth(
             if state != "overloaded":
                 break
             runs.append(_row(records, beside[jobs]))
-            yield (done - 1 + len(runs) / (len(lengths) + 1)) / len(chosen), None
+            tell((done - 1 + len(runs) / (len(lengths) + 1)) / len(chosen))
             if runs[-1].ratio >= claim:
                 break
-        row = Growth(scheduler=scheduler.name, kind=scheduler.kind, runs=tuple(runs))
-        yield done / len(chosen), row if state == "overloaded" else None
+        if state == "overloaded":
+            rows.append(Growth(scheduler=scheduler.name, kind=scheduler.kind, runs=tuple(runs)))
+        tell(done / len(chosen))
+    return rows
 
 
 def _run(system: System, chosen: tuple[Scheduler, Prepared], jobs: int, engine: str) -> Records:
@@ -244,10 +239,11 @@ def paper_study(
         asked = _sweep(scenario, size, name)
         sweeps[name] = sweep(scenario, asked, sources, tell, engine=engine, workers=workers)
     beyond = with_value(scenario, LINK, OVERLOAD)
-    rows = []
-    for share, row in growth(beyond, sources, size.lengths, CLAIM, engine):
+
+    def tell_overload(share: float) -> None:
         on_progress(_BEGIN["overload"] + _span("overload") * share * 0.999, "overload")
-        rows.append(row)
+
+    rows = growth(beyond, sources, size.lengths, CLAIM, engine, tell_overload)
     data = PaperStudy(
         scenario=SCENARIO,
         **origin("paper", size),
@@ -257,7 +253,7 @@ def paper_study(
         claim=CLAIM,
         sweeps=sweeps,
         reach=tuple(reach(scenario, sources, CLAIM)),
-        overload=Overload(key=LINK, value=OVERLOAD, schedulers=tuple(r for r in rows if r)),
+        overload=Overload(key=LINK, value=OVERLOAD, schedulers=tuple(rows)),
         seconds=time.perf_counter() - begin,
     )
     on_progress(1.0, "done")

@@ -27,12 +27,13 @@ from nona.simulation.records import Records
 from nona.simulation.run import RunOptions, simulate_run
 from nona.simulation.summary import Measured, summarize
 from nona.sources.samples import scenario_path
+from nona.study.link_load import with_background
 from nona.study.placing import place_system
 from nona.study.preparation import prepare
 from nona.study.settings import choice
 from nona.study.sweep_numbers import with_value, with_values
 from nona.study.tested_range import HIGHEST
-from nona.system import Arrivals, Stream, System
+from nona.system import Arrivals, System
 from studies.decision_cells import Cell, cell_scenario, workload_table
 from studies.networks import NETWORKS
 from studies.provenance import Hear, check_least, made_by, rounded_result, unheard
@@ -203,25 +204,18 @@ def point(system: System, name: str, load: Load) -> tuple[System, Placed]:
         return system, placed(system, name)
     quiet = replace(system, background_network=replace(system.background_network, rate=0.0))
     busy = scaled(quiet, _factor(quiet, load.servers))
-    half = _with_link(busy, system.background_network, 0.5 * load.link)
+    half = with_background(busy, 0.5 * load.link)
     placement = placed(half if name in ("nona", "formula") else busy, name)
     own = predict(busy, placement.queries, placement.shares).network_utilization
     if own > load.link:
         busy = scaled(busy, load.link / own)
         own = load.link
-    return _with_link(busy, system.background_network, load.link - own), placement
+    return with_background(busy, load.link - own), placement
 
 
 def scaled(system: System, factor: float) -> System:
     """All query rates times ``factor``."""
     return replace(system, queries=tuple(replace(q, rate=factor * q.rate) for q in system.queries))
-
-
-def _with_link(system: System, stream: Stream, utilization: float) -> System:
-    """The link's background at ``utilization``, its messages as in ``stream``."""
-    mean = stream.mean if stream.mean > 0 else 1e6
-    rate = utilization * system.capacity / mean
-    return replace(system, background_network=replace(stream, rate=rate, mean=mean))
 
 
 def _factor(system: System, servers: float) -> float:

@@ -2,9 +2,8 @@
 
 One replication of every scheduler at values far apart and then between them; the other replications;
 bisection towards each scheduler's edges of stability; more values where a curve bends; in a sweep of the
-load, the servers that it needs. Every
-scheduler, at every value, sees the same random numbers: arrivals, services and background are drawn from
-streams with names of their own, and only scaled by the swept number.
+load, the servers that it needs. Every scheduler, at every value, sees the same random numbers: arrivals,
+services and background are drawn from streams with names of their own, and only scaled by the swept number.
 """
 
 from __future__ import annotations

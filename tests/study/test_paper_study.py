@@ -89,7 +89,7 @@ def test_the_reach_of_the_claim_solves_its_own_equation():
 @pytest.mark.verify
 def test_in_overload_the_ratio_grows_with_the_run_unless_the_scheduler_reacts():
     scenario = some(with_value(paper_scenario(), LINK, 0.95), "nona local spread random expert spark-fair")
-    of = {r.scheduler: r for _, r in growth(scenario, SOURCES, (300, 1200, 3600), CLAIM) if r}
+    of = {r.scheduler: r for r in growth(scenario, SOURCES, (300, 1200, 3600), CLAIM)}
     assert {"spread", "random", "expert"} <= set(of)
     assert not {"nona", "local"} & set(of)
     assert paper.grows(of["spread"])
