@@ -24,15 +24,9 @@ from nona.experiments import Key, Shares
 from nona.foreign import MOST_FILE_BYTES, read_file
 from nona.registry import load
 from nona.report.html.training import training_html
-from nona.report.training.text import (
-    allocation_text,
-    checkpoint_text,
-    counted_text,
-    simulation_text,
-    switches_text,
-)
+from nona.report.training.text import Judged, allocation_text, checkpoint_text, simulation_text, switches_text
 from nona.results.elastic import ElasticReport
-from nona.results.training import CountedReport, TrainingReport
+from nona.results.training import TrainingReport
 from nona.scenario.gate import MAX_BYTES
 from nona.scenario.schema import Scenario
 from nona.scenario.training import GenerateSpec
@@ -111,7 +105,7 @@ def _watched(quiet: bool, runs: Iterable[Key]) -> tuple[ProgressLine, Callable[[
     return line, tell if line.shown else None
 
 
-def _warn_of_checks(report: TrainingReport | ElasticReport | CountedReport) -> None:
+def _warn_of_checks(report: Judged) -> None:
     for failed in report.failed_checks:
         print(f"warning: self-check failed: {failed}", file=sys.stderr)
 
@@ -215,9 +209,9 @@ def counted(arguments: CountedOptions) -> None:
         gpus=arguments.gpus,
         options=settings_by_name(arguments.settings, names),
     )
-    report: CountedReport = engine.simulate_counted_jobs(request)
+    report = engine.simulate_counted_jobs(request)
     _warn_of_checks(report)
-    emit(arguments, report, counted_text)
+    emit(arguments, report, load("studies.counting.report:counted_text"))
 
 
 def generate(arguments: GenerateOptions) -> None:

@@ -214,50 +214,6 @@ class TrainingReport(Report[PolicyOutcome, TrainingSetting]):
     """The report on jobs in rounds."""
 
 
-class CountedJobOutcome(Document):
-    """One job; ``waited_s``: its JCT less its duration."""
-
-    name: str
-    arrival_s: int
-    gpus: int
-    duration_s: int
-    jct_s: int
-    waited_s: int
-    preemptions: int
-
-
-class CountedOutcome(Document):
-    """The outcome of one schedule. ``published_…``: of the authors' program on these jobs, or ``None``."""
-
-    title: str
-    jct_s: JctSummary
-    published_jct_s: Figure
-    published_makespan_s: Figure
-    makespan_s: float
-    utilization: float
-    preemptions: float
-    jobs: tuple[CountedJobOutcome, ...]
-
-
-class CountedSetting(Document):
-    """Setting of a run. ``workload``: ``tiresias`` or a file; ``options`` by schedule."""
-
-    workload: str
-    jobs: int
-    gpus: int
-    options: Mapping[str, Mapping[str, Option]]
-
-
-class CountedReport(Document):
-    """All schedules on the same jobs; ``checks``: whether each self-check held in every run."""
-
-    schedules: Mapping[str, CountedOutcome]
-    checks: Mapping[str, bool]
-    failed_checks: tuple[str, ...]
-    seconds: float
-    setting: CountedSetting
-
-
 class Stay(Document):
     """A job on GPUs of one type from ``start_s`` to ``end_s``; consecutive rounds there are one stay.
 

@@ -13,7 +13,6 @@ import numpy as np
 from nona.errors import ScenarioError, SimulationError
 from nona.options import Options, Setting
 from nona.registry import Registry, Strategy
-from nona.results.training import CountedJobOutcome, CountedOutcome, CountedReport, CountedSetting
 from nona.simulation.records import checked
 from nona.training.attained_service import STARVATION, AttainedQueues, GittinsRank, limits_of
 from nona.training.metrics import jct_of
@@ -28,6 +27,7 @@ from studies.counting.jobs import (
     read_counted_jobs,
     tiresias_jobs,
 )
+from studies.counting.report import CountedJobOutcome, CountedOutcome, CountedReport, CountedSetting
 
 
 class Present(NamedTuple):

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from sizes import examples
 
 from nona.errors import SimulationError
-from nona.results.training import CountedReport
 from nona.training.attained_service import GittinsRank
 from studies.counting.engine import SCHEDULES, simulate_counted
 from studies.counting.jobs import CountedJob, counted_checks, tiresias_jobs
+from studies.counting.report import CountedReport
 from tests.cli.calling import answer, refusal, text
 
 GPUS = 8

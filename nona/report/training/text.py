@@ -1,8 +1,9 @@
-"""Printed text of training: allocation, simulation, switches, checkpoints, counted jobs."""
+"""Printed text of training: allocation, simulation, switches, checkpoints."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Protocol
 
 from nona.report.text import counted
 from nona.report.training.tables import HOURS, MORE, policies
@@ -10,6 +11,18 @@ from nona.results import training
 from nona.results.elastic import ElasticLink, ElasticReport, ElasticSetting
 from nona.tables import COUNT, SHARE, Column, Kind, Table, share_text, time_text
 from nona.units import format_time
+
+
+class Judged(Protocol):
+    """A report with self-checks."""
+
+    @property
+    def checks(self) -> Mapping[str, bool]: ...
+    @property
+    def failed_checks(self) -> tuple[str, ...]: ...
+    @property
+    def seconds(self) -> float: ...
+
 
 FOUR = Kind("{:.4f}".format)
 
@@ -51,10 +64,11 @@ def _lines(report: training.TrainingReport | ElasticReport) -> Iterator[str]:
     yield setting_text(report.setting)
     if isinstance(report, training.TrainingReport):
         yield from report.setting.notes
-    yield from _verdict(report)
+    yield from checks_lines(report)
 
 
-def _verdict(report: training.TrainingReport | ElasticReport | training.CountedReport) -> Iterator[str]:
+def checks_lines(report: Judged) -> Iterator[str]:
+    """How many self-checks held, how long the runs took, and what failed."""
     passed = sum(report.checks.values())
     yield f"{passed} of {len(report.checks)} self-checks held; {time_text(report.seconds)}."
     yield from report.failed_checks
@@ -145,34 +159,4 @@ def checkpoint_text(report: training.CheckpointReport) -> str:
         f"{report.scenario}: a checkpoint takes {format_time(report.checkpoint_s)}, a restart "
         f"{format_time(report.restart_s)}; simulated over {report.replications} × {report.failures:,} "
         f"failures, the same for all intervals\n{CHECKPOINTS.of(report.rows).text()}"
-    )
-
-
-COUNTED = Table[training.CountedOutcome](
-    "schedule",
-    (
-        Column("title", lambda o: o.title),
-        Column("mean JCT", lambda o: o.jct_s.mean, HOURS),
-        Column("authors' mean", lambda o: o.published_jct_s, HOURS, optional=True),
-        Column("p50", lambda o: o.jct_s.p50, HOURS),
-        Column("p95", lambda o: o.jct_s.p95, HOURS),
-        Column("makespan", lambda o: o.makespan_s, HOURS),
-        Column("authors' makespan", lambda o: o.published_makespan_s, HOURS, optional=True),
-        Column("GPUs in use", lambda o: o.utilization, SHARE),
-        Column("preemptions", lambda o: o.preemptions),
-    ),
-)
-
-
-def counted_text(report: training.CountedReport) -> str:
-    """Format the schedules side by side, then the setting and the verdict of the checks."""
-    of = report.setting
-    return "\n".join(
-        (
-            COUNTED.of(report.schedules).text(),
-            "",
-            f"{of.jobs} jobs ({of.workload}) on {of.gpus} GPUs, which are only counted; "
-            "preemption costs nothing.",
-            *_verdict(report),
-        )
     )
