@@ -27,7 +27,7 @@ from nona.sources.samples import scenario_path
 from nona.study.planning.plan import plan
 from nona.study.planning.planner import Planner
 from nona.study.planning.question import question_of
-from nona.study.planning.written import report_of
+from nona.study.planning.written import Written
 
 GPUS = ("a100-40gb", "l4", "t4", "h100")
 MOST = 60
@@ -136,7 +136,7 @@ def trial(seed: int) -> Counter[str]:
     known = drawn(seed)
     planner = Planner(question_of(known.scenario(seed), Sources()))
     planner.search()
-    report = report_of(planner)
+    report = Written(planner).report()
     found: Counter[str] = Counter(trials=1)
     best = report.best
     true = known.cheapest()

@@ -7,10 +7,9 @@ from datetime import date
 from nona.planning.prices import HOURS
 from nona.report.plan import headroom_text, missed_text, month_text, needed_text, servers_text
 from nona.report.text import Finding, listed
-from nona.results.document import Estimate
 from nona.results.planning import HeldTarget, HoldsReport, PlanOption
 from nona.tables import TIME, Column, Kind, Table, mean_text, money, short_share, time_text
-from nona.units import format_number
+from nona.units import format_number, format_time
 
 WORDS = {"keeps": "holds", "misses": "misses", "open": "open"}
 _SHARE = Kind(short_share)
@@ -50,7 +49,8 @@ def _tightest(report: HoldsReport) -> str:
     if tightest.time_s.mean is None:
         kept = mean_text(tightest.share, short_share)
         return f"{label}: {kept} of {target.model} within {time_text(target.within_s)}, of {percent} asked."
-    return f"{label}: {target.model} {percent} {_of(tightest.time_s, target.within_s)}."
+    time = mean_text(tightest.time_s, format_time)
+    return f"{label}: {target.model} {percent} {time} of {time_text(target.within_s)}."
 
 
 def _reason(option: PlanOption) -> str:
@@ -59,18 +59,6 @@ def _reason(option: PlanOption) -> str:
 
 def _deciding(option: PlanOption) -> str:
     return needed_text(option) or (_reason(option) if option.replications else "")
-
-
-def _of(time_s: Estimate, bound_s: float) -> str:
-    """A time with its interval beside its bound, all in the unit of the bound.
-
-    >>> _of(Estimate(mean=0.0105, ci95=(0.0102, 0.0108)), 0.02)
-    '10.5 ± 0.3 of 20 ms'
-    """
-    number, _, unit = time_text(bound_s).partition(" ")
-    scale = bound_s / float(number.replace(",", ""))
-    half = "" if time_s.half_width is None else f" ± {format_number(time_s.half_width / scale, 2)}"
-    return f"{format_number((time_s.mean or 0.0) / scale)}{half} of {number} {unit}"
 
 
 def _borne(report: HoldsReport, today: date | None) -> str:

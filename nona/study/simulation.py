@@ -71,11 +71,14 @@ class Runner:
         )
 
 
-def _between(tell: OnReplicationProgress | None, begin: float, end: float) -> OnReplicationProgress | None:
-    """Reports shares of work that goes from ``begin`` to ``end`` of the whole."""
+def _between(
+    tell: OnReplicationProgress | None, begin: float, end: float, first: int = 0
+) -> OnReplicationProgress | None:
+    """Reports shares of work that goes from ``begin`` to ``end``; replications count from ``first``."""
     if tell is None:
         return None
-    return lambda p: tell(replace(p, fraction=begin + (end - begin) * p.fraction))
+    share = end - begin
+    return lambda p: tell(replace(p, fraction=begin + share * p.fraction, replication=first + p.replication))
 
 
 def _find_warmup(runner: Runner, spec: SimulationSpec, options: RunOptions) -> Warmup:
@@ -161,7 +164,7 @@ def _short_runs(
     if options.jobs <= SHORT_JOBS:
         return {}
     short = replace(options, jobs=SHORT_JOBS, warmup=None)
-    runner = replace(runner, on_progress=_numbered_as_short(runner.on_progress))
+    runner = replace(runner, on_progress=_between(runner.on_progress, 0.0, 1.0, SHORT_FIRST))
     short_runs = runner.run(short, 1, 0.0, share)
     left = {name for name, runs in short_runs.items() if _is_hopeless(runs[0], name in certain)}
     if left and count > 1:
@@ -177,12 +180,6 @@ def _short_runs(
         for name, runs in short_runs.items()
         if name in left and all(_is_hopeless(r, name in certain) for r in runs)
     }
-
-
-def _numbered_as_short(tell: OnReplicationProgress | None) -> OnReplicationProgress | None:
-    if tell is None:
-        return None
-    return lambda p: tell(replace(p, replication=SHORT_FIRST + p.replication))
 
 
 def _is_hopeless(run: Records, certain: bool) -> bool:
@@ -318,11 +315,6 @@ def predictions(study: Study, placement: Placement | None) -> dict[str, float | 
     return means_s
 
 
-def needs_placement(study: Study) -> bool:
-    """Return whether a scheduler of the scenario samples from the solved placement."""
-    return any(get_scheduler(s.name).needs_placement for s in study.scenario.schedulers)
-
-
 def simulate(
     study: Study,
     *,
@@ -353,9 +345,10 @@ def simulate(
     if engine == AUTO and "numba" not in sys.modules and _few_jobs(study):
         engine = "simpy"
     options = RunOptions(jobs=spec.jobs, engine=engine, timeline_jobs=timeline_jobs)
-    if solved is None and needs_placement(study):
+    names = [s.name for s in study.scenario.schedulers]
+    if solved is None and any(get_scheduler(name).needs_placement for name in names):
         solved = placement() if callable(placement) else place(study)
-    names, predicted = [s.name for s in study.scenario.schedulers], predictions(study, solved)
+    predicted = predictions(study, solved)
     overloaded = {n for n in names if beyond_capacity(study.system, n, solved)}
     certain = [n for n in names if n in overloaded or not _is_steady(predicted.get(n, 0.0))]
 

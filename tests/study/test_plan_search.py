@@ -26,7 +26,7 @@ from nona.study.planning.plan import plan
 from nona.study.planning.planner import Planner
 from nona.study.planning.question import MILLE, cluster_price, opened, question_of
 from nona.study.planning.trials import Trial
-from nona.study.planning.written import Written, report_of
+from nona.study.planning.written import Written
 from nona.study.serverless.preparation import prices_by_gpu
 from nona.study.sweep_numbers import with_values
 from tests.cli.calling import answer, refusal, text
@@ -334,7 +334,7 @@ def test_rows_of_a_report_are_written_again_only_when_more_is_known():
     after = {o.servers[0].count: o for o in written.report().options}
     assert after[6] is before[6]
     assert (before[9].replications, after[9].replications) == (4, 8)
-    assert tuple(after.values()) == report_of(planner).options
+    assert tuple(after.values()) == Written(planner).report().options
 
 
 def test_who_cancels_keeps_what_is_known():

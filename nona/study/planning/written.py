@@ -83,11 +83,6 @@ NOTHING = Further()
 _PREDICTED = Known()  # of an option that was not looked at
 
 
-def report_of(planner: Planner, further: Further = NOTHING) -> PlanReport:
-    """All that is known, options in order of cost; those only predicted are there too."""
-    return Written(planner).report(further)
-
-
 class Written:
     """The reports of one plan: a row is written again only when more is known of its option."""
 
@@ -97,7 +92,7 @@ class Written:
         self.present: PlanOption | None = None
 
     def report(self, further: Further = NOTHING) -> PlanReport:
-        """Build the report, as :func:`report_of` does."""
+        """All that is known, options in order of cost; those only predicted are there too."""
         planner, question = self._planner, self._planner.question
         by_option = dict(planner.all_known())
         for chain in planner.pure:

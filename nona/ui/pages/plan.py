@@ -49,10 +49,6 @@ def _turn_pin(state: AppState, option: PlanOption) -> None:
     choose(state, PINNED, kept)
 
 
-def _is_pinned(option: PlanOption) -> bool:
-    return option_name(option) in _names()
-
-
 def _names() -> list[str]:
     pinned = st.session_state.get(PINNED)
     return [str(n) for n in pinned] if isinstance(pinned, list | tuple) else []
@@ -62,7 +58,6 @@ VERDICTS = ("keeps", "open", "misses")
 RULED_OUT = "ruled out by bounds"
 CHOICES = (*VERDICTS, RULED_OUT)
 LIVE_ROWS = 12
-BOUNDS = ("load", "idle", "memory")
 
 
 def _options_section(state: AppState, report: PlanReport) -> None:
@@ -114,7 +109,7 @@ def _live_options(report: PlanReport) -> None:
 
 
 def _kind(option: PlanOption) -> str:
-    return RULED_OUT if option.by in BOUNDS else option.verdict
+    return RULED_OUT if option.by in plan_options.BOUNDS else option.verdict
 
 
 def _detail(state: AppState, report: PlanReport, mark: str, option: PlanOption) -> None:
@@ -131,7 +126,7 @@ def _detail(state: AppState, report: PlanReport, mark: str, option: PlanOption) 
                 args=(state, option),
                 help="Puts these servers, link and scheduler into the scenario; Undo restores the old.",
             )
-            on = _is_pinned(option)
+            on = option_name(option) in _names()
             st.button(
                 "Let it go" if on else "Pin",
                 icon=":material/keep_off:" if on else ":material/keep:",
