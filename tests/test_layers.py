@@ -8,6 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
+from nona.registry import load
+
 ROOT = Path(__file__).resolve().parent.parent
 # From the bottom up. Layers on one line do not know each other.
 LAYERS = (
@@ -303,3 +305,11 @@ def test_what_make_install_compiles_is_there():
     for name in ready[1].replace("\\\n", " ").split():
         module, _, function = name.rpartition(".")
         assert callable(getattr(import_module(module), function))
+
+
+def test_what_is_named_as_text_is_there():
+    named = re.compile(r'"((?:nona|studies)(?:\.\w+)+:[\w.()]+)"')
+    texts = {text for path in (*SOURCES, *STUDIES) for text in named.findall(path.read_text("utf-8"))}
+    assert len(texts) > 50
+    for text in sorted(texts):
+        load(text)
