@@ -62,18 +62,19 @@ def options_figure(
     """
     chart = figure(400)
     shown = [(i, o) for i, o in enumerate(report.options) if _value(report, o, measure) is not None]
-    for name in dict.fromkeys(o.scheduler for _, o in shown):
+    for rank, name in enumerate(dict.fromkeys(o.scheduler for _, o in shown)):
+        size = 11 if report.group is None else max(7, 17 - 3 * rank)  # counts of several may coincide
         for verdict in SYMBOLS:
             alike = [p for p in shown if (p[1].scheduler, p[1].verdict) == (name, verdict)]
-            _options(chart, report, measure, alike)
-    places = [_place(report, o) for _, o in shown]
+            _options(chart, report, measure, alike, size)
+    places = [_place(o) for _, o in shown]
     if report.group is None:
         fitting_axis(chart, places, f"{report.currency} per hour")
     elif min(places, default=0) > 0.5 * max(places, default=0):
         zero_or_close(chart, places)
-        chart.update_xaxes(title="servers counted, schedulers side by side")
+        chart.update_xaxes(title="servers counted")
     else:
-        log_axis(chart, places, "servers counted, schedulers side by side")
+        log_axis(chart, places, "servers counted")
     title = BUDGET if measure == "Error budget" else "p99 of the slowest model, ms"
     least = [1.0] if measure == "Error budget" else []
     values = [v for _, o in shown if (v := _value(report, o, measure)) is not None]
@@ -85,12 +86,8 @@ def options_figure(
     return chart
 
 
-def _place(report: PlanReport, option: PlanOption) -> float:
-    """The cost, or the count; there schedulers stand side by side, for many have the same ones."""
-    if option.grown is None:
-        return option.cost_per_hour
-    names = list(dict.fromkeys(o.scheduler for o in report.options))
-    return option.grown.count + 0.5 * (names.index(option.scheduler) + 0.5) / len(names) - 0.25
+def _place(option: PlanOption) -> float:
+    return option.cost_per_hour if option.grown is None else option.grown.count
 
 
 def _value(report: PlanReport, option: PlanOption, measure: Measure) -> float | None:
@@ -102,7 +99,7 @@ def _value(report: PlanReport, option: PlanOption, measure: Measure) -> float | 
 
 
 def _options(
-    chart: go.Figure, report: PlanReport, measure: Measure, shown: Sequence[tuple[int, PlanOption]]
+    chart: go.Figure, report: PlanReport, measure: Measure, shown: Sequence[tuple[int, PlanOption]], size: int
 ) -> None:
     if not shown:
         return
@@ -110,11 +107,11 @@ def _options(
     add_points(
         chart,
         f"{option.way}, {option.verdict}",
-        [_place(report, o) for _, o in shown],
+        [_place(o) for _, o in shown],
         [_value(report, o, measure) for _, o in shown],
         replace(scheduler_style(option.scheduler), symbol=SYMBOLS[option.verdict]),
         "%{customdata[1]}",
-        size=11,
+        size=size,
         cliponaxis=False,
         customdata=[[i, _hover(report, o)] for i, o in shown],
     )
@@ -136,7 +133,7 @@ def _name(chart: go.Figure, report: PlanReport, index: int, measure: Measure) ->
     if value is None:
         return
     ring = Look(GOOD, "solid", "circle-open")
-    place = _place(report, option)
+    place = _place(option)
     add_points(chart, "", [place], [value], ring, size=20, cliponaxis=False)
     chart.add_annotation(
         x=math.log10(place) if chart.layout.xaxis.type == "log" else place,

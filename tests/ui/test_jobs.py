@@ -349,10 +349,16 @@ def test_kinds_can_be_told_apart_buttons_start_them_and_others_are_refused(lasti
     assert len({kind.noun for kind in KINDS.values()}) == len(KINDS)
     with pytest.raises(JobError, match="is not known; choose from place, plan"):
         lasting.start("shell", {})
-    files = [*(ROOT / "nona/ui/pages").rglob("*.py"), *(ROOT / "pages").glob("*.py")]
+    files = [
+        *(ROOT / "nona/ui/pages").rglob("*.py"),
+        *(ROOT / "pages").glob("*.py"),
+        ROOT / "studies/tabs.py",
+    ]
     text = "".join(p.read_text(encoding="utf-8") for p in files)
     named = {
-        name for name in OF_THE_SESSION if re.search(rf'\bkind(?:="|, of = \("|.* else \("){name}"', text)
+        name
+        for name in OF_THE_SESSION
+        if re.search(rf'\bkind(?: ?= ?"|, of = \("|.* else \(?"){name}"', text)
     }
     assert named == set(OF_THE_SESSION)
 
