@@ -119,7 +119,7 @@ def split_finding(models: Mapping[str, TimeParts]) -> str:
     first, second = sorted(PARTS, key=lambda k: -PARTS[k](models[worst]))[:2]
     shares = [f"{100 * _share(models[worst], k):.0f} % {NAMES[k]}" for k in (first, second)]
     text = f"{worst}: {shares[0]}" + (f", then {shares[1]}" if PARTS[second](models[worst]) > 0 else "")
-    return text if len(models) == 1 else f"Least compute: {text}"
+    return text if len(models) == 1 else f"The least share of compute has {text}"
 
 
 def _share(times: TimeParts, part: str) -> float:

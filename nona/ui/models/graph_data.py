@@ -141,7 +141,7 @@ def _node(
 def _label(facts: Facts, i: int) -> str:
     if facts.what == "tasks" and facts.sizes[i] > 1:
         return f"{facts.sizes[i]} operators"
-    return facts.kinds[i]
+    return facts.ids[i] if len(set(facts.kinds)) == 1 else facts.kinds[i]  # one kind tells no two apart
 
 
 def _module_label(path: tuple[str, ...]) -> str:

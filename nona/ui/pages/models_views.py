@@ -16,7 +16,7 @@ from nona.report import models as report_models
 from nona.report.figures import time_by_kind_figure
 from nona.report.models import inspection, provenance_text
 from nona.report.placements.figures import servers_of
-from nona.report.times import given_text
+from nona.report.times import given_text, no_verdict
 from nona.results.placement import SolvedPlacement
 from nona.sources.lookup import safe_name
 from nona.sources.samples import description
@@ -102,7 +102,7 @@ def _where(state: AppState, loaded: Loaded, about: Callable[[], None]) -> None:
     if solved is None or label is None or label not in solved.nona.models:
         why = "No query of this model is in the scenario." if label is None else "It is not solved yet."
         st.info(f"The placement says where the tasks run. {why}", icon=":material/hub:")
-        st.page_link(page_file("placement"), label="Solve the placement", icon=":material/hub:")
+        st.page_link(page_file("placement"), label="Go to Placement", icon=":material/hub:")
         return
     homes: dict[str, str] = {}
     for subgraph in solved.nona.models[label].subgraphs:
@@ -125,6 +125,9 @@ def _tables(state: AppState, loaded: Loaded) -> None:
     st.subheader("Time by kind")
     picture(time_by_kind_figure(time_by_kind(costed)), key="kinds", alt="Time by kind of operator")
     st.subheader("Steps of the contraction")
+    if not contracted.steps:
+        st.caption("None: no edge can be contracted by this rule.")
+        return
     alt = "Every contraction step and why it is allowed"
     table(report_models.steps(contracted), "steps", alt, height=400)
 
@@ -210,7 +213,12 @@ def model_facts(state: AppState, loaded: Loaded) -> None:
     if about := description(state.model):
         st.caption(plain(about))
     draw("parallelism", _parallelism_picture(report.total_compute_s, report.critical_path_s))
-    if not report.by_part:
+    unknown = bool(no_verdict(report.model, costed.uncounted, costed.with_work))
+    if unknown:
+        st.markdown(
+            "What splitting could gain is not known: without its work, an operator takes its launch alone."
+        )
+    elif not report.by_part:
         st.markdown(_gain_statement(report.parallelism))
     tiles(
         [
@@ -229,7 +237,7 @@ def model_facts(state: AppState, loaded: Loaded) -> None:
             ("Weights", format_size(report.weight_bytes), "Bytes of all parameters."),
             (
                 "Parallelism T₁/T∞",
-                f"{report.parallelism:.3f}",
+                "–" if unknown else f"{report.parallelism:.3f}",
                 "One after the other, over the longest chain: the most that splitting can gain.",
             ),
         ]

@@ -187,7 +187,9 @@ def _split_text(data: placement.PlacementOutcome) -> str:
         )
     if not split:
         return "Every query stays on one server."
-    others = "" if len(split) == len(shares) else "; the others stay on one server"
+    whole = [name for name in shares if shares[name] < LEAST]
+    stay = f"{whole[0]} stays" if len(whole) == 1 else "the others stay"
+    others = f"; {stay} on one server" if whole else ""
     return f"Split: {', '.join(split)}{others}."
 
 
