@@ -259,12 +259,15 @@ def live_titles(series: LiveLines, running: bool) -> list[str]:
             keep = "All keep equally many SLOs"
         titles[2] = f"{f'SLOs kept by {best}' if alone else keep}{so_far}: {most}"
     if links:
+        most = share_text(max(links.values()))
         use = f"{leaders(links, share_text, max, 'uses', 'use')} the link most"
-        titles[3] = (
-            f"{f'Link under {best}' if alone else use}{so_far}: {share_text(max(links.values()))} busy"
-        )
-        if not alone and not any(links.values()):
-            titles[3] = f"No scheduler uses the link{so_far}"
+        if len(links) > 1 and share_text(min(links.values())) == most:
+            use = "All use the link equally"
+        titles[3] = f"{f'Link under {best}' if alone else use}{so_far}: {most} busy"
+        if not alone and most == share_text(0.0):
+            titles[3] = (
+                f"{'Hardly anything crosses' if any(links.values()) else 'No scheduler uses'} the link{so_far}"
+            )
     return titles
 
 
