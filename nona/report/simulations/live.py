@@ -265,9 +265,8 @@ def live_titles(series: LiveLines, running: bool) -> list[str]:
             use = "All use the link equally"
         titles[3] = f"{f'Link under {best}' if alone else use}{so_far}: {most} busy"
         if not alone and most == share_text(0.0):
-            titles[3] = (
-                f"{'Hardly anything crosses' if any(links.values()) else 'No scheduler uses'} the link{so_far}"
-            )
+            nobody = "Hardly anything crosses" if any(links.values()) else "No scheduler uses"
+            titles[3] = f"{nobody} the link{so_far}"
     return titles
 
 
