@@ -189,6 +189,9 @@ def test_policies_are_ranked_set_beside_the_oracle_and_money_has_no_powers_of_te
     assert findings.ranked(given, findings.hit_rate, highest=True) == {"b": 0.9, "a": 0.5}
     assert findings.over_oracle(given, ORACLE) == {"a": pytest.approx(1.0), "b": pytest.approx(9 / 4.9 - 1)}
     assert findings.over_oracle(given, None) == {}
+    swamped = policy(0.5, 1e-6, state="overloaded")
+    assert findings.over_oracle(given | {"a": swamped}, ORACLE) == {"b": pytest.approx(9 / 4.9 - 1)}
+    assert findings.oracle_title({"a": swamped}, ORACLE) == "Every policy is overloaded"
     made = report(esg=policy(0.9, 1.47e-6), orion=policy(None, None))
     rows = POLICIES.of(made.policies)
     assert rows.texts()[0][f"$ per {findings.PER:,} calls"] == "$0.00147 ± $0.000147"

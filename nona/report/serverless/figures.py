@@ -38,6 +38,7 @@ from nona.report.serverless.findings import (
     cost_text,
     dollars,
     hit_rate,
+    not_overloaded,
     ranked,
     rate_text,
 )
@@ -435,7 +436,9 @@ def ways(outcomes: Mapping[str, PolicyOutcome]) -> Filled:
 
 def ways_title(ways: Mapping[str, PolicyOutcome], policy: str) -> str:
     """The way under which ``policy`` keeps most SLOs, and the cheapest."""
-    hits, costs = ranked(ways, hit_rate), ranked(ways, call_cost)
+    if ways and not not_overloaded(ways):
+        return f"Under {policy}, every way of sharing is overloaded"
+    hits, costs = ranked(not_overloaded(ways), hit_rate), ranked(not_overloaded(ways), call_cost)
     if not hits or not costs:
         return f"Under {policy}, no call was completed"
     best = max((w for w in ways if w in hits), key=lambda w: hits[w])  # of equals the first way

@@ -92,7 +92,8 @@ def ranked(
     return dict(sorted(means.items(), key=lambda row: (-row[1] if highest else row[1], row[0])))
 
 
-def _steady(outcomes: Mapping[str, Outcome]) -> dict[str, Outcome]:
+def not_overloaded(outcomes: Mapping[str, Outcome]) -> dict[str, Outcome]:
+    """The outcomes without those of a growing backlog, whose costs are of the few calls that came through."""
     return {name: o for name, o in outcomes.items() if o.state != "overloaded"}
 
 
@@ -114,7 +115,7 @@ def pareto_title(
     """
     if outcomes and len(overloaded(outcomes)) == len(outcomes):
         return f"Every policy is overloaded{_too_few(setting) if setting else ''}"
-    steady = _steady(outcomes)
+    steady = not_overloaded(outcomes)
     hits, costs = ranked(steady, hit_rate, highest=True), ranked(steady, call_cost)
     if not hits or not costs:
         return "No policy completed a call"
@@ -151,7 +152,7 @@ def _too_few(setting: Setting) -> str:
 
 def keeps_most(outcomes: Mapping[str, Outcome]) -> str | None:
     """The policy that keeps most SLOs, of several the cheapest; ``None`` where all are overloaded."""
-    steady = _steady(outcomes)
+    steady = not_overloaded(outcomes)
     hits = ranked(steady, hit_rate, highest=True)
     return _cheapest(_level(hits), ranked(steady, call_cost)) if hits else None
 
@@ -225,13 +226,14 @@ def search_title(searches: Mapping[str, Spread], limit_s: float = 0.010) -> str:
 def over_oracle(outcomes: Mapping[str, Outcome], oracle: Oracle | None) -> dict[str, float]:
     """Name → its cost over the oracle's at the same share of SLOs, less 1; empty without an oracle.
 
-    The oracle pays for no idle container, so that only what a policy executes is compared.
+    The oracle pays for no idle container, so that only what a policy executes is compared. Overloaded
+    policies are left out.
     """
     if oracle is None or not oracle.curve:
         return {}
     shares, costs = zip(*oracle.curve, strict=True)
     excess = {}
-    for name, o in outcomes.items():
+    for name, o in not_overloaded(outcomes).items():
         hits, cost = o.slo_hit_rate.mean, _executing_usd(o)
         if hits is not None and cost is not None:
             excess[name] = cost / float(np.interp(hits, shares, costs)) - 1

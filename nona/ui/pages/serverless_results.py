@@ -156,7 +156,7 @@ def _overloads(report: ServerlessReport) -> None:
 
 
 def _tiles(report: ServerlessReport) -> list[tuple[str, str, str]]:
-    policies, figures = report.policies, []
+    policies, figures = findings.not_overloaded(report.policies), []
     for name, usd in _first(findings.ranked(policies, findings.call_cost)):
         figures.append((f"Least per {findings.PER:,} calls", findings.dollars(usd), f"By {name}."))
     for name, usd in _first(findings.ranked(policies, findings.hit_cost)):
