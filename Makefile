@@ -7,7 +7,7 @@ PACKAGES := $(VENV)/.packages
 READY := nona.simulation.compiled.preparation.compile_all nona.serverless.replications.make_ready \
   nona.training.elastic.replications.make_ready nona.language.run.make_ready \
   studies.learning.training.make_ready nona.serverless.policies.esg.search.compile_searches
-PYTEST := $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -p tests.dividing
+PYTEST := $(BIN)/python -m pytest -n 5 --dist loadfile --no-loadscope-reorder -p tests.dividing
 
 .PHONY: install app lint test verify bench chaos fuzz clean
 

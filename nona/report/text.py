@@ -71,7 +71,7 @@ class Finding:
 
 _FILLING = {
     *("a", "an", "and", "are", "be", "can", "do", "does", "for", "how", "i", "if", "in", "is", "it", "many"),
-    *("much", "my", "of", "on", "or", "should", "the", "to", "what", "which", "why"),
+    *("much", "my", "of", "on", "or", "should", "so", "the", "to", "what", "which", "why", "with"),
 }
 
 

@@ -100,7 +100,7 @@ def _of_language_plan(planned: LanguagePlanned) -> Iterator[_Number]:
         currency = planned.plan.currency
         yield _exact("answer", "servers", "number", best.servers)
         yield _exact("answer", f"cost per hour, {currency}", "number", best.price)
-        yield _exact("answer", f"cost per million tokens, {currency}", "number", best.per_million)
+        yield _exact("answer", f"cost per million output tokens, {currency}", "number", best.per_million)
         yield _exact("answer", "headroom, times the traffic", "number", best.headroom)
 
 

@@ -105,7 +105,11 @@ def test_advice_where_background_alone_is_too_much_and_where_nothing_is():
     assert "Background alone" in advice("a", offered, Resources(compute=0.96, network=0.0), 4)
     assert "6 servers instead of 4" in advice("a", offered, Resources(compute=0.2, network=0.0), 4)
     idle = Resources(compute=0.0, network=0.0)
-    assert "On average" in advice("a", Resources(compute=0.9, network=None), idle, 4)
+    unseen = Resources(compute=0.9, network=None)
+    assert "On average" in advice("a", unseen, idle, 4)
+    assert "the link is busy all the time" in advice(
+        "a", unseen, idle, 4, Resources(compute=0.2, network=1.0)
+    )
 
 
 def test_differences_of_language_rows_engines_and_routers_are_words():

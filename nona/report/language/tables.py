@@ -309,7 +309,7 @@ OPTIONS = Table[LanguageOption](
         Column("per hour", lambda o: o.price, PLAIN, "price", decides=True),
         Column("per month", lambda o: o.price and o.price * HOURS_A_MONTH, PLAIN, "price_month"),
         Column(
-            "per million tokens",
+            "per million output tokens",
             lambda o: o.per_million,
             PLAIN,
             "per_million",
@@ -360,7 +360,9 @@ def language_plan_finding(plan: LanguagePlan, ended_early_s: float | None = None
     what = f"{best.servers} × {best.gpu}" if best.gpus == 1 else f"{best.servers} × {best.gpus} {best.gpu}"
     price = money(best.price, plan.currency)
     tokens = (
-        "" if best.per_million is None else f", {money(best.per_million, plan.currency)} per million tokens"
+        ""
+        if best.per_million is None
+        else f", {money(best.per_million, plan.currency)} per million output tokens"
     )
     if best.prefill is not None:
         what += f", {best.prefill} for prompts and {best.servers - best.prefill} for answers,"

@@ -277,6 +277,8 @@ def _drops(line: LiveLine) -> str:
     return f"drops {share_text(line.dropped / (line.jobs + line.dropped), 1)} of the queries"
 
 
+NOT_BUSY = Resources(compute=None, network=None)
+ALWAYS = 0.98  # utilisation of what never rests but for the begin of a run
 TARGET = 0.95  # utilisation that the remedies aim at: below 1, with long waits still
 
 
@@ -324,8 +326,10 @@ def remedies(offered: Resources, background: Resources) -> list[Remedy]:
     return needed
 
 
-def advice(name: str, offered: Resources, background: Resources, servers: int) -> str:
-    """Advice on an overloaded scheduler, in a sentence or two; loads that are offered to it.
+def advice(
+    name: str, offered: Resources, background: Resources, servers: int, busy: Resources = NOT_BUSY
+) -> str:
+    """Advice on an overloaded scheduler, in a sentence or two; loads that are offered to it, ``busy`` parts.
 
     >>> advice("spread", Resources(compute=0.5, network=1.9), Resources(compute=0.0, network=0.0), 8)
     'To bring the link of spread below 95 %, multiply all rates by 0.5 or less, or use a link × 2 or more.'
@@ -333,6 +337,12 @@ def advice(name: str, offered: Resources, background: Resources, servers: int) -
     sentences = [_sentence(name, r, servers) for r in remedies(offered, background)]
     if sentences:
         return " ".join(sentences)
+    for resource, share in (("link is", busy.network), ("executors are", busy.compute)):
+        if share is not None and share >= ALWAYS:
+            return (
+                f"Under {name} the {resource} busy all the time; too few jobs were completed to say how much "
+                "is asked of it. Lower the rates, or choose a scheduler that observes queues."
+            )
     return (
         f"On average the load of {name} is below capacity, but some servers are overloaded or jobs starve. "
         "Lower the rates, or choose a scheduler that observes queues."

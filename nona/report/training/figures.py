@@ -326,9 +326,10 @@ def one_more_finding(report: OneMoreReport) -> str:
         return none + modelled_sentence(report.modelled)
     row = next(r for r in report.rows if r.gpu == best)
     span = "" if row.ci95 is None else f", to between {hours_text(row.ci95[0])} and {hours_text(row.ci95[1])}"
+    sure = "" if row.ci95 is not None else " in one run, which cannot tell it from chance"
     sentence = (
         f"One more {best} shortens the mean JCT under {report.policy} most, by {hours_text(saved[best])} "
-        f"({share_text(saved[best] / base, 1)}{span})"
+        f"({share_text(saved[best] / base, 1)}{span}){sure}"
     )
     per = {r.gpu: saved[r.gpu] / r.price_hour for r in report.rows if r.price_hour and r.gpu in saved}
     cheap = max(per, key=lambda g: (per[g], g), default=best)

@@ -245,7 +245,7 @@ ONE_MORE = Table[_More](
         Column("change", lambda r: r.change, CHANGE),
         Column("makespan", lambda r: r.row.makespan_s, HOURS),
         Column("worst ρ", lambda r: r.row.worst_rho),
-        Column("cost of the run", lambda r: r.row.cost_usd, DOLLARS),
+        Column("cost of the measured jobs", lambda r: r.row.cost_usd, DOLLARS),
         Column("$ an hour of that GPU", lambda r: r.row.price_hour, DOLLARS),
     ),
 )

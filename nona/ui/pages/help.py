@@ -111,11 +111,14 @@ HOW_TO = (
 
 
 def how_to_list(state: AppState, query: str) -> int:
-    """The questions that hold all words of ``query``, each with the way there; how many there are."""
-    words = asked(query)
-    matching = [h for h in HOW_TO if all(w in f"{h.question} {h.answer}".casefold() for w in words)]
-    if not matching:
+    """The questions that hold the rarest words of ``query``, each with the way there; how many there are."""
+    words = [word.removesuffix("s") for word in asked(query)]
+    holders = {w: [h for h in HOW_TO if f" {w}" in f" {h.question} {h.answer}".casefold()] for w in words}
+    score = {h: sum(1 / len(some) for some in holders.values() if h in some) for h in HOW_TO}
+    best = max(score.values())
+    if words and not best:
         return 0
+    matching = [h for h in HOW_TO if score[h] == best]
     st.subheader("How do I …", anchor="how-to")
     with st.grid(2, min_column_width=330):
         for entry in matching:

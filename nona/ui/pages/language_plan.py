@@ -1,4 +1,4 @@
-"""Plan for language models: the fewest servers of each offer, their price per hour and per million tokens."""
+"""Plan for language models: the fewest servers of each offer, their price per hour and per output token."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def overload_warnings(schedulers: Schedulers, of: AppState | SimulatedRun) -> No
     servers = sum(group.count for group in cluster.servers)
     over = [
         f"**{plain(name)} is overloaded**: {plain(s.state_reason)} "
-        f"{plain(advice(name, s.offered, busy, servers))}"
+        f"{plain(advice(name, s.offered, busy, servers, s.utilization))}"
         for name, s in schedulers.items()
         if s.overloaded
     ]
