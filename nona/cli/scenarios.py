@@ -10,6 +10,7 @@ from nona.cli.output import ProgressLine, emit, warn_of_models, warn_of_schedule
 from nona.placement.result import Placement
 from nona.report.placements.text import placement_text, response_lines
 from nona.report.simulations.advice import scheduler_advice
+from nona.report.simulations.findings import unsettled_text
 from nona.report.simulations.report import compared, simulation_report
 from nona.report.simulations.series import with_hits
 from nona.report.simulations.tables import compared_text
@@ -28,6 +29,7 @@ from nona.study.outcome import (
     full_report,
     off_ranges,
     placement_outcome,
+    predicted_means,
     simulated_run,
     simulation_outcome,
 )
@@ -94,6 +96,8 @@ def simulate(arguments: SimulateOptions, scenario: Scenario, sources: Sources) -
     slo_s = [q.slo_s for q in prepared.system.queries]
     report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)
     report = with_hits(report, result.records, slo_s)
+    if text := unsettled_text(report.schedulers, predicted_means(prepared, result.placement)):
+        print(f"warning: {text}", file=sys.stderr)
     every = all_differences(result.records, slo_s)
     differences = every[arguments.baseline] if arguments.baseline else {}
     advice = scheduler_advice(report.schedulers, every)

@@ -17,11 +17,19 @@ from sizes import examples
 from nona.report.simulations import titles as titles_of
 from nona.report.simulations import uncertainty as sure
 from nona.report.simulations.advice import scheduler_advice, views_text
-from nona.report.simulations.findings import TARGET, advice, headline, live_headline, remedies, shortest
+from nona.report.simulations.findings import (
+    TARGET,
+    advice,
+    headline,
+    live_headline,
+    remedies,
+    shortest,
+    unsettled_text,
+)
 from nona.report.simulations.live import LiveSeries, bin_edge_s, live_alts, live_titles, measured, quantile_s
 from nona.report.simulations.scenario_diff import change_text, scenario_changes
 from nona.report.simulations.tables import DIFFERENCES, percentiles
-from nona.results.document import ModelFacts, OffRange
+from nona.results.document import Estimate, ModelFacts, OffRange
 from nona.results.simulation import Resources
 from nona.results.simulation_charts import LiveLine, LiveRun
 from nona.scenario.file import load_scenario, scenario_from_mapping
@@ -252,6 +260,15 @@ def test_live_words():
     assert live_headline(LiveRun(series=alone)).text == "Mean JCT of a so far: 10 ms."
     two = line(0.01, 0, counts=(1, 1), jobs=2)
     assert quantile_s(two, 0.5) == pytest.approx(bin_edge_s(1))
+
+
+def test_a_run_in_which_queues_do_not_fill_is_called_too_short():
+    short = {
+        "local": but(scheduler(0.02), jct_s=Estimate(mean=0.02, ci95=(0.01, 0.03))),
+        "nona": scheduler(0.02),
+    }
+    assert unsettled_text(short, {"local": 0.29, "nona": 0.021}).startswith("For local the formula expects")
+    assert unsettled_text(short, {"local": 0.059, "nona": None, "gone": 9.0}) == ""
 
 
 def made(*of):

@@ -26,6 +26,7 @@ def findings(outcome: SimulationOutcome) -> list[Finding]:
         *_alike(outcome.differences, schedulers),
         *_hits(schedulers),
         *_predictions(schedulers, outcome.predicted),
+        *_unsettled(schedulers, outcome.predicted),
         *_checks(outcome.report),
     ]
 
@@ -145,6 +146,30 @@ def _predictions(schedulers: Schedulers, predicted: Mapping[str, float | None]) 
         yield Finding(
             f"Queueing theory predicts {format_time(value)} for {name}, {off:+.1%} from the simulated {jct}."
         )
+
+
+def _unsettled(schedulers: Schedulers, predicted: Mapping[str, float | None]) -> Iterator[Finding]:
+    if text := unsettled_text(schedulers, predicted):
+        yield Finding(text, bad=True)
+
+
+def unsettled_text(schedulers: Schedulers, predicted: Mapping[str, float | None]) -> str:
+    """Name the schedulers for which the formula expects far longer times than a run shows; else empty."""
+    names = [
+        name
+        for name, expected_s in predicted.items()
+        if expected_s is not None and (of := schedulers.get(name)) is not None and not of.overloaded
+        if of.jct_s.mean is not None and expected_s > UNSETTLED * (of.jct_s.ci95 or (0.0, of.jct_s.mean))[1]
+    ]
+    if not names:
+        return ""
+    return (
+        f"For {listed(names)} the formula expects more than {UNSETTLED:g} times the simulated mean. Near "
+        "saturation queues fill slowly, so this run may be too short: simulate ten times as many jobs."
+    )
+
+
+UNSETTLED = 2.0  # predicted over the upper end of the simulated mean: more than errors of the formula
 
 
 def _checks(report: SimulationReport) -> Iterator[Finding]:

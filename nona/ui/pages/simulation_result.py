@@ -25,7 +25,7 @@ from nona.report.simulations.figures import (
     utilisation_figure,
     warmup_figure,
 )
-from nona.report.simulations.findings import REFERENCE, advice
+from nona.report.simulations.findings import REFERENCE, advice, unsettled_text
 from nona.report.simulations.report import SimulatedRun, python_decisions
 from nona.report.simulations.titles import (
     difference_dots,
@@ -320,6 +320,8 @@ def answer(state: AppState, run: Kept) -> None:
     if data.ended_early_s is not None:
         st.warning(plain(early_text(data, data.ended_early_s)), icon=":material/stop_circle:")
     overload_warnings(data.report.schedulers, data)
+    if text := unsettled_text(data.report.schedulers, data.predicted):
+        st.warning(plain(text), icon=":material/hourglass_bottom:")
     for line in data.cautions:
         st.warning(plain(f"{line}."), icon=":material/school:")
     _advice(run)
