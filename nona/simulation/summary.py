@@ -261,9 +261,7 @@ def summarize(
         decisions="python" if any(r.decisions == "python" for r in records) else "machine code",
         batches=all_jobs.batches(),
     )
-    engines = ", ".join(
-        sorted({r.engine for r in records})
-    )  # several where a run changed over to the fast one
+    engines = ", ".join(sorted({r.engine for r in records}))  # several where a run changed over
     return SchedulerSummary(first.scheduler, engines, result, _merged_checks(records))
 
 

@@ -210,14 +210,17 @@ def leaders(
     best: Callable[[Iterable[float]], float],
     does: str = "",
     do: str = "",
+    equal: str = "",
 ) -> str:
-    """Who has the best value as it is shown, with a verb of one or of several.
+    """Who has the best value as it is shown, with a verb of one or of several; ``equal`` where all have it.
 
     >>> leaders({"a": 0.2, "b": 0.1999, "c": 0.3}, "{:.2f}".format, min, "has", "have")
     'a and b have'
     """
     least = show(best(values.values()))
     names = [name for name, value in values.items() if show(value) == least]
+    if equal and 1 < len(names) == len(values):
+        return equal
     who = listed(names) if len(names) <= MOST_NAMED else f"{len(names)} schedulers"
     return f"{who} {does if len(names) == 1 else do}".strip()
 
@@ -254,15 +257,13 @@ def live_titles(series: LiveLines, running: bool) -> list[str]:
     ]
     if rates:
         most = percent(max(rates.values()))
-        keep = f"{leaders(rates, percent, max, 'keeps', 'keep')} the most SLOs"
-        if len(rates) > 1 and percent(min(rates.values())) == most:
-            keep = "All keep equally many SLOs"
+        verbs = "keeps the most SLOs", "keep the most SLOs"
+        keep = leaders(rates, percent, max, *verbs, "All keep equally many SLOs")
         titles[2] = f"{f'SLOs kept by {best}' if alone else keep}{so_far}: {most}"
     if links:
         most = share_text(max(links.values()))
-        use = f"{leaders(links, share_text, max, 'uses', 'use')} the link most"
-        if len(links) > 1 and share_text(min(links.values())) == most:
-            use = "All use the link equally"
+        verbs = "uses the link most", "use the link most"
+        use = leaders(links, share_text, max, *verbs, "All use the link equally")
         titles[3] = f"{f'Link under {best}' if alone else use}{so_far}: {most} busy"
         if not alone and most == share_text(0.0):
             nobody = "Hardly anything crosses" if any(links.values()) else "No scheduler uses"
