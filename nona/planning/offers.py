@@ -10,6 +10,7 @@ from functools import cache
 
 from nona.errors import HardwareError, ScenarioError
 from nona.hardware.mig import board, maximal_layouts, parse_layout
+from nona.results.planning import PlanTarget
 from nona.units import format_time
 
 
@@ -19,6 +20,7 @@ class Target:
 
     A percentile below a bound says the same: the p-th percentile is at most b if and only if the share
     of jobs within b is at least p/100. ``percentile`` is p where it was asked for so, to show it again.
+    Without a ``share`` the mean time of its jobs is at most ``bound_s``.
 
     >>> Target.of_percentile(0, 99.0, 0.05).share, Target.of_hits(0, 0.98, 0.04).text("resnet18")
     (0.99, '98 % of resnet18 within 40 ms')
@@ -27,12 +29,12 @@ class Target:
     """
 
     model: int
-    share: float
+    share: float | None
     bound_s: float
     percentile: float | None = None
 
     def __post_init__(self) -> None:
-        if not 0 < self.share < 1:
+        if self.share is not None and not 0 < self.share < 1:
             raise ScenarioError(
                 [f"Target: share {self.share:g} must lie between 0 and 1; give 0.99 for 99 %."]
             )
@@ -49,9 +51,25 @@ class Target:
         """The ``percentile`` (0 to 100) of the completion times is at most ``bound_s``."""
         return Target(model, percentile / 100, bound_s, percentile)
 
+    @staticmethod
+    def of_mean(model: int, bound_s: float) -> Target:
+        """The mean of the completion times is at most ``bound_s``."""
+        return Target(model, None, bound_s)
+
+    @property
+    def asked(self) -> float:
+        """What is compared with what is seen: the share, or the bound of the mean."""
+        return self.bound_s if self.share is None else self.share
+
+    def planned(self, name: str) -> PlanTarget:
+        """The target as results have it."""
+        return PlanTarget(model=name, share=self.share, within_s=self.bound_s, text=self.text(name))
+
     def text(self, name: str) -> str:
         """The target in words; ``name`` is the model's."""
         bound = format_time(self.bound_s, 4)
+        if self.share is None:
+            return f"mean of {name} at most {bound}"
         if self.percentile is not None:
             return f"p{self.percentile:g} of {name} at most {bound}"
         return f"{100 * self.share:.6g} % of {name} within {bound}"

@@ -21,6 +21,8 @@ look doubles the replications, and of L looks that are planned, look l may spend
 t_l = 2^(l−L) and t_0 = 0. These add up to α, so a verdict that is given as soon as it stands is wrong with
 probability at most α.
 
+A target for a mean time has Student's one-sided limits over the means of the replications, at these errors.
+
 Sources: Rao and Scott, A simple method for the analysis of clustered binary data, Biometrics 48, 1992 (φ);
 Korn and Graubard, Confidence intervals for proportions with small expected number of positive counts
 estimated from survey data, Survey Methodology 24, 1998 (N*, limits after Clopper and Pearson, 1934);
@@ -87,6 +89,24 @@ class Counts:
         return max(1.0, *(_dispersion(n, late) for late in levels))
 
 
+@dataclass(frozen=True, slots=True)
+class Means:
+    """Mean times of the jobs of one target, seconds, one for each independent replication.
+
+    ``inf`` where a job was not completed.
+    """
+
+    times_s: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        """The mean over replications; ``nan`` without any."""
+        return float(np.mean(self.times_s)) if self.times_s else float("nan")
+
+
+Evidence = Counts | Means
+
+
 def _dispersion(n: Floats, events: Floats) -> float:
     used = n > 0
     n, events = n[used], events[used]
@@ -100,7 +120,7 @@ def _dispersion(n: Floats, events: Floats) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """One-sided limits of a share, each at the error that was asked for."""
+    """One-sided limits of a share or a mean, each at the error that was asked for."""
 
     lower: float
     upper: float
@@ -116,20 +136,32 @@ def spent(alpha: float, look: int, looks: int) -> float:
     return float(alpha * (2 ** ((look - looks) / 2) - before))
 
 
-def limits(counts: Counts, alpha: float) -> Limits:
-    """Lower and upper limit of the share of hits, each wrong with probability ``alpha``.
+def limits(seen: Evidence, alpha: float, times: int = 1) -> Limits:
+    """Lower and upper limit of the share of hits, or of the mean, each wrong with probability ``alpha``.
 
-    One replication alone says nothing about the design effect: then the limits are 0 and 1.
+    One replication alone says nothing about the design effect: then the limits are 0 and 1, of a mean 0 and
+    ``inf``. ``times``: those of so many times as many replications, if nothing else changed.
 
     >>> found = limits(Counts((1000,) * 4, (990, 991, 989, 990)), 0.025)
     >>> round(found.lower, 4), round(found.upper, 4)
     (0.9836, 0.9944)
     """
-    n = sum(1 for jobs in counts.arrived if jobs)
-    if n < 2:
+    if isinstance(seen, Means):
+        return _mean_limits(seen, alpha, times)
+    n = times * sum(1 for jobs in seen.arrived if jobs)
+    if n < 2 * times:
         return Limits(0.0, 1.0)
     shrink = (float(scipy.special.ndtri(1 - alpha)) / float(scipy.special.stdtrit(n - 1, 1 - alpha))) ** 2
-    return _beta_limits(counts.share, sum(counts.arrived) / counts.design_effect * shrink, alpha)
+    return _beta_limits(seen.share, times * sum(seen.arrived) / seen.design_effect * shrink, alpha)
+
+
+def _mean_limits(seen: Means, alpha: float, times: int) -> Limits:
+    n = len(seen.times_s)
+    if n < 2 or not np.isfinite(seen.times_s).all():
+        return Limits(0.0, float("inf"))
+    factor = float(scipy.special.stdtrit(n * times - 1, 1 - alpha)) / (n * times) ** 0.5
+    half = factor * float(np.std(seen.times_s, ddof=1))
+    return Limits(seen.mean - half, seen.mean + half)
 
 
 def _beta_limits(share: float, jobs: float, alpha: float) -> Limits:
@@ -140,11 +172,11 @@ def _beta_limits(share: float, jobs: float, alpha: float) -> Limits:
 
 
 def verdict(
-    counts: Sequence[Counts], shares: Sequence[float], alpha: float, look: int, looks: int
+    evidence: Sequence[Evidence], asked: Sequence[float], alpha: float, look: int, looks: int
 ) -> Verdict:
     """Decide whether all targets are kept, at look ``look`` of ``looks`` planned ones, with error ``alpha``.
 
-    ``counts``, ``shares``: of each target: what was seen, and the share p₀ that it asks for.
+    ``evidence``, ``asked``: of each target: what was seen, and the share p₀ or the mean that it asks for.
 
     >>> seen = Counts((1000,) * 4, (990, 991, 989, 990))
     >>> verdict([seen], [0.95], 0.05, 1, 5), verdict([seen, seen], [0.95, 0.999], 0.05, 1, 5)
@@ -152,7 +184,7 @@ def verdict(
     >>> verdict([seen], [0.99], 0.05, 1, 5)
     'open'
     """
-    return of_all(verdicts(counts, shares, alpha, look, looks))
+    return of_all(verdicts(evidence, asked, alpha, look, looks))
 
 
 def of_all(each: Sequence[Verdict]) -> Verdict:
@@ -161,17 +193,22 @@ def of_all(each: Sequence[Verdict]) -> Verdict:
 
 
 def verdicts(
-    counts: Sequence[Counts], shares: Sequence[float], alpha: float, look: int, looks: int
+    evidence: Sequence[Evidence], asked: Sequence[float], alpha: float, look: int, looks: int
 ) -> tuple[Verdict, ...]:
     """Decide each target, at the errors at which it counts in :func:`verdict` on all of them."""
-    error = spent(alpha, look, looks)
+    return _verdicts(evidence, asked, spent(alpha, look, looks))
 
-    def one(seen: Counts, share: float) -> Verdict:
-        if limits(seen, error / len(shares)).upper < share:
-            return "misses"
-        return "keeps" if limits(seen, error).lower >= share else "open"
 
-    return tuple(one(seen, share) for seen, share in zip(counts, shares, strict=True))
+def _verdicts(
+    evidence: Sequence[Evidence], asked: Sequence[float], error: float, times: int = 1
+) -> tuple[Verdict, ...]:
+    def one(seen: Evidence, wanted: float) -> Verdict:
+        alone, among = limits(seen, error, times), limits(seen, error / len(asked), times)
+        if isinstance(seen, Means):
+            return "misses" if among.lower > wanted else "keeps" if alone.upper <= wanted else "open"
+        return "misses" if among.upper < wanted else "keeps" if alone.lower >= wanted else "open"
+
+    return tuple(one(seen, wanted) for seen, wanted in zip(evidence, asked, strict=True))
 
 
 def replications_at(look: int, first: int = FIRST) -> int:
@@ -192,37 +229,26 @@ def looks_within(most: int, first: int = FIRST) -> int:
     return max(1, (max(most, first) // first).bit_length())
 
 
-def replications_needed(counts: Sequence[Counts], shares: Sequence[float], alpha: float) -> int | None:
+def replications_needed(evidence: Sequence[Evidence], asked: Sequence[float], alpha: float) -> int | None:
     """Replications after which an open verdict would stand if shares and φ stayed as they are.
 
     It is the last look of a test that is planned with so many. ``None`` where it would not stand with 2^23
     times as many: then a share is as good as equal to its target.
     """
-    n = len(counts[0].arrived)
+    n = max(map(replications_of, evidence))
     if n < 2:
         return None
     for more in range(1, _MOST_DOUBLINGS):
         times = int(2**more)
         looks = looks_within(n * times)
-        if _would_stand(counts, shares, spent(alpha, looks, looks), n, times):
+        if of_all(_verdicts(evidence, asked, spent(alpha, looks, looks), times)) != "open":
             return n * times
     return None
 
 
-def _would_stand(counts: Sequence[Counts], shares: Sequence[float], error: float, n: int, times: int) -> bool:
-    kept = True
-    for seen, share in zip(counts, shares, strict=True):
-        jobs = sum(seen.arrived) * times / seen.design_effect
-        for each, missing in ((error, False), (error / len(shares), True)):
-            shrink = (
-                float(scipy.special.ndtri(1 - each)) / float(scipy.special.stdtrit(n * times - 1, 1 - each))
-            ) ** 2
-            bounds = _beta_limits(seen.share, jobs * shrink, each)
-            if missing and bounds.upper < share:
-                return True
-            if not missing:
-                kept &= bounds.lower >= share
-    return kept
+def replications_of(seen: Evidence) -> int:
+    """How many replications there are."""
+    return len(seen.times_s) if isinstance(seen, Means) else len(seen.arrived)
 
 
 def counted(runs: Sequence[ArrayLike], share: float) -> Counts:

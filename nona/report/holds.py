@@ -40,17 +40,24 @@ def holds_finding(report: HoldsReport, today: date | None = None) -> Finding:
 
 def _tightest(report: HoldsReport) -> str:
     """Of the targets that make the verdict, the one furthest from being kept; else why there is none."""
-    estimated = [t for t in report.targets if t.share.mean is not None and t.verdict == report.option.verdict]
+    estimated = [t for t in report.targets if t.verdict == report.option.verdict and _seen(t) is not None]
     if not estimated:
         return _reason(report.option) or "No run has ended yet."
-    tightest = max(estimated, key=lambda t: (1 - (t.share.mean or 0.0)) / (1 - t.target.share))
+    tightest = max(estimated, key=lambda t: t.target.used(_seen(t) or 0.0))
     target, label = tightest.target, "Still to decide" if tightest.verdict == "open" else "Tightest"
+    if target.share is None:
+        time = mean_text(tightest.time_s, format_time)
+        return f"{label}: {target.model} mean {time} of {time_text(target.within_s)}."
     percent = f"p{100 * target.share:.6g}"
     if tightest.time_s.mean is None:
         kept = mean_text(tightest.share, short_share)
         return f"{label}: {kept} of {target.model} within {time_text(target.within_s)}, of {percent} asked."
     time = mean_text(tightest.time_s, format_time)
     return f"{label}: {target.model} {percent} {time} of {time_text(target.within_s)}."
+
+
+def _seen(held: HeldTarget) -> float | None:
+    return held.time_s.mean if held.target.share is None else held.share.mean
 
 
 def _reason(option: PlanOption) -> str:

@@ -13,7 +13,7 @@ from nona.planning.offers import gpu_text
 from nona.planning.prices import HOURS
 from nona.report.text import MARKS, Finding, counted, listed, verb
 from nona.report.times import USUAL
-from nona.results.document import Estimate, Interval
+from nona.results.document import Estimate
 from nona.results.planning import (
     CountRange,
     PlanAnswer,
@@ -85,16 +85,27 @@ LEAST_USED = 0.005  # of the error budget: a logarithmic axis has no place for 0
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Late jobs of a target over those that it allows, with the interval; above 1 the target is missed."""
+    """Late jobs of a target over those that it allows, or its mean over the bound; above 1 it is missed.
+
+    ``seen`` is the share of the jobs in time, or the mean, ``estimate`` the used part with its interval.
+    """
 
     target: PlanTarget
-    share: Estimate
-    used: float
-    interval: Interval
+    seen: Estimate
+    estimate: Estimate
+
+    @property
+    def used(self) -> float:
+        return self.estimate.mean or 0.0
+
+    @property
+    def share(self) -> Estimate | None:
+        """The share of the jobs in time; ``None`` where a mean is asked."""
+        return None if self.target.share is None else self.seen
 
     @property
     def text(self) -> str:
-        """The share seen in time, beside the share that the target asks for.
+        """The share seen in time, beside the share that the target asks for; of a mean the mean.
 
         >>> asked = PlanTarget(model="bert", share=0.99, within_s=0.06, text="99 % of bert within 60 ms")
         >>> tightest([asked], [Estimate(mean=0.995, ci95=(0.993, 0.997))]).text
@@ -102,16 +113,13 @@ class Budget:
         >>> tightest([asked], [Estimate(mean=0.995, ci95=(0.98, 1.01))]).text
         '99.5 % (98 % to 100 %) of bert within 60 ms (target 99 %)'
         """
-        ends = self.share.ci95
-        cut = None if ends is None else (max(ends[0], 0.0), min(ends[1], 1.0))
-        seen = mean_text(Estimate(mean=self.share.mean, ci95=cut), short_share)
         bound = time_text(self.target.within_s)
+        if self.target.share is None:
+            return f"mean of {self.target.model} {mean_text(self.seen, time_text)} (target {bound})"
+        ends = self.seen.ci95
+        cut = None if ends is None else (max(ends[0], 0.0), min(ends[1], 1.0))
+        seen = mean_text(Estimate(mean=self.seen.mean, ci95=cut), short_share)
         return f"{seen} of {self.target.model} within {bound} (target {100 * self.target.share:.6g} %)"
-
-    @property
-    def estimate(self) -> Estimate:
-        """The used share of the budget with its interval, for a table."""
-        return Estimate(mean=self.used, ci95=self.interval)
 
     @property
     def used_text(self) -> str:
@@ -141,22 +149,16 @@ def floor_note(budgets: Iterable[Budget | None]) -> str:
 def tightest(targets: Sequence[PlanTarget], shares: Sequence[Estimate]) -> Budget | None:
     """The target that is nearest to being missed, or furthest beyond; ``None`` before any run.
 
-    Formula: used = (1 − h) / (1 − h₀), with h the share of jobs in time and h₀ the share asked for.
+    Formula: that of :meth:`~nona.results.planning.PlanTarget.used`.
 
     >>> asked = [PlanTarget(model=m, share=h, within_s=0.1, text=m) for m, h in (("a", 0.9), ("b", 0.99))]
     >>> found = tightest(asked, [Estimate(mean=0.92, ci95=None), Estimate(mean=0.995, ci95=None)])
     >>> found.target.model, round(found.used, 3)
     ('a', 0.8)
     """
-    budgets = [_budget(t, s, s.mean) for t, s in zip(targets, shares, strict=False) if s.mean is not None]
+    pairs = [(t, s) for t, s in zip(targets, shares, strict=False) if s.mean is not None]
+    budgets = [Budget(target, seen, target.used_of(seen)) for target, seen in pairs]
     return max(budgets, key=lambda b: b.used, default=None)
-
-
-def _budget(target: PlanTarget, share: Estimate, mean: float) -> Budget:
-    allowed = 1 - target.share
-    ends = share.ci95
-    interval = None if ends is None else ((1 - ends[1]) / allowed, (1 - ends[0]) / allowed)
-    return Budget(target, share, (1 - mean) / allowed, interval)
 
 
 HOUR_HINT = "Servers and links of the answer, without data moved."

@@ -93,13 +93,14 @@ class _Target(NamedTuple):
         return max((f for f in factors if f < (self.missed_from or math.inf)), default=None)
 
     def _is_missed(self, load: planning.PlanLoad) -> bool:
-        ends = load.shares[self.place].ci95 if self.place < len(load.shares) else None
-        return ends is not None and ends[1] < self.asked.share
+        ends = self.asked.used_of(load.shares[self.place]).ci95 if self.place < len(load.shares) else None
+        return ends is not None and ends[0] > 1
 
     def _is_held(self, load: planning.PlanLoad) -> bool:
         """Return whether it was seen to hold; not where all seem to and the stricter verdict is open."""
         pairs = zip(self.report.targets, load.shares, strict=False)
-        seem = [share.ci95 is not None and share.ci95[0] >= target.share for target, share in pairs]
+        used = [target.used_of(share).ci95 for target, share in pairs]
+        seem = [ends is not None and ends[1] <= 1 for ends in used]
         return load.verdict == "keeps" or (self.place < len(seem) and seem[self.place] and not all(seem))
 
 

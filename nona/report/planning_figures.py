@@ -230,9 +230,11 @@ def _dot(report: PlanReport, load: PlanLoad, measure: LoadMeasure) -> Dot | None
     hover = _load_hover(report, load, budget)
     if measure == "Error budget":
         value = max(budget.used, LEAST_USED)
-        low, high = budget.interval or (value, value)
+        low, high = budget.estimate.ci95 or (value, value)
         return Dot(load, value, min(max(low, LEAST_USED), value), max(high, value), hover)
     if measure == "In time":
+        if budget.share is None:
+            return None  # a mean is asked
         value = 100 * (budget.share.mean or 0.0)
         low, high = budget.share.ci95 or (value / 100, value / 100)
         return Dot(load, value, 100 * low, 100 * high, hover)

@@ -100,34 +100,35 @@ def _percent(share: float) -> str:
     return f"{format_number(100 * share)} %"
 
 
-def slo_text(slo_s: float | None, total_s: float, critical_s: float, varies: bool) -> tuple[str, str]:
-    """Judge an SLO on an idle cluster: ``ok``, ``split`` or ``never``, and a sentence.
+def slo_text(bounds: Mapping[str, float], total_s: float, critical_s: float, varies: bool) -> tuple[str, str]:
+    """Judge the tightest bound on a query on an idle cluster: ``ok``, ``split`` or ``never``, and a sentence.
 
-    ``total_s``: a query on one idle executor; ``critical_s``: its longest chain, which no placement
-    goes below; ``varies``: service times are drawn, so these are means.
+    ``bounds``: its name, ``SLO``, ``mean`` or ``p95``, → seconds. ``total_s``: a query on one idle executor;
+    ``critical_s``: its longest chain, which no placement goes below; ``varies``: service times are drawn, so
+    these are means.
 
-    >>> slo_text(0.01, 0.022, 0.014, False)[0], slo_text(0.02, 0.022, 0.014, False)[0]
-    ('never', 'split')
+    >>> [slo_text({"SLO": s}, 0.022, 0.014, False)[0] for s in (0.01, 0.02)]
+    ['never', 'split']
+    >>> slo_text({"SLO": 0.05, "p95": 0.03}, 0.022, 0.014, False)[1].partition(": ")[2]
+    'the p95 of 30 ms leaves 8 ms for waits on one server.'
     """
     alone, chain = format_time(total_s), format_time(critical_s)
     possible = f"An idle executor takes {alone}; no placement takes less than {chain}"
-    if slo_s is None:
-        return "ok", f"{possible}. No SLO is set."
-    slo = format_time(slo_s)
-    if slo_s < critical_s:
+    if not bounds:
+        return "ok", f"{possible}. No SLO and no target is set."
+    name, bound_s = min(bounds.items(), key=lambda pair: pair[1])
+    bound = f"{name} of {format_time(bound_s)}"
+    if bound_s < critical_s:
         word = "rarely" if varies else "never"
         return "never", (
-            f"This SLO can {word} be met: the longest chain alone takes {chain} on an idle executor, more "
-            f"than {slo}. Raise the SLO, or choose a faster GPU or a smaller model."
+            f"The {bound} can {word} be met: the longest chain alone takes {chain} on an idle executor. "
+            f"Raise the {name}, or choose a faster GPU or a smaller model."
         )
-    if slo_s < total_s:
+    if bound_s < total_s:
         return "split", (
-            f"{possible}: one server alone misses the SLO of {slo}; only a query that is split can meet it."
+            f"{possible}: one server alone misses the {bound}; only a query that is split can meet it."
         )
-    return (
-        "ok",
-        f"{possible}: the SLO of {slo} leaves {format_time(slo_s - total_s)} for waits on one server.",
-    )
+    return "ok", f"{possible}: the {bound} leaves {format_time(bound_s - total_s)} for waits on one server."
 
 
 BINS, GAP_BINS, LARGEST_GAP = 60, 32, 4.0

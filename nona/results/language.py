@@ -189,7 +189,8 @@ class LanguageOption(Document):
     ``least``: servers below which the load alone is too much, by the formula.
     ``price``, ``per_million``: per hour, and per million output tokens of the demand.
     ``verdict``, ``share``, ``tightest``: of the row that is closest to its target, with the share of its
-        requests in time.
+        requests in time; ``None`` where that is a mean.
+    ``tried``: it was simulated, not left out for its price.
     ``headroom``: the largest multiple of the traffic at which the targets were seen to hold; of the best
         option alone.
     ``servers_off``: servers with step times at either end of their ``error``, (shorter, longer); of the best
@@ -212,6 +213,7 @@ class LanguageOption(Document):
     tightest: str
     provenance: str
     note: str = ""
+    tried: bool = True
     headroom: Figure = None
     without_one: Verdict | None = None
     error: float = 0.0

@@ -80,12 +80,30 @@ By = Literal["simulation", "load", "idle", "memory", "no placement", "prediction
 
 
 class PlanTarget(Document):
-    """At least ``share`` of the jobs of ``model`` within ``within_s`` seconds; ``text``: as it was asked."""
+    """At least ``share`` of the jobs of ``model`` within ``within_s`` seconds; ``text``: as it was asked.
+
+    ``share`` is ``None`` where the mean of their times is asked to be within that.
+    """
 
     model: str
-    share: float
+    share: Figure
     within_s: float
     text: str
+
+    def used(self, seen: float) -> float:
+        """The part used of what the target allows, above 1 where it is missed.
+
+        Formula: (1 − h)/(1 − h₀) for a share h of which h₀ is asked; mean/bound for a mean, in seconds.
+        """
+        return seen / self.within_s if self.share is None else (1 - seen) / (1 - self.share)
+
+    def used_of(self, seen: Estimate) -> Estimate:
+        """:meth:`used` of an estimate and of its interval."""
+        mean = None if seen.mean is None else self.used(seen.mean)
+        if seen.ci95 is None:
+            return Estimate(mean=mean, ci95=None)
+        low, high = sorted(self.used(end) for end in seen.ci95)
+        return Estimate(mean=mean, ci95=(low, high))
 
 
 class PlanServers(Document):
@@ -110,7 +128,8 @@ class PlanModel(Document):
 class PlanOption(Document):
     """A purchase option, and whether it keeps all targets.
 
-    ``link`` in bytes/s. ``shares``: of the jobs within the bound, for each target. ``by``: what the verdict
+    ``link`` in bytes/s. ``shares``: of the jobs within the bound, for each target; for one
+    of the mean that mean, in seconds. ``by``: what the verdict
     rests on, ``reason`` in words. ``predicted`` is the least predicted share of hits over what its target
     asks for: above 1 all targets are predicted to hold. ``headroom`` is the largest factor on the traffic
     that was seen to keep all targets. ``needed``: replications that an open verdict would take if shares
@@ -284,7 +303,8 @@ class HeldTarget(Document):
     """A target on the cluster as it stands.
 
     ``share`` is that of the jobs within the bound; ``time_s`` the time within which as many of them are
-    complete as the target asks for. The ``verdict`` on the cluster is made of these.
+    complete as the target asks for, or their mean where that is asked. The ``verdict`` on the cluster is made
+    of these.
     """
 
     target: PlanTarget

@@ -22,7 +22,7 @@ from nona.scenario.values import (
     field,
     named,
 )
-from nona.units import format_time
+from nona.units import format_time, parse_quantity
 
 
 def _read(parse: Callable[[object], float]) -> BeforeValidator:
@@ -124,24 +124,73 @@ class OfferSpec(Part):
 PERCENTS = (50, 95, 99)
 
 
-def _of_requests(percent: int, time: str, what: str) -> Any:
-    title = f"{time} p{percent} at most"
-    return field(None, title, f"{what} take less; of rows with llm.", none="not asked")
+NOT_ASKED = "not asked"
+
+
+def _hit(value: object) -> object:
+    """A share of the jobs, or that none is asked; the rule of :data:`Part01` in one line with it."""
+    if value == NOT_ASKED:
+        return value
+    try:
+        share = parse_quantity(value, "fraction")  # type: ignore[arg-type]
+    except ValueError as error:
+        share, why = None, str(error)
+    else:
+        why = f"{value!r} must lie between 0 % and 100 %"
+    if share is None or not 0 < share < 1:
+        raise PydanticCustomError("plan", "{why}; or write: not asked", {"why": why})
+    return share
+
+
+Hit = Annotated[Literal["not asked"] | float, BeforeValidator(_hit)]
+
+
+def _of_requests(statistic: str, time: str, what: str) -> Any:
+    title = f"{time} {statistic} at most"
+    return field(None, title, f"{what}; of rows with llm.", none=NOT_ASKED)
 
 
 class TargetSpec(Part):
-    """Targets of one model: all must hold; without any, the share within the SLO is asked."""
+    """Targets of one model: all must hold, and its SLO unless that is not asked."""
 
-    hit: Part01 | None = field(None, "Within the SLO", "Share of its jobs.", none="not asked")
-    p50: PositiveSeconds | None = field(None, "p50 at most", "Half of its jobs take less.", none="not asked")
-    p95: PositiveSeconds | None = field(None, "p95 at most", "95 % of its jobs take less.", none="not asked")
-    p99: PositiveSeconds | None = field(None, "p99 at most", "99 % of its jobs take less.", none="not asked")
-    ttft_p50: PositiveSeconds | None = _of_requests(50, "TTFT", "Half of its first tokens")
-    ttft_p95: PositiveSeconds | None = _of_requests(95, "TTFT", "95 % of its first tokens")
-    ttft_p99: PositiveSeconds | None = _of_requests(99, "TTFT", "99 % of its first tokens")
-    tpot_p50: PositiveSeconds | None = _of_requests(50, "TPOT", "Per further token half of its requests")
-    tpot_p95: PositiveSeconds | None = _of_requests(95, "TPOT", "Per further token 95 % of its requests")
-    tpot_p99: PositiveSeconds | None = _of_requests(99, "TPOT", "Per further token 99 % of its requests")
+    hit: Hit | None = field(
+        None, "Within the SLO", "Share of its jobs, or: not asked.", none="the share of all models"
+    )
+    mean: PositiveSeconds | None = field(None, "Mean at most", "The mean time of its jobs.", none=NOT_ASKED)
+    p50: PositiveSeconds | None = field(None, "p50 at most", "Half of its jobs take less.", none=NOT_ASKED)
+    p95: PositiveSeconds | None = field(None, "p95 at most", "95 % of its jobs take less.", none=NOT_ASKED)
+    p99: PositiveSeconds | None = field(None, "p99 at most", "99 % of its jobs take less.", none=NOT_ASKED)
+    ttft_mean: PositiveSeconds | None = _of_requests("mean", "TTFT", "The mean of its first tokens")
+    ttft_p50: PositiveSeconds | None = _of_requests("p50", "TTFT", "Half of its first tokens take less")
+    ttft_p95: PositiveSeconds | None = _of_requests("p95", "TTFT", "95 % of its first tokens take less")
+    ttft_p99: PositiveSeconds | None = _of_requests("p99", "TTFT", "99 % of its first tokens take less")
+    tpot_mean: PositiveSeconds | None = _of_requests("mean", "TPOT", "Mean time per further token")
+    tpot_p50: PositiveSeconds | None = _of_requests(
+        "p50", "TPOT", "Per further token half of its requests take less"
+    )
+    tpot_p95: PositiveSeconds | None = _of_requests(
+        "p95", "TPOT", "Per further token 95 % of its requests take less"
+    )
+    tpot_p99: PositiveSeconds | None = _of_requests(
+        "p99", "TPOT", "Per further token 99 % of its requests take less"
+    )
+
+    def share(self, of_all: float) -> float | None:
+        """The share within the SLO that is asked, ``of_all`` models where none is given; ``None``: none."""
+        return None if self.hit == NOT_ASKED else of_all if self.hit is None else float(self.hit)
+
+    @property
+    def of_requests(self) -> bool:
+        """True where a time is bounded that only requests of language models have."""
+        return any(
+            getattr(self, name) for name in type(self).model_fields if name.startswith(("ttft_", "tpot_"))
+        )
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        """``mean``, ``p95``, … → the bound that is asked for it of whole jobs."""
+        mean = {} if self.mean is None else {"mean": self.mean}
+        return mean | {f"p{percent}": bound for percent, bound in self.percentiles().items()}
 
     def percentiles(self, time: Literal["", "ttft_", "tpot_"] = "") -> dict[int, float]:
         """Percent → the bound that is asked for it, of whole jobs or of a time of requests."""

@@ -469,6 +469,12 @@ class Scenario(Part):
         """A name for each row of the workload; a repeated one gets ``#2``, ``#3`` …"""
         return self._labels[: len(self.workload)]
 
+    def bounds_of(self, row: int) -> dict[str, float]:
+        """The bounds on the times of a row's queries: its SLO, and the plan's targets, by name."""
+        slo, label = self.workload[row].slo, self.labels[row]
+        own = self.plan.targets.get(label) if self.plan else None
+        return ({} if slo is None else {"SLO": slo}) | (own.bounds if own else {})
+
     @property
     def rows(self) -> tuple[WorkloadRow | LanguageRow, ...]:
         """All rows as a written file has them: those of language models last."""

@@ -49,6 +49,23 @@ def test_the_verdict_is_that_of_the_plan_and_of_a_simulation_at_the_traffic_wher
         assert share_at(scenario, min(missed)) < target.target.share <= share_at(scenario, report.headroom)
 
 
+def test_a_broken_slo_is_no_hold_beside_a_loose_percentile_and_a_mean():
+    plan_part = {"targets": {"resnet18": {"p95": "1 s", "mean": "1 s"}}}
+    report = holds(asked(plan=plan_part))
+    assert [(t.target.within_s, t.verdict) for t in report.targets] == [
+        (0.003, "misses"), (1.0, "misses" if report.option.by == "load" else "keeps"),
+        (1.0, "misses" if report.option.by == "load" else "keeps"),
+    ]  # fmt: skip
+    assert holds_finding(report).lead.startswith("Does not hold.")
+    mean = report.targets[1]
+    assert (mean.target.share, mean.share.mean) == (None, None)
+    alone = holds(asked(plan={"targets": {"resnet18": {"hit": "not asked", "mean": "1 s"}}}))
+    (target,) = alone.targets
+    (row,) = simulation_report(simulate(prepare(asked())).summaries, 0.0).schedulers.values()
+    assert target.time_s.mean == pytest.approx(row.jct_s.mean, rel=0.1)
+    assert holds_finding(alone).lead.startswith("Holds. Tightest: resnet18 mean")
+
+
 def test_an_open_verdict_names_the_target_that_keeps_it_open_and_what_would_decide_it():
     def row(model, share, verdict):
         target = filled(PlanTarget, model=model, share=0.9, within_s=0.1)

@@ -10,11 +10,13 @@ from scipy.stats import binom
 from nona.errors import SimulationError
 from nona.planning.verdict import (
     Counts,
+    Means,
     counted,
     limits,
     looks_within,
     replications_at,
     replications_needed,
+    settle,
     spent,
     verdict,
     verdicts,
@@ -150,6 +152,31 @@ def test_bursts_of_late_jobs_widen_the_limits_and_no_late_job_is_then_no_certain
     bursty = Counts((500,) * 4, (500,) * 4, ((0, 40, 0, 0),))
     assert verdict([lucky], [0.98], ALPHA, 1, 5) == "keeps"
     assert verdict([bursty], [0.98], ALPHA, 1, 5) == "open"
+
+
+def test_a_mean_is_called_kept_or_missed_wrongly_at_most_as_often_as_allowed_and_decided_where_it_is_clear():
+    """Means of 30 exponential times each, of which 1.0 is the true mean."""
+    random, looks = np.random.default_rng(5), looks_within(64)
+    wrong = {0.999: 0, 1.001: 0}
+    for _ in range(400):
+        runs = random.exponential(size=(64, 30)).mean(axis=1)
+        for bound in wrong:
+            found = settle(
+                lambda n, runs=runs: Means(tuple(runs[:n])),
+                lambda seen, look, of, bound=bound: verdict([seen], [bound], ALPHA, look, of),
+                64,
+            ).verdict
+            wrong[bound] += found == ("keeps" if bound < 1 else "misses")
+    assert max(wrong.values()) <= binom.ppf(0.999, 400, ALPHA)
+    clear = Means(tuple(runs))
+    assert [verdict([clear], [bound], ALPHA, looks, looks) for bound in (0.8, 1.25)] == ["misses", "keeps"]
+    near = Means(tuple(runs[:4]))
+    more = replications_needed([near], [near.mean * 1.02], ALPHA)
+    assert more > 4
+    again = Means(near.times_s * (more // 4))
+    assert verdict([again], [near.mean * 1.02], ALPHA, looks_within(more), looks_within(more)) == "keeps"
+    unfinished = Means((1.0, 1.0, math.inf, 1.0))
+    assert verdict([unfinished], [9.0], ALPHA, 1, 5) == "open"
 
 
 def test_all_targets_must_hold_and_one_missed_is_enough():

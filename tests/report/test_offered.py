@@ -64,14 +64,25 @@ def test_the_sentence_tells_overload_exactly(background, queries):
 
 
 @pytest.mark.parametrize(
-    ("slo", "kind"), [(None, "ok"), (0.0139, "never"), (0.014, "split"), (0.0219, "split"), (0.022, "ok")]
+    ("bounds", "kind"),
+    [
+        ({}, "ok"),
+        ({"SLO": 0.0139}, "never"),
+        ({"SLO": 0.014}, "split"),
+        ({"SLO": 0.0219, "p50": 1.0}, "split"),
+        ({"p95": 0.022}, "ok"),
+        ({"SLO": 0.05, "mean": 0.0139}, "never"),
+    ],
 )
-def test_what_is_possible_of_an_slo(slo, kind):
-    found, text = slo_text(slo, 0.022, 0.014, False)
+def test_what_is_possible_of_the_tightest_bound(bounds, kind):
+    found, text = slo_text(bounds, 0.022, 0.014, False)
     assert found == kind
     assert "14 ms" in text
+    assert ("No SLO and no target is set" in text) == (not bounds)
+    if bounds:
+        assert f"{min(bounds, key=bounds.get)} of " in text
     if kind == "never":
-        assert "rarely" in slo_text(slo, 0.022, 0.014, True)[1]
+        assert "rarely" in slo_text(bounds, 0.022, 0.014, True)[1]
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_the_tightest_target_is_the_one_with_least_of_its_budget_left(report):
         assert found.used == pytest.approx((1 - share.mean) / 0.1)
         if option.verdict == "keeps":
             assert found.used < 1
-            assert found.interval[1] < 1
+            assert found.estimate.ci95[1] < 1
     assert tightest(report.targets, ()) is None
 
 

@@ -13,13 +13,13 @@ from nona.errors import NonaError
 from nona.experiments import ProcessPool
 from nona.planning.offers import Option
 from nona.planning.prices import listed_prices
-from nona.report.plan import month_text, plan_finding
+from nona.report.plan import month_text, plan_finding, tightest
 from nona.report.plan_options import plan_text
 from nona.results.planning import PlanReport
 from nona.scenario.file import dump_scenario, scenario_from_mapping
 from nona.scenario.serverless import ServerlessSpec
 from nona.simulation.run import Cancelled
-from nona.simulation.theory import erlang_c
+from nona.simulation.theory import erlang_c, md1_jct_s
 from nona.sources.lookup import Sources
 from nona.study.planning.chains import Bounds
 from nona.study.planning.plan import plan
@@ -156,10 +156,39 @@ def test_constant_times_on_drawn_servers_are_as_many_md1_queues():
         return (1 - load) * sum(terms)
 
     least = next(c for c in range(1, 99) if within(c) >= share)
-    report = planned(rate, 1000, scv=0.0, targets={"one": {"p95": "35 ms"}}, schedulers=["local"])
+    targets = {"one": {"hit": "not asked", "p95": "35 ms"}}
+    report = planned(rate, 1000, scv=0.0, targets=targets, schedulers=["local"])
     assert [t.text for t in report.targets] == ["p95 of one at most 35 ms"]
     found = report.best
     assert abs(found.servers[0].count - least) <= (1 if within(least) - share < 0.004 else 0)
+
+
+def test_a_mean_is_kept_by_as_many_servers_as_the_formula_asks_for():
+    """Servers drawn blindly are M/D/1 each."""
+    rate, service, bound = 310.0, 0.01, 0.0145
+    means = {c: md1_jct_s(rate / c, service) for c in range(4, 20)}
+    least = min(c for c, mean in means.items() if mean <= bound)
+    assert abs(means[least] / bound - 1) > 0.02 < abs(means[least - 1] / bound - 1)  # runs can decide it
+    report = planned(rate, None, scv=0.0, targets={"one": {"mean": "14.5 ms"}}, schedulers=["local"])
+    assert [(t.text, t.share) for t in report.targets] == [("mean of one at most 14.5 ms", None)]
+    assert report.best.servers[0].count == least
+    (seen,) = report.best.shares
+    assert seen.ci95[0] <= means[least] <= seen.ci95[1] <= bound
+    assert tightest(report.targets, report.best.shares).used == pytest.approx(seen.mean / bound)
+    missed = next(o for o in report.options if o.servers[0].count == least - 1)
+    assert (missed.verdict, "mean of one" in missed.reason) == ("misses", True)
+
+
+def test_an_slo_counts_beside_other_targets_unless_it_is_not_asked():
+    rate, slo_ms = 330.0, 60.0
+    least = least_mmc(rate, 0.01, slo_ms / 1000, 0.99)
+    loose = {"one": {"p50": "1 s", "mean": "1 s"}}
+    asked = planned(rate, slo_ms, targets=loose, hit=0.99)
+    assert [t.within_s for t in asked.targets] == [0.06, 1.0, 1.0]
+    assert asked.best.servers[0].count == least
+    without = planned(rate, slo_ms, targets={"one": {"hit": "not asked", **loose["one"]}}, hit=0.99)
+    assert [t.within_s for t in without.targets] == [1.0, 1.0]
+    assert without.best.servers[0].count < least
 
 
 def test_the_cheapest_of_two_devices_is_found_by_enumeration():

@@ -327,14 +327,14 @@ OPTIONS = Table[LanguageOption](
 
 def options_table(plan: LanguagePlan) -> Filled:
     """Every option that was tried, the cheapest that keeps all targets first."""
-    return OPTIONS.of([o for o in plan.options if o.verdict != "open" or o.share is not None])
+    return OPTIONS.of([o for o in plan.options if o.tried])
 
 
 def option_notes(plan: LanguagePlan) -> list[str]:
     """The notes on options in sentences, which a column of a page has no room for."""
     routers: dict[tuple[str, str], list[str]] = {}
     for option in plan.options:
-        if option.note and (option.verdict != "open" or option.share is not None):
+        if option.note and (option.tried):
             what = ", ".join(
                 word for word in (option.gpu, f"engines of {option.tp}", option.settings) if word
             )
@@ -347,13 +347,13 @@ def language_plan_finding(plan: LanguagePlan, ended_early_s: float | None = None
     begin = "" if ended_early_s is None else f"Cancelled after {duration(ended_early_s)}. "
     best = plan.best
     if best is None or best.servers is None or best.price is None:
-        undecided = sum(o.verdict == "open" and o.share is not None for o in plan.options)
+        undecided = sum(o.verdict == "open" and o.tried for o in plan.options)
         if not undecided:
             return Finding(f"{begin}No option on offer keeps all targets.", bad=True)
         options = f"{counted(undecided, 'option')} {'is' if undecided == 1 else 'are'}"
         return Finding(
-            f"{begin}No option was seen to keep all targets; {options} undecided, as shares are too close to "
-            "the target. Allow more runs (plan.replications), or lower the target.",
+            f"{begin}No option was seen to keep all targets; {options} undecided: what was seen is too close "
+            "to the target. Allow more runs (plan.replications), or lower the target.",
             bad=True,
         )
     span = "" if best.tp == 1 else f" with engines of {best.tp} GPUs"
@@ -386,7 +386,7 @@ def plan_notes(plan: LanguagePlan) -> list[str]:
     if best.without_one is not None:
         words = {"keeps": "holds", "misses": "misses", "open": "is not told apart from its target"}
         lines.append(f"Without one server it {words[best.without_one]}.")
-    rest = sum(o.verdict == "open" and o.share is None for o in plan.options)
+    rest = sum(not o.tried for o in plan.options)
     if rest:
         lines.append(f"{counted(rest, 'more option')} would cost more by the load alone.")
     if best.servers_off is not None:

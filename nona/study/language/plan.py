@@ -2,8 +2,8 @@
 
 Engines span 1, 2, 4 … GPUs of a server. The load by formula bounds the number from below; above it the test
 of :mod:`nona.planning.verdict` decides on simulated replications whether the share of requests that meet all
-targets of their row is large enough. Where prompts and answers have servers of their own, every division of
-a number of servers among the two is tried.
+targets of their row is large enough, and means small enough. Where prompts and answers have servers of their
+own, every division of a number of servers among the two is tried.
 """
 
 from __future__ import annotations
@@ -23,7 +23,16 @@ from nona.language.run import simulate_once
 from nona.language.system import Engine, LanguageSystem, RequestClass, Role
 from nona.planning.least import driven, least
 from nona.planning.offers import Offer
-from nona.planning.verdict import FIRST, Counts, counted, replications_needed, settle, verdict
+from nona.planning.verdict import (
+    FIRST,
+    Evidence,
+    Means,
+    counted,
+    replications_needed,
+    replications_of,
+    settle,
+    verdict,
+)
 from nona.report.text import listed
 from nona.results.document import Verdict
 from nona.results.language import LanguageOption, LanguagePlan
@@ -56,16 +65,34 @@ def _unheard(plan: LanguagePlan, text: str, fraction: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """So many requests of a row meet its slo, or one of their times is within a bound."""
+    """So many requests of a row meet its slo, or one of their times is within a bound.
+
+    Without a ``share`` the mean of that time is.
+    """
 
     row: int
-    share: float
+    share: float | None
     text: str
     time: RequestTime | None = None
     bound_s: float = 1.0
 
+    @property
+    def asked(self) -> float:
+        return 1.0 if self.share is None else self.share
+
     def over(self, system: LanguageSystem, run: Run) -> Floats:
         return over_targets(system, run, self.row, self.time, self.bound_s)
+
+    def seen(self, runs: Sequence[Floats]) -> Evidence:
+        """The evidence of the requests of every run, each the time over its bound."""
+        if self.share is None:  # a request of one token, which has no time per token, stands with 0
+            times = [run[run > 0] for run in runs]
+            return Means(tuple(float(of.mean()) for of in times if len(of)))
+        return counted(runs, self.share)
+
+    def margin(self, seen: Evidence) -> float:
+        """How far what was seen is above its target: a share, or of a mean the part of its bound left."""
+        return 1.0 - seen.mean if isinstance(seen, Means) else seen.share - self.asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,34 +194,37 @@ class _Case:
         jobs = IDLE_JOBS if idle else MOST_JOBS
         if spec.jobs > jobs and not replayed:  # a trace is judged as far as the scenario replays it
             spec = spec.model_copy(update={"jobs": jobs})
-        shares = [target.share for target in self.targets]
+        asked = [target.asked for target in self.targets]
         over: list[list[Floats]] = [[] for _ in self.targets]
 
-        def simulate(count: int) -> list[Counts]:
+        def simulate(count: int) -> list[Evidence]:
             for replication in range(len(over[0]), count):
                 requests, window = drawn(system, spec, replication)
                 run = simulate_once(system, requests, self.router, window)
                 for target, runs in zip(self.targets, over, strict=True):
                     runs.append(target.over(system, run))
             self.on_look(sum(counts), count)
-            return [counted(runs, share) for runs, share in zip(over, shares, strict=True)]
+            return [target.seen(runs) for target, runs in zip(self.targets, over, strict=True)]
 
         decision: Verdict
         if replayed:
             seen = simulate(1)
-            keeps = all(c.share >= share for c, share in zip(seen, shares, strict=True))
+            keeps = all(t.margin(of) >= 0 for t, of in zip(self.targets, seen, strict=True))
             decision = "keeps" if keeps else "misses"
         else:
             settled = settle(
                 simulate,
-                lambda seen, look, looks: verdict(seen, shares, self.alpha, look, looks),
+                lambda seen, look, looks: verdict(seen, asked, self.alpha, look, looks),
                 FIRST if idle else self.most_runs,
             )
             decision, seen = settled.verdict, settled.result
-        margins = [c.share - share for c, share in zip(seen, shares, strict=True)]
+        margins = [t.margin(of) for t, of in zip(self.targets, seen, strict=True)]
         worst = min(range(len(margins)), key=margins.__getitem__)
-        remedy = _remedy(seen, shares, self.alpha) if decision == "open" else ""
-        return _Judged(decision, seen[worst].share, self.targets[worst].row, remedy)
+        requests = sum(map(len, over[0]))
+        remedy = _remedy(seen, asked, self.alpha, requests) if decision == "open" else ""
+        tightest = seen[worst]
+        share = None if isinstance(tightest, Means) else tightest.share
+        return _Judged(decision, share, self.targets[worst].row, remedy)
 
     def option(self, survive: bool, below: float) -> LanguageOption:
         """The fewest servers that keep all targets, also without any one of them where it may be down.
@@ -207,7 +237,7 @@ class _Case:
         if self.least + spare > most:
             price = (self.least + spare) * self.offer.price
             note = f"not tried: at least {price:g} an hour by its load"
-            return self._shown((), _Judged("open", None, 0), note)
+            return self._shown((), _Judged("open", None, 0), note).model_copy(update={"tried": False})
         one_each = (1,) * len(self._roles)
         if self.judge(one_each, IDLE) == "misses":
             return self._shown((), self.judged[one_each, IDLE], "even an idle engine misses")
@@ -309,12 +339,12 @@ class _Case:
         return (20 + (first or 1) - 1) / 20
 
 
-def _remedy(seen: Sequence[Counts], shares: Sequence[float], alpha: float) -> str:
-    """What would decide an open verdict, if shares stayed as they are."""
-    needed = replications_needed(seen, shares, alpha)
+def _remedy(seen: Sequence[Evidence], asked: Sequence[float], alpha: float, requests: int) -> str:
+    """What would decide an open verdict, if shares stayed as they are; ``requests`` were seen."""
+    needed = replications_needed(seen, asked, alpha)
     if needed is None:
-        return "its share is as good as equal to the target"
-    runs, requests = len(seen[0].arrived), sum(seen[0].arrived)
+        return "what was seen is as good as equal to the target"
+    runs = replications_of(seen[0])
     more = requests * (needed - runs) / runs
     return f"about {float(f'{more:.1g}'):,.0f} more requests, {needed} runs in all, would decide"
 
@@ -447,21 +477,25 @@ def _plan(
 def _targets(scenario: Scenario, spec: PlanSpec) -> tuple[_Target, ...]:
     targets: list[_Target] = []
     for k, (label, row) in enumerate(zip(scenario.language_labels, scenario.language, strict=True)):
-        asked = spec.targets.get(label, TargetSpec(hit=spec.hit))
+        asked = spec.targets.get(label, TargetSpec())
+        hit = asked.share(spec.hit)
         limits = {"first token": row.slo.ttft, "per token": row.slo.tpot, "last token": row.slo.e2e}
         named = ", ".join(f"{name} within {1e3 * limit:g} ms" for name, limit in limits.items() if limit)
-        if asked.hit is not None and named:
-            targets.append(_Target(k, asked.hit, f"{100 * asked.hit:.6g} % of {label}: {named}"))
-        elif label in spec.targets and asked.hit is not None:
+        if hit is not None and named:
+            targets.append(_Target(k, hit, f"{100 * hit:.6g} % of {label}: {named}"))
+        elif isinstance(asked.hit, float):
             raise ScenarioError(
                 [f"plan.targets.{label}: hit needs an slo; give the row an slo, or ask for ttft_p95."]
             )
-        times: tuple[tuple[RequestTime, str, dict[int, float]], ...] = (
-            ("ttft_s", "first token", asked.percentiles("ttft_")),
-            ("tpot_s", "per token", asked.percentiles("tpot_")),
-            ("e2e_s", "last token", asked.percentiles()),
+        times: tuple[tuple[RequestTime, str, float | None, dict[int, float]], ...] = (
+            ("ttft_s", "first token", asked.ttft_mean, asked.percentiles("ttft_")),
+            ("tpot_s", "per token", asked.tpot_mean, asked.percentiles("tpot_")),
+            ("e2e_s", "last token", asked.mean, asked.percentiles()),
         )
-        for time_name, words, bounds in times:
+        for time_name, words, mean, bounds in times:
+            if mean is not None:
+                text = f"mean of {label}: {words} within {1e3 * mean:g} ms"
+                targets.append(_Target(k, None, text, time_name, mean))
             for percent, bound in bounds.items():
                 text = f"{percent} % of {label}: {words} within {1e3 * bound:g} ms"
                 targets.append(_Target(k, percent / 100, text, time_name, bound))

@@ -184,7 +184,7 @@ MOST_ERLANG = 2000  # executors; with more, nobody waits where ρ is clearly bel
 
 
 class Prediction:
-    """Predicted shares of the targets of a question, option by option."""
+    """Predicted shares and means of the targets of a question, option by option."""
 
     def __init__(self, bounds: Bounds) -> None:
         self.bounds, self.question = bounds, bounds.question
@@ -194,12 +194,10 @@ class Prediction:
         self.background_moment = stream.rate * stream.mean**2 * (1 + stream.scv)
 
     def margin(self, option: Option, load: int = MILLE) -> float:
-        """Return the least predicted share over its target's; from 1 on all are predicted to hold."""
-        shares = self.shares(option, load)
-        return min(s / t.share for s, t in zip(shares, self.question.targets, strict=True))
+        """Return the least predicted share over its target's; from 1 on all are predicted to hold.
 
-    def shares(self, option: Option, load: int = MILLE) -> tuple[float, ...]:
-        """The predicted share of each target; 0 without a steady state."""
+        Of a mean: its bound over the predicted mean. 0 without a steady state.
+        """
         bounds, name = self.bounds, self.question.ways[option.scheduler].scheduler.name
         counts = bounds.classes(option)
         used = np.flatnonzero(counts)
@@ -212,18 +210,21 @@ class Prediction:
         busy = rates.sum() * float(part @ (mean_s * part.sum())) / executors
         rho = bounds.background + busy
         if rho >= 1:
-            return (0.0,) * len(self.question.targets)
+            return 0.0
         own = work if name in WHOLE else bounds.chain
         whole_s, moment = self._moments(work[:, used], rates, part, executors)
         lines = 1 if name in DRAWN else int(executors)
         waits = erlang_c(lines, lines * rho) if lines <= MOST_ERLANG else 0.0
         decay = 2 * lines * (1 - rho) * whole_s / moment
-        shares = []
+        margins = []
         for target in self.question.targets:
+            if target.share is None:
+                margins.append(target.bound_s / float(part @ own[target.model][used] + waits / decay))
+                continue
             spare = target.bound_s - own[target.model][used]
             late = np.where(spare < 0, 1.0, waits * np.exp(-decay * np.maximum(spare, 0.0)))
-            shares.append(float(1 - part @ late))
-        return tuple(shares)
+            margins.append(float(1 - part @ late) / target.share)
+        return min(margins)
 
     def _moments(
         self,
@@ -429,7 +430,12 @@ def _walk_keeps(
     except PlacementError:
         return False
     times_s = [query.times_s for query in response.queries]
-    return all(in_time(times_s[t.model], t.bound_s).mean() >= t.share for t in question.targets)
+    return all(
+        times_s[t.model].mean() <= t.bound_s
+        if t.share is None
+        else in_time(times_s[t.model], t.bound_s).mean() >= t.share
+        for t in question.targets
+    )
 
 
 def _steps(most: int, most_cost: float) -> Sequence[int]:

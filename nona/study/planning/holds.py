@@ -11,7 +11,7 @@ from nona.experiments import ProcessPool
 from nona.planning.offers import Option, Target
 from nona.planning.prices import breaks_after
 from nona.results.document import UNKNOWN, Estimate, Verdict, number
-from nona.results.planning import HeldTarget, HoldsReport, PlanFailure, PlanTarget
+from nona.results.planning import HeldTarget, HoldsReport, PlanFailure
 from nona.scenario.plan import PlanSpec
 from nona.scenario.schema import Scenario
 from nona.simulation.collected import RELATIVE_ERROR
@@ -121,21 +121,22 @@ def _targets(question: Question, evidence: Known) -> tuple[HeldTarget, ...]:
 def _target(
     question: Question, target: Target, share: Estimate, verdict: Verdict, evidence: Known
 ) -> HeldTarget:
-    name = question.scenario.labels[target.model]
+    of_mean = target.share is None
+    time_s = share if of_mean else _time_s(target.model, target.asked, evidence.seen)
     return HeldTarget(
-        target=PlanTarget(model=name, share=target.share, within_s=target.bound_s, text=target.text(name)),
-        share=share,
-        time_s=UNKNOWN if evidence.overloaded else _time_s(target, evidence.seen),
+        target=target.planned(question.scenario.labels[target.model]),
+        share=UNKNOWN if of_mean else share,
+        time_s=UNKNOWN if evidence.overloaded else time_s,
         verdict=verdict,
     )
 
 
-def _time_s(target: Target, seen: tuple[Seen, ...]) -> Estimate:
+def _time_s(model: int, share: float, seen: tuple[Seen, ...]) -> Estimate:
     """The time within which the target's share of all arrived jobs are complete: a mean over replications.
 
     Its interval is Student's, widened by what the sketches round.
     """
-    times_s = [_quantile_s(target, run) for run in seen]
+    times_s = [_quantile_s(model, share, run) for run in seen]
     if not times_s or not np.isfinite(times_s).all():
         return UNKNOWN
     interval = mean_interval(times_s)
@@ -144,10 +145,10 @@ def _time_s(target: Target, seen: tuple[Seen, ...]) -> Estimate:
     return Estimate(mean=number(interval.mean), ci95=ends if has_interval else None)
 
 
-def _quantile_s(target: Target, run: Seen) -> float:
+def _quantile_s(model: int, share: float, run: Seen) -> float:
     """Jobs that are not complete count as later than any that is."""
-    sketch = run.sketches[target.model]
+    sketch = run.sketches[model]
     if not sketch.count:
         return np.inf
-    share = target.share * run.arrived[target.model] / sketch.count
-    return sketch.quantile(share) if share <= 1 else np.inf
+    of_complete = share * run.arrived[model] / sketch.count
+    return sketch.quantile(of_complete) if of_complete <= 1 else np.inf

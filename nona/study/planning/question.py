@@ -79,9 +79,9 @@ class Question:
         return 1 - self.spec.confidence
 
     @property
-    def shares(self) -> tuple[float, ...]:
-        """The share that each target asks for."""
-        return tuple(t.share for t in self.targets)
+    def asked(self) -> tuple[float, ...]:
+        """The share, or the mean, that each target asks for."""
+        return tuple(t.asked for t in self.targets)
 
     def cost(self, option: Option) -> float:
         """Price per hour of an option's servers and link."""
@@ -236,15 +236,17 @@ def _targets(scenario: Scenario, spec: PlanSpec) -> tuple[Target, ...]:
         )
     targets: list[Target] = []
     for j, name in enumerate(scenario.labels):
-        asked = spec.targets.get(name, TargetSpec(hit=spec.hit))
-        slo_s = scenario.workload[j].slo
-        if asked.hit is not None and slo_s is not None:
-            targets.append(Target.of_hits(j, asked.hit, slo_s))
-        elif name in spec.targets and asked.hit is not None:
+        asked, slo_s = spec.targets.get(name, TargetSpec()), scenario.workload[j].slo
+        hit = asked.share(spec.hit)
+        if hit is not None and slo_s is not None:
+            targets.append(Target.of_hits(j, hit, slo_s))
+        elif isinstance(asked.hit, float):
             raise ScenarioError([f"plan.targets.{name}: hit needs an SLO; give the row an slo, or p99."])
-        if asked.percentiles("ttft_") or asked.percentiles("tpot_"):
+        if asked.mean is not None:
+            targets.append(Target.of_mean(j, asked.mean))
+        if asked.of_requests:
             raise ScenarioError(
-                [f"plan.targets.{name}: ttft and tpot are times of rows with llm; give p50, p95 or p99."]
+                [f"plan.targets.{name}: ttft and tpot are times of rows with llm; give mean, p95 or p99."]
             )
         targets += [Target.of_percentile(j, p, bound) for p, bound in asked.percentiles().items()]
     if not targets:

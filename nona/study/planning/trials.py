@@ -29,6 +29,8 @@ from nona.planning.verdict import (
     FIRST,
     LEVELS,
     Counts,
+    Evidence,
+    Means,
     limits,
     looks_within,
     of_all,
@@ -48,6 +50,7 @@ from nona.study.planning.chains import Bounds, Excluded
 from nona.study.planning.question import MILLE, Question
 from nona.study.preparation import Study
 from nona.study.simulation import place
+from nona.units import format_time
 
 RELAXATIONS = 3  # that a run covers
 MOST_JOBS = 50_000  # of a run that is lengthened
@@ -83,12 +86,13 @@ LONG = 200_000  # jobs of a run that is watched while it goes on: watching costs
 class Seen:
     """One replication of an option.
 
-    ``arrived``, ``within`` (by its SLO) and ``sketches`` are by model, ``hits`` by target; ``moved`` are
-    bytes/s over the link beside the background.
+    ``arrived``, ``within`` (by its SLO), ``means_s`` and ``sketches`` are by model, ``hits`` by target;
+    ``moved`` are bytes/s over the link beside the background.
     """
 
     arrived: tuple[int, ...]
     within: tuple[int, ...]
+    means_s: tuple[float, ...]
     hits: tuple[int, ...]
     sketches: tuple[QuantileSketch, ...]
     overloaded: bool
@@ -238,6 +242,7 @@ def _seen_of(question: Question, study: Study, records: Records) -> Seen:
     return Seen(
         arrived=tuple(tally.arrived.tolist()),
         within=tuple(tally.hits.tolist()),
+        means_s=tuple(np.where(tally.completed == tally.arrived, tally.mean_s, np.inf).tolist()),
         hits=tuple(min(h, int(tally.arrived[t.model])) for h, t in zip(hits, question.targets, strict=True)),
         sketches=tally.sketches,
         overloaded=records.state == "overloaded",
@@ -299,9 +304,9 @@ def looked_at(question: Question, evidence: Known, outcomes: Sequence[Outcome]) 
     decision = of_all(each)
     hopeless = False
     if decision == "open" and after.looks >= EARLIEST:
-        more = replications_needed(counts, question.shares, question.alpha)
+        more = replications_needed(counts, question.asked, question.alpha)
         hopeless = more is None or more > FAR * question.spec.replications
-    seem = decision == "open" and all(c.share >= t for c, t in zip(counts, question.shares, strict=True))
+    seem = decision == "open" and max(_used(question, counts)) <= 1
     reason = _reason(question, counts, each, decision)
     return replace(after, verdict=decision, reason=reason, hopeless=hopeless, likely=seem)
 
@@ -319,9 +324,18 @@ def with_runs_long_enough(bounds: Bounds, option: Option, load: int, evidence: K
     return replace(evidence, verdict="open", reason=reason, hopeless=True)
 
 
-def _verdicts(question: Question, counts: Sequence[Counts], look: int) -> tuple[Verdict, ...]:
+def _verdicts(question: Question, counts: Sequence[Evidence], look: int) -> tuple[Verdict, ...]:
     looks = looks_within(question.spec.replications)
-    return verdicts(counts, question.shares, question.alpha, look, looks)
+    return verdicts(counts, question.asked, question.alpha, look, looks)
+
+
+def _used(question: Question, counts: Sequence[Evidence]) -> list[float]:
+    """The part that is used of what each target allows."""
+    return [t.planned("").used(_seen(each)) for t, each in zip(question.targets, counts, strict=True)]
+
+
+def _seen(of: Evidence) -> float:
+    return of.mean if isinstance(of, Means) else of.share
 
 
 def verdicts_of(question: Question, evidence: Known) -> tuple[Verdict, ...]:
@@ -333,12 +347,17 @@ def verdicts_of(question: Question, evidence: Known) -> tuple[Verdict, ...]:
     return (evidence.verdict,) * len(question.targets)
 
 
-def _counts_of(targets: Sequence[Target], seen: Sequence[Seen]) -> list[Counts]:
-    """Count the hits of each target, with the levels at which its design effect is judged."""
-    return [_counts(t, k, seen) for k, t in enumerate(targets)]
+def _counts_of(targets: Sequence[Target], seen: Sequence[Seen]) -> list[Evidence]:
+    """The evidence on each target: its hits, with the levels at which their design effect is judged."""
+    return [
+        Means(tuple(s.means_s[t.model] for s in seen if s.arrived[t.model]))
+        if t.share is None
+        else _counts(t, t.share, k, seen)
+        for k, t in enumerate(targets)
+    ]
 
 
-def _counts(target: Target, k: int, seen: Sequence[Seen]) -> Counts:
+def _counts(target: Target, asked: float, k: int, seen: Sequence[Seen]) -> Counts:
     arrived = tuple(s.arrived[target.model] for s in seen)
     hits = tuple(s.hits[k] for s in seen)
     missed = tuple(n - h for n, h in zip(arrived, hits, strict=True))
@@ -347,7 +366,7 @@ def _counts(target: Target, k: int, seen: Sequence[Seen]) -> Counts:
         whole = whole.merged(s.sketches[target.model])
     late = []
     for factor in LEVELS:
-        beyond = min(1.0, factor * (1 - target.share))
+        beyond = min(1.0, factor * (1 - asked))
         if sum(missed) >= beyond * sum(arrived) or not whole.count:
             late.append(missed)
         else:
@@ -361,15 +380,17 @@ def _above(seen: Seen, model: int, level: float) -> int:
     return sketch.above(level) + seen.arrived[model] - sketch.count
 
 
-def _reason(question: Question, counts: Sequence[Counts], each: Sequence[Verdict], decision: Verdict) -> str:
+def _reason(
+    question: Question, counts: Sequence[Evidence], each: Sequence[Verdict], decision: Verdict
+) -> str:
     """Of the targets that make the decision, the one that is furthest from being kept."""
-    deciding = [k for k, one in enumerate(each) if one == decision]
-    worst = max(deciding, key=lambda k: (1 - counts[k].share) / (1 - question.targets[k].share))
-    target = question.targets[worst]
+    used, deciding = _used(question, counts), [k for k, one in enumerate(each) if one == decision]
+    worst = max(deciding, key=used.__getitem__)
+    target, value = question.targets[worst], _seen(counts[worst])
     text = target.text(question.scenario.labels[target.model])
-    share = f"{100 * counts[worst].share:.6g} %"
+    seen = format_time(value, 4) if target.share is None else f"{100 * value:.6g} % within the bound"
     verb = {"keeps": "kept", "misses": "missed", "open": "open"}[decision]
-    return f"{text}: {verb}, {share} within the bound"
+    return f"{text}: {verb}, {seen}"
 
 
 def needed(question: Question, evidence: Known) -> int | None:
@@ -379,22 +400,23 @@ def needed(question: Question, evidence: Known) -> int | None:
     counts = _counts_of(question.targets, evidence.seen)
     if "open" not in _verdicts(question, counts, evidence.looks):
         return None  # it takes longer runs, not more
-    return replications_needed(counts, question.shares, question.alpha)
+    return replications_needed(counts, question.asked, question.alpha)
 
 
 def shares_of(question: Question, evidence: Known) -> tuple[Estimate, ...]:
-    """For each target the share of jobs within its bound, with its interval at 95 %; empty before a run."""
+    """For each target the share in time, or the mean, with its interval at 95 %; empty before a run."""
     if not evidence.seen:
         return ()
     return tuple(_share(c, len(evidence.seen)) for c in _counts_of(question.targets, evidence.seen))
 
 
-def _share(counts: Counts, replications: int) -> Estimate:
-    """A share with its interval, which one replication does not give."""
-    if math.isnan(counts.share):
+def _share(counts: Evidence, replications: int) -> Estimate:
+    """A share or a mean with its interval, which one replication does not give."""
+    value = _seen(counts)
+    if not math.isfinite(value):
         return UNKNOWN
     interval = limits(counts, SHOWN)
-    return Estimate(mean=counts.share, ci95=(interval.lower, interval.upper) if replications > 1 else None)
+    return Estimate(mean=value, ci95=(interval.lower, interval.upper) if replications > 1 else None)
 
 
 def models_of(question: Question, evidence: Known) -> dict[str, PlanModel]:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from nona.planning.offers import Option, Target
+from nona.planning.offers import Option
 from nona.planning.prices import breaks_after, listed_prices
 from nona.results.document import number
 from nona.results.planning import (
@@ -20,7 +20,6 @@ from nona.results.planning import (
     PlanOption,
     PlanReport,
     PlanServers,
-    PlanTarget,
     PlanWeek,
 )
 from nona.simulation.arrivals import effective_rate
@@ -113,7 +112,7 @@ class Written:
             confidence=question.spec.confidence,
             seconds=time.perf_counter() - planner.begin,
             currency=question.spec.prices.currency,
-            targets=tuple(_target(question, t) for t in question.targets),
+            targets=tuple(t.planned(question.scenario.labels[t.model]) for t in question.targets),
             growth=question.spec.growth,
             complete=planner.complete,
             cheaper_open=_cheaper_open(options, answer),
@@ -138,11 +137,6 @@ def _work(bounds: Bounds, models: Sequence[str]) -> dict[str, dict[str, float]]:
         model: dict(zip(kinds, seconds.tolist(), strict=True))
         for model, seconds in zip(models, bounds.work(Option(())), strict=True)
     }
-
-
-def _target(question: Question, target: Target) -> PlanTarget:
-    name = question.scenario.labels[target.model]
-    return PlanTarget(model=name, share=target.share, within_s=target.bound_s, text=target.text(name))
 
 
 def _cheaper_open(options: Sequence[PlanOption], answer: PlanAnswer | None) -> tuple[int, ...]:

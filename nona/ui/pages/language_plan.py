@@ -43,7 +43,7 @@ def _fields(state: AppState) -> None:
         return
     for label in state.scenario.language_labels:
         with st.expander(f"Further targets of {plain(label)}", icon=":material/target:"):
-            st.caption("Where any is given, its share within the SLO is asked only if that is given too.")
+            st.caption("All must hold, and the SLO unless *Within the SLO* says: not asked.")
             path = ("plan", "targets", label)
             with st.grid(3, min_column_width=140):
                 for key in TargetSpec.model_fields:

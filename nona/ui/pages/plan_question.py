@@ -9,6 +9,7 @@ import streamlit as st
 from nona.planning.offers import gpu_text
 from nona.planning.prices import growth_text
 from nona.report.text import counted
+from nona.scenario.plan import NOT_ASKED
 from nona.scenario.words import words
 from nona.schedulers.registry import SCHEDULERS
 from nona.store.contents import scenario_of
@@ -163,11 +164,12 @@ def _models(state: AppState) -> None:
 
 
 def _asked(state: AppState, label: str, slo_s: float | None) -> str:
-    """The bound that a model is asked to keep: targets of its own, else its SLO."""
-    own = [f"{key} {value}" for key, value in entry_at(state, (*TARGETS, label)).items() if key != "hit"]
-    if own:
-        return plain(f", {', '.join(own)}")
-    return f" within {plain(format_time(slo_s))}" if slo_s else ", no SLO"
+    """The bounds that a model is asked to keep: its SLO unless it is not asked, and targets of its own."""
+    entry = entry_at(state, (*TARGETS, label))
+    own = [f"{key} {value}" for key, value in entry.items() if key != "hit"]
+    if slo_s and entry.get("hit") != NOT_ASKED:
+        own.insert(0, f"within {format_time(slo_s)}")
+    return plain(f", {', '.join(own)}") if own else ", nothing is asked"
 
 
 def _week(state: AppState) -> None:
