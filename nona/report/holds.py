@@ -6,7 +6,7 @@ from datetime import date
 
 from nona.planning.prices import HOURS
 from nona.report.plan import headroom_text, missed_text, month_text, needed_text, servers_text
-from nona.report.text import Finding, listed
+from nona.report.text import Finding, counted, listed
 from nona.results.planning import HeldTarget, HoldsReport, PlanOption
 from nona.tables import TIME, Column, Kind, Table, mean_text, money, short_share, time_text
 from nona.units import format_number, format_time
@@ -72,7 +72,7 @@ def _borne(report: HoldsReport, today: date | None) -> str:
     """Up to which traffic it was seen to hold, from which to miss, and when growth passes that."""
     factor = report.headroom
     if factor is None:
-        return ""
+        return _so_far(report)
     if factor <= 0:
         return "No part of the traffic was seen to hold."
     missed = [c.factor for c in report.curve if c.verdict == "misses" and c.factor > factor]
@@ -86,6 +86,15 @@ def _borne(report: HoldsReport, today: date | None) -> str:
         report.option.verdict
     ]
     return f"{until} {headroom_text(factor)} the traffic{f' ({more})' if more else ''}."
+
+
+def _so_far(report: HoldsReport) -> str:
+    """What is known of more traffic before all of it is, as of a check that was cancelled."""
+    loads = [c for c in report.curve if c.factor != 1 and c.replications]
+    known = [
+        f"{headroom_text(c.factor)} {WORDS[c.verdict]} after {counted(c.replications, 'run')}" for c in loads
+    ]
+    return f"So far, with more traffic: {listed(known)}." if known else ""
 
 
 def _survived(report: HoldsReport) -> str:

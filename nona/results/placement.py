@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from nona.results.document import About, Document, Figure, ModelFacts, OffRange
+from nona.results.document import Document, Figure, ModelFacts, OffRange, Outcome
 
 
 class PlacedConfiguration(Document):
@@ -321,7 +321,7 @@ class Working(Document):
     models: Mapping[str, WorkingModel]
 
 
-class PlacementOutcome(Document):
+class PlacementOutcome(Outcome):
     """The placement, local and spread (``None`` where there is no steady state), and the models' times.
 
     ``if_times_off``: the range of the mean JCT if modelled times are off, ``None`` where none is modelled.
@@ -329,7 +329,6 @@ class PlacementOutcome(Document):
         came to its end.
     """
 
-    about: About
     nona: FullPlacementReport
     local: FullPlacementReport | None
     spread: FullPlacementReport | None

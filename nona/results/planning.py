@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from nona.results.document import About, Document, Estimate, Figure, Optional, Outcome, Verdict
+from nona.results.document import Document, Estimate, Figure, Optional, Outcome, Verdict
 
 
 class ServerCount(Document):
@@ -215,13 +215,17 @@ class PlanChain(Document):
 
 
 class PlanLoad(Document):
-    """The answer with ``factor`` times the traffic; ``shares`` are those of :class:`PlanOption`."""
+    """The answer with ``factor`` times the traffic, after ``replications`` of it.
+
+    ``shares`` are those of :class:`PlanOption`.
+    """
 
     factor: float
     verdict: Verdict
     models: Mapping[str, PlanModel]
     cost_per_million: float
     shares: tuple[Estimate, ...] = ()
+    replications: int = 0
 
 
 class PlanFailure(Document):
@@ -337,9 +341,8 @@ class HoldsReport(Document):
     seconds: float
 
 
-class HoldsOutcome(Document):
+class HoldsOutcome(Outcome):
     """The same with its provenance; ``ended_early_s``: when somebody cancelled it."""
 
-    about: About
     report: HoldsReport
     ended_early_s: Figure = None

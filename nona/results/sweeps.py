@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from nona.results.document import Document, Estimate, Figure
+from nona.results.document import Document, Estimate, Figure, Outcome
 from nona.results.simulation import Resources, State
 
 Unit = Literal["fraction", "bandwidth", "time", "size", "rate", "count", "factor", "number"]
@@ -130,7 +130,7 @@ class SweepRequest(Document):
     target: float = TARGET
 
 
-class SweepOutcome(SweepReport):
+class SweepOutcome(SweepReport, Outcome):
     """A sweep with the settings that it was asked for with; ``ended_early_s``: when somebody cancelled it."""
 
     settings: SweepRequest
@@ -168,7 +168,7 @@ class GridRequest(Document):
     values: tuple[float, ...]
 
 
-class GridOutcome(SweepGrid):
+class GridOutcome(SweepGrid, Outcome):
     """A sweep of two numbers, as :class:`SweepOutcome`."""
 
     settings: GridRequest

@@ -84,6 +84,10 @@ SAVED_KINDS: Registry[SavedKind] = Registry(
     (
         _kind(SIMULATION, "simulation", "report.simulations.report:SimulatedRun", "SIMULATION"),
         _kind(PLAN, "plan", "results.planning:PlanOutcome", "PLAN"),
+        _kind("check", "check of the cluster", "results.planning:HoldsOutcome", "CHECK"),
+        _kind("placement", "placement", "results.placement:SolvedPlacement", "PLACEMENT"),
+        _kind("sweep", "sweep", "results.sweeps:SweepOutcome", "SWEEP"),
+        _kind("grid", "sweep of two numbers", "results.sweeps:GridOutcome", "GRID"),
         _kind(LANGUAGE, "simulation of language models", "results.language:LanguageRun", "LANGUAGE"),
         _kind(LANGUAGE_PLAN, "plan", "results.language:LanguagePlanned", "LANGUAGE_PLAN"),
         _kind("serverless", "serverless run", "results.serverless_charts:ServerlessOutcome", "SERVERLESS"),

@@ -10,22 +10,29 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from nona.report.holds import holds_finding
 from nona.report.language.tables import language_finding, language_plan_finding
+from nona.report.placements.certificate import order_finding
 from nona.report.plan import outcome_finding
 from nona.report.saved import scenario_line
 from nona.report.serverless.findings import PER, serverless_finding
 from nona.report.simulations.comparison import HEADINGS, changes, pairing
 from nona.report.simulations.findings import headline
 from nona.report.simulations.report import SimulatedRun
+from nona.report.sweep_findings import stability_finding
+from nona.report.sweep_grids import grid_finding
+from nona.report.sweeps import value_text
 from nona.report.text import counted, listed
 from nona.report.training.findings import training_finding
 from nona.results.document import UNKNOWN, Estimate, Outcome
 from nona.results.elastic import ElasticHistory, ElasticOutcome
 from nona.results.language import LanguagePlanned, LanguageRun
-from nona.results.planning import PlanOutcome
+from nona.results.placement import SolvedPlacement
+from nona.results.planning import HoldsOutcome, PlanOutcome
 from nona.results.saved import MOST_ABOUT, SavedAnswer, SavedFacts, Unit
 from nona.results.serverless_charts import ServerlessOutcome
 from nona.results.simulation import Change, Measure, ReplicationMeans
+from nona.results.sweeps import SweepGrid, SweepReport
 from nona.results.training import PolicyOutcome, TrainingOutcome
 from nona.statistics import mean_interval
 from nona.store.contents import Answers, scenario_of
@@ -86,6 +93,33 @@ def _of_plan(plan: PlanOutcome) -> Iterator[_Number]:
     for name, of in report.best.models.items() if report.best is not None else ():
         yield _Number(name, "within the SLO", "share", of.hit_rate)
         yield _exact(name, "p99", "s", of.p99_s)
+
+
+def _of_check(check: HoldsOutcome) -> Iterator[_Number]:
+    yield _exact("cluster", "holds until, times the traffic", "number", check.report.headroom)
+    for held in check.report.targets:
+        of = f"{held.target.model}, {held.target.text}"
+        yield _Number(of, "jobs in time", "share", held.share)
+        yield _Number(of, "time", "s", held.time_s)
+
+
+def _of_placement(solved: SolvedPlacement) -> Iterator[_Number]:
+    for name, report in (("nona", solved.nona), ("local", solved.local), ("spread", solved.spread)):
+        if report is not None:
+            yield _exact(name, "mean JCT by formula", "s", report.predicted.jct_s)
+
+
+def _of_sweep(sweep: SweepReport, beside: str = "") -> Iterator[_Number]:
+    for name, curve in sweep.schedulers.items():
+        for point in curve.points:
+            at = f"{name} at {value_text(point.value, sweep.unit)}{beside}"
+            yield _Number(at, "mean JCT", "s", point.jct_s)
+            yield _Number(at, "SLO hits", "share", point.slo_hit_rate)
+
+
+def _of_grid(grid: SweepGrid) -> Iterator[_Number]:
+    for row in grid.rows:
+        yield from _of_sweep(row.sweep, f", {grid.label.lower()} {value_text(row.value, grid.unit)}")
 
 
 def _of_routers(run: LanguageRun) -> Iterator[_Number]:
@@ -271,6 +305,16 @@ PLAN = Family(
     lambda plan: outcome_finding(plan).text,
     _compare(_of_plan, _plan_note),
 )
+CHECK = Family(
+    lambda check: (check.report.option.scheduler,),
+    lambda check: holds_finding(check.report).text,
+    _compare(_of_check),
+)
+PLACEMENT = Family(
+    lambda solved: ("nona",), lambda solved: f"{order_finding(solved)}.", _compare(_of_placement)
+)
+SWEEP = Family(lambda sweep: sweep.settings.schedulers, stability_finding, _compare(_of_sweep))
+GRID = Family(lambda grid: grid.settings.sweep.schedulers, grid_finding, _compare(_of_grid))
 LANGUAGE = Family(_ways, lambda run: language_finding(run.report).text, _compare(_of_routers))
 LANGUAGE_PLAN = Family(
     lambda planned: (option.router for option in planned.plan.options),

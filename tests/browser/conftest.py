@@ -12,14 +12,14 @@ import sys
 import time
 import urllib.request
 
+import begun
 import pytest
 from browser_tools import ARTIFACTS, ROOT, new_context, wait_idle
 
 from nona.ui.session.opening import VARIABLE
-from nona.ui.session.state import START
 
-# As sessions begin, but for nona-live, which rehearses for seconds before each run.
-BEGUN = {**START, "schedulers": ["nona", "least-loaded", "spark-fair", "local", "spread"]}
+# Without nona-live, which rehearses for seconds before each run.
+BEGUN = {**begun.BEGUN, "schedulers": ["nona", "least-loaded", "spark-fair", "local", "spread"]}
 READY_S = 300  # a slow machine is no error
 FLAGS = [
     *("--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking", "--no-first-run"),
@@ -80,9 +80,9 @@ def free_port():
 def start_server(port, log):
     """A server that is ready; what it keeps lies beside its log."""
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
-    begun = log.with_name("begun.yaml")
-    begun.write_text(json.dumps(BEGUN), encoding="utf-8")
-    environment = {**os.environ, "NONA_DATA_DIR": str(log.parent / "data"), VARIABLE: str(begun)}
+    first = log.with_name("begun.yaml")
+    first.write_text(json.dumps(BEGUN), encoding="utf-8")
+    environment = {**os.environ, "NONA_DATA_DIR": str(log.parent / "data"), VARIABLE: str(first)}
     command += ["--server.headless", "true"]
     with log.open("a") as out:
         kept = {"stdout": out, "stderr": subprocess.STDOUT}

@@ -6,13 +6,13 @@ from sizes import first
 from nona.report.holds import HELD, holds_finding
 from nona.report.simulations.report import simulation_report
 from nona.results.document import Estimate
-from nona.results.planning import HeldTarget, HoldsReport, PlanOption, PlanTarget
+from nona.results.planning import HeldTarget, HoldsReport, PlanLoad, PlanOption, PlanTarget
 from nona.study.planning.holds import holds
 from nona.study.planning.plan import plan
 from nona.study.preparation import prepare
 from nona.study.simulation import simulate
 from nona.study.sweep_numbers import LOAD, number_named
-from tests.report.filled import changed, filled
+from tests.report.filled import but, changed, filled
 
 ROW = {"model": "resnet18", "rate": "300/s", "slo": "3 ms"}
 
@@ -76,6 +76,24 @@ def test_an_open_verdict_names_the_target_that_keeps_it_open_and_what_would_deci
     finding = holds_finding(filled(HoldsReport, option=option, targets=rows))
     assert "Still to decide: 95 % of rare" in finding.lead
     assert "64 runs would decide it" in finding.beside
+
+
+def test_a_check_that_was_cancelled_says_what_it_knows_of_more_traffic():
+    option = filled(PlanOption, verdict="keeps", replications=8)
+    row = filled(
+        HeldTarget,
+        target=filled(PlanTarget, model="m", share=0.9, within_s=0.1),
+        share=Estimate(mean=0.95, ci95=None),
+        verdict="keeps",
+    )
+    curve = tuple(
+        filled(PlanLoad, factor=factor, verdict=verdict, replications=runs)
+        for factor, verdict, runs in ((1.0, "keeps", 8), (2.03, "open", 16), (4.0, "misses", 1))
+    )
+    report = filled(HoldsReport, option=option, targets=(row,), headroom=None, curve=curve)
+    told = "So far, with more traffic: 2.03× open after 16 runs and 4× misses after 1 run."
+    assert told in holds_finding(report).beside
+    assert "So far" not in holds_finding(but(report, headroom=2.0)).beside
 
 
 @pytest.mark.verify

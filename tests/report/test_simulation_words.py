@@ -339,9 +339,37 @@ def test_waits_for_own_tasks_are_no_reason_for_more_servers():
         "would lead by 1 ms"
     )
     same = but(difference(0.0, 0.0, "not told apart"), jct_s=around(0.0, 0.0))
-    advice = scheduler_advice({"nona": apart_only, "local": apart_only}, {"nona": {"local": same}})
+    advice = scheduler_advice({"local": apart_only, "random": apart_only}, {"local": {"random": same}})
     assert advice.why.endswith("77 % of the time is waiting for its own tasks.")
     assert advice.otherwise.startswith("A job spends 20 ms waiting for its own tasks on the same executor")
+    assert "splitting it may shorten that" in advice.otherwise
+
+
+def test_splitting_is_no_advice_where_the_placement_did_not_split_or_what_split_lost():
+    whole = but(scheduler(0.022), parts_s=parts(0.010, 0.0, 0.0, 0.0, 0.012))
+    slower = but(scheduler(0.060), parts_s=parts(0.010, 0.010, 0.040, 0.0, 0.0))
+    same = but(difference(0.0, 0.0, "not told apart"), jct_s=around(0.0, 0.0))
+    apart_from = difference(0.038, 1.7, "slower")
+    for pair, told in (
+        (("local", "nona"), "nona was free to split it, and its placement does not: here that costs more."),
+        (("local", "random"), "spread takes longer with less of that: splitting it costs more here."),
+    ):
+        found = {**dict.fromkeys(pair, whole), "spread": slower}
+        advice = scheduler_advice(found, {pair[0]: {pair[1]: same, "spread": apart_from}})
+        assert advice.otherwise.endswith(told)
+    placed = {"spark-fair": made(5, 1, 0, 1), "nona": but(whole, jct_s=scheduler(0.026).jct_s)}
+    assert "splitting" not in scheduler_advice(placed, apart(placed, "spark-fair")).otherwise
+
+
+def test_a_prediction_outside_its_interval_is_commented_on():
+    found = report({"nona": scheduler(0.010), "local": scheduler(0.020)})
+    outside = sure.sureness_rows(found, {"nona": 0.012, "local": 0.0201}, None)
+    assert sure.outside_text(outside).startswith(
+        "The prediction for nona (+20.0 %) lies outside the simulated interval: "
+    )
+    both = sure.sureness_rows(found, {"nona": 0.012, "local": 0.01}, None)
+    assert "predictions for nona (+20.0 %) and local (-50.0 %) lie outside" in sure.outside_text(both)
+    assert sure.outside_text(sure.sureness_rows(found, {"nona": 0.0105}, None)) == ""
 
 
 def test_what_is_said_of_views_is_what_is_declared():

@@ -34,6 +34,8 @@ from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.sources.samples import load_sample, scenario_path
 from nona.statistics import Interval
 from nona.study.models import configuration_counts, prepare_model
+from nona.study.outcome import about
+from nona.study.preparation import prepare
 from nona.study.sweeps import sweep as study_sweep
 from nona.tables import csv_bytes, parquet_bytes
 from studies.agreement import Agreement, Comparison, Effort, Expected, compare
@@ -58,7 +60,8 @@ def sweep():
     request = SweepRequest(
         number="load", values=values, schedulers=schedulers, jobs=30, replications=2, edges=False
     )
-    return SweepOutcome.like(study_sweep(scenario, request, engine="simpy"), settings=request)
+    swept = study_sweep(scenario, request, engine="simpy")
+    return SweepOutcome.like(swept, settings=request, about=about(prepare(scenario), ""))
 
 
 def capacity():

@@ -4,12 +4,15 @@ from functools import cache
 
 import pytest
 from app_driver import end_jobs, go, new_session
+from begun import BEGUN
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest, local_script_runner
 from worker_threads import WorkerThread
 
+from nona.scenario.file import scenario_from_mapping
 from nona.ui.jobs import pool
 from nona.ui.models.loading import Tidying
+from nona.ui.session import state
 from nona.ui.tasks import desk
 
 PROCESS, KILL = pool._spawn, pool.Worker.kill
@@ -27,6 +30,14 @@ def no_page_breaks():
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(AppTest, "_run", whole)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def small_scenario():
+    """Sessions begin with a small scenario."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(state, "shipped_scenario", lambda name: scenario_from_mapping(BEGUN))
         yield
 
 

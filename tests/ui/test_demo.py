@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from app_driver import APP, end_jobs, finish, go, new_session, state_of
+from app_driver import APP, end_jobs, finish, go, job_of, new_session, state_of
 from sizes import first
 
 from nona.report.simulations.findings import headline
@@ -14,7 +14,7 @@ from nona.ui.pages.demo_stories import MOST_STEPS, STORIES, Step
 from nona.ui.pages.home import QUESTIONS
 from nona.ui.session.kept import is_choice
 from nona.ui.session.opening import shipped
-from nona.ui.session.state import AppState
+from nona.ui.session.state import AppState, Result
 from nona.ui.shell import frame as shell
 from nona.ui.shell.frame import facts
 from nona.ui.widgets.fields import plain
@@ -89,6 +89,33 @@ def test_every_step_opens_its_page(number):
             press(at, "next")
     press(at, "leave")
     assert state_of(at).choices.find(Tour) is None
+
+
+@pytest.mark.usefixtures("no_work")
+def test_a_step_that_is_entered_while_the_one_before_still_solves_has_a_run_of_its_own():
+    at = new_session()
+    at.query_params["demo"] = "1"
+    press(at.run(), "next")
+    state, before = state_of(at), state_of(at).fingerprint("place")
+    solving = job_of(at, "place")
+    solving.take_in({"id": solving.id, "best": {}})  # it has something that Cancel would keep
+    state.results["place"] = Result(before, None, "of the step before")
+    press(at, "next")
+    own = job_of(at, "place")
+    assert own.fingerprint == state.fingerprint("place") != before
+    assert (own.unfinished, solving.unfinished) == (True, False)
+    assert "place" not in state.results, "the answer of the step before is not shown"
+    assert "demo-run" not in {b.key for b in at.button}
+    own.cancel()
+    at.run().button(key="demo-run").click().run()
+    again = job_of(at, "place")
+    assert (again.fingerprint, again.unfinished, again is own) == (own.fingerprint, True, False)
+
+
+def test_the_last_step_of_the_first_question_asks_for_what_one_server_can_keep():
+    story = STORIES[0]
+    last = shipped(story.scenario, story.steps[-1].changes)
+    assert last.workload[0].slo > 0.022, "all four tasks take 22 ms on one server"
 
 
 @pytest.fixture

@@ -7,12 +7,14 @@ from itertools import chain
 import pytest
 from app_driver import APP, go, named, pickers, put, said, state_of
 
+from nona.placement.fixed import local_placement, spread_placement
 from nona.report.guide import TERMS, matching, matching_terms, sections
 from nona.results.simulation_charts import Story
 from nona.scenario.words import words
 from nona.sources.samples import scenario_families, scenario_names, shipped_scenario
 from nona.store.database import Database
 from nona.store.store import Store
+from nona.study.preparation import prepare
 from nona.study.shipped import stored_result
 from nona.ui.form import help_text
 from nona.ui.pages import home, runs
@@ -24,6 +26,7 @@ from nona.ui.pages.serverless import DEMOS as SERVERLESS
 from nona.ui.pages.training import DEMOS as TRAINING
 from nona.ui.pages.training import ELASTIC_DEMOS
 from nona.ui.session.page_list import PAGES
+from nona.ui.session.state import FIRST
 from nona.ui.widgets.terms import GUIDE_PARAMETER, OF_LANGUAGE, ON_PAGES, TERM_PARAMETER, term
 from studies.network_story import LOADS
 from tests.store.saved_things import new_item, simulated
@@ -39,6 +42,12 @@ def test_the_story_on_the_page_is_the_one_that_ships(open_page):
     assert f"{100 * shown['limit']:.0f} %" in shown["finding"]
     assert "every load" in finding(None)
     assert "0 %" in finding(0.0)
+
+
+def test_a_session_begins_with_a_shipped_scenario_in_which_the_schedulers_differ():
+    system = prepare(shipped_scenario(FIRST)).system
+    local, spread = (placed(system).objective_s for placed in (local_placement, spread_placement))
+    assert spread > 1.5 * local, "blind splitting costs much there"
 
 
 CARDS = {"plan": PLAN, "serverless": SERVERLESS, "training": TRAINING, "training-elastic": ELASTIC_DEMOS}
@@ -61,6 +70,7 @@ def test_every_card_opens_its_scenario_and_tab(open_page, page, demo):
 @pytest.mark.parametrize("number", range(len(QUESTIONS)), ids=[q.action for q in QUESTIONS])
 def test_a_question_leads_to_its_page_with_the_scenario_that_its_card_names(open_page, number):
     question, at = QUESTIONS[number], open_page("home")
+    state_of(at).adopt(shipped_scenario(FIRST))
     state, of_mine = state_of(at), question.scenario and question.part == "workload"
     for own, demo in ((False, False), (True, False), (True, True))[: 3 if of_mine else 2]:
         state.edit(("workload", 0, "rate"), "77/s" if own else "300/s")

@@ -8,17 +8,20 @@ from app_driver import run as simulated
 from sizes import first
 
 from nona.report.language.tables import language_finding
+from nona.results.sweeps import GridRequest, SweepRequest
 from nona.scenario.file import scenario_from_mapping, scenario_to_mapping
 from nona.sources.lookup import Sources
 from nona.sources.samples import shipped_scenario
 from nona.store.contents import SAVED_KINDS
 from nona.store.database import Database
 from nona.store.store import COMMAND_LINE, Store, compare, export_items, import_items
+from nona.study.sweep_numbers import LINK, LOAD, with_value
 from nona.ui.jobs.kinds import KINDS
+from nona.ui.pages.simulation_sweep_settings import settings_of, sweep_version
 from nona.ui.session.state import AppState
 from nona.ui.shell import run_keeper
 from nona.ui.shell.run_keeper import PLACES, kind_of, show_result
-from nona.ui.tasks.desk import Desk
+from nona.ui.tasks.desk import Desk, HoldsAsked
 
 SMALL = {"simulation": {"jobs": 200, "replications": 2}}
 FAMILIES = {
@@ -27,6 +30,16 @@ FAMILIES = {
     "training": ("who_gets_the_v100", {}),
     "language": ("prompt_over_the_network", SMALL),
     "training-elastic": ("who_scales_who_waits", {}),
+    "check": ("slides_example", SMALL),
+    "placement": ("slides_example", SMALL),
+    "sweep": ("slides_example", SMALL),
+    "grid": ("slides_example", SMALL),
+}
+SWEPT = SweepRequest(number=LINK, values=(0.0, 0.5), schedulers=("local", "spread"), jobs=50, replications=2)
+ASKED = {
+    "check": HoldsAsked(scheduler="local"),
+    "sweep": SWEPT,
+    "grid": GridRequest(sweep=SWEPT, second=LOAD, values=(0.5, 1.0)),
 }
 
 
@@ -40,12 +53,23 @@ def made(kind, seed, tmp_path):
         data["training"]["elastic"] = data["training"]["elastic"] | {"policies": ["fifo", "tiresias"]}
     scenario = scenario_from_mapping(data)
     spec = {"scenario": scenario_to_mapping(scenario), "uploads": str(tmp_path), "folder": str(tmp_path)}
-    return scenario, KINDS.find(PLACES[kind][0]).task()(spec, Desk(lambda message: None))
+    spec |= ASKED[kind].to_json() if kind in ASKED else {}
+    return scenario, KINDS.find(PLACES[kind].job).task()(spec, Desk(lambda message: None))
+
+
+def question(state, kind):
+    """The version of the question that the page asks now."""
+    if kind == "check":
+        return f"{state.fingerprint('holds')} {HoldsAsked(scheduler=state.kept['holds-scheduler'])}"
+    if kind in ("sweep", "grid"):
+        assert settings_of(state) == ASKED[kind]
+        return sweep_version(state.scenario, ASKED[kind])
+    return ""
 
 
 def test_every_kind_that_is_kept_has_a_page():
     assert set(PLACES) == set(SAVED_KINDS)
-    assert all(job in KINDS for job, _ in PLACES.values())
+    assert all(place.job in KINDS for place in PLACES.values())
 
 
 @pytest.mark.parametrize("kind", first(3, FAMILIES))
@@ -63,10 +87,12 @@ def test_a_result_is_kept_shown_again_and_compared(kind, tmp_path):
 
     state = AppState(scenario=store.contents(items[0].id).scenario())
     assert show_result(state, "again", results[0], "mark")
-    job, page = PLACES[kind]
-    assert (state.results[job].data, state.is_stale(job)) == (results[0], False)
-    assert page in state.go_to
-    assert not show_result(AppState(scenario=scenarios[1]), "of another scenario", results[0], "mark")
+    place = PLACES[kind]
+    assert state.results[place.job].data == results[0]
+    assert not state.is_stale(place.job, question(state, kind))
+    assert place.page in state.go_to
+    other_link = with_value(scenarios[0], "cluster.network.latency", 1e-3)
+    assert not show_result(AppState(scenario=other_link), "of another scenario", results[0], "mark")
 
     comparison = compare(store, [item.id for item in items])
     assert any("seed" in line for line in comparison.scenario[1])

@@ -86,6 +86,18 @@ def test_queries_and_requests_are_on_the_pages_of_one_scenario(open_page):
     assert {"Load at best", "Engines, load at best"} <= set(metrics(at))
 
 
+def test_a_new_scenario_for_a_language_model_has_its_engine_and_no_servers_that_nothing_uses(open_page):
+    at = open_page("scenario")
+    state = state_of(at)
+    at.button(key="new-scenario").click().run()
+    go(at, "scenario").button(key="add-language-row").click().run()
+    assert [group.engine is not None for group in state.scenario.cluster.servers] == [True]
+    state.undo()
+    edit(at, ("cluster", "servers", 0, "count"), 3)  # now they are somebody's own
+    at.button(key="add-language-row").click().run()
+    assert [group.engine is not None for group in state.scenario.cluster.servers] == [False, True]
+
+
 def test_a_second_model_gets_an_engine_of_its_own(open_page):
     at = open_page("scenario")
     state = state_of(at)
@@ -172,7 +184,8 @@ def test_the_slider_sets_the_token_budget_which_shortens_the_longest_gaps(open_p
     second = state.results["language"]
     gaps = [of.data.report.schedulers["round-robin"].models["chat"].itl_s.p99 for of in (first, second)]
     assert gaps[1] < gaps[0]
-    names = [state.scenario.name, "engine token budget 8192 → 1024"]
+    own = state.scenario.name
+    names = [own, f"{own}: engine token budget 8192 → 1024"]
     assert [of.name for of in (first, second)] == names  # so that page Runs tells them apart
     at.sidebar.button(key="undo").click().run()
     assert [t.value.replace("\\", "") for t in at.toast] == ["Undone: engine token budget 1024 → 8192"]

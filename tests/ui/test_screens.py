@@ -1,11 +1,12 @@
 """Several tabs of one browser: each shows the scenario as it is, and none undoes what another did."""
 
 import pytest
+from begun import BEGUN
 
 from nona.scenario.file import scenario_from_mapping
 from nona.ui.pages.scenario_edits import add_group, add_model, remove_entry, remove_group, set_gpu
 from nona.ui.session.browser import MOST, Screens
-from nona.ui.session.state import START, AppState
+from nona.ui.session.state import AppState
 
 
 class Tabs:
@@ -102,7 +103,7 @@ def test_regions_hold_the_same_servers_when_the_cluster_page_removes_a_group():
     jobs = [{"name": "a", "steps": 10, "throughputs": {"v100": 1}}]
     regions = {"groups": {"east": [0], "west": [1, 2]}}
     part = {"jobs": jobs, "policies": ["fifo"], "regions": regions}
-    state = AppState(scenario_from_mapping({**START, "cluster": {"servers": servers}, "training": part}))
+    state = AppState(scenario_from_mapping({**BEGUN, "cluster": {"servers": servers}, "training": part}))
     remove_group(state, 0)
     assert not state.notice
     training = state.scenario.training

@@ -63,7 +63,8 @@ def test_a_pinned_run_stands_beside_the_next_one(open_page):
     state = app.state_of(at)
     app.edit(at, ("background", "network", "utilization"), 0.5)
     new = app.run(at, "simulate")
-    assert [k.name for k in state.runs.kept] == ["The slides' example", "link background 0 % → 50 %"]
+    own = "The slides' example"
+    assert [k.name for k in state.runs.kept] == [own, f"{own}: link background 0 % → 50 %"]
     found = comparison.changes(old.means, new.means, paired=True)
     told = next(m for m in lines(at.markdown) if m.startswith("##### Link background 0 % → 50 %"))
     assert "link" in told
@@ -84,7 +85,9 @@ def test_a_former_run_is_shown_again_under_its_own_mark_and_its_scenario_restore
     app.edit(at, ("seed",), 5)
     mark = app.run(at, "simulate").about.hash
     assert mark == scenario_hash(state.scenario)
-    assert {f"Run 2 · version {mark}", f"Run 2 · seed 1 → 5 · version {mark}"} <= set(lines(at.caption))
+    assert {f"Run 2 · version {mark}", f"Run 2 · The slides' example: seed 1 → 5 · version {mark}"} <= set(
+        lines(at.caption)
+    )
     assert app.sent(at, "titles")["note"] == f"Run 2 · version {mark}."
     app.named(at.selectbox, "Run shown").select_index(1).run()
     assert state.results["simulate"].data is first
@@ -149,8 +152,9 @@ def test_the_oldest_run_is_forgotten_but_never_the_baseline():
             runs.pinned = 2
     assert [k.number for k in runs.kept] == [2, 5, 6]
     assert runs.baseline is not None
-    assert runs.kept[-1].name == "seed 4 → 5"
-    assert runs.add("f", "j", result(5)).name == "the same again"
+    name = runs.kept[-1].data.scenario.name
+    assert runs.kept[-1].name == f"{name}: seed 4 → 5"
+    assert runs.add("f", "j", result(5)).name == f"{name}: the same again"
 
 
 @pytest.mark.verify

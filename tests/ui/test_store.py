@@ -6,12 +6,13 @@ import time
 
 import pytest
 from app_driver import until
+from begun import BEGUN
 
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.session.browser import new_token
 from nona.ui.session.opening import new_state
 from nona.ui.session.saving import Snapshot, Store, Texts, write_workspace
-from nona.ui.session.state import START, AppState, Result
+from nona.ui.session.state import AppState, Result
 from nona.ui.session.workspace import Workspaces, restored
 from nona.ui.session.workspace_files import BROKEN, FILE, Restored, read_workspace, sweep
 from nona.ui.tasks.desk import Desk
@@ -23,7 +24,7 @@ GRAPH = {"nodes": [{"id": "a", "compute_ms": 1}], "edges": []}
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """A finished simulation, as its job sends it."""
-    small = {**START, "simulation": {"jobs": 50, "replications": 2}, "schedulers": ["local"]}
+    small = {**BEGUN, "simulation": {"jobs": 50, "replications": 2}, "schedulers": ["local"]}
     folder = str(tmp_path_factory.mktemp("job"))
     asked = {"scenario": small, "uploads": folder, "folder": folder}
     sent = simulate_scenario(asked, Desk(lambda message: None)).to_json()

@@ -176,7 +176,7 @@ def assert_moves(told):
 def test_a_simulation_says_how_far_its_placement_is(tmp_path):
     told = []
     simulate_scenario(asked(tmp_path), Desk(told.append))
-    begins = next(i for i, m in enumerate(told) if m.get("step"))
+    begins = next(i for i, m in enumerate(told) if m.get("text") == "Preparing the schedulers")
     first = [m for m in told[:begins] if "fraction" in m and "models" not in m["text"]]
     second = told[begins:]
     assert all(m["text"].startswith("The placement: ") for m in first if "text" in m)
@@ -252,7 +252,7 @@ def test_a_step_that_is_over_does_not_lengthen_the_estimate_of_the_next(tmp_path
     job.take_in({"id": "1", "fraction": 0.5})
     assert job.remaining_s is not None
     assert job.remaining_s >= 100.0
-    job.take_in({"id": "1", "fraction": 0.5, "step": True})
+    job.take_in({"id": "1", "fraction": 0.5, "phase": "runs"})
     assert job.remaining_s is None, "too early"
     job.step = time.monotonic() - 10.0
     assert 9.0 <= job.remaining_s < 100.0

@@ -75,7 +75,7 @@ def scheduler_advice(schedulers: Schedulers, differences: Differences) -> Advice
         return _alone(best, schedulers)
     level = not_told_apart_from(best, differences)
     if ties := ties_with(best, differences):
-        return Advice(_equal(best, ties, schedulers), _own_tasks(schedulers[best]))
+        return Advice(_equal(best, ties, schedulers), _own_tasks([best, *ties], schedulers))
     if level:
         return Advice(_level(best, level, schedulers), _to_tell(best, level, differences))
     other = reference_for(schedulers, best) or stable[0]
@@ -139,6 +139,8 @@ def _what_it_takes(best: str, stable: list[str], schedulers: Schedulers) -> str:
         theirs = _parts(schedulers[name])
         for part, lever in LEVERS.items():
             lead = (_mean(schedulers[best]) - own[part]) - (_mean(schedulers[name]) - theirs[part])
+            if part == "own_wait" and _is_placed(name):
+                continue  # its placement was free to split
             if lead > 1e-9 * _mean(schedulers[best]) and theirs[part] > 0:
                 return (
                     f"Without {PART[part]}, which {lever} would shorten, {name} would lead by "
@@ -173,15 +175,27 @@ def _most_text(s: SchedulerResult, whose: str) -> str:
     return f"{share_text(share)} of {whose} time is {PART[most]}"
 
 
-def _own_tasks(s: SchedulerResult) -> str:
-    """Suggest how to shorten a job's waits for its own tasks; empty where they are short."""
-    own = _parts(s)["own_wait"]
-    if own < NOTICED * _mean(s):
+def _own_tasks(best: Sequence[str], schedulers: Schedulers) -> str:
+    """Suggest how to shorten a job's waits for its own tasks; empty where they are short.
+
+    Splitting is no advice where a placement that was free to split did not, or a scheduler that splits lost.
+    """
+    own = _parts(schedulers[best[0]])["own_wait"]
+    if own < NOTICED * _mean(schedulers[best[0]]):
         return ""
-    return (
-        f"A job spends {format_time(own)} waiting for its own tasks on the same executor: splitting it may "
-        "shorten that; more servers alone will not."
-    )
+    spent = f"A job spends {format_time(own)} waiting for its own tasks on the same executor"
+    placed = next(filter(_is_placed, best), "")
+    split = [n for n, s in schedulers.items() if n not in best and _parts(s)["own_wait"] < own]
+    if placed:
+        return f"{spent}; {placed} was free to split it, and its placement does not: here that costs more."
+    if split:
+        takes = "takes" if len(split) == 1 else "take"
+        return f"{spent}; {listed(split)} {takes} longer with less of that: splitting it costs more here."
+    return f"{spent}: splitting it may shorten that; more servers alone will not."
+
+
+def _is_placed(name: str) -> bool:
+    return name in SCHEDULERS and SCHEDULERS.find(name).needs_placement
 
 
 def _to_tell(best: str, level: Sequence[str], differences: Differences) -> str:

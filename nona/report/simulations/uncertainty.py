@@ -14,6 +14,7 @@ from statistics import NormalDist
 import numpy as np
 
 from nona.errors import SimulationError
+from nona.report.text import listed
 from nona.report.times import given_text
 from nona.results.document import Estimate, ModelFacts
 from nona.results.simulation import (
@@ -174,6 +175,24 @@ def sureness_headline(rows: Sequence[Sureness]) -> str:
     if widths and max(widths) > WIDE:
         return f"{lead}: too wide to judge it; take more jobs or replications."
     return f"{lead}."
+
+
+SEEN = 0.0005  # relative error of a prediction that its column shows
+
+
+def outside_text(rows: Sequence[Sureness]) -> str:
+    """Name the predictions outside the intervals of the simulation, and what they leave out; else empty."""
+    errors = {r.scheduler: r.error or 0.0 for r in rows if r.explained is False}
+    out = {name: error for name, error in errors.items() if abs(error) >= SEEN}
+    if not out:
+        return ""
+    names = listed([f"{name} ({CHANGE.show(error)})" for name, error in out.items()])
+    one = len(out) == 1
+    return (
+        f"The prediction{'' if one else 's'} for {names} {'lies' if one else 'lie'} outside the simulated "
+        f"interval{'' if one else 's'}: the formula takes queues as independent, and leaves out what a "
+        "scheduler sees of them. Trust the simulation."
+    )
 
 
 LEVEL = 0.9  # of the stated error of a modelled time

@@ -191,6 +191,7 @@ def loads_of(planner: Planner, option: Option) -> tuple[PlanLoad, ...]:
                 planner.question, option, evidence.moved, rate * load / MILLE
             ),
             shares=shares_of(planner.question, evidence),
+            replications=len(evidence.seen),
         )
         for load, evidence in rows
     )

@@ -42,8 +42,8 @@ class Job:
 
     It waits until the registry gives it a worker. Fields change only under ``lock``, by the registry, the
     reading thread, :meth:`cancel` and :meth:`supersede`. ``worker`` serves the job until ``released``.
-    ``step`` is when the present step of work in several steps began, of which ``fraction`` tells then;
-    ``moved`` when ``fraction`` last changed.
+    ``phase`` names what it is at (``models``, ``placement``, else what its kind is for), ``step`` is when
+    that began, of which ``fraction`` tells then; ``moved`` when ``fraction`` last changed.
     ``best`` is what the work would give if it ended now: the result of a job that is cancelled, marked by
     ``ended_early_s``. ``on_end`` is called once, when the job has ended.
     """
@@ -59,6 +59,7 @@ class Job:
     started: float | None = None
     seen: float = field(default_factory=time.monotonic)
     ended: float | None = None
+    phase: str = ""
     step: float | None = None
     moved: float | None = None
     status: Status = "waiting"
@@ -156,7 +157,8 @@ class Job:
             return False
         with self.lock:
             if self.status == "running":
-                if message.get("step"):
+                if message.get("phase", self.phase) != self.phase:
+                    self.phase = str(message["phase"])
                     self.step = self.moved = time.monotonic()
                 if message.get("fraction", self.fraction) != self.fraction:
                     self.fraction, self.moved = float(message["fraction"]), time.monotonic()

@@ -29,7 +29,7 @@ from nona.ui.session.kept import choose, is_kept
 from nona.ui.session.opening import open_shipped_scenario, shipped
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
-from nona.ui.shell.job_panel import Seen, bring
+from nona.ui.shell.job_panel import Seen, bring, current_job, start
 from nona.ui.shell.run_keeper import ONLY_SAVED
 from nona.ui.widgets.components import COMPONENTS
 from nona.ui.widgets.fields import button, plain
@@ -162,8 +162,11 @@ def _pin(state: AppState, tour: Tour) -> None:
 
 
 def _show(state: AppState, tour: Tour, kind: str) -> None:
-    """Put the result of that kind on the page, or start the job that makes it."""
-    bring(state, kind, _asked(state, kind), _mark_of(state, kind), tour.seen)
+    """Put the result of that kind on the page, or start the job that makes it; no other one stays."""
+    mark = _mark_of(state, kind)
+    bring(state, kind, _asked(state, kind), mark, tour.seen)
+    if (shown := state.results.get(kind)) is not None and shown.fingerprint != mark:
+        del state.results[kind]
 
 
 def _asked(state: AppState, kind: str) -> Mapping[str, Any]:
@@ -290,6 +293,25 @@ def _bar(state: AppState, tour: Tour, studied: Studied) -> None:
             outcome = outcome_text(state, tour.shown, studied)
             if outcome:
                 st.markdown(f"**Found:** {plain(outcome)}")
+            if _lacks_run(state, tour.shown):
+                button("Run this step", "demo-run", _run_again, state, icon="play_arrow", type="primary")
+
+
+def _lacks_run(state: AppState, step: Step) -> bool:
+    """Return whether a step's result is neither there nor on its way: its run was cancelled, or failed."""
+    if not step.run:
+        return False
+    mark, job = _mark_of(state, step.run), current_job(state, step.run)
+    result = state.results.get(step.run)
+    there = result is not None and result.fingerprint == mark
+    return not there and (job is None or job.fingerprint != mark or not job.unfinished)
+
+
+def _run_again(state: AppState) -> None:
+    tour = state.choices.find(Tour)
+    if tour is not None:
+        kind = tour.shown.run
+        start(state, kind, _asked(state, kind), _mark_of(state, kind))
 
 
 def _buttons(state: AppState, tour: Tour) -> None:

@@ -19,6 +19,7 @@ from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
 from nona.ui.shell.job_panel import beat, current_job, moved_on, progress_text, start
+from nona.ui.tasks.desk import MODELS, PLACEMENT
 from nona.ui.widgets.downloads import Files, download_menu
 from nona.ui.widgets.fields import button, plain, summary_bar
 from nona.ui.widgets.terms import guide_link
@@ -242,6 +243,14 @@ def _of_present(state: AppState, kind: str) -> bool:
     return not parts or asked is None or scenario_hash(asked, *parts) == state.fingerprint(kind)
 
 
+PHASE_ADVICE = {
+    MODELS: "It was still reading and contracting the models, which is done once for each.",
+    PLACEMENT: "It was still solving the placement: fewer tasks, by a coarser rule on page Models, take less "
+    "time, and schedulers without a placement none.",
+}
+"""What would have taken less time, by the phase in which a job was cancelled; else the run's own advice."""
+
+
 def _ended_note(state: AppState, run: Run[D], job: Job | None) -> None:
     if job is None or job.result is not None or not _of_present(state, run.kind):
         return
@@ -249,7 +258,8 @@ def _ended_note(state: AppState, run: Run[D], job: Job | None) -> None:
         st.error(plain(job.error), icon=":material/error:")
         st.caption("Nothing was lost: change what the line above names, and run again.")
     elif job.status == "cancelled":
-        when = f"after {duration(job.elapsed_s)}. {run.advice}" if job.started else "before it started."
+        advice = PHASE_ADVICE.get(job.phase, run.advice)
+        when = f"after {duration(job.elapsed_s)}. {advice}" if job.started else "before it started."
         noun = KINDS.find(run.kind).noun
         st.info(f"The {noun} was cancelled {when}".strip(), icon=":material/cancel:")
 

@@ -132,7 +132,7 @@ def open_item(state: AppState, item: SavedItem) -> None:
     state.apply(taken, f"{OPENED}the saved “{item.name}”")  # a step of its own, whatever was opened before
     state.drafts = {}
     state.show_first_model()
-    state.go_to = page_file(PLACES[item.kind][1])
+    state.go_to = page_file(PLACES[item.kind].page)
     if _show(state, item, contents):
         states = " as the file states it: run it again to check it" if item.imported else ""
         state.tell(f"“{item.name}” is open, with its result{states}.")
@@ -405,7 +405,7 @@ def _take(state: AppState, key: str) -> None:
 STEP = 20  # items shown at first, and added by each "Show more"
 
 
-NOT_KEPT = "Placements, searches, sweeps and comparisons of ways or schedulers are not kept: run them again."
+NOT_KEPT = "Searches, what-ifs and comparisons of ways or schedulers are not kept: run them again."
 ALL, BY_WISH, BY_ITSELF = "All", "Saved", "Not saved"
 
 
@@ -436,8 +436,9 @@ def _list(state: AppState, every: SavedList) -> None:
     _actions(state, every, ticked)
     if not every.items:
         st.info(
-            "No run yet at this address and port. Run a simulation, serverless policies or training, or find "
-            f"a plan, and it is listed here; or import a file that somebody exported. {NOT_KEPT}",
+            "No run yet at this address and port. Run a simulation, a check, a sweep, serverless policies or "
+            "training, solve a placement or find a plan, and it is listed here; or import a file "
+            f"that somebody exported. {NOT_KEPT}",
             icon=":material/bookmarks:",
         )
         st.page_link("pages/simulation.py", label="Go to Simulation", icon=":material/timeline:")

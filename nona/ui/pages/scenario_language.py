@@ -20,6 +20,7 @@ from nona.language.models import language_models, read_config
 from nona.language.traces import read_tokens
 from nona.report.language.figures import lengths_figure, memory_figure
 from nona.report.text import counted
+from nona.scenario.file import scenario_from_mapping
 from nona.scenario.words import words
 from nona.sources.lookup import file_names
 from nona.study.engines import EngineFacts, LanguageStudy, prepare_language
@@ -27,6 +28,7 @@ from nona.tables import share_text
 from nona.ui.form import field, fields, form, switch
 from nona.ui.pages.scenario_edits import add_entry, become, remove_entry
 from nona.ui.pages.workload_facts import file_mark, kept
+from nona.ui.session.opening import NEW
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import button, field_error, plain, selector, stored_name, upload
 from nona.ui.widgets.results import picture
@@ -334,6 +336,9 @@ def _add(state: AppState, model: str) -> None:
     if asked and model not in asked:
         for engine in engines:
             engine["model"] = engine["model"] or asked[0]
+    unused = not data["workload"] and data["training"] is None
+    if unused and state.scenario.cluster == scenario_from_mapping(NEW).cluster:
+        data["cluster"]["servers"] = []  # as *New scenario* gave them: nothing would run there
     if not any(engine["model"] in (None, model) for engine in engines):
         data["cluster"]["servers"].append({"gpu": "h100", "engine": {"model": model if asked else None}})
     data["language"].append(

@@ -9,6 +9,7 @@ from nona.report.plan import day_of
 from nona.results.planning import HoldsOutcome
 from nona.schedulers.registry import get_scheduler
 from nona.ui.pages.run_page import Run, ended_early, run_area
+from nona.ui.session.kept import choose
 from nona.ui.session.state import AppState
 from nona.ui.tasks.desk import HoldsAsked
 from nona.ui.widgets.fields import choose_one, plain
@@ -48,6 +49,13 @@ def holds_panel(state: AppState) -> None:
                 advice="A run of fewer jobs takes less time.",
             ),
         )
+
+
+def ask_again(state: AppState, outcome: HoldsOutcome) -> str:
+    """Make the page ask the question of this outcome; return its version."""
+    scheduler = outcome.report.option.scheduler
+    choose(state, KEY, scheduler)
+    return f"{state.fingerprint('holds')} {HoldsAsked(scheduler=scheduler)}"
 
 
 def _usual(names: list[str]) -> str:

@@ -40,7 +40,7 @@ from nona.report.simulations.titles import (
 )
 from nona.report.text import listed
 from nona.report.times import off_lines
-from nona.results.simulation import Differences, Resources, Schedulers, SimulationReport
+from nona.results.simulation import Differences, Resources, Schedulers, SimulationReport, Sureness
 from nona.results.simulation_charts import SimulationOutcome, WarmupSeries
 from nona.ui.pages.cluster_drawing import cluster_result
 from nona.ui.pages.run_page import Tab
@@ -160,14 +160,20 @@ def _differences_panel(differences: Differences) -> None:
     )
 
 
+def _rows(data: SimulatedRun) -> list[Sureness]:
+    return uncertainty.sureness_rows(data.report, data.predicted, data.idle_s)
+
+
 def _sure_tab(state: AppState, data: SimulatedRun) -> None:
-    rows = uncertainty.sureness_rows(data.report, data.predicted, data.idle_s)
+    rows = _rows(data)
     chart(
         forest_figure(rows),
         uncertainty.sureness_headline(rows),
         "forest",
         "For each scheduler the formula's prediction, the simulated mean with its interval, Little's law",
     )
+    if text := uncertainty.outside_text(rows):
+        st.markdown(plain(text))
     table(uncertainty.SURENESS.of(rows), "sureness", "How sure each mean is", "how_sure")
     if data.off:
         off_text = off_lines(data.off)[0]
@@ -326,6 +332,8 @@ def answer(state: AppState, run: Kept) -> None:
         st.warning(plain(f"{line}."), icon=":material/school:")
     _advice(run)
     _results(run)
+    if text := uncertainty.outside_text(_rows(data)):
+        st.caption(plain(text))
     notes(data)
     runs_bar(state, run)
     baseline_panel(state, run)

@@ -16,7 +16,7 @@ from nona.report.sweep_findings import target_text
 from nona.report.sweeps import parse_values
 from nona.report.text import counted
 from nona.report.workloads import Offered
-from nona.results.sweeps import TARGET, GridRequest, SweepRequest
+from nona.results.sweeps import TARGET, GridOutcome, GridRequest, SweepOutcome, SweepRequest
 from nona.scenario.file import scenario_hash
 from nona.scenario.schema import Scenario
 from nona.schedulers.registry import scheduler_names
@@ -137,6 +137,26 @@ def is_stale(state: AppState, version: str, settings: Settings) -> bool:
         return sweep_version(state.scenario, settings) != version
     except NonaError:
         return True
+
+
+def ask_again(state: AppState, outcome: SweepOutcome | GridOutcome) -> str:
+    """Make the page ask for the sweep that gave this outcome; return its version."""
+    settings = outcome.settings
+    sweep, two = (settings.sweep, settings) if isinstance(settings, GridRequest) else (settings, None)
+    chosen: dict[str, Any] = {
+        "number": sweep.number,
+        f"values-{sweep.number}": _written(sweep.values),
+        "schedulers": list(sweep.schedulers),
+        "jobs": sweep.jobs,
+        "replications": sweep.replications,
+        "target": sweep.target,
+        "second": "" if two is None else two.second,
+    }
+    if two is not None:
+        chosen[f"values-{two.second}"] = _written(two.values)
+    for name, value in chosen.items():
+        choose_sweep(state, name, value)
+    return sweep_version(state.scenario, settings)
 
 
 def shell_arguments(settings: Settings) -> list[str]:

@@ -18,7 +18,7 @@ from nona.sources.opening import open_bytes, open_scenario
 from nona.sources.samples import scenario_names, scenario_path, shipped_scenario
 from nona.study.sweep_numbers import with_value
 from nona.ui.session.page_list import page_file
-from nona.ui.session.state import START, AppState
+from nona.ui.session.state import AppState
 from nona.ui.session.uploads import Uploads
 
 
@@ -109,7 +109,12 @@ def take_scenario(state: AppState, scenario: Scenario) -> None:
     state.show_first_model()
 
 
-NEW: Mapping[str, Any] = {**START, "name": "New scenario", "workload": []}
+NEW: Mapping[str, Any] = {
+    "version": 1,
+    "name": "New scenario",
+    "cluster": {"servers": [{"count": 8, "gpu": "a100-40gb"}]},
+    "simulation": {"jobs": 4000, "replications": 3},
+}
 
 
 def new_scenario(state: AppState) -> None:
@@ -162,11 +167,9 @@ def shipped(name: str, changes: Mapping[str, float | str] = NOTHING) -> Scenario
 
 
 def is_own(scenario: Scenario) -> bool:
-    """Return whether somebody made this scenario: it is neither the one at the start nor one that ships.
+    """Return whether somebody made this scenario: it is none that ships.
 
     >>> is_own(shipped("slides_example")), is_own(shipped("slides_example", {"seed": 3}))
     (False, True)
     """
-    if scenario == scenario_from_mapping(START):
-        return False
     return all(scenario != shipped_scenario(name) for name in scenario_names())

@@ -6,18 +6,18 @@ keeps what was typed as a draft with its error. A result knows the scenario that
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from nona.errors import NonaError, ScenarioError
 from nona.report.simulations.report import SimulatedRun
 from nona.report.simulations.scenario_diff import change_text
-from nona.scenario.file import dump_scenario, scenario_from_mapping, scenario_hash
+from nona.scenario.file import dump_scenario, scenario_hash
 from nona.scenario.gate import place_text
 from nona.scenario.schema import Scenario
 from nona.scenario.words import title_of, words
 from nona.sources.opening import edited
+from nona.sources.samples import shipped_scenario
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.session.browser import Screens
 from nona.ui.session.editing import History, Moment, PlacePath, Written, has, put, rows
@@ -137,21 +137,16 @@ class Runs:
 
 
 def run_name(last: Scenario | None, now: Scenario) -> str:
-    """A run of the scenario ``now`` by its name, or by what changed since the run before."""
+    """A run of the scenario ``now``: its name, and what changed since the run before."""
     if last is None or last.name != now.name:
         return now.name
-    return change_text(last, now) or "the same again"
+    return f"{now.name}: {change_text(last, now) or 'the same again'}"
 
 
 OPENED = "opening "
 _BEHIND = "Another tab has changed the scenario: nothing was changed here. The page now shows it as it is."
-START: Mapping[str, Any] = {
-    "version": 1,
-    "name": "My scenario",
-    "cluster": {"servers": [{"count": 8, "gpu": "a100-40gb"}]},
-    "workload": [{"model": "resnet18", "rate": "300/s", "slo": "40 ms"}],
-    "simulation": {"jobs": 4000, "replications": 3},
-}
+FIRST = "vision_language_8_servers"
+"""The shipped scenario with which a session begins: schedulers that split differ clearly there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +187,7 @@ class AppState:
     server was started with.
     """
 
-    scenario: Scenario = field(default_factory=lambda: scenario_from_mapping(START))
+    scenario: Scenario = field(default_factory=lambda: shipped_scenario(FIRST))
     uploads: Uploads = field(default_factory=Uploads)
     drafts: dict[PlacePath, Draft] = field(default_factory=dict)
     results: dict[str, Result] = field(default_factory=dict)

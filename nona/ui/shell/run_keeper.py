@@ -6,12 +6,13 @@ import hashlib
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import streamlit as st
 
 from nona.errors import NonaError
+from nona.registry import load
 from nona.report.simulations.report import SimulatedRun
 from nona.results.document import Document, Outcome
 from nona.results.saved import MOST_NAME
@@ -23,6 +24,7 @@ from nona.store.database import Database
 from nona.store.store import Store
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.session.browser import cookie_name, is_token
+from nona.ui.session.kept import choose
 from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState, Result
 from nona.ui.session.workspace import whose
@@ -61,18 +63,38 @@ def _keep(own: Store, kind: SavedKind, result: Outcome, name: str, sources: Sour
         own.save(replace(kind.new_item(name, "", result, sources), by_itself=True))
 
 
-PLACES: Mapping[str, tuple[str, str]] = MappingProxyType(
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a kept result is shown: the ``job`` that makes it, the ``page``, and ``choices`` made there.
+
+    ``asks``: for results of a question beyond the scenario, ``module:function`` which makes the page ask
+    that question and returns its version.
+    """
+
+    job: str
+    page: str
+    choices: tuple[tuple[str, str], ...] = ()
+    asks: str = ""
+
+
+_RUN, _SWEEP = (("simulation-view", "Run"),), (("simulation-view", "Sweep"),)
+_ASK_SWEEP = "nona.ui.pages.simulation_sweep_settings:ask_again"
+PLACES: Mapping[str, Place] = MappingProxyType(
     {
-        "simulation": ("simulate", "simulation"),
-        "plan": ("plan", "plan"),
-        "language": ("language", "simulation"),
-        "language-plan": ("language-plan", "plan"),
-        "serverless": ("serverless", "serverless"),
-        "training": ("training", "training"),
-        "training-elastic": ("training-elastic", "training"),
+        "simulation": Place("simulate", "simulation", _RUN),
+        "plan": Place("plan", "plan"),
+        "check": Place("holds", "simulation", asks="nona.ui.pages.simulation_holds:ask_again"),
+        "placement": Place("place", "placement"),
+        "sweep": Place("sweep", "simulation", _SWEEP, _ASK_SWEEP),
+        "grid": Place("grid", "simulation", _SWEEP, _ASK_SWEEP),
+        "language": Place("language", "simulation"),
+        "language-plan": Place("language-plan", "plan"),
+        "serverless": Place("serverless", "serverless"),
+        "training": Place("training", "training"),
+        "training-elastic": Place("training-elastic", "training"),
     }
 )
-"""Kind of a saved item → the job that makes its result, and the page that shows it."""
+"""Of each kind of saved item."""
 
 
 def show_result(state: AppState, name: str, result: Document, mark: str) -> bool:
@@ -83,13 +105,16 @@ def show_result(state: AppState, name: str, result: Document, mark: str) -> bool
     kind = kind_of(result)
     if kind is None or not isinstance(result, Outcome):
         return False
-    job, page = PLACES[kind.name]
-    parts = KINDS.find(job).parts
-    state.go_to = page_file(page)
+    place = PLACES[kind.name]
+    parts = KINDS.find(place.job).parts
+    state.go_to = page_file(place.page)
     version = scenario_hash(scenario_of(result), *parts)
     if version != scenario_hash(state.scenario, *parts):
         return False
     if isinstance(result, SimulatedRun) and state.runs.of_job(mark) is None:
         state.runs.add(version, mark, result, name)
-    state.results[job] = Result(version, result, mark, name=name)
+    for key, value in place.choices:
+        choose(state, key, value)
+    asked = load(place.asks)(state, result) if place.asks else version
+    state.results[place.job] = Result(asked, result, mark, name=name)
     return True

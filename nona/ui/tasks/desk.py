@@ -93,10 +93,13 @@ def sources_of(spec: Mapping[str, Any]) -> Sources:
 
 
 def study_of(spec: Mapping[str, Any], desk: Desk) -> Study:
-    desk.emit({"fraction": 0.0, "text": "Reading and contracting the models"})
-    return prepare(scenario_of(spec), sources_of(spec), desk.cache)
+    desk.emit({"fraction": 0.0, "text": "Reading and contracting the models", "phase": MODELS})
+    prepared = prepare(scenario_of(spec), sources_of(spec), desk.cache)
+    desk.emit({"phase": ""})
+    return prepared
 
 
+MODELS, PLACEMENT = "models", "placement"  # phases of a job before what it is for
 EVERY_S = 0.3
 LEAST_S = 1.0  # of a stage, before a time is estimated
 TEXTS: Mapping[PlacingStage, tuple[str, str]] = {
@@ -141,7 +144,8 @@ class PlacingWatch:
         if left_s is not None:
             parts.append(f"at most about {format_time(float(f'{left_s:.2g}'))} more")
         fraction = self._first + (self._last - self._first) * progress.whole
-        self._desk.emit({"fraction": fraction, "text": ", ".join(parts), "open": True})
+        phase = {"phase": PLACEMENT} if self._before else {}  # else it is what the job is for
+        self._desk.emit({"fraction": fraction, "text": ", ".join(parts), "open": True, **phase})
 
 
 def _left_at_most_s(elapsed_s: float, share: float) -> float | None:

@@ -22,9 +22,11 @@ def simulate_requests(spec: Mapping[str, Any], desk: Desk) -> LanguageRun:
     study = prepare_language(scenario, sources_of(spec))
     watch = PlacingWatch(desk, last=0.0, before="The placement of the queries: ")
     queries = partial(Following.of, cache=desk.cache, check=desk.check, on_progress=watch.take)
-    result = simulate_language(
-        study, steps=TRACED, on_progress=lambda router, share: desk.tell(share, router), queries=queries
-    )
+
+    def told(router: str, share: float) -> None:
+        desk.tell(share, router, phase="")
+
+    result = simulate_language(study, steps=TRACED, on_progress=told, queries=queries)
     return language_outcome(scenario, result, now_text())
 
 

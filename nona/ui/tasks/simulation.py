@@ -23,7 +23,7 @@ from nona.simulation.steady_state import PILOT_FIRST, SHORT_FIRST, run_name
 from nona.study import simulation
 from nona.study.arrangements import LOADS, RunSize, arrange_row
 from nona.study.exports import write_simulation
-from nona.study.outcome import TIMELINE_JOBS, predicted_means, simulated_run, simulation_outcome
+from nona.study.outcome import TIMELINE_JOBS, about, predicted_means, simulated_run, simulation_outcome
 from nona.study.preparation import Study
 from nona.study.shipped import now_text
 from nona.study.sweep_bench import How
@@ -101,7 +101,7 @@ def simulate_scenario(spec: Mapping[str, Any], desk: Desk) -> SimulatedRun:
     def placed() -> Placement:
         step = PlacingWatch(desk, 0.0, 1.0, "The placement: ")
         placement = simulation.place(prepared, cache=desk.cache, check=desk.check, on_progress=step.take)
-        desk.emit({"step": True, "fraction": 0.0, "text": "Preparing the schedulers", "open": False})
+        desk.emit({"phase": "", "fraction": 0.0, "text": "Preparing the schedulers", "open": False})
         return placement
 
     def written(result: simulation.SimulationResult) -> SimulatedRun:
@@ -219,13 +219,14 @@ def sweep_numbers(spec: Mapping[str, Any], desk: Desk) -> GridOutcome:
 
 
 def _swept(spec: Mapping[str, Any], desk: Desk, of: type[Q], run: Callable[..., R], outcome: type[S]) -> S:
-    request, scenario = asked_of(spec, of), study_of(spec, desk).scenario
+    request, prepared = asked_of(spec, of), study_of(spec, desk)
+    more = {"settings": request, "about": about(prepared, now_text())}
 
     def tell(fraction: float, text: str, report: Callable[[], R]) -> None:
         def so_far() -> S:
-            return outcome.like(report(), settings=request)
+            return outcome.like(report(), **more)
 
         desk.tell(fraction, text, so_far, every_s=_TELL_EVERY_S, keeps=True)
 
     how = How(engine=AUTO, cache=desk.cache, check=desk.check)
-    return outcome.like(run(scenario, request, sources_of(spec), tell, **how), settings=request)
+    return outcome.like(run(prepared.scenario, request, sources_of(spec), tell, **how), **more)
