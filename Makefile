@@ -1,17 +1,15 @@
-# make app: set up and serve the app. make test: set up and run the suite. Needs Python ≥ 3.11 and make.
+# make app: install packages and serve the app, which compiles in the background. make test: set up and run the suite. Needs Python ≥ 3.11 and make.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PACKAGES := $(VENV)/.packages
-# What is compiled once, before anybody waits for it, the longest first.
-READY := nona.simulation.compiled.preparation.compile_all nona.serverless.replications.make_ready \
-  nona.training.elastic.replications.make_ready nona.language.run.make_ready \
-  studies.learning.training.make_ready nona.serverless.policies.esg.search.compile_searches
 PYTEST := $(BIN)/python -m pytest -n 5 --dist loadfile --no-loadscope-reorder -p tests.dividing
 
 .PHONY: install app lint test verify bench chaos fuzz clean
 
-install: $(READY:%=$(VENV)/ready/%)
+# With the machine code: whoever tests or measures does not want to wait for it later.
+install: $(PACKAGES)
+	$(BIN)/python -c 'from nona.simulation.compiled.families import compile_families; compile_families()'
 
 $(PACKAGES): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -20,12 +18,7 @@ $(PACKAGES): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
 	@touch $(PACKAGES)
 
-$(VENV)/ready/%: $(PACKAGES)
-	$(BIN)/python -c 'from $(basename $*) import $(patsubst .%,%,$(suffix $*)) as ready; ready()'
-	@mkdir -p $(@D)
-	@touch $@
-
-app: install
+app: $(PACKAGES)
 	$(BIN)/nona app
 
 # The scripts are checked where npm has brought their linter: npm install --no-package-lock

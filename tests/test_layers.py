@@ -4,7 +4,6 @@ import ast
 import re
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
-from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LAYERS = (
     (
         *("nona", "nona.arrays", "nona.code_cache", "nona.compiled", "nona.errors", "nona.foreign"),
-        *("nona.options", "nona.random_streams", "nona.registry", "nona.units"),
+        *("nona.options", "nona.priority", "nona.random_streams", "nona.registry", "nona.units"),
     ),
     ("nona.allocation", "nona.results"),
     ("nona.statistics", "nona.tables"),
@@ -299,12 +298,9 @@ def test_no_text_names_a_folder_of_one_machine_silences_a_check_wholesale_or_is_
         assert not MACHINE.search(path)
 
 
-def test_what_make_install_compiles_is_there():
-    ready = re.search(r"^READY := ((?:.*\\\n)*.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    assert ready
-    for name in ready[1].replace("\\\n", " ").split():
-        module, _, function = name.rpartition(".")
-        assert callable(getattr(import_module(module), function))
+def test_make_app_waits_for_nothing_but_the_packages():
+    rules = dict(re.findall(r"^(app|install|test): (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert rules == {"app": "$(PACKAGES)", "install": "$(PACKAGES)", "test": "install"}
 
 
 def test_what_is_named_as_text_is_there():

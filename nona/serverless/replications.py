@@ -6,6 +6,7 @@ the same whatever the number of processes.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -13,7 +14,6 @@ from nona.experiments import Key, Listener, Shares, check_runs, run_work
 from nona.gpu_sharing.pool import Invoker
 from nona.graph.dag import Dag
 from nona.options import Options
-from nona.serverless.engine.loop import is_ready
 from nona.serverless.engine.options import OnProgress, RunOptions, ServerlessProgress
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.functions import CpuLaw, Function, GpuLaw, LawTimes, grid
@@ -21,24 +21,25 @@ from nona.serverless.policies.base import Policy
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.records import ServerlessRecords
 from nona.serverless.system import Application, ServerlessSystem
-from nona.simulation.compiled.preparation import run_in_background
+from nona.simulation.compiled.build import is_ready
+from nona.simulation.compiled.families import compile_families
 from nona.system import Arrivals
-
-
-def prepare_in_background() -> None:
-    """Let a process of its own compile the loop, unless one is at it or it is ready."""
-    if not is_ready():
-        run_in_background(f"{__name__}:make_ready", "serverless-preparing")
 
 
 def make_ready() -> None:
     """Compile the loop where need be."""
-    if not is_ready():
-        stage = Function("function", LawTimes(GpuLaw(1.0), CpuLaw(0.0)))
-        dag = Dag.from_edges(1, ())
-        application = Application("app", ("stage",), (0,), dag, (0.0,), 1.0, 1.0, Arrivals())
-        system = ServerlessSystem(grid([1], [1], [1]), (stage,), (application,), (Invoker(),))
-        simulate_serverless(system, get_policy("fixed"), {}, RunOptions(calls=1, warmup=0))
+    if not is_ready("serverless"):
+        print("nona: the serverless engine is compiled, once: up to a minute.", file=sys.stderr)
+        compile_families(["serverless"])
+
+
+def compile_loop() -> None:
+    """Run the smallest system."""
+    stage = Function("function", LawTimes(GpuLaw(1.0), CpuLaw(0.0)))
+    dag = Dag.from_edges(1, ())
+    application = Application("app", ("stage",), (0,), dag, (0.0,), 1.0, 1.0, Arrivals())
+    system = ServerlessSystem(grid([1], [1], [1]), (stage,), (application,), (Invoker(),))
+    simulate_serverless(system, get_policy("fixed"), {}, RunOptions(calls=1, warmup=0))
 
 
 DEFAULT = RunOptions()
@@ -83,8 +84,7 @@ def run_policies(
     check_runs("policy", [policy.name for policy, _ in policies], replications, workers)
     sent = tuple((policy, dict(options)) for policy, options in policies)
     work = ServerlessWork(system, sent, run, on_progress is not None)
-    if workers > 1:
-        make_ready()  # else each process would compile
+    make_ready()  # else each process would compile
     keys = [(p, run.replication + r) for r in range(replications) for p in range(len(policies))]
     shares = Shares(dict.fromkeys(keys, 1.0))
 

@@ -16,7 +16,7 @@ from nona.errors import SimulationError
 from nona.schedulers.base import Prepared, Scheduler
 from nona.simulation.collected import OnProgress
 from nona.simulation.compiled.build import is_ready
-from nona.simulation.compiled.preparation import prepare_in_background
+from nona.simulation.compiled.families import prepare_in_background
 from nona.simulation.records import RawRun, Records, Timeline, run_checks
 from nona.simulation.sizes import TAIL_WORK, RunSize, auto_warmup, largest_job_s
 from nona.simulation.steady_state import judge, offered_load
@@ -58,7 +58,7 @@ def engine_named(name: str) -> str:
         )
     if is_ready():
         return "compiled"
-    prepare_in_background()
+    prepare_in_background("queries")
     return "simpy"
 
 

@@ -8,8 +8,9 @@ import sys
 import numpy as np
 import pytest
 
+from nona import app_root
 from nona import code_cache as folders
-from nona.simulation.compiled import build, preparation
+from nona.simulation.compiled import build, families
 from nona.simulation.compiled import core as core_module
 from nona.simulation.run import engine_named
 
@@ -17,24 +18,30 @@ from nona.simulation.run import engine_named
 @pytest.fixture
 def folder(monkeypatch, tmp_path):
     monkeypatch.setattr(build, "cache_folder", lambda: tmp_path)
-    monkeypatch.setattr(preparation, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(families, "cache_folder", lambda: tmp_path)
     monkeypatch.setattr(core_module, "cache_folder", lambda: tmp_path)
     return tmp_path
 
 
-def test_simpy_answers_until_the_code_is_there(folder, monkeypatch):
-    started = []
+@pytest.fixture
+def started(folder, monkeypatch):
+    """The programs of processes that were started."""
+    programs = []
 
     class Started:
         pid = os.getpid()
 
-        def __init__(self, *arguments, **options):
-            started.append(arguments)
+        def __init__(self, command, **options):
+            programs.append(command[-1])
 
         def wait(self):
             return 0
 
-    monkeypatch.setattr(preparation.subprocess, "Popen", Started)
+    monkeypatch.setattr(families.subprocess, "Popen", Started)
+    return programs
+
+
+def test_simpy_answers_until_the_code_is_there(started):
     assert engine_named("auto") == "simpy"
     assert engine_named("auto") == "simpy"
     assert len(started) == 1  # one process compiles, however many ask
@@ -47,16 +54,54 @@ def test_the_work_of_a_process_that_died_is_taken_up(folder):
     dead = subprocess.Popen([sys.executable, "-c", "pass"])
     dead.wait()
     (folder / "preparing").write_text(str(dead.pid), encoding="ascii")
-    assert preparation._claimed()
+    assert families.compiling() is None
+    assert families._claimed()
     (folder / "preparing").write_text(str(os.getpid()), encoding="ascii")
-    assert not preparation._claimed()
+    assert not families._claimed()
+
+
+def test_one_process_compiles_what_is_not_ready_in_order(folder, started, monkeypatch):
+    build.mark_ready("training")
+    assert not families.prepare_in_background(*families.FAMILIES)
+    missing = tuple(f for f in families.FAMILIES if f != "training")
+    assert started == [
+        f"from {families.__name__} import compile_in_turn; compile_in_turn(*{missing!r})",
+    ]
+    assert not families.prepare_in_background(*families.FAMILIES)
+    assert len(started) == 1
+    seen = []
+    monkeypatch.setattr(families, "give_way", lambda nice: seen.append(nice))
+    monkeypatch.setattr(families, "load", lambda place: lambda: seen.append(families.compiling()[0]))
+    families.compile_in_turn(*missing)
+    assert seen == [19, *missing]  # each says what it is at
+    assert families.compiling() is None
+    assert families.prepare_in_background(*families.FAMILIES)
+    assert not (folder / "preparing").exists()
+
+
+def test_a_family_that_cannot_be_compiled_is_not_begun_again_at_once(folder, started, monkeypatch):
+    def fails():
+        raise ValueError("no machine code")
+
+    monkeypatch.setattr(families, "give_way", lambda nice: None)
+    monkeypatch.setattr(families, "load", lambda place: fails)
+    with pytest.raises(ValueError, match="no machine code"):
+        families.compile_in_turn("language")
+    assert not families.prepare_in_background("language")
+    assert (started, families.compiling()) == ([], None)
+
+
+def test_each_family_has_sources():
+    assert families.FAMILIES.keys() == build.SOURCES.keys()
+    for family in families.FAMILIES:
+        assert list((app_root() / build.SOURCES[family]).rglob("*.py"))
 
 
 def test_schedulers_that_change_are_compiled_anew(folder, monkeypatch):
     build.mark_ready()
     before = core_module._written("policy", "source")
-    monkeypatch.setattr(build, "policies_hash", lambda: "changed")
-    monkeypatch.setattr(core_module, "policies_hash", lambda: "changed")
+    monkeypatch.setattr(build, "sources_hash", lambda family: "changed")
+    monkeypatch.setattr(core_module, "sources_hash", lambda family: "changed")
     assert not build.is_ready()
     assert core_module._written("policy", "source") != before
 

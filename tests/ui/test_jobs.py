@@ -19,6 +19,7 @@ from benchmarks.kept_server import alive
 from nona.errors import JobError
 from nona.results.document import Document
 from nona.scenario import file, schema
+from nona.simulation.compiled.families import FAMILIES
 from nona.study.preparation import prepare
 from nona.study.simulation import simulate
 from nona.ui.jobs.kinds import KINDS
@@ -277,17 +278,20 @@ def test_sessions_share_no_files_through_a_worker(lasting, tmp_path):
 
 def test_a_worker_loads_the_compiled_engine_once_it_is_there(monkeypatch):
     """It never compiles itself: it asks for the one process that does."""
-    ready, done = [False], []
-    monkeypatch.setattr("nona.simulation.run.is_ready", lambda: ready[0])
-    monkeypatch.setattr("nona.simulation.run.prepare_in_background", lambda: done.append("asked"))
+    ready, all_ready, done = [False], [False], []
+    monkeypatch.setattr(serving, "is_ready", lambda: ready[0])
+    monkeypatch.setattr(serving, "prepare_in_background", lambda *asked: done.append(asked) or all_ready[0])
     monkeypatch.setattr("nona.ui.tasks.serving.warm", lambda: done.append("loaded"))
     server = serving.Server(set(), lambda message: None)
     server.load()
-    assert (server.loaded, done) == (False, ["asked"])
+    asked = tuple(FAMILIES)
+    assert (server.loaded, done) == (False, [asked])
     ready[0] = True
     server.load()
+    assert (server.loaded, done) == (False, [asked, "loaded", asked])  # other families are not there yet
+    all_ready[0] = True
     server.load()
-    assert (server.loaded, done) == (True, ["asked", "loaded"])
+    assert (server.loaded, done) == (True, [asked, "loaded", asked, asked])
 
 
 @needs_proc
@@ -315,10 +319,20 @@ def test_a_job_says_that_it_compiles_and_that_it_runs_slowly_until_the_engine_is
         assert ("while the fast engine is compiled" in simulation.slow_text()) != ready
 
 
+def test_the_side_bar_says_what_is_compiled_in_the_background(open_page, monkeypatch):
+    told = [("serverless", 4.2)]
+    monkeypatch.setattr("nona.ui.shell.frame.compiling", lambda: told[0])
+    shown = " ".join(c.value for c in open_page("simulation").sidebar.caption)
+    assert "serverless (2 of 6, 4.2 s so far)" in shown
+    assert "Everything can be run" in shown
+    told[0] = None
+    assert "Compiling" not in " ".join(c.value for c in open_page("simulation").sidebar.caption)
+
+
 def test_a_run_changes_over_to_the_fast_engine_once_it_is_there(monkeypatch, tmp_path):
     answers = iter([False, False])  # to who counts processes, and to the first run
     monkeypatch.setattr("nona.simulation.run.is_ready", lambda: next(answers, True))
-    monkeypatch.setattr("nona.simulation.run.prepare_in_background", lambda: None)
+    monkeypatch.setattr("nona.simulation.run.prepare_in_background", lambda *families: None)
     (tmp_path / "m.json").write_text(json.dumps({"nodes": [{"id": "a", "compute_ms": 3.0}]}))
     scenario = {"cluster": {"servers": [{"count": 2}]}, "workload": [{"model": "m.json", "rate": 0.01}]}
     scenario |= {"simulation": {"jobs": 50, "replications": 2}, "schedulers": ["local"]}

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import math
-import sys
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from nona.code_cache import tell_not_kept
-from nona.foreign import write_whole
 from nona.serverless.engine.batches import absorb, end_batch, hop
 from nona.serverless.engine.containers import containers_due
 from nona.serverless.engine.control import (
@@ -47,7 +42,7 @@ from nona.serverless.engine.layout import (
 )
 from nona.serverless.engine.queues import account_queue, drop_first, join, push
 from nona.serverless.engine.standing import becomes_idle, examine_standing, scale_all
-from nona.simulation.compiled.build import cache_folder, compile_function
+from nona.simulation.compiled.build import compile_function
 
 Asked = Callable[..., int]
 
@@ -197,28 +192,9 @@ def _load_loop(state_type: Any) -> Callable[..., int]:
     from numba import int64
     from numba.core import types
 
-    if not is_ready():
-        print("nona: the serverless engine is compiled, once: up to a minute.", file=sys.stderr)
     functions = (types.FunctionType(signature) for signature in signatures())
     compiled: Callable[..., int] = compile_function(advance, int64(state_type, *functions), loop=True)
-    try:
-        write_whole(_ready_file(), b"ready\n")
-    except OSError as error:
-        tell_not_kept(cache_folder(), error)
     return compiled
-
-
-def is_ready() -> bool:
-    """Return whether the loop was compiled before, so that it loads quickly."""
-    return _ready_file().exists()
-
-
-@cache
-def _ready_file() -> Path:
-    digest = hashlib.sha256()
-    for file in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(file.name.encode() + file.read_bytes())
-    return cache_folder() / f"serverless-{digest.hexdigest()[:16]}"
 
 
 def callback(function: Callable[..., int], signature: Any) -> Any:

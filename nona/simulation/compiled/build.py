@@ -21,7 +21,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from nona import import_root
+from nona import app_root, import_root
 from nona.code_cache import base_folder, code_folder, make_own, tell_not_kept
 from nona.foreign import write_whole
 from nona.simulation.compiled.memory import Field, Row
@@ -109,7 +109,7 @@ _INTERNAL = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 # Large and called from many places: inlined, they would be two thirds of the code to compile.
 _NOT_INLINED = {"_pick_all", "take_over"}
 # Modules that stay plain Python.
-_PLAIN = {"arrays", "engine", "preparation"}
+_PLAIN = {"arrays", "engine", "families", "preparation"}
 _LOCK = threading.RLock()  # Numba's settings are the process's own
 
 
@@ -118,7 +118,7 @@ def cache_folder() -> Path:
     """The folder of this core's compiled code: one that is complete, or one that can be written."""
     name = f"engine-{_core_hash()}"
     complete = base_folder() / name
-    folder = complete if (complete / _ready()).exists() else code_folder() / name
+    folder = complete if (complete / _ready("queries")).exists() else code_folder() / name
     try:
         make_own(folder)
     except OSError as error:
@@ -137,10 +137,22 @@ def _core_hash() -> str:
     return _hash(files, str(root), *versions, sys.version)
 
 
+#: Families of compiled code, and the folder of the sources that each is made of, beside the core's.
+SOURCES = {
+    "queries": "nona/schedulers",
+    "serverless": "nona/serverless/engine",
+    "training": "nona/training/elastic",
+    "language": "nona/language",
+    "searches": "nona/serverless/policies/esg",
+    "learning": "studies/learning",
+}
+
+
 @cache
-def policies_hash() -> str:
-    """Hash the sources of the schedulers: the compiled ones belong to it."""
-    return _hash((import_root() / "nona" / "schedulers").rglob("*.py"))
+def sources_hash(family: str) -> str:
+    """Hash the sources of a family: its compiled functions belong to it."""
+    root = app_root() if SOURCES[family].startswith("studies") else import_root()
+    return _hash((root / SOURCES[family]).rglob("*.py"))
 
 
 def _hash(files: Iterable[Path], *texts: str) -> str:
@@ -150,20 +162,23 @@ def _hash(files: Iterable[Path], *texts: str) -> str:
     return digest.hexdigest()[:16]
 
 
-def _ready() -> str:
-    return f"ready-{policies_hash()}"
+def _ready(family: str) -> str:
+    return f"ready-{family}-{sources_hash(family)}"
 
 
-def is_ready() -> bool:
-    """Return whether the core and the shipped policies were compiled before, so that they load quickly."""
-    return (cache_folder() / _ready()).exists()
+def is_ready(family: str = "queries") -> bool:
+    """Return whether a family was compiled before, so that it loads quickly.
+
+    That of queries is the core and the shipped policies.
+    """
+    return (cache_folder() / _ready(family)).exists()
 
 
-def mark_ready() -> None:
+def mark_ready(family: str = "queries") -> None:
     """Say so; of the folders that former versions left, only the newest few stay."""
     folder = cache_folder()
     try:
-        write_whole(folder / _ready(), b"ready\n")
+        write_whole(folder / _ready(family), b"ready\n")
     except OSError as error:
         tell_not_kept(folder, error)
         return

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from nona.code_cache import tell_not_kept
 from nona.foreign import write_whole
 from nona.schedulers.base import Ready, View
-from nona.simulation.compiled.build import cache_folder, compile_function, policies_hash
+from nona.simulation.compiled.build import cache_folder, compile_function, sources_hash
 from nona.simulation.compiled.events import jobs as totals
 from nona.simulation.compiled.events import loop
 from nona.simulation.compiled.memory import Floats, Ints
@@ -247,7 +247,7 @@ def compiled_policy(decide: Any, kind: str, kinds: str, types: tuple[type, ...])
 
 def _written(name: str, source: str) -> Path | None:
     """A file with ``source`` in the cache: code is kept on disk only for functions that have a file."""
-    file = cache_folder() / f"{name}-{policies_hash()}.py"
+    file = cache_folder() / f"{name}-{sources_hash('queries')}.py"
     try:
         if not file.exists():
             write_whole(file, source.encode())

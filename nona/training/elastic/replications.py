@@ -76,5 +76,7 @@ def run_pieces(
     counts = [replications_of(ELASTIC.find(piece.policy), replications) for piece in pieces]
     keys = [(i, r) for i, count in enumerate(counts) for r in range(count)]
     work = ElasticWork(tuple(pieces), on_progress is not None, keep)
+    if workers > 1 and any(piece.policy == "pollux" for piece in pieces):
+        make_ready()  # else each process would compile
     runs: Mapping[Key, ElasticRun] = run_work(work, keys, passed_on(on_progress), workers)
     return [tuple(runs[i, r] for r in range(count)) for i, count in enumerate(counts)]

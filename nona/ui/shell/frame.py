@@ -18,6 +18,8 @@ from nona.results.elastic import ElasticHistory
 from nona.results.serverless_charts import ServerlessOutcome
 from nona.results.training import TrainingOutcome
 from nona.scenario.schema import Scenario
+from nona.simulation.compiled.build import is_ready
+from nona.simulation.compiled.families import FAMILIES, compiling
 from nona.study.planning.question import cluster_cost, cost_note
 from nona.tables import percent_text
 from nona.ui.jobs.kinds import KINDS
@@ -33,10 +35,12 @@ from nona.ui.shell.open_files import drop_zone
 from nona.ui.shell.scenario_bar import link_notice, scenario_bar, take_link
 from nona.ui.widgets.components import COMPONENTS, declare
 from nona.ui.widgets.fields import plain
+from nona.units import duration
 
 PRODUCT = "Nona Planner"
 TRAINING = "pages/training.py"
 STRIP_KEY = "strip"
+COMPILING_EVERY_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +237,8 @@ def side_bar(state: AppState) -> None:
     with st.sidebar:
         running = [kind for kind in KINDS if _unfinished(state, kind)]
         st.fragment(_jobs, run_every=1.0 if running else None)(state, running)  # seen without scrolling
+        ready = all(is_ready(family) for family in FAMILIES)
+        st.fragment(_compiling, run_every=None if ready else COMPILING_EVERY_S)()
         scenario_bar(state)
     link_notice(state)
     kept_notice(state)
@@ -241,6 +247,20 @@ def side_bar(state: AppState) -> None:
     if state.toast:
         st.toast(f"{plain(state.toast)} {state.toast_link}".strip(), icon=":material/check:", duration="long")
         state.toast, state.toast_link = "", ""
+
+
+def _compiling() -> None:
+    """What is compiled in the background, and what that means for runs."""
+    found = compiling()
+    if found is None:
+        return
+    family, seconds = found
+    number, so_far = list(FAMILIES).index(family) + 1, duration(max(1.0, seconds))
+    meanwhile = "run more slowly" if family == "queries" else "compile first what they need"
+    st.caption(
+        f"Compiling for this machine, once: {family} ({number} of {len(FAMILIES)}, {so_far} so far). "
+        f"Everything can be run; such runs {meanwhile} until then."
+    )
 
 
 def _unfinished(state: AppState, kind: str) -> bool:

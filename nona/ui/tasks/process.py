@@ -15,9 +15,10 @@ import queue
 import signal
 import sys
 import threading
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from nona.priority import give_way
 
 LOOK_S = 2.0
 NICE, NICE_VARIABLE = 10, "NONA_WORKER_NICE"  # how much the server's pages go before this work
@@ -72,20 +73,11 @@ def main() -> int:
 
 
 def _give_way() -> None:
-    """Take a lower priority than the server, with all processes that this one starts.
-
-    Where Linux groups processes by their session, the group has a priority of its own. 0 in the variable
-    ``NONA_WORKER_NICE`` leaves it the server's priority.
-    """
+    """Take a lower priority than the server; 0 in ``NONA_WORKER_NICE`` leaves it the server's."""
     given = os.environ.get(NICE_VARIABLE, "")
     nice = min(int(given), 19) if given.isdecimal() else NICE
-    if nice == 0:
-        return
-    if hasattr(os, "nice"):  # Windows has none
-        with suppress(OSError):
-            os.nice(nice)
-    with suppress(OSError):
-        Path("/proc/self/autogroup").write_text(str(nice), encoding="ascii")
+    if nice:
+        give_way(nice)
 
 
 def _next(inbox: Inbox, server: Any) -> dict[str, Any]:

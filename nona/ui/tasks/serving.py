@@ -8,9 +8,10 @@ from typing import Any
 
 from nona.errors import NonaError
 from nona.report.text import plain
-from nona.serverless.replications import prepare_in_background
+from nona.simulation.compiled.build import is_ready
+from nona.simulation.compiled.families import FAMILIES, prepare_in_background
 from nona.simulation.compiled.preparation import warm
-from nona.simulation.run import AUTO, Cancelled, engine_named
+from nona.simulation.run import Cancelled
 from nona.study.cache import StudyCache
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.tasks.desk import Desk
@@ -47,18 +48,18 @@ class Server:
     """Runs jobs one after the other; holds nothing from one to the next but caches keyed by content."""
 
     def __init__(self, stopped: set[str], write: Callable[[dict[str, Any]], None]) -> None:
-        self.loaded = False
+        self.loaded = self._warm = False
         self._stopped, self._write = stopped, write
         self._cache = StudyCache()
         for kind in KINDS.values():  # with the imports done, a job starts at once
             kind.task()
 
     def load(self) -> None:
-        """Load the compiled engine if its machine code is there; have a process compile it if not."""
-        if not self.loaded and engine_named(AUTO) == "compiled":
+        """Load the engine of queries once its machine code is there; have a process compile what is not."""
+        if not self._warm and is_ready():
             warm()
-            prepare_in_background()
-            self.loaded = True
+            self._warm = True
+        self.loaded = prepare_in_background(*FAMILIES) and self._warm
 
     def serve(self, spec: Mapping[str, Any], used_bytes: Callable[[], int]) -> bool:
         """Run one job to its last line; returns whether the process is fit for another."""

@@ -17,7 +17,7 @@ from nona.results.simulation_charts import LiveRun
 from nona.results.studies import RowArranged
 from nona.results.sweeps import GridOutcome, GridRequest, SweepOutcome, SweepRequest
 from nona.simulation.compiled.build import is_ready
-from nona.simulation.compiled.preparation import compiling_s
+from nona.simulation.compiled.families import compiling
 from nona.simulation.run import AUTO, engine_named
 from nona.simulation.steady_state import PILOT_FIRST, SHORT_FIRST, run_name
 from nona.study import simulation
@@ -50,8 +50,9 @@ def slow_text() -> str:
     """Say why runs are slow, after what runs; empty once the fast engine takes over with the next one."""
     if is_ready():
         return ""
-    so_far = duration(max(1.0, compiling_s()))
-    return f"; slow, while the fast engine is compiled for this machine, once, in minutes: {so_far} so far"
+    family, seconds = compiling() or ("", 0.0)
+    so_far = f": {duration(max(1.0, seconds))} so far" if family == "queries" else ""
+    return f"; slow, while the fast engine is compiled for this machine, once, in a minute or two{so_far}"
 
 
 class _Watch:
