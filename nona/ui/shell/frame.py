@@ -256,7 +256,7 @@ def _compiling() -> None:
         return
     family, seconds = found
     number, so_far = list(FAMILIES).index(family) + 1, duration(max(1.0, seconds))
-    meanwhile = "run more slowly" if family == "queries" else "compile first what they need"
+    meanwhile = "are slower" if family == "queries" else "first compile what they need"
     st.caption(
         f"Compiling for this machine, once: {family} ({number} of {len(FAMILIES)}, {so_far} so far). "
         f"Everything can be run; such runs {meanwhile} until then."
