@@ -63,7 +63,7 @@ def _row(system: ServerlessSystem, name: str, calls: int) -> float:
     print(
         f"| {name} | {prepared_s:.2f} | {busy_s:.2f} | {share:.0%} | {wall_s:.1f} | {simulated:,} "
         f"| {simulated / busy_s:,.0f} | {len(records.batches.jobs):,} | {records.sums.rechecks:,} "
-        f"| {judge(records)[0]} | {failed or 'hold'} |",
+        f"| {judge(system, records)[0]} | {failed or 'hold'} |",
         flush=True,
     )
     return share

@@ -7,6 +7,7 @@ A message names the object, the value, the rule and the remedy, for example
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 
 class NonaError(ValueError):
@@ -58,3 +59,20 @@ class ScenarioError(NonaError):
 
     def __reduce__(self) -> tuple[type[ScenarioError], tuple[tuple[str, ...]]]:
         return type(self), (self.problems,)
+
+
+def instead(name: str, choices: Iterable[str], most: int = 40) -> str:
+    """The names most like a wrong one; the first of those that are known where none is like it.
+
+    >>> instead("resnet19", ["resnet18", "gpt2"]), instead("x", ["a", "b", "c"], most=2)
+    ('use resnet18', 'use one of a, b …')
+    >>> instead("A100", ["a10", "v100", "a100-40gb", "a100-80gb"]), instead("3g.20gb", ["t4", "a30/3g.20gb"])
+    ('use a100-40gb or a100-80gb', 'use a30/3g.20gb')
+    """
+    names, wrong = list(choices), name[:60].casefold()
+    begin_alike = [n for n in names if wrong and n.casefold().startswith(f"{wrong}-")]
+    near = begin_alike or [n for n in names if n.casefold().endswith(f"/{wrong}")]
+    near = near[:2] or get_close_matches(wrong, names, n=2, cutoff=0.6)
+    if near:
+        return f"use {' or '.join(near)}"
+    return f"use one of {', '.join(names[:most])}{' …' if len(names) > most else ''}"

@@ -17,6 +17,7 @@ from typing import get_args
 from nona.cost.options import MOST_QUERIES, CostOptions, CostPrecision, stacks
 from nona.errors import CostError
 from nona.foreign import CsvFile
+from nona.hardware.executor import spelled
 
 ANY = "*"
 MOST_ROWS = 1_000_000
@@ -153,7 +154,7 @@ def _enter(
     row = MeasuredRow(
         values["model"],
         values["operator"],
-        values["device"],
+        spelled(values["device"]),
         _seconds(values["ms"], where),
         int(batch),
         stack,

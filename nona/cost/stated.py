@@ -40,10 +40,11 @@ from nona.cost.measured import ANY, MeasuredTable
 from nona.cost.operators import OperatorWork
 from nona.cost.options import CostOptions
 from nona.cost.roofline import Roofline, given_slowdown
-from nona.errors import CostError, HardwareError
+from nona.errors import CostError, HardwareError, instead
 from nona.graph.model import ANY_DEVICE, Bound, ModelGraph, Operator
-from nona.hardware.device import Device, Precision
+from nona.hardware.device import Device, Precision, devices
 from nona.hardware.executor import ExecutorClass, executor_class, make_executor_class
+from nona.hardware.mig import board
 from nona.hardware.table_file import shipped_table
 
 
@@ -92,7 +93,12 @@ def has_given_times(graph: ModelGraph) -> bool:
     return any(o.compute_s for o in graph.operators)
 
 
-def with_given(graph: ModelGraph, device: str | None, factors: Mapping[str, float]) -> ModelGraph:
+def with_given(
+    graph: ModelGraph,
+    device: str | None,
+    factors: Mapping[str, float],
+    own: Mapping[str, Device] | None = None,
+) -> ModelGraph:
     """The graph with its stated times on ``device``, and on others by ``factors``.
 
     ``device``: on which the times hold (``"any"``: on all alike), in place of what the file says; ``None``:
@@ -100,7 +106,9 @@ def with_given(graph: ModelGraph, device: str | None, factors: Mapping[str, floa
     ``factors``: device or executor class → its time over the stated one. Host work has no factor, and a time
         that the file states for that very class stays.
 
-    Raises ``CostError`` when the file states no times.
+    ``own``: the user's devices.
+
+    Raises ``CostError`` when the file states no times, or a device is not known.
 
     >>> flow = ModelGraph("flow", (Operator("a", compute_s={"*": 0.002}),), ())
     >>> with_given(flow, "a100-40gb", {"t4": 3.0}).operators[0].compute_s
@@ -112,7 +120,9 @@ def with_given(graph: ModelGraph, device: str | None, factors: Mapping[str, floa
         raise CostError(
             f"Model {graph.name!r}: its file states no times, so cost.given has nothing to say; remove it."
         )
-    named = ANY_DEVICE if device == "any" else device
+    place = f"Model {graph.name!r}: cost.given"
+    named = ANY_DEVICE if device == "any" else device and _class(device, own, place).name
+    factors = {_class(name, own, f"{place}.factors").name: factor for name, factor in factors.items()}
     operators = tuple(replace(o, compute_s=_times(o, named, factors)) for o in graph.operators)
     return replace(graph, operators=operators, device=named or graph.device)
 
@@ -160,21 +170,25 @@ def stated_times(
     Given times hold for one input; those of one query are as many times as long (no gain is assumed).
     ``own`` are the user's devices, which a file may name.
     """
+    own = {**(own or {}), executor.device.name: executor.device}
+    executors = {
+        name: _class(name, own, f"Operator {o.id!r}: compute_ms")
+        for o in graph.operators
+        for name in o.compute_s or ()
+        if name != ANY_DEVICE
+    }
+    by_name = {one.name: one for one in executors.values()}
     here = _measured(measured, graph.name, executor.name, options)
     whole = {} if executor.whole else _measured(measured, graph.name, executor.device.name, options)
-    named = {name: _class(name, own) for o in graph.operators for name in o.compute_s or ()}
-    executors = {name: executor_there for name, executor_there in named.items() if executor_there is not None}
     times_by_operator = {}
     for i, operator in enumerate(graph.operators):
+        if operator.compute_s:
+            given = {(executors[n].name if n in executors else n): t for n, t in operator.compute_s.items()}
+            operator = replace(operator, compute_s=given)
         stated = _stated(operator, executor, here, whole, options)
-        stated = stated or _elsewhere(operator, executor, executors, options)
+        stated = stated or _elsewhere(operator, executor, by_name, options)
         if stated is not None:
             times_by_operator[i] = stated
-        elif operator.compute_s and not works[i].known:
-            raise CostError(
-                f"Operator {operator.id!r}: it has times for {', '.join(operator.compute_s)}, which is no "
-                f"device known here, and none for {executor.device.name!r}; add that device, or 'any'."
-            )
     return times_by_operator
 
 
@@ -273,11 +287,20 @@ def _elsewhere(
     )
 
 
-def _class(name: str, own: Mapping[str, Device] | None) -> ExecutorClass | None:
+def _class(name: str, own: Mapping[str, Device] | None, place: str) -> ExecutorClass:
+    """The class that a time is given for; an unknown one is refused, with those that are most like it."""
     try:
         return executor_class(name, own)
-    except HardwareError:
-        return None
+    except HardwareError as error:
+        base = name.replace(":", "/", 1).partition("/")[0]
+        known = {**devices(), **(own or {})}
+        if base in known:
+            raise CostError(f"{place} has {name!r}. {error}") from None
+        slices = [f"{n}/{p.name}" for n, d in known.items() if d.mig for p in board(d.mig).profiles]
+        hint = instead(name, [*known, *slices], most=len(known))
+        raise CostError(
+            f"{place} has {name[:60]!r}, which is no known device or slice; {hint}, or define the device."
+        ) from None
 
 
 def unscaled_share(costed: CostedGraph) -> float:

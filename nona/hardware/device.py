@@ -11,7 +11,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Literal, get_args
 
-from nona.errors import HardwareError
+from nona.errors import HardwareError, instead
 from nona.hardware.mig import board
 from nona.hardware.table_file import Row, shipped_table
 from nona.units import parse_quantity, start_of
@@ -289,7 +289,7 @@ def find_device(name: str, own: Mapping[str, Device] | None = None) -> Device:
     """
     by_name = {**devices(), **(own or {})}
     if name not in by_name:
-        raise HardwareError(f"Device {name!r}: it is unknown; use {', '.join(by_name)}, or define it.")
+        raise HardwareError(f"Device {name[:60]!r}: it is unknown; {instead(name, by_name)}, or define it.")
     return by_name[name]
 
 

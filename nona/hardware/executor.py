@@ -77,7 +77,8 @@ def make_executor_class(device: Device, mig: str | None = None, mps: int | None 
                 f"Device {device.name!r}: it has no MIG, mig={mig!r} is impossible; remove it."
             )
         whole = board(device.mig)
-        profile = whole.profile(mig)
+        profile = whole.profile(whole.full_name(mig))
+        mig = profile.name
         name += f"/{mig}"
         compute = profile.sms / device.sms
         bandwidth = profile.memory_slices / whole.memory_slices
@@ -91,15 +92,31 @@ def make_executor_class(device: Device, mig: str | None = None, mps: int | None 
     return ExecutorClass(name, device, compute / clients, bandwidth / clients, memory / clients, mig, clients)
 
 
+def spelled(name: str) -> str:
+    """The name of a class however a file spells it; of one that is not known as it is, after ``/``.
+
+    >>> spelled("a100-40gb:3g"), spelled("mine:half")
+    ('a100-40gb/3g.20gb', 'mine/half')
+    """
+    try:
+        return executor_class(name).name
+    except HardwareError:
+        return name.replace(":", "/", 1)
+
+
 def executor_class(name: str, own: Mapping[str, Device] | None = None) -> ExecutorClass:
-    """The class called ``name``, from the user's own devices or the catalogue.
+    """The class that ``name`` spells, of the user's own devices or the catalogue.
+
+    A slice follows its device after ``/``, or after ``:`` as offers have it; its memory may be left out.
 
     Raises ``HardwareError`` for an unknown device or slice.
 
     >>> executor_class("a100-40gb/mps-1of4").compute_fraction
     0.25
+    >>> [executor_class(f"a100-40gb{slice}").name for slice in ("/3g.20gb", ":3g.20gb", ":3g")]
+    ['a100-40gb/3g.20gb', 'a100-40gb/3g.20gb', 'a100-40gb/3g.20gb']
     """
-    base, *parts = name.split("/")
+    base, *parts = name.replace(":", "/", 1).split("/")
     device = find_device(base, own)
     mps = None
     if parts and parts[-1].startswith("mps-1of"):

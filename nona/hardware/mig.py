@@ -60,6 +60,15 @@ class Board:
     compute_slices: int
     profiles: tuple[Profile, ...]
 
+    def full_name(self, name: str) -> str:
+        """The name of a slice that may be written without its memory: the standard profile of that size.
+
+        >>> board("a100-40gb").full_name("3g"), board("a100-40gb").full_name("1g.5gb")
+        ('3g.20gb', '1g.5gb')
+        """
+        alike = (p.name for p in self.profiles if p.standard and p.name.partition(".")[0] == name)
+        return next(alike, name)
+
     def profile(self, name: str) -> Profile:
         """The profile called ``name``; raises :class:`~nona.errors.HardwareError`.
 
@@ -217,7 +226,8 @@ def parse_layout(text: str, board_name: str) -> MigLayout:
 
     All placements are tried, so a legal set of slices is never refused for its order. Among
     several placements the one that strands least is taken, then the first by start. A slice
-    written as ``1g.5gb@3`` lies at that memory slice and nowhere else.
+    written as ``1g.5gb@3`` lies at that memory slice and nowhere else, one without its memory
+    (``3g``) is the standard profile of that size.
 
     Raises ``HardwareError`` for an unknown board or slice, or slices that do not fit together; the message
     says why.
@@ -254,7 +264,7 @@ of the board 'a100-40gb'; use smaller or fewer slices.
 
 
 def _profile(whole: Board, name: str, text: str) -> Profile:
-    names = {p.name for p in whole.profiles}
+    names, name = {p.name for p in whole.profiles}, whole.full_name(name)
     if name not in names:
         elsewhere = [b.name for b in boards().values() if name in {p.name for p in b.profiles}]
         hint = f" (it belongs to {', '.join(elsewhere)})" if elsewhere else ""

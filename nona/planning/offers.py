@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from nona.errors import HardwareError, ScenarioError
-from nona.hardware.mig import board, maximal_layouts, parse_layout
+from nona.hardware.mig import maximal_layouts, parse_layout
 from nona.results.planning import PlanTarget
 from nona.units import format_time
 
@@ -152,11 +152,6 @@ def slicings(board_name: str, text: str) -> tuple[str, ...]:
     """
     if text.strip() == ALL:
         return tuple(dict.fromkeys(layout.text for layout in maximal_layouts(board_name)))
-    standard: dict[str, str] = {}
-    for profile in board(board_name).profiles:
-        if profile.standard:
-            standard.setdefault(profile.name.split(".")[0], profile.name)
-    names = [part.strip() for part in text.replace(",", "+").split("+")]
-    if not all(names):
+    if not all(part.strip() for part in text.replace(",", "+").split("+")):
         raise HardwareError(f"MIG layout {text!r}: a slice has no name; write for example 3g+2g+2g.")
-    return (parse_layout(", ".join(standard.get(n, n) for n in names), board_name).text,)
+    return (parse_layout(text, board_name).text,)

@@ -45,13 +45,13 @@ def offer_entry(value: object) -> object:
 
     >>> offer_entry("a100-40gb:3g+2g+2g=1.29")
     {'gpu': 'a100-40gb', 'mig': '3g+2g+2g', 'price': '1.29'}
-    >>> offer_entry("l4")
-    {'gpu': 'l4'}
+    >>> offer_entry("l4"), offer_entry("a100-40gb/3g")
+    ({'gpu': 'l4'}, {'gpu': 'a100-40gb', 'mig': '3g'})
     """
     if not isinstance(value, str):
         return value
     what, priced, price = value.partition("=")
-    gpu, sliced, mig = what.partition(":")
+    gpu, sliced, mig = what.replace("/", ":", 1).partition(":")
     return {"gpu": gpu.strip()} | _after(sliced, "mig", mig) | _after(priced, "price", price)
 
 

@@ -56,7 +56,10 @@ class ArrivalsSpec(Part):
     )
     start: Seconds = field(0.0, "Start in the trace", "Where the window begins, from the trace's first row.")
     length: PositiveSeconds | None = field(
-        None, "Length", "Length of the window that is replayed again and again.", none="to its end"
+        None,
+        "Length",
+        "Of the window that is replayed again and again; beyond the trace's end nothing arrives.",
+        none="to its end",
     )
     share: Annotated[Share, Field(gt=0, le=1)] | None = field(
         None,

@@ -27,7 +27,7 @@ from nona.serverless import occupation
 from nona.serverless.records import ServerlessRecords
 from nona.serverless.system import HOUR_S, ServerlessSystem
 from nona.simulation.sizes import MARKS
-from nona.simulation.steady_state import BACKLOG, MATERIAL, SIGNIFICANT, UNUSUAL
+from nona.simulation.steady_state import BACKLOG, MATERIAL, SIGNIFICANT, UNUSUAL, part_run
 from nona.statistics import Interval, mean_interval, percentile, without_nan
 
 PERCENTILES = (5, 25, 50, 75, 95, 99)
@@ -223,28 +223,38 @@ def ended_s(records: ServerlessRecords) -> Floats:
     return np.where(np.isnan(calls.completion_s), calls.dropped_s, calls.completion_s)
 
 
-def judge(records: ServerlessRecords) -> tuple[str, str]:
-    """(state, why when it is not stable) of a run; see the head of this module."""
+def judge(system: ServerlessSystem, records: ServerlessRecords) -> tuple[str, str]:
+    """(state, why when it is not stable) of a run; see the head of this module.
+
+    A run over part of a cycle of the load is backlogged where others are overloaded, as
+    :func:`nona.simulation.steady_state.judge` says.
+    """
     calls = records.calls
     count = int(calls.measured.sum())
     unfinished = int(np.isnan(ended_s(records)[calls.measured]).sum())
-    if unfinished > MATERIAL * count:
-        return "overloaded", (
-            f"{unfinished} of {count} measured calls were not complete when the run was cut off; add "
-            "invokers or lower the rates."
-        )
     open_at = _open_calls(records)
+    there, usual = float(open_at[-1]), float(np.median(open_at))
+    classes = [] if system.interval else [(app.arrivals, app.rate) for app in system.applications]
+    part = part_run(classes, records.sums.end_s - records.sums.start_s, "calls")
+    if unfinished > MATERIAL * count:
+        return "backlogged" if part else "overloaded", (
+            f"{unfinished} of {count} measured calls were not complete when the run was cut off"
+            f"{f': {part}' if part else '; add invokers or lower the rates'}."
+        )
     change = np.diff(open_at)
     mean, error = float(change.mean()), float(change.std(ddof=1)) / len(change) ** 0.5
-    if mean * len(change) > MATERIAL * count and mean > SIGNIFICANT * error:
+    growing = mean * len(change) > MATERIAL * count and mean > SIGNIFICANT * error
+    if growing and part:
+        return "backlogged", f"{there:.0f} calls were open at the end of the window: {part}."
+    if growing:
         return "overloaded", (
             f"The number of open calls kept growing, from {open_at[0]:.0f} to {open_at[-1]:.0f}; add "
             "invokers or lower the rates."
         )
-    there, usual = float(open_at[-1]), float(np.median(open_at))
     if there - usual > max(BACKLOG * count, UNUSUAL * (1 + usual) ** 0.5):
         return "backlogged", (
-            f"{there:.0f} calls were open at the end of the window, usually {usual:.0f}; measure more calls."
+            f"{there:.0f} calls were open at the end of the window, usually {usual:.0f}; "
+            f"{part or 'measure more calls'}."
         )
     return "stable", ""
 
@@ -258,7 +268,7 @@ def summarise(system: ServerlessSystem, records: Sequence[ServerlessRecords]) ->
     The state is the worst of the replications; a mean is that of the replications.
     """
     runs = [measure(system, r) for r in records]
-    state, reason = max((judge(r) for r in records), key=lambda judged: STATES.index(judged[0]))
+    state, reason = max((judge(system, r) for r in records), key=lambda judged: STATES.index(judged[0]))
     planned = any(r.sums.planned for r in records)
 
     def mean(value: Callable[[RunMeasures], float]) -> Interval:

@@ -49,6 +49,19 @@ def effective_rate(arrivals: Arrivals, rate: float) -> float:
     return rate
 
 
+def cycle_s(arrivals: Arrivals, rate: float) -> float:
+    """Seconds after which the load has gone up and down once: a trace's cycle, on average that of bursts.
+
+    0 where the load is the same all the time.
+
+    >>> cycle_s(Arrivals("mmpp", burst_fraction=0.1, burst_mean_s=10.0), 5.0), cycle_s(Arrivals(), 5.0)
+    (100.0, 0.0)
+    """
+    if arrivals.process == "trace":
+        return _trace_period(arrivals, rate)
+    return arrivals.burst_mean_s / arrivals.burst_fraction if arrivals.process == "mmpp" else 0.0
+
+
 def _renewal(gaps: Callable[[int], Floats], start: float = 0.0) -> Times:
     while True:
         times = start + np.cumsum(gaps(CHUNK))

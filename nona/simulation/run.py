@@ -18,8 +18,8 @@ from nona.simulation.collected import OnProgress
 from nona.simulation.compiled.build import is_ready
 from nona.simulation.compiled.families import prepare_in_background
 from nona.simulation.records import RawRun, Records, Timeline, run_checks
-from nona.simulation.sizes import TAIL_WORK, RunSize, auto_warmup, largest_job_s
-from nona.simulation.steady_state import judge, offered_load
+from nona.simulation.sizes import MOST_CYCLE_JOBS, TAIL_WORK, RunSize, auto_warmup, largest_job_s
+from nona.simulation.steady_state import jobs_of_cycle, judge, of_queries, offered_load
 from nona.system import System
 
 AUTO = "auto"
@@ -134,13 +134,15 @@ def simulate_run(
 
 def _size(system: System, options: RunOptions) -> RunSize:
     first = auto_warmup(options.jobs) if options.warmup is None else options.warmup
+    # what a burst leaves behind is worked off in the rest of its cycle
+    tail_jobs = first + options.jobs + 1000 + min(jobs_of_cycle(of_queries(system)), MOST_CYCLE_JOBS)
     return RunSize(
         first=first,
         jobs=options.jobs,
         replication=options.replication,
         run_on=options.run_on,
         timeline_jobs=options.timeline_jobs,
-        tail_jobs=first + options.jobs + 1000 if options.tail_jobs is None else options.tail_jobs,
+        tail_jobs=tail_jobs if options.tail_jobs is None else options.tail_jobs,
         tail_s=TAIL_WORK * largest_job_s(system) if options.tail_jobs is None else 0.0,
         record_jobs=options.record_jobs,
     )

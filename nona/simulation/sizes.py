@@ -13,6 +13,7 @@ MARKS = 20  # stretches of the cohort between whose ends the number in the syste
 SAMPLES = 64  # jobs whose causality is checked, spread over the cohort
 TAIL_WORK = 100.0  # the tail may take this many times the work of the largest job
 TAIL_FACTOR = 5  # and this many times the jobs before it
+MOST_CYCLE_JOBS = 1_000_000  # of a trace's or a burst's cycle that the tail may take beside
 LEAST_UNREPORTED = 10  # a report takes longer than ten jobs do
 MOST_UNREPORTED = 8000  # jobs: whoever watches a long run wants to see it move
 

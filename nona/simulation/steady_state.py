@@ -13,6 +13,7 @@ tested against its own fluctuation.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,9 +21,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nona.arrays import Floats, Ints
-from nona.simulation.arrivals import effective_rate
+from nona.simulation.arrivals import cycle_s, effective_rate
 from nona.simulation.records import RawRun, Records, State
-from nona.system import System
+from nona.system import Arrivals, System
 from nona.units import format_number
 
 BATCH = 5
@@ -219,8 +220,42 @@ def _backlog(raw: RawRun) -> tuple[float, float]:
     return float(raw.open_at[-1]), float(np.median(raw.open_at))
 
 
+Rates = Sequence[tuple[Arrivals, float]]
+"""The arrivals of each class, and its rate."""
+
+
+def of_queries(system: System) -> Rates:
+    return [(q.arrivals, q.rate) for q in system.queries]
+
+
+def jobs_of_cycle(classes: Rates) -> int:
+    """Jobs of all classes that arrive in the longest cycle of their loads; 0 where none goes up and down."""
+    longest_s = max((cycle_s(*of) for of in classes), default=0.0)
+    return math.ceil(longest_s * sum(effective_rate(*of) for of in classes))
+
+
+def part_run(classes: Rates, length_s: float, jobs: str = "jobs") -> str:
+    """The part of the longest cycle of the load that a run of this length covers; empty if it is whole.
+
+    >>> night = Arrivals("trace", times_s=tuple(range(9)), period_s=3600.0, scale_to_rate=False)
+    >>> part_run([(night, 1.0)], 36.0)
+    '1 % of the cycle of 3,600 s was run; measure about 9 jobs to see all of it'
+    >>> part_run([(Arrivals(), 1.0)], 36.0)
+    ''
+    """
+    longest_s = max((cycle_s(*of) for of in classes), default=0.0)
+    if length_s >= longest_s:
+        return ""
+    share = f"{format_number(100 * length_s / longest_s, 2)} % of the cycle of {longest_s:,.0f} s was run"
+    return f"{share}; measure about {jobs_of_cycle(classes):,} {jobs} to see all of it"
+
+
 def judge(system: System, raw: RawRun) -> tuple[State, str]:
-    """State of the run, and the reason when it is not stable."""
+    """State of the run, and the reason when it is not stable.
+
+    A run that covers part of a cycle of the load, a burst or the night's batch of a trace, cannot tell growth
+    without end from a queue that the rest of the cycle empties: it is backlogged.
+    """
     executors, links = offered_load(system, raw)
     certain = links - _by_chance(system, raw, links)
     worst = int(np.argmax(certain))
@@ -243,16 +278,21 @@ def judge(system: System, raw: RawRun) -> tuple[State, str]:
             "resource is overloaded, or some jobs starve."
         )
     left_behind, score = growth(raw)
-    if left_behind > MATERIAL and score > SIGNIFICANT:
+    there, usual = _backlog(raw)
+    begin, end = raw.collected.window_s
+    part = part_run(of_queries(system), end - begin)
+    growing = left_behind > MATERIAL and score > SIGNIFICANT
+    if growing and part:
+        return "backlogged", f"{there:.0f} jobs were in the system at the end of the window: {part}."
+    if growing:
         return "overloaded", (
             f"The number of jobs in the system kept growing, by {format_number(left_behind, 2)} per "
             "arrival; some "
             "resource is overloaded."
         )
-    there, usual = _backlog(raw)
     if there - usual > max(BACKLOG * jobs, UNUSUAL * (1 + usual) ** 0.5):
         return "backlogged", (
-            f"{there:.0f} jobs were in the system at the end of the window, usually {usual:.0f}; measure "
-            "more jobs, as the means depend on where this window ends."
+            f"{there:.0f} jobs were in the system at the end of the window, usually {usual:.0f}; "
+            f"{part or 'measure more jobs, as the means depend on where this window ends'}."
         )
     return "stable", ""

@@ -420,8 +420,7 @@ def _window_of(spec: ArrivalsSpec, times: Floats) -> Window:
         raise SimulationError(
             f"Trace {spec.trace!r}: start={spec.start:g} s is not within its {whole:.6g} s; start earlier."
         )
-    rest = whole - spec.start
-    return Window(spec.start, rest if spec.length is None else min(spec.length, rest))
+    return Window(spec.start, whole - spec.start if spec.length is None else spec.length)
 
 
 def row_arrivals(scenario: Scenario, index: int, read: ReadTrace) -> Arrivals:

@@ -5,15 +5,14 @@ They are looked for in what the file holds, so that they are listed together wit
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import PurePath
 from typing import Any
 
 from pydantic import ValidationError
 
-from nona.errors import NonaError
+from nona.errors import NonaError, instead
 from nona.hardware.cluster import MOST_EXECUTORS, ServerGroup
 from nona.hardware.device import Device, devices, user_devices
 from nona.language.models import language_models
@@ -26,20 +25,6 @@ from nona.schedulers.registry import get_scheduler
 from nona.sources.lookup import Sources, is_config
 from nona.sources.samples import sample_names
 from nona.training.throughput_table import GAVEL, MODELLED, TABLES, batch_of, shipped_throughputs
-
-
-def instead(name: str, choices: Iterable[str], most: int = 40) -> str:
-    """The names most like a wrong one; the first of those that are known where none is like it.
-
-    >>> instead("resnet19", ["resnet18", "gpt2"]), instead("x", ["a", "b", "c"], most=2)
-    ('use resnet18', 'use one of a, b …')
-    """
-    names = list(choices)
-    near = get_close_matches(name[:60], names, n=2, cutoff=0.6)
-    if near:
-        return f"use {' or '.join(near)}"
-    return f"use one of {', '.join(names[:most])}{' …' if len(names) > most else ''}"
-
 
 MOST = 10_000
 

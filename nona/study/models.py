@@ -96,10 +96,13 @@ def configuration_counts(model: PreparedModel) -> list[int]:
     return [configurations_considered(model.tasks, s) for s in model.decomposition.subgraphs]
 
 
-def given_graph(graph: ModelGraph, name: str, cost: CostSpec) -> ModelGraph:
-    """The model called ``name`` in a scenario, its stated times on the devices that ``cost`` says."""
+def given_graph(graph: ModelGraph, name: str, cost: CostSpec, own: Mapping[str, Device]) -> ModelGraph:
+    """The model called ``name`` in a scenario, its stated times on the devices that ``cost`` says.
+
+    ``own`` are the user's devices.
+    """
     spec = cost.given.get(name)
-    return graph if spec is None else with_given(graph, spec.device, spec.factors)
+    return graph if spec is None else with_given(graph, spec.device, spec.factors, own)
 
 
 def glued_model(model: PreparedModel, link: Link, *, share: float = 0.0) -> Glued:

@@ -13,7 +13,7 @@ from nona.cost.costed import CostedGraph, interval
 from nona.cost.measured import ANY, MeasuredTable, read_measured
 from nona.cost.options import CostOptions
 from nona.cost.stated import measured_warnings
-from nona.errors import ScenarioError
+from nona.errors import ScenarioError, instead
 from nona.hardware.cluster import Cluster
 from nona.hardware.device import devices
 from nona.placement.link_routes import link_between
@@ -22,7 +22,6 @@ from nona.report.times import LEVEL, TAKEN, no_verdict
 from nona.scenario.schema import Scenario, WorkloadRow
 from nona.simulation.arrivals import effective_rate
 from nona.sources.lookup import Sources
-from nona.sources.unknown import instead
 from nona.study.cache import StudyCache, batch_key, model_key, once_per_model, study_key
 from nona.study.engines import prepare_language
 from nona.study.models import (
@@ -184,7 +183,9 @@ def _prepare_row(
     cluster: Cluster,
     measured: MeasuredTable | None,
 ) -> PreparedModel:
-    graph = given_graph(sources.model(row.model, row.symbols, scenario.models), row.model, scenario.cost)
+    graph = given_graph(
+        sources.model(row.model, row.symbols, scenario.models), row.model, scenario.cost, cluster.devices
+    )
     options = _options(scenario, row)
     classes = tuple(cluster.classes.values())
     largest, per_query = batch_key(row, scenario)

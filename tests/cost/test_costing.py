@@ -29,8 +29,11 @@ from nona.graph.node_link import from_node_link, to_node_link
 from nona.graph.readers import read_model
 from nona.hardware.device import devices, user_devices
 from nona.hardware.executor import executor_class, make_executor_class
+from nona.hardware.mig import parse_layout
+from nona.planning.offers import slicings
 from nona.report.times import given_times, hardware_notes, hardware_warnings, origin_text
 from nona.scenario.file import dump_scenario, parse_scenario
+from nona.scenario.plan import offer_entry
 from nona.serverless.profiles import read_profile, rows_of
 from nona.sources.samples import load_sample
 from nona.study.models import given_graph
@@ -171,7 +174,7 @@ def test_measured_times_win_then_given_ones_and_the_nearest_counts(times, rows, 
 
 def test_times_for_no_known_device_are_refused_and_unknown_work_costs_its_overhead():
     assert ms(workflow(STATED), "t4", batch=4) == 20e3
-    with pytest.raises(CostError, match="times for abacus, which is no device known here, and none for 't4'"):
+    with pytest.raises(CostError, match="'abacus', which is no known device or slice"):
         on("t4", workflow({"abacus": 1.0}))
     costed = on("t4", workflow(None))
     assert "1 operator" in costed.warnings[0]
@@ -287,8 +290,46 @@ def test_an_own_device_can_be_named():
     both = flow(device=None, compute_ms={"t4": 90, "a100-40gb/3g.20gb": 20}, bound="compute")
     nearer = pytest.approx(20 * SLICE**0.95)  # a slice of the device is nearer than another device
     assert (ms(both, "a100-40gb"), ms(both, "t4")) == (nearer, 90)
-    with pytest.raises(CostError, match="mine, which is no device known here"):
+    with pytest.raises(CostError, match="'mine', which is no known device or slice"):
         on("t4", graph)
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("A100", "use a100-40gb or a100-80gb"),
+        ("a100-40gb:9g", "has no such profile; use 1g.5gb"),
+        ("3g.20gb", "use a100-40gb/3g.20gb"),
+        ("h10", "h100"),
+    ],
+)
+def test_a_time_for_what_is_no_device_is_refused_with_the_nearest_name_also_beside_others(name, remedy):
+    beside = flow(device=None, compute_ms={"t4": 90, name: 20})
+    calls = [
+        lambda: on("t4", beside),
+        lambda: on("t4", flow(device=name)),
+        lambda: with_given(flow(), name, {}),
+        lambda: with_given(flow(), None, {name: 2.0}),
+    ]
+    for call in calls:
+        with pytest.raises(CostError) as caught:
+            call()
+        assert f"has '{name}'" in str(caught.value)
+        assert remedy in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["a100-40gb/3g.20gb", "a100-40gb:3g.20gb", "a100-40gb:3g", "a100-40gb/3g"])
+def test_each_spelling_of_a_slice_means_the_same_everywhere(name):
+    slice_ = "a100-40gb/3g.20gb"
+    assert executor_class(name).name == slice_
+    assert ms(flow(device=None, compute_ms={"a100-40gb": 5, name: 20}), slice_) == 20
+    assert ms(with_given(flow(device="a100-40gb"), None, {name: 3.0}), slice_) == 30
+    assert ms(with_given(flow(device=None), name, {}), slice_) == 10
+    rows = read_measured(f"model,operator,device,ms\n*,a,{name},7\n")
+    assert ms(flow(), slice_, measured=rows) == 7
+    offer = offer_entry(f"{name}=2")
+    assert slicings(offer["gpu"], offer["mig"]) == ("3g.20gb",)
+    assert parse_layout(offer["mig"], "a100-40gb").text == "3g.20gb"
 
 
 def test_origins_are_told_and_times_without_a_device_but_not_those_for_any_warned_about():
@@ -367,7 +408,9 @@ def test_a_scenario_has_the_last_word_on_the_device_but_not_on_a_model_without_t
         with_given(load_sample("resnet18"), "t4", {})
     with pytest.raises(ScenarioError, match=r"cost.given.flow.factors.t4"):
         parse_scenario(SCENARIO % ("t4", "{factors: {t4: 0}}"))
-    assert given_graph(load_sample("resnet18"), "resnet18", parse_scenario(SCENARIO % ("t4", "t4")).cost).name
+    assert given_graph(
+        load_sample("resnet18"), "resnet18", parse_scenario(SCENARIO % ("t4", "t4")).cost, {}
+    ).name
 
 
 @pytest.mark.parametrize(("layout", "count", "most"), [("3g.20gb", 2, 0.9), ("1g.5gb", 7, 1.1)])

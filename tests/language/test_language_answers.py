@@ -144,6 +144,20 @@ simulation: {jobs: 2000, replications: 3}
 """
 
 
+def test_part_of_a_nights_requests_is_backlogged_where_as_many_all_the_time_are_an_overload() -> None:
+    """A request every 14 ms, more than two engines can serve, until the trace ends: then none for a day."""
+    rows = "".join(f"{0.014 * n:.3f},500,100\n" for n in range(20_000))
+    sources = Sources(held={"night.csv": f"arrived_s,input,output\n{rows}".encode()})
+    replayed = "arrivals: {process: trace, trace: night.csv, scale_to_rate: false, length: 86400 s}, slo:"
+    night = MODELLED.replace("slo:", replayed)
+    states = []
+    for text in (night, MODELLED):
+        study = prepare_language(parse_scenario(text.replace("RATE", "72")), sources)
+        router = simulate_language(study).report.schedulers["least-requests"]
+        states.append((router.state, "% of the cycle of 86,400 s was run" in router.state_reason))
+    assert states == [("backlogged", True), ("overloaded", False)]
+
+
 def test_answers_carry_the_error_of_step_times() -> None:
     study = prepare_language(parse_scenario(MODELLED.replace("RATE", "8")))
     report = simulate_language(study).report

@@ -287,11 +287,19 @@ def test_a_plan_that_does_not_fit_is_missed_once():
     assert summarise(system, [records]).configuration_miss_rate.mean == 1.0
 
 
+def test_part_of_a_nightly_batch_is_no_overload():
+    night = Arrivals("trace", times_s=tuple(map(float, range(2000))), scale_to_rate=False, period_s=86_400.0)
+    of = {"invokers": (Invoker(vcpus=1),), "slo_s": 5.0, "arrivals": night}
+    system = one_application([function("a", 1.5)], rate=1.0, **of)
+    state, reason = judge(system, run(system, 1000, warmup=100))
+    assert (state, "% of the cycle of 86,400 s was run" in reason) == ("backlogged", True)
+
+
 @pytest.mark.parametrize(("rate", "state"), [(0.5, "stable"), (3.0, "overloaded")])
 def test_an_overload_is_told_from_a_steady_state(rate, state):
     system = one_application([function("a", 1.0)], rate=rate, invokers=(Invoker(vcpus=1),), slo_s=5.0)
     records = run(system, 1000, warmup=100)
-    found, reason = judge(records)
+    found, reason = judge(system, records)
     assert (found, bool(reason)) == (state, state != "stable")
     assert all(c.ok for c in run_checks(system, records))
     in_flight = int(np.isnan(records.calls.completion_s[records.calls.measured]).sum())

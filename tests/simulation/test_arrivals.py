@@ -368,6 +368,12 @@ def test_a_window_is_replayed_again_and_again(folder):
     assert len(predicted) == pytest.approx(2 * len(inside), abs=1)
 
 
+def test_beyond_the_end_of_a_trace_nothing_arrives_until_the_window_begins_again(folder):
+    made = arrivals_of(scenario({"length": "12 h"}), 0, Sources(folder))
+    assert (len(made.times_s), made.period_s) == (len(TIMES), 12 * 3600)
+    assert effective_rate(made, 1.0) == pytest.approx(len(TIMES) / (12 * 3600))
+
+
 def test_a_factor_on_the_load_speeds_a_trace_up(folder):
     for part in ({}, {"start": "60 s", "length": "2 min"}):
         slow = scenario(part)

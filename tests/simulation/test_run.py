@@ -221,6 +221,40 @@ def test_a_burst_at_the_end_of_the_window_leaves_a_backlog(calm):
     assert result.jct_s.mean is not None
 
 
+def nightly(count, gap_s, cycle_s):
+    """So many arrivals at equal gaps, then nothing until the cycle ends."""
+    times = tuple(gap_s * n for n in range(count))
+    return Arrivals("trace", times_s=times, scale_to_rate=False, period_s=cycle_s)
+
+
+def test_a_part_of_a_nightly_batch_is_backlogged_and_its_jobs_wait_as_the_queue_says():
+    """Jobs of 0.2 s arrive every 0.1 s, and nothing after them: job n waits for 0.1·n s."""
+    system = make_system(query(task_graph([0.2]), 9.0, 0.0, nightly(1000, 0.1, 3600.0)))
+    records = simulate_run(system, *fixed([0]), RunOptions(jobs=300, warmup=50))
+    assert (records.state, records.tally.completed.tolist()) == ("backlogged", [300])
+    part = 100 * 29.9 / 3600
+    assert f"{part:.2g} % of the cycle of 3,600 s was run; measure about 1,000 jobs" in records.state_reason
+    assert records.offered[0] == pytest.approx(1000 * 0.2 / 3600)
+    result = summarize([records], [None], ["q"]).result
+    assert result.jct_s.mean == pytest.approx(0.2 + 0.1 * np.arange(50, 350).mean())
+    full = make_system(query(task_graph([0.2]), 9.0, 0.0, nightly(1000, 0.1, 190.0)))
+    overloaded = simulate_run(full, *fixed([0]), RunOptions(jobs=300, warmup=50))
+    assert overloaded.state == "overloaded"
+    assert f"{200 / 190:.3g}" in overloaded.state_reason
+
+
+def test_part_of_a_burst_is_backlogged_too():
+    """Bursts of twice the capacity, of 1,000 s on average, in a tenth of the time."""
+    bursts = Arrivals("mmpp", burst_factor=5.0, burst_fraction=0.1, burst_mean_s=1000.0)
+    found = set()
+    for seed in range(12):
+        system = make_system(query(task_graph([0.4]), 1.0, 1.0, bursts), seed=seed)
+        records = simulate_run(system, *fixed([0]), RunOptions(jobs=500, warmup=0))
+        found.add(records.state)
+        assert records.state == "stable" or "of the cycle of 10,000 s was run" in records.state_reason
+    assert found == {"stable", "backlogged"}
+
+
 def test_marks_count_the_jobs_just_before_equally_many_arrivals():
     system = make_system(query(ONE, 0.7, 1.0), servers=[0])
     size = RunSize(50, 333, 0, True, 0, 10_000, 1000.0)

@@ -36,7 +36,7 @@ from nona.results.simulation import JobCounts, Percentile, State
 from nona.scenario.schema import Scenario, SimulationSpec
 from nona.simulation.records import Check, checked
 from nona.simulation.sizes import auto_warmup
-from nona.simulation.steady_state import MATERIAL, SIGNIFICANT, growth_of
+from nona.simulation.steady_state import MATERIAL, SIGNIFICANT, growth_of, part_run
 from nona.sources.lookup import Sources
 from nona.statistics import (
     level_with,
@@ -419,16 +419,21 @@ def _state(system: LanguageSystem, runs: Sequence[Run]) -> tuple[State, str]:
         ends = np.where(np.isnan(times.end_s) & (times.engine >= 0), math.inf, times.end_s)
         open_at = [int((there & (times.arrival_s <= t) & (ends > t)).sum()) for t in marks.tolist()]
         left, score = growth_of(np.array(open_at), len(numbers))
-        if left > MATERIAL and score > SIGNIFICANT:
+        length_s = float(marks[-1] - marks[0])
+        part = part_run([(r.arrivals, r.rate) for r in system.rows], length_s, "requests")
+        if left > MATERIAL and score > SIGNIFICANT and part:
+            worst = "backlogged", f"{open_at[-1]} requests were in the system at the end: {part}."
+        elif left > MATERIAL and score > SIGNIFICANT:
             return "overloaded", (
                 f"The number of requests in the system kept growing, by {left:.3g} per arrival: the engines "
                 "or their caches are too small; add engines, or lower the rates."
             )
-        if open_at[-1] > np.median(open_at) + max(0.01 * len(numbers), 4 * (1 + np.median(open_at)) ** 0.5):
+        elif open_at[-1] > np.median(open_at) + max(0.01 * len(numbers), 4 * (1 + np.median(open_at)) ** 0.5):
             worst = (
                 "backlogged",
                 f"{open_at[-1]} requests were in the system at the end of the window, usually "
-                f"{np.median(open_at):.0f}; measure more, as the means depend on where this window ends.",
+                f"{np.median(open_at):.0f}; "
+                f"{part or 'measure more, as the means depend on where this window ends'}.",
             )
     return worst
 

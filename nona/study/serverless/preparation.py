@@ -160,7 +160,7 @@ def _staged(
 ) -> tuple[ModelGraph, list[int], str | None]:
     """The workflow of a row, its stages' functions, and the notes on a network."""
     cost, own = scenario.cost, user_devices(scenario.cluster.devices)
-    graph = given_graph(sources.model(row.model, row.symbols, scenario.models), row.model, cost)
+    graph = given_graph(sources.model(row.model, row.symbols, scenario.models), row.model, cost, own)
     device = find_device(scenario.cluster.servers[0].gpu, own)
     if not is_network(graph) or any(functions.has_time(op) for op in graph.operators):
         other = [bool(set(op.compute_s or {}) - {ANY_DEVICE}) for op in graph.operators]

@@ -118,7 +118,7 @@ def mser_calls(
     records = run_policies(system, policies, RunOptions(calls=calls, warmup=0), PILOTS, workers)
     cuts = []
     for runs in records.values():
-        if any(judge(r)[0] == "overloaded" for r in runs):
+        if any(judge(system, r)[0] == "overloaded" for r in runs):
             continue
         series = [np.fmin(np.nan_to_num(slo_ratios(system, r), nan=LONGEST), LONGEST) for r in runs]
         cut = mser(np.mean(series, axis=0))

@@ -80,7 +80,7 @@ class Tasks:
             summary=metrics.summarise(system, records),
             runs=tuple(metrics.measure(system, r) for r in records),
             ratios=tuple(metrics.slo_ratios(system, r) for r in records),
-            states=tuple(metrics.judge(r)[0] for r in records),
+            states=tuple(metrics.judge(system, r)[0] for r in records),
             windows_s=tuple(r.sums.end_s - r.sums.start_s for r in records),
         )
 

@@ -11,14 +11,13 @@ from pathlib import PurePath
 from nona.cost.costing import cost_graph
 from nona.cost.options import MOST_QUERIES, CostOptions
 from nona.cost.stated import carried
-from nona.errors import NonaError, ScenarioError
+from nona.errors import NonaError, ScenarioError, instead
 from nona.graph.model import ModelGraph
 from nona.hardware.device import Device, devices, user_devices
 from nona.hardware.executor import make_executor_class as whole
 from nona.scenario.schema import Scenario
 from nona.scenario.training import TrainingJobSpec, TrainingSpec
 from nona.sources.lookup import Sources
-from nona.sources.unknown import instead
 from nona.training.generated_jobs import generate
 from nona.training.job_files import is_trace, read_job_table, read_trace, trace_jobs
 from nona.training.rows import MOST_PROBLEMS

@@ -342,7 +342,7 @@ def _load(
         devices = user_devices(json.loads(own))
         executor = executor_class(device, devices)
         prepared = prepare_model(
-            given_graph(graph, name, cost), (executor,), options, rule, measured, devices
+            given_graph(graph, name, cost, devices), (executor,), options, rule, measured, devices
         )
         counts = tuple(configuration_counts(prepared)) if is_quick(prepared) else None
         return Loaded(prepared, counts, mark)

@@ -83,7 +83,7 @@ def row_cost(state: AppState, index: int, executor: str) -> RowCost:
     def make() -> tuple[RowCost, ModelGraph]:
         """The cost; with it the graph, so that no other one can have its ``id`` while this is kept."""
         devices = user_devices(json.loads(own))
-        timed, kind = with_given(graph, spec.device, spec.factors), executor_class(executor, devices)
+        timed, kind = with_given(graph, spec.device, spec.factors, devices), executor_class(executor, devices)
         return _cost(timed, cost_batches(timed, kind, options, largest, measured, devices), options), graph
 
     return kept(("cost", id(graph), executor, own, options, largest, digest, given), make)[0]

@@ -46,8 +46,9 @@ def count_configurations(spec: Mapping[str, Any], desk: Desk) -> ConfigurationCo
     desk.emit({"fraction": 0.0, "text": "Reading and contracting the model"})
     scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, CountAsked)
     cost = scenario.cost
-    graph = given_graph(sources.model(asked.model, dict(asked.symbols), scenario.models), asked.model, cost)
     own = user_devices(scenario.cluster.devices)
+    read = sources.model(asked.model, dict(asked.symbols), scenario.models)
+    graph = given_graph(read, asked.model, cost, own)
     executor = executor_class(asked.device, own)
     measured = read_measured(sources.read(cost.measured)) if cost.measured else None
     options = CostOptions(cost.stack, cost.precision)
