@@ -86,17 +86,28 @@ def times_text(ratio: float) -> str:
 def money(amount: float | None, currency: str) -> str:
     """An amount with its currency, which is a label only.
 
-    >>> money(14.2, "USD"), money(None, "EUR"), money(222_222.2, "USD")
-    ('14.2 USD', '–', '222,000 USD')
+    >>> money(14.2, "USD"), money(None, "EUR"), money(222_222.2, "USD"), money(0.00321, "USD")
+    ('14.20 USD', '–', '222,222 USD', '0.00321 USD')
     """
-    return or_dash(amount, lambda value: f"{format_number(value)} {currency}")
+    return or_dash(amount, lambda value: f"{amount_text(value)} {currency}")
+
+
+def amount_text(amount: float) -> str:
+    """An amount of money: to the cent, from 1,000 on whole, and a small one to three digits.
+
+    >>> [amount_text(a) for a in (1.6, 819, 1234.5, 0.5, 0.083, 0)]
+    ['1.60', '819.00', '1,234', '0.50', '0.083', '0.00']
+    """
+    if 0 < abs(amount) < 0.1:
+        return format_number(amount)
+    return f"{amount:,.0f}" if abs(amount) >= 1000 else f"{amount:.2f}"
 
 
 def per_hour(amount: float, currency: str) -> str:
     """Format a cost of servers per hour, alike for every family.
 
     >>> per_hour(14.2, "USD")
-    '14.2 USD per hour'
+    '14.20 USD per hour'
     """
     return f"{money(amount, currency)} per hour"
 
@@ -165,6 +176,7 @@ class Kind:
 NUMBER = Kind(format_number)
 COUNT = Kind("{:,}".format, bare=True)
 PLAIN = Kind(partial(format_number, digits=4), bare=True)
+MONEY = Kind(amount_text, bare=True)
 TIME = Kind(format_time, "_s")
 PRECISE = Kind(partial(format_time, digits=4), "_s")
 SIZE = Kind(format_size, "_bytes")

@@ -3,13 +3,15 @@
 import streamlit as st
 
 from nona.report.guide import TERMS, matching, matching_terms
-from nona.ui.pages.help import every_section, how_to_list, in_order, section_list, terms_and_keys
+from nona.ui.pages.help import FIND, every_section, how_to_list, in_order, section_list, terms_and_keys
 from nona.ui.session.workspace import current
 from nona.ui.widgets.terms import GUIDE_PARAMETER, TERM_PARAMETER
 from studies.tabs import remarks_in_short
 
 state = current()
 term = st.query_params.get(TERM_PARAMETER, "")
+if FIND in st.query_params:
+    st.session_state[FIND] = st.query_params.pop(FIND)
 asked = st.query_params.get(GUIDE_PARAMETER, "words" if term in TERMS else "")
 one = [section for section in every_section() if section.name == asked]
 left, right = st.columns([3, 2], vertical_alignment="bottom")
@@ -17,9 +19,9 @@ query = left.text_input(
     "Find in Help",
     placeholder="for example: stranded, wait, warm-up",
     icon=":material/search:",
-    key="guide-find",
+    key=FIND,
     persist_state="session",
-    help="Shows the questions, terms, keys of scenarios and sections that contain all of these words.",
+    help="Shows the questions, terms, keys of scenarios and sections that contain these words.",
 )
 shown = in_order(matching(query)) if query else one or every_section()
 if one and not query:

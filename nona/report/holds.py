@@ -8,7 +8,18 @@ from nona.planning.prices import HOURS
 from nona.report.plan import headroom_text, missed_text, month_text, needed_text, servers_text
 from nona.report.text import Finding, counted, listed
 from nona.results.planning import HeldTarget, HoldsReport, PlanOption
-from nona.tables import TIME, Column, Kind, Table, mean_text, money, short_share, time_text
+from nona.tables import (
+    TIME,
+    Column,
+    Kind,
+    Table,
+    mean_text,
+    money,
+    or_dash,
+    share_text,
+    short_share,
+    time_text,
+)
 from nona.units import format_number, format_time
 
 WORDS = {"keeps": "holds", "misses": "misses", "open": "open"}
@@ -45,15 +56,27 @@ def _tightest(report: HoldsReport) -> str:
         return _reason(report.option) or "No run has ended yet."
     tightest = max(estimated, key=lambda t: t.target.used(_seen(t) or 0.0))
     target, label = tightest.target, "Still to decide" if tightest.verdict == "open" else "Tightest"
+    bound, time = time_text(target.within_s), mean_text(tightest.time_s, format_time)
     if target.share is None:
-        time = mean_text(tightest.time_s, format_time)
-        return f"{label}: {target.model} mean {time} of {time_text(target.within_s)}."
-    percent = f"p{100 * target.share:.6g}"
-    if tightest.time_s.mean is None:
+        told = f"{target.model} mean {time} of {bound}"
+    elif tightest.time_s.mean is None:
         kept = mean_text(tightest.share, short_share)
-        return f"{label}: {kept} of {target.model} within {time_text(target.within_s)}, of {percent} asked."
-    time = mean_text(tightest.time_s, format_time)
-    return f"{label}: {target.model} {percent} {time} of {time_text(target.within_s)}."
+        told = f"{kept} of {target.model} within {bound}, of p{100 * target.share:.6g} asked"
+    else:
+        told = f"{target.model} p{100 * target.share:.6g} {time} of {bound}"
+    return f"{label}: {told}; {_budget(tightest)}."
+
+
+def _budget(held: HeldTarget) -> str:
+    """The part used of what a target allows, by which the tightest one is found; why it is open."""
+    target = held.target
+    used = target.used_of(held.time_s if target.share is None else held.share)
+    what = "bound" if target.share is None else "error budget"
+    text = f"{or_dash(used.mean, share_text)} of its {what} is used"
+    if held.verdict != "open" or used.ci95 is None:
+        return text
+    low, high = map(share_text, used.ci95)
+    return f"{text}, and with its interval {low} to {high}: not sure to be below 100 %"
 
 
 def _seen(held: HeldTarget) -> float | None:

@@ -13,7 +13,7 @@ from nona.planning.prices import Price, age_text
 from nona.report import plan
 from nona.results import planning
 from nona.results.document import Estimate
-from nona.tables import BANDWIDTH, COUNT, PLAIN, SHARE, TIME, Column, Filled, Kind, Table, short_share
+from nona.tables import BANDWIDTH, COUNT, MONEY, SHARE, TIME, Column, Filled, Kind, Table, short_share
 
 OTHERS = 4  # options that keep, beside the answer
 
@@ -140,7 +140,7 @@ CURVE = Table[_Load](
         Column("verdict", lambda r: r.load.verdict),
         Column("error budget used", lambda r: r.used, interval=True),
         Column("p99 of the slowest", lambda r: _slowest_s(r.load.models), TIME),
-        Column("cost per million", lambda r: r.load.cost_per_million),
+        Column("cost per million", lambda r: r.load.cost_per_million, MONEY),
     ),
 )
 
@@ -249,6 +249,7 @@ OPTIONS = Table[_Option](
         Column(
             PRICE,
             lambda r: r.option.cost_per_hour,
+            MONEY,
             key="cost_per_hour",
             decides=True,
             help="Cost of servers and links, without data moved.",
@@ -285,7 +286,7 @@ OPTIONS = Table[_Option](
         ),
         Column("in time", lambda r: r.budget.share if r.budget else None, Kind(short_share), interval=True),
         Column("tightest target", lambda r: r.budget.target.text if r.budget else None),
-        Column("cost per million", lambda r: r.option.cost_per_million),
+        Column("cost per million", lambda r: r.option.cost_per_million, MONEY),
         Column("busy", lambda r: r.option.utilization, SHARE),
         Column("headroom", lambda r: r.option.headroom, Kind(plan.headroom_text)),
         Column("runs", lambda r: r.option.replications, COUNT),
@@ -349,7 +350,7 @@ def plan_text(report: planning.PlanReport, today: date | None = None) -> str:
 PRICE_LIST = Table[Price](
     "GPU",
     (
-        Column("USD per hour", lambda p: p.usd_per_hour, PLAIN),
+        Column("USD per hour", lambda p: p.usd_per_hour, MONEY),
         Column("as of", lambda p: p.date),
         Column("age", lambda p: age_text(p.date, date.today())),
         Column("source", lambda p: p.source),

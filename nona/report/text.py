@@ -126,14 +126,14 @@ def inspection_text(report: models.Inspection) -> str:
     shares = ", ".join(f"{share:.0%} {kind}" for kind, share in report.provenance.items())
     given = given_text(report.given, report.device)
     shares += f"; {given}" if given else ""
-    low, high = report.total_compute_interval_s
+    low, high = map(format_time, report.total_compute_interval_s)
+    interval = "" if low == high else f"; 90 % interval from {low} to {high}"
     lines = [
         f"{report.model} on {report.device}",
         f"  {report.operators} operators, {report.edges} edges, "
         f"{format_count(report.parameters)} parameters ({format_size(report.weight_bytes)})",
         f"  {format_number(report.gmac)} GMAC, {format_size(report.activation_bytes)} of activations",
-        f"  time {format_time(report.total_compute_s)} in sequence ({shares}; 90 % interval from "
-        f"{format_time(low)} to {format_time(high)}), "
+        f"  time {format_time(report.total_compute_s)} in sequence ({shares}{interval}), "
         f"{format_time(report.critical_path_s)} on the critical path",
         f"  parallelism {report.parallelism:.3f}: "
         + (

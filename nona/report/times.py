@@ -244,7 +244,7 @@ def mean_if_off(parts: MeanParts, error: TimesError | None) -> OffRange | None:
     Assumed: the placement, the routing and the waits for links stay as they are, for rates and bytes do; one
     ρ, the mean over executors, stands for all. For schedulers that observe queues the growth is too large at
     high load, which errs on the side of caution. Where ρ(f) reaches 1 there is no steady state: ``high_s`` is
-    ``None``.
+    ``None``. A range whose ends are equal to two digits says nothing: there is none then.
 
     >>> known = MeanParts(mean_s=6.0, compute_s=4.0, server_wait_s=1.0, load=0.5)
     >>> found = mean_if_off(known, TimesError(0.5, 1.5))
@@ -252,11 +252,15 @@ def mean_if_off(parts: MeanParts, error: TimesError | None) -> OffRange | None:
     (3.167, 11.5)
     >>> mean_if_off(known, TimesError(0.5, 2.5)).high_s is None, mean_if_off(known, None)
     (True, None)
+    >>> mean_if_off(known, TimesError(0.999, 1.001)) is None
+    True
     """
     if error is None:
         return None
     low, high = _moved(parts, error.low), _moved(parts, error.high)
-    return None if low is None else OffRange(low_s=low, high_s=high)
+    if low is None or (high is not None and f"{low:.2g}" == f"{high:.2g}"):
+        return None
+    return OffRange(low_s=low, high_s=high)
 
 
 def _moved(parts: MeanParts, factor: float) -> float | None:

@@ -35,8 +35,14 @@ def test_a_link_opens_the_page_with_the_scenario_for_somebody_else(page, app_url
     # They are two sessions: what one changes the other does not see.
     tools.fill_text(other, "Scenario", "Mine now")
     page.keyboard.press("Escape")
+    page.get_by_role("textbox", name="Capacity", exact=True).fill("50 Gbit/s")  # and no Enter
     page.reload()
     tools.wait_idle(page)
+    page.wait_for_function("() => document.querySelector('[aria-label=Capacity]').value === '50 Gbit/s'")
+    tools.wait_idle(page)
+    page.reload()  # it was handed on, so that it is the scenario's now
+    tools.wait_idle(page)
+    assert page.get_by_role("textbox", name="Capacity", exact=True).input_value() == "50 Gbit/s"
     assert scenario_field(page).input_value() == "Sent <b>by</b> link"
     own, foreign = (workspace_cookie(p) for p in (page, other))
     assert own["value"] != foreign["value"]

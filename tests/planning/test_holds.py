@@ -75,6 +75,10 @@ def test_an_open_verdict_names_the_target_that_keeps_it_open_and_what_would_deci
     rows = (row("certain", 0.91, "keeps"), row("rare", 0.95, "open"))
     finding = holds_finding(filled(HoldsReport, option=option, targets=rows))
     assert "Still to decide: 95 % of rare" in finding.lead
+    assert finding.lead.endswith("50 % of its error budget is used."), "5 of the 10 % that may be late"
+    known = but(rows[1], share=Estimate(mean=0.91, ci95=(0.89, 0.93)))
+    told = holds_finding(filled(HoldsReport, option=option, targets=(known,))).lead
+    assert "90 % of its error budget is used, and with its interval 70 % to 110 %: not sure to be" in told
     assert "64 runs would decide it" in finding.beside
 
 

@@ -282,7 +282,7 @@ def test_few_executors_have_numbers_many_have_colours_and_thousands_stay_a_small
     racks = Cluster((ServerGroup(600),), Network(nic=1e9, racks=Racks(6, 1e10)))
     tree = cluster_tree(racks, background_load(racks, 0.1, 0.2), measured=True)
     assert len(elements(tree, "unit")) == MOST_UNITS
-    assert any("68 more racks" in t and "10 % to 10 % busy" in t for t in texts(tree))
+    assert any("68 more racks" in t and "their GPUs are 10 % busy" in t for t in texts(tree))
     cluster = Cluster(MIXED)  # without a run sizes give the colours, and nothing is said to be busy
     told = " ".join(texts(cluster_tree(cluster, background_load(cluster, 0.25, 0.5), measured=False)))
     assert ["25 % background" in told, "50 % background" in told, "busy" in told] == [True, True, False]

@@ -20,18 +20,18 @@ def test_the_gain_is_the_ratio_of_the_twins_means_and_without_them_the_shortest_
     told = "shortens the mean JCT by 33 %: 2 h under max-min-fairness, 3 h under"
     assert told in findings.gain_sentence(POLICIES)
     assert findings.best_sentence(POLICIES) == (
-        "max-min-fairness has the shortest mean JCT, 2 h, at $12.0; "
-        "max-min-fairness-agnostic costs least, $10.0."
+        "max-min-fairness has the shortest mean JCT, 2 h, at $12.00; "
+        "max-min-fairness-agnostic costs least, $10.00."
     )
     close = but(POLICIES[AGNOSTIC], cost_usd=11.999)
     told = findings.best_sentence({AWARE: POLICIES[AWARE], AGNOSTIC: close})
-    assert told.endswith("at $12.0; no policy costs noticeably less.")
+    assert told.endswith("at $12.00; no policy costs noticeably less.")
     alone = {AWARE: POLICIES[AWARE]}
     assert findings.gain_of(alone) is None
     assert findings.gain_of({"fifo": POLICIES[AWARE], "isolated": POLICIES[AGNOSTIC]}) is None, "no twins"
     only = findings.training_finding(but(REPORT, policies=alone))
     assert (only.label, only.value, only.hint) == ("Shortest mean JCT", "2 h", "Under max-min-fairness.")
-    assert findings.best_sentence(alone).endswith("and costs least, $12.0.")
+    assert findings.best_sentence(alone).endswith("and costs least, $12.00.")
     turned = {AWARE: POLICIES[AGNOSTIC], AGNOSTIC: POLICIES[AWARE]}
     assert "does not shorten" in findings.gain_sentence(turned)
     assert findings.training_finding(but(REPORT, policies=turned)).label == "Shortest mean JCT"
@@ -172,7 +172,7 @@ def test_what_disturbed_teams_and_deadlines_are_told_where_there_are_some():
     assert findings.slo_sentence(undated) == ""
     kept = {AWARE: 0.75, AGNOSTIC: 0.5}
     dated = {n: but(p, slo_hit_rate=kept[n]) for n, p in POLICIES.items()}
-    said = f"{AWARE} keeps the most deadlines, 75 % for $12.0; {AGNOSTIC} keeps the fewest, 50 %."
+    said = f"{AWARE} keeps the most deadlines, 75 % for $12.00; {AGNOSTIC} keeps the fewest, 50 %."
     assert findings.slo_sentence(dated).replace("\N{NO-BREAK SPACE}", " ") == said
     assert findings.training_finding(but(REPORT, policies=dated)).beside.endswith(
         findings.slo_sentence(dated)

@@ -7,6 +7,7 @@ from itertools import chain
 import pytest
 from app_driver import APP, go, named, pickers, put, said, state_of
 
+from nona.hardware.device import devices
 from nona.placement.fixed import local_placement, spread_placement
 from nona.report.guide import TERMS, matching, matching_terms, sections
 from nona.results.simulation_charts import Story
@@ -18,7 +19,7 @@ from nona.study.preparation import prepare
 from nona.study.shipped import stored_result
 from nona.ui.form import help_text
 from nona.ui.pages import home, runs
-from nona.ui.pages.help import HOW_TO, LAST
+from nona.ui.pages.help import HOW_TO, LAST, matching_hardware, matching_how_to
 from nona.ui.pages.home import QUESTIONS, examples, finding, opens, scenario_picture, story_view
 from nona.ui.pages.palette import entries
 from nona.ui.pages.plan_question import DEMOS as PLAN
@@ -26,7 +27,7 @@ from nona.ui.pages.serverless import DEMOS as SERVERLESS
 from nona.ui.pages.training import DEMOS as TRAINING
 from nona.ui.pages.training import ELASTIC_DEMOS
 from nona.ui.session.page_list import PAGES
-from nona.ui.session.state import FIRST
+from nona.ui.session.state import FIRST, AppState
 from nona.ui.widgets.terms import GUIDE_PARAMETER, OF_LANGUAGE, ON_PAGES, TERM_PARAMETER, term
 from studies.network_story import LOADS
 from tests.store.saved_things import new_item, simulated
@@ -113,6 +114,25 @@ def test_the_palette_finds_pages_models_examples_terms_and_actions(open_page):
     found["Example, Queries: The slides' example"]()
     assert at.run().title[0].value == "Scenario"
     assert state.scenario == shipped_scenario("slides_example")
+
+
+SOUGHT = ("bursty", "NVLink", "price", "dark theme", "download", "cancel")
+
+
+@pytest.mark.parametrize("words", [*SOUGHT, *devices()])
+def test_help_and_palette_find_what_people_look_for(words):
+    assert matching_how_to(words) or matching_hardware(words)
+    assert any(words.casefold() in text.casefold() for text in entries(AppState()))
+
+
+def test_what_holds_few_of_the_words_is_no_answer(open_page):
+    assert not matching_how_to("purple cancel")
+    at = open_page("home").button(key="palette-open").click().run()
+    (field,) = (box for box in at.selectbox if box.key and box.key.startswith("palette-"))
+    assert "FILTER_MODE_CONTAINS" in str(field.proto)
+    entries(state_of(at))["GPU: h100 (NVIDIA H100 SXM 80 GB)"]()
+    at.run()
+    assert any("`h100`" in m.value for m in at.markdown)
 
 
 def test_recent_scenarios_stand_with_their_verdicts(tmp_path, monkeypatch, open_page):

@@ -28,6 +28,7 @@ from nona.results.language import (
 from nona.results.simulation_charts import Trace, TraceEvent
 from nona.tables import (
     COUNT,
+    MONEY,
     NUMBER,
     PLAIN,
     RATE,
@@ -239,17 +240,17 @@ def off_lines(of: RouterResult) -> list[str]:
         if row.off is None:
             continue
         times = {"ttft_s": row.off.ttft_s, "tpot_s": row.off.tpot_s}
-        parts = [f"{MEASURES[time]} {_span(ends)}" for time, ends in times.items()]
+        spans = {
+            MEASURES[time]: ["no steady state" if end is None else format_time(end) for end in ends]
+            for time, ends in times.items()
+        }
         if row.off.goodput[0] is not None and row.off.goodput[1] is not None:
-            shares = [share_text(share, digits=1) for share in row.off.goodput if share is not None]
-            parts.append(f"goodput {' to '.join(dict.fromkeys(shares))}")
-        lines.append(f"{name}, if steps are {share_text(row.off.error)} shorter or longer: {listed(parts)}.")
+            spans["goodput"] = [share_text(share, digits=1) for share in row.off.goodput if share is not None]
+        parts = [f"{what} {' to '.join(ends)}" for what, ends in spans.items() if len(set(ends)) > 1]
+        if parts:
+            error = share_text(row.off.error)
+            lines.append(f"{name}, if steps are {error} shorter or longer: {listed(parts)}.")
     return lines
-
-
-def _span(ends: tuple[float | None, float | None]) -> str:
-    shown = ["no steady state" if end is None else format_time(end) for end in ends]
-    return " to ".join(shown)
 
 
 def predicted_lines(of: RouterResult) -> list[str]:
@@ -306,12 +307,12 @@ OPTIONS = Table[LanguageOption](
         Column("GPUs of a server", lambda o: o.gpus, COUNT, "gpus"),
         Column("engines of a server", lambda o: o.engines, COUNT, "engines"),
         Column("servers by load alone", lambda o: o.least, COUNT, "least"),
-        Column("per hour", lambda o: o.price, PLAIN, "price", decides=True),
-        Column("per month", lambda o: o.price and o.price * HOURS_A_MONTH, PLAIN, "price_month"),
+        Column("per hour", lambda o: o.price, MONEY, "price", decides=True),
+        Column("per month", lambda o: o.price and o.price * HOURS_A_MONTH, MONEY, "price_month"),
         Column(
             "per million output tokens",
             lambda o: o.per_million,
-            PLAIN,
+            MONEY,
             "per_million",
             decides=True,
             help="Price of the servers over the output tokens that the rates ask for.",

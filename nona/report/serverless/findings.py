@@ -23,6 +23,7 @@ from nona.results.serverless import (
 )
 from nona.tables import (
     COUNT,
+    MONEY,
     SHARE,
     Column,
     Filled,
@@ -299,8 +300,8 @@ NODES = Table[_Tried](
         Column("SLOs kept", lambda r: r.tried.slo_hit_rate, SHARE, interval=True),
         Column("runs", lambda r: r.tried.replications, COUNT),
         Column("target", lambda r: _VERDICTS[r.tried.verdict]),
-        Column("USD per hour", lambda r: r.tried.usd_hour),
-        Column("USD per hour held", lambda r: r.tried.held_usd_hour),
+        Column("USD per hour", lambda r: r.tried.usd_hour, MONEY),
+        Column("USD per hour held", lambda r: r.tried.held_usd_hour, MONEY),
     ),
 )
 

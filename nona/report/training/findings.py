@@ -9,7 +9,7 @@ from nona.report.text import Finding, counted, not_clear
 from nona.results import training as result_training
 from nona.results.elastic import ElasticOutcome, ElasticReport
 from nona.scenario.training import TrainingSpec
-from nona.tables import mean_text, share_text
+from nona.tables import amount_text, mean_text, or_dash, share_text
 from nona.units import format_number
 
 HOUR_S = 3600.0
@@ -38,15 +38,12 @@ def jct_text(jct: result_training.JctSummary) -> str:
 
 
 def dollars_text(usd: float | None) -> str:
-    """US dollars with three digits, zeros at the end too, so that bills side by side look alike.
+    """US dollars, as all money.
 
     >>> dollars_text(3.14159), dollars_text(18.0), dollars_text(12345.6), dollars_text(None)
-    ('$3.14', '$18.0', '$12,346', '–')
+    ('$3.14', '$18.00', '$12,346', '–')
     """
-    if usd is None:
-        return "–"
-    digits = next((d for d, limit in ((2, 9.995), (1, 99.95)) if abs(usd) < limit), 0)
-    return f"${usd:,.{digits}f}"
+    return or_dash(usd, lambda amount: f"${amount_text(amount)}")
 
 
 def job_label(name: str) -> str:

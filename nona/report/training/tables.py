@@ -10,7 +10,7 @@ from typing import NamedTuple
 from nona.report.training.findings import HOUR_S, dollars_text, hours_text
 from nona.results import training
 from nona.results.elastic import ElasticJobOutcome, ElasticMove, ElasticOutcome, ElasticReport, ElasticTrace
-from nona.tables import CHANGE, COUNT, PLAIN, SHARE, TIME, Column, Filled, Kind, Table, share_text
+from nona.tables import CHANGE, COUNT, MONEY, PLAIN, SHARE, TIME, Column, Filled, Kind, Table, share_text
 
 HOURS = Kind(hours_text, "_s")
 DOLLARS = Kind(dollars_text, "_usd")
@@ -181,7 +181,7 @@ JOBS = Table[_Job](
         Column("arrival, h", lambda r: _hours(r.job.arrival_s), PLAIN, decides=True),
         Column("JCT, h", lambda r: _hours(r.job.jct_s), PLAIN, decides=True),
         Column("ρ", lambda r: r.job.rho, PLAIN, decides=True),
-        Column("cost, $", lambda r: r.job.cost_usd, PLAIN),
+        Column("cost, $", lambda r: r.job.cost_usd, MONEY),
         Column("preemptions", lambda r: r.job.preemptions, COUNT),
         Column("moves", lambda r: r.job.moves, COUNT),
     ),

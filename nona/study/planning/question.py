@@ -460,7 +460,7 @@ def cluster_cost(scenario: Scenario) -> str:
     >>> from nona.scenario.file import parse_scenario
     >>> text = "{version: 1, cluster: {servers: [{count: 2, gpu: l4}]}, training: {generate: {jobs: 9}}}"
     >>> cluster_cost(parse_scenario(text))
-    '1.6 USD per hour'
+    '1.60 USD per hour'
     """
     try:
         price = cluster_price(scenario)

@@ -57,8 +57,8 @@ def cluster_tree(cluster: Cluster, load: ResourceLoad, measured: bool) -> Node:
 
 def _rest(cluster: ClusterMap) -> str:
     spreads = [unit.spread for unit in cluster.units[MOST_UNITS:]]
-    low, high = min(s[1] for s in spreads), max(s[2] for s in spreads)
-    return f"their GPUs are {_share(low)} to {_share(high)} busy"
+    low, high = _share(min(s[1] for s in spreads)), _share(max(s[2] for s in spreads))
+    return f"their GPUs are {low if low == high else f'{low} to {high}'} busy"
 
 
 def _scale() -> Node:

@@ -7,27 +7,41 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from nona.hardware.device import devices, links
+from nona.planning.prices import listed_prices
 from nona.report.guide import TERMS, Section, sections
 from nona.report.scenario_keys import matching_keys
 from nona.report.text import asked
+from nona.tables import per_hour
 from nona.ui.session.kept import choose
 from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
+from nona.units import format_bandwidth, format_size, format_time
 
 MOST_KEYS = 12  # of a scenario, that are listed
+FIND = "guide-find"  # the field for words to look for, and what brings them in the address
 # What a reader who wants to do something opens last.
 LAST = ("contraction", "placement", "certificate", "simulator", "statistics", "serverless", "training")
 
 
 @dataclass(frozen=True, slots=True)
 class HowTo:
-    """A question with its answer in a line, the page where it is done, and what is open there."""
+    """A question with its answer in a line, the page where it is done, and what is open there.
+
+    ``also``: other words by which people look for it.
+    """
 
     question: str
     answer: str
     page: str
     choices: tuple[tuple[str, str], ...] = ()
+    also: str = ""
+
+    @property
+    def words(self) -> str:
+        """All by which it is found."""
+        return f" {self.question} {self.answer} {self.also}".casefold().replace("*", "")
 
 
 HOW_TO = (
@@ -63,6 +77,18 @@ HOW_TO = (
     ),
     HowTo("slice GPUs?", "*Shared as*: MIG slices, then click the layout.", "scenario"),
     HowTo("replay recorded arrivals?", "*Arrival traces* takes a CSV; choose it as *Arrivals*.", "scenario"),
+    HowTo(
+        "make arrivals bursty?",
+        "*More on* a row, then *Arrivals*: bursts of so many times the rate, or gaps of any CV.",
+        "scenario",
+        also="bursts, peaks",
+    ),
+    HowTo(
+        "set the network, its cards and its load?",
+        "*Network* below the servers: capacity, latency, cards of each server, racks, other traffic.",
+        "scenario",
+        also="link, NIC, Ethernet, InfiniBand, NVLink",
+    ),
     HowTo("let GPUs batch queries?", "Open *Batching* below a row, or *Batching of all rows*.", "scenario"),
     HowTo("use measured times?", "*Times on* takes a table; `nona measure` makes it.", "models"),
     HowTo("add a GPU that is not listed?", "*Devices of your own*.", "scenario"),
@@ -88,7 +114,12 @@ HOW_TO = (
         (("simulation-view", "Sweep"),),
     ),
     HowTo("compare with how it was before?", "*Pin as baseline*, change something, run again.", "simulation"),
-    HowTo("find what to buy?", "Give GPUs at their prices, then *Find the plan*.", "plan"),
+    HowTo(
+        "find what to buy?",
+        "Give GPUs at their prices, then *Find the plan*.",
+        "plan",
+        also="price, cost, budget, rent",
+    ),
     HowTo(
         "know whether my cluster holds, until when, and if a server dies?",
         "*Does it hold?*: the tightest target, more traffic, lost servers.",
@@ -100,6 +131,24 @@ HOW_TO = (
         "Finished runs are listed there; *Share* makes a file or a link.",
         "runs",
     ),
+    HowTo(
+        "download results?",
+        "*Downloads* below a result has tables, reports and traces; the side bar has the scenario.",
+        "simulation",
+        also="export, save, CSV, PDF, HTML, YAML",
+    ),
+    HowTo(
+        "cancel a run?",
+        "*Cancel* stands beside its progress and in the side bar; what is known by then stays.",
+        "simulation",
+        also="stop, abort",
+    ),
+    HowTo(
+        "use a dark theme?",
+        "Pages follow the colours of your browser or system; there is nothing to set here.",
+        "home",
+        also="dark mode, light theme, colours",
+    ),
     HowTo("do the same from a shell?", "*Same from the shell*, on every page with a run.", "simulation"),
     HowTo(
         "know how far to trust a number?",
@@ -110,15 +159,27 @@ HOW_TO = (
 )
 
 
-def how_to_list(state: AppState, query: str) -> int:
-    """The questions that hold the rarest words of ``query``, each with the way there; how many there are."""
+def matching_how_to(query: str) -> list[HowTo]:
+    """The questions that hold most words of ``query``, and of these the rarest; all for an empty one.
+
+    >>> [entry.question for entry in matching_how_to("dark theme")], matching_how_to("purple theme")
+    (['use a dark theme?'], [])
+    """
     words = [word.removesuffix("s") for word in asked(query)]
-    holders = {w: [h for h in HOW_TO if f" {w}" in f" {h.question} {h.answer}".casefold()] for w in words}
-    score = {h: sum(1 / len(some) for some in holders.values() if h in some) for h in HOW_TO}
-    best = max(score.values())
-    if words and not best:
+    holders = {w: [h for h in HOW_TO if f" {w}" in h.words] for w in words}
+    held = {h: [w for w, some in holders.items() if h in some] for h in HOW_TO}
+    score = {
+        h: sum(1 / len(holders[w]) for w in some) for h, some in held.items() if 2 * len(some) > len(words)
+    }
+    best = max(score.values(), default=0.0)
+    return list(HOW_TO) if not words else [h for h, of in score.items() if of == best]
+
+
+def how_to_list(state: AppState, query: str) -> int:
+    """The questions that fit ``query``, each with the way there; how many there are."""
+    matching = matching_how_to(query)
+    if not matching:
         return 0
-    matching = [h for h in HOW_TO if score[h] == best]
     st.subheader("How do I …", anchor="how-to")
     with st.grid(2, min_column_width=330):
         for entry in matching:
@@ -152,15 +213,38 @@ def every_section() -> list[Section]:
     return in_order(sections())
 
 
+def matching_hardware(query: str) -> list[str]:
+    """A line for each GPU and link of the catalogue whose names hold all words; none for an empty query.
+
+    >>> [line.partition(":")[0] for line in matching_hardware("nvlink h100")]
+    ['**NVLink 4 (H100, H200)** (`nvlink4`)']
+    """
+    price = {name: f", {per_hour(of.usd_per_hour, 'USD')}" for name, of in listed_prices().items()}
+    about = {
+        f"**{gpu.label or name}** (`{name}`)": f"{format_size(gpu.memory_bytes)}, "
+        f"{format_size(gpu.bandwidth)}/s{price.get(name, '')}"
+        for name, gpu in devices().items()
+    } | {
+        f"**{link.label}** (`{name}`)": f"{format_bandwidth(link.capacity)}, {format_time(link.latency_s)}"
+        for name, link in links().items()
+    }
+    words = asked(query)
+    return [
+        f"{name}: {told}."
+        for name, told in about.items()
+        if words and all(word in name.casefold() for word in words)
+    ]
+
+
 def terms_and_keys(query: str, names: Sequence[str]) -> bool:
-    """The terms of these names, and the keys of scenarios that hold the words; whether there are any."""
-    keys = matching_keys(query)[:MOST_KEYS]
-    if not names and not keys:
+    """The terms of these names, hardware and keys of scenarios that hold the words; whether there are any."""
+    lines = [*matching_hardware(query), *matching_keys(query)[:MOST_KEYS]]
+    if not names and not lines:
         return False
     with st.container(border=True, key="guide-terms"):
         for name in names:
             st.markdown(f"**{plain(name)}**: {plain(TERMS[name])}.")
-        for line in keys:
+        for line in lines:
             st.markdown(line)
     return True
 

@@ -8,6 +8,7 @@ from functools import partial
 
 import streamlit as st
 
+from nona.hardware.device import devices
 from nona.report.guide import TERMS
 from nona.scenario.rows import BatchingSpec
 from nona.scenario.words import fields_of
@@ -15,7 +16,7 @@ from nona.schedulers.registry import SCHEDULERS
 from nona.ui.models.loading import model_names
 from nona.ui.pages.demo import begin
 from nona.ui.pages.demo_stories import STORIES
-from nona.ui.pages.help import HOW_TO, go_to
+from nona.ui.pages.help import FIND, HOW_TO, go_to
 from nona.ui.pages.home import FAMILY_PAGES, examples, open_demo
 from nona.ui.session.opening import new_scenario
 from nona.ui.session.page_list import PAGES, page_file
@@ -41,7 +42,14 @@ def entries(state: AppState) -> dict[str, Callable[[], None]]:
         "Do: undo": state.undo,
         "Do: redo": state.redo,
     }
-    actions |= {f"How do I {entry.question}": partial(go_to, state, entry) for entry in HOW_TO}
+    actions |= {
+        f"How do I {entry.question}{f' ({entry.also})' if entry.also else ''}": partial(go_to, state, entry)
+        for entry in HOW_TO
+    }
+    actions |= {
+        f"GPU: {name} ({gpu.label})": partial(_go, state, f"{page_file('help')}?{FIND}={name}")
+        for name, gpu in devices().items()
+    }
     actions |= {f"Demo: {story.question}": partial(begin, state, n) for n, story in enumerate(STORIES)}
     actions |= {f"Model: {name}": partial(_show_model, state, name) for name in model_names(state)}
     for family, names in examples().items():
@@ -103,6 +111,7 @@ def _dialog(state: AppState, number: int) -> None:
             "A page, a model, an example, a setting, a term or an action",
             list(actions),
             None,
+            filter_mode="contains",
             key=f"palette-{number}",
             placeholder="Type a word",
             help="Enter goes there, or does it.",

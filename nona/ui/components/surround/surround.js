@@ -40,6 +40,11 @@ class Surround {
     on("pointerdown", (e) => {
       if (!e.target.closest?.(FOCUSABLE)) held = null;
     });
+    on("input", (e) => {
+      if (e.target.matches?.(FIELD)) noteTyped({ ...description(e.target), value: e.target.value });
+    });
+    on("focusout", () => noteTyped(null)); // the field has handed it on
+    on("keydown", (e) => e.key === "Enter" && noteTyped(null));
     // The field over the whole window is there while files are dragged over it.
     const over = (files) => document.body.classList.toggle("files-over", files);
     on("dragenter", (e) => over([...(e.dataTransfer?.types ?? [])].includes("Files")));
@@ -73,6 +78,7 @@ class Surround {
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() => {
       keepFocus();
+      putBackTyped();
       focusPalette();
       this.showOpenTabs();
       takeScheme();
@@ -193,6 +199,34 @@ function keepFocus() {
   if (same.length === 1) same[0].focus({ preventScroll: true });
   else if (!same.length && held.opener && held.page === location.pathname && !document.querySelector(POPOVER))
     document.querySelector(`.${CSS.escape(held.opener)} button`)?.focus({ preventScroll: true });
+}
+
+// What was typed and not handed on when the page was loaded again: put into its field, which hands it on.
+const TYPED = "nona-typed";
+const FIELD = ":is(input[type=number], input[type=text], textarea):not([role=combobox])";
+const WAIT_MS = 20000; // for its field
+let typed = JSON.parse(sessionStorage.getItem(TYPED) ?? "null");
+function noteTyped(what) {
+  if (what) sessionStorage.setItem(TYPED, JSON.stringify(what));
+  else if (!typed) sessionStorage.removeItem(TYPED);
+}
+
+function putBackTyped() {
+  if (!typed || scriptRuns()) return;
+  const uncounted = (key) => key?.replace(/-\d+-/, "-"); // a reload may count keys on
+  const [field, ...more] = candidates({ ...typed, key: undefined }).filter(
+    (e) => e.matches(FIELD) && !e.disabled && uncounted(keyOf(e)) === uncounted(typed.key),
+  );
+  if (!field && performance.now() < WAIT_MS) return;
+  const { value } = typed;
+  typed = null;
+  noteTyped(null);
+  if (!field || more.length || field.value === value) return;
+  const kind = field instanceof HTMLTextAreaElement ? HTMLTextAreaElement : HTMLInputElement;
+  field.focus({ preventScroll: true });
+  Object.getOwnPropertyDescriptor(kind.prototype, "value").set.call(field, value); // React's own is passed by
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+  field.blur();
 }
 
 // The palette's field has the focus once, when it opens.
