@@ -258,7 +258,7 @@ def mean_if_off(parts: MeanParts, error: TimesError | None) -> OffRange | None:
     if error is None:
         return None
     low, high = _moved(parts, error.low), _moved(parts, error.high)
-    if low is None or (high is not None and f"{low:.2g}" == f"{high:.2g}"):
+    if low is None or (high is not None and float(f"{low:.2g}") == float(f"{high:.2g}")):
         return None
     return OffRange(low_s=low, high_s=high)
 

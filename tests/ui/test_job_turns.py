@@ -14,7 +14,10 @@ from hypothesis import strategies as st
 from sizes import examples
 
 from nona.errors import JobError
+from nona.sources.samples import shipped_scenario
 from nona.ui.jobs import registry as room
+from nona.ui.jobs.expected import EXPECTED, about_text, expected_s
+from nona.ui.jobs.kinds import KINDS
 from nona.ui.jobs.line import Line, wait_s
 from nona.ui.jobs.registry import Durations, JobRegistry
 from nona.ui.session.workspace import jobs
@@ -301,3 +304,34 @@ def test_the_expected_start_is_that_of_a_simulation(places, data):
     running = data.draw(st.lists(seconds, max_size=places))
     ahead = data.draw(st.lists(seconds, max_size=6))
     assert wait_s(running, ahead, places) == _simulated(running, ahead, places)
+
+
+def test_every_kind_of_job_that_a_button_starts_is_expected_to_take_a_time_that_grows_with_its_size():
+    assert EXPECTED.keys() == set(KINDS) - {"answer"}, "a quick answer is asked for by no button"
+    small = shipped_scenario("vision_language_8_servers")
+    size = small.simulation.model_copy(update={"jobs": 100 * small.simulation.jobs})
+    large = small.model_copy(update={"simulation": size})
+    sweep = {"values": (1.0, 2.0), "schedulers": ("local",), "jobs": 4000, "replications": 2}
+    asked = {"holds": {"scheduler": "local"}, "sweep": sweep, "grid": {"sweep": sweep, "values": (1.0, 2.0)}}
+    for kind in EXPECTED:
+        assert (
+            0 < expected_s(kind, small, asked.get(kind, {})) <= expected_s(kind, large, asked.get(kind, {}))
+        )
+    assert expected_s("simulate", large, {}) > 20 * expected_s("simulate", small, {})
+    assert expected_s("grid", small, asked["grid"]) > expected_s("sweep", small, sweep)
+
+
+def test_what_jobs_took_corrects_what_is_expected_of_the_next_one():
+    durations = Durations()
+    assert durations.pace("plan") == 1.0
+    for took in (20.0, 30.0, 40.0):
+        durations.note("plan", took, 10.0)
+    assert durations.pace("plan") == 3.0, "the median of 2, 3 and 4"
+    assert about_text(durations.pace("plan") * 12.0) == "about 40 s"
+    assert durations.pace("simulate") == 1.0
+
+
+def test_a_job_of_which_nothing_is_done_says_what_it_is_at_and_for_how_long(tmp_path):
+    job = room.Job("1", "simulate", "", tmp_path, status="running", started=time.monotonic() - 40.0)
+    job.take_in({"id": "1", "fraction": 0.0, "text": "Reading and contracting the models"})
+    assert progress_text(job) == "Reading and contracting the models · 40 s so far"

@@ -44,6 +44,7 @@ class Job:
     reading thread, :meth:`cancel` and :meth:`supersede`. ``worker`` serves the job until ``released``.
     ``phase`` names what it is at (``models``, ``placement``, else what its kind is for), ``step`` is when
     that began, of which ``fraction`` tells then; ``moved`` when ``fraction`` last changed.
+    ``expected_s``: what it was expected to take on a machine of usual speed, where that is known.
     ``best`` is what the work would give if it ended now: the result of a job that is cancelled, marked by
     ``ended_early_s``. ``on_end`` is called once, when the job has ended.
     """
@@ -53,6 +54,7 @@ class Job:
     fingerprint: str
     folder: Path
     owner: str = ""
+    expected_s: float = 0.0
     keep: object = None
     on_end: Callable[[], None] = _nobody
     worker: Worker | None = None
@@ -188,21 +190,28 @@ RECENT = 8
 
 
 class Durations:
-    """The seconds that the latest jobs of every kind took.
+    """The seconds that the latest jobs of every kind took, also as a multiple of what was expected.
 
     >>> durations = Durations()
-    >>> durations.note("simulate", 4.0)
-    >>> durations.note("simulate", 6.0)
-    >>> durations.typical("simulate"), durations.typical("sweep") is None
-    (5.0, True)
+    >>> durations.note("simulate", 4.0, 2.0)
+    >>> durations.note("simulate", 6.0, 4.0)
+    >>> durations.typical("simulate"), durations.typical("sweep") is None, durations.pace("simulate")
+    (5.0, True, 1.75)
     """
 
     def __init__(self) -> None:
         self._took: dict[str, deque[float]] = {}
+        self._paces: dict[str, deque[float]] = {}
 
-    def note(self, kind: str, seconds: float) -> None:
+    def note(self, kind: str, seconds: float, expected_s: float = 0.0) -> None:
         """Note that a job has ended by itself."""
         self._took.setdefault(kind, deque(maxlen=RECENT)).append(seconds)
+        if expected_s > 0:
+            self._paces.setdefault(kind, deque(maxlen=RECENT)).append(seconds / expected_s)
+
+    def pace(self, kind: str) -> float:
+        """How many times as long as expected the latest jobs of a kind took; 1 before the first."""
+        return statistics.median(self._paces.get(kind, (1.0,)))
 
     def typical(self, kind: str, running: Sequence[Job] = ()) -> float | None:
         """The median of the latest jobs of a kind, else of those that run now; ``None`` if there are none."""
@@ -278,7 +287,13 @@ class JobRegistry:
             return self._line(kind).free
 
     def start(
-        self, kind: str, spec: Mapping[str, Any], fingerprint: str = "", keep: object = None, owner: str = ""
+        self,
+        kind: str,
+        spec: Mapping[str, Any],
+        fingerprint: str = "",
+        keep: object = None,
+        owner: str = "",
+        expected_s: float = 0.0,
     ) -> Job:
         """Put a job in line; it starts at once if a place is free.
 
@@ -290,7 +305,9 @@ class JobRegistry:
         with self._lock:
             self._check_room(owner)
             folder = temporary_folder("job-", JobError)
-            job = Job(secrets.token_urlsafe(16), kind, fingerprint, folder, owner, keep, self._wake.set)
+            job = Job(
+                secrets.token_urlsafe(16), kind, fingerprint, folder, owner, expected_s, keep, self._wake.set
+            )
             weakref.finalize(job, shutil.rmtree, folder, True)
             self._jobs[job.id], self._specs[job.id] = job, spec
             self._line(kind).put(owner, job.id)
@@ -299,6 +316,10 @@ class JobRegistry:
                 self._watcher.start()
         self._advance()
         return job
+
+    def pace(self, kind: str) -> float:
+        """How many times as long as expected jobs of that kind take here."""
+        return self._durations.pace(kind)
 
     def get(self, job_id: str | None) -> Job | None:
         """The job of that id, if it is still known."""
@@ -402,7 +423,7 @@ class JobRegistry:
                 line.leave(job_id)
                 self._specs.pop(job_id, None)
             if job is not None and job.status == "done":
-                self._durations.note(job.kind, job.elapsed_s)
+                self._durations.note(job.kind, job.elapsed_s, job.expected_s)
 
     @property
     def _most_stopping(self) -> int:

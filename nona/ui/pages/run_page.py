@@ -18,7 +18,7 @@ from nona.ui.session.kept import choose
 from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
-from nona.ui.shell.job_panel import beat, current_job, moved_on, progress_text, start
+from nona.ui.shell.job_panel import beat, current_job, moved_on, progress_text, start, time_text
 from nona.ui.tasks.desk import MODELS, PLACEMENT
 from nona.ui.widgets.downloads import Files, download_menu
 from nona.ui.widgets.fields import button, plain, summary_bar
@@ -102,9 +102,8 @@ class RunPage(Run[D]):
 def run_page(state: AppState, page: RunPage[D]) -> None:
     """Draw the whole page."""
     job_id = state.jobs.get(page.kind)
-    settings = summary_bar(
-        f"{page.kind}-controls", page.summary(state), job_id, lambda: _buttons(state, page)
-    )
+    line = [*page.summary(state), _takes(state, page)]
+    settings = summary_bar(f"{page.kind}-controls", line, job_id, lambda: _buttons(state, page))
     with settings:
         page.fields(state)
     data = run_area(state, page)
@@ -196,6 +195,14 @@ def _answers_without(run: Run[D]) -> bool:
     return tab is not None and tab.always is not None
 
 
+def _takes(state: AppState, run: Run[D]) -> str:
+    """About how long the run takes; empty while it runs, or cannot be asked for."""
+    parts = KINDS.find(run.kind).parts
+    if _runs(state, run.kind) or run.refused or (parts and state.problem()):
+        return ""
+    return time_text(state, run.kind, {} if run.asked is None else run.asked.to_json())
+
+
 def _buttons(state: AppState, run: Run[D]) -> None:
     kind, job = KINDS.find(run.kind), current_job(state, run.kind)
     running = job is not None and job.unfinished
@@ -216,6 +223,8 @@ def _buttons(state: AppState, run: Run[D]) -> None:
         )
         if job is not None and running:
             button(f"Cancel {kind.noun}", f"cancel-{run.kind}", job.cancel, icon="stop_circle")
+        if not isinstance(run, RunPage) and (takes := _takes(state, run)):
+            st.caption(takes, width="content")
         if run.command and not isinstance(run, RunPage):
             equivalent(state, run.command, *run.words, key=run.kind, label="Same search from the shell")
 

@@ -9,6 +9,7 @@ from typing import Any
 from nona.errors import JobError
 from nona.report.simulations.report import SimulatedRun
 from nona.scenario.file import scenario_to_mapping
+from nona.ui.jobs.expected import about_text, expected_s
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.jobs.registry import Job
 from nona.ui.session.state import AppState, Result, run_name
@@ -17,6 +18,7 @@ from nona.ui.shell.run_keeper import keep_by_itself
 from nona.units import duration
 
 WAITING_S = 1.0  # between two looks at a job that waits
+LONG_S = 3.0  # of a job without an estimate, after which it says for how long it has run
 
 
 def beat(job: Job | None, running_s: float) -> float | None:
@@ -45,10 +47,18 @@ def progress_text(job: Job) -> str:
         return _waiting_text(nouns, jobs().ahead(job), jobs().wait_s(job))
     if job.loads:
         return "Starting a process for it, which first loads its libraries: a few seconds"
-    parts = [f"{100 * job.fraction:.0f} %", job.text]
+    share = f"{100 * job.fraction:.0f} %"
+    parts = ["" if share == "0 %" else share, job.text]
     if job.remaining_s is not None:
         parts.append(f"about {duration(job.remaining_s)} left")
+    elif job.elapsed_s >= LONG_S:
+        parts.append(f"{duration(job.elapsed_s)} so far")
     return " · ".join(p for p in parts if p)
+
+
+def time_text(state: AppState, kind: str, options: Mapping[str, Any]) -> str:
+    """About how long a job takes that is not started yet."""
+    return about_text(jobs().pace(kind) * expected_s(kind, state.scenario, options))
 
 
 def _waiting_text(running: Sequence[str], ahead: int, seconds: float | None) -> str:
@@ -95,7 +105,8 @@ def start(
     old = state.jobs.get(kind)
     state.live.stop(jobs())  # a quick answer makes room for what was asked for by a button
     try:
-        job = jobs().start(kind, spec, mark, state.uploads, whose())
+        usual_s = expected_s(kind, state.scenario, options)
+        job = jobs().start(kind, spec, mark, state.uploads, whose(), usual_s)
     except JobError as error:
         state.notice = str(error)
         return

@@ -1,0 +1,130 @@
+"""About how long a job takes, said before it starts: by its scenario, and by how long others took.
+
+The seconds are those of the compiled engines on two cores of usual speed. Each kind of job is corrected by
+what its latest jobs took beside what was expected: on a slow machine only the first estimate is far off.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from nona.scenario.schema import Scenario
+from nona.scenario.values import NamedSpec
+from nona.schedulers.registry import SCHEDULERS
+from nona.units import duration
+
+Options = Mapping[str, Any]
+START_S = 1.0  # of a process that waits, and of reading models that are known
+JOB_S = 1.5e-5  # of a simulated query
+PLACED_S, REHEARSED_S = 2.0, 6.0  # of each row of the workload; of each scheduler that rehearses
+LOOKS = 24  # replications for a verdict, about
+FACTORS = 4  # loads and failures that a check tries
+_REQUEST_S, _CALL_S, _ROUND_S = 2e-3, 2e-4, 2e-3
+
+
+def _placed(scenario: Scenario, schedulers: Sequence[NamedSpec]) -> float:
+    """Seconds before the first replication: a placement, and rehearsals."""
+    known = [SCHEDULERS.find(s.name) for s in schedulers if s.name in SCHEDULERS]
+    placing = PLACED_S * len(scenario.workload) if any(s.needs_placement for s in known) else 0.0
+    return placing + REHEARSED_S * sum(bool(s.rehearsals) for s in known)
+
+
+def _queries(scenario: Scenario, runs: float = 1.0) -> float:
+    return JOB_S * scenario.simulation.jobs * runs
+
+
+def _simulate(scenario: Scenario, _options: Options) -> float:
+    schedulers = scenario.schedulers
+    return _placed(scenario, schedulers) + _queries(
+        scenario, scenario.simulation.replications * len(schedulers)
+    )
+
+
+def _holds(scenario: Scenario, options: Options) -> float:
+    chosen = [s for s in scenario.schedulers if s.name == options.get("scheduler")]
+    return FACTORS * (_placed(scenario, chosen) + _queries(scenario, LOOKS))
+
+
+def _plan(scenario: Scenario, _options: Options) -> float:
+    spec = scenario.plan
+    offers = len(spec.offers) if spec is not None and spec.offers else len(scenario.cluster.servers)
+    schedulers = spec.schedulers if spec is not None and spec.schedulers else scenario.schedulers
+    each = _placed(scenario, schedulers) + _queries(scenario, LOOKS * len(schedulers))
+    return FACTORS * offers * each
+
+
+def _swept(scenario: Scenario, options: Options) -> float:
+    sweep = options.get("sweep", options)
+    values = len(sweep["values"]) * (len(options["values"]) if "sweep" in options else 1)
+    chosen = [s for s in scenario.schedulers if s.name in sweep["schedulers"]]
+    jobs = sweep["jobs"] * sweep["replications"] * len(sweep["schedulers"])
+    return values * (_placed(scenario, chosen) + JOB_S * jobs)
+
+
+def _requests(scenario: Scenario, _options: Options) -> float:
+    spec = scenario.simulation
+    return _REQUEST_S * spec.jobs * spec.replications * len(scenario.routers)
+
+
+def _calls(scenario: Scenario, _options: Options) -> float:
+    spec, part = scenario.simulation, scenario.serverless
+    return _CALL_S * spec.jobs * spec.replications * (len(part.policies) if part is not None else 1)
+
+
+def _training(scenario: Scenario, _options: Options) -> float:
+    part = scenario.training
+    if part is None:
+        return 0.0
+    jobs = len(part.jobs) or (part.generate.jobs if part.generate is not None else 100)
+    return _ROUND_S * jobs * len(part.policies) * scenario.simulation.replications
+
+
+EXPECTED: Mapping[str, Callable[[Scenario, Options], float]] = MappingProxyType(
+    {
+        "place": lambda scenario, options: PLACED_S * len(scenario.workload),
+        "congestion": lambda scenario, options: PLACED_S * len(scenario.workload),
+        "arrange": lambda scenario, options: 5.0,
+        "simulate": _simulate,
+        "holds": _holds,
+        "plan": _plan,
+        "sweep": _swept,
+        "grid": _swept,
+        "language": _requests,
+        "language-plan": lambda scenario, options: LOOKS * _requests(scenario, options),
+        "count": lambda scenario, options: 2.0,
+        "validate": lambda scenario, options: 20.0,
+        "check": lambda scenario, options: 10.0,
+        "serverless": _calls,
+        "serverless-sharing": lambda scenario, options: 5 * _calls(scenario, options),
+        "serverless-over": lambda scenario, options: 10 * _calls(scenario, options),
+        "serverless-nodes": lambda scenario, options: 10 * _calls(scenario, options),
+        "serverless-schedulers": _calls,
+        "training": _training,
+        "training-one-more": _training,
+        "training-elastic": lambda scenario, options: 60.0,
+    }
+)
+"""Kind of job → seconds, for a scenario and what is asked beyond it."""
+
+
+def expected_s(kind: str, scenario: Scenario, options: Options) -> float:
+    """Seconds that a job takes on a machine of usual speed, start included."""
+    return START_S + EXPECTED[kind](scenario, options)
+
+
+def about_text(seconds: float) -> str:
+    """An expected time without false precision.
+
+    >>> [about_text(s) for s in (1.2, 7.4, 34, 88, 740, 9000)]
+    ['a few seconds', 'about 7 s', 'about 30 s', 'about 90 s', 'about 12 min', 'over an hour']
+    """
+    if seconds < 4:
+        return "a few seconds"
+    if seconds > 3600:
+        return "over an hour"
+    if seconds < 120:
+        return f"about {duration(max(4.0, float(f'{seconds:.1g}'))).replace('.0 s', ' s')}"
+    return f"about {math.ceil(seconds / 60 - 0.5)} min"
