@@ -28,7 +28,7 @@ def run() -> None:
     body, foot = st.container(), st.container()  # a page may stop the script: what is below it comes first
     with foot:
         page_terms(page.title, bool(state.scenario.language) and not state.scenario.workload)
-        surround(state, "" if tour is None else tour.place, lambda told: press_key(state, told))
+        surround(state, page.url_path, tour.place if tour else "", lambda told: press_key(state, told))
     with body, shown_errors():
         page.run()
     state.screens.drawn()

@@ -378,7 +378,7 @@ class TrainingSpec(Part):
         None,
         "Trace",
         "Gavel's format: ten columns with tabs between them, a line for each job. CSV: a first line with "
-        "the names of the columns, such as name, model, steps, workers, arrival_s.",
+        "the names of the columns: name, hours, gpu, workers, arrival; or model and steps for hours and gpu.",
         none="jobs from elsewhere",
     )
     generate: GenerateSpec | None = field(

@@ -161,26 +161,42 @@ def is_trace(filename: str) -> bool:
     return not filename.lower().endswith(".csv")
 
 
-REQUIRED = ("model", "steps")
+LENGTHS = (("model", "steps"), ("hours", "gpu"))
+"""Columns of which a table needs one pair: steps of a known model, or hours on a stated GPU."""
 OPTIONAL = (
     *("name", "workers", "weight", "slo", "arrival", "entity", "kind"),
     *("rate", "latency_slo", "checkpoint", "region"),
 )
+TEMPLATE = """# A row per job. hours: how long it takes on so many GPUs (workers) of the type in gpu.
+# Instead of hours and gpu: steps, of a model of the table of throughputs. Other columns may be left out:
+# weight, slo (deadline: 90 min, 2 h), entity (team), kind, rate, latency_slo, checkpoint, region.
+name,hours,gpu,workers,arrival,slo
+fine-tune,6,a100-40gb,1,0 min,12 h
+pretrain,30,a100-40gb,8,20 min,
+sweep,2.5,v100,1,45 min,
+"""
+"""A table of jobs to begin with; as it stands it can be run."""
 
 
 def read_job_table(data: bytes, filename: str) -> tuple[Job, ...]:
-    """Jobs in CSV: ``model`` and ``steps``, and the columns of :data:`OPTIONAL` in any order.
+    """Jobs in CSV: ``model`` and ``steps``, or ``hours`` and ``gpu``, and the columns of :data:`OPTIONAL`.
 
-    ``slo``, ``arrival`` and ``latency_slo`` are times (``90 min``, ``2 h``, or seconds), ``checkpoint`` a
-    size, ``rate`` queries per second. An empty cell is the default; a job without a name has its number,
-    from 0. Jobs are in order of arrival, those of one instant as in the file.
+    A job has steps of a model, or the hours that it takes on its ``workers`` GPUs of one type. ``slo``,
+    ``arrival`` and ``latency_slo`` are times (``90 min``, ``2 h``, or seconds), ``checkpoint`` a size,
+    ``rate`` queries per second. An empty cell is the default; a job without a name has its number, from 0.
+    Jobs are in order of arrival, those of one instant as in the file.
 
     >>> read_job_table(b"name,model,steps,slo\\na,A3C,500,2 h\\nb,A3C,10,\\n", "jobs.csv")[0].slo_s
     7200.0
+    >>> [(job.name, job.steps, job.timed_on) for job in read_job_table(TEMPLATE.encode(), "jobs.csv")][0]
+    ('fine-tune', 21600.0, 'a100-40gb')
     """
     table, names = TextTable(data, f"Table of jobs {filename!r}", MOST_JOBS), dict[str, int]()
     if not table.header:
-        raise ScenarioError([f"{table.what}: it is empty; give the header {','.join(REQUIRED)} and rows."])
+        raise ScenarioError([f"{table.what}: it is empty; give the header {','.join(LENGTHS[0])} and rows."])
+    timed = "hours" in table.header
+    required = () if timed and "steps" in table.header else LENGTHS[timed]
+    others = [*OPTIONAL, *(column for pair in LENGTHS for column in pair if column not in required)]
 
     def job(line: Line) -> Job | None:
         entered = _table_job(line, str(len(names)))
@@ -188,7 +204,7 @@ def read_job_table(data: bytes, filename: str) -> tuple[Job, ...]:
             line.add(f"name={entered.name[:40]!r} is that of line {before}; change one of them.")
         return entered
 
-    jobs = table.read(REQUIRED, OPTIONAL, job, "it has no jobs; give at least one row.")
+    jobs = table.read(required, others, job, "it has no jobs; give at least one row.")
     return tuple(sorted(jobs, key=lambda job: job.arrival_s))
 
 
@@ -207,13 +223,17 @@ def _table_job(line: Line, number: str) -> Job | None:
     def time(key: str) -> float | None:
         return line.quantity(key, "time", MOST_SECONDS)
 
+    timed = bool(line.cell("hours"))
+    if timed and line.cell("steps"):
+        line.add("steps and hours both say how long the job is; give one of them.")
     kind = line.cell("kind") or "training"
     if kind not in get_args(JobKind):
         line.add(f"kind={kind[:40]!r} must be one of {', '.join(get_args(JobKind))}; correct it.")
     values = {
         "name": given("name", line.name, number),
-        "model": line.name("model"),
-        "steps": above_0("steps", MOST_STEPS),
+        "model": given("model", line.name, "stated hours") if timed else line.name("model"),
+        "steps": 3600.0 * above_0("hours", MOST_SECONDS / 3600) if timed else above_0("steps", MOST_STEPS),
+        "timed_on": line.name("gpu") if timed else "",
         "workers": given("workers", lambda key: line.whole(key, MOST_WORKERS), 1),
         "weight": given("weight", lambda key: above_0(key, 1e15), 1.0),
         "slo_s": given("slo", time, None),

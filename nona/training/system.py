@@ -128,6 +128,7 @@ class Job:
     ``latency_slo_s``: latency that an inference job's queries have to keep; ``None``: none.
     ``checkpoint_bytes``: size of what is saved and moved; 0: moves are free.
     ``region``: where its data are ("": anywhere).
+    ``timed_on``: the GPU on which a step takes a second, for a job whose length is stated as hours there.
     """
 
     name: str
@@ -143,6 +144,7 @@ class Job:
     latency_slo_s: float | None = None
     checkpoint_bytes: float = 0.0
     region: str = ""
+    timed_on: str = ""
 
     def __post_init__(self) -> None:
         positive = {"steps": self.steps, "workers": self.workers, "weight": self.weight}

@@ -1,6 +1,7 @@
 """Jobs and throughputs: generated, in traces and tables, read, written, refused."""
 
 import csv
+import re
 from dataclasses import replace
 from importlib.resources import files
 from io import StringIO
@@ -20,8 +21,9 @@ from nona.sources.samples import scenario_names, scenario_path
 from nona.study.training.preparation import has_trace, job_trace, prepare_training
 from nona.training.generated_jobs import MODELS, generate, models_of
 from nona.training.job_files import (
+    LENGTHS,
     OPTIONAL,
-    REQUIRED,
+    TEMPLATE,
     TraceJob,
     read_job_table,
     read_trace,
@@ -71,7 +73,7 @@ LISTED_JOB = st.builds(
 
 def job_table(jobs):
     out = StringIO()
-    writer = csv.DictWriter(out, ("name", *REQUIRED, *OPTIONAL[1:]))
+    writer = csv.DictWriter(out, ("name", *LENGTHS[0], *OPTIONAL[1:]))
     writer.writeheader()
     for job in jobs:
         row = {key: str(getattr(job, key)) for key in ("name", "model", "entity", "kind", "region")}
@@ -369,3 +371,47 @@ def test_a_simple_table_of_ones_own_and_all_problems_of_another_at_once():
     with pytest.raises(ScenarioError) as caught:
         read_throughputs(b"gpu,model,workers,steps_per_s\n" + b"a,m,1,x\n" * 5000, "t.csv")
     assert len(caught.value.problems) == MOST_PROBLEMS + 1, "only the first are told"
+
+
+def test_hours_on_a_stated_gpu_are_as_long_there_and_on_others_by_their_speed():
+    table = b"name,model,hours,gpu,workers\na,ResNet-50 (batch size 64),2,v100,1\nb,,1,a100-40gb,1\n"
+    sources = Sources(held={"jobs.csv": table})
+    servers = "[{gpu: v100}, {gpu: p100}, {gpu: a100-40gb}]"
+    scenario = parse_scenario(f"{{cluster: {{servers: {servers}}}, training: {{trace: jobs.csv}}}}")
+    system = prepare_training(scenario, sources)
+    seconds = {
+        (job.name, gpu): job.steps / system.throughputs.rate(gpu, job.model, 1)
+        for job in system.jobs
+        for gpu in ("v100", "p100", "a100-40gb")
+    }
+    assert seconds["a", "v100"] == pytest.approx(7200)
+    model = "ResNet-50 (batch size 64)"
+    measured = TABLE.rate("v100", model, 1) / TABLE.rate("p100", model, 1)
+    assert seconds["a", "p100"] == pytest.approx(7200 * measured)
+    assert seconds["b", "a100-40gb"] == pytest.approx(3600)
+    assert seconds["b", "v100"] > seconds["b", "a100-40gb"], "an A100 has more of both FLOP/s and bandwidth"
+
+
+@pytest.mark.parametrize(
+    ("rows", "wrong"),
+    [
+        ("hours,gpu\n2,v1000\n", "gpu='v1000' is no GPU; use v100"),
+        ("hours,gpu\n0,v100\n", "hours='0' must be above 0"),
+        ("hours,gpu\n2,\n", "gpu='' must have 1 to"),
+        ("hours\n2\n", "the column 'gpu' is missing"),
+        ("model,steps,hours,gpu\nA3C,5,2,v100\n", "give one of them"),
+    ],
+)
+def test_hours_that_cannot_be_are_refused_in_a_line(rows, wrong):
+    sources = Sources(held={"jobs.csv": rows.encode()})
+    scenario = parse_scenario("{cluster: {servers: [{gpu: v100}]}, training: {trace: jobs.csv}}")
+    with pytest.raises(ScenarioError, match=re.escape(wrong)):
+        prepare_training(scenario, sources)
+
+
+def test_the_template_can_be_run_as_it_stands():
+    sources = Sources(held={"jobs.csv": TEMPLATE.encode()})
+    servers = "[{gpu: a100-40gb, gpus: 8}]"
+    scenario = parse_scenario(f"{{cluster: {{servers: {servers}}}, training: {{trace: jobs.csv}}}}")
+    jobs = prepare_training(scenario, sources).jobs
+    assert [job.name for job in jobs] == ["fine-tune", "pretrain", "sweep"]

@@ -314,9 +314,8 @@ def test_every_kind_of_job_that_a_button_starts_is_expected_to_take_a_time_that_
     sweep = {"values": (1.0, 2.0), "schedulers": ("local",), "jobs": 4000, "replications": 2}
     asked = {"holds": {"scheduler": "local"}, "sweep": sweep, "grid": {"sweep": sweep, "values": (1.0, 2.0)}}
     for kind in EXPECTED:
-        assert (
-            0 < expected_s(kind, small, asked.get(kind, {})) <= expected_s(kind, large, asked.get(kind, {}))
-        )
+        options = asked.get(kind, {})
+        assert 0 < expected_s(kind, small, options) <= expected_s(kind, large, options)
     assert expected_s("simulate", large, {}) > 20 * expected_s("simulate", small, {})
     assert expected_s("grid", small, asked["grid"]) > expected_s("sweep", small, sweep)
 

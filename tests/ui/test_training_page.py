@@ -20,6 +20,7 @@ from nona.sources.samples import shipped_scenario
 from nona.study.training.elastic import expected_s, expected_text
 from nona.study.training.preparation import prepare_training
 from nona.study.training.run import simulate_training_scenario
+from nona.training.job_files import TEMPLATE
 from nona.ui.pages import training_drawings, training_form
 from nona.ui.pages.training import ELASTIC_DEMOS
 from nona.ui.pages.training_elastic import TABS as ELASTIC_TABS
@@ -56,17 +57,17 @@ def test_jobs_are_generated_for_the_cluster_or_of_an_uploaded_trace_and_without_
     assert [b for b in at.button if b.key == "run-training"]
     state_of(at).undo()
     assert state_of(at).scenario == before
-    named(at.file_uploader, "Or upload a trace").upload("mine.trace", TRACE).run()
+    named(at.file_uploader, "Or your own jobs").upload("mine.trace", TRACE).run()
     spec = training(at)
     assert (spec.trace, spec.generate, spec.jobs) == ("mine.trace", None, ())
     named(at.get("button_group"), "Jobs from").set_value("generator").run()
     assert training(at).trace is None
-    named(at.get("button_group"), "Jobs from").set_value("trace").run()
+    named(at.get("button_group"), "Jobs from").set_value("your file").run()
     assert training(at).trace == "mine.trace"
     at = adopt(open_page(PAGE))
     before = state_of(at).scenario
-    named(at.get("button_group"), "Jobs from").set_value("trace").run()
-    assert "No trace was uploaded yet" in said(at.error)
+    named(at.get("button_group"), "Jobs from").set_value("your file").run()
+    assert "There is no file of jobs yet" in said(at.error)
     assert state_of(at).scenario == before
 
 
@@ -326,3 +327,30 @@ def test_jobs_on_one_node_differ_in_colour(nodes):
         assert len(own) == len(set(own))
     alone = [job for job in shares if there[nodes[job]] == 1]
     assert all(found[job] == PALETTE[job % len(PALETTE)] for job in alone)
+
+
+def test_own_jobs_come_first_are_checked_when_they_are_chosen_and_shown(open_page):
+    at = open_page("training")
+    state = state_of(at)
+    named(at.file_uploader, "Your jobs").upload("wrong.csv", b"name,hours,gpu\na,5,v1000\n").run()
+    assert "gpu='v1000' is no GPU" in said(at.error).replace("\\", "")
+    assert state.scenario.training is None
+    named(at.file_uploader, "Your jobs").upload("mine.csv", TEMPLATE.encode()).run()
+    assert state.scenario.training.trace == "mine.csv"
+    shown = next(t.value for t in at.dataframe if "length" in t.value.columns)
+    assert list(shown["name"]) == ["fine-tune", "pretrain", "sweep"]
+    assert list(shown["length"]) == ["6 h on a100-40gb", "30 h on a100-40gb", "2.5 h on v100"]
+
+
+def test_a_table_that_is_dropped_on_this_page_is_offered_to_it_first(open_page):
+    at = open_page("training")
+    drop(at, "jobs.csv", TEMPLATE.encode())
+    assert state_of(at).scenario.training.trace == "jobs.csv"
+    assert at.title[0].value == "Training"
+    drop(at, "arrivals.csv", b"time\n0\n1\n2.5\n")
+    assert at.title[0].value == "Scenario", "it is no table of jobs, but arrivals"
+
+
+def drop(at, name, data):
+    """Drop a file on the window."""
+    next(f for f in at.file_uploader if str(f.key).startswith("dropped")).upload(name, data).run()

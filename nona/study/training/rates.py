@@ -274,6 +274,8 @@ class RateBook:
             return self._held(given)
         if given.rates:
             return self._with_rates(job, given.rates, given.place)
+        if job.timed_on:
+            return self._timed(job, given.place)
         if self.table.source == MODELLED:
             self._model(job, given.place)
         self._check(job, given.place)
@@ -289,6 +291,27 @@ class RateBook:
     def hold(self, job: Job, gpu: str) -> Job:
         """A job that holds its GPUs of one type: a second of its time is a step."""
         return self._with_rates(job, {gpu: 1.0}, f"Job {job.name!r}")
+
+    def _timed(self, job: Job, place: str) -> Job:
+        """A job whose hours are stated for one GPU: on others it is as much faster as its model.
+
+        By the table where it has rates of the model on both, else by the cost layer: of the model where it
+        is a sample, else of peak and bandwidth (their geometric mean).
+        """
+        here = {**devices(), **self.modelled.devices}
+        if (source := here.get(job.timed_on)) is None:
+            self._tell(f"{place}: gpu={job.timed_on!r} is no GPU; {instead(job.timed_on, here)}.")
+            return job
+        options = CostOptions(STACK, self.modelled.scenario.cost.precision)
+
+        def speed(gpu: str) -> float:
+            before, after = (self.table.rate(g, job.model, job.workers) for g in (job.timed_on, gpu))
+            if gpu == job.timed_on or (before > 0 and after > 0):
+                return 1.0 if gpu == job.timed_on else after / before
+            modelled = self.modelled.ratio(job.model, source, here[gpu])
+            return modelled or 1 / carried(None, whole(source), whole(here[gpu]), options)
+
+        return self._with_rates(job, {gpu: speed(gpu) for gpu in self.cluster.types}, place)
 
     def _held(self, given: GivenJob) -> Job:
         job, types = given.job, self.cluster.types

@@ -61,7 +61,8 @@ def _swept(scenario: Scenario, options: Options) -> float:
     values = len(sweep["values"]) * (len(options["values"]) if "sweep" in options else 1)
     chosen = [s for s in scenario.schedulers if s.name in sweep["schedulers"]]
     jobs = sweep["jobs"] * sweep["replications"] * len(sweep["schedulers"])
-    return values * (_placed(scenario, chosen) + JOB_S * jobs)
+    seconds: float = values * (_placed(scenario, chosen) + JOB_S * jobs)
+    return seconds
 
 
 def _requests(scenario: Scenario, _options: Options) -> float:

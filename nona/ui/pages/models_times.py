@@ -179,7 +179,7 @@ def measured_times(state: AppState, device: str) -> None:
             + (f" This model is called **{plain(called)}** there." if called else "")
         )
         hint = "Its times replace the modelled ones wherever it has them."
-        upload(state, "Table (CSV)", "measured-file", "measured-error", partial(_take, state), hint)
+        upload(state, "Table (CSV)", "measured-file", "measured-error", partial(take_measured, state), hint)
         if name:
             _present(state, name, called, device)
 
@@ -229,7 +229,8 @@ def _options(state: AppState) -> CostOptions:
     return CostOptions(cost.stack, cost.precision)
 
 
-def _take(state: AppState, name: str, data: bytes) -> None:
+def take_measured(state: AppState, name: str, data: bytes) -> None:
+    """Take a table of measured times; raises ``NonaError`` for another file."""
     read_measured(data)
     kept = state.uploads.add(stored_name(name, ENDING), data)
     if state.edit(("cost", "measured"), kept):

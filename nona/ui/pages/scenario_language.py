@@ -313,10 +313,11 @@ def another_language_row(state: AppState) -> None:
             "as they are, or a CSV. A config.json describes a model, as Hugging Face has it."
         )
         hint = "A trace can then be chosen as the lengths of a row, a config.json as its model."
-        upload(state, "Trace or config.json", "token-file", "token-file", partial(_take_file, state), hint)
+        upload(state, "Trace or config.json", "token-file", "token-file", partial(take_requests, state), hint)
 
 
-def _take_file(state: AppState, name: str, data: bytes) -> None:
+def take_requests(state: AppState, name: str, data: bytes) -> None:
+    """Take a trace of requests or a model's config.json; raises ``NonaError`` for another file."""
     try:
         read_config(data, name)
         ending = CONFIG

@@ -11,7 +11,7 @@ from nona.study.training.preparation import has_trace, job_trace
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.run_page import RunPage
 from nona.ui.pages.training_drawings import training_drawing
-from nona.ui.pages.training_form import controls, summary, trace_upload
+from nona.ui.pages.training_form import controls, jobs_upload, summary
 from nona.ui.pages.training_results import ADVICE, POLL_S, TABS, answer, files
 from nona.ui.session.state import AppState
 from nona.ui.shell.first_steps import Demo, demo_cards, demo_error, start_card
@@ -97,10 +97,10 @@ def start_screen(state: AppState) -> None:
         "while they run."
     )
     with st.grid(3, min_column_width=260):
+        _own(state)
+        _generated(state)
         demo_cards(state, "training", DEMOS)
         demo_cards(state, "training-elastic", ELASTIC_DEMOS)
-        _generated(state)
-        _traced(state)
     demo_error(state)
     guide_link("training", "What is simulated here, and what is assumed")
 
@@ -119,11 +119,11 @@ def _generated(state: AppState) -> None:
     )
 
 
-def _traced(state: AppState) -> None:
+def _own(state: AppState) -> None:
     with st.container(border=True, height="stretch"):
-        st.markdown("**A trace on this cluster**")
-        st.caption("Gavel's format (ten columns, tabs between them) or CSV with a line of column names.")
-        trace_upload(state)
+        st.markdown("**Your jobs on this cluster**")
+        st.caption("How long each takes on which GPU, or its steps. It is checked when it is chosen.")
+        jobs_upload(state)
 
 
 def _make_training(state: AppState) -> None:

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from nona.allocation.registry import POLICIES
+from nona.errors import NonaError
 from nona.hardware.device import devices
 from nona.planning.prices import Price, listed_prices
 from nona.report.text import counted
 from nona.report.training.findings import hours_text, jobs_text
 from nona.scenario.words import words
+from nona.sources.opening import edited
 from nona.study.planning.question import cost_note
+from nona.study.training.preparation import prepare_training
 from nona.tables import of_mappings
+from nona.training.job_files import TEMPLATE, is_trace, read_job_table, read_trace
+from nona.training.system import Job
 from nona.ui.form import field, fields, form, help_text, switch
 from nona.ui.pages.scenario_edits import REGION_GROUPS, Groups, groups_of, remove_group, replace_groups
 from nona.ui.session.state import AppState
+from nona.ui.widgets.downloads import download_button
 from nona.ui.widgets.fields import acting, button, field_error, label_text, late, listed, plain, upload
 from nona.ui.widgets.policy_choice import option_popover, pick_entries, policy_entries
 from nona.ui.widgets.results import table
 
 PART = "training"
 ENDINGS = (".trace", ".csv", ".tsv", ".txt")
-SOURCES = {"generate": "generator", "trace": "trace", "jobs": "list in the scenario"}
+SOURCES = {"trace": "your file", "generate": "generator", "jobs": "list in the scenario"}
 
 
 def _source_of(state: AppState) -> str:
@@ -41,7 +48,7 @@ def _job_fields(state: AppState) -> None:
         [SOURCES[n] for n in names],
         default=SOURCES[shown],
         required=True,
-        help="The generator draws jobs as Gavel's does; a trace is a file of yours. Undo brings a list back.",
+        help="A file of your own jobs, or jobs drawn as Gavel's generator does. Undo brings a list back.",
         **acting(
             f"training-source-{state.revision}-{shown}",
             lambda title: _use(state, next((k for k in SOURCES if SOURCES[k] == title), shown)),
@@ -53,7 +60,7 @@ def _job_fields(state: AppState) -> None:
 def _use(state: AppState, name: str) -> None:
     if name == "trace" and not _traces(state):
         state.choices.complaints["training-trace"] = (
-            "No trace was uploaded yet: upload one below, and it is used."
+            "There is no file of jobs yet: upload one below, and it is used."
         )
         state.revision += 1  # the switch goes back to what the scenario has
         return
@@ -65,10 +72,15 @@ def _use(state: AppState, name: str) -> None:
 
 def _take_source(state: AppState, source: dict[str, Any]) -> None:
     """The training part with its jobs from ``source`` alone; a new one where there is none."""
-    now = state.value((PART,)) or {}
-    kept = {k: v for k, v in now.items() if k not in SOURCES}
-    if state.change((PART,), {**kept, **source}):
+    if state.change((PART,), _with_source(state, source)[PART]):
         state.choices.complaints.pop("training-trace", None)
+
+
+def _with_source(state: AppState, source: dict[str, Any]) -> dict[str, Any]:
+    """The whole scenario as a file writes it, with training jobs from ``source`` alone."""
+    data = state.scenario.model_dump(mode="json")
+    kept = {k: v for k, v in (data[PART] or {}).items() if k not in SOURCES}
+    return {**data, PART: {**kept, **source}}
 
 
 def _generator(state: AppState) -> None:
@@ -79,7 +91,7 @@ def _generator(state: AppState) -> None:
             _measured(state)
     with st.container(horizontal=True):
         fields(state, f"{PART}.generate", "multi_gpu weights slos")
-    trace_upload(state, "Or upload a trace")
+    jobs_upload(state, "Or your own jobs (CSV, or a trace of Gavel's)")
 
 
 def _measured(state: AppState) -> None:
@@ -101,7 +113,41 @@ def _measured(state: AppState) -> None:
 def _trace(state: AppState) -> None:
     names = _traces(state)
     field(state, f"{PART}.trace", choices={name: name for name in names})
-    trace_upload(state, "Upload another trace")
+    _first_jobs(state)
+    jobs_upload(state, "Another file of jobs")
+
+
+SHOWN_JOBS = 5
+
+
+def _first_jobs(state: AppState) -> None:
+    """The first jobs of the file as they were read, or what is wrong with it."""
+    spec = state.scenario.training
+    if spec is None or spec.trace is None:
+        return
+    try:
+        jobs = prepare_training(state.scenario, state.uploads.sources).jobs
+    except NonaError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        return
+    st.caption(f"{counted(len(jobs), 'job')}; the first ones:")
+    alt = "The first jobs of the file, with their GPUs, lengths and arrivals"
+    rows = [
+        {
+            "name": job.name,
+            "model": job.model,
+            "length": _length(job),
+            "GPUs": str(job.workers),
+            "arrival": hours_text(job.arrival_s),
+            "deadline": "" if job.slo_s is None else hours_text(job.slo_s),
+        }
+        for job in jobs[:SHOWN_JOBS]
+    ]
+    table(of_mappings(rows), "training-first-jobs", alt)
+
+
+def _length(job: Job) -> str:
+    return f"{hours_text(job.steps)} on {job.timed_on}" if job.timed_on else f"{job.steps:,.0f} steps"
 
 
 def _listed(state: AppState) -> None:
@@ -121,15 +167,28 @@ def _traces(state: AppState) -> list[str]:
     return [n for n in state.uploads.names() if n.lower().endswith(ENDINGS)]
 
 
-def trace_upload(state: AppState, label: str = "Trace file") -> None:
-    """The upload of a trace; it becomes the source of the jobs at once."""
-
-    def take(name: str, data: bytes) -> None:
-        name = name if name.lower().endswith(ENDINGS) else f"{name}.trace"
-        _take_source(state, {"trace": state.uploads.add(name, data)})
-
+def jobs_upload(state: AppState, label: str = "Your jobs (CSV, or a trace of Gavel's)") -> None:
+    """The upload of a file of jobs, which becomes their source at once, and what such a file looks like."""
     hint = words(f"{PART}.trace").about
+    take = partial(take_jobs, state)
     upload(state, label, f"training-trace-{state.revision}", "training-trace", take, hint)
+    with st.popover("What the file looks like", icon=":material/table_rows:"):
+        st.code(TEMPLATE, language=None)
+        download_button("Download it as a template", "training-template", TEMPLATE.encode(), "jobs.csv")
+
+
+def take_jobs(state: AppState, name: str, data: bytes) -> None:
+    """Take a file of jobs that can run on the cluster; raises ``NonaError`` for another one."""
+    name = name if name.lower().endswith(ENDINGS) else f"{name}.trace"
+    if is_trace(name):
+        read_trace(data, name)
+    else:
+        read_job_table(data, name)
+    kept = state.uploads.add(name, data)
+    source, before = {"trace": kept}, state.scenario
+    prepare_training(edited(before, _with_source(state, source)), state.uploads.sources)
+    _take_source(state, source)
+    state.tell(f"The jobs of {kept} are those of the scenario now.")
 
 
 GROUPS = ("cluster", "servers")

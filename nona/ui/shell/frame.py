@@ -151,10 +151,10 @@ FILES = {name: page_file(name) for name in PAGES}
 _component = declare(KEY, why="no element sees keys, links, dragged files and focus of a page")
 
 
-def surround(state: AppState, demo: str, press: Callable[[str], None]) -> None:
+def surround(state: AppState, page: str, demo: str, press: Callable[[str], None]) -> None:
     """Watch links and focus; in a demo ``press`` gets a key with the step it was pressed on: ``next 2.1``.
 
-    ``demo`` is the step that is shown, empty outside a demo.
+    ``page`` is the address of the page that is shown; ``demo`` is that step, empty outside a demo.
     """
 
     def open_link() -> None:
@@ -163,7 +163,7 @@ def surround(state: AppState, demo: str, press: Callable[[str], None]) -> None:
     def pressed() -> None:
         press(str(_told("key")))
 
-    drop_zone(state)
+    drop_zone(state, page)
     with st.container(key="surround-box"):
         _component(
             key=KEY,

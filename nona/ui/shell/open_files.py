@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import streamlit as st
@@ -12,6 +13,7 @@ import streamlit as st
 from nona.errors import NonaError
 from nona.foreign import MOST_MODEL_BYTES
 from nona.graph.registry import READERS
+from nona.registry import load
 from nona.report.text import counted
 from nona.simulation.traces import read_trace
 from nona.sources.lookup import safe_name
@@ -27,6 +29,17 @@ MODELS = tuple(suffix for reader in READERS.values() for suffix in reader.suffix
 ANY = "Scenario (YAML, JSON), bundle (.nona.zip), models, trace (CSV), kept runs"
 
 
+OF_PAGES: Mapping[str, str] = MappingProxyType(
+    {
+        "training": "nona.ui.pages.training_form:take_jobs",
+        "models": "nona.ui.pages.models_times:take_measured",
+        "scenario": "nona.ui.pages.scenario_language:take_requests",
+    }
+)
+"""Page → the function that takes the tables of that page, as ``module:function``; it refuses others."""
+TABLES = (".csv", ".tsv", ".trace", ".jsonl")
+
+
 @dataclass(frozen=True, slots=True)
 class Taken:
     """The files that the last field held: a field that takes several hands on the former ones again."""
@@ -40,24 +53,28 @@ def open_popover(state: AppState, key: str, **more: Any) -> None:
         _field(state, f"{key}-{state.revision}")
 
 
-def drop_zone(state: AppState) -> None:
+def drop_zone(state: AppState, page: str) -> None:
+    """The field over the whole window while files are dragged over it; ``page`` is the one that is shown."""
     with st.container(key="drop-zone"):
-        _field(state, f"dropped-{state.revision}")
+        _field(state, f"dropped-{state.revision}", page)
 
 
-def _field(state: AppState, key: str) -> None:
+def _field(state: AppState, key: str, page: str = "") -> None:
     st.file_uploader(
         ANY,
         accept_multiple_files=True,
         key=key,
-        on_change=lambda: take_files(state, st.session_state[key] or []),
+        on_change=lambda: take_files(state, st.session_state[key] or [], page),
         max_upload_size=MOST_MODEL_BYTES // 2**20,
         help="A scenario replaces the present one, and Undo restores that; models and traces are added.",
     )
 
 
-def take_files(state: AppState, files: Sequence[Any]) -> None:
-    """Take each file as what it is, and go where it is shown; the first that is refused is said."""
+def take_files(state: AppState, files: Sequence[Any], page: str = "") -> None:
+    """Take each file as what it is, and go where it is shown; the first that is refused is said.
+
+    ``page``: the page on which it was dropped, to which a table is offered first.
+    """
     state.choices.keep(Problems())
     taken = state.choices.of(Taken).ids
     state.choices.keep(Taken(frozenset(file.file_id for file in files)))
@@ -66,23 +83,20 @@ def take_files(state: AppState, files: Sequence[Any]) -> None:
             continue
         name = safe_name(file.name)
         try:
-            _take(state, name, file.getvalue())
+            _take(state, name, file.getvalue(), page)
         except NonaError as error:
             state.choices.keep(Problems.of(name, error))
             return
 
 
-def _take(state: AppState, name: str, data: bytes) -> None:
+def _take(state: AppState, name: str, data: bytes, page: str) -> None:
     ending = name.casefold()
     if ending.endswith(RUNS):
         items = import_items(store(), data)
         state.tell(f"{counted(len(items), 'run')} imported.")
         state.go_to = page_file("runs")
-    elif ending.endswith(".csv"):
-        read_trace(data, name)
-        kept = state.uploads.add(name, data)
-        state.tell(f"{kept} can be chosen as the arrivals of a model.")
-        state.go_to = page_file("scenario")
+    elif ending.endswith(TABLES):
+        _take_table(state, name, data, page)
     elif ending.endswith(MODELS) and not _is_scenario(name, data):
         if not take_model(state, name, data):
             state.choices.keep(Problems(name, (state.choices.complaints[UPLOAD_ERROR],)))
@@ -90,6 +104,24 @@ def _take(state: AppState, name: str, data: bytes) -> None:
     else:
         open_file(state, name, data)
         state.tell(f"{name} was opened: “{state.scenario.name}”.")
+
+
+def _take_table(state: AppState, name: str, data: bytes, page: str) -> None:
+    """A table as what the page takes, else as arrivals; where it is neither, the page's refusal is said."""
+    refusal: NonaError | None = None
+    if page in OF_PAGES:
+        try:
+            load(OF_PAGES[page])(state, name, data)
+            return
+        except NonaError as error:
+            refusal = error
+    try:
+        read_trace(data, name)
+    except NonaError as error:
+        raise (refusal or error) from None
+    kept = state.uploads.add(name, data)
+    state.tell(f"{kept} can be chosen as the arrivals of a model.")
+    state.go_to = page_file("scenario")
 
 
 def _is_scenario(name: str, data: bytes) -> bool:
