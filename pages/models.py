@@ -4,7 +4,7 @@ import streamlit as st
 
 from nona.ui.models.graph_views import model_bar
 from nona.ui.pages import models_views
-from nona.ui.pages.models import loaded_model, pick_model
+from nona.ui.pages.models import change_sizes, loaded_model, pick_model
 from nona.ui.pages.models_gain import link_words, pick_rule
 from nona.ui.pages.models_times import given_section, measured_times, pick_precision, pick_times
 from nona.ui.pages.scenario_edits import add_model, ask_before_adding
@@ -30,6 +30,7 @@ with times:
     given_section(state, device)
 if loaded is None:
     st.stop()
+change_sizes(state)
 with st.container(horizontal=True, vertical_alignment="center", key="model-views"):
     view = models_views.pick_view()
     other = models_views.pick_beside(state, view)

@@ -23,6 +23,7 @@ from nona import __version__
 from nona.cli.commands import models, planning, saved, scenarios, studies, training
 from nona.cli.declared import CONTEXT, Commands, made_by
 from nona.errors import NonaError, ScenarioError
+from nona.graph.model import MissingDimensions
 from nona.serving.ending import INTERRUPTED
 
 _PLAIN = str.maketrans(
@@ -159,6 +160,8 @@ def _run(argv: list[str]) -> int:
 
 def _reason(error: NonaError) -> str:
     """One line for programs; in a terminal a line for each problem of a scenario."""
+    if isinstance(error, MissingDimensions):
+        return f"nona: {error} Each with --symbol NAME=SIZE."
     problems = error.problems if isinstance(error, ScenarioError) else ()
     if len(problems) < 2 or not sys.stderr.isatty():
         return f"nona: {error}"

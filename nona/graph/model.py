@@ -8,6 +8,7 @@ tensor: it is sent once to each server that needs it, so edges that share it car
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,7 +25,7 @@ class MissingDimensions(GraphError):  # noqa: N818 (it is a question)
     """The model has symbolic dimensions without a number; ``names`` says which.
 
     >>> str(MissingDimensions.of("m", ["batch"]))
-    "Model 'm': dimension 'batch' is symbolic; give a whole number for it, for example --symbol batch=1."
+    "Model 'm': dimension 'batch' is symbolic; give a whole number for it, for example batch=1."
     """
 
     def __init__(self, message: str, names: Sequence[str] = ()) -> None:
@@ -35,7 +36,8 @@ class MissingDimensions(GraphError):  # noqa: N818 (it is a question)
     def of(cls, model: str, names: Sequence[str]) -> MissingDimensions:
         """The question for ``names`` of ``model``."""
         few = ", ".join(quote(n) for n in names[:8]) + (f" and {len(names) - 8} more" if names[8:] else "")
-        example = " ".join(f"--symbol {n}={_guess(n)}" for n in names[:3])
+        guesses = usual_sizes(names)
+        example = " ".join(f"{n}={guesses.get(n, 1)}" for n in names[:3])
         what, verb, each = (
             ("dimension", "is", "it") if len(names) == 1 else ("dimensions", "are", "each of them")
         )
@@ -49,8 +51,20 @@ class MissingDimensions(GraphError):  # noqa: N818 (it is a question)
         return type(self), (str(self), self.names)
 
 
-def _guess(name: str) -> int:
-    return 128 if any(part in name.lower() for part in ("seq", "len", "token", "past")) else 1
+_IMAGE = re.compile(r"(^|[^a-z])(h|w)([^a-z]|$)|image_?size|height|width", re.IGNORECASE)
+_TEXT = re.compile(r"seq|len|token|past", re.IGNORECASE)
+
+
+def usual_sizes(names: Sequence[str]) -> dict[str, int]:
+    """Sizes to begin with, of dimensions whose names tell: sides of images, lengths of texts; of no others.
+
+    >>> usual_sizes(["batch", "height", "width"]), usual_sizes(["x[0]", "x[2]", "x[3]"]), usual_sizes(["seq"])
+    ({'height': 224, 'width': 224}, {'x[2]': 224, 'x[3]': 224}, {'seq': 128})
+    """
+    last = {n[:-3] for n in names if n.endswith("[3]")} & {n[:-3] for n in names if n.endswith("[2]")}
+    sides = {f"{tensor}[{axis}]" for tensor in last for axis in (2, 3)}
+    images = dict.fromkeys((n for n in names if n in sides or _IMAGE.search(n)), 224)
+    return {**dict.fromkeys((n for n in names if _TEXT.search(n)), 128), **images}
 
 
 def check_symbols(symbols: Mapping[str, int] | None) -> dict[str, int]:
@@ -63,7 +77,7 @@ def check_symbols(symbols: Mapping[str, int] | None) -> dict[str, int]:
         if type(value) is not int or not 1 <= value <= MAX_DIMENSION:
             raise GraphError(
                 f"Dimension {quote(name)}: {quote(value)} must be a whole number from 1 to "
-                f"{MAX_DIMENSION}; give for example {_guess(name)}."
+                f"{MAX_DIMENSION}; give for example {usual_sizes([name]).get(name, 1)}."
             )
     return dict(symbols or {})
 

@@ -172,7 +172,7 @@ def test_masks_are_no_weights_and_dimensions_without_a_name_are_asked_for_one_by
     assert graph.parameters == {"low"}
     for unnamed, asked in (("?", ("x[0]", "x[1]")), (0, ("x[0]",))):
         data = model([op("Relu x -> y")], [value("x", [unnamed, "?" if unnamed else 4, 4])])
-        with pytest.raises(MissingDimensions, match=r"--symbol x\[0\]=1") as caught:
+        with pytest.raises(MissingDimensions, match=r"for example x\[0\]=1") as caught:
             read_model(data, "m.onnx", guarded=False)
         assert caught.value.names == asked
 

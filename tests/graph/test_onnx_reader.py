@@ -239,8 +239,7 @@ def test_missing_dimensions_are_asked_for(guarded):
         read_model(language_model(), "m.onnx", symbols={"batch": 2}, guarded=guarded)
     assert caught.value.names == ("sequence",)
     assert str(caught.value) == (
-        "Model 'm': dimension 'sequence' is symbolic; give a whole number for it, for example --symbol "
-        "sequence=128."
+        "Model 'm': dimension 'sequence' is symbolic; give a whole number for it, for example sequence=128."
     )
     copy = pickle.loads(pickle.dumps(caught.value))
     assert (copy.names, str(copy)) == (caught.value.names, str(caught.value))

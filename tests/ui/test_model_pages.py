@@ -7,6 +7,7 @@ import pytest
 from app_driver import go, metrics, named, put, run, said, sent, state_of, table, upload_model
 from hypothesis import given
 from hypothesis import strategies as st
+from onnx import TensorProto, helper
 from sizes import examples
 
 from nona.cost.measured import read_measured
@@ -547,3 +548,51 @@ def test_large_and_dense_graphs_do_not_go_to_graphviz(monkeypatch):
         60, ((u, 20 * k + v) for k in (1, 2) for u in range(20 * k - 20, 20 * k) for v in range(20))
     )
     assert lay_out(dense).engine == "layers"
+
+
+def picture_net():
+    """A convolution over images whose sides are symbolic, as exporters write them."""
+    image = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 3, "height", "width"])
+    out = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    weights = helper.make_tensor("w", TensorProto.FLOAT, [8, 3, 3, 3], [0.0] * 216)
+    node = helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])
+    graph = helper.make_graph([node], "net", [image], [out], [weights])
+    return helper.make_model(graph).SerializeToString()
+
+
+def test_symbolic_sizes_of_images_open_with_224_others_empty_and_one_of_1_is_warned_of(open_page):
+    at = upload_model(open_page("models"), "net.onnx", picture_net())
+    assert "--" not in said(at.info), "no flags of a command line"
+    fields = {f.label: f for f in at.number_input if str(f.key).startswith("symbol:")}
+    assert {name: field.value for name, field in fields.items()} == {
+        "batch": None,
+        "height": 224.0,
+        "width": 224.0,
+    }
+    fields["batch"].set_value(1)
+    fields["height"].set_value(1)
+    named(at.button, "Use these sizes").click().run()
+    assert state_of(at).symbols["net.onnx"] == {"batch": 1, "height": 1, "width": 224}
+    assert "Size height is 1" in said(at.warning)
+    named(at.number_input, "height").set_value(224.0).run()
+    assert state_of(at).symbols["net.onnx"]["height"] == 224
+    assert "Size" not in said(at.warning)
+
+
+def times_on(at):
+    return next(p.proto.popover.label for p in at.get("popover") if "Times on" in p.proto.popover.label)
+
+
+def test_times_follow_the_gpus_of_the_cluster_and_a_stranger_is_said_to_be_one(open_page):
+    at = open_page("models")
+        p.proto.popover.label for p in at.get("popover") if "Times on" in p.proto.popover.label
+    )  # noqa: E731
+    state_of(at).edit(("cluster", "servers", 0, "gpu"), "l4")
+    at.run()
+    assert "**l4**" in times_on(at)
+    named(at.selectbox, "Times on device").set_value("t4").run()
+    assert "**t4**, not in the cluster" in times_on(at)
+    named(at.selectbox, "Times on device").set_value("l4").run()
+    state_of(at).edit(("cluster", "servers", 0, "gpu"), "h100")
+    at.run()
+    assert "**h100**" in times_on(at), "what was chosen has left the cluster"

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
 from nona.errors import NonaError
 from nona.foreign import MOST_MODEL_BYTES
-from nona.graph.model import MissingDimensions
+from nona.graph.model import MissingDimensions, usual_sizes
 from nona.graph.registry import READERS
+from nona.report.text import listed
 from nona.report.times import runs_as
 from nona.scenario.words import words
 from nona.sources.samples import load_sample, manifest, sample_names, workflows
 from nona.ui.models import loading
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import acting, label_text, plain, selector, whole
+from nona.ui.widgets.fields import acting, label_text, nearest, plain, selector, whole
 
 FIRST = ("googlenet", "resnet18", "bert_base", "llama2_7b", "moe_block", "rag_pipeline", "slides_example")
 DEVICE = "a100-40gb"
@@ -169,15 +172,52 @@ def _ask_precision(state: AppState) -> None:
         st.button("Done", icon=":material/check:", key="precision-is-right", on_click=done)
 
 
+MOST_SIZE = 10_000_000
+
+
+def sizes_of_one(symbols: Mapping[str, int]) -> str:
+    """Warn of sizes, other than of batches, that are 1: a picture of one pixel costs next to nothing.
+
+    >>> sizes_of_one({"batch": 1, "height": 1}), sizes_of_one({"batch": 1, "height": 224})
+    ('Size height is 1: the times are those of so small an input. Give what your inputs have.', '')
+    """
+    ones = [name for name, size in symbols.items() if size == 1 and "batch" not in name.casefold()]
+    ones = [name for name in ones if not name.endswith("[0]")]
+    if not ones:
+        return ""
+    what = f"Size {ones[0]} is 1" if len(ones) == 1 else f"Sizes {listed(ones)} are 1"
+    return f"{what}: the times are those of so small an input. Give what your inputs have."
+
+
+def change_sizes(state: AppState) -> None:
+    """The sizes that were given to the model's symbolic dimensions, to be changed, and a warning of 1."""
+    given = state.symbols.get(state.model, {})
+    if not given:
+        return
+    if warning := sizes_of_one(given):
+        st.warning(plain(warning), icon=":material/photo_size_select_small:")
+    with st.popover(f"Sizes: {plain(', '.join(f'{n} = {s}' for n, s in given.items()))}", key="sizes"):
+        for name, size in given.items():
+            key = f"size-{state.revision}-{state.model}-{name}"
+            take = partial(_resize, state, name, key)
+            whole(label_text(name), 1, MOST_SIZE, size, key, on_change=take)
+
+
+def _resize(state: AppState, name: str, key: str) -> None:
+    if (size := st.session_state[key]) is not None:
+        state.symbols[state.model] = {**state.symbols[state.model], name: nearest(size)}
+
+
 def _ask(state: AppState, question: MissingDimensions) -> None:
     st.info(plain(str(question)), icon=":material/help:")
-    kept = state.symbols.get(state.model, {})
+    begin = usual_sizes(question.names) | state.symbols.get(state.model, {})
     with st.form("symbols"):
         for name in question.names:
-            whole(label_text(name), 1, 10_000_000, kept.get(name, 1), f"symbol:{name}")
+            whole(label_text(name), 1, MOST_SIZE, begin.get(name), f"symbol:{name}")
         st.form_submit_button("Use these sizes", on_click=_bind, args=(state, state.model, question.names))
 
 
 def _bind(state: AppState, model: str, names: tuple[str, ...]) -> None:
-    bound = {name: int(st.session_state[f"symbol:{name}"]) for name in names}
+    given = {name: st.session_state[f"symbol:{name}"] for name in names}
+    bound = {name: int(size) for name, size in given.items() if size is not None}
     state.symbols[model] = {**state.symbols.get(model, {}), **bound}

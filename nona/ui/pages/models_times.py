@@ -25,16 +25,18 @@ from nona.ui.widgets.fields import acting, button, label_text, plain, selector, 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """The device on which times are shown; empty: the first of the cluster."""
+    """The device on which times are shown; empty: the first of the cluster. ``among``: the cluster's then."""
 
     name: str = ""
+    among: tuple[str, ...] = ()
 
 
 def pick_times(state: AppState) -> tuple[str, DeltaGenerator]:
     """The button that names the device, and what is behind it."""
     device = _device(state)
+    stranger = "" if device in _in_cluster(state) else ", not in the cluster"
     box = st.popover(
-        f"Times on: **{plain(device)}**" + (" + measured" if state.scenario.cost.measured else ""),
+        f"Times on: **{plain(device)}**{stranger}" + (" + measured" if state.scenario.cost.measured else ""),
         icon=":material/timer:",
         help="The GPU for which this page shows times; the scenario does not change.",
     )
@@ -56,16 +58,26 @@ def pick_precision(state: AppState) -> None:
         st.caption(plain(f"{stacks()[state.scenario.cost.stack].tf32_source}."))
 
 
+def _in_cluster(state: AppState) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(group.gpu for group in state.scenario.cluster.servers))
+
+
 def _device(state: AppState) -> str:
-    names = device_names(state.scenario)
-    kept = state.choices.of(Device).name or state.scenario.cluster.servers[0].gpu
+    """The chosen device; the cluster's first one where none was, or where it left the cluster since."""
+    names, here, chosen = device_names(state.scenario), _in_cluster(state), state.choices.of(Device)
+    has_left = chosen.name in chosen.among and chosen.name not in here
+    kept = here[0] if has_left or not chosen.name else chosen.name
     return kept if kept in names else names[0]
 
 
 def _pick_device(state: AppState, shown: str) -> None:
     names = device_names(state.scenario)
     hint = "The GPU for the times on this page; the cluster's GPUs are set on page Scenario."
-    selector("Times on device", names, shown, "device", lambda name: state.choices.keep(Device(name)), hint)
+
+    def choose(name: str) -> None:
+        state.choices.keep(Device(name, _in_cluster(state)))
+
+    selector("Times on device", names, shown, "device", choose, hint)
 
 
 PATH = ("cost", "given")
