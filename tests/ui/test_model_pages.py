@@ -585,8 +585,6 @@ def times_on(at):
 
 def test_times_follow_the_gpus_of_the_cluster_and_a_stranger_is_said_to_be_one(open_page):
     at = open_page("models")
-        p.proto.popover.label for p in at.get("popover") if "Times on" in p.proto.popover.label
-    )  # noqa: E731
     state_of(at).edit(("cluster", "servers", 0, "gpu"), "l4")
     at.run()
     assert "**l4**" in times_on(at)
