@@ -398,15 +398,43 @@ def level_with(best: str, runs: Mapping[str, Sequence[float | None]]) -> tuple[s
     """Names whose paired difference from ``best`` has an interval that includes 0: no winner among them.
 
     ``runs``: one value of each replication; a single one counts for all, as where nothing is drawn. Without
-    an interval, as in a single replication, there are none.
+    an interval, as in a single replication, those that are equal. Where only estimates are known:
+    :func:`not_apart`.
 
     >>> level_with("a", {"a": [1.0, 2.0, 3.0], "b": [1.1, 1.9, 3.1], "c": [2.0, 3.1, 4.2], "d": [2.0]})
     ('b', 'd')
+    >>> level_with("a", {"a": [1.0], "b": [1.0], "c": [1.1]})
+    ('b',)
     """
     most = max(map(len, runs.values()))
     values = {name: np.resize(np.array(of, dtype=float), most) for name, of in runs.items()}
     apart = {n: paired_difference(of, values[best]).difference for n, of in values.items() if n != best}
-    return tuple(n for n, d in apart.items() if not math.isnan(d.half_width) and d.covers(0.0))
+    return tuple(
+        n for n, d in apart.items() if d.mean == 0 or (not math.isnan(d.half_width) and d.covers(0.0))
+    )
+
+
+def not_apart(best: str, estimates: Mapping[str, Estimate]) -> tuple[str, ...]:
+    """Names whose estimate does not lie clearly apart from that of ``best``: no winner among them.
+
+    Two lie apart where they differ by more than √(a² + b²), with a and b the parts of their intervals that
+    face each other: as for independent runs, which errs on the side of no winner where they had the same
+    jobs. Without intervals only equal ones are together.
+
+    >>> around = {n: Estimate(mean=m, ci95=(m - 2, m + 2)) for n, m in (("a", 10), ("b", 12), ("c", 13))}
+    >>> not_apart("a", around), not_apart("c", {**around, "a": Estimate(mean=13, ci95=None)})
+    (('b',), ('a', 'b'))
+    """
+
+    def together(one: Estimate, other: Estimate) -> bool:
+        if one.mean is None or other.mean is None:
+            return False
+        low, high = sorted((one, other), key=lambda e: e.mean or 0.0)
+        upper = 0.0 if low.ci95 is None else low.ci95[1] - (low.mean or 0.0)
+        lower = 0.0 if high.ci95 is None else (high.mean or 0.0) - high.ci95[0]
+        return abs(one.mean - other.mean) <= math.hypot(upper, lower) + 1e-9 * abs(one.mean)
+
+    return tuple(n for n, e in estimates.items() if n != best and together(e, estimates[best]))
 
 
 def paired_jobs(a: Floats, b: Floats, level: float = 0.95) -> PairedDifference:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 from nona.planning.prices import HOURS
-from nona.report.plan import headroom_text, missed_text, month_text, needed_text, servers_text
+from nona.report.plan import beyond_text, headroom_text, month_text, needed_text, servers_text
 from nona.report.text import Finding, counted, listed
 from nona.results.planning import HeldTarget, HoldsReport, PlanOption
 from nona.tables import (
@@ -98,17 +98,16 @@ def _borne(report: HoldsReport, today: date | None) -> str:
         return _so_far(report)
     if factor <= 0:
         return "No part of the traffic was seen to hold."
-    missed = [c.factor for c in report.curve if c.verdict == "misses" and c.factor > factor]
-    misses = f"misses from {missed_text(missed)}" if missed else ""
     month = ""
     if report.growth > 0 and report.breaks_at is not None:
         when = "passed already" if report.breaks_at == 0 else month_text(report.breaks_at, today)
         month = f"{when} at {format_number(100 * report.growth)} % a month"
-    more = "; ".join(text for text in (month, misses) if text)
+    beyond = beyond_text(report.curve, factor, report.full_at)
+    more = "; ".join(text for text in (month, beyond) if text)
     until = {"keeps": "Until", "misses": "It would hold until", "open": "Certain until"}[
         report.option.verdict
     ]
-    return f"{until} {headroom_text(factor)} the traffic{f' ({more})' if more else ''}."
+    return f"{until} {headroom_text(factor)} the traffic ({more})."
 
 
 def _so_far(report: HoldsReport) -> str:

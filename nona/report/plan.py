@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from calendar import month_name
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -18,6 +18,7 @@ from nona.results.planning import (
     CountRange,
     PlanAnswer,
     PlanChain,
+    PlanLoad,
     PlanOption,
     PlanOutcome,
     PlanReport,
@@ -41,10 +42,10 @@ def servers_text(servers: Sequence[PlanServers]) -> str:
 def headroom_text(headroom: float) -> str:
     """A headroom, rounded down: no more than was seen to keep.
 
-    >>> headroom_text(1.0169), headroom_text(1.31)
-    ('1.01×', '1.31×')
+    >>> headroom_text(1.0169), headroom_text(1.31), headroom_text(768.59)
+    ('1.01×', '1.31×', '768×')
     """
-    return f"{math.floor(100 * headroom + 1e-9) / 100:g}×"
+    return _times_text(headroom, math.floor, 1e-9)
 
 
 def missed_text(factors: Iterable[float]) -> str:
@@ -53,7 +54,33 @@ def missed_text(factors: Iterable[float]) -> str:
     >>> missed_text([1.31, 1.0201])
     '1.03×'
     """
-    return f"{math.ceil(100 * min(factors) - 1e-9) / 100:g}×"
+    return _times_text(min(factors), math.ceil, -1e-9)
+
+
+def _times_text(factor: float, whole: Callable[[float], int], spare: float) -> str:
+    step = 100 if factor < 10 else 10 if factor < 100 else 1
+    return f"{whole(step * factor + spare) / step:,g}×"
+
+
+def beyond_text(curve: Sequence[PlanLoad], headroom: float, full_at: float | None) -> str:
+    """What is known of more traffic than was seen to keep: what runs left open, and from where it misses."""
+    above = [load for load in curve if load.factor > headroom]
+    missed = [load.factor for load in above if load.verdict == "misses"]
+    end = ""
+    if missed:
+        end = f"misses from {missed_text(missed)}"
+    elif full_at is not None:
+        end = f"the executors are full at {missed_text([full_at])}"
+    still = [
+        load.factor
+        for load in above
+        if load.verdict == "open" and load.factor < min(missed, default=math.inf)
+    ]
+    if not still:
+        return end or "more was not tried"
+    least, most = headroom_text(min(still)), headroom_text(max(still))
+    may = f"open at {least}" if least == most else f"open from {least} to {most}"
+    return f"{may}, so that it may bear more{f'; {end}' if end else ''}"
 
 
 def day_of(made_at: str) -> date | None:
@@ -190,7 +217,18 @@ def plan_finding(report: PlanReport, today: date | None = None) -> Finding:
     seen = "; ".join(fact for fact in facts if fact)
     price = per_hour(answer.cost_per_hour, report.currency)
     cost = money(answer.cost_per_hour, report.currency), "Cost per hour", HOUR_HINT
-    return Finding(f"{begin} {what} at {price}{seen and ': '}{seen}.", _cheaper(report), *cost)
+    beside = " ".join(filter(None, (_at_its_price(report, best), _cheaper(report))))
+    return Finding(f"{begin} {what} at {price}{seen and ': '}{seen}.", beside, *cost)
+
+
+def _at_its_price(report: PlanReport, best: PlanOption) -> str:
+    """Other options that were seen to keep at the price of the answer; empty without any."""
+    same = [
+        f"{servers_text(o.servers)} under {o.way}"
+        for o in report.options
+        if o is not best and o.verdict == "keeps" and math.isclose(o.cost_per_hour, best.cost_per_hour)
+    ]
+    return f"At the same price {listed(same)} {verb(same, 'keeps', 'keep')} all targets too." if same else ""
 
 
 def _borne(report: PlanReport, answer: PlanAnswer, today: date | None) -> str:
@@ -199,9 +237,8 @@ def _borne(report: PlanReport, answer: PlanAnswer, today: date | None) -> str:
         return ""
     month = "" if answer.breaks_at is None else month_text(answer.breaks_at, today)
     passed = f", which growth passes in {month}" if month else ""
-    missed = [c.factor for c in report.curve if c.verdict == "misses" and c.factor > answer.headroom]
-    misses = f"; seen to miss from {missed_text(missed)}" if missed else ""
-    return f"shown up to {headroom_text(answer.headroom)} the traffic{passed}{misses}"
+    beyond = beyond_text(report.curve, answer.headroom, answer.full_at)
+    return f"shown up to {headroom_text(answer.headroom)} the traffic{passed}; {beyond}"
 
 
 def _survived(report: PlanReport) -> str:
@@ -242,7 +279,12 @@ def _cheaper(report: PlanReport) -> str:
         return "Nothing cheaper is on offer."
     if count:
         are = verb(report.cheaper_open)
-        return f"{counted(count, 'cheaper option')} {are} still open at {sure}; all others miss."
+        first = min((report.options[i] for i in report.cheaper_open), key=lambda o: o.cost_per_hour)
+        may = f"{servers_text(first.servers)} under {first.way} may do, {_seen(report, first)}"
+        decide = f" {needed_text(first)}" if first.needed else ""
+        return (
+            f"{counted(count, 'cheaper option')} {are} still open at {sure}: {may}; all others miss.{decide}"
+        )
     cost = math.inf if best is None else best.cost_per_hour
     seen = sum(o.replications > 0 and o.cost_per_hour < cost for o in report.options)
     rest = "ruled out by bounds, or because more of the same servers miss"
@@ -262,7 +304,9 @@ def _nothing(report: PlanReport) -> str:
         return f"No option was seen to keep all targets; {count} {are} still open at {sure}: allow more runs."
     if not simulated and report.options:
         return f"No option keeps all targets: {report.options[-1].reason}."
-    return "No option on offer keeps all targets."
+    tried = max((c.missed for c in report.evidence if c.missed is not None), default=0)
+    most = f": up to {tried:,} servers of a kind were tried, the most allowed" if tried else ""
+    return f"No option on offer keeps all targets{most}."
 
 
 def _predicted(report: PlanReport) -> str:
@@ -348,7 +392,10 @@ def _one_fewer(report: PlanReport, best: PlanOption) -> str:
     chain = next((c for c in report.evidence if best.of(c)), None)
     fewer = _grown_count(best) - 1
     option = next((o for o in report.options if chain and o.of(chain) and _grown_count(o) == fewer), None)
-    return "" if option is None else f"with {fewer:,}: {_seen(report, option)}"
+    if option is None:
+        return ""
+    may = f", open after {option.replications:,} runs: {fewer:,} may do" if option.verdict == "open" else ""
+    return f"with {fewer:,}: {_seen(report, option)}{may}"
 
 
 def range_text(off: CountRange) -> str:

@@ -25,8 +25,9 @@ from nona.report.figures import (
     text,
 )
 from nona.report.sweep_findings import target_text, there_text
-from nona.report.sweep_grids import Cell, Measure, cells
+from nona.report.sweep_grids import NO_LEAD, Cell, Measure, cells
 from nona.report.sweeps import axis_scale, by_ratio, value_text
+from nona.report.text import listed
 from nona.results.document import Estimate
 from nona.results.sweeps import SweepGrid, SweepReport, SweptCurve, SweptPoint
 from nona.tables import share_text, times_text
@@ -310,7 +311,7 @@ def grid_figure(grid: SweepGrid, measure: Measure, scheduler: str = "") -> go.Fi
         _add_values(heat, rows, measure)
     else:
         for name in _add_winners(heat, rows):
-            add_points(chart, name, [None], [None], replace(scheduler_style(name), symbol="square"))
+            add_points(chart, name, [None], [None], replace(_look(name), symbol="square"))
     _add_target_line(chart, rows, first.target)
     chart.update_xaxes(
         title=text(first.label),
@@ -332,7 +333,7 @@ def grid_figure(grid: SweepGrid, measure: Measure, scheduler: str = "") -> go.Fi
 def _cell_text(cell: Cell | None, measure: Measure, named: bool) -> str:
     if cell is None:
         return ""
-    name = f"{text(cell.scheduler, 14)}<br>" if named and cell.point.steady else ""
+    name = f"{text(cell.leader, 14)}<br>" if named and cell.point.steady else ""
     return f"{name}{cell.text(measure)}"
 
 
@@ -340,20 +341,26 @@ def _cell_hover(cell: Cell | None, where: str) -> str:
     if cell is None:
         return f"{where}<br>not simulated yet"
     both = f"mean JCT {cell.text('Mean JCT')}<br>SLO hits {cell.text('SLO hits')}"
-    return f"{text(cell.scheduler)}<br>{where}<br>{both}"
+    level = f"<br>not clearly apart: {text(listed(cell.level))}" if cell.level else ""
+    return f"{text(cell.scheduler)}<br>{where}<br>{both}{level}"
 
 
 def _add_winners(heat: Heat, rows: _Rows) -> list[str]:
     """Colour each cell as the scheduler that wins it, and return the winners."""
-    winners = [[c.scheduler if c and c.point.steady else None for c in row] for row in rows]
+    winners = [[c.leader if c and c.point.steady else None for c in row] for row in rows]
     names = list(dict.fromkeys(name for row in winners for name in row if name is not None))
     z: list[_Row] = [[None if name is None else names.index(name) for name in row] for row in winners]
     count = max(len(names), 1)
     scale: list[list[float | str]] = [
-        [edge / count, scheduler_style(name).colour] for i, name in enumerate(names) for edge in (i, i + 1)
+        [edge / count, _look(name).colour] for i, name in enumerate(names) for edge in (i, i + 1)
     ]
     heat(z, scale, (-0.5, count - 0.5))
     return names
+
+
+def _look(name: str) -> Look:
+    style = scheduler_style(name)
+    return replace(style, colour=QUIET) if name == NO_LEAD else style
 
 
 def _add_values(heat: Heat, rows: _Rows, measure: Measure) -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from nona.report.sweep_findings import holds_text, place_text, target_text
 from nona.report.sweeps import points_table, simulated, value_text
 from nona.report.text import counted, listed
 from nona.results.sweeps import GridRow, SweepGrid, SweepReport, SweptPoint
+from nona.statistics import level_with, not_apart
 from nona.tables import Column, Filled, Table, or_dash, share_text
 from nona.units import format_time
 
+NO_LEAD = "no clear lead"
 Measure = Literal["Mean JCT", "SLO hits"]
 MEASURES: tuple[Measure, ...] = ("Mean JCT", "SLO hits")
 SHOWN = 4
@@ -21,10 +23,16 @@ SHOWN = 4
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A scheduler's point in one cell."""
+    """A scheduler's point in one cell; ``level``: those from which it does not lie clearly apart there."""
 
     scheduler: str
     point: SweptPoint
+    level: tuple[str, ...] = ()
+
+    @property
+    def leader(self) -> str:
+        """The scheduler where it leads, else that none does."""
+        return NO_LEAD if self.level else self.scheduler
 
     def text(self, measure: Measure) -> str:
         if not self.point.steady:
@@ -47,8 +55,20 @@ def cells(grid: SweepGrid, measure: Measure, scheduler: str = "") -> Cells:
         for value in row.sweep.values:
             here = _at(row.sweep, value, scheduler)
             if here:
-                by_pair[value, row.value] = min(here, key=lambda c: _rank(c, measure))
+                best = min(here, key=lambda c: _rank(c, measure))
+                by_pair[value, row.value] = replace(best, level=_level(best, here, measure))
     return by_pair
+
+
+def _level(best: Cell, here: Sequence[Cell], measure: Measure) -> tuple[str, ...]:
+    """The steady schedulers that do not differ clearly from the best: in means by replication, or in hits."""
+    steady = [c for c in here if c.point.steady]
+    if best not in steady:
+        return ()
+    if measure == "SLO hits":
+        return not_apart(best.scheduler, {c.scheduler: c.point.slo_hit_rate for c in steady})
+    runs = {c.scheduler: c.point.means_s for c in steady if None not in c.point.means_s}
+    return level_with(best.scheduler, runs) if best.scheduler in runs else ()
 
 
 def _at(report: SweepReport, value: float, scheduler: str) -> list[Cell]:
@@ -72,15 +92,20 @@ def _rank(cell: Cell, measure: Measure) -> tuple[bool, float, float]:
 def grid_finding(grid: SweepGrid) -> str:
     """Count the cells that each scheduler wins."""
     by_pair = cells(grid, "Mean JCT")
-    steady = Counter(c.scheduler for c in by_pair.values() if c.point.steady)
+    steady = Counter(c.leader for c in by_pair.values() if c.point.steady)
     if not steady:
         return "No scheduler has a steady state in any cell." if by_pair else "Nothing is simulated yet."
+    lost = len(by_pair) - sum(steady.values())
+    level = steady.pop(NO_LEAD, 0)
     names = [f"{name} in {count}" for name, count in steady.most_common(SHOWN)]
     more = len(steady) - SHOWN
-    lost = len(by_pair) - sum(steady.values())
     ending = f" In {counted(lost, 'cell')} no scheduler has a steady state." if lost else ""
     others = f" and {more} more" if more > 0 else ""
-    return f"Lowest mean JCT of {counted(len(by_pair), 'cell')}: {listed(names)}{others}.{ending}"
+    of = counted(len(by_pair), "cell")
+    if not names:
+        return f"No scheduler has a clearly lower mean JCT in any of {of}.{ending}"
+    ties = f" In {counted(level, 'cell')} none leads clearly." if level else ""
+    return f"Lowest mean JCT of {of}: {listed(names)}{others}.{ties}{ending}"
 
 
 def grid_targets(grid: SweepGrid, scheduler: str = "") -> str:
@@ -131,7 +156,7 @@ def grid_text(grid: SweepGrid) -> str:
     def at(value: float) -> Column[GridRow]:
         def best(row: GridRow) -> str | None:
             cell = by_pair.get((value, row.value))
-            return f"{cell.scheduler} {cell.text('Mean JCT')}" if cell else None
+            return f"{cell.leader} {cell.text('Mean JCT')}" if cell else None
 
         return Column(value_text(value, first.unit), best)
 

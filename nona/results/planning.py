@@ -182,13 +182,15 @@ class PlanCost(Document):
 class PlanAnswer(Document):
     """The cheapest option that keeps: its index, costs, headroom, and the month in which growth uses it up.
 
-    ``breaks_at`` counts months from now; ``None`` without growth. ``costs``: by servers, link, data moved.
+    ``full_at``: the factor on the traffic that fills the executors, beyond which nothing keeps. ``breaks_at``
+    counts months from now; ``None`` without growth. ``costs``: by servers, link, data moved.
     """
 
     option: int
     cost_per_hour: float
     cost_per_million: float
     headroom: Figure
+    full_at: Figure = None
     breaks_at: int | None
     costs: tuple[PlanCost, ...] = ()
 
@@ -322,14 +324,15 @@ class HoldsReport(Document):
 
     ``option`` is the cluster with the verdict on all targets together; its costs are of no meaning unless
     ``priced``. ``headroom`` is the largest factor on the traffic that was seen to keep all targets, below 1
-    where the present traffic is too much; ``breaks_at`` counts the months until growth passes it. ``curve``
-    are the factors that were simulated. ``complete``: the questions after more traffic and failures were
-    answered.
+    where the present traffic is too much, ``full_at`` that which fills the executors; ``breaks_at`` counts
+    the months until growth passes it. ``curve`` are the factors that were simulated. ``complete``: the
+    questions after more traffic and failures were answered.
     """
 
     option: PlanOption
     targets: tuple[HeldTarget, ...]
     headroom: Figure
+    full_at: Figure = None
     growth: float
     breaks_at: int | None
     curve: tuple[PlanLoad, ...]

@@ -249,13 +249,15 @@ UNKNOWN = Busy(np.zeros(0), np.zeros(0))
 @dataclass(frozen=True, slots=True)
 class Progress:
     """Progress of a run: share of its jobs that have left, measured jobs that left since the last call (with
-    ``nan`` as completion where one was dropped), loads."""
+    ``nan`` as completion where one was dropped), loads; ``waiting`` (Q,): measured jobs that are there.
+    """
 
     fraction: float
     query: Ints
     arrival_s: Floats
     completion_s: Floats
     busy: Busy = UNKNOWN
+    waiting: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
 
 def busy_shares(executor_busy_s: Floats, link_busy_s: Floats, now_s: float) -> Busy:
@@ -342,6 +344,7 @@ class Collector:
         self._fresh: list[tuple[Ints, Floats, Floats]] = []
         self._arrived = self._left = self._measured = self._filled = self._early = 0
         self._latest_arrival_s = -math.inf
+        self._waiting = np.zeros(len(self.slo_s), dtype=np.int64)
         self._window = [math.inf, math.inf]
         self._inside_s = 0.0
         self._tally = Tally.empty(len(self.slo_s))
@@ -374,6 +377,8 @@ class Collector:
             self._arrived += n
             at += n
         if len(query):
+            measured = query[self._is_measured(first_number + np.arange(len(query)))]
+            self._waiting += np.bincount(measured, minlength=len(self._waiting))
             self._note_window(first_number, arrival_s)
             self._latest_arrival_s = float(arrival_s[-1])
         self._fold_what_is_ready()
@@ -415,6 +420,7 @@ class Collector:
     def _note_fresh(self, block: _Block, b: int, place: Ints) -> None:
         measured = place[self._is_measured(place + b * BLOCK)]
         self._measured += len(measured)
+        self._waiting -= np.bincount(block.query[measured], minlength=len(self._waiting))
         if self._watched and len(measured):
             completion_s = np.where(_dropped(block.parts_s[measured]), math.nan, block.completion_s[measured])
             self._fresh.append((block.query[measured], block.arrival_s[measured], completion_s))
@@ -430,7 +436,7 @@ class Collector:
         share = (min(size.first, self._left) + self._measured) / (size.first + size.jobs)
         empty = (np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
         query, arrival_s, completion_s = (np.concatenate(c) for c in zip(empty, *fresh, strict=True))
-        return Progress(min(1.0, share), query, arrival_s, completion_s, busy)
+        return Progress(min(1.0, share), query, arrival_s, completion_s, busy, self._waiting.copy())
 
     def _fold_what_is_ready(self) -> None:
         """Fold the blocks that nothing can change, not even where the window begins and ends."""

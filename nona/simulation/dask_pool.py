@@ -252,7 +252,14 @@ def simulation_report(fraction: float, records: Records | None) -> Progress:
         return Progress(fraction, np.empty(0, dtype=np.int64), np.empty(0), np.empty(0))
     order = np.argsort(records.completion_s, kind="stable")
     order = order[np.isfinite(records.completion_s[order])]
-    return Progress(fraction, records.query[order], records.arrival_s[order], records.completion_s[order])
+    of = records.tally
+    return Progress(
+        fraction,
+        records.query[order],
+        records.arrival_s[order],
+        records.completion_s[order],
+        waiting=of.arrived - of.completed - of.dropped,
+    )
 
 
 @contextmanager

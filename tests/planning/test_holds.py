@@ -3,7 +3,9 @@
 import pytest
 from sizes import first
 
+from nona.placement.capacity import executor_utilization
 from nona.report.holds import HELD, holds_finding
+from nona.report.plan import beyond_text, headroom_text
 from nona.report.simulations.report import simulation_report
 from nona.results.document import Estimate
 from nona.results.planning import HeldTarget, HoldsReport, PlanLoad, PlanOption, PlanTarget
@@ -64,6 +66,40 @@ def test_a_broken_slo_is_no_hold_beside_a_loose_percentile_and_a_mean():
     (row,) = simulation_report(simulate(prepare(asked())).summaries, 0.0).schedulers.values()
     assert target.time_s.mean == pytest.approx(row.jct_s.mean, rel=0.1)
     assert holds_finding(alone).lead.startswith("Holds. Tightest: resnet18 mean")
+
+
+def test_the_headroom_goes_on_to_where_a_simulation_misses_not_to_a_cap():
+    """Traffic so light that the cluster bears far more than a few times as much."""
+    few = {"jobs": 500, "replications": 4}
+    scenario = asked(workload=[ROW | {"rate": "10/s", "slo": "30 ms"}], simulation=few)
+    report = holds(scenario)
+    assert 20 < report.headroom < report.full_at
+    background, by_class = executor_utilization(prepare(scenario).system)
+    assert report.full_at == pytest.approx((1 - background) / max(by_class))
+    long = asked(workload=[ROW | {"rate": "10/s", "slo": "30 ms"}], simulation={**few, "jobs": 20_000})
+    assert share_at(long, 0.9 * report.headroom) >= 0.99 > share_at(long, 0.99 * report.full_at)
+    sentence = holds_finding(report).beside
+    assert f"Until {headroom_text(report.headroom)} the traffic (" in sentence
+    assert "misses from" in sentence or "the executors are full at" in sentence
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "full_at", "words"),
+    [
+        ({}, None, "more was not tried"),
+        ({}, 5.0, "the executors are full at 5×"),
+        ({2.2: "misses", 2.1: "misses"}, 5.0, "misses from 2.1×"),
+        ({2.2: "misses", 2.1: "open"}, 5.0, "open at 2.1×, so that it may bear more; misses from 2.2×"),
+        (
+            {2.0: "keeps", 2.1: "open", 2.4: "open"},
+            5.0,
+            "open from 2.1× to 2.4×, so that it may bear more; the",
+        ),
+    ],
+)
+def test_what_is_known_of_more_traffic_is_said(verdicts, full_at, words):
+    curve = [filled(PlanLoad, factor=factor, verdict=verdict) for factor, verdict in verdicts.items()]
+    assert beyond_text(curve, 2.0, full_at).startswith(words)
 
 
 def test_an_open_verdict_names_the_target_that_keeps_it_open_and_what_would_decide_it():

@@ -30,7 +30,7 @@ from nona.report.simulations.live import LiveSeries, bin_edge_s, live_alts, live
 from nona.report.simulations.scenario_diff import change_text, scenario_changes
 from nona.report.simulations.tables import DIFFERENCES, percentiles
 from nona.results.document import Estimate, ModelFacts, OffRange
-from nona.results.simulation import Resources
+from nona.results.simulation import Percentile, Resources
 from nona.results.simulation_charts import LiveLine, LiveRun
 from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.schedulers.registry import SCHEDULERS
@@ -66,6 +66,34 @@ def test_the_headline_names_the_shortest_its_distance_and_who_is_overloaded():
     assert headline(late, {}).text.endswith("; a ended with a backlog.")
 
 
+def test_no_title_names_a_winner_where_intervals_leave_none():
+    def tail(ms, half):
+        value = Percentile(
+            value_s=ms / 1e3,
+            ci95=((ms - half) / 1e3, (ms + half) / 1e3),
+            withheld=None,
+            interval_withheld=None,
+        )
+        one = scheduler(0.01)
+        return but(one, jct_s=but(one.jct_s, percentiles={**one.jct_s.percentiles, "p95": value}))
+
+    level = titles_of.ecdf_title({"a": tail(945, 57), "b": tail(950, 63), "c": tail(1200, 60)}, "all")
+    assert level.startswith("a and b have the shortest tail, without a clear difference: 95 % of their")
+    assert level.endswith("within 945 ms to 950 ms")
+    clear = titles_of.ecdf_title({"a": tail(945, 20), "b": tail(990, 20)}, "all")
+    assert clear.startswith("a has the shortest tail: 95 %")
+
+    def hits(percent, half):
+        low, high = (percent - half) / 100, (percent + half) / 100
+        return but(scheduler(0.01), slo_hit_rate=Estimate(mean=percent / 100, ci95=(low, high)))
+
+    rates = {"a": hits(98.0, 0.9), "b": hits(97.5, 0.9), "c": hits(90.0, 0.9)}
+    assert titles_of.hits_title(rates) == "a and b keep 97.5 % to 98.0 % of the SLOs, c 90.0 %"
+    assert titles_of.hits_title({n: rates[n] for n in "ab"}) == (
+        "All schedulers keep 97.5 % to 98.0 % of the SLOs, without a clear difference"
+    )
+
+
 def test_titles_say_what_the_rows_hold():
     found = {"a": scheduler(0.01), "b": scheduler(0.03), "c": scheduler(None, "overloaded")}
     assert titles_of.jct_title(found) == "b takes 3 times as long as a on average"
@@ -73,7 +101,13 @@ def test_titles_say_what_the_rows_hold():
     tail = re.fullmatch("a has the shortest tail: 95 %.*within 20 ms", titles_of.ecdf_title(found, "all"))
     assert tail
     assert titles_of.parts_title(found, "all") == "a: 100 % of the time is computing"
-    assert titles_of.utilisation_title(found) == "The busiest resource is the link under c: 50 %"
+    assert titles_of.utilisation_title(found) == "The busiest resource is the link under a, b and c: 50 %"
+    busiest = but(found["c"], utilization=but(found["c"].utilization, network=0.501))
+    busy = titles_of.utilisation_title({**found, "c": busiest})
+    assert busy == "The busiest resource is the link under a, b and c: 50 %"
+    full = but(found["c"], utilization=but(found["c"].utilization, compute=1.0, network=0.6))
+    busy = titles_of.utilisation_title({"a": found["a"], "c": full, "d": full})
+    assert busy == "The busiest resource is the executors under c and d: 100 %"
     assert titles_of.over_time_title(found) == "JCT keeps growing under c"
     assert percentiles(found, "all").texts()[0]["p95"] == "20 ms"
     slower = titles_of.differences_title("a", {"b": difference(0.1, 1.0, "slower")})

@@ -222,6 +222,29 @@ def two():
     return filled(sweeps.SweepGrid, **names, values=(4.0, 6.0, 8.0), rows=rows)
 
 
+def test_a_map_of_two_numbers_names_no_winner_where_paired_means_show_none():
+    """Two schedulers at 567 µs each; at the second value one is shorter in every replication."""
+    runs = {
+        "a": ((567e-6, 569e-6, 566e-6), (4e-3, 5e-3, 6e-3)),
+        "b": ((568e-6, 567e-6, 567e-6), (4.1e-3, 5.1e-3, 6.1e-3)),
+    }
+    curves = {
+        name: curve(
+            *(but(point(v, mean[0]), means_s=mean) for v, mean in zip((0.0, 0.5), means, strict=True))
+        )
+        for name, means in runs.items()
+    }
+    sweep = but(report(**curves), values=(0.0, 0.5), schedulers=curves)
+    grid = filled(
+        sweeps.SweepGrid, values=(4.0,), rows=(sweeps.GridRow(value=4.0, sweep=sweep),), unit="count"
+    )
+    found = cells(grid, "Mean JCT")
+    assert [found[v, 4.0].leader for v in (0.0, 0.5)] == ["no clear lead", "a"]
+    assert grid_finding(grid) == "Lowest mean JCT of 2 cells: a in 1. In 1 cell none leads clearly."
+    heat = grid_figure(grid, "Mean JCT").data[0]
+    assert heat.text[0][0].startswith("no clear lead")
+
+
 def test_a_map_of_two_numbers_has_the_winner_of_each_cell_or_one_scheduler_s_values():
     told = two()
     assert grid_finding(told) == "Lowest mean JCT of 6 cells: quick in 3 and nona in 3."

@@ -1,5 +1,6 @@
 """Running: cohort, determinism, checks, stability, errors, and the example of the slides by hand."""
 
+import math
 import os
 import subprocess
 import sys
@@ -11,6 +12,8 @@ import pytest
 from simulation_cases import first_fit, fixed, make_system, query, scheduler, task_graph, uniform
 
 from nona.errors import SimulationError
+from nona.report.simulations.live import LiveSeries, comparable, quantile_s
+from nona.report.simulations.series import ecdf_series
 from nona.simulation.records import run_checks
 from nona.simulation.reference.engine import SimPyRun
 from nona.simulation.run import RunOptions, simulate_run
@@ -219,6 +222,25 @@ def test_a_burst_at_the_end_of_the_window_leaves_a_backlog(calm):
     result = summarize([records, calm_end], [None], ["q"]).result
     assert result.state == "backlogged"
     assert result.jct_s.mean is not None
+
+
+@pytest.mark.parametrize("engine", ["simpy", "compiled"])
+def test_shares_of_a_live_run_are_of_all_jobs_that_arrived_as_in_its_result(engine):
+    """Two queries a second where one can be served: few end, and they are not the fastest."""
+    system = make_system(replace(query(task_graph([1.0]), 2.0, 0.0), slo_s=3.0))
+    live = LiveSeries([3.0])
+    options = RunOptions(jobs=400, warmup=0, tail_jobs=0, engine=engine)
+    records = simulate_run(system, *fixed([0]), options, lambda told: live.add("a", 0, told))
+    line = live.snapshot()["a"]
+    done = int(records.tally.completed.sum())
+    assert (line.jobs, line.arrived) == (done, 400)
+    assert done < 300
+    assert line.hit_rate == records.tally.hits.sum() / 400
+    (tab,) = ecdf_series({"a": [records]}, ["q"])["a"]["all"].y[-1:]
+    assert tab == done / 400 == sum(line.counts) / line.arrived
+    assert quantile_s(line, 0.95) == math.inf
+    stable = line.model_copy(update={"waiting": 0, "mean_s": 9.0})
+    assert list(comparable({"a": line, "b": stable})) == ["b"]
 
 
 def nightly(count, gap_s, cycle_s):

@@ -368,7 +368,12 @@ def language_plan_finding(plan: LanguagePlan, ended_early_s: float | None = None
     if best.prefill is not None:
         what += f", {best.prefill} for prompts and {best.servers - best.prefill} for answers,"
     settings = f" ({best.settings})" if best.settings else ""
-    lead = f"{begin}Buy {what}{span}{settings} under {best.router}: {price} an hour{tokens}."
+    alike = [o for o in plan.options if o is not best and (o.verdict, o.price) == (best.verdict, best.price)]
+    ways = [
+        " ".join(filter(None, (f"{o.servers} × {o.gpu}", o.settings, f"under {o.router}"))) for o in alike
+    ]
+    also = f" At the same price also {listed(ways)}." if ways else ""
+    lead = f"{begin}Buy {what}{span}{settings} under {best.router}: {price} an hour{tokens}.{also}"
     return Finding(lead, "", price, "Per hour", "Of the cheapest option that keeps all targets.")
 
 

@@ -13,12 +13,12 @@ from functools import partial
 
 import numpy as np
 
-from nona.arrays import Floats, Ints
+from nona.arrays import Bools, Floats, Ints
 from nona.report.text import listed
 from nona.results.simulation import Schedulers
 from nona.results.simulation_charts import LinkLoad, LiveLine, LiveLines, LiveRun, ResourceLoad
 from nona.simulation.collected import Busy, Progress, in_time
-from nona.simulation.steady_state import SHORT_FIRST
+from nona.simulation.steady_state import BACKLOG, SHORT_FIRST
 from nona.tables import share_text
 from nona.units import format_time
 
@@ -96,6 +96,7 @@ class _Scheduler:
     with_slo: int = 0
     counts: Ints = field(default_factory=lambda: np.zeros(BINS, dtype=np.int64))
     busy: dict[int, Busy] = field(default_factory=dict)
+    waiting: dict[int, Ints] = field(default_factory=dict)
 
     def loads(self) -> tuple[Floats, Floats]:
         """Shares of the time that each executor and each link was busy, mean of all replications."""
@@ -125,11 +126,14 @@ class LiveSeries:
 
     def add(self, scheduler: str, replication: int, progress: Progress) -> None:
         """Add the measured jobs that were completed, or dropped, since the last call."""
-        if not len(progress.arrival_s):
-            return
         short, so_far = replication >= SHORT_FIRST, self._known.get(scheduler)
+        if not len(progress.arrival_s):
+            if so_far is not None and so_far.short == short:
+                so_far.waiting[replication] = progress.waiting
+            return
         if so_far is None or so_far.short != short:  # the whole run begins with the jobs of the short one
             so_far = self._known[scheduler] = _Scheduler(Stretches(self.points), short)
+        so_far.waiting[replication] = progress.waiting
         jct = progress.completion_s - progress.arrival_s
         if len(self._limit):  # what was dropped is late
             limit = self._limit[progress.query]
@@ -152,7 +156,8 @@ class LiveSeries:
 
         One of which no job is complete yet has none.
         """
-        return {name: _told(so_far) for name, so_far in self._known.items() if so_far.jobs}
+        with_slo = ~np.isnan(self._limit)
+        return {name: _told(so_far, with_slo) for name, so_far in self._known.items() if so_far.jobs}
 
     def loads(self, link_names: Sequence[str]) -> dict[str, ResourceLoad]:
         """Scheduler → utilisation of each executor and link so far; none for clusters too large to draw."""
@@ -163,7 +168,9 @@ class LiveSeries:
         }
 
 
-def _told(running: _Scheduler) -> LiveLine:
+def _told(running: _Scheduler, with_slo: Bools) -> LiveLine:
+    waiting = sum((w for w in running.waiting.values() if len(w)), np.zeros(1, dtype=np.int64))
+    late = running.with_slo + (int(waiting[with_slo].sum()) if len(waiting) == len(with_slo) else 0)
     at, means = running.stretches.means()
     filled = np.flatnonzero(running.counts)
     low, high = (int(filled[0]), int(filled[-1]) + 1) if len(filled) else (0, 0)
@@ -176,9 +183,10 @@ def _told(running: _Scheduler) -> LiveLine:
         counts=tuple(running.counts[low:high].tolist()),
         jobs=running.jobs,
         mean_s=running.total_s / running.jobs,
-        hit_rate=running.hits / running.with_slo if running.with_slo else None,
+        hit_rate=running.hits / late if running.with_slo else None,
         busy=(round(float(compute), 4), round(float(link), 4)) if running.busy else None,
         dropped=running.dropped,
+        waiting=int(waiting.sum()),
     )
 
 
@@ -197,8 +205,12 @@ def _short(values: Floats) -> tuple[float, ...]:
 
 
 def comparable(series: LiveLines) -> LiveLines:
-    """Those that drop nothing, whose means are of the same jobs; all of them where each drops some."""
-    return {name: line for name, line in series.items() if not line.dropped} or series
+    """Those whose means are of the same jobs: that drop none and leave few behind; all where none is so."""
+    return {
+        name: line
+        for name, line in series.items()
+        if not line.dropped and line.waiting <= BACKLOG * (line.jobs + line.waiting)
+    } or series
 
 
 MOST_NAMED = 3
@@ -300,8 +312,8 @@ def measured(series: LiveLines, schedulers: Schedulers) -> dict[str, LiveLine]:
 
 
 def quantile_s(line: LiveLine, share: float) -> float:
-    """The ``share`` quantile of the JCT, up to a bin's width of 9 %, in seconds; ∞ among the dropped."""
-    passed, wanted = 0, share * (line.jobs + line.dropped)
+    """The ``share`` quantile of the JCT, up to a bin's width of 9 %, in seconds; ∞ beyond what is done."""
+    passed, wanted = 0, share * line.arrived
     for k, count in enumerate(line.counts):
         if passed + count >= wanted:
             return bin_edge_s(line.first + k + (wanted - passed) / max(count, 1))

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
 from nona.report.figures import Dot, dot_of
 from nona.report.simulations.advice import PART
 from nona.report.simulations.findings import shortest
-from nona.report.simulations.live import leaders
+from nona.report.simulations.live import MOST_NAMED
 from nona.report.simulations.tables import VERDICTS
-from nona.report.text import listed
+from nona.report.text import listed, verb
 from nona.results.document import Estimate
 from nona.results.simulation import Difference, Differences, Percentile, SchedulerResult, Schedulers
+from nona.statistics import not_apart
 from nona.tables import mean_text, share_text
 from nona.units import format_number, format_time
 
 NO_DIFFERENCES: Differences = MappingProxyType({})
-_EQUAL = 1e-9  # relative: times that differ by less are the same
 
 
 def jct_dots(schedulers: Schedulers) -> list[Dot]:
@@ -70,15 +70,35 @@ def jct_title(schedulers: Schedulers, differences: Differences = NO_DIFFERENCES)
 
 def hits_title(schedulers: Schedulers) -> str:
     """The schedulers that keep most and fewest SLOs."""
-    rates = {n: s.slo_hit_rate.mean for n, s in schedulers.items() if s.slo_hit_rate.mean is not None}
+    rates = {n: s.slo_hit_rate for n, s in schedulers.items() if s.slo_hit_rate.mean is not None}
     if not rates:
         return "No query has an SLO"
     show = partial(share_text, digits=1)
-    low, high = show(min(rates.values())), show(max(rates.values()))
-    if low == high:
-        return f"All schedulers keep {high} of the SLOs"
-    keep, fewest = leaders(rates, show, max, "keeps", "keep"), leaders(rates, show, min)
-    return f"{keep} {high} of the SLOs, {fewest} {low}"
+    most, fewest = (_together(rates, of) for of in (max, min))
+    high, low = _span(rates, most, show), _span(rates, fewest, show)
+    if set(most) & set(fewest):
+        between = _span(rates, tuple(rates), show)
+        alike = "" if len(rates) == 1 or " to " not in between else ", without a clear difference"
+        return f"All schedulers keep {between} of the SLOs{alike}"
+    return f"{_named(most)} {verb(most, 'keeps', 'keep')} {high} of the SLOs, {_named(fewest)} {low}"
+
+
+def _together(values: Mapping[str, Estimate], best: Callable[..., str]) -> tuple[str, ...]:
+    """The names with the best value: those that do not lie clearly apart from it, in their order."""
+    first = best(values, key=lambda name: values[name].mean or 0.0)
+    level = {first, *not_apart(first, values)}
+    return tuple(name for name in values if name in level)
+
+
+def _span(values: Mapping[str, Estimate], names: Sequence[str], show: Callable[[float], str]) -> str:
+    """The values of these names, from the least to the largest where they are shown differently."""
+    means = [values[name].mean or 0.0 for name in names]
+    low, high = show(min(means)), show(max(means))
+    return low if low == high else f"{low} to {high}"
+
+
+def _named(names: Sequence[str]) -> str:
+    return listed(names) if len(names) <= MOST_NAMED else f"{len(names)} schedulers"
 
 
 def differences_title(baseline: str, differences: Mapping[str, Difference]) -> str:
@@ -89,23 +109,22 @@ def differences_title(baseline: str, differences: Mapping[str, Difference]) -> s
 
 
 def ecdf_title(schedulers: Schedulers, model: str) -> str:
-    """The 95th percentile of the scheduler that has the lowest, among those that complete all jobs."""
+    """The 95th percentile of the schedulers that have the lowest, among those that complete all jobs."""
     whole = model == "all"
     tails = {}
     for name, s in schedulers.items():
-        value = _percentiles(s, model)["p95"].value_s
-        if value is not None and (s if whole else s.models[model]).dropped is None:
+        value = _percentiles(s, model)["p95"].as_mean
+        if value.mean is not None and (s if whole else s.models[model]).dropped is None:
             tails[name] = value
     which = "jobs" if whole else f"{model} jobs"
     if not tails:
         return f"Completion times of {which}"
-    least = min(tails.values())
-    best = [n for n, value in tails.items() if value <= least * (1 + _EQUAL)]
+    best = _together(tails, min)
+    within = _span(tails, best, format_time)
+    alike = ", without a clear difference" if " to " in within else ""
     have, whose = ("has", "its") if len(best) == 1 else ("have", "their")
-    return (
-        f"{listed(best)} {have} the shortest tail: 95 % of {whose} {which} are completed within "
-        f"{format_time(least)}"
-    )
+    done = f"95 % of {whose} {which} are completed within {within}"
+    return f"{_named(best)} {have} the shortest tail{alike}: {done}"
 
 
 def parts_title(schedulers: Schedulers, model: str) -> str:
@@ -132,8 +151,15 @@ def utilisation_title(schedulers: Schedulers) -> str:
     ]
     if not loads:
         return "No load was measured"
-    share, name, word = max(loads)
-    return f"The busiest resource is the {word} under {name}: {share_text(share, int(share < 0.1))}"
+    most = max(loads)[0]
+    show = partial(share_text, digits=int(most < 0.1))
+    by_word: dict[str, list[str]] = {}
+    for share, name, word in loads:
+        if show(share) == show(most):
+            by_word.setdefault(word, []).append(name)
+    several = len(by_word) > 1
+    where = listed([f"the {word} under {_named(names)}" for word, names in by_word.items()])
+    return f"The busiest {'resources are' if several else 'resource is'} {where}: {show(most)}"
 
 
 def executors_title(executors: Sequence[float]) -> str:

@@ -53,7 +53,6 @@ IDLE, IDLE_JOBS = (
 )  # a load of next to nothing, at which a run takes long; what is missed is missed soon
 TPS = (1, 2, 4, 8)
 PLENTY = 16  # times the servers of a load at which engines are as good as idle
-LOADS = 20  # headroom is sought in twentieths, up to twice the traffic
 
 _Counts = tuple[int, ...]  # servers of each role: one number where engines do both
 OnProgress = Callable[[LanguagePlan, str, float], None]
@@ -149,11 +148,15 @@ class _Case:
         return replace(one, engines=engines, rows=rows, network=network)
 
     @cached_property
+    def _busy(self) -> tuple[float, ...]:
+        """Servers of each role that the work keeps busy."""
+        rows = self.study.system.rows
+        return tuple(engines_busy(engine, rows) / self.engines for engine in self._roles.values())
+
+    @cached_property
     def _least(self) -> _Counts:
         """Servers of each role below which its engines have more work than time."""
-        rows = self.study.system.rows
-        busy = [engines_busy(engine, rows) / self.engines for engine in self._roles.values()]
-        return tuple(max(1, math.ceil(servers)) for servers in busy)
+        return tuple(max(1, math.ceil(servers)) for servers in self._busy)
 
     @property
     def least(self) -> int:
@@ -334,8 +337,13 @@ class _Case:
         return min(verdicts, key=("misses", "open", "keeps").index)
 
     def most_traffic(self, counts: _Counts) -> float:
-        """The largest multiple of the traffic, in twentieths up to two, at which all targets hold."""
-        first = driven(least(LOADS + 1, 2), lambda n: n == LOADS + 1 or self.judge(counts, 20 + n) != "keeps")
+        """The largest multiple of the traffic, in twentieths, at which all targets hold.
+
+        The search ends where the engines have as much work as time.
+        """
+        full_at = min(count / busy for count, busy in zip(counts, self._busy, strict=True) if busy)
+        most = max(1, math.ceil(20 * (full_at - 1)))
+        first = driven(least(most, 2), lambda n: n == most or self.judge(counts, 20 + n) != "keeps")
         return (20 + (first or 1) - 1) / 20
 
 

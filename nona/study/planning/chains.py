@@ -125,6 +125,11 @@ class Bounds:
         queries = self.system_of(option).queries
         return max(self._load(queries, counts, used, w) for w in (np.ones(len(used)), speed))
 
+    def full_at(self, option: Option) -> float | None:
+        """The factor on the traffic that loads the executors to their capacity; ``None`` where none does."""
+        busy = self.load(option) - self.background
+        return (1 - self.background) / busy if busy > 0 else None
+
     def _load(
         self,
         queries: Sequence[QueryClass],

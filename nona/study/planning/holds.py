@@ -17,21 +17,19 @@ from nona.scenario.schema import Scenario
 from nona.simulation.collected import RELATIVE_ERROR
 from nona.sources.lookup import Sources
 from nona.statistics import mean_interval
-from nona.study.planning.plan import failures, headroom, judged, loads_of
+from nona.study.planning.plan import failures, headroom, loads_of
 from nona.study.planning.planner import Planner, RunPool
 from nona.study.planning.question import (
-    MILLE,
     Question,
     entry_named,
     question_now,
     question_of,
     with_prices,
 )
-from nona.study.planning.trials import Known, Seen, Trial, shares_of, verdicts_of
+from nona.study.planning.trials import Known, Seen, shares_of, verdicts_of
 from nona.study.planning.written import option_row
 
 _NO_SOURCES = Sources()
-MOST_TRAFFIC = 4  # times the present one: more is not asked, for runs near saturation are long
 OnHolds = Callable[[HoldsReport, float, str], None]
 
 
@@ -69,6 +67,7 @@ def holds(
             option=option_row(planner, option, evidence),
             targets=_targets(question, evidence),
             headroom=factor,
+            full_at=planner.bounds.full_at(option),
             growth=spec.growth,
             breaks_at=None if factor is None else breaks_after(factor, spec.growth),
             curve=loads_of(planner, option),
@@ -91,8 +90,7 @@ def holds(
         planner.look(left)
     planner.best = option
     follow(0.5, 0.8, "More traffic: ")
-    (most,) = judged(planner, [Trial(option, MOST_TRAFFIC * MILLE)])
-    factor = headroom(planner, option, MOST_TRAFFIC) if most.verdict != "keeps" else float(MOST_TRAFFIC)
+    factor = headroom(planner, option)
     follow(0.8, 1.0, "Failures: ", factor)
     return report(factor, failures(planner, option), True)
 

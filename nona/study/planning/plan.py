@@ -93,21 +93,22 @@ class PlanProgress:
 
 
 CLOSE = 1.02  # the headroom is known to 2 %
-MOST_LOAD = 64  # times the traffic
+MOST_LOAD = 1000  # times the traffic, where no load of the executors bounds it
 AROUND = 1.1  # the first two factors lie so far around the predicted edge
 MOST_RUNS = 16  # replications of a factor, or twice as many as the answer's own verdict took,
 LIMIT = 128  # but no more than these
 
 
-def headroom(planner: Planner, option: Option, below: float = MOST_LOAD) -> float:
-    """The largest factor on the traffic under ``below``, to 2 %, at which the option was seen to keep all.
+def headroom(planner: Planner, option: Option) -> float:
+    """The largest factor on the traffic, to 2 %, at which the option was seen to keep all.
 
-    Two factors at a time are simulated, so that the interval shrinks to a third. From 1 downwards where the
-    option does not keep as it is. 0 where no factor down to a thousandth keeps.
+    It ends at the load of the executors: above that nothing keeps. Two factors at a time are simulated, so
+    that the interval shrinks to a third. From 1 downwards where the option does not keep as it is. 0 where no
+    factor down to a thousandth keeps.
     """
-    edge = _predicted_edge(planner, option)
     now = planner.of(option).verdict == "keeps"
-    low, high = (MILLE, min(_ruled_out(planner, option), round(below * MILLE))) if now else (0, MILLE)
+    low, high = (MILLE, _ruled_out(planner, option)) if now else (0, MILLE)
+    edge = _predicted_edge(planner, option, high)
     pair = _between(low, high, (edge / AROUND, edge * AROUND))
     while pair:
         kept = [k.verdict == "keeps" for k in judged(planner, [Trial(option, load) for load in pair])]
@@ -136,16 +137,13 @@ def _between(low: int, high: int, wanted: Sequence[float]) -> tuple[int, ...]:
 
 
 def _ruled_out(planner: Planner, option: Option) -> int:
-    """The least factor that loads the executors to their capacity, in thousandths."""
-    bounds = planner.bounds
-    busy = bounds.load(option) - bounds.background
-    if busy <= 0:
-        return MOST_LOAD * MILLE
-    return min(MOST_LOAD * MILLE, max(MILLE + 1, math.ceil(MILLE * (1 - bounds.background) / busy)))
+    """The least factor that loads the executors to their capacity, in thousandths; else the most to try."""
+    full_at = planner.bounds.full_at(option)
+    return MOST_LOAD * MILLE if full_at is None else max(MILLE + 1, math.ceil(MILLE * full_at))
 
 
-def _predicted_edge(planner: Planner, option: Option) -> float:
-    low, high = 1, MOST_LOAD * MILLE
+def _predicted_edge(planner: Planner, option: Option, high: int) -> float:
+    low = 1
     while high - low > 1:
         middle = (low + high) // 2
         if planner.prediction.margin(option, middle) >= 1:

@@ -197,6 +197,7 @@ def _answer(
         cost_per_hour=question.cost(option),
         cost_per_million=cost_per_million(question, option, evidence.moved, queries_per_s(planner.bounds)),
         headroom=headroom,
+        full_at=planner.bounds.full_at(option),
         breaks_at=None if headroom is None else breaks_after(headroom, question.spec.growth),
         costs=_costs(question, option, evidence.moved),
     )

@@ -92,12 +92,12 @@ function distribution(f, shown, data) {
   const unit = unitFor(Math.sqrt(low * high));
   const x = scale(low / unit.size, high / unit.size, PLACE.left, f.w - PLACE.right, true);
   const y = scale(0, 100, f.h - PLACE.bottom, PLACE.top, false);
-  axes(f, x, y, `JCT, ${unit.name}, log`, "jobs completed, %");
+  axes(f, x, y, `JCT, ${unit.name}, log`, "jobs that arrived, completed, %");
   sloLines(f, x, data.slo, unit);
   const points = [];
   for (const s of drawn) {
     let sum = 0;
-    const share = () => (100 * sum) / (s.jobs + s.dropped);
+    const share = () => (100 * sum) / (s.jobs + s.dropped + s.waiting);
     const own = [[x.at(edge(s.first) / unit.size), y.at(0)]];
     s.counts.forEach((n, k) => {
       sum += n;
