@@ -153,6 +153,17 @@ def format_number(value: float, digits: int = 3) -> str:
     return f"{Decimal(f'{rounded:.{digits}g}'):f}" if abs(rounded) >= 1e-6 else f"{rounded:.{digits}g}"
 
 
+def of_capacity(load: float, whose: str = "its") -> str:
+    """An offered load in words: a share of the capacity, or how many times it is.
+
+    >>> of_capacity(0.4), of_capacity(10.05), of_capacity(1.004, "their")
+    ('40 % of its capacity', '10.1 times its capacity', '1.004 times their capacity')
+    """
+    if load < 1:
+        return f"{format_number(100 * load)} % of {whose} capacity"
+    return f"{format_number(load, 4 if load < 1.1 else 3)} times {whose} capacity"
+
+
 def _scaled(value: float, steps: tuple[tuple[float, str], ...], digits: int) -> str:
     if not math.isfinite(value):
         return format_number(value)

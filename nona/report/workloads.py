@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -30,6 +31,8 @@ class Offered:
     even: float
     kind: str
     shares: tuple[float, ...]
+    busy: float | None = None
+    """With batches that begin at once: about how busy an executor of ``kind`` is, drawn alike."""
 
     @property
     def text(self) -> str:
@@ -66,10 +69,43 @@ def offered_load(
     return Offered(background, peak - background, total, list(counts)[k], tuple(shares.tolist()))
 
 
-def load_text(what: str, background: float, least: float, most: float | None = None) -> str:
+def busy_in_batches(rates: Sequence[float], step_s: Sequence[Floats], steps: int = 6000) -> float:
+    """About the share of the time in which an executor works that takes what waits in batches, greedily.
+
+    A small simulation of Poisson arrivals, always the same: the oldest waiting query decides the row of a
+    batch. ``rates``: λ_j of one executor, 1/s. ``step_s``: of each row the seconds of 1, …, B queries.
+
+    >>> round(busy_in_batches([20.0], [np.array([0.02])]), 1), busy_in_batches([0.0], [np.ones(1)])
+    (0.4, 0.0)
+    """
+    if sum(rates) <= 0:
+        return 0.0
+    random = np.random.default_rng(0)
+    waiting = [deque[float]() for _ in rates]
+    coming = [float(random.exponential(1 / r)) if r > 0 else math.inf for r in rates]
+    now = busy = 0.0
+    for _ in range(steps):
+        if not any(waiting):
+            now = max(now, min(coming))
+        for j, rate in enumerate(rates):
+            while coming[j] <= now:
+                waiting[j].append(coming[j])
+                coming[j] += float(random.exponential(1 / rate))
+        row = min((j for j, own in enumerate(waiting) if own), key=lambda j: waiting[j][0])
+        members = min(len(waiting[row]), len(step_s[row]))
+        for _ in range(members):
+            waiting[row].popleft()
+        now, busy = now + float(step_s[row][members - 1]), busy + float(step_s[row][members - 1])
+    return busy / now
+
+
+def load_text(
+    what: str, background: float, least: float, most: float | None = None, busy: float | None = None
+) -> str:
     """A sentence on the utilisation of a resource and the rates that would saturate it.
 
-    The queries take ``least`` of it at best, and ``most`` where executors are drawn alike.
+    The queries take ``least`` of it at best, and ``most`` where executors are drawn alike. ``busy``: with
+    batches, in which the queries need that, the share of the time in which they work now.
 
     >>> load_text("executors", 0.2, 0.4)
     'The mix and the background fill 60 % of the executors; 2 times the rate saturates them.'
@@ -78,6 +114,9 @@ def load_text(what: str, background: float, least: float, most: float | None = N
 5 times the rate saturates them at best, 2.5 times under local.'
     >>> load_text("link", 0.0, 1.5)
     'The mix asks for 150 % of the link: it is overloaded; 0.667 times the rate saturates it.'
+    >>> load_text("executors", 0.0, 0.237, busy=0.695)
+    'In full batches the mix would need 23.7 % of the executors, which are busy about 70 % of the time now, \
+in smaller ones; 4.22 times the rate saturates them.'
     """
     pronoun, several = "it" if what == "link" else "them", most is not None and most > 1.005 * least
     factors = [(1 - background) / q if q > 0 else math.inf for q in (least, least if most is None else most)]
@@ -89,6 +128,11 @@ def load_text(what: str, background: float, least: float, most: float | None = N
     if background + least >= 1:
         state = "it is overloaded" if what == "link" else "they are overloaded"
         return f"{who} ask{s} for {_percent(background + least)} of the {what}: {state}; {tail}."
+    if busy is not None:
+        need = _percent(background + least)
+        now = f"busy about {format_number(100 * min(busy, 1.0), 2)} % of the time now, in smaller ones"
+        need = f"In full batches {who[0].lower()}{who[1:]} would need {need} of the {what}"
+        return f"{need}, which are {now}; {tail}."
     blind = ""
     if most is not None and several:
         what = f"fullest {what}"

@@ -24,7 +24,7 @@ from nona.arrays import Floats, Ints
 from nona.simulation.arrivals import cycle_s, effective_rate
 from nona.simulation.records import RawRun, Records, State
 from nona.system import Arrivals, System
-from nona.units import format_number
+from nona.units import format_number, of_capacity
 
 BATCH = 5
 LEFT = 5  # batches that are never cut: the statistic of the last few is small by chance
@@ -250,6 +250,25 @@ def part_run(classes: Rates, length_s: float, jobs: str = "jobs") -> str:
     return f"{share}; measure about {jobs_of_cycle(classes):,} {jobs} to see all of it"
 
 
+def executors_reason(load: float) -> str:
+    return (
+        f"The load offered to the executors is {of_capacity(load, 'their')}; add servers or lower the rates."
+    )
+
+
+def link_reason(link: str, load: float) -> str:
+    return (
+        f"The load offered to {link} is {of_capacity(load)}; raise its capacity, or keep more on one server."
+    )
+
+
+def over_runs(reason: str, load: tuple[float, float], means: tuple[float, float]) -> str:
+    """The reason of one run with the mean load over all runs in place of its own, (executors, link) each."""
+    for own, mean, whose in zip(load, means, ("their", "its"), strict=True):
+        reason = reason.replace(f"is {of_capacity(own, whose)};", f"is {of_capacity(mean, whose)};", 1)
+    return reason
+
+
 def judge(system: System, raw: RawRun) -> tuple[State, str]:
     """State of the run, and the reason when it is not stable.
 
@@ -261,15 +280,10 @@ def judge(system: System, raw: RawRun) -> tuple[State, str]:
     worst = int(np.argmax(certain))
     link = "the link" if system.topology is None else f"link {system.link_names[worst]!r}"
     sheds = raw.class_dropped.any()  # what is dropped brings no work
-    for load, sure, resource, remedy in (
-        (executors, 0.0 if sheds else executors, "the executors", "add servers or lower the rates"),
-        (links[worst], certain[worst], link, "raise its capacity, or keep more on one server"),
-    ):
-        if sure >= 1:
-            return (
-                "overloaded",
-                f"The load offered to {resource} is {format_number(load)} of capacity; {remedy}.",
-            )
+    if not sheds and executors >= 1:
+        return "overloaded", executors_reason(executors)
+    if certain[worst] >= 1:
+        return "overloaded", link_reason(link, links[worst])
     jobs, tally = raw.collected.jobs, raw.collected.tally
     unfinished = int((tally.arrived - tally.completed - tally.dropped).sum())
     if unfinished:

@@ -33,6 +33,7 @@ from nona.results.simulation import (
 )
 from nona.simulation.collected import PARTS, Tally, in_time
 from nona.simulation.records import Check, Records, State
+from nona.simulation.steady_state import over_runs
 from nona.statistics import (
     NO_DIFFERENCE,
     NO_INTERVAL,
@@ -232,6 +233,7 @@ def summarize(
     first = records[0]
     worst = max(records, key=lambda r: SEVERITY.index(r.state))
     all_jobs = Measured(records, slo_s)
+    offered = (_mean([r.offered[0] for r in records]), _mean([r.offered[1] for r in records]))
     result = SchedulerResult(
         jct_s=_jct(all_jobs, worst),
         parts_s=_parts(all_jobs, worst),
@@ -250,13 +252,11 @@ def summarize(
             compute=_mean([r.utilization_compute for r in records]),
             network=_mean([r.utilization_network for r in records]),
         ),
-        offered=Resources(
-            compute=_mean([r.offered[0] for r in records]), network=_mean([r.offered[1] for r in records])
-        ),
+        offered=Resources(compute=offered[0], network=offered[1]),
         little_s=_little_s(records),
         links=dict(link_utilizations(records)[:MOST_LINKS]),
         state=worst.state,
-        state_reason=worst.state_reason,
+        state_reason=over_runs(worst.state_reason, worst.offered, offered),
         replications=len(records),
         decisions="python" if any(r.decisions == "python" for r in records) else "machine code",
         batches=all_jobs.batches(),

@@ -9,13 +9,22 @@ from drawn import texts
 from filled import but
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import poisson
 from sizes import examples
 
 from nona.hardware.cluster import Cluster, Network, Racks, ServerGroup
 from nona.placement.capacity import allowed_classes, executor_utilization, loads_of
 from nona.report.clusters import background_load, cluster_map, executors
 from nona.report.simulations.live import BINS, LiveSeries, Stretches, bin_edge_s
-from nona.report.workloads import GAP_BINS, LARGEST_GAP, arrival_sample, load_text, offered_load, slo_text
+from nona.report.workloads import (
+    GAP_BINS,
+    LARGEST_GAP,
+    arrival_sample,
+    busy_in_batches,
+    load_text,
+    offered_load,
+    slo_text,
+)
 from nona.results.simulation_charts import LinkLoad, LiveLine, ResourceLoad
 from nona.scenario.file import scenario_from_mapping
 from nona.simulation.collected import UNKNOWN, Busy, Progress
@@ -53,6 +62,31 @@ def test_the_load_is_that_of_the_placement():
     assert sum(found.shares) == pytest.approx(1)
     full = offered_load((rates * 0.8 / found.best).tolist(), seconds, counts, seconds > 0, background)
     assert full.background + full.best == pytest.approx(1)
+
+
+@pytest.mark.parametrize("load", [0.2, 0.5, 0.8])
+def test_the_busy_share_with_batches_is_that_of_the_queue_embedded_at_the_ends_of_steps(load):
+    """Steps of 1 to 4 take 1, 1.1, 1.2 and 1.3 s: far less busy in full batches than they are."""
+    step_s = np.array([1.0, 1.1, 1.2, 1.3])
+    rate = load * 4 / step_s[-1]
+    n, states = np.arange(200), 200
+    chain = np.zeros((states, states))
+    for left in range(states):
+        begin = max(left, 1)
+        members = min(begin, 4)
+        to = begin - members
+        come = poisson.pmf(n, rate * step_s[members - 1])
+        chain[left, to:] = come[: states - to]
+    stay = np.linalg.matrix_power(chain / chain.sum(axis=1, keepdims=True), 4096)[0]
+    work = float(stay @ step_s[np.minimum(np.maximum(n, 1), 4) - 1])
+    busy = work / (work + stay[0] / rate)
+    assert busy_in_batches([rate], [step_s]) == pytest.approx(busy, rel=0.03)
+    halves = busy_in_batches([rate / 2, rate / 2], [step_s, step_s])
+    assert load < busy <= halves + 0.03
+    said = load_text("executors", 0.0, load, busy=busy)
+    assert said.startswith(
+        f"In full batches the mix would need {100 * load:.3g} % of the executors, which are busy"
+    )
 
 
 @examples(60)

@@ -355,10 +355,10 @@ def test_without_a_clear_difference_or_a_steady_state_nobody_wins():
     worse = scheduler(None, "overloaded", offered=Resources(compute=1.6, network=0.2))
     advice = scheduler_advice({"local": worse, "spread": over}, {})
     assert advice.why.startswith("No scheduler wins: 2 schedulers ran")
-    assert advice.otherwise == "spread is nearest to one: its link is offered 125 % of capacity."
+    assert advice.otherwise == "spread is nearest to one: its link is offered 1.25 times its capacity."
     advice = scheduler_advice({"nona": made(5, 0, 0, 1), "local": worse}, {})
     assert advice.why.startswith("Only nona has a steady state")
-    assert "its executors are offered 160 % of capacity" in advice.otherwise
+    assert "its executors are offered 1.6 times their capacity" in advice.otherwise
     advice = scheduler_advice({"nona": made(5, 0, 0, 1)}, {})
     assert advice.lines == ("nona ran alone: 83 % of its jobs' time is computing.", advice.otherwise)
 

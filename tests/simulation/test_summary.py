@@ -18,6 +18,7 @@ from nona.simulation.collected import PARTS, RELATIVE_ERROR, Collector, Quantile
 from nona.simulation.records import Check, Records, pieces
 from nona.simulation.run import RunOptions, simulate_run
 from nona.simulation.sizes import RunSize
+from nona.simulation.steady_state import executors_reason, link_reason
 from nona.simulation.summary import Measured, hit_rate_difference, jct_difference, summarize
 from nona.statistics import mean_interval, percentile
 from nona.system import Stream
@@ -90,6 +91,22 @@ def test_unfinished_and_late_jobs_miss_the_slo_and_count():
     assert (s.jct_s.mean, s.jct_s.jobs) == (pytest.approx(0.2), 6)
     assert (s.jobs.arrived, s.jobs.completed, s.jobs.in_flight) == (12, 8, 4)
     assert summarize([r], [None, None], ["a", "b"]).result.slo_hit_rate == UNKNOWN
+
+
+def test_the_reason_of_an_overload_has_the_mean_load_that_stands_beside_it():
+    run = simulate_run(make_system(query(task_graph([1.0]), 0.5, 1.0)), *uniform(1), RunOptions(jobs=50))
+    for place, reason in enumerate((executors_reason, lambda load: link_reason("the link", load))):
+        loads = (9.4, 10.7)
+        runs = [
+            replace(
+                run, state="overloaded", state_reason=reason(x), offered=(x, 0.1) if not place else (0.1, x)
+            )
+            for x in loads
+        ]
+        result = summarize(runs, [None], ["q"]).result
+        assert (result.offered.compute, result.offered.network)[place] == pytest.approx(10.05)
+        assert "10.1 times" in result.state_reason
+        assert result.state_reason == reason(10.05)
 
 
 def test_overload_shows_no_means_but_its_jobs():

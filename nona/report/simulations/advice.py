@@ -18,7 +18,7 @@ from nona.schedulers.base import NetworkView
 from nona.schedulers.registry import SCHEDULERS
 from nona.statistics import values_needed
 from nona.tables import share_text
-from nona.units import format_time
+from nona.units import format_time, of_capacity
 
 SEES: Mapping[NetworkView, str] = {
     NetworkView.N0: "nothing of the network",
@@ -252,6 +252,5 @@ def _load_text(s: SchedulerResult) -> str:
     load = s.offered.network if which == "link" else s.offered.compute
     if load is None:
         return s.state_reason.rstrip(".")
-    return (
-        f"{'its link is' if which == 'link' else 'its executors are'} offered {share_text(load)} of capacity"
-    )
+    whose, resource = ("its", "its link is") if which == "link" else ("their", "its executors are")
+    return f"{resource} offered {of_capacity(load, whose)}"

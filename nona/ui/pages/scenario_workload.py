@@ -207,6 +207,7 @@ def load_gauges(state: AppState, load: Offered | None) -> None:
                 load.best if load else None,
                 load.even if load else None,
                 bad,
+                load.busy if load else None,
             ),
             workload_facts.gauge("Link", "link", background.network.utilization, own, otherwise=wait),
         ),

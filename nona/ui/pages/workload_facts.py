@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePath
 from typing import TypeVar
@@ -219,9 +219,18 @@ def offered(state: AppState) -> workloads.Offered | None:
     if not fits.any(axis=1).all():
         return None
     seconds = np.array([[share_of(spec, c) for c in row] for spec, row in pairs])
-    return workloads.offered_load(
+    load = workloads.offered_load(
         rates, seconds, {name: counts[name] for name in cluster.classes}, fits, background
     )
+    if not all(spec is None or spec.starts == "greedy" for spec in batching) or not any(batching):
+        return load
+    k = list(cluster.classes).index(load.kind)
+    holders = np.where(fits, np.array([counts[name] for name in cluster.classes], dtype=float), 0.0).sum(
+        axis=1
+    )
+    steps = [np.array([row[k].total_s]) if spec is None else filled(spec, row[k]) for spec, row in pairs]
+    here = [rate / n if fits[j, k] else 0.0 for j, (rate, n) in enumerate(zip(rates, holders, strict=True))]
+    return replace(load, busy=background + workloads.busy_in_batches(here, steps))
 
 
 def share_of(spec: BatchingSpec | None, cost: RowCost) -> float:
@@ -316,6 +325,7 @@ def gauge(
     queries: float | None,
     most: float | None = None,
     otherwise: str = "",
+    busy: float | None = None,
 ) -> Node:
     """A bar with background and queries, the point of overload marked; ``otherwise`` where it is unknown.
 
@@ -324,7 +334,7 @@ def gauge(
     own = queries or 0.0
     upto = own if most is None else max(most, own)
     scale = max(1.25, (background + upto) * 1.05)
-    text = otherwise if queries is None else workloads.load_text(what, background, own, most)
+    text = otherwise if queries is None else workloads.load_text(what, background, own, most, busy)
     over = " over" if background + own >= 1 else ""
     return el(
         "div",
