@@ -310,7 +310,7 @@ def _nothing(report: PlanReport) -> str:
 
 
 def _predicted(report: PlanReport) -> str:
-    likely = next((o for o in report.options if o.predicted is not None and o.predicted >= 1), None)
+    likely = next(filter(_is_likely, report.options), None)
     if likely is None:
         return "No run has ended yet; no option is predicted to keep all targets."
     price = per_hour(likely.cost_per_hour, report.currency)
@@ -428,6 +428,28 @@ def marked(report: PlanReport) -> list[tuple[str, PlanOption]]:
     now = [] if report.present is None else [(PRESENT, report.present)]
     answer = -1 if report.answer is None else report.answer.option
     return [*now, *((ANSWER if i == answer else "", o) for i, o in enumerate(report.options))]
+
+
+BOUNDS = ("load", "idle", "memory")
+FAR = 2.0  # times the cost of the cheapest that is likely to keep
+
+
+def ruled_out(report: PlanReport) -> tuple[bool, ...]:
+    """Of each option, whether a bound or the prediction rules it out: it was not run, nor is it likely to be.
+
+    The prediction does where it expects a miss, or where an option costs :data:`FAR` times as much as the
+    cheapest one that keeps, or is predicted to.
+    """
+    likely = (o.cost_per_hour for o in report.options if o.verdict == "keeps" or _is_likely(o))
+    most = FAR * min(likely, default=math.inf)
+    return tuple(
+        o.by in BOUNDS or (o.by == "prediction" and (not _is_likely(o) or o.cost_per_hour > most))
+        for o in report.options
+    )
+
+
+def _is_likely(option: PlanOption) -> bool:
+    return option.by == "prediction" and option.predicted is not None and option.predicted >= 1
 
 
 _SHARE = re.compile(r"(\d+(?:\.\d+)?) %")

@@ -315,7 +315,6 @@ def options(report: planning.PlanReport, places: Sequence[int] | None = None) ->
 
 
 MOST_ROWS = 40
-BOUNDS = ("load", "idle", "memory")
 
 
 def plan_text(report: planning.PlanReport, today: date | None = None) -> str:
@@ -333,7 +332,7 @@ def plan_text(report: planning.PlanReport, today: date | None = None) -> str:
     if report.week is not None:
         lines.append(plan.week_text(report.week, report.currency))
     entries = plan.marked(report)
-    looked = [k for k, (_, option) in enumerate(entries) if option.by not in BOUNDS]
+    looked = [k for k, (_, option) in enumerate(entries) if option.by not in plan.BOUNDS]
     shown = (looked or list(range(len(entries))))[:MOST_ROWS]
     lines += ["", options(report, shown).select(*PRINTED).text()] if shown else []
     if len(entries) > len(shown):

@@ -8,10 +8,10 @@ from filled import FAST, SLOW, TWO_OFFERS, but, filled
 
 from nona.report import plan_options as tables
 from nona.report import planning_figures as charts
-from nona.report.plan import floor_note, month_text, plan_finding, tightest
+from nona.report.plan import floor_note, month_text, plan_finding, ruled_out, tightest
 from nona.report.plan_options import bills, plan_text
 from nona.results.document import Estimate
-from nona.results.planning import PlanLoad, PlanTarget, PlanWeek
+from nona.results.planning import PlanLoad, PlanOption, PlanReport, PlanTarget, PlanWeek
 from nona.scenario.file import scenario_from_mapping
 from nona.study.planning.plan import plan
 
@@ -196,3 +196,17 @@ def test_a_week_is_drawn_hour_by_hour():
     assert list(traffic.y) == list(week.factors)
     assert set(constant.y) == {2}
     assert list(by_hour.y) == list(week.servers)
+
+
+def test_what_the_prediction_rules_out_is_not_shown_beside_what_is_looked_at():
+    usual = {"verdict": "open", "replications": 0}
+    options = (
+        filled(PlanOption, by="prediction", predicted=1.01, cost_per_hour=16.0, **usual),
+        filled(PlanOption, by="prediction", predicted=0.9, cost_per_hour=17.0, **usual),
+        filled(PlanOption, by="prediction", predicted=1.2, cost_per_hour=200.0, **usual),
+        filled(
+            PlanOption, by="simulation", predicted=0.9, cost_per_hour=300.0, verdict="misses", replications=8
+        ),
+        filled(PlanOption, by="load", predicted=None, cost_per_hour=1.0, verdict="misses", replications=0),
+    )
+    assert ruled_out(filled(PlanReport, options=options, answer=None)) == (False, True, True, False, True)

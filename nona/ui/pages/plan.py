@@ -55,7 +55,7 @@ def _names() -> list[str]:
 
 
 VERDICTS = ("keeps", "open", "misses")
-RULED_OUT = "ruled out by bounds"
+RULED_OUT = "ruled out without a run"
 CHOICES = (*VERDICTS, RULED_OUT)
 LIVE_ROWS = 12
 
@@ -69,9 +69,11 @@ def _options_section(state: AppState, report: PlanReport) -> None:
         default=list(VERDICTS),
         key="plan-verdicts",
         persist_state="session",
-        help="Which options the table lists. An option that is only predicted counts as open.",
+        help="Which options the table lists. One that is only predicted, to keep, counts as open.",
     )
-    listed = [i for i, o in enumerate(report.options) if _kind(o) in (wanted or CHOICES)]
+    out = plan.ruled_out(report)
+    kinds = [RULED_OUT if out[i] else o.verdict for i, o in enumerate(report.options)]
+    listed = [i for i, kind in enumerate(kinds) if kind in (wanted or CHOICES)]
     answer = [report.answer.option] if report.answer is not None else []
     order = list(dict.fromkeys([*answer, *_pinned_in(report), *listed]))
     present = int(report.present is not None)  # rows before the options
@@ -95,8 +97,10 @@ def _options_section(state: AppState, report: PlanReport) -> None:
 def _live_options(report: PlanReport) -> None:
     """The options while they are looked at: first those that were simulated."""
     entries = plan.marked(report)
+    present = len(entries) - len(report.options)
+    out = (*[False] * present, *plan.ruled_out(report))
     order = sorted(
-        range(len(entries)),
+        (i for i in range(len(entries)) if not out[i]),
         key=lambda i: (entries[i][0] != plan.PRESENT, entries[i][1].by != "simulation", i),
     )
     shown = plan_options.options(report, order[:LIVE_ROWS])
@@ -106,10 +110,6 @@ def _live_options(report: PlanReport) -> None:
         "The present cluster, then the options so far: the simulated ones first",
         files=False,
     )
-
-
-def _kind(option: PlanOption) -> str:
-    return RULED_OUT if option.by in plan_options.BOUNDS else option.verdict
 
 
 def _detail(state: AppState, report: PlanReport, mark: str, option: PlanOption) -> None:

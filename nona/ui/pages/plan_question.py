@@ -143,11 +143,24 @@ def _demand_fields(state: AppState) -> None:
     _week(state)
 
 
+NO_RACKS = "the cluster has no racks; set them on page Scenario, under Network"
+
+
 def _survival(state: AppState) -> None:
-    choices = words((PART, "survive")).choices
-    if state.scenario.cluster.network.racks is None and state.shown((PART, "survive")) != "rack":
-        del choices["rack"]
-    field(state, f"{PART}.survive", choices=choices)
+    """The choice; a rack is listed and cannot be chosen where the cluster has none."""
+    path = (PART, "survive")
+    choices, without = words(path).choices, state.scenario.cluster.network.racks is None
+    if without and state.shown(path) != "rack":
+        choices["rack"] += f" (not available: {NO_RACKS})"
+
+    def take(value: str) -> None:
+        if value == "rack" and without:
+            state.tell(f"A rack cannot be chosen: {NO_RACKS}.")
+            state.revision += 1  # the field goes back
+        else:
+            state.edit(path, value)
+
+    field(state, path, choices=choices, edit=take)
 
 
 def _models(state: AppState) -> None:
