@@ -179,8 +179,13 @@ def format_time(seconds: float, digits: int = 3) -> str:
     ('14.2 ms', '0 s', '1 s', '–', '∞')
     >>> format_time(2.5e-6), format_time(90.0), format_time(240, 2), format_time(12_345.0)
     ('2.5 µs', '90 s', '240 s', '12,300 s')
+
+    A thousandth of a nanosecond is what rounding leaves of sums of times:
+
+    >>> format_time(6.21e-16), format_time(-1e-13), format_time(2e-12)
+    ('0 s', '0 s', '0.002 ns')
     """
-    if seconds == 0:
+    if abs(seconds) < 1e-12:
         return "0 s"
     return _scaled(seconds, ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")), digits)
 
@@ -204,7 +209,14 @@ def format_size(size_bytes: float, digits: int = 3) -> str:
 
     >>> format_size(1_500_000), format_size(0)
     ('1.5 MB', '0 B')
+
+    A thousandth of a byte is what rounding leaves of sums of sizes:
+
+    >>> format_size(3e-10)
+    '0 B'
     """
+    if abs(size_bytes) < 1e-3:
+        return "0 B"
     return _scaled(size_bytes, ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")), digits)
 
 
@@ -213,7 +225,14 @@ def format_bandwidth(bytes_per_s: float, digits: int = 3) -> str:
 
     >>> format_bandwidth(3.125e9)
     '25 Gbit/s'
+
+    As with sizes, less than a thousandth of a bit per second is 0:
+
+    >>> format_bandwidth(1e-9)
+    '0 bit/s'
     """
+    if abs(bytes_per_s) < 1e-4:
+        return "0 bit/s"
     steps = ((1e12, "Tbit/s"), (1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
     return _scaled(bytes_per_s * 8, steps, digits)
 

@@ -19,21 +19,17 @@ D = TypeVar("D", bound="Document")
 
 
 def warn_of_models(prepared: Study) -> dict[str, object]:
-    """Print what of each model is not counted, and of whole files that all is, to standard error.
+    """Print what of each model is not counted to standard error.
 
     Returns what a JSON result says of it: ``warnings``, and the share by model as ``uncounted``.
     """
     from nona.report.times import model_warnings, uncounted_shares
-    from nona.sources.lookup import is_file
     from nona.study.outcome import model_facts
 
     models = model_facts(prepared)
     warnings, uncounted = model_warnings(models), uncounted_shares(models)
     for line in warnings:
         print(f"warning: {line}", file=sys.stderr)
-    for row, (name, facts) in zip(prepared.scenario.workload, models.items(), strict=True):
-        if is_file(prepared.scenario, row.model) and not (facts.warnings or facts.uncounted):
-            print(f"{name}: all {facts.with_work:,} kernels are counted, none is unknown", file=sys.stderr)
     return ({"warnings": warnings} if warnings else {}) | ({"uncounted": uncounted} if uncounted else {})
 
 

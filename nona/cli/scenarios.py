@@ -96,7 +96,8 @@ def simulate(arguments: SimulateOptions, scenario: Scenario, sources: Sources) -
     slo_s = [q.slo_s for q in prepared.system.queries]
     report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)
     report = with_hits(report, result.records, slo_s)
-    if text := unsettled_text(report.schedulers, predicted_means(prepared, result.placement)):
+    predicted = predicted_means(prepared, result.placement)
+    if text := unsettled_text(report.schedulers, predicted):
         print(f"warning: {text}", file=sys.stderr)
     every = all_differences(result.records, slo_s)
     differences = every[arguments.baseline] if arguments.baseline else {}
@@ -116,7 +117,7 @@ def simulate(arguments: SimulateOptions, scenario: Scenario, sources: Sources) -
         write_trace(arguments.trace, prepared, result.records)
     if not (arguments.html or arguments.save):
         return
-    outcome = simulation_outcome(prepared, result, now_text())
+    outcome = simulation_outcome(prepared, result, now_text(), predicted)
     if arguments.html:
         from nona.report.html.language import request_sections
         from nona.report.html.simulation import simulation_html

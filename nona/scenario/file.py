@@ -75,7 +75,7 @@ def scenario_from_mapping(data: object, check: Check = _nothing_more) -> Scenari
             [f"Scenario: it is {shown(data)}, not a mapping; start the file with 'version: 1'."]
         )
     if "nodes" in data and "cluster" not in data:
-        raise ScenarioError(["Scenario: it is the graph of a model; upload it on the page Models."])
+        raise ScenarioError(["Scenario: it is the graph of a model; name its file in a row of the workload."])
     if foreign := foreign_values(data):
         raise ScenarioError(bounded(foreign))
     scenario: Scenario | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from nona import __version__
 from nona.cost.costed import CostedGraph, sigma_of
@@ -110,8 +110,13 @@ def _with_models(study: Study) -> Scenario:
     return scenario.model_copy(update={"models": models})
 
 
-def simulation_outcome(study: Study, result: SimulationResult, made_at: str) -> SimulationOutcome:
-    """All displayed data of a simulation."""
+def simulation_outcome(
+    study: Study,
+    result: SimulationResult,
+    made_at: str,
+    predicted: Mapping[str, float | None] | None = None,
+) -> SimulationOutcome:
+    """All displayed data of a simulation; ``predicted``: :func:`predicted_means`, where they are known."""
     names = study.scenario.labels
     slo_s = [q.slo_s for q in study.system.queries]
     placement = result.placement
@@ -126,7 +131,7 @@ def simulation_outcome(study: Study, result: SimulationResult, made_at: str) -> 
         load=series.executor_load(result.records),
         gantt=series.gantt_rows(result.records, study.system),
         slo_s=dict(zip(names, slo_s, strict=True)),
-        predicted=predicted_means(study, placement),
+        predicted=predicted_means(study, placement) if predicted is None else dict(predicted),
         models=model_facts(study),
         off=off_ranges(study, report),
         cautions=cautions_of(study),

@@ -221,7 +221,7 @@ def _alone(best: str, schedulers: Schedulers) -> Advice:
     over = [n for n, s in schedulers.items() if s.overloaded]
     spent = _most_text(schedulers[best], "its jobs'")
     if not over:
-        return Advice(f"{best} ran alone: {spent}.", "Add a scheduler above to compare it with.")
+        return Advice(f"{best} ran alone: {spent}.", "Run a second scheduler to compare it with.")
     first, dropped = schedulers[over[0]], schedulers[best].dropped
     why = views_text(best, over[0])
     if dropped is not None:
