@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from numba import config, njit
-from numba.core import codegen, event, typeinfer
+from numba.core import typeinfer
 from numba.core.caching import (
     CompileResultCacheImpl,
     FunctionCache,
@@ -139,38 +139,6 @@ class CheckedCache(FunctionCache):
 
     def _tell(self, error: OSError) -> None:
         tell_not_kept(Path(self._cache_path).parent, error)
-
-
-class _Compiling(event.Listener):
-    """What is being compiled, the outermost first."""
-
-    def __init__(self) -> None:
-        self.dispatchers: list[Any] = []
-
-    def on_start(self, started: event.Event) -> None:
-        self.dispatchers.append(started.data["dispatcher"])
-
-    def on_end(self, ended: event.Event) -> None:
-        self.dispatchers.pop()
-
-
-_COMPILING = _Compiling()
-event.register("numba:compile", _COMPILING)
-
-
-class _Library(codegen.JITCodeLibrary):
-    """A dispatcher with ``is_part`` has one caller: it is optimised as a part of that, not before as well."""
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self._is_part = bool(_COMPILING.dispatchers) and getattr(_COMPILING.dispatchers[-1], "is_part", False)
-
-    def _optimize_final_module(self) -> None:
-        if not self._is_part:
-            super()._optimize_final_module()
-
-
-codegen.JITCPUCodegen._library_class = _Library
 
 
 def kept_on_disk(function: Callable[..., Any], signature: Any = None, **options: Any) -> Any:

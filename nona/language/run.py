@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,7 @@ def simulate_once(
     if readable:
         return Loop(system, requests, router, window).run()
     state, background = state_of(system, requests, router, window), _Background(system, window.replication)
-    advance, clock = _machine(), state.clock
+    advance, clock = _machine_for(state), state.clock
     while (code := advance(state)) != machine.DONE:
         if code == machine.BACKGROUND:
             state = background.drawn_on(state)
@@ -44,12 +45,21 @@ def simulate_once(
     return Run(requests, state.times, state.sums, state.steps, window, float(c["begin_s"]), over_s)
 
 
+def _machine_for(state: State) -> Callable[[State], int]:
+    """The loop as machine code: from disk in a fraction of a second, or compiled. States are of one type."""
+    import numba
+
+    type_of: Callable[[object], Any] = numba.typeof
+    return _machine(type_of(state))
+
+
 @cache
-def _machine() -> Callable[[State], int]:
-    """The loop as machine code: from disk in a fraction of a second, or compiled."""
+def _machine(state_type: Any) -> Callable[[State], int]:
+    from numba import int64
+
     from nona.simulation.compiled.build import compile_function
 
-    compiled: Callable[[State], int] = compile_function(machine.advance, loop=True)
+    compiled: Callable[[State], int] = compile_function(machine.advance, int64(state_type), loop=True)
     return compiled
 
 

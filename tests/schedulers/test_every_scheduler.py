@@ -155,7 +155,7 @@ def test_no_query_runs_where_its_model_does_not_fit_but_by_those_that_look_at_no
 
 def test_only_plain_functions_are_compiled():
     with pytest.raises(TypeError, match="plain Python function"):
-        build.compile_function(len)
+        build.compile_function(len, None)
 
 
 class Inner(NamedTuple):

@@ -5,6 +5,7 @@ import stat
 import subprocess
 import sys
 
+import numba
 import numpy as np
 import pytest
 
@@ -162,13 +163,22 @@ def _twice(numbers):
     return 2 * _sum(numbers)
 
 
-def test_a_function_with_one_caller_is_optimised_as_a_part_of_that(folder):
+def _thrice(numbers):
+    return 3 * _sum(numbers)
+
+
+def test_of_functions_that_only_compiled_code_calls_no_machine_code_is_made(folder):
+    """With one caller they are not optimised on their own either; the caller is, with them in it."""
+    kind = numba.int64(numba.int64[::1])
+    alone, twice = build.compile_function(_sum, kind), build.compile_function(_twice, kind)
     numbers = np.arange(5)
-    alone, twice = build.compile_function(_sum), build.compile_function(_twice)
     assert (alone(numbers), twice(numbers)) == (10, 20)
     part = twice.py_func.__globals__["_sum"]
-    (whole_text,), (part_text,) = (
-        [c.library.get_llvm_str() for c in f.overloads.values()] for f in (alone, part)
-    )
-    assert "vector.body" in whole_text
-    assert "vector.body" not in part_text
+    (whole,), (inner,) = (list(f.overloads.values()) for f in (alone, part))
+    address, nowhere = (c.library.get_pointer_to_function(c.fndesc.llvm_func_name) for c in (whole, inner))
+    assert address
+    assert not nowhere
+    assert "llvm.loop" in whole.library.get_llvm_str()  # what optimisation notes
+    assert "llvm.loop" not in inner.library.get_llvm_str()
+    assert build.compile_function(_thrice, kind)(numbers) == 30
+    assert list(part.overloads) == [kind.args]  # nor are they compiled again for another caller

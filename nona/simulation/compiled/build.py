@@ -105,12 +105,16 @@ def _row_accessor(row: Row) -> Any:
 _KEPT = 12  # folders (a few MB each) of other versions and checkouts that may still be in use
 # Functions of the loop own no memory, so nothing has to be counted; nothing is divided by zero.
 _LOOP = {"_nrt": False, "error_model": "numpy"}
+# As fast as at 3 within 2 %, and a quarter less to compile: the loop has branches, no long arithmetic.
+_LEVEL = 1
 _INTERNAL = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 # Large and called from many places: inlined, they would be two thirds of the code to compile.
 _NOT_INLINED = {"_pick_all", "take_over"}
 # Modules that stay plain Python.
 _PLAIN = {"arrays", "engine", "families", "preparation"}
 _LOCK = threading.RLock()  # Numba's settings are the process's own
+# Helpers that were compiled before, for the loop or not: policies have many in common.
+_MADE: dict[bool, dict[FunctionType, Any]] = {False: {}, True: {}}
 
 
 @cache
@@ -189,24 +193,26 @@ def mark_ready(family: str = "queries") -> None:
 
 @contextmanager
 def _numba(folder: Path) -> Iterator[ModuleType]:
-    """Numba, with its cache in ``folder`` while functions are declared."""
+    """Numba, with its cache in ``folder`` and at its level of optimisation while functions are compiled."""
     import numba  # it takes most of a second to import
+    from numba.core.registry import cpu_target
 
+    cpu_target.target_context.codegen()  # which takes the usual level for all that is compiled later
+    config: Any = numba.config
     with _LOCK:
-        before = numba.config.CACHE_DIR  # type: ignore[attr-defined]
-        numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
+        before = config.CACHE_DIR, config.OPT
+        config.CACHE_DIR, config.OPT = str(folder), type(config.OPT)(_LEVEL)
         try:
             yield numba
         finally:
-            numba.config.CACHE_DIR = before  # type: ignore[attr-defined]
+            config.CACHE_DIR, config.OPT = before
 
 
 def compile_function(
-    function: Callable[..., Any], signature: Any = None, kept: bool = True, loop: bool = False
+    function: Callable[..., Any], signature: Any, kept: bool = True, loop: bool = False
 ) -> Any:
-    """``function`` as machine code, along with the plain functions that it calls.
+    """``function`` as machine code for these types, along with the plain functions that it calls.
 
-    ``signature``: compile for these types now; without one, when first called.
     ``kept``: whether to keep the code on disk. Only for functions of this package: the folder's name tells of
         changes in no others.
     ``loop``: whether it belongs to the event loop, which allocates nothing; decision functions may.
@@ -217,12 +223,12 @@ def compile_function(
         raise TypeError(f"{function!r} must be a plain Python function; write it with def.")
     options: dict[str, Any] = _LOOP if loop else {}
     with _numba(cache_folder()) as numba:
-        copy = _linked(numba, function, {}, options, _callers(function, Counter()))
+        copy = _linked(numba, function, _MADE[loop], options, _callers(function, Counter()))
         if kept:
             from nona.compiled import kept_on_disk
 
-            return kept_on_disk(copy, signature, **(options if signature else {}))
-        return (numba.njit(signature, **options) if signature else numba.njit())(copy)
+            return kept_on_disk(copy, signature, **options)
+        return numba.njit(signature, **options)(copy)
 
 
 def _helpers(function: FunctionType) -> dict[str, FunctionType]:
@@ -249,6 +255,8 @@ def _linked(
     callers: Counter[FunctionType],
 ) -> Any:
     """A copy of ``function`` that calls compiled copies of its helpers."""
+    from nona.simulation.compiled.parts import PartCompiler, PlainPartCompiler
+
     scope = dict(function.__globals__)
     for name in function.__code__.co_names:
         value = scope.get(name)
@@ -259,9 +267,9 @@ def _linked(
     for name, helper in _helpers(function).items():
         if helper not in made:
             inlined = helper.__name__ not in _NOT_INLINED
-            internal = numba.njit(forceinline=inlined, **_INTERNAL, **options)
+            compiler = PlainPartCompiler if inlined and callers[helper] == 1 else PartCompiler
+            internal = numba.njit(forceinline=inlined, pipeline_class=compiler, **_INTERNAL, **options)
             made[helper] = internal(_linked(numba, helper, made, options, callers))
-            made[helper].is_part = inlined and callers[helper] == 1
         scope[name] = made[helper]
     copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
     copy.__qualname__ = function.__qualname__

@@ -120,16 +120,18 @@ def _cap(row: Matrix, most: int, rng: Generator) -> None:
             nodes += 1
 
 
-@compiled
 def fronts(values: Floats) -> Ints:
     """(P,) the front of each of the (P, 2) values: 0 for those that no other one dominates.
 
     By descending first value a solution is in the first front whose last second value is not above its own:
     with two objectives no other comparison is needed.
     """
+    return _fronts(values, np.lexsort((-values[:, 1], -values[:, 0])))
+
+
+@compiled
+def _fronts(values: Floats, order: Ints) -> Ints:
     count = len(values)
-    order = np.argsort(-values[:, 1], kind="mergesort")
-    order = order[np.argsort(-values[order, 0], kind="mergesort")]
     front, last, used = np.zeros(count, np.int64), np.zeros(count, np.int64), 0
     for place in order:
         low, high = 0, used
@@ -151,30 +153,35 @@ def _dominates(one: Floats, other: Floats) -> bool:
     return bool(no_worse and (one[0] > other[0] or one[1] > other[1]))
 
 
-@compiled
 def crowding(values: Floats, front: Ints) -> Floats:
     """(P,) crowding distances within fronts: Σ (next − previous) / range; ∞ at the ends."""
-    distances = np.zeros(len(values))
-    for rank in range(front.max() + 1):
-        members = np.flatnonzero(front == rank)
-        for k in range(2):
-            sorted_ = members[np.argsort(values[members, k], kind="mergesort")]
-            span = values[sorted_[-1], k] - values[sorted_[0], k]
-            distances[sorted_[0]] = distances[sorted_[-1]] = np.inf
+    orders = np.stack([np.lexsort((values[:, k], front)) for k in range(2)])
+    return _crowding(values, front, orders)
+
+
+@compiled
+def _crowding(values: Floats, front: Ints, orders: Ints) -> Floats:
+    """``orders`` (2, P): by front, and in it by the one and the other value."""
+    count = len(values)
+    distances = np.zeros(count)
+    for k in range(2):
+        order, begin = orders[k], 0
+        for end in range(1, count + 1):
+            if end < count and front[order[end]] == front[order[begin]]:
+                continue
+            span = values[order[end - 1], k] - values[order[begin], k]
+            distances[order[begin]] = distances[order[end - 1]] = np.inf
             if span > 0.0:
-                for i in range(1, len(sorted_) - 1):
-                    distances[sorted_[i]] += (values[sorted_[i + 1], k] - values[sorted_[i - 1], k]) / span
+                for i in range(begin + 1, end - 1):
+                    distances[order[i]] += (values[order[i + 1], k] - values[order[i - 1], k]) / span
+            begin = end
     return distances
 
 
-@compiled
 def survivors(values: Floats, count: int) -> Ints:
     """The best ``count`` places: by front, of one front by crowding distance, largest first."""
     front = fronts(values)
-    far = crowding(values, front)
-    order = np.argsort(-far, kind="mergesort")
-    order = order[np.argsort(front[order], kind="mergesort")]
-    return order[:count]
+    return np.lexsort((-crowding(values, front), front))[:count]
 
 
 Marks = NDArray[np.uint64]
@@ -230,47 +237,71 @@ def value_of(state: Matrix, jobs: Jobs, gpus: int) -> tuple[float, float]:
     return count / unfairness, total / max(active, 1)
 
 
-@compiled
 def evolve(first: Matrix, jobs: Jobs, effort: Effort, rng: Generator) -> tuple[Matrix, Floats]:
     """The front of the last generation, (F, J, N), and its two objectives, (F, 2).
 
-    ``first``: (P, J, N) solutions to begin with.
+    ``first``: (P, J, N) solutions to begin with. What is done once per generation is left to NumPy: compiled,
+    it would take longer than the search.
     """
-    size, gpus = effort.population, effort.gpus
+    size = effort.population
     states = np.zeros((2 * size, *first.shape[1:]), np.int8)
     values = np.zeros((2 * size, 2))
     marks = np.zeros(2 * size, np.uint64)
-    count = min(0, len(first))  # Numba has a type for the plain 0, and would compile all for it as well
-    for i in range(min(len(first), size)):
-        states[count] = first[i]
-        repair(states[count], gpus, jobs.most, effort.avoid, rng)
-        count += _enter(states, values, marks, count, jobs, gpus)
+    count = _founded(first[:size], states, values, marks, jobs, effort, rng)
     for _ in range(effort.generations - 1):
-        count = _generation(states, values, marks, count, jobs, effort, rng)
+        far = crowding(values[:count], fronts(values[:count]))
+        count = _with_children(states, values, marks, count, far, jobs, effort, rng)
+        kept = survivors(values[:count], size)
+        count = len(kept)
+        for rows in (states, values, marks):
+            rows[:count] = rows[kept]
     best = np.flatnonzero(fronts(values[:count]) == 0)
     return states[best], values[best]
 
 
 @compiled
-def _generation(
-    states: Matrix, values: Floats, marks: Marks, solutions: int, jobs: Jobs, effort: Effort, rng: Generator
+def _founded(
+    first: Matrix,
+    states: Matrix,
+    values: Floats,
+    marks: Marks,
+    jobs: Jobs,
+    effort: Effort,
+    rng: Generator,
 ) -> int:
-    """Make children of the ``solutions`` solutions, and keep the best of both; return their number."""
-    size = effort.population
-    front = fronts(values[:solutions])
-    far = crowding(values[:solutions], front)
-    parents, children = solutions, 0
-    pair = np.zeros((2, *states.shape[1:]), np.int8)
+    """Take in the solutions to begin with; return how many differ."""
+    count = 0
+    for i in range(len(first)):
+        _copy(first[i], states[count])
+        repair(states[count], effort.gpus, jobs.most, effort.avoid, rng)
+        count += _enter(states, values, marks, count, jobs, effort.gpus)
+    return count
+
+
+@compiled
+def _with_children(
+    states: Matrix,
+    values: Floats,
+    marks: Marks,
+    parents: int,
+    far: Floats,
+    jobs: Jobs,
+    effort: Effort,
+    rng: Generator,
+) -> int:
+    """Add children of the ``parents`` solutions, which have ``far`` around them; return the number of all."""
+    size, solutions, children = effort.population, parents, 0
+    pair = np.zeros((2, states.shape[1], states.shape[2]), np.int8)
     for _ in range(TRIES):
         before = children
         for _ in range((size - children + 1) // 2):
             for k in range(2):
-                pair[k] = states[_tournament(values, far, parents, rng)]
+                _copy(states[_tournament(values, far, parents, rng)], pair[k])
             cross(pair[0], pair[1], rng)
             for k in range(2):
                 if children == size:
                     break
-                states[solutions] = pair[k]
+                _copy(pair[k], states[solutions])
                 mutate(states[solutions], jobs.base, effort.gpus, rng)
                 repair(states[solutions], effort.gpus, jobs.most, effort.avoid, rng)
                 new = _enter(states, values, marks, solutions, jobs, effort.gpus)
@@ -278,10 +309,15 @@ def _generation(
                 children += new
         if children in (before, size):  # where few solutions exist, a try may find none that is new
             break
-    kept = survivors(values[:solutions], size)
-    count = len(kept)
-    states[:count], values[:count], marks[:count] = states[kept], values[kept], marks[kept]
-    return count
+    return solutions
+
+
+@compiled
+def _copy(source: Matrix, target: Matrix) -> None:
+    """``target[:] = source``, whose checks of shapes take longer to compile."""
+    for j in range(len(source)):
+        for n in range(source.shape[1]):
+            target[j, n] = source[j, n]
 
 
 @compiled
@@ -306,7 +342,16 @@ def _enter(states: Matrix, values: Floats, marks: Marks, at: int, jobs: Jobs, gp
         mark = (mark ^ np.uint64(entry)) * np.uint64(1099511628211)  # FNV-1a
     marks[at] = mark
     for i in range(at):
-        if marks[i] == mark and np.array_equal(states[i], states[at]):
+        if marks[i] == mark and _equal(states[i], states[at]):
             return 0
     values[at, 0], values[at, 1] = value_of(states[at], jobs, gpus)
     return 1
+
+
+@compiled
+def _equal(one: Matrix, other: Matrix) -> bool:
+    for j in range(len(one)):
+        for n in range(one.shape[1]):
+            if one[j, n] != other[j, n]:
+                return False
+    return True
