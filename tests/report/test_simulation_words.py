@@ -363,7 +363,7 @@ def test_without_a_clear_difference_or_a_steady_state_nobody_wins():
     assert advice.lines == ("nona ran alone: 83 % of its jobs' time is computing.", advice.otherwise)
     assert (
         advice.otherwise == "Run a second scheduler to compare it with."
-    )  # true of a page and of a terminal
+    )  # also true in a terminal
 
 
 def test_waits_for_own_tasks_are_no_reason_for_more_servers():
