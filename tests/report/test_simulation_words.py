@@ -361,9 +361,7 @@ def test_without_a_clear_difference_or_a_steady_state_nobody_wins():
     assert "its executors are offered 1.6 times their capacity" in advice.otherwise
     advice = scheduler_advice({"nona": made(5, 0, 0, 1)}, {})
     assert advice.lines == ("nona ran alone: 83 % of its jobs' time is computing.", advice.otherwise)
-    assert (
-        advice.otherwise == "Run a second scheduler to compare it with."
-    )  # also true in a terminal
+    assert advice.otherwise == "Run a second scheduler to compare it with."  # also true in a terminal
 
 
 def test_waits_for_own_tasks_are_no_reason_for_more_servers():
