@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -316,8 +315,7 @@ def _miss(system: System, response: Response, runs: Sequence[Records]) -> Compar
         return None
     predicted = sum(w * (s or 0.0) for w, s in zip(weights, shares, strict=True)) / sum(weights)
     hits = Measured(runs, slo_s).hit_rate()
-    half_width = 0.0 if math.isnan(hits.half_width) else hits.half_width
-    return Comparison(predicted=predicted, simulated=1.0 - hits.mean, ci95=half_width)
+    return Comparison(predicted=predicted, simulated=1.0 - (hits.mean or 0.0), ci95=hits.half_width or 0.0)
 
 
 _DIGITS = 5

@@ -35,16 +35,22 @@ class Prediction:
     kv_tokens: float
 
 
+FEWEST = 100  # requests of a trace
+
+
 def predict(system: LanguageSystem, number: int) -> Prediction | None:
     """Predict engine ``number`` when requests are dealt out evenly; ``None`` where the form does not hold.
 
-    It holds for open rows on engines of the order ``vllm`` that compute prompts and tokens, without experts.
+    It holds for open rows on engines of the order ``vllm`` that compute prompts and tokens, without experts;
+    a trace of fewer than 100 requests has no rate to speak of.
     """
     engine = system.engines[number]
     rows = [row for row in system.rows if row.model == engine.model]
     alike = sum(e.model == engine.model for e in system.engines)
     others = any(e.role != "both" for e in system.engines if e.model == engine.model)
     if others or engine.order != "vllm" or engine.steps.experts or any(row.concurrency for row in rows):
+        return None
+    if any(row.arrivals.process == "trace" and len(row.arrivals.times_s) < FEWEST for row in rows):
         return None
     if not any(row.rate for row in rows):
         return Prediction(0.0, engine.steps.a, 0.0)

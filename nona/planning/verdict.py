@@ -45,7 +45,7 @@ from numpy.typing import ArrayLike
 from nona.arrays import Floats
 from nona.errors import SimulationError
 from nona.planning.least import driven
-from nona.results.document import Verdict
+from nona.results.document import UNKNOWN, Estimate, Verdict
 
 LEVELS = (1.0, 2.0, 4.0)
 FIRST = 4  # replications at the first look; each further look doubles them
@@ -263,7 +263,7 @@ def counted(runs: Sequence[ArrayLike], share: float) -> Counts:
     """
     ratios = [_finished(run) for run in runs]
     whole = np.concatenate(ratios)
-    levels = [_level(whole, min(1.0, factor * (1 - share))) for factor in LEVELS]
+    levels = [level_of(whole, min(1.0, factor * (1 - share))) for factor in LEVELS]
     return Counts(
         tuple(len(r) for r in ratios),
         tuple(int(np.count_nonzero(r <= 1)) for r in ratios),
@@ -276,9 +276,47 @@ def _finished(run: ArrayLike) -> Floats:
     return np.where(np.isnan(ratios), np.inf, ratios)
 
 
-def _level(ratios: Floats, beyond: float) -> float:
+def level_of(ratios: Floats, beyond: float) -> float:
     """The bound itself, or the smaller factor on it that a share ``beyond`` of the jobs exceeds."""
     return min(1.0, float(np.quantile(ratios, 1 - beyond, method="lower"))) if len(ratios) else 1.0
+
+
+BEYOND = 10  # jobs, at least, beyond the nearest level at which an interval judges the design effect
+
+
+def estimate_of(seen: Evidence, error: float = 0.025) -> Estimate:
+    """A share or a mean with its interval, each of whose ends is wrong with probability ``error``.
+
+    Unknown without jobs; without an interval for one replication.
+    """
+    value = seen.mean if isinstance(seen, Means) else seen.share
+    if not np.isfinite(value):
+        return UNKNOWN
+    ends = limits(seen, error)
+    return Estimate(mean=value, ci95=(ends.lower, ends.upper) if replications_of(seen) > 1 else None)
+
+
+def share_within(runs: Sequence[ArrayLike], sections: int = 1) -> Estimate:
+    """The share of jobs within their bounds, with its interval at 95 % as of :func:`limits`.
+
+    ``runs``: as for :func:`counted`, each in order of arrival; one alone is cut into so many ``sections``.
+
+    Student's interval over the shares of few replications is too narrow near 1: of 400 intervals for the
+    truth in M/M/1 and M/D/1, from five runs each, it covered 371 to 384 at 99 % and 301 to 343 at 99.9 %,
+    this one 386 to 392 and 384 to 398 (``python -m benchmarks.coverage``).
+
+    >>> found = share_within([[0.5] * 990 + [2.0] * 10] * 4)
+    >>> found.mean, round(found.ci95[0], 3), round(found.ci95[1], 3)
+    (0.99, 0.984, 0.994)
+    """
+    ratios = [_finished(run) for run in runs]
+    jobs = sum(map(len, ratios))
+    if not jobs:
+        return UNKNOWN
+    if len(ratios) == 1:
+        ratios = np.array_split(ratios[0], min(sections, jobs))
+    late = sum(int(np.count_nonzero(of > 1)) for of in ratios)
+    return estimate_of(counted(ratios, 1 - max(late, min(BEYOND, jobs)) / jobs))
 
 
 R = TypeVar("R")

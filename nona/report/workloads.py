@@ -12,7 +12,7 @@ import numpy as np
 from nona.arrays import Bools, Floats, Ints
 from nona.placement.capacity import Loads
 from nona.random_streams import RandomStreams
-from nona.simulation.arrivals import arrival_chunks, effective_rate
+from nona.simulation.arrivals import arrival_chunks, cycle_s, effective_rate
 from nona.system import Arrivals
 from nona.units import format_number, format_time
 
@@ -177,23 +177,31 @@ def slo_text(bounds: Mapping[str, float], total_s: float, critical_s: float, var
 
 BINS, GAP_BINS, LARGEST_GAP = 60, 32, 4.0
 WINDOW_GAPS, LEAST_GAPS, MOST = 120, 3000, 20_000
+MOST_SEEN = 400_000  # arrivals in which a burst is looked for
+CYCLES = 4  # of bursts that are shown
+LEAST_WINDOWS = 20  # whose counts give an index of dispersion
 
 
 @dataclass(frozen=True, eq=False)
 class ArrivalSample:
-    """The first arrivals of replication 0.
+    """Arrivals of replication 0: a stretch that has a burst where there are bursts.
 
-    ``counts`` (BINS,): arrivals in each piece of the first ``window_s`` seconds.
+    ``counts`` (BINS,): arrivals in each piece of the ``window_s`` seconds from ``begin_s`` on.
     ``density`` (GAP_BINS,): density of gap · rate over [0, LARGEST_GAP); larger gaps are in ``beyond`` (a
         share).
     ``cv``: coefficient of variation of the gaps in the sample; 1 for a Poisson process in the long run.
+    ``index``: index of dispersion of the arrivals in ``scale_s`` seconds, where it is largest: the variance
+        of their number over its mean; 1 for a Poisson process.
     """
 
+    begin_s: float
     window_s: float
     counts: Ints
     density: Floats
     beyond: float
     cv: float
+    index: float
+    scale_s: float
 
 
 def arrival_sample(arrivals: Arrivals, rate: float, seed: int, name: str) -> ArrivalSample:
@@ -209,40 +217,107 @@ def arrival_sample(arrivals: Arrivals, rate: float, seed: int, name: str) -> Arr
     (0.0, 120)
     """
     mean_rate = effective_rate(arrivals, rate)
-    window = _window_s(arrivals, mean_rate)
-    rng = RandomStreams(seed).generator("arrivals", name)
-    chunks, times = arrival_chunks(arrivals, rate, rng), np.zeros(0)
-    while (len(times) < LEAST_GAPS or times[-1] < window) and len(times) < MOST:
-        times = np.concatenate([times, next(chunks)])
-    gaps = np.diff(times) * mean_rate
+    cycle = cycle_s(arrivals, rate)
+    window = max(WINDOW_GAPS / mean_rate, min(_shown_s(arrivals, cycle), MOST_SEEN / mean_rate / 2))
+    times = _instants(arrivals, rate, RandomStreams(seed).generator("arrivals", name), 2 * window)
+    gaps = np.diff(times[: max(MOST, LEAST_GAPS)]) * mean_rate
     density, _ = np.histogram(gaps, bins=GAP_BINS, range=(0.0, LARGEST_GAP))
-    place = np.floor(times * (BINS / window) + 1e-9)  # a trace begins again at the window's end, outside it
-    counts = np.bincount(place[place < BINS].astype(np.int64), minlength=BINS)
+    begin = _begin_s(times, window) if arrivals.process == "mmpp" else 0.0
+    place = np.floor((times - begin) * (BINS / window) + 1e-9)  # a trace begins again at the window's end
+    counts = np.bincount(place[(place >= 0) & (place < BINS)].astype(np.int64), minlength=BINS)
     spread = float(gaps.std() / gaps.mean()) if gaps.mean() > 0 else 0.0
     beyond = float((gaps > LARGEST_GAP).mean())
     scale = GAP_BINS / (LARGEST_GAP * max(len(gaps), 1))
-    return ArrivalSample(window, counts.astype(np.int64), density * scale, beyond, spread)
+    index, scale_s = bursts_index(arrivals, mean_rate) if arrivals.process == "mmpp" else dispersion(times)
+    return ArrivalSample(
+        begin, window, counts.astype(np.int64), density * scale, beyond, spread, index, scale_s
+    )
 
 
-def _window_s(arrivals: Arrivals, rate: float) -> float:
-    """A length that shows bursts: several of their cycles, or a whole trace."""
-    longest = MOST / rate
-    if arrivals.process == "mmpp":
-        return min(longest, max(WINDOW_GAPS / rate, 4 * arrivals.burst_mean_s / arrivals.burst_fraction))
-    if arrivals.process == "trace":
-        return min(longest, len(arrivals.times_s) / rate)
-    return WINDOW_GAPS / rate
+def _shown_s(arrivals: Arrivals, cycle: float) -> float:
+    """Some cycles of bursts, or a whole trace."""
+    return cycle if arrivals.process == "trace" else CYCLES * cycle
 
 
-def regularity(cv: float) -> str:
-    """A coefficient of variation in words.
+def _instants(arrivals: Arrivals, rate: float, rng: np.random.Generator, until_s: float) -> Floats:
+    chunks, parts, count = arrival_chunks(arrivals, rate, rng), list[Floats](), 0
+    while count < LEAST_GAPS or (parts[-1][-1] < until_s and count < MOST_SEEN):
+        parts.append(next(chunks))
+        count += len(parts[-1])
+    return np.concatenate(parts)
 
-    >>> regularity(0.2), regularity(1.02), regularity(3.0)
-    ('more regular than Poisson', 'about Poisson', 'burstier than Poisson')
+
+def _begin_s(times: Floats, window: float) -> float:
+    """Where to begin so that the fullest piece lies within: at 0 where the first window has such a one."""
+    pieces = np.bincount((times * (BINS / window)).astype(np.int64))
+    first = pieces[:BINS]
+    if first.max() >= 0.8 * pieces.max():
+        return 0.0
+    return float(max(0.0, int(pieces.argmax()) - BINS // 2) * window / BINS)
+
+
+def dispersion(times: Floats) -> tuple[float, float]:
+    """The largest index of dispersion over windows of 4, 8, 16 … mean gaps, and the length of these, seconds.
+
+    That is the variance of the arrivals in a window over their mean. Slow changes of the rate, of which gaps
+    tell nothing, show in it. Each length has at least 20 windows.
+
+    >>> found = dispersion(np.arange(4000.0))
+    >>> found[0] < 0.1
+    True
+
+    Source: Gusella, Characterizing the variability of arrival processes with indexes of dispersion, IEEE
+    Journal on Selected Areas in Communications 9, 1991.
     """
-    if cv < 0.8:
-        return "more regular than Poisson"
-    return "about Poisson" if cv < 1.25 else "burstier than Poisson"
+    gap, best = float(times[-1] - times[0]) / max(len(times) - 1, 1), (0.0, 0.0)
+    length = 4 * gap
+    while gap > 0 and (windows := int((times[-1] - times[0]) / length)) >= LEAST_WINDOWS:
+        place = ((times - times[0]) / length).astype(np.int64)
+        counts = np.bincount(place[place < windows], minlength=windows)
+        best = max(best, (float(counts.var(ddof=1) / counts.mean()), length))
+        length *= 2
+    return best
+
+
+def bursts_index(arrivals: Arrivals, rate: float) -> tuple[float, float]:
+    """The index of dispersion of Markov-modulated arrivals over a cycle of bursts, and the cycle, seconds.
+
+    Formula: 1 + 2σ₁σ₂(λ₁−λ₂)²/(s²·(λ₁σ₂+λ₂σ₁)) · (1 − (1−e^(−st))/(st)), with the rates λ of the two states,
+    σ at which they are left, s = σ₁+σ₂, and t the cycle.
+
+    Source: Heffes and Lucantoni, A Markov modulated characterization of packetized voice and data traffic,
+    IEEE Journal on Selected Areas in Communications 4, 1986.
+    """
+    fraction, factor, burst_s = arrivals.burst_fraction, arrivals.burst_factor, arrivals.burst_mean_s
+    high, low = rate * factor, rate * (1 - fraction * factor) / (1 - fraction)
+    leave, come, cycle = 1 / burst_s, fraction / (burst_s * (1 - fraction)), burst_s / fraction
+    total = leave + come
+    most = 2 * leave * come * (high - low) ** 2 / (total**2 * (high * come + low * leave))
+    return 1 + most * (1 + math.expm1(-total * cycle) / (total * cycle)), cycle
+
+
+def regularity(sample: ArrivalSample, arrivals: Arrivals) -> str:
+    """The arrivals in words: bursts as they are given, else how their numbers and gaps vary.
+
+    >>> given = Arrivals("mmpp")
+    >>> regularity(arrival_sample(given, 10.0, 7, "x"), given)
+    'bursts of 3 times the rate for 10 s, in 10 % of the time: 74 times the variance of Poisson over 100 s'
+    >>> [regularity(arrival_sample(a, 10.0, 7, "x"), a) for a in (Arrivals(), Arrivals("deterministic"))]
+    ['about Poisson', 'more regular than Poisson']
+    """
+    over = f"{format_number(sample.index, 2)} times the variance of Poisson over "
+    over += format_time(sample.scale_s, 2)
+    if arrivals.process == "mmpp":
+        times = (
+            f"{format_number(arrivals.burst_factor)} times the rate for {format_time(arrivals.burst_mean_s)}"
+        )
+        return f"bursts of {times}, in {_percent(arrivals.burst_fraction)} of the time: {over}"
+    if sample.index > BURSTY or sample.cv > 1.25:
+        return f"burstier than Poisson: {over}" if sample.index > BURSTY else "burstier than Poisson"
+    return "more regular than Poisson" if sample.cv < 0.8 else "about Poisson"
+
+
+BURSTY = 2.2  # an index of 20 windows of Poisson arrivals exceeds it about once in 1,000
 
 
 def coverage_text(jobs: int, rate: float, period_s: float) -> str:

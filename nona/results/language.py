@@ -83,7 +83,7 @@ class RequestResult(Document):
     goodput: Figure
     goodput_ci95: Interval
     slo_hit_rate: Figure
-    preemptions: int
+    preemptions: float
     refused: int
     jobs: JobCounts
     tokens_per_s: Figure
@@ -122,7 +122,7 @@ class RouterResult(Document):
     ttft_s: TokenTimes
     e2e_s: TokenTimes
     jobs: JobCounts
-    preemptions: int
+    preemptions: float
     tokens_per_s: Figure
     state: State
     state_reason: str

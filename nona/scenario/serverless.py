@@ -118,7 +118,12 @@ class FunctionSpec(Part):
     cpu: CpuLawSpec = field(CpuLawSpec(), "Time on the CPU", "Beside a law on the GPU, or a network.")
     table: tuple[TimeRow, ...] = field((), "Table", "Times by configuration.", max_length=10_000)
     cold_start: Seconds = field(5.0, "Cold start", "Until a new container is ready. 5 s: assumed.")
-    input: Bytes = field(0.0, "Input", "Bytes that a call fetches before it runs.")
+    input: Bytes = field(
+        0.0,
+        "Input",
+        "Bytes that a call fetches before it runs, where the function begins a workflow; others fetch the "
+        "tensors of their edges.",
+    )
     memory: PositiveBytes | None = field(
         None, "Memory", "Of a container.", none="the network's weights and the overhead, else the platform's"
     )

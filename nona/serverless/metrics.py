@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nona.arrays import Bools, Floats
+from nona.planning.verdict import Counts, estimate_of, share_within
 from nona.results import serverless
 from nona.serverless import occupation
 from nona.serverless.records import ServerlessRecords
@@ -279,7 +280,7 @@ def summarise(system: ServerlessSystem, records: Sequence[ServerlessRecords]) ->
         state=state,
         state_reason=reason,
         replications=len(records),
-        slo_hit_rate=mean(lambda r: r.all.hit_rate).rate,
+        slo_hit_rate=share_within([slo_ratios(system, r) for r in records]),
         cost_per_call_usd=mean(lambda r: r.cost_per_call).estimate,
         cost_per_hit_usd=mean(lambda r: r.cost_per_hit).estimate,
         latency_s=serverless.Latency(ci95=mean(lambda r: r.all.latency_s[0]).ends, **dict(_spread(latency))),
@@ -373,12 +374,12 @@ def _spread(values: Sequence[tuple[float, ...]]) -> serverless.Spread:
 
 
 def _application(slo_s: float, runs: Sequence[CallMeasures]) -> serverless.ApplicationOutcome:
-    rate = mean_interval([of.hit_rate for of in runs])
+    rate = estimate_of(Counts(tuple(of.calls for of in runs), tuple(of.hits for of in runs)))
     return serverless.ApplicationOutcome(
         slo_s=slo_s,
         calls=sum(of.calls for of in runs),
         slo_hit_rate=rate.mean,
-        slo_hit_ci95=rate.ends,
+        slo_hit_ci95=rate.ci95,
         latency_s=_spread([of.latency_s for of in runs]),
         cost_per_call_usd=mean_interval([of.cost_per_call for of in runs]).mean,
     )

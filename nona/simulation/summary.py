@@ -20,7 +20,8 @@ from numpy.typing import ArrayLike
 
 from nona.arrays import Floats, Ints
 from nona.errors import SimulationError
-from nona.results.document import UNKNOWN
+from nona.planning.verdict import BEYOND, LEVELS, Counts, estimate_of, level_of, share_within
+from nona.results.document import UNKNOWN, Estimate
 from nona.results.simulation import (
     Batches,
     Jct,
@@ -31,10 +32,11 @@ from nona.results.simulation import (
     Resources,
     SchedulerResult,
 )
-from nona.simulation.collected import PARTS, Tally, in_time
+from nona.simulation.collected import PARTS, ROUNDING, Tally, in_time
 from nona.simulation.records import Check, Records, State
 from nona.simulation.steady_state import over_runs
 from nona.statistics import (
+    BATCHES,
     NO_DIFFERENCE,
     NO_INTERVAL,
     Interval,
@@ -119,9 +121,40 @@ class Measured:
             run_mean(self._hits(r)) if r.every == 1 else _ratio(*self._hit_sums(r.tally)) for r in self.runs
         ]
 
-    def hit_rate(self, level: float = 0.95) -> Interval:
-        """Interval of the SLO hit rate, as for the mean JCT."""
-        return _over(self.hit_rates(), [self._hits(r) for r in self.runs[:1]], level)
+    def hit_rate(self) -> Estimate:
+        """The SLO hit rate, the mean over the runs; its interval as for verdicts on shares."""
+        mean = mean_interval(self.hit_rates()).mean
+        if math.isnan(mean):
+            return UNKNOWN
+        thinned = len(self.runs) > 1 and any(r.every > 1 for r in self.runs)
+        if thinned:
+            return Estimate(mean=mean, ci95=estimate_of(self._hit_counts()).ci95)
+        found = share_within([self._over_slo(r) for r in self.runs], BATCHES)
+        return Estimate(mean=mean, ci95=found.ci95)
+
+    def _over_slo(self, run: Records) -> Floats:
+        """Times over the SLOs of the recorded jobs of classes with one; ``inf`` where unfinished."""
+        limits = np.array([np.nan if s is None else s for s in self.slo_s])[run.query] * (1 + ROUNDING)
+        asked = ~np.isnan(limits) if self.query is None else (run.query == self.query) & ~np.isnan(limits)
+        times = run.completion_time_s[asked] / limits[asked]
+        return np.where(np.isnan(times), np.inf, times)
+
+    def _hit_counts(self) -> Counts:
+        """All jobs by their tallies; the levels are those of the recorded ones."""
+        recorded = np.concatenate([self._over_slo(r) for r in self.runs])
+        sums = [self._hit_sums(r.tally) for r in self.runs]
+        hits, arrived = (tuple(int(n) for n in of) for of in zip(*sums, strict=True))
+        beyond = max(1 - sum(hits) / max(sum(arrived), 1), BEYOND / max(sum(arrived), 1))
+        levels = [level_of(recorded, min(1.0, factor * beyond)) for factor in LEVELS]
+        late = tuple(tuple(self._late(r.tally, level) for r in self.runs) for level in levels)
+        return Counts(arrived, hits, late)
+
+    def _late(self, tally: Tally, level: float) -> int:
+        """Jobs that take more than ``level`` times their SLO, or are not complete."""
+        chosen = range(len(self.slo_s)) if self.query is None else (self.query,)
+        slos = [(j, s) for j in chosen if (s := self.slo_s[j]) is not None]
+        above = sum(tally.sketches[j].above(level * slo) for j, slo in slos)
+        return above + sum(int(tally.arrived[j] - tally.completed[j]) for j, _ in slos)
 
     def percentile(self, percent: float, level: float = 0.95) -> Percentile:
         """A percentile of the JCT with its interval, or why it is withheld."""
@@ -241,7 +274,7 @@ def summarize(
             name: _model(Measured(records, slo_s, j), worst, slo)
             for j, (name, slo) in enumerate(zip(names, slo_s, strict=True))
         },
-        slo_hit_rate=all_jobs.hit_rate().rate if any(s is not None for s in slo_s) else UNKNOWN,
+        slo_hit_rate=all_jobs.hit_rate() if any(s is not None for s in slo_s) else UNKNOWN,
         jobs=JobCounts(
             arrived=sum(r.arrived for r in records),
             completed=sum(r.completed for r in records),

@@ -22,13 +22,11 @@ _HOMES = {
         "answers",
         "chosen_schedulers",
         "compare",
-        "needs_placement",
         "place",
         "predictions",
         "simulate",
     ),
     "sweep_numbers": ("Number", "number_named", "numbers_of", "with_value"),
-    "sweeps": ("curves", "grid"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = tuple(_HOME)

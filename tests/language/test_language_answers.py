@@ -158,6 +158,36 @@ def test_part_of_a_nights_requests_is_backlogged_where_as_many_all_the_time_are_
     assert states == [("backlogged", True), ("overloaded", False)]
 
 
+def test_an_idle_engine_has_one_user_and_several_servers_keep_what_one_with_all_users_misses() -> None:
+    text = MODELLED.replace("rate: RATE/s", "concurrency: 64").replace(
+        "{ttft: 1 s, tpot: 80 ms}", "{ttft: 150 ms}"
+    )
+    asked = "plan: {offers: [{gpu: l40s, price: 1, gpus: 1}], most: 4, replications: 8, hit: 0.9}\n"
+    plan = plan_language(parse_scenario(text.replace("jobs: 2000", "jobs: 400") + asked), Sources())
+    option = next(o for o in plan.options if o.tp == 1)
+    assert (option.verdict, option.note) == ("keeps", "")
+    assert option.servers is not None
+    assert option.servers > 1
+
+
+def test_preemptions_are_of_a_run_and_a_trace_of_two_requests_has_no_formula(folder) -> None:
+    few = SCENARIO.replace("requests.csv", "two.csv")
+    sources = Sources(held={"two.csv": b"arrived_s,input_tokens,output_tokens\n0,500,10\n1,500,10\n"})
+    report = simulate_language(prepare_language(parse_scenario(few), sources)).report
+    assert not report.schedulers["round-robin"].predicted
+    tight = prepare_language(
+        parse_scenario(
+            MODELLED.replace("RATE", "40").replace("engine: {}", "engine: {blocks: 100, watermark: 0}")
+        )
+    )
+    result = simulate_language(tight)
+    (router,) = result.report.schedulers.values()
+    runs = result.runs["least-requests"]
+    counted = [int(r.times.preemptions[r.measured].sum()) for r in runs]
+    assert sum(counted) > 0
+    assert router.preemptions == pytest.approx(sum(counted) / len(runs))
+
+
 def test_answers_carry_the_error_of_step_times() -> None:
     study = prepare_language(parse_scenario(MODELLED.replace("RATE", "8")))
     report = simulate_language(study).report

@@ -2,6 +2,7 @@
 
 import json
 import math
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -17,16 +18,21 @@ from nona.placement.capacity import allowed_classes, executor_utilization, loads
 from nona.report.clusters import background_load, cluster_map, executors
 from nona.report.simulations.live import BINS, LiveSeries, Stretches, bin_edge_s
 from nona.report.workloads import (
+    BURSTY,
     GAP_BINS,
     LARGEST_GAP,
     arrival_sample,
+    bursts_index,
     busy_in_batches,
+    dispersion,
     load_text,
     offered_load,
+    regularity,
     slo_text,
 )
 from nona.results.simulation_charts import LinkLoad, LiveLine, ResourceLoad
 from nona.scenario.file import scenario_from_mapping
+from nona.simulation.arrivals import arrival_chunks
 from nona.simulation.collected import UNKNOWN, Busy, Progress
 from nona.simulation.workload import Workload
 from nona.study.preparation import prepare
@@ -135,6 +141,35 @@ def test_samples_have_the_spread_of_their_process(arrivals, cv):
     assert sample.density.sum() * LARGEST_GAP / GAP_BINS + sample.beyond == pytest.approx(1)
     assert math.isfinite(sample.window_s)
     assert cv or np.ptp(sample.counts) == 0, "what is constant is flat to the last piece"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_slow_bursts_of_which_gaps_say_nothing_are_named_and_the_window_shows_one(seed):
+    """Three times the rate for 10 s in a tenth of the time: the CV of gaps is near 1."""
+    slow = Arrivals("mmpp", burst_factor=3, burst_fraction=0.1, burst_mean_s=10)
+    sample = arrival_sample(slow, 100.0, seed, "x")
+    assert sample.cv < 1.3
+    assert sample.index > 100
+    assert sample.counts.max() > 2 * np.median(sample.counts)
+    assert regularity(sample, slow).startswith("bursts of 3 times the rate for 10 s, in 10 % of the time: ")
+
+
+def test_the_index_of_bursts_is_the_variance_of_their_numbers_over_the_mean():
+    bursts = Arrivals("mmpp", burst_factor=4, burst_fraction=0.2, burst_mean_s=3)
+    index, scale_s = bursts_index(bursts, 10.0)
+    chunks, times = arrival_chunks(bursts, 10.0, np.random.default_rng(4)), np.zeros(0)
+    while len(times) < 400_000:
+        times = np.concatenate([times, *islice(chunks, 20)])
+    counts, _ = np.histogram(
+        times, bins=int(times[-1] / scale_s), range=(0, int(times[-1] / scale_s) * scale_s)
+    )
+    assert counts.var(ddof=1) / counts.mean() == pytest.approx(index, rel=0.1)
+    hour = np.sort(np.random.default_rng(1).uniform(0, 3600, 36_000))
+    again = np.concatenate([hour, np.random.default_rng(2).uniform(600, 700, 6000)])
+    recorded = Arrivals("trace", times_s=tuple(np.sort(again).tolist()), scale_to_rate=False)
+    told = regularity(arrival_sample(recorded, 1.0, 1, "x"), recorded)
+    assert told.startswith("burstier than Poisson: ")
+    assert dispersion(hour)[0] < BURSTY < dispersion(np.sort(again))[0]
 
 
 def test_bursts_are_seen_and_the_sample_is_what_the_first_run_simulates():

@@ -63,6 +63,29 @@ def test_a_trace_that_keeps_its_time_is_replayed_again_and_from_elsewhere(tmp_pa
 CALLS = 1000
 
 
+def test_the_input_of_a_function_counts_where_it_begins_a_workflow_and_a_note_says_where_it_does_not():
+    row = {"model": "image_classification", "rate": 4.0, "slo": "1 s"}
+
+    def made(**functions):
+        asked = {name: {"gpu": {"per_query": "20 ms"}, "input": "8 MB"} for name in functions}
+        given = {
+            "cluster": {"servers": [{"count": 4}]},
+            "workload": [row],
+            "serverless": {"functions": asked},
+        }
+        return prepare_serverless(Scenario.model_validate(given), Sources())
+
+    plain = made()
+    (app,) = plain.applications
+    first, later = (plain.functions[app.function[k]].name for k in (0, -1))
+    begun = made(**{first: True})
+    assert begun.applications[0].input_bytes == (8e6, *app.input_bytes[1:])
+    assert begun.notes == plain.notes
+    idle = made(**{later: True})
+    assert idle.applications[0].input_bytes == app.input_bytes
+    assert f"the input of {later} does not count" in idle.notes[-1]
+
+
 def with_containers(warm):
     return with_value(load_scenario(scenario_path("moderate_normal")), "serverless.containers.warm", warm)
 

@@ -14,6 +14,7 @@ from sizes import examples, sized
 
 from nona import statistics as intervals
 from nona.errors import SimulationError
+from nona.planning.verdict import share_within
 from nona.simulation.replications import run_replications
 from nona.simulation.run import RunOptions
 from nona.simulation.steady_state import common_warmup, mser, mser_statistic
@@ -64,6 +65,33 @@ def test_coverage_is_nominal(name, truth):
     runs = ar1(random, 400, 4000) if name == "ar1" else mm1(random, sized(80, 250), 20_000, 0.5)
     hits = sum(intervals.overlapping_batch_means(x).covers(truth) for x in runs)
     assert is_nominal(hits, len(runs)), hits
+
+
+@pytest.mark.sized
+@pytest.mark.parametrize("share", [0.95, 0.99, 0.999])
+def test_intervals_of_shares_near_1_cover_the_truth_also_from_few_runs_and_from_one(share):
+    """M/M/1 with mean service 1 at load 0.5: the time in the system is exponential with mean 2."""
+    random, experiments = np.random.default_rng(7), sized(120, 400)
+    several = one = student = 0
+    for _ in range(experiments):
+        runs = mm1(random, 5, 6000, 0.5) / (-2 * math.log(1 - share))
+        several += share_within(runs).covers(share)
+        one += share_within(runs[:1], sections=20).covers(share)
+        student += intervals.mean_interval((runs <= 1).mean(axis=1)).covers(share)
+    least = binom.ppf(0.001, experiments, 0.95)
+    assert min(several, one) >= least
+    if share == 0.999:
+        assert student < least, "Student's interval would do"
+
+
+def test_a_share_of_all_or_none_is_no_certainty_and_one_run_without_sections_has_no_interval():
+    all_, none_ = share_within([[0.5] * 200] * 5), share_within([[2.0] * 200] * 5)
+    assert (all_.mean, none_.mean) == (1.0, 0.0)
+    assert 0.98 < all_.ci95[0] < all_.ci95[1] == 1.0
+    assert 0.0 == none_.ci95[0] < none_.ci95[1] < 0.02
+    assert share_within([[0.5, math.nan, 2.0, 0.1]]).ci95 is None
+    assert share_within([[0.5, math.nan, 2.0, 0.1]]).mean == 0.5
+    assert share_within([[]]).mean is None
 
 
 def test_size_and_number_of_batches_and_too_few_values_have_no_interval():

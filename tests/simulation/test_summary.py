@@ -93,6 +93,25 @@ def test_unfinished_and_late_jobs_miss_the_slo_and_count():
     assert summarize([r], [None, None], ["a", "b"]).result.slo_hit_rate == UNKNOWN
 
 
+def test_hit_rates_of_thinned_records_have_the_interval_of_all_jobs():
+    system = make_system(replace(query(task_graph([1.0]), 0.6, 1.0), slo_s=6.0))
+    whole, thin = (
+        summarize(
+            [
+                simulate_run(
+                    system, *uniform(1), RunOptions(jobs=4000, warmup=100, replication=r, record_jobs=n)
+                )
+                for r in range(5)
+            ],
+            [6.0],
+            ["q"],
+        ).result.slo_hit_rate
+        for n in (4000, 1000)
+    )
+    assert whole.mean == pytest.approx(thin.mean, abs=1e-12)
+    assert whole.ci95 == pytest.approx(thin.ci95, abs=0.2 * (whole.ci95[1] - whole.ci95[0]))
+
+
 def test_the_reason_of_an_overload_has_the_mean_load_that_stands_beside_it():
     run = simulate_run(make_system(query(task_graph([1.0]), 0.5, 1.0)), *uniform(1), RunOptions(jobs=50))
     for place, reason in enumerate((executors_reason, lambda load: link_reason("the link", load))):

@@ -13,7 +13,15 @@ from nona.report.text import fit_text
 from nona.scenario.rows import ArrivalsSpec
 from nona.study.preparation import prepare
 from nona.tables import share_text
-from nona.ui.pages.workload_facts import arrivals_picture, fastest, gauge, offered, sample_of, shares_picture
+from nona.ui.pages.workload_facts import (
+    arrivals_of,
+    arrivals_picture,
+    fastest,
+    gauge,
+    offered,
+    sample_of,
+    shares_picture,
+)
 
 
 def trees(at):
@@ -41,7 +49,7 @@ def test_load_and_shares_are_those_of_the_prepared_system(open_page):
     for index, rate in enumerate((300 / 350, 50 / 350)):
         assert shown[1 + index] == [
             shares_picture(rate, load.shares[index], index),
-            arrivals_picture(sample_of(state, index), index),
+            arrivals_picture(sample_of(state, index), arrivals_of(state, index), index),
         ]
     told = " ".join(words(at))
     assert f"{(1 - background) / max(queries):.3g} times the rate saturates them" in told

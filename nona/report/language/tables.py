@@ -42,7 +42,7 @@ from nona.tables import (
     share_text,
     times_text,
 )
-from nona.units import duration, format_time
+from nona.units import duration, format_number, format_time
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,7 +108,7 @@ REQUESTS = Table[_Row](
         ),
         *(column for measure in MEASURES for column in _times(measure)),
         Column("tokens/s", lambda r: r.of.tokens_per_s, PLAIN, "tokens_per_s", decides=True),
-        Column("preemptions", lambda r: r.of.preemptions, COUNT, decides=True),
+        Column("preemptions a run", lambda r: r.of.preemptions, PLAIN, "preemptions", decides=True),
         Column("refused", lambda r: r.of.refused or None, COUNT, optional=True, decides=True),
         Column("KV on its way", lambda r: r.of.sent_s, TIME, "sent", optional=True),
         Column(
@@ -187,7 +187,7 @@ def language_finding(report: LanguageReport) -> Finding:
         parts.append(f"{goodput} of requests in time" + f" ({worst} {fewest})" * (fewest != all_rows))
     parts.append(f"first token after {mean_text(of.ttft_s, format_time)} on average")
     if of.preemptions:
-        parts.append(f"{of.preemptions:,} preemptions for want of cache")
+        parts.append(f"{format_number(of.preemptions)} preemptions a run for want of cache")
     lead = f"{head}{'; '.join(parts)}."
     lead = lead if head else lead[0].upper() + lead[1:]
     if not rates or of.goodput.mean is None:

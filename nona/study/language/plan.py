@@ -144,6 +144,7 @@ class _Case:
         )
         factor = load / 20 if load != IDLE else 0.01 / self.least
         rows = tuple(_scaled(row, factor) for row in one.rows) if load != 20 else one.rows
+        rows = tuple(map(_alone, rows)) if load == IDLE else rows
         network = network_of(self.study.scenario, len(servers))
         return replace(one, engines=engines, rows=rows, network=network)
 
@@ -553,6 +554,11 @@ def _engines_tried(scenario: Scenario, spec: PlanSpec) -> Mapping[str, tuple[Ser
 
 def _scaled(row: RequestClass, factor: float) -> RequestClass:
     return replace(row, rate=row.rate * factor)
+
+
+def _alone(row: RequestClass) -> RequestClass:
+    """One user in place of many, whom no engine has without queues."""
+    return replace(row, concurrency=min(row.concurrency, 1))
 
 
 def tokens_per_s(system: LanguageSystem) -> float:

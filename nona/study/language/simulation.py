@@ -16,6 +16,7 @@ from nona.language.formula import predict
 from nona.language.records import REFUSED, Requests, Run, Window, gap_percentile
 from nona.language.run import simulate_once
 from nona.language.system import BLOCK_TOKENS, LanguageSystem, RequestClass
+from nona.planning.verdict import share_within
 from nona.report.language.tables import best_router
 from nona.results.document import number
 from nona.results.language import (
@@ -262,7 +263,7 @@ def _limits(row: RequestClass) -> tuple[float, float, float]:
 
 def _summary(system: LanguageSystem, runs: Sequence[Run], whole: Sequence[_Measured]) -> RouterResult:
     state, reason = _state(system, runs)
-    goodput = mean_interval([m.met.mean() for m in whole]).rate
+    goodput = share_within([m.ratios for m in whole])
     loads: dict[str, float] = {}
     busiest: dict[str, Prediction] = {}
     for k, engine in enumerate(system.engines):
@@ -277,13 +278,18 @@ def _summary(system: LanguageSystem, runs: Sequence[Run], whole: Sequence[_Measu
         ttft_s=_times([m.ttft_s for m in whole], runs, system),
         e2e_s=_times([m.e2e_s for m in whole], runs, system),
         jobs=_counts(whole, runs),
-        preemptions=sum(int(r.times.preemptions[m.numbers].sum()) for r, m in zip(runs, whole, strict=True)),
+        preemptions=_preemptions(runs, whole),
         tokens_per_s=_mean([r.sums.made.sum() / _span(r) for r in runs]),
         state=state,
         state_reason=reason,
         replications=len(runs),
         predicted=busiest,
     )
+
+
+def _preemptions(runs: Sequence[Run], of: Sequence[_Measured]) -> float:
+    """Of a run, on average."""
+    return _mean([float(r.times.preemptions[m.numbers].sum()) for r, m in zip(runs, of, strict=True)])
 
 
 def _level(measured: Mapping[str, Sequence[_Measured]], best: str) -> tuple[str, ...]:
@@ -296,7 +302,7 @@ def _level(measured: Mapping[str, Sequence[_Measured]], best: str) -> tuple[str,
 
 def _row(system: LanguageSystem, runs: Sequence[Run], row: int) -> RequestResult:
     spec, of = system.rows[row], [_measured(system, run, row) for run in runs]
-    goodput = mean_interval([m.met.mean() if len(m.met) else math.nan for m in of]).rate
+    goodput = share_within([m.ratios for m in of])
     complete = sum(int(np.isfinite(m.e2e_s).sum()) for m in of)
     sent = [run.times.sent_s[m.numbers] for run, m in zip(runs, of, strict=True)]
     before = [run.requests.before_s[m.numbers] for run, m in zip(runs, of, strict=True)]
@@ -313,7 +319,7 @@ def _row(system: LanguageSystem, runs: Sequence[Run], row: int) -> RequestResult
         goodput=goodput.mean if limited else None,
         goodput_ci95=goodput.ci95 if limited else None,
         slo_hit_rate=sum(int(m.met.sum()) for m in of) / complete if complete and limited else None,
-        preemptions=sum(int(r.times.preemptions[m.numbers].sum()) for r, m in zip(runs, of, strict=True)),
+        preemptions=_preemptions(runs, of),
         refused=sum(int((r.times.engine[m.numbers] == REFUSED).sum()) for r, m in zip(runs, of, strict=True)),
         jobs=_counts(of, runs),
         tokens_per_s=_mean([r.sums.made[:, row].sum() / _span(r) for r in runs]),

@@ -31,7 +31,7 @@ from nona.planning.verdict import (
     Counts,
     Evidence,
     Means,
-    limits,
+    estimate_of,
     looks_within,
     of_all,
     replications_needed,
@@ -251,7 +251,6 @@ def _seen_of(question: Question, study: Study, records: Records) -> Seen:
     )
 
 
-SHOWN = 0.025  # each end of a shown interval at 95 %
 EARLIEST, FAR = 5, 8  # looks before an open option is given up; times the most replications allowed
 
 
@@ -407,16 +406,7 @@ def shares_of(question: Question, evidence: Known) -> tuple[Estimate, ...]:
     """For each target the share in time, or the mean, with its interval at 95 %; empty before a run."""
     if not evidence.seen:
         return ()
-    return tuple(_share(c, len(evidence.seen)) for c in _counts_of(question.targets, evidence.seen))
-
-
-def _share(counts: Evidence, replications: int) -> Estimate:
-    """A share or a mean with its interval, which one replication does not give."""
-    value = _seen(counts)
-    if not math.isfinite(value):
-        return UNKNOWN
-    interval = limits(counts, SHOWN)
-    return Estimate(mean=value, ci95=(interval.lower, interval.upper) if replications > 1 else None)
+    return tuple(map(estimate_of, _counts_of(question.targets, evidence.seen)))
 
 
 def models_of(question: Question, evidence: Known) -> dict[str, PlanModel]:
@@ -431,7 +421,7 @@ def _model(question: Question, evidence: Known, j: int) -> PlanModel:
     hits = UNKNOWN
     if question.scenario.workload[j].slo is not None:
         counts = Counts(tuple(s.arrived[j] for s in seen), tuple(s.within[j] for s in seen))
-        hits = _share(counts, len(seen))
+        hits = estimate_of(counts)
     whole = QuantileSketch()
     for s in seen:
         whole = whole.merged(s.sketches[j])

@@ -100,15 +100,21 @@ def prepare_serverless(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Se
     )
     processes = [arrivals_of(scenario, i, sources) for i in range(len(scenario.workload))]
     all_functions = functions.functions
+    applications = tuple(
+        _application(label, row, graph, of, all_functions, space, spec.slo_factor, arrivals)
+        for label, row, (graph, of, _), arrivals in zip(
+            scenario.labels, scenario.workload, read, processes, strict=True
+        )
+    )
+    notes = (
+        functions.note(kind),
+        *(note for *_, note in read),
+        _unused_inputs(spec, all_functions, applications),
+    )
     return ServerlessSystem(
         space=space,
         functions=all_functions,
-        applications=tuple(
-            _application(label, row, graph, of, all_functions, space, spec.slo_factor, arrivals)
-            for label, row, (graph, of, _), arrivals in zip(
-                scenario.labels, scenario.workload, read, processes, strict=True
-            )
-        ),
+        applications=applications,
         invokers=tuple(
             node for group in scenario.cluster.servers for node in [_invoker(group, scenario)] * group.count
         ),
@@ -124,7 +130,27 @@ def prepare_serverless(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Se
         network=shared_network(scenario),
         idle_cost=spec.idle_cost,
         memory=_node_memory(scenario, all_functions),
-        notes=tuple(dict.fromkeys(n for n in (functions.note(kind), *(note for *_, note in read)) if n)),
+        notes=tuple(dict.fromkeys(note for note in notes if note)),
+    )
+
+
+def _unused_inputs(
+    spec: ServerlessSpec, functions: Sequence[Function], applications: Sequence[Application]
+) -> str:
+    """Name the functions whose given input counts nowhere, as they begin no workflow; empty without any."""
+    begin = {
+        functions[of].name
+        for app in applications
+        for of, before in zip(app.function, app.dag.predecessors, strict=True)
+        if not before
+    }
+    used = {functions[of].name for app in applications for of in app.function}
+    idle = [name for name, given in spec.functions.items() if given.input and name in used - begin]
+    if not idle:
+        return ""
+    return (
+        f"serverless.functions: the input of {', '.join(idle)} does not count, as no workflow begins there; "
+        "give the bytes of the edges instead."
     )
 
 

@@ -159,7 +159,7 @@ def _preview(state: AppState, name: str) -> None:
         if times[-1] > times[0]:
             recorded = Arrivals("trace", times_s=tuple(times.tolist()), scale_to_rate=False)
             sample = arrival_sample(recorded, 0.0, state.scenario.seed, name)
-            draw(f"trace-{name}", workload_facts.arrivals_picture(sample, 4, ""))
+            draw(f"trace-{name}", workload_facts.arrivals_picture(sample, recorded, 4, ""))
     except NonaError as error:
         st.error(plain(str(error)), icon=":material/error:")
 
@@ -275,7 +275,10 @@ def _pictures(state: AppState, index: int, load: Offered | None, queries: float)
         f"row-picture-{index}",
         workload_facts.shares_picture(queries, share, index),
         workload_facts.arrivals_picture(
-            sample, index, workload_facts.REPLAYED if row.arrivals.trace else workload_facts.DRAWN
+            sample,
+            workload_facts.arrivals_of(state, index),
+            index,
+            workload_facts.REPLAYED if row.arrivals.trace else workload_facts.DRAWN,
         ),
     )
     kind, text = slo_text(state.scenario.bounds_of(index), cost.total_s, cost.critical_s, row.service_scv > 0)

@@ -266,16 +266,20 @@ def _share(what: str, share: float, number: int) -> Node:
     )
 
 
-def arrivals_picture(sample: workloads.ArrivalSample, number: int, origin: str = DRAWN) -> Node:
+def arrivals_picture(
+    sample: workloads.ArrivalSample, arrivals: Arrivals, number: int, origin: str = DRAWN
+) -> Node:
     """Counts over the first seconds, and the distribution of gaps beside that of a Poisson process.
 
     ``origin`` is a sentence on where the arrivals are from.
     """
-    about = f"CV of the gaps in this sample {sample.cv:.2f}: {workloads.regularity(sample.cv)}."
+    words = workloads.regularity(sample, arrivals)
+    about = f"{words[0].upper()}{words[1:]}; CV of the gaps in this sample {sample.cv:.2f}."
+    when = f" from {format_time(sample.begin_s)} on" if sample.begin_s else ""
     return el(
         "div",
         "arrivals",
-        _figure(_counts(sample), f"arrivals in the first {format_time(sample.window_s)}", number),
+        _figure(_counts(sample), f"arrivals in {format_time(sample.window_s)}{when}", number),
         _figure(_gaps(sample), "gaps between them, 0 to 4 mean gaps; line: Poisson", number),
         el("p", "note", f"{about} {origin}".rstrip()),
     )
