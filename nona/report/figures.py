@@ -388,7 +388,7 @@ def _mark(chart: go.Figure, dot: Dot, look: Look, hover: str, axis: tuple[float 
     if most is not None:
         span[1] = min(span[1], most)
     across = [span] if span[1] > span[0] else []
-    add_points(chart, "", [value], [text(dot.name, 24)], look, hover, 11, across=across, cliponaxis=False)
+    add_points(chart, "", [value], [text(dot.name, 24)], look, hover, 11, across=across)
 
 
 def scaled(interval: Sequence[float] | None, factor: float) -> list[float] | None:
@@ -455,7 +455,7 @@ def add_points(
         error_x=_whiskers(x, across, look.colour, bar) if across else None,
         error_y=_whiskers(y, spans, look.colour, bar) if spans else None,
         **_named(name, hover),
-        **more,
+        **{"cliponaxis": False, **more},  # a marker at the end of an axis is drawn whole
     )
 
 

@@ -112,7 +112,6 @@ def _options(
         replace(scheduler_style(option.scheduler), symbol=SYMBOLS[option.verdict]),
         "%{customdata[1]}",
         size=size,
-        cliponaxis=False,
         customdata=[[i, _hover(report, o)] for i, o in shown],
     )
 
@@ -134,7 +133,7 @@ def _name(chart: go.Figure, report: PlanReport, index: int, measure: Measure) ->
         return
     ring = Look(GOOD, "solid", "circle-open")
     place = _place(option)
-    add_points(chart, "", [place], [value], ring, size=20, cliponaxis=False)
+    add_points(chart, "", [place], [value], ring, size=20)
     chart.add_annotation(
         x=math.log10(place) if chart.layout.xaxis.type == "log" else place,
         y=math.log10(value),

@@ -143,8 +143,8 @@ def test_another_scenario_s_answer_is_one_line_that_names_it_until_it_is_asked_f
     state.adopt(demand)
     go(planned, PAGE)
     assert not any(s.value.startswith("Buy ") for s in planned.subheader)
-    line = said(planned.markdown)
-    assert f"The last plan is of **{own.name}**, not of **My own demand**" in line
+    line = said(planned.caption)
+    assert f"The last plan is of “{own.name}”, not of “My own demand”" in line
     assert "workload" in line or "bert_base" in line  # and what differs
     named(planned.toggle, "Show it").set_value(True).run()
     assert any(s.value.startswith("Buy ") for s in planned.subheader)

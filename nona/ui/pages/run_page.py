@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from textwrap import shorten
 from typing import Generic, TypeVar
 
 import streamlit as st
@@ -296,6 +297,9 @@ def _result(state: AppState, run: Run[D]) -> D | None:
     return data if another_is_shown(state, run.kind, changes) else None
 
 
+MOST_LINE = 150  # letters of what is said of a result of another scenario: one line
+
+
 def earlier_key(kind: str, job_id: str) -> str:
     """The key of the switch that shows a result of another scenario."""
     return f"earlier-{kind}-{job_id}"
@@ -304,10 +308,10 @@ def earlier_key(kind: str, job_id: str) -> str:
 def another_is_shown(state: AppState, kind: str, changes: str) -> bool:
     """Draw a line with a switch in place of a result of another scenario; whether it is switched on."""
     result, noun = state.results[kind], KINDS.find(kind).noun
-    with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"of-another-{kind}"):
-        now, differs = plain(state.scenario.name), f": {plain(changes)}" if changes else ""
-        text = f"The last {noun} is of **{plain(result.of)}**, not of **{now}**{differs}."
-        st.markdown(text, width="stretch")
+    with st.container(horizontal=True, vertical_alignment="center", key=f"of-another-{kind}"):
+        differs = f": {changes}" if changes else ""
+        text = f"The last {noun} is of “{result.of}”, not of “{state.scenario.name}”{differs}."
+        st.caption(plain(shorten(text, MOST_LINE, placeholder=" …")), width="content")
         return st.toggle("Show it", key=earlier_key(kind, result.job_id), persist_state="session")
 
 

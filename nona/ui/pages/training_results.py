@@ -139,6 +139,10 @@ def _rounds_tab(state: AppState, data: training.TrainingOutcome) -> None:
         on_select="rerun",
         selection_mode="points",
     )
+    st.caption(
+        "A colour is a job; with more jobs than colours one returns. Hatched: two jobs share the GPU. "
+        "Without a bar a GPU is idle. The line marks the round below."
+    )
     if shown.left_out:
         st.caption(f"{shown.left_out:,} later stays of this window are not drawn; choose a shorter window.")
     _take_click(event, trace)
