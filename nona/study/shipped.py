@@ -46,6 +46,8 @@ def stored_result(kind: type[D]) -> D:
     return kind.from_json(shipped_file(FILES[kind.__name__]))
 
 
+PLANNED = "a100s_sliced_or_l4s"
+"""The scenario whose plan ships, for the demo: its search takes minutes."""
 FILES = {
     "DecisionStudy": "decisions",
     "PredictionMap": "prediction_map",
@@ -58,4 +60,5 @@ FILES = {
     "ElasticStudy": "elastic",
     "ElasticLinkStudy": "elastic_link",
     "Story": "network_story",
+    "PlanOutcome": "demo_plan",
 }

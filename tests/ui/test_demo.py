@@ -3,11 +3,14 @@
 import time
 
 import pytest
-from app_driver import APP, end_jobs, finish, go, job_of, new_session, state_of
+from app_driver import APP, end_jobs, finish, go, job_of, new_session, said, state_of
 from sizes import first
 
 from nona.report.simulations.findings import headline
+from nona.results.planning import PlanOutcome
 from nona.sources.samples import shipped_scenario
+from nona.store.contents import scenario_of
+from nona.study.shipped import PLANNED, stored_result
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.demo import Tour, begin, can, press_key
 from nona.ui.pages.demo_stories import MOST_STEPS, STORIES, Step
@@ -84,11 +87,29 @@ def test_every_step_opens_its_page(number):
         assert step.text in [m.value.replace("\\", "") for m in at.markdown]
         assert not state_of(at).choices.complaints.get("demo-error")
         if step.run:
-            assert step.run in state_of(at).jobs
+            assert step.run in {**state_of(at).jobs, **state_of(at).results}
         if can(tour(at), "next"):
             press(at, "next")
     press(at, "leave")
     assert state_of(at).choices.find(Tour) is None
+
+
+def test_the_plan_of_the_demo_ships_whole_and_is_of_its_scenario():
+    outcome = stored_result(PlanOutcome)
+    assert scenario_of(outcome) == shipped_scenario(PLANNED)
+    assert outcome.report.complete
+    assert outcome.ended_early_s is None
+    best = outcome.report.best
+    assert best is not None
+    assert best.verdict == "keeps"
+    kept = [o.cost_per_hour for o in outcome.report.options if o.verdict == "keeps"]
+    assert best.cost_per_hour == min(kept)
+    at = new_session()
+    at.query_params["demo"] = str(1 + next(n for n, s in enumerate(STORIES) if s.scenario == PLANNED))
+    at.run()
+    assert "plan" not in state_of(at).jobs, "nobody waits for it"
+    assert "ships with the program" in said(at.caption)
+    assert any(m.value.startswith("**Found:** ") for m in at.markdown)
 
 
 @pytest.mark.usefixtures("no_work")

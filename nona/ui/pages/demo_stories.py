@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from nona.study.shipped import PLANNED
 from nona.study.sweep_numbers import LINK
 
 
@@ -180,7 +181,7 @@ STORIES = (
     ),
     Story(
         "What should we buy, and when does it break?",
-        "a100s_sliced_or_l4s",
+        PLANNED,
         _tabs(
             PLAN,
             "plan-tabs",
