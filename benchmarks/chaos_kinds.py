@@ -46,8 +46,6 @@ class Started:
         Called with a number before each start: what has been done is not done again for the same question.
     own_button
         Whether a button starts it; else looking at the page does.
-    needs
-        The kind whose result must be there before.
     """
 
     name: str
@@ -56,7 +54,6 @@ class Started:
     choices: tuple[Choice, ...] = ()
     vary: Callable[[Visitor, int], None] = lambda visitor, number: None
     own_button: bool = True
-    needs: str = ""
 
     @property
     def button(self) -> str:
@@ -89,15 +86,8 @@ def _another_device(visitor: Visitor, number: int) -> None:
     visitor.choose("device", str(devices[number % len(devices)]))
 
 
-def _another_batch(visitor: Visitor, number: int) -> None:
-    batches = visitor.find("selectbox", "Largest batch").options
-    visitor.choose("arranged-batch", str(batches[number % len(batches)]))
-
-
 STARTED = (
     Started("place", PLACED, "placement"),
-    Started("congestion", PLACED, "placement", (("place-tabs", "Price of congestion"),), needs="place"),
-    Started("arrange", PLACED, "placement", (("place-tabs", "Split or batch"),), _another_batch),
     Started("holds", PLACED, "simulation"),
     Started("simulate", PLACED, "simulation", (RUN,)),
     Started("language", SPOKEN, "simulation"),

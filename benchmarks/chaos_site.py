@@ -70,10 +70,6 @@ class Site:
         """Start a job of that kind, if looking at its page did not."""
         self._tried += 1
         self.show(kind)
-        if kind.needs and not self.visitor.has(kind.button):
-            self.visitor.press_key(f"run-{kind.needs}")
-            require(self._done(kind.page, f"stop-{kind.needs}", DONE_S), f"{kind.needs} does not end")
-            self.show(kind)
         kind.vary(self.visitor, self._tried)
         if kind.button:
             self.visitor.press_key(kind.button)

@@ -43,7 +43,7 @@ def systems(number: int, background: float) -> list[System]:
 def mean_jct_s(system: System, name: str, jobs: int) -> tuple[float, bool]:
     """Mean JCT, jobs that are not complete counted with their age; and whether the run was stable."""
     scheduler = get_scheduler(name)
-    placement = solve(system, gap=1e-3, time_s=1.0) if scheduler.needs_placement else None
+    placement = solve(system, gap=1e-3) if scheduler.needs_placement else None
     prepared = scheduler.prepare(system, placement, {})
     run = simulate_run(system, scheduler, prepared, RunOptions(jobs=jobs, tail_jobs=jobs))
     done_s = np.where(np.isnan(run.completion_s), run.window_s[1], run.completion_s)

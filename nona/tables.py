@@ -149,7 +149,10 @@ def _in_unit_of(mean: float, half: float, show: Show) -> str:
     (number, _, unit), (_, _, own) = show(mean).partition(" "), show(half).partition(" ")
     if unit == own or mean == 0:
         return show(half)
-    power = math.log10(mean / float(number.replace(",", "")))
+    shown = float(number.replace(",", ""))
+    if shown == 0:  # rounding noise
+        return show(half)
+    power = math.log10(mean / shown)
     decimal = abs(power - round(power)) < 0.01  # as from ms to µs, not from hours to minutes
     return f"{format_number(half / 10.0 ** round(power))} {unit}" if decimal else show(half)
 

@@ -5,7 +5,7 @@ import streamlit as st
 from nona.ui.models.graph_views import model_bar
 from nona.ui.pages import models_views
 from nona.ui.pages.models import change_sizes, loaded_model, pick_model
-from nona.ui.pages.models_gain import link_words, pick_rule
+from nona.ui.pages.models_gain import pick_rule
 from nona.ui.pages.models_times import given_section, measured_times, pick_precision, pick_times
 from nona.ui.pages.scenario_edits import add_model, ask_before_adding
 from nona.ui.session.workspace import current
@@ -43,7 +43,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
     pick_precision(state)
     models_views.graph_download(loaded)
     equivalent(state, "inspect", state.model, "--device", device, key="inspect", scenario=False)
-    words = ("--rule", state.scenario.contraction, *link_words(state))
+    words = ("--rule", state.scenario.contraction)
     equivalent(
         state,
         "contract",

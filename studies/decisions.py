@@ -18,15 +18,14 @@ import numpy as np
 from nona.errors import PlacementError, SimulationError
 from nona.experiments import Key, run_pieces
 from nona.placement.result import Placement
-from nona.results.document import number
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.simulation.records import Records
 from nona.simulation.run import RunOptions, simulate_run
 from nona.simulation.summary import Measured
 from nona.statistics import Ratio, mean_interval, paired_ratio
-from nona.study.placing import rehearsed
 from nona.study.preparation import Study, prepare
+from nona.study.rehearsal import rehearsed
 from nona.study.settings import choice
 from nona.study.simulation import place, steady_spread
 from nona.system import System
@@ -50,7 +49,6 @@ from studies.results import (
     DecisionStudy,
     Entrant,
     PlacementFigures,
-    PossibleGain,
     RatioToBest,
     SimulatedCell,
     UnplacedCell,
@@ -255,19 +253,20 @@ def measure(workload: Workload, cell: Cell, size: Size, seed: int = 0) -> Simula
         schedulers={name: contest.entrant(name) for name in (*contest.chosen, *_unheld(contest))},
         blind=_answer(blind),
         live=_answer(questions.get(LIVE)),
-        potential=None if blind is None else _potential(placement, contest.entrant(blind.best)),
         seconds=time.process_time() - begin,
     )
 
 
 def _placement_figures(placement: Placement, seconds: float) -> PlacementFigures:
     """Figures of a placement that took ``seconds`` of CPU time."""
-    predicted, formula, sampled = placement.prediction, placement.formula, placement.sampled
-    return PlacementFigures.like(
-        placement,
-        formula_s=placement.objective_s if formula is None else formula.objective_s,
-        formula_gap=placement.gap if formula is None else formula.gap,
-        origin="formula" if sampled is None else sampled.origin,
+    predicted, formula, simulated = placement.prediction, placement.formula, placement.simulated
+    return PlacementFigures(
+        objective_s=placement.objective_s,
+        predicted_s=predicted.jct_s,
+        formula_s=None if formula is None else formula.objective_s,
+        gap=None if formula is None else formula.gap,
+        origin=placement.origin,
+        candidates=1 if simulated is None else simulated.candidates,
         link=predicted.network_utilization,
         executors=predicted.compute_utilization,
         seconds=seconds,
@@ -309,16 +308,6 @@ def _contest_of(study: Study, placement: Placement, effort: Effort) -> Contest:
     if LIVE in included:
         questions.append(Question(LIVE, tuple(n for n in included if n != LIVE)))
     return Contest(study.system, chosen, effort, questions, reasons=reasons)
-
-
-def _potential(placement: Placement, best: Entrant) -> PossibleGain | None:
-    if number(placement.lower_bound_s) is None or best.mean_s is None:
-        return None
-    low_s = None if best.half_width_s is None else best.mean_s - best.half_width_s
-    return PossibleGain(
-        value=1.0 - placement.lower_bound_s / best.mean_s,
-        low=None if low_s is None else 1.0 - placement.lower_bound_s / low_s,
-    )
 
 
 def _unheld(contest: Contest) -> list[str]:

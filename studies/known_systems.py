@@ -14,7 +14,6 @@ import numpy as np
 
 from nona.arrays import Floats
 from nona.contraction.task_graph import TaskGraph
-from nona.placement.bulk_queue import bulk_queue, memoryless_batches, unlimited_bound_s
 from nona.placement.fixed import place_fixed
 from nona.placement.queueing import fifo_wait_s, second_moment
 from nona.placement.result import Placement
@@ -49,6 +48,7 @@ from studies.agreement import (
     exactly,
     run_length,
 )
+from studies.bulk_queue import bulk_queue, memoryless_batches, unlimited_bound_s
 
 MEAN_S = 0.01
 

@@ -36,7 +36,6 @@ from nona.simulation.records import Records
 from nona.simulation.run import RunOptions, simulate_run
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
-from nona.study.link_load import with_background
 from nona.study.preparation import Study, prepare
 from nona.study.settings import choice
 from nona.study.simulation import chosen_schedulers, place
@@ -44,6 +43,7 @@ from nona.study.sweep_bench import REFERENCE
 from nona.study.sweep_numbers import COMPUTE, LINK, with_value
 from nona.study.sweeps import sweep
 from nona.system import System
+from studies.prediction_map import with_background
 from studies.provenance import Hear, check_least, origin, rounded_result, unheard
 from studies.results import Growth, Overload, OverloadRun, PaperStudy, Reach
 

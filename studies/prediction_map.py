@@ -1,4 +1,4 @@
-"""Prediction against simulation over load, background, locality and models."""
+"""The formula beside simulation over load, background, locality and models."""
 
 from __future__ import annotations
 
@@ -15,24 +15,21 @@ from nona.experiments import Key, run_pieces
 from nona.placement.capacity import executor_utilization
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.prediction import predict
-from nona.placement.response.equilibrium import predict_response
-from nona.placement.result import Configuration, Queries, Response, SubGraphPlacement
-from nona.results.document import Estimate
-from nona.results.studies import Comparison, MapAbout, MapPoint, PredictionMap
+from nona.placement.result import Configuration, Queries, SubGraphPlacement
+from nona.results.studies import MapAbout, MapPoint, PredictionMap
 from nona.scenario.file import load_scenario
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.sampling_tables import build_tables
 from nona.simulation.records import Records
 from nona.simulation.run import RunOptions, simulate_run
-from nona.simulation.summary import Measured, summarize
+from nona.simulation.summary import summarize
 from nona.sources.samples import scenario_path
-from nona.study.link_load import with_background
 from nona.study.placing import place_system
 from nona.study.preparation import prepare
 from nona.study.settings import choice
-from nona.study.sweep_numbers import with_value, with_values
+from nona.study.sweep_numbers import with_value
 from nona.study.tested_range import HIGHEST
-from nona.system import Arrivals, System
+from nona.system import Arrivals, Stream, System
 from studies.decision_cells import Cell, cell_scenario, workload_table
 from studies.networks import NETWORKS
 from studies.provenance import Hear, check_least, made_by, rounded_result, unheard
@@ -76,14 +73,7 @@ ON_MAP = (  # of the generated networks one of each family
     "two_tower_16",
     "diffusion_4",
 )
-# Name → the shipped scenario whose executors batch up to 8 of its tasks.
-BATCHED: Mapping[str, str] = MappingProxyType(
-    {
-        f"{name}, batches of 8": name
-        for name in ("vision_language_8_servers", "five_models_80_servers", "ensemble_bursty")
-    }
-)
-SYSTEMS: tuple[str, ...] = (*SCENARIOS, *BURSTS, *ON_MAP, *BATCHED)
+SYSTEMS: tuple[str, ...] = (*SCENARIOS, *BURSTS, *ON_MAP)
 
 
 def map_system(name: str, seed: int | None = None) -> System:
@@ -96,9 +86,7 @@ def map_system(name: str, seed: int | None = None) -> System:
         return prepare(scenario).system
     if name not in SYSTEMS:
         raise SimulationError(f"Study: {name!r} is not on the map; choose from {', '.join(SYSTEMS)}.")
-    scenario = load_scenario(scenario_path(_BURSTY if name in BURSTS else BATCHED.get(name, name)))
-    if name in BATCHED:
-        scenario = with_values(scenario, {"batching.max_batch": 8})
+    scenario = load_scenario(scenario_path(_BURSTY if name in BURSTS else name))
     if scenario.cost.precision == "auto":  # the map is of single precision in full
         scenario = with_value(scenario, "cost.precision", "model")
     system = prepare(scenario if seed is None else with_value(scenario, "seed", seed)).system
@@ -212,6 +200,14 @@ def point(system: System, name: str, load: Load) -> tuple[System, Placed]:
     return with_background(busy, load.link - own), placement
 
 
+def with_background(system: System, utilization: float) -> System:
+    """The system with another background utilisation of the link, messages of the same size."""
+    stream = system.background_network
+    mean = stream.mean if stream.mean > 0 else 1e6  # bytes
+    rate = utilization * system.capacity / mean
+    return replace(system, background_network=Stream(rate, mean, stream.scv))
+
+
 def scaled(system: System, factor: float) -> System:
     """All query rates times ``factor``."""
     return replace(system, queries=tuple(replace(q, rate=factor * q.rate) for q in system.queries))
@@ -242,7 +238,6 @@ def _loads_of(placement: str) -> tuple[str, ...]:
 
 
 _FEWEST = 200  # jobs of a run
-_SLOW = 4
 
 
 def measure(
@@ -256,12 +251,11 @@ def measure(
 ) -> MapPoint:
     """Predict and simulate a placement; ``names`` are those of the scenario, the placement and the load.
 
-    Each of ``replications`` runs has about ``tasks`` tasks, those of executors that batch four times as
-    many: their queues take long to settle.
+    Each of ``replications`` runs has about ``tasks`` tasks.
     """
     scenario, placement, load = names
-    response = predict_response(system, placed.queries, shares=placed.shares)
-    count = _runs_of(system, _SLOW * tasks if system.batches else tasks)
+    predicted = predict(system, placed.queries, placed.shares)
+    count = _runs_of(system, tasks)
     runs = simulated(system, placed, count, replications, engine)
     slo_s = [q.slo_s for q in system.queries]
     result = summarize(runs, slo_s, [q.name for q in system.queries]).result
@@ -269,18 +263,15 @@ def measure(
         scenario=scenario,
         placement=placement,
         load=load,
-        servers=float(response.compute_utilization.max()),
-        link=response.link_utilization,
+        servers=max(c.utilization for c in predicted.classes),
+        link=predicted.network_utilization,
         split=splits(placed.queries),
         processes=tuple(sorted({q.arrivals.process for q in system.queries})),
-        batches=system.batches,
         jobs=count,
         state=result.state,
-        formula_s=predict(system, placed.queries, placed.shares).jct_s,
-        sampling_s=response.mix.error_s,
-        mean_s=_pair(response.mix.mean_s, result.jct_s),
-        p95_s=_pair(response.mix.quantile_s(0.95), result.jct_s.percentiles["p95"].as_mean),
-        miss=_miss(system, response, runs),
+        formula_s=predicted.jct_s,
+        simulated_s=result.jct_s.mean,
+        ci95_s=result.jct_s.half_width,
     )
 
 
@@ -301,21 +292,6 @@ def simulated(
         simulate_run(system, scheduler, prepared, RunOptions(jobs=jobs, replication=r, engine=engine))
         for r in range(replications)
     ]
-
-
-def _pair(predicted: float, simulated: Estimate) -> Comparison:
-    return Comparison(predicted=predicted, simulated=simulated.mean, ci95=simulated.half_width)
-
-
-def _miss(system: System, response: Response, runs: Sequence[Records]) -> Comparison | None:
-    slo_s = [q.slo_s for q in system.queries]
-    shares = response.miss(slo_s)
-    weights = [q.rate if s is not None else 0.0 for q, s in zip(system.queries, slo_s, strict=True)]
-    if sum(weights) <= 0:
-        return None
-    predicted = sum(w * (s or 0.0) for w, s in zip(weights, shares, strict=True)) / sum(weights)
-    hits = Measured(runs, slo_s).hit_rate()
-    return Comparison(predicted=predicted, simulated=1.0 - (hits.mean or 0.0), ci95=hits.half_width or 0.0)
 
 
 _DIGITS = 5

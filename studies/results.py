@@ -8,7 +8,6 @@ from typing import Literal
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from nona.results.document import Document, Estimate, Figure
-from nona.results.studies import Arranged
 from nona.results.sweeps import SweepReport
 
 
@@ -190,6 +189,21 @@ class BreakEven(Document):
     uneven: float
 
 
+class Arranged(Document):
+    """Mean completion times (s) with steps of up to ``batch``; unknown where there is no steady state.
+
+    ``cv``: of the gaps between arrivals; ``rates``: queries per second of either model. ``replicated``: both
+    models on both GPUs, shorter queue.
+    """
+
+    batch: int
+    cv: float
+    rates: tuple[float, float]
+    dedicated: Estimate
+    pipeline: Estimate
+    replicated: Estimate
+
+
 class SplitCase(Arranged):
     """``slower`` is the pipeline whose stages take a tenth longer."""
 
@@ -239,23 +253,20 @@ class NetworkFacts(Document):
 
 
 class PlacementFigures(Document):
-    """A placement: objective and bounds (s), gap, predicted utilisation of link and executors.
+    """A placement: simulated mean, the formula's prediction of it (s), predicted utilisation.
 
-    ``formula_s`` is the objective of the formula's optimum, ``origin`` where the placement comes from,
-    ``seconds`` the CPU time of placing.
+    ``formula_s`` and ``gap`` are those of the formula's optimum, ``origin`` says where the placement comes
+    from, ``candidates`` how many were compared, ``seconds`` the CPU time of placing.
     """
 
     objective_s: Figure
-    objective_error_s: Figure
+    predicted_s: Figure
     formula_s: Figure
-    formula_gap: Figure
-    origin: str
-    lower_bound_s: Figure
-    global_bound_s: Figure
     gap: Figure
+    origin: str
+    candidates: int
     link: Figure
     executors: Figure
-    solver: str
     seconds: float
 
 
@@ -296,13 +307,6 @@ class RatioToBest(Document):
         return Estimate(mean=self.ratio, ci95=ends)
 
 
-class PossibleGain(Document):
-    """1 − lower bound / mean of the best rival; ``low``: with the lower end of that mean's interval."""
-
-    value: float
-    low: Figure
-
-
 class CellConditions(Document):
     """Speed of the link (Gbit/s), share of it that others use, share of the executors' time in use.
 
@@ -326,7 +330,7 @@ class SimulatedCell(CellConditions):
     """A cell: ``jobs`` of a run, the placement, every scheduler, the two ratios; ``seconds`` of CPU time.
 
     A ratio is ``None`` where one of the two sides has no steady state, or ``live`` where nona-live is not
-    there; ``potential`` is the share of the best blind rival's time that any placement can save at most.
+    there.
     """
 
     jobs: int
@@ -334,7 +338,6 @@ class SimulatedCell(CellConditions):
     schedulers: Mapping[str, Entrant]
     blind: RatioToBest | None
     live: RatioToBest | None
-    potential: PossibleGain | None
     seconds: float
 
     def answer(self, key: QuestionKey) -> RatioToBest | None:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nona.study.arrangements import Pair, RunSize, dedicated_jct, mean_of, pipeline_jct, replicated_jct
 from nona.study.settings import choice
+from studies.arrangements import Pair, RunSize, dedicated_jct, mean_of, pipeline_jct, replicated_jct
 from studies.known_systems import EACH_S, FIXED_S
 from studies.provenance import Hear, check_least, made_by, rounded_result, unheard
 from studies.results import BreakEven, SplitAbout, SplitCase, SplitStudy

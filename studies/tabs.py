@@ -98,19 +98,15 @@ def _pictured(study: Presented, figure: go.Figure, key: str, alt: str) -> None:
 
 
 def prediction_tab(state: AppState) -> None:
-    st.subheader("Prediction against simulation")
+    st.subheader("Formula beside simulation")
     st.markdown(
         "Shipped scenarios, generated networks and arrivals in bursts, from all local to all spread, "
         "servers and link loaded up to 85 %, predicted and simulated. For your own scenario the results "
         "table of the Simulation page has the column *predicted* beside the simulated mean."
     )
-    hint = "The prediction that the map compares with the simulation."
-    names, measures = maps.MEASURES.__getitem__, list(maps.MEASURES)
-    measure = one_of("Prediction of", measures, "map-measure", hint, "mean_s", format_func=names)
     data = stored_result(PredictionMap)
-    alt = "Error of the prediction, per cent, by scenario, placement and load"
-    figure = maps.map_figure(data, measure)
-    _pictured(maps.presented(data, measure), figure, f"map-{measure}", alt)
+    alt = "Error of the formula, per cent, by scenario, placement and load"
+    _pictured(maps.presented(data), maps.map_figure(data), "map", alt)
     st.page_link("pages/simulation.py", label="Go to the Simulation page", icon=":material/timeline:")
 
 

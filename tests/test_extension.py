@@ -15,15 +15,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from nona.cli.main import main
-from nona.contraction.rules import RULES, Rule, rule_choices
+from nona.contraction.rules import RULES, Rule
 from nona.errors import NonaError
 from nona.gpu_sharing.pool import Gpu, Part, Way
 from nona.gpu_sharing.registry import WAYS
 from nona.graph.readers import reader_for
 from nona.graph.registry import READERS, Reader
 from nona.hardware.device import devices
-from nona.placement.solver.comparison import solve_slsqp
-from nona.placement.solver.registry import SOLVERS, Solver
 from nona.registry import Look, Registry
 from nona.report.figures import scheduler_style
 from nona.report.serverless.figures import way_title
@@ -42,7 +40,7 @@ from nona.ui.pages.models import upload_label
 from nona.ui.tasks.desk import Desk
 from nona.ui.tasks.serving import run_task
 
-ALL: tuple[Registry[Any], ...] = (RULES, SOLVERS, SCHEDULERS, POLICIES, WAYS, READERS, KINDS)
+ALL: tuple[Registry[Any], ...] = (RULES, SCHEDULERS, POLICIES, WAYS, READERS, KINDS)
 MODE = ("serverless", "sharing", "mode")
 PINK = Look("#d0388a", "dash", "star-square")
 
@@ -187,7 +185,7 @@ def test_a_scenario_of_new_things_is_simulated(tmp_path, capsys):
         assert found["schedulers"]["first"]["jct_s"]["mean"] >= 3e-3
         contracted = run(capsys, "contract", str(tmp_path / "net.edges"), "--rule", "apart")
         assert contracted["tasks"] == contracted["operators"] == 3
-        assert rule_choices() == (*list(RULES)[:-1], "apart", "cost-aware")
+        assert tuple(RULES)[-1] == "apart"
         assert device_names(load_scenario(file)) == (*devices(), "dream")
         assert reader_for("net.EDGES") is EDGES
         assert "edge list (" in upload_label()
@@ -196,7 +194,7 @@ def test_a_scenario_of_new_things_is_simulated(tmp_path, capsys):
     with pytest.raises(NonaError, match=r"\.edges"):
         reader_for("net.edges")
     assert "dream" not in devices()
-    assert "'apart' must be 'direct', 'poset', 'size-aware' or 'cost-aware'" in refused(capsys, *words)
+    assert "'apart' must be 'direct', 'poset' or 'size-aware'" in refused(capsys, *words)
 
 
 def pick_schedulers_page():
@@ -222,17 +220,6 @@ def test_a_scheduler_is_a_choice_and_has_its_look(capsys):
         assert scheduler_style("first") == PINK != spare
     assert scheduler_style("first") == spare
     assert "first" not in options(pick_schedulers_page)
-
-
-def test_a_solver_places(capsys):
-    words = ("place", "slides_example", "--objective", "formula", "--solver")
-    with SOLVERS.registered(
-        Solver("few-starts", "SLSQP from one start.", lambda m: solve_slsqp(m, starts=1))
-    ):
-        found = run(capsys, *words, "few-starts")
-        assert found["solver"] == "few-starts"
-        assert found["objective_s"] == pytest.approx(14e-3, rel=1e-3)
-    assert refused(capsys, *words, "few-starts").endswith(f"choose from {', '.join(SOLVERS)}.")
 
 
 def serverless_page():

@@ -85,9 +85,7 @@ TRAINING_POLICY = Name("policy", _TRAINING_POLICIES, _check("nona.allocation.reg
 _ELASTIC = "nona.training.elastic.registry:ELASTIC"
 ELASTIC_POLICY = Name("policy", _names(_ELASTIC), _check(f"{_ELASTIC}.find"), listed=True)
 SCHEDULE = Name("schedule", _names("studies.counting.engine:SCHEDULES"), unchecked, listed=True)
-_SOLVERS = "nona.placement.solver.registry:SOLVERS"
-SOLVER = Name("solver", _names(_SOLVERS), _check(f"{_SOLVERS}.find"), listed=True)
-RULE = Name("Contraction rule", _names("nona.contraction.rules:rule_choices()"), listed=True)
+RULE = Name("Contraction rule", _names("nona.contraction.rules:RULES"), listed=True)
 WAY = Name("way of sharing", _choices("serverless.sharing.mode"), unchecked, listed=True)
 ENGINE = Name("Engine", _engines, listed=True)
 STACK = Name("stack", _choices("cost.stack"), unchecked, listed=True)

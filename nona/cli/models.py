@@ -16,17 +16,14 @@ from nona.cli.output import ProgressLine, emit
 from nona.contraction.rules import DEFAULT_RULE
 from nona.cost.options import PER_QUERY, CostOptions
 from nona.errors import NonaError
-from nona.hardware.cluster import Network
 from nona.hardware.executor import executor_class
-from nona.placement.messages import Link
 from nona.registry import load
-from nona.report.models import batched_times, coarsening_report, contraction, inspection
+from nona.report.models import batched_times, contraction, inspection
 from nona.report.text import BATCHES, contraction_text, fit_text, inspection_text
 from nona.report.times import law_note
-from nona.results.models import FullContraction
 from nona.sources import samples
 from nona.sources.lookup import Sources
-from nona.study.models import PreparedModel, configuration_counts, glued_model, prepare_model
+from nona.study.models import PreparedModel, configuration_counts, prepare_model
 
 
 def inspect(arguments: InspectOptions) -> None:
@@ -43,17 +40,11 @@ def inspect(arguments: InspectOptions) -> None:
 
 
 def contract(arguments: ContractOptions) -> None:
-    """Tasks, steps and sub-graphs of one model, and the tasks that stay together."""
-    prepared = _prepare_model(arguments, arguments.rule)
-    emit(arguments, _contraction(arguments, prepared), contraction_text)
-
-
-def _contraction(arguments: ContractOptions, model: PreparedModel) -> FullContraction:
-    network = Network(arguments.capacity, arguments.latency)
-    glued = glued_model(model, Link(network.capacity, network.latency_s), share=arguments.share)
+    """Tasks, steps and sub-graphs of one model."""
+    model = _prepare_model(arguments, arguments.rule)
     counts = configuration_counts(model)
     report = contraction(model.contracted, model.costed[0], model.decomposition, counts)
-    return FullContraction(**{**dict(report), "rule": arguments.rule, "coarsening": coarsening_report(glued)})
+    emit(arguments, report, contraction_text)
 
 
 def measure(arguments: MeasureOptions) -> None:

@@ -8,14 +8,13 @@ from nona.cli.commands.scenarios import BundleOptions, PlaceOptions, SimulateOpt
 from nona.cli.declared import opened
 from nona.cli.output import ProgressLine, emit, warn_of_models, warn_of_schedulers
 from nona.placement.result import Placement
-from nona.report.placements.text import placement_text, response_lines
+from nona.report.placements.text import placement_text
 from nona.report.simulations.advice import scheduler_advice
 from nona.report.simulations.findings import unsettled_text
 from nona.report.simulations.report import compared, simulation_report
 from nona.report.simulations.series import with_hits
 from nona.report.simulations.tables import compared_text
 from nona.report.simulations.uncertainty import all_differences, check_baseline
-from nona.results.placement import FullPlacementReport
 from nona.results.simulation_charts import LiveRun
 from nona.scenario.file import parse_scenario, scenario_hash
 from nona.scenario.schema import Scenario
@@ -29,7 +28,6 @@ from nona.study.outcome import (
     full_report,
     off_ranges,
     placement_outcome,
-    predicted_means,
     simulated_run,
     simulation_outcome,
 )
@@ -45,7 +43,7 @@ def place(arguments: PlaceOptions, scenario: Scenario, sources: Sources) -> None
     beside = warn_of_models(prepared)
     placement = _solved(arguments, prepared)
     report = full_report(prepared, placement)
-    emit(arguments, report, _placement_lines, beside)  # before the file
+    emit(arguments, report, placement_text, beside)  # before the file
     if arguments.html:
         from nona.report.html.simulation import placement_html
 
@@ -59,15 +57,9 @@ def _solved(arguments: PlaceOptions, prepared: Study) -> Placement:
         nonlocal text
         text = f"solving the placement; best mean JCT so far {time_text(placement.objective_s)}"
 
-    placement = simulation.place(
-        prepared, solver=arguments.solver, check=lambda: line.tell(text), on_better=better
-    )
+    placement = simulation.place(prepared, check=lambda: line.tell(text), on_better=better)
     line.end()
     return placement
-
-
-def _placement_lines(report: FullPlacementReport) -> str:
-    return "\n".join([placement_text(report), *response_lines(report.response)])
 
 
 def simulate(arguments: SimulateOptions, scenario: Scenario, sources: Sources) -> None:
@@ -96,7 +88,7 @@ def simulate(arguments: SimulateOptions, scenario: Scenario, sources: Sources) -
     slo_s = [q.slo_s for q in prepared.system.queries]
     report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)
     report = with_hits(report, result.records, slo_s)
-    predicted = predicted_means(prepared, result.placement)
+    predicted = simulation.predictions(prepared, result.placement)
     if text := unsettled_text(report.schedulers, predicted):
         print(f"warning: {text}", file=sys.stderr)
     every = all_differences(result.records, slo_s)

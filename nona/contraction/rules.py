@@ -168,18 +168,6 @@ SIZE_AWARE = Rule(
 
 RULES: Registry[Rule] = Registry("Contraction rule", (DIRECT, POSET, SIZE_AWARE), GraphError)
 DEFAULT_RULE = POSET.name
-#: Not a rule of its own: the default rule, and then what stays together at the cluster's link, which
-#: :mod:`nona.placement.coarsening` decides.
-COST_AWARE = "cost-aware"
-
-
-def rule_choices() -> tuple[str, ...]:
-    """List the contractions that a scenario may name: every rule, and the cost-aware one.
-
-    >>> rule_choices()
-    ('direct', 'poset', 'size-aware', 'cost-aware')
-    """
-    return (*RULES, COST_AWARE)
 
 
 def contract(graph: ModelGraph, rule: str = DEFAULT_RULE) -> ContractedGraph:

@@ -7,7 +7,6 @@ are dealt out in turn to those there are.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -65,7 +64,7 @@ def spread_placement(system: System, shares: Floats | None = None) -> Placement:
     return _fixed(system, "spread", spread_configuration, note, shares)
 
 
-@lru_cache(maxsize=8)  # the same object for a system, so that its response is walked once
+@lru_cache(maxsize=8)
 def _by_default(
     system: System, name: str, choose: Callable[[SubGraph, int], Configuration], notes: tuple[str, ...]
 ) -> Placement:
@@ -89,11 +88,9 @@ def _fixed(
     return Placement(
         queries,
         prediction,
-        objective_s=prediction.jct_s,
-        lower_bound_s=math.nan,
-        solver=name,
+        origin=name,
         seconds=time.perf_counter() - began,
-        notes=(*notes, "Fixed placement: not optimised, so it has no bound."),
+        notes=notes,
         class_shares=shares,
     )
 

@@ -9,7 +9,7 @@ began. So the pair (s, d), s ≠ d, has the probability ½(u_s·p_d + p_s·u_d),
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -219,22 +219,6 @@ def route_of(topology: Topology, p: Floats, busy: float = 0.0) -> Route:
             above = max(above, together * core + busy * max(card, rack))
             queued += near[a, b] * card + far[a, b] * above
     return Route(float(own), float(queued))
-
-
-def quickest_link(system: System, link: Link) -> Link:
-    """``link`` with a route no slower than that between any two servers, whichever are drawn."""
-    t = system.topology
-    if t is None or link.route is None:
-        return link
-    out, up, down, into = (_slowness(t, links) for links in _links(t))
-    core = 1.0 / float(t.link_capacity[t.core])
-    first, last = np.maximum(np.maximum(out, up), core), np.maximum(down, into)
-    own = max(float(first.min()), float(last.min()))
-    racks, size = np.unique(t.rack, return_counts=True)
-    for rack in racks[size > 1].tolist():
-        there = t.rack == rack
-        own = min(own, max(float(out[there].min()), float(into[there].min())))
-    return replace(link, route=Route(own, min(own, float(out.min()))))
 
 
 def _links(t: Topology) -> tuple[Ints, ...]:

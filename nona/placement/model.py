@@ -11,7 +11,6 @@ import numpy as np
 
 from nona.arrays import Floats
 from nona.decomposition import VIRTUAL
-from nona.placement.batch_waits import as_queries_see
 from nona.placement.configurations import Shape, shapes_of, to_labels
 from nona.placement.link_routes import link_of
 from nona.placement.link_waits import Curve, LinkPrice, Role, Traffic, network_price, roles_of
@@ -118,11 +117,6 @@ class Model:
         return self.servers.waits_s(self.servers.squares(x, only))
 
     @cached_property
-    def least_server_wait_s(self) -> Floats:
-        """(J,) Waits below which no placement brings W^j: each visit's square is at least its tasks'."""
-        return self.servers.seen_s(self.servers.waits_s(self.servers.least_squares))
-
-    @cached_property
     def roles(self) -> tuple[Role, ...]:
         """The roles of the links on a message's way, where there are several; none where there is one."""
         several = self.system.topology is not None and self.system.topology.links > 1
@@ -178,7 +172,6 @@ def build_model(
     system: System, candidates_of: Callable[[Shape, Link], Candidates], shares: Floats | None = None
 ) -> Model:
     """Candidates for every sub-graph; sub-graphs of equal structure and times are done once."""
-    system = as_queries_see(system, shares)
     link = link_of(system, shares)
     by_signature: dict[bytes, Candidates] = {}
     rows = []
@@ -202,7 +195,7 @@ class Known:
     """
 
     def __init__(self, system: System, shares: Floats | None = None) -> None:
-        self.system, self.shares = as_queries_see(system, shares), shares
+        self.system, self.shares = system, shares
         self._placed: dict[tuple[int, int, int], tuple[SubGraphPlacement, Candidates]] = {}
         self._made: dict[tuple[int, bytes], Candidates] = {}
 
@@ -389,6 +382,6 @@ def gradient(model: Model, value: Value, x: Probabilities, *, server_wait_fixed:
     if not server_wait_fixed:
         visits = model.weights * value.terms[:, VISITS]
         for totals, extra in zip(result, model.servers.gradient(x, visits), strict=True):
-            for total, (part, _) in zip(totals, extra, strict=True):
+            for total, part in zip(totals, extra, strict=True):
                 total += part
     return result

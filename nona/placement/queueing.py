@@ -41,7 +41,6 @@ import numpy as np
 
 from nona.arrays import Bools, Floats, Ints
 from nona.decomposition import VIRTUAL
-from nona.placement.batch_waits import Met, met_at
 from nona.placement.messages import Candidates
 from nona.placement.spans import ends
 from nona.system import Stream, System
@@ -266,31 +265,20 @@ class Chain:
             runs.append((float(x[k] @ m1), float(x[k] @ m2)))
         return total + runs[-1][1], runs[::-1]
 
-    def gradient(self, x: Sequence[Floats]) -> list[tuple[Floats, float]]:
-        """dM/dx for every sub-graph, by one reverse sweep, and a bound for all that are not local.
+    def gradient(self, x: Sequence[Floats]) -> list[Floats]:
+        """dM/dx for every sub-graph, by one reverse sweep.
 
-        The bound is the derivative for a configuration whose blocks take no time.
-        """
-        result = []
-        for k, (b, (y, p, ahead, ahead2)) in enumerate(zip(self.blocks, self.marginals(x), strict=True)):
-            mean, square = self._moments(k)
-            other = b.other[self.row] + self.scv * b.other_squares[self.row]
-            m1 = mean + b.stays * ahead
-            m2 = square + b.stays * (2 * mean * ahead + ahead2)
-            least = y * p + (1 + self.scv) * p**2 + ahead2
-            result.append((y * m1 + m2 + other + (1.0 - b.stays) * ahead2, least))
-        return result
-
-    def marginals(self, x: Sequence[Floats]) -> list[tuple[float, float, float, float]]:
-        """Return, by sub-graph, terms of dM/dx: (dM/dE L_k, root's seconds, E L_{k+1}, E L²_{k+1}).
-
-        dM/dE L_k² is 1 throughout: a run either goes on, or another begins.
+        y is dM/dE L_k; dM/dE L_k² is 1 throughout: a run either goes on, or another begins.
         """
         _, runs = self._forward(x)
         y, result = 0.0, []
         for k, b in enumerate(self.blocks):
-            result.append((y, float(self.cut_s[k]), float(runs[k + 1][0]), float(runs[k + 1][1])))
-            mean, _ = self._moments(k)
+            ahead, ahead2 = runs[k + 1]
+            mean, square = self._moments(k)
+            other = b.other[self.row] + self.scv * b.other_squares[self.row]
+            m1 = mean + b.stays * ahead
+            m2 = square + b.stays * (2 * mean * ahead + ahead2)
+            result.append(y * m1 + m2 + other + (1.0 - b.stays) * ahead2)
             y = y * float(x[k] @ b.stays) + float(x[k] @ (2 * mean * b.stays))
         return result
 
@@ -334,11 +322,6 @@ class Servers:
         return np.array([q.load_s.sum(axis=1) for q in self.system.queries])
 
     @cached_property
-    def met(self) -> Met | None:
-        """The waits and steps where executors batch: the same for every placement."""
-        return met_at(self.system, self.shares) if self.system.batches else None
-
-    @cached_property
     def chains(self) -> tuple[tuple[Chain, ...], ...]:
         """``chains[k][j]``: the run-length recursion of query class j on executor class k."""
         return tuple(
@@ -350,11 +333,9 @@ class Servers:
         )
 
     def waits_s(self, squares: Floats) -> Floats:
-        """(K,) W_k for the mean squared visits ``squares`` (J, K) of one job, s²; their mean with batches."""
-        if self.met is not None:
-            total = self.arrivals.sum(axis=0)
-            weights = self.arrivals / np.where(total > 0, total, 1.0)
-            return np.array((weights * self.met.wait_s).sum(axis=0))
+        """(K,) W_k for the mean squared visits ``squares`` (J, K) of one job, s²; unknown with batches."""
+        if self.system.batches:
+            return np.full(len(self.utilization), math.nan)
         stream = self.system.background_compute
         moments = stream.rate * second_moment(stream) + (self.arrivals * squares).sum(axis=0)
         return np.array(
@@ -372,34 +353,23 @@ class Servers:
 
     def seen_s(self, waits: Floats) -> Floats:
         """Return the mean wait (J,) of a visit by query class, Σ_k s_jk W_k, given the waits (K,)."""
-        if self.met is not None:
-            return np.array((self.shares * self.met.wait_s).sum(axis=1))
         result: Floats = np.where(self.shares > 0, self.shares * np.where(self.shares > 0, waits, 0.0), 0.0)
         return np.asarray(result.sum(axis=1), dtype=float)
 
-    @cached_property
-    def least_squares(self) -> Floats:
-        """(J, K) (1 + scv)·Σ p² over the tasks of a job: M_jk is no less, however visits are cut."""
-        rows = [(1 + q.service_scv) * (q.tasks.compute_s**2).sum(axis=1) for q in self.system.queries]
-        return np.array(rows).reshape(self.shares.shape)
-
-    def gradient(self, x: Probabilities, visits: Floats) -> list[list[tuple[Floats, float]]]:
-        """Σ_j ``visits``_j·dW^j/dx for every sub-graph, and a lower bound for all that are not local.
+    def gradient(self, x: Probabilities, visits: Floats) -> list[list[Floats]]:
+        """Σ_j ``visits``_j·dW^j/dx for every sub-graph.
 
         dW_k/dM_jk = λ_j s_jk/(n_k·2(1 − ρ_k)), and Σ_j visits_j s_jk is what a second of W_k costs.
         """
         price = (visits @ self.shares) / (2.0 * (1.0 - self.utilization))
         factors = self.arrivals * price
-        result = [[(np.zeros(len(p)), 0.0) for p in row] for row in x]
-        for k, row in enumerate(self.chains if self.met is None else ()):
+        result = [[np.zeros(len(p)) for p in row] for row in x]
+        for k, row in enumerate(self.chains):
             for j, chain in enumerate(row):
                 factor = float(factors[j, k])
                 if factor > 0:
                     slopes = chain.gradient(x[j])
-                    result[j] = [
-                        (total + factor * part, least + factor * bound)
-                        for (total, least), (part, bound) in zip(result[j], slopes, strict=True)
-                    ]
+                    result[j] = [a + factor * b for a, b in zip(result[j], slopes, strict=True)]
         return result
 
 

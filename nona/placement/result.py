@@ -1,18 +1,12 @@
-"""The result of a placement: configurations with probabilities, a prediction, bounds, sampled times."""
+"""The result of a placement: configurations with probabilities, a prediction, simulated figures."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
-from nona.arrays import Floats, Ints
+from nona.arrays import Floats
 from nona.decomposition import SubGraph
-from nona.errors import PlacementError
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,53 +114,51 @@ class Prediction:
     classes: tuple[ClassPrediction, ...] = ()
     links: tuple[LinkPrediction, ...] = ()
 
+    @property
+    def is_steady(self) -> bool:
+        """Whether no link is overloaded; executors are checked before there is a prediction."""
+        return self.network_utilization < 1.0
+
 
 Objective = Literal["mean-jct", "slo", "formula"]
-SampledObjective = Literal["mean-jct", "slo"]
-SAMPLED: tuple[SampledObjective, ...] = ("mean-jct", "slo")
-
-
-@dataclass(frozen=True, eq=False)
-class Rival:
-    """A placement close to the chosen one: where it comes from, its queries, its value by few jobs."""
-
-    origin: str
-    queries: Queries
-    value: float
 
 
 @dataclass(frozen=True, slots=True)
-class Sampled:
-    """The figures of a search, all predicted by sampled jobs: ``value`` is what was minimised.
+class JobTimes:
+    """Simulated completion times in seconds: mean, its 95 % interval, percentiles.
 
-    ``objective``: ``mean-jct``: value is the mean completion time of the mix, seconds; ``slo``: the
-        probability of missing the SLO, over the jobs that have one.
-    ``value``, ``error``: of the placement, on samples that the search has not seen, and the standard error.
-    ``bound``: no placement has a smaller value (longest chain of tasks, no waits); ``nan`` where unknown.
-    ``formula_value``: of the formula's optimum, on the same samples.
-    ``gain``, ``gain_error``: ``formula_value`` − ``value``, and the standard error of that, pair by pair.
-    ``queries``: the value of each query class; ``None`` for those that do not count.
-    ``evaluations``, ``samples``: placements that were sampled; jobs walked of each class for the figures
-        here.
-    ``settled``: whether the search ended because no move was better by more than the sampling error.
-    ``origin``: where it comes from: ``formula``, ``local``, ``spread``, another preset, ``expert``,
-        ``search``.
-    ``rivals``: other placements whose value is within the accuracy of the prediction, best first.
+    ``misses``: share of the jobs that took longer than their SLO, among those that have one; ``None``: none
+        has.
     """
 
-    objective: SampledObjective
-    value: float
-    error: float
-    bound: float
-    formula_value: float
-    gain: float
-    gain_error: float
-    queries: tuple[float | None, ...]
-    evaluations: int
-    samples: int
-    settled: bool
-    origin: str = "formula"
-    rivals: tuple[Rival, ...] = ()
+    mean_s: float
+    ci95_s: tuple[float, float]
+    p50_s: float
+    p95_s: float
+    p99_s: float
+    misses: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """Simulated figures of a placement, by random numbers that no choice has seen.
+
+    ``mix``, ``queries``: times of all jobs, and of those of each query class.
+    ``steady``: whether all jobs were completed; without that, times are infinite.
+    ``jobs``: jobs behind the figures.
+    ``candidates``: different placements that were compared; 1 where none was.
+    ``lead``, ``lead_error``: how much better the placement was in the last comparison than the next one,
+        relative to its own value (for the objective ``slo``: share of jobs), and the standard error;
+        ``None`` where there was no other.
+    """
+
+    mix: JobTimes
+    queries: tuple[JobTimes, ...]
+    steady: bool
+    jobs: int
+    candidates: int = 1
+    lead: float | None = None
+    lead_error: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,132 +175,36 @@ class Certificate:
     @property
     def gap(self) -> float:
         """(objective − lower bound) / objective; ``nan`` without a bound."""
-        return _relative_gap(self.objective_s, self.lower_bound_s)
-
-
-def _relative_gap(objective_s: float, bound_s: float) -> float:
-    """(objective − bound) / objective; 0 for an objective of 0, ``nan`` without a bound."""
-    return (objective_s - bound_s) / objective_s if objective_s > 0 else 0.0
+        if self.objective_s <= 0:
+            return 0.0
+        return (self.objective_s - self.lower_bound_s) / self.objective_s
 
 
 @dataclass(frozen=True, eq=False)
 class Placement:
-    """A placement of every query class with its prediction and its certificate.
+    """A placement of every query class with its prediction.
 
-    ``queries[j][k]`` belongs to sub-graph k of query class j. ``objective_s`` is the mean JCT in seconds:
-    that of the response, with standard error ``objective_error_s``, where the placement was judged by it
-    (then ``formula`` holds the certificate of the formula's optimum); else that of the formula.
-    ``lower_bound_s`` is the certified bound of the formula at the server wait of its optimum (linearised, see
-    :mod:`nona.placement.solver.descent`): a placement with a different server wait may lie below.
-    ``global_bound_s`` lies below every placement at every server wait, and is usually far weaker.
-    Either is ``nan`` where there is none. ``notes`` says in words what was restricted or assumed.
+    ``queries[j][k]`` belongs to sub-graph k of query class j. ``prediction`` is the formula's for this one.
+    ``objective``: what it was chosen for. ``origin``: ``formula``, the name of a preset, ``expert``, ``move``
+    or ``mixture`` (:mod:`nona.placement.proposals`).
+    ``formula``: objective and certified bound of the formula's optimum; ``None`` where it was not solved.
+    ``simulated``: simulated figures; ``None`` until they are made.
+    ``notes`` says in words what was restricted or assumed.
     ``class_shares`` (J, K) is the probability that a server drawn for query class j, its home or that
-    of a part, is of executor class k; ``None``: every executor is drawn alike. ``sampled`` has the figures
-    of the search by sampled completion times, if there was one. ``origin`` says which start or search a
-    judged placement comes from; see :class:`Sampled`.
+    of a part, is of executor class k; ``None``: every executor is drawn alike.
     """
 
     queries: Queries
     prediction: Prediction
-    objective_s: float
-    lower_bound_s: float
-    solver: str
+    origin: str
     seconds: float
-    notes: tuple[str, ...] = field(default=())
-    global_bound_s: float = math.nan
+    notes: tuple[str, ...] = ()
     class_shares: Floats | None = None
-    sampled: Sampled | None = None
-    objective_error_s: float = 0.0
     formula: Certificate | None = None
-    origin: str = "formula"
-
-    @cached_property
-    def gap(self) -> float:
-        """(objective − lower bound) / objective; ``nan`` without a bound."""
-        return _relative_gap(self.objective_s, self.lower_bound_s)
+    simulated: Simulated | None = None
+    objective: Objective = "formula"
 
     @property
-    def global_gap(self) -> float:
-        """(objective − global bound) / objective, over all server waits; ``nan`` without a bound."""
-        return _relative_gap(self.objective_s, self.global_bound_s)
-
-
-_Floats = Floats
-REPLICATES = 4
-
-
-@dataclass(frozen=True, eq=False)
-class ResponseTimes:
-    """Completion times of walked jobs, of one query class or of the mix.
-
-    ``times_s`` (N,) may hold ``inf``: these jobs wait for an overloaded link. ``weights`` (N,) add up to
-    1. Job i belongs to replicate ``group[i]`` of the paths, by which the error is estimated.
-
-    >>> some = ResponseTimes(np.array([1.0, 2.0, 4.0, 5.0]), np.full(4, 0.25), np.array([0, 0, 1, 1]))
-    >>> some.mean_s, some.quantile_s(0.5), some.miss(3.0)
-    (3.0, 2.0, 0.5)
-    """
-
-    times_s: _Floats
-    weights: _Floats
-    group: Ints
-
-    @property
-    def mean_s(self) -> float:
-        """Mean completion time in seconds."""
-        counted = self.weights > 0
-        return float(self.weights[counted] @ self.times_s[counted])
-
-    @property
-    def error_s(self) -> float:
-        """Standard error of the mean by sampling, from the replicates; 0 where all jobs are alike."""
-        if not math.isfinite(self.mean_s):
-            return math.nan
-        means = [
-            float(self.weights[g] @ self.times_s[g] / self.weights[g].sum())
-            for g in (self.group == r for r in np.unique(self.group))
-        ]
-        return float(np.std(means, ddof=1) / math.sqrt(len(means))) if len(means) > 1 else math.nan
-
-    def quantile_s(self, level: float) -> float:
-        """The least time within which a share ``level`` of the jobs is complete.
-
-        Raises ``PlacementError`` for a level outside 0…1.
-        """
-        if not 0 <= level <= 1:
-            raise PlacementError(f"Response: quantile level={level:g} must lie between 0 and 1; give 0.95.")
-        order = np.argsort(self.times_s, kind="stable")
-        total = np.cumsum(self.weights[order])
-        at = int(np.searchsorted(total, level * total[-1] * (1 - 1e-12)))
-        return float(self.times_s[order[min(at, len(order) - 1)]])
-
-    def miss(self, slo_s: float) -> float:
-        """Probability of taking longer than ``slo_s``, with room for the rounding of sums."""
-        return float(self.weights[self.times_s > slo_s * (1 + 1e-9)].sum())
-
-
-@dataclass(frozen=True, eq=False)
-class Response:
-    """Predicted completion times of every query class and of the mix.
-
-    ``compute_utilization`` (K,) is that of an executor of each class, ``link_utilization`` that of the
-    most loaded kind of link.
-    """
-
-    queries: tuple[ResponseTimes, ...]
-    mix: ResponseTimes
-    compute_utilization: _Floats
-    link_utilization: float
-
-    def miss(self, slo_s: Sequence[float | None]) -> tuple[float | None, ...]:
-        """For each class the probability of missing its SLO; ``None`` where it has none."""
-        return tuple(None if slo is None else q.miss(slo) for q, slo in zip(self.queries, slo_s, strict=True))
-
-
-def mixed(times: Sequence[_Floats], weights: Sequence[float]) -> ResponseTimes:
-    """All classes together, class j weighing ``weights[j]``."""
-    return ResponseTimes(
-        np.concatenate(times),
-        np.concatenate([np.full(len(t), w / len(t)) for t, w in zip(times, weights, strict=True)]),
-        np.concatenate([np.arange(len(t)) * REPLICATES // len(t) for t in times]),
-    )
+    def objective_s(self) -> float:
+        """Mean JCT in seconds: simulated, or the formula's as long as it is not."""
+        return self.prediction.jct_s if self.simulated is None else self.simulated.mix.mean_s

@@ -265,12 +265,9 @@ def search_shares(system: System, loads: Loads, solve_at: Callable[[Floats], Sol
 
     The first round solves at the first start, optimises the shares from all starts for these
     configurations, and solves again at the best two ends; later rounds go on from the best alone, until
-    a round gains less than a ten-thousandth, four rounds at most. At most six placements are solved. With
-    batches, whose waits have no gradient, it is the best of the starts.
+    a round gains less than a ten-thousandth, four rounds at most. At most six placements are solved.
     """
     starts = starting_shares(system, loads)
-    if system.batches:
-        return min((solve_at(shares) for shares in starts), key=lambda solved: solved.value_s)
     best = solve_at(starts[0])
     for number in range(_SEARCH_ROUNDS):
         objective = SharesObjective.of(system, best.rows, best.shares, best.link_wait)

@@ -1,23 +1,19 @@
-"""One model: its work, its contraction, its coarsening, its times by kind of operator."""
+"""One model: its work, its contraction, its times by kind of operator."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from nona.contraction.contracted import ContractedGraph, Step, summarize_contraction
 from nona.cost.batches import batch_sizes, fit_batches
 from nona.cost.costed import CostedGraph, OperatorCost, total_interval
 from nona.decomposition import VIRTUAL, Decomposition
-from nona.placement.coarsening import CONDITION, NAME, with_glue
 from nona.placement.enumeration import IdleSpan
-from nona.placement.glue import Coarsening
-from nona.placement.messages import Link
 from nona.report.times import given_times, hardware_warnings, no_verdict, origin_text
 from nona.results import models
 from nona.tables import COUNT, PLAIN, SIZE, TIME, Column, Filled, Table
-from nona.units import format_bandwidth, format_number, format_time
+from nona.units import format_number
 
 
 def inspection(costed: CostedGraph) -> models.Inspection:
@@ -111,130 +107,6 @@ def contraction(
 
 def _name(ids: Sequence[str], task: int) -> str | None:
     return None if task == VIRTUAL else ids[task]
-
-
-@dataclass(frozen=True, eq=False)
-class Glued:
-    """The coarsening of every sub-graph of one model, and the conditions it was made for.
-
-    ``local_s`` holds each sub-graph's interior time on one server; ``contracted`` has the steps.
-    """
-
-    contracted: ContractedGraph
-    decomposition: Decomposition
-    coarsenings: tuple[Coarsening, ...]
-    local_s: tuple[float, ...]
-    link: Link
-    share: float
-    device: str
-
-    @property
-    def mark(self) -> str:
-        """The conditions that the coarsening depends on besides its model."""
-        return f"{self.link} {self.share}"
-
-    @property
-    def interior_tasks(self) -> int:
-        return sum(len(s.interior) for s in self.decomposition.subgraphs)
-
-    @property
-    def interior_units(self) -> int:
-        """Groups of them that may still leave the root's server."""
-        return sum(c.interior_units for c in self.coarsenings)
-
-    @property
-    def bound_s(self) -> float:
-        """The most that is lost on one query, a second of link load counted as a second."""
-        return sum(c.bound_s(1.0) for c in self.coarsenings)
-
-    @property
-    def bound_share(self) -> float:
-        """The same as a share of the interiors' time on one server."""
-        total = sum(self.local_s)
-        return self.bound_s / total if total > 0 else 0.0
-
-    @property
-    def steps(self) -> int:
-        """Number of the coarsening's own steps."""
-        return sum(len(c.steps) for c in self.coarsenings)
-
-
-def glued(
-    contracted: ContractedGraph,
-    decomposition: Decomposition,
-    coarsenings: Sequence[Coarsening],
-    compute_s: Sequence[float],
-    link: Link,
-    share: float,
-    device: str,
-) -> Glued:
-    """:class:`Glued` of a model whose tasks take ``compute_s``."""
-    local = tuple(sum(compute_s[t] for t in s.interior) for s in decomposition.subgraphs)
-    steps = with_glue(contracted, decomposition, coarsenings)
-    return Glued(steps, decomposition, tuple(coarsenings), local, link, share, device)
-
-
-def glue_headline(g: Glued) -> str:
-    """One sentence: how many tasks may still leave, and how much time keeping the others may cost.
-
-    >>> from nona.contraction.rules import contract
-    >>> from nona.graph.model import ModelGraph, Operator
-    >>> from nona.decomposition import decompose
-    >>> one = contract(ModelGraph("one", (Operator("a"),), ()))
-    >>> glue_headline(glued(one, decompose(one.dag), (), (1.0,), Link(1e9, 0.0), 0.0, "d"))
-    'No tasks can be distributed, so none have to stay together.'
-    """
-    if not g.interior_tasks:
-        return "No tasks can be distributed, so none have to stay together."
-    what = "task" if g.interior_tasks == 1 else "tasks"
-    over = f"over {format_bandwidth(g.link.speed)} with {format_time(g.link.latency_s)} latency"
-    if g.interior_units == g.interior_tasks:
-        each = f"each of the {g.interior_tasks:,} interior {what} may be moved"
-        pays = "Whether a move pays is for the placement to decide."
-        return f"No tasks have to stay together: {each} {over}. {pays}"
-    if g.interior_units == 0:
-        left = f"None of the {g.interior_tasks:,} interior {what} can gain from another server"
-    else:
-        left = f"Of {g.interior_tasks:,} interior {what} {g.interior_units:,} groups might leave their server"
-    if all(c.exact for c in g.coarsenings):
-        return f"{left} {over}; this loses no time at any waits of the link and the servers."
-    return (
-        f"{left} {over}; this loses at most {format_time(g.bound_s)} "
-        f"({format_number(100 * g.bound_share, 2)} %)."
-    )
-
-
-def coarsening_report(g: Glued) -> models.CoarseningReport:
-    """The key ``coarsening`` of ``nona contract --json``; times in seconds, sizes in bytes."""
-    own = g.contracted.steps[len(g.contracted.steps) - g.steps :]
-    return models.CoarseningReport.like(
-        g,
-        rule=NAME,
-        condition=CONDITION,
-        capacity=g.link.speed,
-        latency_s=g.link.latency_s,
-        summary=glue_headline(g),
-        steps=tuple(models.GlueStep.like(s, merged=(s.source, s.target)) for s in own),
-        subgraphs=_subgraphs(g),
-    )
-
-
-def _subgraphs(g: Glued) -> tuple[models.GluedSubgraph, ...]:
-    ids = [t.id for t in g.contracted.tasks]
-
-    return tuple(
-        models.GluedSubgraph(
-            root=_name(ids, s.root),
-            sink=_name(ids, s.sink),
-            interior=len(s.interior),
-            interior_units=c.interior_units,
-            units=tuple(tuple(ids[nodes[v]] for v in unit if nodes[v] != VIRTUAL) for unit in c.units),
-            local_s=local,
-            bound_s=c.bound_s(1.0),
-        )
-        for s, c, local in zip(g.decomposition.subgraphs, g.coarsenings, g.local_s, strict=True)
-        for nodes in [(s.root, *s.interior, s.sink)]
-    )
 
 
 def provenance_text(shares: Mapping[str, float]) -> str:
@@ -400,33 +272,3 @@ def left_to_distribute(
         )
         for number, of in enumerate(spans, start=1)
     )
-
-
-GROUPS = Table[models.GluedSubgraph](
-    "sub-graph",
-    (
-        Column("root", lambda s: s.root or "(start)"),
-        Column("sink", lambda s: s.sink or "(end)"),
-        Column("interior tasks", lambda s: s.interior, COUNT),
-        Column("groups", lambda s: s.interior_units, COUNT),
-        Column("on one server", lambda s: s.local_s, TIME),
-        Column("lost at most", lambda s: s.bound_s, TIME),
-    ),
-)
-
-
-def groups(g: Glued) -> Filled:
-    """Every sub-graph with an interior: its groups, and what they may lose."""
-    inner = (s for s in _subgraphs(g) if s.interior)
-    return GROUPS.of({str(number): s for number, s in enumerate(inner, start=1)})
-
-
-TOGETHER = Table[Glued](
-    "model",
-    (
-        Column("sub-graphs", lambda g: sum(bool(s.interior) for s in g.decomposition.subgraphs), COUNT),
-        Column("interior tasks", lambda g: g.interior_tasks, COUNT),
-        Column("groups that might leave", lambda g: g.interior_units, COUNT),
-        Column("lost at most", lambda g: g.bound_s, TIME),
-    ),
-)

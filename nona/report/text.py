@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from nona.report.times import given_text
 from nona.results import models
@@ -30,9 +30,6 @@ def plain(value: Any) -> Any:
 
 MARKS: Mapping[str, str] = {"prediction": "◇ predicted", "simulation": "● simulated"}
 """Marks and words for the evidence behind a value; other evidence has no mark."""
-
-
-_STEPS = 8  # of a coarsening, that are printed
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,36 +168,23 @@ def fit_text(times: models.BatchedTimes) -> str:
     )
 
 
-class _Subgraph(NamedTuple):
-    counted: models.CountedSubgraph
-    glued: models.GluedSubgraph
-
-
-SUBGRAPHS = Table[_Subgraph](
+SUBGRAPHS = Table[models.CountedSubgraph](
     "",
     (
-        Column("interior", lambda r: len(r.counted.interior), COUNT),
-        Column("groups", lambda r: r.glued.interior_units, COUNT),
-        Column("configurations", lambda r: r.counted.configurations, COUNT),
-        Column("root", lambda r: r.counted.root or "(start)"),
-        Column("sink", lambda r: r.counted.sink or "(end)"),
+        Column("interior", lambda s: len(s.interior), COUNT),
+        Column("configurations", lambda s: s.configurations, COUNT),
+        Column("root", lambda s: s.root or "(start)"),
+        Column("sink", lambda s: s.sink or "(end)"),
     ),
 )
 
 
-def contraction_text(report: models.FullContraction) -> str:
+def contraction_text(report: models.ContractionReport) -> str:
     """Format the output of ``nona contract``."""
-    coarsening = report.coarsening
     lines = [
         f"{report.model}: {report.summary}",
         f"{counted(len(report.subgraphs), 'sub-graph')} to place",
-        f"{coarsening.summary}",
     ]
-    pairs = zip(report.subgraphs, coarsening.subgraphs, strict=True)
-    if shown := SUBGRAPHS.of(_Subgraph(*pair) for pair in pairs):
+    if shown := SUBGRAPHS.of(report.subgraphs):
         lines.append(shown.text())
-    if report.rule == coarsening.rule:
-        steps = coarsening.steps
-        lines += [s.reason for s in steps[:_STEPS]]
-        lines += [f"… and {len(steps) - _STEPS:,} more steps; --json has all"] if len(steps) > _STEPS else []
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Results of a placement: prediction, certificate, configurations, search, working."""
+"""Results of a placement: prediction, simulated times, configurations, search, working."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from nona.results.document import Document, Figure, ModelFacts, OffRange, Outcome
+from nona.results.document import Document, Figure, Interval, ModelFacts, OffRange, Outcome
 
 
 class PlacedConfiguration(Document):
@@ -131,73 +131,50 @@ class PredictedMix(Document):
     links: tuple[PredictedLink, ...]
 
 
-class ResponseSummary(Document):
-    """Mean and percentiles of completion times, in seconds."""
+class SimulatedTimes(Document):
+    """Simulated completion times in seconds.
 
-    mean_s: Figure
-    p50_s: Figure
-    p95_s: Figure
-    p99_s: Figure
+    ``ci95``: of the mean; ``misses``: share of the jobs beyond their SLO, ``None`` without any.
+    """
+
+    mean: Figure
+    ci95: Interval
+    p50: Figure
+    p95: Figure
+    p99: Figure
+    misses: Figure
 
 
-class ModelResponse(ResponseSummary):
-    """The same of one row of the workload, with its SLO and the share of its jobs beyond it."""
+class SimulatedModel(SimulatedTimes):
+    """The same of one row of the workload, with its SLO."""
 
     slo_s: Figure
-    miss: Figure
 
 
-class ResponseReport(ResponseSummary):
+class SimulatedPlacement(SimulatedTimes):
     """The same of the whole mix, and of each row of the workload.
 
-    ``sampling_s`` is the standard error of the mean, ``miss`` the share of jobs beyond their SLO among
-    those that have one, ``None`` without any. ``warning`` is a line where the prediction was not tested.
+    ``jobs``: jobs behind the figures; ``candidates``: placements that were compared. ``lead``: how much
+    better this one was than the next, as a share of its mean (of the jobs, where SLOs were the objective),
+    with its standard error; ``None`` without another. ``steady``: all jobs were completed.
     """
 
-    sampling_s: Figure
-    miss: Figure
-    compute_utilization: float
-    link_utilization: float
-    models: Mapping[str, ModelResponse]
-    warning: str | None = None
-
-
-class SampledSearch(Document):
-    """The figures of a search, all predicted by sampled jobs.
-
-    ``value`` is a probability for the objective ``slo``, seconds for ``mean-jct``, ``error`` its standard
-    error, ``bound`` what no placement is below; ``formula_value`` is that of the formula's optimum, ``gain``
-    the difference, pair by pair. ``models`` has the value of each row of the workload, ``None`` where it
-    does not count.
-    """
-
-    value: Figure
-    error: Figure
-    bound: Figure
-    formula_value: Figure
-    gain: Figure
-    gain_error: Figure
-    models: Mapping[str, Figure]
-    evaluations: int
-    samples: int
-    settled: bool
-    origin: str
+    jobs: int
+    candidates: int
+    lead: Figure
+    lead_error: Figure
+    steady: bool
+    models: Mapping[str, SimulatedModel]
 
 
 class SearchStep(Document):
-    """The best placement after ``elapsed_s`` seconds: mean JCT by sampled jobs, its error, the bound.
-
-    ``lower_bound_s`` and ``gap`` are ``None`` as long as the formula is not solved; where executors batch it
-    has no certificate.
-    """
+    """The best placement after ``elapsed_s`` seconds: simulated mean JCT in seconds, candidates so far."""
 
     elapsed_s: float
-    objective_s: Figure
-    error_s: Figure
-    lower_bound_s: Figure
-    gap: Figure
+    mean_s: Figure
+    ci95: Interval
     origin: str
-    batches: bool = False
+    candidates: int
 
 
 class SearchProgress(Document):
@@ -215,57 +192,27 @@ class CertifiedOptimum(Document):
 
 
 class PlacementReport(Document):
-    """A placement with its prediction and its certificate; times in seconds.
+    """A placement; times in seconds: what ``nona place --json`` prints.
 
-    ``objective`` says how ``objective_s`` was found: by sampled jobs, or by the formula alone; ``slo`` is
-    a search for fewer missed SLOs. ``class_shares``: model → executor class → probability that a server
-    drawn for it is of that class. ``origin`` says which start or search the placement comes from.
+    ``objective_s``: the simulated mean of the mix. ``formula``: the formula's optimum, ``None`` where it was
+    not solved. ``predicted`` and ``models``: the formula's values of this placement, ``None`` where executors
+    batch, whose waits the formula does not know. ``class_shares``: model → executor class → probability
+    that a server drawn for it is of that class. ``origin`` says where the placement comes from.
+    ``warning``: a line where the formula was not tested under such loads.
     """
 
+    objective: Literal["mean-jct", "slo", "formula"]
     objective_s: Figure
-    objective_error_s: Figure
-    lower_bound_s: Figure
-    gap: Figure
-    global_bound_s: Figure
-    global_gap: Figure
-    formula: CertifiedOptimum
-    solver: str
+    origin: str
     seconds: float
+    simulated: SimulatedPlacement
+    formula: CertifiedOptimum | None
     predicted: PredictedMix
     models: Mapping[str, PlacedModel]
     class_shares: Mapping[str, Mapping[str, float]]
     memory: MemoryReport
     notes: tuple[str, ...]
-    objective: Literal["mean-jct", "slo", "formula"]
-    origin: str
-    sampled: SampledSearch | None
-
-
-class FullPlacementReport(PlacementReport):
-    """The same with the response of its jobs: what ``nona place --json`` prints."""
-
-    response: ResponseReport
-
-
-class CongestionPoint(Document):
-    """Mean JCT by formula (s) at one background utilisation of the link; ``None``: no steady state.
-
-    ``kept_s`` is local on nona's own executor classes: what splitting is held against.
-    """
-
-    background: float
-    nona_s: Figure
-    local_s: Figure
-    spread_s: Figure
-    kept_s: Figure = None
-
-
-class CongestionCurve(Document):
-    """``stops``: the background above which splitting no longer pays; ``None``: it pays throughout."""
-
-    points: tuple[CongestionPoint, ...]
-    now: float
-    stops: Figure
+    warning: str | None = None
 
 
 Cells = Mapping[str, str | Figure]
@@ -329,9 +276,9 @@ class PlacementOutcome(Outcome):
         came to its end.
     """
 
-    nona: FullPlacementReport
-    local: FullPlacementReport | None
-    spread: FullPlacementReport | None
+    nona: PlacementReport
+    local: PlacementReport | None
+    spread: PlacementReport | None
     models: Mapping[str, ModelFacts]
     if_times_off: OffRange | None = None
     ended_early_s: Figure = None

@@ -1,13 +1,8 @@
-"""The map of predictions beside simulations; arrangements of a model on two GPUs."""
+"""The map of predictions by formula beside simulations."""
 
 from __future__ import annotations
 
-from typing import Literal
-
-from nona.results.document import Document, Estimate, Figure
-
-Measure = Literal["mean_s", "p95_s", "formula_s"]
-"""The predicted measure: the mean, the 95th percentile, or the mean by the optimiser's formula."""
+from nona.results.document import Document, Figure
 
 
 class MapAbout(Document):
@@ -25,21 +20,12 @@ class MapAbout(Document):
     seconds: float
 
 
-class Comparison(Document):
-    """A predicted value, the simulated one, and the half-width of its 95 % interval."""
-
-    predicted: Figure
-    simulated: Figure
-    ci95: Figure
-
-
 class MapPoint(Document):
     """One placement of a scenario at one load.
 
     ``servers`` and ``link``: utilisation of the most loaded ones, as predicted; ``split``: mean probability
-    of leaving the root's server; ``processes`` of the arrivals; ``jobs`` of a run; ``formula_s``: mean by the
-    optimiser's formula; ``sampling_s``: standard error of the predicted mean; ``miss``: share of SLO misses;
-    ``batches``: executors batch.
+    of leaving the root's server; ``processes`` of the arrivals; ``jobs`` of a run; ``formula_s``: mean JCT by
+    formula; ``simulated_s``: the simulated one, with the half-width ``ci95_s`` of its interval.
     """
 
     scenario: str
@@ -52,15 +38,8 @@ class MapPoint(Document):
     jobs: int
     state: str
     formula_s: Figure
-    sampling_s: Figure
-    mean_s: Comparison
-    p95_s: Comparison
-    miss: Comparison | None
-    batches: bool = False
-
-    def compared(self, measure: Measure) -> Comparison:
-        """The simulated value that a prediction of that measure is compared with."""
-        return self.p95_s if measure == "p95_s" else self.mean_s
+    simulated_s: Figure
+    ci95_s: Figure
 
 
 class PredictionMap(Document):
@@ -68,46 +47,3 @@ class PredictionMap(Document):
 
     about: MapAbout
     points: tuple[MapPoint, ...]
-
-
-class Arranged(Document):
-    """Mean completion times (s) with steps of up to ``batch``; unknown where there is no steady state.
-
-    ``cv``: of the gaps between arrivals; ``rates``: queries per second of either model. ``replicated``: both
-    models on both GPUs, shorter queue.
-    """
-
-    batch: int
-    cv: float
-    rates: tuple[float, float]
-    dedicated: Estimate
-    pipeline: Estimate
-    replicated: Estimate
-
-
-ArrangementName = Literal["dedicated", "pipeline", "replicated"]
-
-
-class ArrangedPoint(Arranged):
-    """``quicker``: which arrangement is clearly quicker than which, over the same runs."""
-
-    quicker: tuple[tuple[ArrangementName, ArrangementName], ...]
-
-
-class RowArranged(Document):
-    """Two copies of a row's model on two GPUs of class ``kind``, over their rate.
-
-    The pipeline's first half takes ``share`` of a step, and a query sends ``sent_bytes`` to the second.
-    ``fits``: one GPU holds both copies, as replicas need.
-    """
-
-    label: str
-    kind: str
-    batch: int
-    cv: float
-    share: float
-    sent_bytes: float
-    fits: bool
-    jobs: int
-    replications: int
-    points: tuple[ArrangedPoint, ...]

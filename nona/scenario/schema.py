@@ -15,7 +15,7 @@ from pydantic import field_validator as _field_validator
 from pydantic import model_validator as _model_validator
 from pydantic_core import PydanticCustomError
 
-from nona.contraction.rules import DEFAULT_RULE, rule_choices
+from nona.contraction.rules import DEFAULT_RULE, RULES
 from nona.scenario.language import EngineSpec, LanguageRow, moved_apart, unserved
 from nona.scenario.plan import PlanSpec
 from nona.scenario.rows import ArrivalsSpec, Batches, BatchingSpec
@@ -350,18 +350,18 @@ class Scenario(Part):
         none="one query at a time",
     )
     cost: CostSpec = field(CostSpec(), "Times", "How the models run, and measured times that win.")
-    contraction: Annotated[str, one_of(rule_choices)] = field(
+    contraction: Annotated[str, one_of(lambda: tuple(RULES))] = field(
         DEFAULT_RULE,
         "Rule",
         "When two operators may become one task.",
-        choices=lambda: {name: name for name in rule_choices()},
+        choices=lambda: {name: name for name in RULES},
     )
     objective: Literal["mean-jct", "slo", "formula"] = field(
         "mean-jct",
         "Objective",
-        "What the placement minimises. The first two are evaluated with sampled jobs that meet random waits "
-        "(slo: some row must have one). The formula is the paper's problem: mean waits, solved to a "
-        "certified gap; for large models it is optimistic.",
+        "What the placement minimises. The first two are simulated (slo: some row must have one). The "
+        "formula is the paper's problem: mean waits, solved to a certified gap; where several answers are "
+        "awaited together it is optimistic.",
         choices={
             "mean-jct": "Mean completion time",
             "slo": "Missed SLOs",

@@ -180,6 +180,7 @@ def build_tables(
     queries: Sequence[Sequence[SubGraphPlacement]],
     choices: int = 1,
     shares: Floats | None = None,
+    aligned: bool = False,
 ) -> Prepared:
     """Flatten a distribution over configurations per sub-graph into :class:`Tables`.
 
@@ -187,18 +188,23 @@ def build_tables(
     ``choices``: 1, or 2: draw two candidates wherever an executor is drawn.
     ``shares``: (Q, K) Probability that an executor drawn for a query class is of each executor class; by
         default all executors are drawn alike.
+    ``aligned``: keep draws for the most parts that a sub-graph may have, so that later sub-graphs find theirs
+        at the same place whatever the placement: for comparisons with common random numbers.
 
     Raises ``SimulationError`` when the parts do not partition an interior, or probabilities or shares do not
     add up to 1.
     """
     flat = _Flat()
-    most = choices
+    most, others = choices, max(system.servers if system.servers > 1 else system.executors, 1) - 1
     for query, subgraphs in zip(system.queries, queries, strict=True):
         at = choices
         for number, placed in enumerate(subgraphs):
             _tables_check(query.name, number, placed)
             among, remote = flat.add_subgraph(placed, at)
             at += (among > 1) + remote * choices
+            if aligned:
+                spare = min(len(placed.subgraph.interior), others) - remote
+                at += (among == 1) + max(spare, 0) * choices
         flat.graphs.append(len(flat.sink))
         most = max(most, at)
     return Prepared(_tables(flat, system, choices, _make_pools(system, shares)), most)

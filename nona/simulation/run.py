@@ -11,13 +11,15 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
+from nona.arrays import Floats, Ints
 from nona.errors import SimulationError
 from nona.schedulers.base import Prepared, Scheduler
 from nona.simulation.collected import OnProgress
 from nona.simulation.compiled.build import is_ready
 from nona.simulation.compiled.families import prepare_in_background
-from nona.simulation.records import RawRun, Records, Timeline, run_checks
+from nona.simulation.records import RawRun, Records, State, Timeline, run_checks
 from nona.simulation.sizes import MOST_CYCLE_JOBS, TAIL_WORK, RunSize, auto_warmup, largest_job_s
 from nona.simulation.steady_state import jobs_of_cycle, judge, of_queries, offered_load
 from nona.system import System
@@ -130,6 +132,29 @@ def simulate_run(
     begin = time.perf_counter()
     raw = ENGINES[engine](system, scheduler, prepared, size, on_progress)
     return _records(system, scheduler.name, replace(options, engine=engine), raw, time.perf_counter() - begin)
+
+
+class JobTimes(NamedTuple):
+    """Class (N,) and completion time (N,) in seconds of each measured job, in order of arrival.
+
+    The time of a job that was not completed, or was dropped, is ``nan``. ``state`` is that of the run.
+    """
+
+    query: Ints
+    times_s: Floats
+    state: State
+
+
+def job_times(system: System, scheduler: Scheduler, prepared: Prepared, options: RunOptions) -> JobTimes:
+    """Simulate, and return only the times of the measured jobs.
+
+    The run does not check itself, which for short runs takes longer than the run. Parameters are those of
+    :func:`simulate_run`.
+    """
+    size = replace(_size(system, options), sampled_jobs=0)
+    raw = ENGINES[engine_named(options.engine)](system, scheduler, prepared, size, None)
+    of = raw.collected
+    return JobTimes(of.query, of.completion_s - of.arrival_s, judge(system, raw)[0])
 
 
 def _size(system: System, options: RunOptions) -> RunSize:

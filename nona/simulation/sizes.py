@@ -25,7 +25,8 @@ class RunSize:
     Arrivals go on until the cohort is complete. The run is cut off when ``tail_jobs`` more jobs
     have arrived and ``tail_s`` seconds have passed since the cohort's last arrival, and in any case
     after ``TAIL_FACTOR`` times ``tail_jobs``: no stable system takes so long, while an overloaded
-    or starved one might take for ever. At most ``record_jobs`` measured jobs are recorded one by one.
+    or starved one might take for ever. At most ``record_jobs`` measured jobs are recorded one by one;
+    of ``sampled_jobs``, spread over the cohort, the intervals are recorded, by which a run checks itself.
     """
 
     first: int
@@ -36,6 +37,7 @@ class RunSize:
     tail_jobs: int
     tail_s: float
     record_jobs: int = 1_000_000
+    sampled_jobs: int = SAMPLES
 
     @property
     def last(self) -> int:
@@ -55,7 +57,9 @@ class RunSize:
     def traced(self) -> Ints:
         """Jobs whose intervals are recorded, for the timeline or as a sample, in ascending order."""
         timeline = np.arange(min(self.timeline_jobs, self.jobs), dtype=np.int64)
-        sample = np.arange(0, self.jobs, -(-self.jobs // SAMPLES), dtype=np.int64)
+        if not self.sampled_jobs:
+            return self.first + timeline
+        sample = np.arange(0, self.jobs, -(-self.jobs // self.sampled_jobs), dtype=np.int64)
         return self.first + np.union1d(timeline, sample)
 
     @property

@@ -12,7 +12,7 @@ from typing import Any
 
 from nona.report.holds import holds_finding
 from nona.report.language.tables import language_finding, language_plan_finding
-from nona.report.placements.certificate import order_finding
+from nona.report.placements.comparison import order_finding
 from nona.report.plan import outcome_finding
 from nona.report.saved import scenario_line
 from nona.report.serverless.findings import PER, serverless_finding

@@ -12,7 +12,7 @@ from typing import Any
 
 _HOMES = {
     "cache": ("StudyCache",),
-    "models": ("PreparedModel", "configuration_counts", "given_graph", "glued_model", "prepare_model"),
+    "models": ("PreparedModel", "configuration_counts", "given_graph", "prepare_model"),
     "preparation": ("Study", "prepare"),
     "simulation": (
         "Answer",

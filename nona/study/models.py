@@ -1,4 +1,4 @@
-"""One model on its way through the layers: costed, contracted, decomposed, glued; how it batches."""
+"""One model on its way through the layers: costed, contracted, decomposed; how it batches."""
 
 from __future__ import annotations
 
@@ -22,10 +22,7 @@ from nona.decomposition import Decomposition, decompose
 from nona.graph.model import ModelGraph
 from nona.hardware.device import Device
 from nona.hardware.executor import ExecutorClass
-from nona.placement.coarsening import base_rule, coarsen_tasks
 from nona.placement.enumeration import configurations_considered
-from nona.placement.messages import Link
-from nona.report.models import Glued, glued
 from nona.report.times import law_note
 from nona.scenario.rows import BatchingSpec
 from nona.system import Batching
@@ -67,13 +64,12 @@ def prepare_model(
 ) -> PreparedModel:
     """Cost, contract and decompose one model for the given executor classes.
 
-    ``rule`` is one of the contraction rules, or ``cost-aware``: the default rule, whose tasks the
-    coarsening then keeps together (:mod:`nona.placement.coarsening`); the tasks are the same. ``own``
-    are the user's devices, for which a file may give times; ``largest`` is the largest batch of queries.
+    ``rule`` is one of the contraction rules. ``own`` are the user's devices, for which a file may give times;
+    ``largest`` is the largest batch of queries.
     """
     batches = [cost_batches(graph, c, options, largest, measured, own) for c in classes]
     costed = tuple(of[1] for of in batches)
-    contracted = contract(replace(graph, edges=scaled_edges(graph, options)), base_rule(rule))
+    contracted = contract(replace(graph, edges=scaled_edges(graph, options)), rule)
     tasks = TaskGraph.from_contracted(
         contracted, [c.compute_s for c in costed], [cost.weight_bytes for cost in costed[0].costs]
     )
@@ -103,16 +99,6 @@ def given_graph(graph: ModelGraph, name: str, cost: CostSpec, own: Mapping[str, 
     """
     spec = cost.given.get(name)
     return graph if spec is None else with_given(graph, spec.device, spec.factors, own)
-
-
-def glued_model(model: PreparedModel, link: Link, *, share: float = 0.0) -> Glued:
-    """Group the tasks of ``model`` that stay together on its first executor class."""
-    weights = np.zeros(len(model.tasks.compute_s))
-    weights[0] = 1.0
-    coarsenings = coarsen_tasks(model.tasks, model.decomposition, link, weights, share=share)
-    compute_s = model.tasks.compute_s[0].tolist()
-    device = model.costed[0].device
-    return glued(model.contracted, model.decomposition, coarsenings, compute_s, link, share, device)
 
 
 def batching_of(spec: BatchingSpec | None, model: PreparedModel) -> Batching | None:

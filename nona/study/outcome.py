@@ -1,21 +1,17 @@
-"""The outcome of a run or a placement as data, with the response of a placement."""
+"""The outcome of a run or a placement as data."""
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 
 from nona import __version__
 from nona.cost.costed import CostedGraph, sigma_of
-from nona.errors import PlacementError
 from nona.graph.node_link import to_node_link
 from nona.placement.capacity import executor_utilization
-from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.result import Placement
-from nona.placement.sampled.judge import reported_response
 from nona.report.models import provenance_shares
-from nona.report.placements.report import placement_report, response_report
+from nona.report.placements.report import placement_report
 from nona.report.placements.text import parts_of
 from nona.report.simulations import series
 from nona.report.simulations.comparison import replication_means
@@ -23,7 +19,7 @@ from nona.report.simulations.report import SimulatedRun, simulation_report
 from nona.report.simulations.uncertainty import all_differences, idle_bound_s
 from nona.report.times import MeanParts, given_times, mean_if_off, means_if_off, runs_as, times_error
 from nona.results.document import About, ModelFacts, OffRange
-from nona.results.placement import FullPlacementReport, PlacementOutcome, ResponseReport
+from nona.results.placement import PlacementOutcome, PlacementReport
 from nona.results.simulation import SimulationReport
 from nona.results.simulation_charts import LiveRun, SimulationOutcome
 from nona.scenario.file import dump_scenario, scenario_hash
@@ -33,44 +29,9 @@ from nona.simulation.arrivals import effective_rate
 from nona.sources.lookup import file_names, is_file
 from nona.study.models import batching_warnings
 from nona.study.preparation import Study
-from nona.study.simulation import Comparison, SimulationResult, compare
+from nona.study.simulation import Comparison, SimulationResult, compare, predictions
 from nona.study.tested_range import untested
 from nona.system import System
-
-
-def _response_of(study: Study, placement: Placement) -> ResponseReport:
-    """Mean, percentiles and SLO misses of each model and of the mix; ``warning`` is a line or ``None``."""
-    report = response_report(study.system, placement, study.scenario.labels)
-    return report.model_copy(update={"warning": untested(study.system, report)})
-
-
-def predicted_means(study: Study, placement: Placement | None) -> dict[str, float | None]:
-    """Scheduler of the scenario → predicted mean JCT (s), for those that have a prediction.
-
-    What stands beside simulated means: by sampled jobs, not by the optimiser's formula
-    (:func:`nona.study.simulation.predictions`). ``None`` where there is no steady state; ``placement``
-    is what ``nona`` samples from.
-    """
-    means_s: dict[str, float | None] = {}
-    names = {s.name for s in study.scenario.schedulers}
-    if placement is not None and "nona" in names:
-        means_s["nona"] = _mean_s(study, placement)
-    for name, fixed in (("local", local_placement), ("spread", spread_placement)):
-        if name in names:
-            try:
-                means_s[name] = _mean_s(study, fixed(study.system))
-            except PlacementError:  # the executors themselves are overloaded
-                means_s[name] = None
-    return means_s
-
-
-def _mean_s(study: Study, placement: Placement) -> float | None:
-    if not math.isfinite(placement.prediction.jct_s):
-        return None
-    judged = placement.formula is not None  # then that mean is its objective
-    mean_s = placement.objective_s if judged else reported_response(study.system, placement).mix.mean_s
-    return mean_s if math.isfinite(mean_s) else None
-
 
 TIMELINE_JOBS = 10  # of each scheduler, for Gantt charts and traces
 MOST_MODEL_CHARACTERS = 100_000  # of JSON: what a report can carry beside its figures
@@ -131,11 +92,11 @@ def simulation_outcome(
         load=series.executor_load(result.records),
         gantt=series.gantt_rows(result.records, study.system),
         slo_s=dict(zip(names, slo_s, strict=True)),
-        predicted=predicted_means(study, placement) if predicted is None else dict(predicted),
+        predicted=predictions(study, placement) if predicted is None else dict(predicted),
         models=model_facts(study),
         off=off_ranges(study, report),
         cautions=cautions_of(study),
-        placement=None if placement is None else placement_report(study.system, placement, names),
+        placement=None if placement is None else full_report(study, placement),
     )
 
 
@@ -157,11 +118,11 @@ def placement_outcome(
 ) -> PlacementOutcome:
     """All displayed data of a placement, with local and spread for comparison.
 
-    ``comparison`` holds these two where they were judged before.
+    ``comparison`` holds these two where they were simulated before.
     """
     comparison = comparison or compare(study, placement)
 
-    def report(other: Placement | None) -> FullPlacementReport | None:
+    def report(other: Placement | None) -> PlacementReport | None:
         return None if other is None else full_report(study, other)
 
     own_report, models = full_report(study, placement), model_facts(study)
@@ -175,27 +136,28 @@ def placement_outcome(
     )
 
 
-def _if_times_off(
-    system: System, report: FullPlacementReport, models: Sequence[ModelFacts]
-) -> OffRange | None:
-    """The range of the predicted mean if modelled times are off; what joins add counts as computing."""
-    parts, rates = parts_of(report.models, report.response).values(), [q.rate for q in system.queries]
+def _if_times_off(system: System, report: PlacementReport, models: Sequence[ModelFacts]) -> OffRange | None:
+    """The range of the mean if modelled times are off; what joins add counts as computing."""
+    parts, rates = parts_of(report).values(), [q.rate for q in system.queries]
+    mean_s = report.simulated.mean
+    if not parts or mean_s is None:
+        return None
     weights = [rate / sum(rates) for rate in rates]
     background, _ = executor_utilization(system)
     whole = MeanParts(
-        mean_s=report.response.mean_s or 0.0,
+        mean_s=mean_s,
         compute_s=sum(w * (p.compute_s + p.joins_s) for w, p in zip(weights, parts, strict=True)),
         server_wait_s=sum(w * p.server_wait_s for w, p in zip(weights, parts, strict=True)),
-        load=report.response.compute_utilization,
+        load=max(c.utilization for c in report.predicted.classes),
         background=background,
     )
-    return None if report.response.mean_s is None else mean_if_off(whole, times_error(models, rates))
+    return mean_if_off(whole, times_error(models, rates))
 
 
-def full_report(study: Study, placement: Placement) -> FullPlacementReport:
-    """The report on a placement with the response of its jobs."""
-    report = placement_report(study.system, placement, study.scenario.labels)
-    return FullPlacementReport.like(report, response=_response_of(study, placement))
+def full_report(study: Study, placement: Placement) -> PlacementReport:
+    """The report on a simulated placement, with a warning where the formula was not tested."""
+    warning = untested(study.system, placement.prediction)
+    return placement_report(study.system, placement, study.scenario.labels, warning)
 
 
 def model_facts(study: Study) -> dict[str, ModelFacts]:

@@ -1,337 +1,325 @@
-"""Placements judged by simulation: short runs, the referee, rehearsals, search steps.
+"""The choice of a placement: the formula proposes, simulation decides.
 
-``nona-live`` estimates when a split query would end. The estimate does not know the queries that come later,
-so where many are split at once it can lose to splitting fewer, to splitting none, or to drawing
-configurations as the placement says. That shows before a run: the candidates are simulated in short runs with
-common random numbers, and the quickest is taken.
+1. The presets race (:mod:`nona.study.race`): there is a first answer.
+2. The formula's optimum (:mod:`nona.placement.solve`) races against it.
+3. Every group of equal sub-graphs in turn tries its other configurations
+   (:func:`nona.placement.proposals.choices`): all of them where they are few, else moves from the one in use;
+   and where there are several executor classes, other shares of them. That goes on until a whole turn changes
+   nothing, or the budget is spent.
+4. Mixtures of the two best: where a link or servers fill, a split of some queries can beat both.
 
-The response is within about 10 % of what is simulated, so of two placements that are nearer to each other it
-can name the wrong one; and where jobs come back to servers it can be far too low (``docs/joins.md``). So the
-nearest rivals, and local whatever is predicted of it, are simulated with common random numbers that no later
-run uses, in rounds, until the quickest is clearly quicker or the difference does not matter.
-
-A search tells of every placement that its own few samples prefer. Here each is judged once more by the
-samples of the final report, so that steps can be compared with each other, with local and with spread, and
-one that is not better there is left out. The first step may have no bound: the formula is solved later.
+A placement is only replaced by one that won a race against it. The figures that are reported are those of
+new runs, whose random numbers no choice has seen: who wins among many has been lucky too. A search gives no
+proof: the result says how many candidates were compared, and how far the next one was behind.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from nona.arrays import Floats
-from nona.placement.result import Objective, Placement, Rival, Sampled
-from nona.placement.sampled.judge import Values, bounded, by_response, certificate_of, mean_of
-from nona.placement.sampled.search import Improved, choose_placement, has_large_interior, judged, local_answer
+from nona.errors import NonaError, PlacementError
+from nona.placement.capacity import allowed_classes, check_feasible, default_shares, loads_of
+from nona.placement.model import Known
+from nona.placement.prediction import predict
+from nona.placement.proposals import ALL, Candidate, Group, choices, groups_of, mixtures, same, starts
+from nona.placement.result import Objective, Placement, Prediction
+from nona.placement.shares import is_choice, starting_shares
 from nona.placement.solve import solve
 from nona.results.placement import SearchStep
-from nona.schedulers.base import Prepared, Scheduler
-from nona.schedulers.registry import get_scheduler
+from nona.schedulers.sampling import NONA
 from nona.schedulers.sampling_tables import build_tables
-from nona.simulation.run import RunOptions, simulate_run
-from nona.statistics import paired_difference
+from nona.study.placement_times import FEW_EVENTS, FIGURE_EVENTS, simulated_figures
+from nona.study.race import Budget, Goal, Outcome, Race, Runner
 from nona.system import System
 
-PlacingStage = Literal["formula", "search", "simulation"]
-STAGES: tuple[PlacingStage, ...] = ("formula", "search", "simulation")
+Stage = Literal["formula", "simulation"]
+STAGES: tuple[Stage, ...] = ("simulation", "formula")
+EVENTS = 5_000_000  # simulated at most, of a whole search
+QUICK_EVENTS = 400_000  # of one that answers while a slider moves
+MOST_TRIED = 32  # moves of a group in one race
+TURNS = 4  # through all groups, at most
+_MIXED = (0.25, 0.5, 0.75)
+_MOVED = (0.15, 0.4)  # of a query class's draws to another executor class
+_FULL = 0.995  # of a link: beyond, no run shows a steady state
 
 
 @dataclass(frozen=True, slots=True)
 class PlacingProgress:
-    """A report during the choice of a placement.
+    """What is being done, how many runs are made, and the share of the whole work, 0 to 1."""
 
-    ``stage``: ``formula``: the formula is solved; ``search``: placements are judged by sampled jobs;
-        ``simulation``: the nearest are compared by short runs.
-    ``done``: placements judged, or runs made, in this stage.
-    ``share``: of the stage's limit that is spent, 0 to 1: the stage ends there, or before.
-    """
-
-    stage: PlacingStage
-    done: int = 0
+    stage: Stage
+    runs: int = 0
     share: float = 0.0
 
-    @property
-    def whole(self) -> float:
-        """The share of all stages, each taken as equally long.
 
-        >>> PlacingProgress("search", 12, 0.5).whole
-        0.5
-        """
-        return (STAGES.index(self.stage) + self.share) / len(STAGES)
+OnPlacing = Callable[[PlacingProgress], None]
+OnBetter = Callable[[Placement], None]
 
 
-PlacingTold = Callable[[PlacingProgress], None]
-
-
-def untold(progress: PlacingProgress) -> None:
-    """Nobody wants to know."""
-
-
-RUNS = 5  # of a round: the fewest pairs that give a variance to rely on
-QUICK_RUNS = 2  # where an answer is wanted at once
-EVENTS = 40_000  # tasks and background arrivals of one run, about
-_FIRST = 1_000_000  # number of the first replication: nobody else uses these random numbers
-_FEWEST = 500  # jobs of a run
-
-
-def _short_means_s(
-    system: System,
-    scheduler: Scheduler,
-    prepared: Prepared,
-    turn: int = 0,
-    check: Callable[[], None] = lambda: None,
-    runs: int = RUNS,
-) -> Floats:
-    """(runs,) Mean completion time of each run of round ``turn``, seconds; at most RUNS of them.
-
-    Infinite where the system was overloaded. Equal rounds have common random numbers.
-    """
-    jobs, means = _jobs_of(system), []
-    for r in range(runs):
-        check()
-        options = RunOptions(jobs=jobs, replication=_FIRST + turn * RUNS + r)
-        records = simulate_run(system, scheduler, prepared, options)
-        means.append(np.inf if records.state == "overloaded" else float(records.completion_time_s.mean()))
-    return np.array(means)
-
-
-def _jobs_of(system: System) -> int:
-    """Jobs of a run of about ``EVENTS`` events: tasks, and background arrivals while a job arrives."""
-    rate = system.total_rate
-    if rate <= 0:
-        return _FEWEST
-    tasks = sum(q.rate * len(q.tasks) for q in system.queries) / rate
-    background = system.background_network.rate + system.executors * system.background_compute.rate
-    return max(round(EVENTS / (tasks + background / rate)), _FEWEST)
-
-
-Chosen = tuple[Scheduler, Prepared]
-
-
-def rehearsed(
-    system: System,
-    scheduler: Scheduler,
-    placement: Placement | None,
-    options: Mapping[str, Any],
-    check: Callable[[], None] = lambda: None,
-    runs: int = RUNS,
-) -> Chosen:
-    """A scheduler and its tables, by the fastest of its ``rehearsals`` unless ``options`` settle them.
-
-    ``placement`` goes to schedulers that need one; ``runs`` are simulated of each candidate. Of equally
-    quick candidates the first is taken.
-    """
-    ways = [r for r in scheduler.rehearsals if not r.options.keys() & options.keys()]
-    if len(ways) < len(scheduler.rehearsals) or len(ways) < 2 or system.total_rate <= 0:
-        return scheduler, _prepared(system, scheduler, placement, options)
-    candidates: list[Chosen] = []
-    for way in ways:
-        decides = get_scheduler(way.decided_by) if way.decided_by else scheduler
-        own = way.options if way.decided_by else {**options, **way.options}
-        candidates.append((replace(decides, name=scheduler.name), _prepared(system, decides, placement, own)))
-    means = [float(_short_means_s(system, *chosen, check=check, runs=runs).mean()) for chosen in candidates]
-    return candidates[means.index(min(means))]
-
-
-def _prepared(
-    system: System, scheduler: Scheduler, placement: Placement | None, options: Mapping[str, Any]
-) -> Prepared:
-    return scheduler.prepare(system, placement if scheduler.needs_placement else None, options)
-
-
-ROUNDS = 4
-RIVALS = 3
-SAME = 0.005  # relative: a difference that does not matter
-
-
-def decide(
-    system: System,
-    placement: Placement,
-    check: Callable[[], None] = lambda: None,
-    on_share: Callable[[float], None] = lambda share: None,
-) -> Placement:
-    """The placement, or the rival that is faster when all of them are simulated.
-
-    Only placements whose objective is the mean JCT, judged by sampled jobs, have rivals here. ``on_share`` is
-    called after each run but the last with the share that is made of all that there may be.
-    """
-    sampled = placement.sampled
-    if sampled is None or sampled.objective != "mean-jct" or not sampled.rivals:
-        return placement
-    rivals = sampled.rivals[:RIVALS]
-    field = [placement.queries, *(rival.queries for rival in rivals)]
-    means: dict[int, Floats] = dict.fromkeys(range(len(field)), np.zeros(0))
-    scheduler = get_scheduler("nona")
-    tables = [build_tables(system, queries, shares=placement.class_shares) for queries in field]
-    runs = _Runs(ROUNDS * len(field) * RUNS, check, on_share)
-    for turn in range(ROUNDS):
-        means = {
-            n: np.append(m, _short_means_s(system, scheduler, tables[n], turn, runs.next))
-            for n, m in means.items()
-        }
-        means = _still_open(means)
-        if len(means) == 1:
-            break
-    best = min(means, key=lambda n: float(means[n].mean()))
-    return placement if best == 0 else _replaced(system, placement, rivals[best - 1])
-
-
-class _Runs:
-    def __init__(self, most: int, check: Callable[[], None], on_share: Callable[[float], None]) -> None:
-        self._most, self._check, self._on_share, self._done = most, check, on_share, 0
-
-    def next(self) -> None:
-        self._check()
-        if self._done:
-            self._on_share(self._done / self._most)
-        self._done += 1
-
-
-def _still_open(means: dict[int, Floats]) -> dict[int, Floats]:
-    """The fastest, and those that are neither clearly slower nor equal within the tolerance."""
-    best = min(means, key=lambda n: float(means[n].mean()))
-    quickest = means[best]
-    kept = {best: quickest}
-    for n, other in means.items():
-        if n == best or not np.isfinite(other).all():
-            continue
-        paired = paired_difference(other, quickest)
-        if not paired.is_clear and paired.difference.mean > SAME * float(quickest.mean()):
-            kept[n] = other
-    return kept
-
-
-def _replaced(system: System, placement: Placement, rival: Rival) -> Placement:
-    values = mean_of(system, placement, rival.queries)
-    chosen = judged(system, placement, rival.queries, values, rival.origin)
-    note = f"In simulation, {rival.origin} was faster than the placement that sampled jobs preferred."
-    return replace(chosen, notes=(note, *placement.notes), sampled=_figures(placement, rival, values))
-
-
-def _figures(placement: Placement, rival: Rival, values: Values) -> Sampled | None:
-    """The figures of the search, with the rival as the chosen placement."""
-    figures = placement.sampled
-    if figures is None:
-        return None
-    return replace(
-        figures,
-        value=values.value,
-        error=values.error,
-        gain=figures.formula_value - values.value,
-        gain_error=math.hypot(values.error, placement.objective_error_s),  # unpaired: rather too large
-        queries=tuple(float(y.mean()) for y in values.y),
-        origin=rival.origin,
-        rivals=tuple(other for other in figures.rivals if other is not rival),
-    )
-
-
-FORMULA_S = 3.0  # about how long large interiors are worked on where the formula gives a start only
-QUICK_S = 0.6
+def ignore(_: object) -> None:
+    """Do nothing."""
 
 
 def place_system(
     system: System,
     objective: Objective = "mean-jct",
-    solver: str = "parametric",
     check: Callable[[], None] = lambda: None,
-    on_better: Improved = lambda placement: None,
+    on_better: OnBetter = ignore,
     quick: bool = False,
-    on_progress: PlacingTold = untold,
+    on_progress: OnPlacing = ignore,
 ) -> Placement:
     """Choose the placement for an objective.
 
-    ``mean-jct`` and ``slo`` solve the formula, then judge its optimum and others by sampled jobs
-    (:mod:`nona.placement.sampled.search`); ``formula`` stops at the formula's optimum, the paper's problem.
-    ``check`` is called now and then in a search that takes seconds; what it raises comes out.
-    ``on_better`` is called with every placement that is the best so far. ``quick`` is for answers while a
-    slider moves and for searches over many systems: starts are judged, but neither improved nor simulated.
-    ``on_progress`` is called with every :class:`~nona.study.placing.PlacingProgress`.
+    Parameters
+    ----------
+    objective
+        ``mean-jct``: the least mean completion time; ``slo``: the smallest share of jobs beyond their SLO;
+        ``formula``: the formula's optimum, the paper's problem. All are simulated.
+    check
+        Called before every run; what it raises ends the search and comes out.
+    on_better
+        Called with every placement that is the best so far.
+    quick
+        For answers while a slider moves: presets and the formula's optimum are compared, nothing is moved.
+    on_progress
+        Called with the progress after every run.
 
-    Raises ``PlacementError`` when there is none, or for an unknown solver or objective.
+    Raises
+    ------
+    PlacementError
+        If there is no placement with a steady state, a model fits nowhere, the objective is unknown, there is
+        no SLO to keep, or the formula is asked for where executors batch.
     """
-    on_progress(PlacingProgress("formula"))
-    if objective == "mean-jct" and (has_large_interior(system) or system.batches):
-        on_better(local_answer(system))  # the formula takes seconds there, or longer
-    check()
-    if objective == "formula":
-        return solve(system, solver)
-    optimum = solve(system, solver, time_s=QUICK_S if quick else FORMULA_S)
-    work_s = QUICK_S if quick else None
-    search, runs = _Counted("search", on_progress), _Counted("simulation", on_progress)
-    chosen = choose_placement(
-        system,
-        optimum,
-        objective,
-        work_s=work_s,
-        check=check,
-        on_better=on_better,
-        on_spent=search.tell,
-    )
-    return chosen if quick else decide(system, chosen, check, runs.tell)
+    _check(system, objective)
+    began = time.perf_counter()
+    search = _Search(system, objective, check, on_better, quick, on_progress)
+    placement = search.placement(search.run(), FIGURE_EVENTS)
+    return replace(placement, seconds=time.perf_counter() - began)
 
 
-class _Counted:
-    def __init__(self, stage: PlacingStage, listener: PlacingTold) -> None:
-        self._stage, self._told, self._done = stage, listener, 0
+def _check(system: System, objective: str) -> None:
+    if objective not in ("mean-jct", "slo", "formula"):
+        raise PlacementError(f"Objective {objective!r} must be one of mean-jct, slo, formula; choose one.")
+    if objective == "slo" and all(q.slo_s is None for q in system.queries):
+        raise PlacementError(
+            "Objective 'slo': no query class has an SLO; give a row of the workload an slo, or choose "
+            "the objective 'mean-jct'."
+        )
+    if objective == "formula" and system.batches:
+        raise PlacementError(
+            "Objective 'formula': the formula has no waits of executors that batch; choose 'mean-jct', or "
+            "take batching out of the workload."
+        )
 
-    def tell(self, share: float) -> None:
-        self._done += 1
-        self._told(PlacingProgress(self._stage, self._done, share))
+
+class _Search:
+    """One choice under way; ``best`` is the best candidate so far."""
+
+    def __init__(
+        self,
+        system: System,
+        objective: Objective,
+        check: Callable[[], None],
+        on_better: OnBetter,
+        quick: bool,
+        on_progress: OnPlacing,
+    ) -> None:
+        self.system, self.objective, self.quick = system, objective, quick
+        self._check, self._on_better, self._on_progress = check, on_better, on_progress
+        goal: Goal = "slo" if objective == "slo" else "mean-jct"
+        self._budget = Budget(QUICK_EVENTS if quick else EVENTS)
+        self._race = Race(system, self._budget, goal, check, self._after_run)
+        self._runs, self._compared = 0, 0
+        self._formula: Placement | None = None
+        self._known: dict[bytes, Known] = {}
+        self._lead: tuple[float, float] | None = None
+        self._best: Candidate | None = None
+        self._second: Candidate | None = None
+
+    def run(self) -> Candidate:
+        """The best candidate."""
+        self._on_progress(PlacingProgress("simulation"))
+        if self.objective == "formula" or self.system.total_rate <= 0:
+            return self._solved() or self._start()
+        best = self._start()
+        self._on_progress(PlacingProgress("formula", self._runs, self._budget.spent))
+        solved = self._solved()
+        if solved is not None:
+            best = self._compete([best, solved])
+        if self.quick:
+            return best
+        for _ in range(TURNS):
+            before = best
+            for group in groups_of(self.system):
+                if self._budget.left <= 0:
+                    break
+                best = self._compete([best, *self._others(group, best)])
+            best = self._compete([best, *_other_shares(self.system, best)])
+            if same(before.queries, best.queries) and before.shares is best.shares:
+                break
+        if self._second is not None:
+            best = self._compete([best, *mixtures(best, self._second, _MIXED)], clearly=True)
+        return best
+
+    def _start(self) -> Candidate:
+        """The best of the presets, and of the sensible shares of the executor classes."""
+        shares = sensible_shares(self.system)
+        best = self._compete(starts(self.system, shares[0]))
+        if len(shares) > 1 and not self.quick:
+            best = self._compete([best, *(replace(best, shares=s) for s in shares[1:])])
+        return best
+
+    def _solved(self) -> Candidate | None:
+        """The formula's optimum; ``None`` where executors batch, which the formula does not know."""
+        if self.system.batches:
+            return None
+        self._check()
+        self._formula = solve(self.system)
+        return Candidate("formula", self._formula.queries, self._formula.class_shares)
+
+    def _others(self, group: Group, best: Candidate) -> list[Candidate]:
+        """The best candidate with another configuration of ``group``; many are ordered by the formula."""
+        rows = choices(self.system, group, best.queries)
+        tried = [Candidate("move", group.placed(best.queries, row), best.shares) for row in rows]
+        tried = [c for c in tried if not same(c.queries, best.queries)]
+        if len(rows) > ALL:
+            tried = sorted(tried, key=self._predicted_s)[:MOST_TRIED]
+        return tried
+
+    def _compete(self, candidates: Sequence[Candidate], clearly: bool = False) -> Candidate:
+        """Race candidates, the first of which is the best so far, and return the best.
+
+        ``clearly``: the first is only replaced by one whose lead has an interval above 0.
+        """
+        possible = [c for c in candidates if self._is_possible(c)] or list(candidates[:1])
+        if self._best is not None and (self._budget.left <= 0 or len(possible) == 1):
+            return self._best
+        self._compared += len(possible) - (self._best is not None)
+        runners = [self._runner(c) for c in possible]
+        outcome = self._race.run(runners)
+        order = [possible[runners.index(t.runner)] for t in outcome.order]
+        lead = outcome.lead
+        if clearly and order[0] is not possible[0] and (lead is None or lead.low <= 0):
+            return possible[0]
+        self._take(order, outcome)
+        return order[0]
+
+    def _runner(self, candidate: Candidate) -> Runner:
+        return Runner(
+            NONA, build_tables(self.system, candidate.queries, shares=candidate.shares, aligned=True)
+        )
+
+    def _take(self, order: Sequence[Candidate], outcome: Outcome) -> None:
+        lead, value = outcome.lead, outcome.best.mean
+        if lead is not None:
+            unit = value if self.objective != "slo" and value > 0 else 1.0
+            self._lead = lead.mean / unit, lead.half_width / 2 / unit
+            self._second = order[1]
+        if order[0] is not self._best:
+            self._best = order[0]
+            self._on_better(self.placement(order[0], FEW_EVENTS))
+
+    def _is_possible(self, candidate: Candidate) -> bool:
+        prediction = self.predicted(candidate)
+        return prediction is not None and prediction.network_utilization < _FULL
+
+    def _predicted_s(self, candidate: Candidate) -> float:
+        prediction = self.predicted(candidate)
+        return math.inf if prediction is None or math.isnan(prediction.jct_s) else prediction.jct_s
+
+    def predicted(self, candidate: Candidate) -> Prediction | None:
+        """By formula; ``None`` where executors are overloaded."""
+        key = b"" if candidate.shares is None else candidate.shares.tobytes()
+        known = self._known.setdefault(key, Known(self.system, candidate.shares))
+        try:
+            return predict(self.system, candidate.queries, candidate.shares, known)
+        except NonaError:
+            return None
+
+    def placement(self, candidate: Candidate, events: int) -> Placement:
+        """The candidate as a placement, with figures of about so many events.
+
+        Raises ``PlacementError`` where executors are overloaded.
+        """
+        formula = self._formula
+        figures = simulated_figures(self.system, candidate.queries, candidate.shares, events)
+        lead, error = self._lead or (None, None)
+        return Placement(
+            queries=candidate.queries,
+            prediction=self.predicted(candidate) or predict(self.system, candidate.queries, candidate.shares),
+            origin=candidate.origin,
+            seconds=0.0,
+            notes=() if formula is None else formula.notes,
+            class_shares=candidate.shares,
+            formula=None if formula is None else formula.formula,
+            simulated=replace(figures, candidates=max(self._compared, 1), lead=lead, lead_error=error),
+            objective=self.objective,
+        )
+
+    def _after_run(self) -> None:
+        self._runs += 1
+        self._on_progress(PlacingProgress("simulation", self._runs, self._budget.spent))
+
+
+def sensible_shares(system: System) -> list[Floats | None]:
+    """Shares of the executor classes with a steady state; the even draw first, if it has one.
+
+    Raises ``PlacementError`` where no shares have one.
+    """
+    default, allowed = default_shares(system), allowed_classes(system)
+    if not system.queries or not is_choice(system, allowed):
+        check_feasible(system, default)
+        return [default]
+    loads = loads_of(system, allowed)
+    peak, balanced = loads.least_peak()
+    if peak >= 1:
+        check_feasible(system, balanced)
+    return list(starting_shares(system, loads)) or [balanced]
+
+
+def _other_shares(system: System, best: Candidate) -> Iterator[Candidate]:
+    """The best candidate with part of a query class's draws moved to another executor class."""
+    allowed = allowed_classes(system)
+    if not is_choice(system, allowed):
+        return
+    loads, now = loads_of(system, allowed), best.shares
+    shares = system.uniform_shares if now is None else now
+    for j, row in enumerate(shares):
+        for k in np.flatnonzero(loads.allowed[j]).tolist():
+            for part in _MOVED:
+                changed = shares.copy()
+                changed[j] = (1 - part) * row + part * np.eye(len(row))[k]
+                if np.abs(changed - shares).max() > 1e-6 and loads.utilization(changed).max() < 1.0:
+                    yield Candidate("shares", best.queries, changed)
 
 
 class SearchSteps:
     """Collects the steps of one search; ``best`` is the best placement so far."""
 
-    def __init__(self, system: System, clock: Callable[[], float] = time.perf_counter) -> None:
-        self.system, self.best, self.steps = system, None, ()
-        self._clock, self._began = clock, clock()
-
     best: Placement | None
     steps: tuple[SearchStep, ...]
 
-    def take(self, placement: Placement) -> bool:
-        """Add a placement of the search; return whether the best, or its bound, changed."""
-        new, old = bounded(self.system, by_response(self.system, placement)), self.best
-        if old is None or new.objective_s < old.objective_s:
-            self._become(new)
-            return True
-        if math.isnan(old.lower_bound_s) and not math.isnan(new.lower_bound_s):
-            self._become(_with_bound_of(self.system, old, new))
-            return True
-        return False
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        self.best, self.steps = None, ()
+        self._clock, self._began = clock, clock()
 
-    def finish(self, placement: Placement) -> None:
-        """Add the result, which is final whatever the steps were."""
-        last = self.best
-        bound_is_new = last is not None and math.isnan(last.gap) and not math.isnan(placement.gap)
-        if last is None or bound_is_new or last.objective_s != placement.objective_s:
-            self._become(placement)
-        self.best = placement  # with the seconds that it counts itself
-
-    def _become(self, best: Placement) -> None:
+    def add(self, placement: Placement) -> None:
+        """Add a placement that is better than all before."""
         elapsed_s = self._clock() - self._began
-        self.best = replace(best, seconds=elapsed_s)
-        step = SearchStep.like(
-            best, elapsed_s=elapsed_s, error_s=best.objective_error_s, batches=self.system.batches
+        self.best = replace(placement, seconds=elapsed_s)
+        simulated = placement.simulated
+        step = SearchStep(
+            elapsed_s=elapsed_s,
+            mean_s=placement.objective_s,
+            ci95=None if simulated is None else simulated.mix.ci95_s,
+            origin=placement.origin,
+            candidates=1 if simulated is None else simulated.candidates,
         )
         self.steps = (*self.steps, step)
-
-
-def _with_bound_of(system: System, placement: Placement, solved: Placement) -> Placement:
-    """The same with the certificate and the bounds of a placement for which the formula was solved."""
-    return bounded(
-        system,
-        replace(
-            placement,
-            formula=certificate_of(solved),
-            global_bound_s=solved.global_bound_s,
-            solver=solved.solver,
-            notes=solved.notes,
-        ),
-    )

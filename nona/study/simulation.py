@@ -21,8 +21,6 @@ from nona.experiments import ProcessPool
 from nona.placement.capacity import default_shares, executor_utilization, least_utilization
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.result import Placement
-from nona.placement.sampled.judge import by_response
-from nona.placement.sampled.search import Improved
 from nona.scenario.schema import SimulationSpec
 from nona.scenario.values import NamedSpec
 from nona.schedulers.base import Prepared, Scheduler
@@ -41,8 +39,10 @@ from nona.simulation.sizes import auto_warmup
 from nona.simulation.steady_state import PILOT_FIRST, PILOT_RUNS, SHORT_FIRST, Warmup, common_warmup
 from nona.simulation.summary import Precision, SchedulerSummary, run_to_precision, summarize
 from nona.study.cache import StudyCache
-from nona.study.placing import QUICK_RUNS, RUNS, Chosen, PlacingTold, place_system, rehearsed, untold
+from nona.study.placement_times import simulated
+from nona.study.placing import OnBetter, OnPlacing, ignore, place_system
 from nona.study.preparation import Study
+from nona.study.rehearsal import QUICK_ROUNDS, ROUNDS, Chosen, rehearsed
 from nona.system import System
 
 Found = dict[str, tuple[Records, ...]]
@@ -231,12 +231,11 @@ class SimulationResult:
 
 def place(
     study: Study,
-    solver: str = "parametric",
     cache: StudyCache | None = None,
     check: Callable[[], None] = lambda: None,
-    on_better: Improved = lambda placement: None,
+    on_better: OnBetter = ignore,
     quick: bool = False,
-    on_progress: PlacingTold = untold,
+    on_progress: OnPlacing = ignore,
 ) -> Placement:
     """Choose the placement for the scenario's objective, see :func:`nona.study.placing.place_system`.
 
@@ -246,37 +245,23 @@ def place(
 
     def solved() -> Placement:
         objective = study.scenario.objective
-        return place_system(study.system, objective, solver, check, on_better, quick, on_progress)
+        return place_system(study.system, objective, check, on_better, quick, on_progress)
 
     if cache is None or not study.key:
         return solved()
-    whole = _whole(study, solver)
-    return cache.placements.get(
-        f"quick {whole}" if quick and whole not in cache.placements else whole, solved
-    )
+    key = study.key
+    return cache.placements.get(f"quick {key}" if quick and key not in cache.placements else key, solved)
 
 
-def is_solved(study: Study, solver: str, cache: StudyCache) -> bool:
+def is_solved(study: Study, cache: StudyCache) -> bool:
     """Return whether the cache has the placement from an earlier solve."""
-    return bool(study.key) and _whole(study, solver) in cache.placements
-
-
-def _whole(study: Study, solver: str) -> str:
-    return f"{solver} {study.key}"
+    return bool(study.key) and study.key in cache.placements
 
 
 def compare(study: Study, placement: Placement) -> Comparison:
-    """Local and spread for comparison with a placement, all by the response or all by the formula."""
-    local, spread = steady_local(study), steady_spread(study)
-    if placement.formula is None:
-        return Comparison(placement, local, spread)
-    return Comparison(
-        placement,
-        *(
-            None if p is None else replace(by_response(study.system, p), origin=p.solver)
-            for p in (local, spread)
-        ),
-    )
+    """Local and spread, simulated, for comparison with a placement."""
+    others = (steady_local(study), steady_spread(study))
+    return Comparison(placement, *(None if p is None else simulated(study.system, p) for p in others))
 
 
 def steady_local(study: Study) -> Placement | None:
@@ -293,18 +278,22 @@ def steady_spread(study: Study) -> Placement | None:
         spread = spread_placement(study.system)
     except PlacementError:
         return None
-    return spread if math.isfinite(spread.objective_s) else None
+    return spread if spread.prediction.is_steady else None
 
 
 def predictions(study: Study, placement: Placement | None) -> dict[str, float | None]:
     """Scheduler of the scenario → predicted mean JCT (s), for those with a prediction.
 
-    ``None`` where there is no steady state; ``placement`` is what ``nona`` samples from.
+    ``None`` where there is no steady state; ``placement`` is what ``nona`` samples from. Where executors
+    batch there is none.
     """
     means_s: dict[str, float | None] = {}
+    if study.system.batches:
+        return means_s
     names = {s.name for s in study.scenario.schedulers}
     if placement is not None and "nona" in names:
-        means_s["nona"] = placement.prediction.jct_s
+        jct_s = placement.prediction.jct_s
+        means_s["nona"] = jct_s if math.isfinite(jct_s) else None
     for name, fixed in (("local", local_placement), ("spread", spread_placement)):
         if name in names:
             try:
@@ -440,7 +429,7 @@ def chosen_schedulers(
     names: Collection[str] | None = None,
     cache: StudyCache | None = None,
     check: Callable[[], None] = lambda: None,
-    runs: int = RUNS,
+    rounds: int = ROUNDS,
 ) -> list[Chosen]:
     """The schedulers of the scenario, or those with these ``names``, with their tables; some are rehearsed.
 
@@ -452,12 +441,12 @@ def chosen_schedulers(
         scheduler = get_scheduler(entry.name)
 
         def rehearse() -> Chosen:
-            return rehearsed(study.system, scheduler, placement, entry.options, check, runs)
+            return rehearsed(study.system, scheduler, placement, entry.options, check, rounds)
 
         if cache is None or not study.key or not scheduler.rehearsals:
             return rehearse()
         options = json.dumps(dict(entry.options), sort_keys=True)
-        key = f"{study.key} {study.scenario.seed} {entry.name} {options} {runs}"
+        key = f"{study.key} {study.scenario.seed} {entry.name} {options} {rounds}"
         return cache.rehearsed(key, placement, rehearse)
 
     return [chosen(entry) for entry in study.scenario.schedulers if names is None or entry.name in names]
@@ -504,7 +493,7 @@ def answers(
     names = [entry.name for entry in study.scenario.schedulers]
     late = [name for name in names if get_scheduler(name).needs_placement]
     early = [name for name in names if name not in late]
-    chosen = chosen_schedulers(study, None, early, cache, check, QUICK_RUNS)
+    chosen = chosen_schedulers(study, None, early, cache, check, QUICK_ROUNDS)
     runs = _run(study, chosen, options, check)
     placement, failed = None, {}
     if late:
@@ -514,7 +503,7 @@ def answers(
         except PlacementError as error:
             failed = dict.fromkeys(late, str(error))
         else:
-            more = chosen_schedulers(study, placement, late, cache, check, QUICK_RUNS)
+            more = chosen_schedulers(study, placement, late, cache, check, QUICK_ROUNDS)
             runs |= _run(study, more, options, check)
             chosen += more
     for done in range(1, count + 1):

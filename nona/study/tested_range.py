@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nona.results.placement import ResponseReport
-from nona.results.studies import MapPoint, Measure, PredictionMap
+from nona.placement.result import Prediction
+from nona.results.studies import MapPoint, PredictionMap
 from nona.scenario.schema import Scenario
 from nona.study.shipped import stored_result
 from nona.system import QueryClass, System
@@ -12,31 +12,26 @@ from nona.tables import share_text
 BOUND = 0.10  # of the simulated mean: a prediction that is off by no more is good
 
 
-def error(point: MapPoint, measure: Measure) -> float | None:
+def error(point: MapPoint) -> float | None:
     """(predicted − simulated) / simulated; ``None`` if one of them has no value or steady state."""
-    comparison = point.compared(measure)
-    predicted = point.formula_s if measure == "formula_s" else comparison.predicted
-    if point.state != "stable" or predicted is None or not comparison.simulated:
+    if point.state != "stable" or point.formula_s is None or not point.simulated_s:
         return None
-    return round(predicted / comparison.simulated - 1.0, 12)
+    return round(point.formula_s / point.simulated_s - 1.0, 12)
 
 
 NEAR = 0.15  # utilisations that count as alike
 
 
-def is_like(point: MapPoint, servers: float, link: float | None, bursty: bool, batches: bool) -> bool:
+def is_like(point: MapPoint, servers: float, link: float | None, bursty: bool) -> bool:
     """Return whether a point has like loads and arrivals; ``link`` is ``None`` where nothing is sent."""
     alike = point.split == 0 if link is None else abs(point.link - link) <= NEAR
-    of_kind = (point.processes != ("poisson",), point.batches) == (bursty, batches)
-    return of_kind and abs(point.servers - servers) <= NEAR and alike
+    return (point.processes != ("poisson",)) == bursty and abs(point.servers - servers) <= NEAR and alike
 
 
-def like_cases(
-    data: PredictionMap, servers: float, link: float | None, bursty: bool, batches: bool
-) -> list[float]:
+def like_cases(data: PredictionMap, servers: float, link: float | None, bursty: bool) -> list[float]:
     """The absolute errors of the predicted mean at all points of like loads and arrivals, in order."""
-    like = (p for p in data.points if is_like(p, servers, link, bursty, batches))
-    return sorted(abs(e) for p in like if (e := error(p, "mean_s")) is not None)
+    like = (p for p in data.points if is_like(p, servers, link, bursty))
+    return sorted(abs(e) for p in like if (e := error(p)) is not None)
 
 
 HIGHEST = 0.85  # utilisation of the map's most loaded points
@@ -45,22 +40,25 @@ _NOTHING = 1e-6  # utilisation
 _HIGHEST_CV = 3.0  # of gaps between arrivals on the map
 
 
-def untested(system: System, response: ResponseReport) -> str | None:
-    """One line of text if the prediction is not known to be within 10 %, else ``None``."""
-    servers, link = response.compute_utilization, _used(system, response.link_utilization)
+def untested(system: System, prediction: Prediction) -> str | None:
+    """One line of text if the formula is not known to be within 10 %, else ``None``."""
+    if system.batches:
+        return None  # there is no prediction
+    servers = max(c.utilization for c in prediction.classes)
+    link = _used(system, prediction.network_utilization)
     reason = _beyond(system, servers, link)
     if reason is not None:
-        return f"Outside the tested range of the prediction: {reason}; simulate before relying on it."
+        return f"Outside the tested range of the prediction: {reason}; take the simulated times."
     bursty = any(q.arrivals.process != "poisson" for q in system.queries)
-    errors = like_cases(stored_result(PredictionMap), servers, link, bursty, system.batches)
+    errors = like_cases(stored_result(PredictionMap), servers, link, bursty)
     if not errors:
-        return "No tested point has similar loads and arrivals; simulate before relying on it."
+        return "No tested point has similar loads and arrivals; take the simulated times."
     off = sum(e > BOUND for e in errors)
     if off == 0:
         return None
     return (
         f"At {off} of {len(errors)} tested points of similar load and arrivals the predicted mean was off by "
-        f"more than {share_text(BOUND)} (at most {share_text(max(errors))}); simulate to be sure."
+        f"more than {share_text(BOUND)} (at most {share_text(max(errors))}); the simulated times are not."
     )
 
 
@@ -78,8 +76,6 @@ def _beyond(system: System, servers: float, link: float | None) -> str | None:
     if link is not None and system.discipline != "fifo":
         return "equally shared links were not tested"
     for query in system.queries:
-        if query.batching is not None and query.batching.form_ahead:
-            return f"batches of {query.name} form ahead, which the prediction leaves out"
         if not _tested(query):
             return f"arrivals of {query.name} ({query.arrivals.process}) are burstier than any tested"
     return None
@@ -98,10 +94,11 @@ def like_cases_text(scenario: Scenario, servers: float | None, link: float | Non
         return ""
     bursty = any(row.arrivals.process != "poisson" for row in scenario.workload)
     used = link if link > scenario.background.network.utilization + _NOTHING else None
-    batches = any(scenario.batching_of(row) is not None for row in scenario.workload)
-    errors = like_cases(stored_result(PredictionMap), servers, used, bursty, batches)
+    if any(scenario.batching_of(row) is not None for row in scenario.workload):
+        return "The formula does not know executors that batch: only loads are predicted"
+    errors = like_cases(stored_result(PredictionMap), servers, used, bursty)
     if not errors:
-        return "No tested case has a like load: simulate before relying on a prediction"
+        return "No tested case has a like load: take the simulated times"
     middle = errors[len(errors) // 2]
     cases = "the one like case" if len(errors) == 1 else f"half of {len(errors)} like cases"
     return f"Prediction within {share_text(middle, 1)} in {cases}, at most {share_text(errors[-1])} off"

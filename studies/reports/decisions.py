@@ -38,7 +38,7 @@ from studies.results import (
 Verdict = Literal["met", "open", "missed"]
 GOAL = 1.01  # a ratio of at most that is as good as the best
 LIVE_GOAL = 1.02
-GAIN, FASTER = 0.05, 0.99  # where the bound leaves more than the first, the ratio shall be below the second
+FASTER = 0.99  # a ratio below it is a gain
 WITHIN = 0.10  # of the simulated mean: a prediction that is close
 
 
@@ -135,22 +135,6 @@ def sides(data: DecisionStudy, key: QuestionKey) -> Sides:
     return Sides(faster, len(ratios) - faster - slower, slower + lost, margin)
 
 
-def promising(data: DecisionStudy) -> list[Compared]:
-    """Cells in which the bound leaves significantly more than :data:`GAIN` to gain over the best rival."""
-    return [c for c in compared(data, "blind") if _surely_left(c.cell) > GAIN]
-
-
-def _surely_left(cell: SimulatedCell) -> float:
-    """The lower end of the possible gain; 0 where it is not known."""
-    left = cell.potential.low if cell.potential is not None else None
-    return 0.0 if left is None else left
-
-
-def gained(cells: Iterable[Compared]) -> int:
-    """The number of cells in which nona takes less than :data:`FASTER` of the best rival's time."""
-    return sum(c.answer.ratio < FASTER for c in cells)
-
-
 def worst(data: DecisionStudy, key: QuestionKey, most: int = 10) -> list[Compared]:
     """The cells with the largest ratios, the largest first."""
     return sorted(compared(data, key), key=lambda c: -c.answer.ratio)[:most]
@@ -163,8 +147,8 @@ def _ratios_to(data: DecisionStudy, name: str, other: str) -> list[float]:
 
 
 def prediction_error(cell: SimulatedCell) -> float | None:
-    """(objective − simulated mean of nona) / simulated; ``None`` without a steady state."""
-    simulated, predicted = cell.mean_s("nona"), cell.placement.objective_s
+    """(mean by formula − simulated mean of nona) / simulated; ``None`` without a steady state."""
+    simulated, predicted = cell.mean_s("nona"), cell.placement.predicted_s
     return predicted / simulated - 1.0 if simulated and predicted is not None else None
 
 
@@ -261,25 +245,13 @@ def _cases(cases: Iterable[Compared], question: Question) -> Filled:
         Column("goal", lambda c: verdict(c.answer, question.goal)),
         Column("objective", lambda c: c.cell.placement.objective_s, TIME),
         Column("gap", lambda c: c.cell.placement.gap, SHARE),
-        Column("possible gain", lambda c: _possible(c.cell), SHARE),
     )
     return Table("", columns).of(cases)
-
-
-def _possible(cell: SimulatedCell) -> float | None:
-    return None if cell.potential is None else max(cell.potential.value, 0.0)
 
 
 def worst_cases(data: DecisionStudy, key: QuestionKey, most: int = 10) -> Filled:
     """The cells with the largest ratios."""
     return _cases(worst(data, key, most), QUESTIONS[key])
-
-
-def missed_gains(data: DecisionStudy, most: int = 10) -> Filled:
-    """The cells in which nona gains little although the bound leaves much, the largest remainder first."""
-    cells = [c for c in promising(data) if c.answer.ratio >= FASTER]
-    ordered = sorted(cells, key=lambda c: -_surely_left(c.cell))[:most]
-    return _cases(ordered, QUESTIONS["blind"])
 
 
 AnyCell = SimulatedCell | UnplacedCell
@@ -318,9 +290,8 @@ def _placed(heading: str, of: Callable[[SimulatedCell], float | None], kind: Kin
 
 PLACED = (
     _placed("objective", lambda c: c.placement.objective_s, TIME),
-    _placed("lower bound", lambda c: c.placement.lower_bound_s, TIME),
+    _placed("by formula", lambda c: c.placement.predicted_s, TIME),
     _placed("gap", lambda c: c.placement.gap, SHARE),
-    _placed("possible gain", _possible, SHARE),
     _placed("placed in", lambda c: c.placement.seconds, TIME),
 )
 
@@ -412,14 +383,6 @@ def heat_title(data: DecisionStudy, key: QuestionKey = "blind") -> str:
 def findings(data: DecisionStudy) -> list[str]:
     """Counts and worst cells of both questions, the gain, and the accuracy of the predictions."""
     lines = [line for key in QUESTIONS for line in _question(data, key)]
-    hopeful = promising(data)
-    if hopeful:
-        lines.insert(
-            1,
-            f"Where the lower bound leaves more than {share_text(GAIN)} to gain over the best rival "
-            f"({len(hopeful)} cells), nona takes less than {FASTER} of its time in {gained(hopeful)}. The "
-            "bound is a limit for every placement; it need not be attainable.",
-        )
     return [*lines, *_predictions(data), *_placing(data), *_unsteady(data)]
 
 
@@ -466,7 +429,7 @@ def _predictions(data: DecisionStudy) -> list[str]:
     close = sum(abs(e) <= WITHIN for e, _ in errors)
     error, cell = max(errors, key=lambda pair: abs(pair[0]))
     return [
-        f"The placement's objective is within {share_text(WITHIN)} of nona's simulated mean in {close} of "
+        f"The formula's mean is within {share_text(WITHIN)} of nona's simulated mean in {close} of "
         f"{len(errors)} cells; the largest error is {share_text(error, sign='+')} ({where(cell)})."
     ]
 
@@ -476,19 +439,10 @@ def _placing(data: DecisionStudy) -> list[str]:
     if not cells:
         return []
     slowest = max(cells, key=lambda c: c.placement.seconds)
-    gaps = [(c.placement.gap, c) for c in cells if c.placement.gap is not None]
-    lines = [
+    return [
         f"The median CPU time of placing is {format_time(median(c.placement.seconds for c in cells))}, "
         f"the maximum {format_time(slowest.placement.seconds)} ({where(slowest)})."
     ]
-    if gaps:
-        gap, cell = max(gaps, key=lambda pair: pair[0])
-        within = sum(g <= GAIN for g, _ in gaps)
-        lines.append(
-            f"The gap between objective and lower bound is at most {share_text(GAIN)} in {within} of "
-            f"{len(gaps)} cells; the largest is {share_text(gap, 1)} ({where(cell)})."
-        )
-    return lines
 
 
 def _unsteady(data: DecisionStudy) -> list[str]:
@@ -504,7 +458,6 @@ def presented(data: DecisionStudy) -> Presented:
     tables = (
         Shown("decisions-networks", "By network", networks(data)),
         Shown("decisions-worst", "nona: the largest ratios", worst_cases(data, "blind")),
-        Shown("decisions-missed", "nona: largest gains that the bound leaves open", missed_gains(data)),
         Shown("decisions-live", "nona-live: the largest ratios", worst_cases(data, "live")),
         Shown("decisions-cells", "All cells with every scheduler", cells(data), folded=True, printed=()),
     )

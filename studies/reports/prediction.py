@@ -1,51 +1,44 @@
-"""The map of prediction against simulation: rows and findings."""
+"""The map of the formula beside simulation: rows and findings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import plotly.graph_objects as go
 
 from nona.report.figures import add_heat, figure, text
 from nona.results.document import Estimate
-from nona.results.studies import Comparison, MapPoint, Measure, PredictionMap
+from nona.results.studies import MapPoint, PredictionMap
 from nona.study.tested_range import BOUND, error
 from nona.tables import CHANGE, COUNT, SHARE, TIME, WHOLE_SHARE, Column, Filled, Table, share_text
 from studies.presented import Presented, Shown, grouped
 
-MEASURES: Mapping[Measure, str] = {
-    "mean_s": "Mean",
-    "p95_s": "95th percentile",
-    "formula_s": "Mean, optimiser's formula",
-}
-BOUNDS: Mapping[Measure, float] = {"mean_s": BOUND, "p95_s": 0.15, "formula_s": 0.10}
 BANDS = (0.05, 0.10, 0.20)
 
 
-def half_width(point: MapPoint, measure: Measure) -> float | None:
+def half_width(point: MapPoint) -> float | None:
     """The simulation's 95 % half-width over its value."""
-    comparison = point.compared(measure)
-    if not comparison.simulated or comparison.ci95 is None:
+    if not point.simulated_s or point.ci95_s is None:
         return None
-    return comparison.ci95 / comparison.simulated
+    return point.ci95_s / point.simulated_s
 
 
-def _errors(points: Sequence[MapPoint], measure: Measure) -> list[float]:
-    return [abs(e) for p in points if (e := error(p, measure)) is not None]
+def _errors(points: Sequence[MapPoint]) -> list[float]:
+    return [abs(e) for p in points if (e := error(p)) is not None]
 
 
-def within(points: Sequence[MapPoint], measure: Measure, bound: float) -> tuple[int, int]:
+def within(points: Sequence[MapPoint], bound: float) -> tuple[int, int]:
     """The number of points with an error of at most ``bound``, and the number of points with an error."""
-    errors = _errors(points, measure)
+    errors = _errors(points)
     return sum(e <= bound for e in errors), len(errors)
 
 
-def surely_outside(point: MapPoint, measure: Measure, bound: float) -> bool:
+def surely_outside(point: MapPoint, bound: float) -> bool:
     """Return whether the error is above ``bound`` for every value in the simulation's interval.
 
     False where there is no interval.
     """
-    e, half = error(point, measure), half_width(point, measure)
+    e, half = error(point), half_width(point)
     if e is None or half is None:
         return False
     predicted = 1.0 + e
@@ -67,26 +60,29 @@ def columns_of(cells: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     return sorted(pairs, key=lambda pair: (placements.index(pair[0]), loads.index(pair[1])))
 
 
+def _simulated(point: MapPoint) -> Estimate:
+    mean, half = point.simulated_s, point.ci95_s
+    return Estimate(mean=mean, ci95=None if mean is None or half is None else (mean - half, mean + half))
+
+
+def _near(points: list[MapPoint]) -> str:
+    good, of = within(points, BOUND)
+    return f"{good} of {of}"
+
+
+SUMMARY = Table[list[MapPoint]](
+    "scenario",
+    (
+        Column("points", len, COUNT),
+        Column(f"within {share_text(BOUND)}", _near),
+        Column("worst", lambda points: max(_errors(points), default=None), WHOLE_SHARE),
+    ),
+)
+
+
 def summary(data: PredictionMap) -> Filled:
-    """For each scenario the number of points within the bounds, and the largest errors."""
-
-    def judged(measure: Measure) -> tuple[Column[list[MapPoint]], ...]:
-        name, bound = MEASURES[measure], BOUNDS[measure]
-
-        def near(points: list[MapPoint]) -> str:
-            good, of = within(points, measure, bound)
-            return f"{good} of {of}"
-
-        def worst(points: list[MapPoint]) -> float | None:
-            return max(_errors(points, measure), default=None)
-
-        near_column = Column(f"{name} within {share_text(bound)}", near)
-        return near_column, Column(f"{name}, worst", worst, WHOLE_SHARE)
-
-    columns: list[Column[list[MapPoint]]] = [Column("points", len, COUNT)]
-    for measure in MEASURES:
-        columns += judged(measure)
-    return Table("scenario", tuple(columns)).of(grouped(data.points, lambda p: p.scenario))
+    """For each scenario the number of points within the bound, and the largest error."""
+    return SUMMARY.of(grouped(data.points, lambda p: p.scenario))
 
 
 POINTS = Table[MapPoint](
@@ -98,69 +94,46 @@ POINTS = Table[MapPoint](
         Column("executors busy", lambda p: p.servers, WHOLE_SHARE),
         Column("link busy", lambda p: p.link, WHOLE_SHARE),
         Column("split", lambda p: p.split, WHOLE_SHARE),
-        Column("mean predicted", lambda p: p.mean_s.predicted, TIME),
-        Column("mean simulated", lambda p: _simulated(p.mean_s), TIME, interval=True),
-        Column("error", lambda p: error(p, "mean_s"), CHANGE),
-        Column("±", lambda p: half_width(p, "mean_s"), SHARE, "half_width"),
-        Column("p95 predicted", lambda p: p.p95_s.predicted, TIME),
-        Column("p95 simulated", lambda p: _simulated(p.p95_s), TIME, interval=True),
-        Column("p95 error", lambda p: error(p, "p95_s"), CHANGE),
-        Column("formula's error", lambda p: error(p, "formula_s"), CHANGE),
-        Column("SLO missed, predicted", lambda p: p.miss.predicted if p.miss else None, WHOLE_SHARE),
-        Column("SLO missed, simulated", lambda p: p.miss.simulated if p.miss else None, WHOLE_SHARE),
+        Column("by formula", lambda p: p.formula_s, TIME),
+        Column("simulated", _simulated, TIME, interval=True),
+        Column("error", error, CHANGE),
+        Column("±", half_width, SHARE, "half_width"),
     ),
 )
-PRINTED = (
-    *("scenario", "placement", "load", "executors busy", "link busy", "error", "half_width"),
-    *("p95 error", "formula's error"),
-)
-
-
-def _simulated(compared: Comparison) -> Estimate:
-    mean, half = compared.simulated, compared.ci95
-    return Estimate(mean=mean, ci95=None if mean is None or half is None else (mean - half, mean + half))
+PRINTED = ("scenario", "placement", "load", "executors busy", "link busy", "error", "half_width")
 
 
 WHICH = (
-    "The map compares two predictions. The optimiser's formula uses mean waits, so that its optimum can be "
-    "certified; the response samples jobs with random waits and gives the mean, the 95th percentile and "
-    "the share of SLO misses. The pages show the response next to the certificate."
+    "The formula uses mean waits, and at a join the largest of the means: where paths cross many joins the "
+    "simulated time is longer. So the formula proposes placements, and simulation decides between them."
 )
 
 
-def title(data: PredictionMap, measure: Measure = "mean_s") -> str:
+def title(data: PredictionMap) -> str:
     """The main finding in one sentence."""
-    good, of = within(data.points, measure, BOUNDS[measure])
-    name = {
-        "mean_s": "predicted mean",
-        "p95_s": "predicted 95th percentile",
-        "formula_s": "mean by the optimiser's formula",
-    }[measure]
-    bound = f"{100 * BOUNDS[measure]:.0f} %"
-    return f"The {name} is within {bound} of the simulation at {good} of {of} points"
+    good, of = within(data.points, BOUND)
+    return f"The mean by formula is within {100 * BOUND:.0f} % of the simulation at {good} of {of} points"
 
 
 def findings(data: PredictionMap) -> list[str]:
     """The number of points in each band, the worst point, and the uncertainty of its simulation."""
     points = data.points
-    lines = []
-    for measure, name in MEASURES.items():
-        counts = [(bound, within(points, measure, bound)[0]) for bound in BANDS]
-        of = within(points, measure, 1.0)[1]
-        parts = ", ".join(f"{count} within {100 * bound:.0f} %" for bound, count in counts)
-        lines.append(f"{name}: {parts}, of {of} points.")
-    worst = max(points, key=lambda p: abs(error(p, "mean_s") or 0.0), default=None)
-    if worst is not None and error(worst, "mean_s") is not None:
-        half = half_width(worst, "mean_s")
+    counts = [(bound, within(points, bound)[0]) for bound in BANDS]
+    of = within(points, 1.0)[1]
+    parts = ", ".join(f"{count} within {100 * bound:.0f} %" for bound, count in counts)
+    lines = [f"Of {of} points {parts}."]
+    worst = max(points, key=lambda p: abs(error(p) or 0.0), default=None)
+    if worst is not None and error(worst) is not None:
+        half = half_width(worst)
         lines.append(
-            f"The mean has its largest error in {worst.scenario}, {worst.placement}, {worst.load}: "
-            f"{share_text(error(worst, 'mean_s') or 0.0, sign='+')}"
+            f"The largest error is in {worst.scenario}, {worst.placement}, {worst.load}: "
+            f"{share_text(error(worst) or 0.0, sign='+')}"
             + ("." if half is None else f"; the simulated mean has ± {share_text(half)}.")
         )
-    sure = sum(surely_outside(p, "mean_s", BOUNDS["mean_s"]) for p in points)
+    sure = sum(surely_outside(p, BOUND) for p in points)
     lines.append(
-        f"At {sure} points the error of the mean is above {100 * BOUNDS['mean_s']:.0f} % for every value in "
-        "the simulation's interval."
+        f"At {sure} points the error is above {100 * BOUND:.0f} % for every value in the simulation's "
+        "interval."
     )
     unsteady = sum(p.state != "stable" for p in points)
     if unsteady:
@@ -168,11 +141,11 @@ def findings(data: PredictionMap) -> list[str]:
     return lines
 
 
-def presented(data: PredictionMap, measure: Measure = "mean_s") -> Presented:
+def presented(data: PredictionMap) -> Presented:
     """The map with its tables: scenarios, and every point."""
     rows = POINTS.of(data.points)
     tables = (
-        Shown("prediction-map", "Points within the bounds, by scenario", summary(data)),
+        Shown("prediction-map", "Points within the bound, by scenario", summary(data)),
         Shown("prediction-points", "Every point of the map", rows, folded=True, printed=PRINTED),
     )
     about = data.about
@@ -182,7 +155,7 @@ def presented(data: PredictionMap, measure: Measure = "mean_s") -> Presented:
         f"{about.replications} runs of about {about.tasks:,} tasks at each point, {seed}. Loads are those of "
         "the most loaded executors and links."
     )
-    return Presented(title(data, measure), findings(data), tables, WHICH, provenance)
+    return Presented(title(data), findings(data), tables, WHICH, provenance)
 
 
 COLOURS = ("#14a394", "#9ccc65", "#e0a81e", "#e25555")  # within 5, 10, 20 %, and beyond
@@ -197,14 +170,14 @@ def band(value: float) -> int:
     return sum(abs(value) > bound for bound in BANDS)
 
 
-def map_figure(data: PredictionMap, measure: Measure) -> go.Figure:
+def map_figure(data: PredictionMap) -> go.Figure:
     """Placements and loads as rows, scenarios as columns; the number is the signed error in per cent."""
     points = data.points
     scenarios = list(dict.fromkeys(p.scenario for p in points))
     columns = columns_of((p.placement, p.load) for p in points)
     by_cell = {(p.scenario, p.placement, p.load): p for p in points}
     rows = [[by_cell.get((s, *c)) for s in scenarios] for c in columns]
-    errors = [[None if p is None else error(p, measure) for p in row] for row in rows]
+    errors = [[None if p is None else error(p) for p in row] for row in rows]
     chart = figure(210 + 21 * len(columns), legend=False)
     steps = [(end, colour) for i, colour in enumerate(COLOURS) for end in (i / 4, (i + 1) / 4)]
     add_heat(
@@ -216,7 +189,7 @@ def map_figure(data: PredictionMap, measure: Measure) -> go.Figure:
         y=[[c[0] for c in columns], [c[1] for c in columns]],
         text=[["" if e is None else _whole(e) for e in row] for row in errors],
         texttemplate="%{text}",
-        customdata=[[_hover(p, measure) for p in row] for row in rows],
+        customdata=[[_hover(p) for p in row] for row in rows],
         hoverongaps=False,
         colorbar={
             "tickvals": [0.5, 1.5, 2.5, 3.5],
@@ -243,11 +216,11 @@ def _whole(value: float) -> str:
     return f"{rounded:+d}" if rounded else "0"
 
 
-def _hover(point: MapPoint | None, measure: Measure) -> str:
-    value = None if point is None else error(point, measure)
+def _hover(point: MapPoint | None) -> str:
+    value = None if point is None else error(point)
     if point is None or value is None:
         return ""
-    half = half_width(point, measure)
+    half = half_width(point)
     sure = "" if half is None else f", simulation ± {share_text(half, 1)}"
     return (
         f"{text(point.scenario)}, {point.placement}, {point.load}<br>"

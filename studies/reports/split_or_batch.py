@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import plotly.graph_objects as go
 
 from nona.registry import Look
-from nona.report.arrangements import SIMPLE, mean_or_state, quickest
 from nona.report.figures import add_means, figure
 from nona.report.text import listed
 from nona.results.document import Estimate
-from nona.results.studies import Arranged
 from nona.tables import TIME, Column, Filled, Kind, Table, share_text
 from nona.units import format_number, format_time
 from studies.presented import Presented, Shown
-from studies.results import BreakEven, SplitCase, SplitStudy
+from studies.results import Arranged, BreakEven, SplitCase, SplitStudy
+
+NO_STEADY_STATE = "no steady state"
+# Name, what is read of a case, and its look on the chart.
+SIMPLE: tuple[tuple[str, Callable[[Arranged], Estimate], Look], ...] = (
+    ("dedicated", lambda c: c.dedicated, Look("#5c6bc0", "solid", "circle")),
+    ("pipeline", lambda c: c.pipeline, Look("#14a394", "solid", "diamond")),
+    ("replicated", lambda c: c.replicated, Look("#e0a81e", "solid", "square")),
+)
+C = TypeVar("C", bound=Arranged)
+
+
+def mean_or_state(read: Callable[[C], Estimate]) -> Callable[[C], Estimate | str]:
+    return lambda case: NO_STEADY_STATE if read(case).mean is None else read(case)
+
+
+def quickest(case: Arranged) -> str:
+    means = [(read(case).mean, name) for name, read, _ in SIMPLE]
+    return min(((mean, name) for mean, name in means if mean is not None), default=(0.0, ""))[1]
+
 
 _DIGITS = Kind("{:.4f}".format, bare=True)
 ARRANGEMENTS: tuple[tuple[str, Callable[[SplitCase], Estimate], Look], ...] = (

@@ -178,24 +178,3 @@ def test_simulate_to_a_precision_against_a_baseline_with_any_number_of_workers(c
     plain = answer(capsys, "simulate", "slides_example", "--jobs", "60", "--scheduler", "local")
     assert (plain["baseline"], plain["differences"], plain["precision"]) == (None, {}, None)
     assert plain["warmup"] == {"rule": "fixed", "jobs": 0, "schedulers": {}, "too_short": []}
-
-
-@pytest.mark.parametrize("model", ["moe_block", "inception_v3", "slides_example"])
-def test_contract_says_what_stays_together(model, capsys):
-    """The parameters follow the options; groups partition what they can leave; the bound is printed."""
-    plain = answer(capsys, "contract", model)
-    assert plain["coarsening"]["bound_s"] == 0
-    assert plain["coarsening"]["capacity"] == 25e9 / 8
-    options = ("--rule", "cost-aware", "--capacity", "1 Gbit/s", "--share", "5%")
-    more = answer(capsys, "contract", model, *options)
-    glued = more["coarsening"]
-    assert (more["rule"], glued["capacity"], glued["share"]) == ("cost-aware", 1e9 / 8, 0.05)
-    assert more["steps"] == plain["steps"], "the tasks stay what they are"
-    assert glued["interior_units"] <= plain["coarsening"]["interior_units"] <= glued["interior_tasks"]
-    assert 0 <= glued["bound_s"] <= 0.05 * sum(s["local_s"] for s in glued["subgraphs"]) * (1 + 1e-9)
-    ids = {t["id"] for t in more["task_list"]}
-    for subgraph in glued["subgraphs"]:
-        members = [task for unit in subgraph["units"] for task in unit]
-        assert len(members) == len(set(members))
-        assert set(members) <= ids
-    assert all(s["reason"] and set(s["merged"]) <= ids for s in glued["steps"])

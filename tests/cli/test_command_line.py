@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import click
 import pytest
@@ -12,7 +13,7 @@ from click.shell_completion import ShellComplete
 
 from nona.cli import declared, lists
 from nona.cli.main import main, nona
-from nona.placement.solver import comparison, registry
+from nona.contraction.rules import RULES
 from nona.sources.samples import sample_names, scenario_names
 
 
@@ -59,11 +60,11 @@ def test_a_shell_completes_commands_options_and_names():
 
 
 def test_what_a_program_registers_counts_at_once(capsys):
-    words = ("place", "slides_example", "--solver", "my")
+    words = ("contract", "resnet18", "--rule", "my")
     assert completions(*words) == []
-    with registry.SOLVERS.registered(registry.Solver("my-own", "SLSQP again.", comparison.solve_slsqp)):
+    with RULES.registered(replace(RULES["poset"], name="my-own")):
         assert completions(*words) == ["my-own"]
-        assert "|my-own]" in text(capsys, "place", "--help")
+        assert "|my-own]" in text(capsys, "contract", "--help")
         assert answer(capsys, *words[:3], "my-own")
 
 

@@ -15,7 +15,7 @@ from nona import study
 from nona.cli.main import main
 from nona.cli.parameters import OutputFile
 from nona.errors import ReportError
-from nona.report.placements.certificate import bound_text
+from nona.report.placements.comparison import formula_text, lead_text
 from nona.results import document, placement, planning
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.sources.samples import scenario_path
@@ -189,9 +189,10 @@ def test_csv_and_parquet_hold_the_same_and_a_formula_is_text(tmp_path):
 def test_place_writes_its_report(tmp_path, capsys):
     file = by_formula(tmp_path, "slides_example")
     found = answer(capsys, "place", file, "--html", tmp_path / "p.html")
-    placed = placement.FullPlacementReport.from_json(found)
+    placed = placement.PlacementReport.from_json(found)
     page = html.unescape((tmp_path / "p.html").read_text())
-    assert bound_text(placed) in page
+    assert lead_text(placed) in page
+    assert formula_text(placed) in page
     assert "nona place scenario.yaml --html placement.html" in page
 
 

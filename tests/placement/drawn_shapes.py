@@ -1,16 +1,10 @@
 """Random interiors with all that can occur, made without contraction, and all configurations of them."""
 
-from dataclasses import replace
-from typing import NamedTuple
-
 import numpy as np
 from hypothesis import strategies as st
 
 from nona.placement.configurations import Shape, set_partitions
-from nona.placement.interiors.compiled_searches import search
-from nona.placement.interiors.prices import BlockPrice, Prices, costs, scatter_s
-from nona.placement.interiors.start_bounds import crossing_s, flatten, tails_s
-from nona.placement.messages import Candidates, Link
+from nona.placement.messages import Link
 
 
 def shape_of(times, edges, tensor=None, size=None, root=True, sink=True):
@@ -73,64 +67,3 @@ def everything(shape):
     """
     rows = [p[1:] for p in set_partitions(shape.m + (2 if shape.has_sink else 1))]
     return np.array([r if shape.has_sink else (*r, 0) for r in rows], dtype=np.int64)
-
-
-def random_shape(rng, m, classes=1):
-    """With root and sink or without; the second class takes 1.6 times as long."""
-    root, sink = rng.random() < 0.7, rng.random() < 0.7
-    shape = drawn_shape(int(rng.integers(10**6)), m, root=root, sink=sink)
-    times = np.outer((1.0, 1.6)[:classes], shape.mean_s)
-    return replace(shape, class_s=times, mean_s=times.mean(axis=0))
-
-
-def random_case(seed, most=6):
-    """A shape, a link, a number of servers, and waits and prices, some of them 0."""
-    rng = np.random.default_rng(seed)
-    m, classes = int(rng.integers(1, most + 1)), int(rng.integers(1, 3))
-    shape = random_shape(rng, m, classes)
-    discipline = "fifo" if rng.random() < 0.6 else "processor-sharing"
-    link = Link(float(rng.choice([1.0, 3.0, 30.0])), float(rng.choice([0.0, 0.1])), discipline)
-    scv = float(rng.choice([0.0, 0.5]))
-    factor, run, root, square = (rng.uniform(0, 1, classes) for _ in range(4))
-    # No run ahead of the sink: searches take it that only the local configuration goes on with that.
-    blocks = BlockPrice(factor, run, root, np.zeros(classes), square, scv)
-    prices = Prices(
-        link_wait=float(rng.choice([0.0, 0.3])),
-        server_wait_s=float(rng.choice([0.0, 0.4, 3.0])),
-        load=float(rng.choice([0.0, 0.5, 3.0])),
-        square=float(rng.choice([0.0, 0.2])),
-        blocks=blocks if rng.random() < 0.6 else BlockPrice(),
-    )
-    return shape, link, int(rng.integers(2, 9)), prices
-
-
-def every_configuration(shape, slots):
-    """All labels of tasks and sink on at most ``slots`` servers; the sink is where the root or a task is."""
-    rows = everything(shape)
-    beside = (rows[:, :-1] == rows[:, -1:]).any(axis=1) | (rows[:, -1] == 0)
-    return rows[beside & (rows.max(axis=1) < slots)]
-
-
-class Searched(NamedTuple):
-    """The cheapest configuration that was found, and a bound on all; ``closed``: the tree was finished."""
-
-    labels: np.ndarray
-    cost_s: float
-    bound_s: float
-    closed: bool
-
-
-def searched(shape, link, slots, prices, nodes=400_000):
-    """The search tree of the certificate, and the local configuration beside it."""
-    local = np.zeros(shape.m + 1, dtype=np.int64)
-    best = float(costs(Candidates(shape, local[None], link), prices)[0])
-    flat = flatten(shape, link, slots, prices)
-    shared_s = scatter_s(prices, shape) + float(prices.blocks.factor @ prices.blocks.ahead_s2)
-    found, tails = (
-        np.zeros(shape.m + 2, dtype=np.int64),
-        tails_s(flat, crossing_s(flat, np.zeros(len(flat.source)))),
-    )
-    cost, bound, _ = search(flat, tails, best - shared_s, found, nodes)
-    closed = bound >= cost - 1e-12 * abs(cost)
-    labels = found[1:] if found.any() else local
-    return Searched(labels, cost + shared_s, bound + shared_s, closed)

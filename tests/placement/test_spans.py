@@ -4,23 +4,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from drawn_shapes import drawn_shape, everything, links, searched, shape_of, shapes
+from drawn_shapes import drawn_shape, everything, links, shapes
 from event_walk import EventWalk
 from hypothesis import given
 from hypothesis import strategies as st
 from placement_helpers import random_system
-from sizes import examples, first
-from span_milp import cheapest_by_milp
+from sizes import examples
 
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import decompose
 from nona.placement.configurations import configuration_labels
 from nona.placement.enumeration import candidates, idle_spans
-from nona.placement.interiors.prices import Prices
 from nona.placement.link_routes import link_between
 from nona.placement.messages import Candidates, Link
 from nona.placement.model import build_model
-from nona.placement.sampled.moves import feeder_configurations
 from nona.placement.spans import envelope, single_span, spans
 from nona.topology import make_topology
 
@@ -98,31 +95,6 @@ def test_spans_and_messages_are_those_of_the_story(shape, link, wait, server_wai
         assert c.messages.square_s2[i] == pytest.approx(story.square_s2, rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.parametrize("m", first(2, [7, 8, 9, 10]))
-@pytest.mark.parametrize(
-    ("root", "sink", "discipline"),
-    [(True, True, "fifo"), (True, True, "processor-sharing"), (False, True, "fifo"), (True, False, "fifo")],
-)
-def test_the_oracle_agrees_with_a_mixed_integer_program(m, root, sink, discipline):
-    """Sixteen interiors of 7 to 10 tasks; most of the optima use several servers."""
-    shape = drawn_shape(40 * m + 2 * root + sink, m, root=root, sink=sink, dense=0.25, light=0.1)
-    link, at = Link(12.0, 0.05, discipline), {"link_wait": 0.2, "server_wait_s": 0.1, "load_price": 0.5}
-    value, labels = cheapest_by_milp(shape, link, 4, **at)
-    found = searched(shape, link, 4, Prices(0.2, 0.1, 0.5))
-    assert found.closed
-    assert found.cost_s == pytest.approx(value, rel=1e-5)
-    story = EventWalk(shape, labels, link, at["link_wait"], at["server_wait_s"])
-    assert story.span_s + at["load_price"] * story.load_s == pytest.approx(found.cost_s, rel=1e-5)
-
-
-def test_most_of_those_optima_are_split():
-    away = 0
-    for m in (7, 8, 9, 10):
-        shape = drawn_shape(40 * m + 3, m, dense=0.25, light=0.1)
-        away += bool(searched(shape, Link(12.0, 0.05), 4, Prices(0.2, 0.1, 0.5)).labels.any())
-    assert away >= 3
-
-
 FREE_LINK = Link(1e30, 0.0)
 
 
@@ -189,48 +161,3 @@ def test_over_several_links_the_slowest_on_the_way_counts():
     several, one = idle_spans(SLIDES, cuts, path, 8)[0], idle_spans(SLIDES, cuts, Link(1e8, 1e-3), 8)[0]
     assert several.best_s == pytest.approx(one.best_s)
     assert several.best_s > idle_spans(SLIDES, cuts, Link(1e9, 1e-3), 8)[0].best_s
-
-
-def below_chain(shape):
-    """Tasks of the longest chain and all that they lead to, found path by path."""
-    found = {v + 1 for v in shape.interior_dag.critical_path(shape.mean_s.tolist())[1]}
-    edges = [(u, v) for u, v in zip(shape.source.tolist(), shape.target.tolist(), strict=True) if u > 0]
-    while True:
-        more = {v for u, v in edges if u in found and v <= shape.m} - found
-        if not more:
-            return found
-        found |= more
-
-
-@examples(60)
-@given(
-    seed=st.integers(0, 10**6),
-    m=st.integers(2, 12),
-    root=st.booleans(),
-    sink=st.booleans(),
-    free_s=st.sampled_from([0.0, 0.5, 2.0, 100.0]),
-)
-def test_the_chain_and_what_follows_it_stay_together(seed, m, root, sink, free_s):
-    """On one server, the root's where there is one; others hold feeders only, and the link suffices."""
-    shape, slots = drawn_shape(seed, m, root=root, sink=sink), 4
-    rows = feeder_configurations(shape, Link(1.0, 0.0), slots, free_s)
-    together = sorted(below_chain(shape))
-    for row in rows.tolist():
-        home = {row[v - 1] for v in together}
-        assert len(home) == 1
-        assert not root or home == {0}
-        assert not sink or row[-1] in home
-        assert max(row) < slots
-        assert len(set(row[:m])) > 1
-    assert len({tuple(r) for r in rows.tolist()}) == len(rows)
-    one = rows[[len(set(r[:m])) == 2 for r in rows.tolist()]]
-    if len(one):  # with one other server no tensor goes to two, so a share of the link is kept exactly
-        assert Candidates(shape, one, Link(1.0, 0.0)).messages.load_s.max() <= free_s + 1e-9
-
-
-def test_no_feeders_no_configurations():
-    shape = shape_of([1, 1], [(1, 2)], root=False, sink=False)
-    assert feeder_configurations(shape, Link(1.0, 0.0), 4, 10.0).shape == (0, 3)
-    side = shape_of([1, 1], [], root=False, sink=False)
-    assert feeder_configurations(side, Link(1.0, 0.0), 1, 10.0).shape == (0, 3)
-    assert feeder_configurations(side, Link(1.0, 0.0), 2, 10.0).tolist() == [[0, 1, 0]]

@@ -9,7 +9,7 @@ import pytest
 from filled import NASTY, but, changed, drawn, filled
 from hypothesis import given
 from hypothesis import strategies as st
-from placement_sample import RESPONSE, outcome
+from placement_sample import MIX, SIMULATED, outcome, report
 from simulation_rows import around, model, parts, scheduler
 from sizes import examples
 
@@ -24,7 +24,7 @@ from nona.report.placements.text import PARTS, parts_of
 from nona.report.simulations import figures, series
 from nona.report.simulations.comparison import changes
 from nona.results.document import UNKNOWN
-from nona.results.placement import ModelResponse, PlacedConfiguration, PlacedModel
+from nona.results.placement import PlacedConfiguration, PlacedModel, SimulatedModel
 from nona.results.simulation import ReplicationMeans, Resources, Sureness
 from nona.results.simulation_charts import Distribution, GanttBar, OverTime, ResourceLoad
 from nona.scenario.schema import Scenario
@@ -35,14 +35,15 @@ from nona.topology import make_topology
 
 
 @pytest.mark.parametrize("mean_s", [0.02, 0.015, 0.0131])
-def test_parts_add_up_to_what_sampled_jobs_take(mean_s):
+def test_parts_add_up_to_what_simulated_jobs_take(mean_s):
     """Longer than by formula, as long, and shorter: joins are added, or waits are shortened."""
     path = PlacedModel(
         jct_s=0.015, compute_s=0.01, transfer_s=0.002, network_wait_s=0.002, server_wait_s=0.001, subgraphs=()
     )
-    times = {"p50_s": mean_s, "p95_s": mean_s, "p99_s": mean_s}
-    response = ModelResponse(mean_s=mean_s, slo_s=None, miss=None, **times)
-    found = parts_of({NASTY: path}, but(RESPONSE, models={NASTY: response}))
+    times = {"mean": mean_s, "ci95": None, "p50": mean_s, "p95": mean_s, "p99": mean_s, "misses": None}
+    own = SimulatedModel(slo_s=None, **times)
+    told = report(models={NASTY: path}, simulated=but(SIMULATED, models={NASTY: own}))
+    found = parts_of(told)
     made = jct_split_figure(found)
     assert made.layout.barmode == "stack"
     assert "<b>x" not in drawn(made)
@@ -50,7 +51,7 @@ def test_parts_add_up_to_what_sampled_jobs_take(mean_s):
     times = found[NASTY]
     assert (times.jct_s, times.compute_s, times.transfer_s) == (mean_s, 0.01, 0.002)
     assert all(part(times) >= 0 for part in PARTS.values())
-    assert parts_of({"a": path}, None)["a"].jct_s == 0.015
+    assert parts_of(but(told, predicted=but(MIX, jct_s=None))) == {}
 
 
 def test_parts_of_completion_times_stack_to_the_jct_and_overload_has_no_bar():
@@ -69,11 +70,11 @@ def test_parts_of_completion_times_stack_to_the_jct_and_overload_has_no_bar():
 
 def test_what_has_no_value_has_no_bar():
     plain = outcome(0.01, None, None)
-    response = but(plain.nona.response, sampling_s=0.002)
-    made = comparison_figure(but(plain, nona=but(plain.nona, response=response)))
+    times = but(plain.nona.simulated, ci95=(0.008, 0.012))
+    made = comparison_figure(but(plain, nona=but(plain.nona, simulated=times)))
     assert list(made.data[0].y) == [10.0, 0, 0]
     assert list(made.data[0].text) == ["10 ms", "overloaded", "overloaded"]
-    assert list(made.data[0].error_y.array) == [2.0, 0, 0]
+    assert list(made.data[0].error_y.array) == pytest.approx([2.0, 0, 0])
     half = Resources(compute=0.5, network=None)
     made = figures.utilisation_figure({"a": scheduler(0.01, utilization=half)})
     assert [list(bar.x) for bar in made.data] == [[50.0], [None]]

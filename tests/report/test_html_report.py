@@ -17,7 +17,7 @@ from nona.report import figures as axes
 from nona.report.html.charts import chart, ticks
 from nona.report.html.simulation import placement_html, simulation_html
 from nona.report.html.training import training_html
-from nona.report.placements.certificate import bound_text, comparison_finding
+from nona.report.placements.comparison import comparison_finding, formula_text, lead_text
 from nona.report.placements.text import early_text, link_finding
 from nona.report.simulations.findings import findings, headline
 from nona.report.training.findings import dollars_text, jct_text, runs_sentence, training_finding
@@ -187,14 +187,15 @@ def test_pairs_that_cannot_be_told_apart_are_named_once(data):
     assert ": nona and local." in lines[0]
 
 
-def test_a_placement_has_its_certificate_its_configurations_and_the_waits_of_its_links():
+def test_a_placement_has_its_lead_its_configurations_and_the_waits_of_its_links():
     prepared = study.prepare(changed())
     data = placement_outcome(prepared, study.place(prepared), MADE)
     page = Page(placement_html(data))
     assert page.wrong == []
     text = "".join(page.text)
     assert time_text(data.nona.objective_s) in text
-    assert bound_text(data.nona) in text
+    assert lead_text(data.nona) in text
+    assert formula_text(data.nona) in text
     assert comparison_finding(data).removeprefix("nona: ") in text
     early = "".join(Page(placement_html(but(data, ended_early_s=3.0))).text)
     assert early_text(3.0) in early

@@ -5,52 +5,61 @@ import math
 
 import numpy as np
 import pytest
-from filled import but, changed, filled
-from placement_sample import MIX, RESPONSE, outcome, report
+from filled import but, changed
+from placement_sample import MIX, SIMULATED, outcome, report
 from sizes import first
 
 from nona.placement.fixed import local_placement, spread_placement
-from nona.placement.sampled.judge import certificate_of
-from nona.placement.solve import solve
 from nona.report.html.simulation import placement_section
-from nona.report.placements import certificate, tables
+from nona.report.placements import comparison, tables
 from nona.report.placements import text as words_of
-from nona.report.placements.report import gain_finding, placement_report
+from nona.report.placements.report import placement_report
 from nona.report.placements.working import working
 from nona.results import placement as results
 from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.sources.samples import scenario_path
-from nona.study.link_load import background_of, congestion_curve, with_background
 from nona.study.outcome import placement_outcome
+from nona.study.placement_times import simulated
 from nona.study.preparation import prepare
 from nona.study.simulation import compare, place, predictions
 from nona.ui.pages.placement_result import verdict
 
 
-def test_error_measure_and_gap_are_told():
-    sampled = report(objective="mean-jct", objective_error_s=0.0003)
-    assert (certificate.error_text(sampled), certificate.error_text(report(objective_error_s=None))) == (
-        "± 0.3 ms",
-        "",
+def test_interval_lead_and_formula_are_told():
+    told = report()
+    assert comparison.interval_text(told) == "78 ms to 82 ms (95 %), simulated"
+    assert comparison.interval_text(report(simulated=but(SIMULATED, ci95=None))) == "simulated"
+    assert comparison.lead_text(told) == (
+        "No better candidate was found among 12; the next one is 5 % behind."
     )
-    assert certificate.measure_text(sampled) == "± 0.3 ms, by sampled jobs"
-    assert certificate.measure_text(report()) == "by sampled jobs, all equal"
-    fields = {k: v for k, v in dict(report()).items() if k != "response"}
-    assert certificate.measure_text(results.PlacementReport(**fields)) == "by formula alone: mean waits"
-    assert (certificate.gap_text(report()), certificate.gap_text(report(gap=None))) == ("15 %", "no bound")
-    formula = results.CertifiedOptimum(objective_s=0.1, lower_bound_s=0.09, gap=0.1)
-    high = report(objective="mean-jct", formula=formula)
-    assert certificate.bound_above(high)
-    assert certificate.gap_text(high) == "none"
-    assert certificate.bound_text(high) == "the formula's bound, 90 ms, is above the prediction"
+    level = report(simulated=but(SIMULATED, lead=0.01, lead_error=0.008))
+    assert comparison.lead_text(level).endswith("the next one is level with it.")
+    alone = report(simulated=but(SIMULATED, candidates=1))
+    assert comparison.lead_text(alone) == "No other candidate has a steady state."
+    assert "no other candidate was simulated" in comparison.lead_text(report(objective="formula"))
+    assert "as simulated" in comparison.formula_text(told)
+    assert "proved to 15 %" in comparison.formula_text(told)
+    slow = but(told, predicted=but(MIX, jct_s=0.1))
+    assert "25 % above the simulated one" in comparison.formula_text(slow)
+
+
+def test_a_bound_above_what_was_simulated_is_no_bound():
+    """It says so, instead of a gap that would read as a proof."""
+    high = results.CertifiedOptimum(objective_s=0.1, lower_bound_s=0.09, gap=0.1)
+    assert "bounds no simulated time" in comparison.optimum_text(report(formula=high))
+    assert "bounds no simulated time" not in comparison.optimum_text(report())
+    unknown = report(formula=None, predicted=but(MIX, jct_s=None))
+    assert comparison.formula_text(unknown) == (
+        "The formula has no waits of executors that batch; only loads are predicted."
+    )
 
 
 def test_comparisons_say_how_far_below_and_what_overloads():
     found = outcome(3.0, 4.0, None)
-    assert certificate.comparison_finding(found) == "nona: 25 % below local, spread overloads the link"
-    assert certificate.order_finding(found) == "nona is faster than local; spread overloads the link"
+    assert comparison.comparison_finding(found) == "nona: 25 % below local, spread overloads the link"
+    assert comparison.order_finding(found) == "nona is faster than local; spread overloads the link"
     told = "nona: local overloads executors, as fast as spread"
-    assert certificate.comparison_finding(outcome(3.0, None, 3.0)) == told
+    assert comparison.comparison_finding(outcome(3.0, None, 3.0)) == told
 
 
 def test_one_class_is_told_alone_several_by_the_busiest_and_needs_no_shares():
@@ -69,34 +78,18 @@ def test_one_class_is_told_alone_several_by_the_busiest_and_needs_no_shares():
     assert "a100-40gb: 3 x" not in words_of.placement_text(told)
 
 
-@pytest.mark.parametrize(
-    ("price", "words"), [(None, "at its capacity"), (0.0, "no cost"), (2e-9, "2 ms of waiting")]
-)
-def test_the_price_of_congestion_in_words(price, words):
-    assert words in words_of.price_text(but(MIX, congestion_price_s_per_byte=price))
-
-
-def test_the_headline_is_by_sampled_jobs_in_slo_hits_where_those_count_and_links_are_printed():
+def test_slo_hits_head_where_those_count_and_links_are_printed():
     found = outcome(0.08, 0.1, None)
     printed = words_of.placement_text(found.nona)
-    assert printed.startswith("mean JCT 80 ms by sampled jobs; ")
-    sampled = filled(results.SampledSearch, value=0.08, error=0.001, origin="formula")
-    searched = but(found.nona, objective="mean-jct", sampled=sampled, origin="formula")
-    assert "It is the formula's optimum" in words_of.placement_text(searched)
-    unproved = but(
-        searched, formula=but(searched.formula, lower_bound_s=None, gap=None)
-    )  # as where executors batch
-    assert "optimum" not in words_of.placement_text(unproved)
-    gained = {"value": 0.02, "error": 0.001, "formula_value": 0.03, "gain": 0.01, "gain_error": 0.001}
-    search = filled(results.SampledSearch, **gained, origin="search")
-    late, later = (but(RESPONSE, miss=miss) for miss in (0.02, 0.05))
-    nona = report(objective="slo", sampled=search, response=late)
-    slo = but(found, nona=nona, local=report(response=later))
+    assert printed.startswith("mean JCT 80 ms, 78.4 ms to 81.6 ms (95 %), simulated; ")
+    assert "It is the formula's optimum" in printed
+    nona = report(objective="slo", simulated=but(SIMULATED, misses=0.02, lead=0.01, lead_error=0.001))
+    slo = but(found, nona=nona, local=report(simulated=but(SIMULATED, misses=0.05)))
     told = "nona: 3 points more hits than local, spread overloads the link"
-    assert certificate.comparison_finding(slo) == told
-    assert certificate.order_finding(slo) == "nona keeps more SLOs than local; spread overloads the link"
-    assert words_of.placement_text(slo.nona).startswith("SLO hits 98 % ± 0.1 points, by sampled jobs\n")
-    assert "1 points fewer SLOs than the formula's optimum" in gain_finding(slo.nona)
+    assert comparison.comparison_finding(slo) == told
+    assert comparison.order_finding(slo) == "nona keeps more SLOs than local; spread overloads the link"
+    assert words_of.placement_text(slo.nona).startswith("SLO hits 98 %, simulated\n")
+    assert "1 points behind" in comparison.lead_text(slo.nona)
     of = {"kind": "nic", "links": 2, "share": 1.0, "capacity": 1e9, "utilization": 1.5}
     card = results.PredictedLink(name="server out", wait_s=float("inf"), **of)
     core = but(card, name="core", wait_s=0.001)
@@ -131,7 +124,8 @@ def test_weights_are_those_of_the_models_at_their_precision_and_a_uniform_draw_i
         assert row.memory_bytes == study.cluster.classes[row.executor_class].memory_bytes
         same = sum(e.executor_class == row.executor_class for e in study.cluster.executors)
         assert row.executors == same
-    told = placement_report(study.system, local_placement(study.system), study.scenario.labels)
+    local = simulated(study.system, local_placement(study.system))
+    told = placement_report(study.system, local, study.scenario.labels)
     for row in told.class_shares.values():
         assert list(row.values()) == pytest.approx(study.system.class_weights.tolist())
 
@@ -174,7 +168,7 @@ def test_where_a_uniform_draw_overloads_executors_local_has_no_steady_state():
     assert predictions(study, placement) == by_formula
     told = placement_outcome(study, placement, "today", found)
     wanted = "nona: local overloads executors, spread overloads executors"
-    assert certificate.comparison_finding(told) == wanted
+    assert comparison.comparison_finding(told) == wanted
     assert "stays on one server, as under local; what is chosen is how often" in verdict(told)
 
 
@@ -227,8 +221,7 @@ def test_every_line_equals_the_solvers_own_value(solved):
     per_class = [told[f"utilization:{k}"] for k in system.class_names]
     assert np.dot(per_class, system.class_weights) == pytest.approx(p.compute_utilization, rel=1e-12)
     assert told["objective"] == pytest.approx(p.jct_s, rel=1e-12)
-    assert told["gap"] == pytest.approx(certificate_of(placement).gap, rel=1e-6, abs=1e-12)
-    assert told["price"] == pytest.approx(p.congestion_price_s_per_byte, rel=1e-9)
+    assert told["gap"] == pytest.approx(placement.formula.gap, rel=1e-6, abs=1e-12)
     for name, predicted in zip(names, p.queries, strict=True):
         model = found.models[name]
         assert model.lines[0].value == pytest.approx(predicted.jct_s, rel=1e-12)
@@ -246,33 +239,6 @@ def test_fixed_placements_add_up_too(fixed, solved):
     system, _, names = solved
     placement = fixed(system)
     told = values(working(system, placement, names))
-    assert told["objective"] == pytest.approx(placement.objective_s, rel=1e-12)
+    assert told["objective"] == pytest.approx(placement.prediction.jct_s, rel=1e-12)
     assert told["server_wait"] == pytest.approx(placement.prediction.server_wait_s, rel=1e-12)
     assert "gap" not in told
-    assert fixed is not local_placement or told["price"] == 0.0
-
-
-def test_congestion_rises_to_where_splitting_stops_paying():
-    study = prepare(systems()["slides"])
-    optimum = solve(study.system)
-    curve = congestion_curve(study.system, points=6)
-    assert curve.points[0].background == curve.now == background_of(study.system)
-    assert curve.points[0].nona_s == pytest.approx(optimum.objective_s, rel=2e-3)
-    for point in curve.points:
-        again = with_background(study.system, point.background)
-        assert background_of(again) == pytest.approx(point.background)
-        assert point.local_s == pytest.approx(local_placement(again).objective_s)
-        assert point.nona_s <= point.local_s * (1 + 2e-3)
-    nona = [p.nona_s for p in curve.points if p.nona_s is not None]
-    assert nona == sorted(nona)
-    assert curve.stops is None or curve.now <= curve.stops <= 1
-
-
-def test_the_finding_says_where_splitting_stops_paying_and_whether_it_ever_does():
-    found = results.CongestionCurve(points=(), now=0.3, stops=0.96)
-    assert "stops paying when the background uses 96" in words_of.congestion_finding(found)
-    assert "to saturation" in words_of.congestion_finding(but(found, stops=None))
-    assert "does not pay" in words_of.congestion_finding(but(found, stops=0.3))
-    never = scenario_from_mapping({**TWO_MODELS, "workload": [{"model": "vgg16", "rate": "20/s"}]})
-    curve = congestion_curve(prepare(never).system, points=3)
-    assert curve.stops == curve.now, "said at once"

@@ -9,7 +9,6 @@ from sizes import first, sized
 from nona import study
 from nona.errors import PlacementError, ScenarioError
 from nona.placement.fixed import local_placement, spread_placement
-from nona.placement.sampled.judge import by_response
 from nona.planning.offers import Option
 from nona.scenario.file import dump_scenario, load_scenario, parse_scenario, scenario_from_mapping
 from nona.scenario.schema import SimulationSpec
@@ -21,6 +20,7 @@ from nona.statistics import paired_difference
 from nona.study.engines import prepare_language
 from nona.study.language.simulation import simulate_language
 from nona.study.outcome import full_report
+from nona.study.placement_times import simulated
 from nona.study.planning.plan import judged
 from nona.study.planning.planner import Planner
 from nona.study.planning.question import MILLE, question_of
@@ -75,9 +75,8 @@ def test_a_scenario_survives_a_round_trip_and_says_what_it_is_for(name):
 def test_a_scenario_loads_its_resources_sensibly_and_is_solved(name):
     prepared, placement = _placed(name)
     assert placement.formula.gap <= 1e-3
-    assert 0 <= placement.gap < 0.6  # to the formula's bound, which knows neither joins nor bursts
-    for fixed in (local_placement, spread_placement):  # by the same measure, the response
-        assert placement.objective_s <= _objective(fixed, prepared) * (1 + 1e-3)
+    for fixed in (local_placement, spread_placement):
+        assert placement.objective_s <= _objective(fixed, prepared) * 1.01
     if prepared.scenario.serverless is not None:
         return  # its loads and SLOs are those of a published setting, made for larger slices and batches
     if name != "slides_example":  # that one is a single job by design
@@ -94,13 +93,12 @@ def test_a_scenario_loads_its_resources_sensibly_and_is_solved(name):
 
 
 @pytest.mark.parametrize("name", SOME_DAILY)
-def test_the_report_on_a_placement_certifies_it(name):
+def test_the_report_on_a_placement_is_consistent(name):
     placed = full_report(*_placed(name))
-    assert placed.lower_bound_s <= placed.objective_s * (1 + 1e-12)
-    assert placed.gap == pytest.approx(1 - placed.lower_bound_s / placed.objective_s, abs=1e-9)
-    assert placed.objective_s == pytest.approx(placed.response.mean_s, rel=1e-9)
+    assert placed.objective_s == placed.simulated.mean
+    assert placed.simulated.ci95[0] <= placed.objective_s <= placed.simulated.ci95[1]
     assert placed.formula.gap <= 1e-4
-    assert placed.lower_bound_s <= placed.formula.lower_bound_s * (1 + 1e-12)
+    assert placed.formula.lower_bound_s <= placed.formula.objective_s * (1 + 1e-12)
     predicted = placed.predicted
     assert 0 <= predicted.network_utilization < 1
     assert 0 < predicted.compute_utilization < 1
@@ -118,7 +116,7 @@ def test_the_report_on_a_placement_certifies_it(name):
 
 def _objective(fixed, prepared):  # type: ignore[no-untyped-def]
     try:
-        return by_response(prepared.system, fixed(prepared.system)).objective_s
+        return simulated(prepared.system, fixed(prepared.system)).objective_s
     except PlacementError:
         return float("inf")  # spread may overload the link
 

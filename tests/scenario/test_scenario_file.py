@@ -270,7 +270,7 @@ HOSTILE = [
         *((text, []) for text in HOSTILE),
         (HEAD + "seed: 1\nseed: 2\n", ["line 5", "line 4", "'seed'"]),
         (HEAD.replace("{count: 2}", "{count: 100000, gpus: 64}"), ["6,400,000 executors"]),
-        ('{"nodes": [{"id": "a"}], "edges": []}', ["page Models"]),
+        ('{"nodes": [{"id": "a"}], "edges": []}', ["name its file in a row of the workload"]),
     ],
 )
 def test_hostile_text_the_same_key_twice_too_much_and_unknown_hardware_are_lines(text, told):

@@ -113,7 +113,7 @@ def random_placement(system, seed=1, most=4):
         queries.append(tuple(row))
     share = QueryPrediction(0.0, 0.0, 0.0, 0.0, 0.0)
     prediction = Prediction(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, (share,) * len(queries))
-    return Placement(tuple(queries), prediction, 0.0, 0.0, "random", 0.0)
+    return Placement(tuple(queries), prediction, "random", 0.0)
 
 
 def random_view(system, rng, busiest=4):

@@ -12,13 +12,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from sizes import examples, sized
 
-from nona.placement.bulk_queue import bulk_queue, memoryless_batches
 from nona.random_streams import RandomStreams
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.run import RunOptions, simulate_run
 from nona.simulation.workload import background_items
 from nona.statistics import overlapping_batch_means
 from nona.system import Arrivals, Batching, Stream
+from studies.bulk_queue import bulk_queue, memoryless_batches
 
 ENGINES = ("simpy", "compiled")
 LONG_S = 60.0  # by then all that can start has ended

@@ -91,7 +91,7 @@ def registered(name, **options):
         system = replace(system, queries=cut)
         queries = tuple(place_fixed(system, q, "spread") for q in cut)
         nothing = Prediction(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, ())
-        placement = Placement(queries, nothing, 0.0, 0.0, "spread", 0.0) if chosen.needs_placement else None
+        placement = Placement(queries, nothing, "spread", 0.0) if chosen.needs_placement else None
         return chosen, chosen.prepare(system, placement, options)
 
     return make

@@ -12,7 +12,7 @@ from nona.scenario.plan import PlanSpec
 from nona.simulation.theory import erlang_c
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
-from nona.study.planning.chains import walked_guess
+from nona.study.planning.chains import simulated_guess
 from nona.study.planning.plan import plan
 from nona.study.planning.planner import Planner
 from nona.study.planning.question import opened, question_of
@@ -110,7 +110,7 @@ def test_jobs_walked_among_waits_guess_what_a_scheduler_that_splits_needs():
     question = question_of(scenario, SOURCES)
     (chain,) = Planner(question).pure
     assert chain.guess > 60
-    assert 15 <= walked_guess(question, chain, no) <= 20
+    assert 15 <= simulated_guess(question, chain, no) <= 20
 
 
 def test_what_no_number_keeps_is_said_with_its_reason():

@@ -5,7 +5,7 @@ from sizes import sized
 
 from nona.scenario.file import scenario_from_mapping
 from nona.sources.samples import shipped_scenario
-from nona.study import placing
+from nona.study import race
 from nona.study.cache import StudyCache
 from nona.study.preparation import prepare
 from nona.study.simulation import place, simulate
@@ -14,14 +14,15 @@ from nona.study.simulation import place, simulate
 @pytest.fixture
 def short_runs(monkeypatch):
     """The systems of which short runs were made."""
-    made, run = [], placing._short_means_s
+    made, run = [], race.job_times
 
-    def noted(system, *others, **more):
-        made.append(system)
-        return run(system, *others, **more)
+    def noted(system, scheduler, *others):
+        if scheduler.name == "nona-live":
+            made.append(system)
+        return run(system, scheduler, *others)
 
-    monkeypatch.setattr(placing, "_short_means_s", noted)
-    monkeypatch.setattr(placing, "EVENTS", sized(4_000, placing.EVENTS))
+    monkeypatch.setattr(race, "job_times", noted)
+    monkeypatch.setattr(race, "EVENTS", sized(4_000, race.EVENTS))
     return made
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from nona.placement.bulk_queue import bulk_queue
 from nona.simulation.theory import md1_jct_s
 from nona.study.shipped import stored_result
+from studies.bulk_queue import bulk_queue
 from studies.reports import split_or_batch
 from studies.results import SplitStudy
 from studies.split_or_batch import CASES, EACH_S, FIXED_S, SplitSettings, break_even, split_study

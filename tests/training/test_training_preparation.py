@@ -88,7 +88,7 @@ def test_all_jobs_that_cannot_run_are_told_at_once():
     ]
     told = problems(f"{{jobs: [{', '.join(jobs)}]}}")
     assert [p.partition(": ")[0] for p in told] == [f"training.jobs[{i}]" for i in range(len(jobs))]
-    assert "use A3C" in told[0]
+    assert "use one of A3C" in told[0]
     assert "more than the 6 GPUs" in told[4]
     assert "9000 queries/s" in told[6]
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from app_driver import adopt, go, new_session, run, state_of
 
-from nona.report.placements.certificate import bound_text, formula_line
+from nona.report.placements.comparison import formula_text, lead_text
 from nona.results.placement import SolvedPlacement
 from nona.scenario.file import parse_scenario
 from nona.ui.pages import simulation
@@ -81,8 +81,8 @@ def test_a_placement_has_its_files(open_page):
     assert found["nona"]["objective_s"] == state.results["place"].data.nona.objective_s
     page = html.unescape(files["HTML report"].make().decode())
     assert SolvedPlacement.from_json(found) == state.results["place"].data
-    assert bound_text(state.results["place"].data.nona) in page
-    assert formula_line(state.results["place"].data.nona) in page
+    assert lead_text(state.results["place"].data.nona) in page
+    assert formula_text(state.results["place"].data.nona) in page
     assert parse_scenario(files["Scenario (YAML)"].make().decode()) == state.scenario
 
 

@@ -15,7 +15,6 @@ from nona.graph import blocks, readers
 from nona.graph.dag import Dag
 from nona.hardware.executor import executor_class
 from nona.placement import enumeration, messages
-from nona.report.models import glue_headline
 from nona.scenario.file import parse_scenario
 from nona.sources.samples import load_sample, sample_names, sample_path
 from nona.study import models, preparation
@@ -23,7 +22,6 @@ from nona.ui.models import dagview as layout
 from nona.ui.models.dagview import NODE_HEIGHT, NODE_WIDTH, lay_out
 from nona.ui.tasks import checks
 from nona.ui.tasks.checks import is_quick
-from nona.units import format_time
 
 
 def edges(*pairs):
@@ -211,7 +209,7 @@ def test_a_large_model_is_drawn_by_its_modules_which_open_and_shut(open_page):
     assert "2,059 boxes" in sent(at, "wide")["notice"]
 
 
-def test_contraction_plays_the_recorded_steps_and_those_of_the_cost_aware_rule_after_them(open_page):
+def test_contraction_plays_the_recorded_steps(open_page):
     at, model = stepping(open_page), prepared("resnet18")
     contracted = model.contracted
     tiles = metrics(at)
@@ -221,15 +219,6 @@ def test_contraction_plays_the_recorded_steps_and_those_of_the_cost_aware_rule_a
     wanted = {frozenset(t.operators) for t in contracted.tasks}
     assert replayed(data) == wanted  # what the browser gets ends in exactly the tasks
     assert [step[2] for step in data["steps"]] == reasons(contracted)
-    named(at.selectbox, "Rule").select("cost-aware").run()
-    glued = models.glued_model(model, link_of(at))
-    assert glued.steps > 0
-    assert metrics(at)["Tasks"] == str(len(model.contracted.tasks)), "the tasks stay what they are"
-    data = sent(at, "wide")
-    assert [step[2] for step in data["steps"]] == reasons(glued.contracted)
-    assert replayed(data) == {frozenset(o.id for o in model.graph.operators)}, "at 25 Gbit/s all stays home"
-    steps = table(put(at, "model-view", "Tables"), "why it is allowed")
-    assert list(steps["rule"])[-glued.steps :] == ["cost-aware"] * glued.steps
 
 
 def reasons(contracted):
@@ -303,25 +292,6 @@ def test_a_chain_has_nothing_left_and_the_rule_is_part_of_the_scenario(open_page
     named(at.selectbox, "Rule").select("direct").run()
     assert state_of(at).scenario.contraction == "direct"
     assert metrics(at)["Tasks"] == "145"
-
-
-def test_what_stays_together_and_what_it_may_lose(open_page):
-    at = show(stepping(open_page), "moe_block")
-    model = prepared("moe_block")
-    link = link_of(at)
-    exact = models.glued_model(model, link)
-    put(at, "model-view", LEFT)
-    assert glue_headline(exact) in said_on(at)
-    at.select_slider(key="coarsening-share").set_value("5 %").run()
-    glued = models.glued_model(model, link, share=0.05)
-    tiles = metrics(at)
-    assert tiles["Groups"] == str(glued.interior_units)
-    assert int(tiles["Groups"]) < exact.interior_units
-    assert tiles["Lost at most"] == format_time(glued.bound_s)
-    frame = table(at, "groups")
-    shown = [c for c in glued.coarsenings if len(c.group) > 2]
-    assert list(frame["groups"]) == [f"{c.interior_units}" for c in shown]
-    assert list(frame["lost at most"]) == [format_time(c.bound_s(1.0)) for c in shown]
 
 
 WIDE = 20

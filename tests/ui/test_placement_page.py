@@ -9,16 +9,14 @@ from drawn import texts
 from streamlit.testing.v1 import AppTest
 
 from nona.placement.fixed import local_placement, spread_placement
-from nona.placement.messages import Link
-from nona.placement.sampled.judge import by_response
-from nona.report.placements import certificate
+from nona.report.placements import comparison
 from nona.report.placements import text as words
-from nona.report.placements.figures import congestion_figure, link_waits_figure
-from nona.report.placements.report import gain_finding, missed_finding
+from nona.report.placements.figures import link_waits_figure
 from nona.report.placements.tables import STEPS
 from nona.report.times import off_text
 from nona.results.placement import PlacedConfiguration, PlacedSubgraph, PredictedLink, SearchProgress
-from nona.study import models, preparation, simulation
+from nona.study import preparation, simulation
+from nona.study.placement_times import simulated
 from nona.ui.pages.placement import PLACEMENT, solved_text, value_text
 from nona.ui.pages.placement_result import FIRST, configuration_list
 from nona.ui.session.workspace import IDLE
@@ -44,8 +42,8 @@ def test_findings_configurations_percentiles_and_the_warning_are_the_results(sol
     at, state = solved, app.state_of(solved)
     data = state.results["place"].data
     shown = app.said(at.markdown)
-    assert certificate.order_finding(data) in shown
-    assert 0 <= data.nona.gap <= 1e-4
+    assert comparison.order_finding(data) in shown
+    assert 0 <= data.nona.formula.gap <= 1e-4
     assert data.nona.notes
     assert all(f"- {note}" in shown for note in words.plain_notes(data.nona.notes))
     tree = json.loads(at.get("bidi_component")[0].proto.json)["tree"]
@@ -53,15 +51,13 @@ def test_findings_configurations_percentiles_and_the_warning_are_the_results(sol
     assert tree == [configuration_list(subgraph)]
     assert "root's server" in texts(tree[0])
     held = state.results["place"]
-    response = held.data.nona.response
-    assert words.response_finding(response) in app.said(at.markdown)
+    times = held.data.nona.simulated
+    assert words.times_finding(times) in app.said(at.markdown)
     assert list(app.table(at, "95th percentile")["95th percentile"]) == ["14 ms"]
-    assert not [w for w in at.warning if "simulate" in w.value]
-    warned = response.model_copy(update={"warning": "Outside what was tested: simulate."})
-    nona = held.data.nona.model_copy(update={"response": warned})
+    nona = held.data.nona.model_copy(update={"warning": "Outside what was tested."})
     app.state_of(at).results["place"] = replace(held, data=held.data.model_copy(update={"nona": nona}))
     at.run()
-    assert any("Outside what was tested" in w.value for w in at.warning)
+    assert any("Outside what was tested" in c.value for c in at.caption)
 
 
 def bars_of(at):
@@ -69,24 +65,23 @@ def bars_of(at):
     return json.loads(next(c.proto.spec for c in at.get("plotly_chart") if '"spread"' in c.proto.spec))
 
 
-def test_tiles_bars_and_table_are_by_sampled_jobs(open_page):
+def test_tiles_bars_and_table_are_simulated(open_page):
     """Headline, local and spread by the same jobs; the formula's own figures stand apart and say so."""
     at = app.solve_demo(open_page, "rag_pipeline")
     state = app.state_of(at)
     data, study = state.results["place"].data, preparation.prepare(state.scenario)
     report, wanted = data.nona, simulation.place(study)
-    assert report.objective_s == wanted.objective_s
-    assert report.objective_s == pytest.approx(report.response.mean_s, rel=1e-12)
+    assert report.objective_s == report.simulated.mean == wanted.objective_s
     for other, fixed in ((data.local, local_placement), (data.spread, spread_placement)):
-        assert other.objective_s == by_response(study.system, fixed(study.system)).objective_s
-    assert app.metrics(at)["Predicted mean JCT"] == format_time(wanted.objective_s)
+        assert other.objective_s == simulated(study.system, fixed(study.system)).objective_s
+    assert app.metrics(at)["Mean JCT"] == format_time(wanted.objective_s)
     shown = [x.value.replace("\\", "") for x in (*at.markdown, *at.caption)]
-    assert f"**{certificate.gap_text(report)}**" in shown
-    assert f"**{certificate.against(data, 'local').removesuffix(' local')}**" in shown
+    assert f"**{report.simulated.candidates:,}**" in shown
+    assert f"**{comparison.against(data, 'local').removesuffix(' local')}**" in shown
     for line in (
-        certificate.measure_text(report),
-        certificate.bound_text(report),
-        certificate.formula_line(report),
+        comparison.interval_text(report),
+        comparison.lead_text(report),
+        comparison.formula_text(report),
     ):
         assert any(line in text for text in shown)
     bars = bars_of(at)["data"][0]
@@ -95,8 +90,8 @@ def test_tiles_bars_and_table_are_by_sampled_jobs(open_page):
 
 
 def test_the_live_panel_shows_the_steps_of_the_search():
-    names = ("elapsed_s", "objective_s", "error_s", "origin", "lower_bound_s", "gap")
-    told = ((0.5, 0.09, 1e-4, "local", None, None), (2.0, 0.08, 2e-4, "search", 0.06, 0.25))
+    names = ("elapsed_s", "mean_s", "ci95", "origin", "candidates")
+    told = ((0.5, 0.09, (0.08, 0.1), "local", 5), (2.0, 0.08, (0.07, 0.09), "move", 17))
     steps = [dict(zip(names, row, strict=True)) for row in told]
 
     def page(steps):  # run without the imports above
@@ -107,11 +102,10 @@ def test_the_live_panel_shows_the_steps_of_the_search():
         PLACEMENT.live(SimpleNamespace(live={"steps": steps}))
 
     first = AppTest.from_function(page, kwargs={"steps": steps[:1]}).run()
-    assert "no bound yet" in first.markdown[0].value
+    assert "5 candidates" in first.markdown[0].value
     assert not first.get("plotly_chart")
     at = AppTest.from_function(page, kwargs={"steps": steps}).run()
-    assert "Best so far" in at.markdown[0].value
-    assert "25 %" in at.markdown[0].value
+    assert "Best of 17 candidates so far" in at.markdown[0].value
     wanted = STEPS.of(SearchProgress.from_json({"steps": steps}).steps).frame().data.to_dict("records")
     assert at.dataframe[0].value.to_dict("records") == wanted
     assert len(at.get("plotly_chart")) == 1
@@ -131,47 +125,24 @@ def test_a_cancelled_search_leaves_the_best_so_far(open_page):
     at.run()
     data = app.state_of(at).results["place"].data
     assert data.ended_early_s == pytest.approx(job.elapsed_s)
-    assert data.nona.objective_s == data.steps[-1].objective_s
-    assert app.metrics(at)["Predicted mean JCT"] == format_time(data.nona.objective_s)
+    assert data.nona.objective_s == data.steps[-1].mean_s
+    assert app.metrics(at)["Mean JCT"] == format_time(data.nona.objective_s)
     assert words.early_text(data.ended_early_s) in [w.value.replace("\\", "") for w in at.warning]
     app.edit(at, ("workload", 0, "batching"), {"max_batch": 16})
     for name in PLACEMENT.tabs:  # everything below it can be opened
         app.put(at, "place-tabs", name)
-        if name == "Split or batch":
-            assert at.selectbox(key="arranged-batch").value == "16"  # the row's own
 
 
-def test_what_could_leave_its_server_stands_below_and_one_link_has_no_section_of_its_own(solved):
-    at, state = app.put(solved, "place-tabs", "What splitting can gain"), app.state_of(solved)
-    frame = app.table(at, "groups that might leave")
-    network, study = state.scenario.cluster.network, preparation.prepare(state.scenario)
-    glued = [models.glued_model(m, Link(network.capacity, network.latency)) for m in study.models]
-    assert list(frame["model"]) == list(state.scenario.labels)
-    assert list(frame["groups that might leave"]) == [f"{g.interior_units}" for g in glued]
-    assert list(frame["lost at most"]) == [format_time(g.bound_s) for g in glued]
+def test_one_link_has_no_section_of_its_own(solved):
+    at, state = solved, app.state_of(solved)
     app.put(at, "place-tabs", "Servers and links")
     assert "Where messages wait" not in [s.value for s in at.subheader]
     (link,) = state.results["place"].data.nona.predicted.links
     assert (link.kind, link.share) == ("link", 1.0)
 
 
-def test_the_price_of_congestion_is_drawn_when_asked_for(solved):
-    at, state = solved, app.state_of(solved)
-    assert "congestion" not in state.results
-    app.put(at, "place-tabs", "Price of congestion")
-    app.run(at, "congestion")
-    curve = state.results["congestion"].data
-    shown = app.said(at.markdown)
-    assert words.congestion_finding(curve) in shown
-    assert curve.now == 0
-    assert curve.stops > 0.5
-    wanted = congestion_figure(curve, {"slides_example": state.scenario.workload[0].slo or 0})
-    drawn = [t for c in at.get("plotly_chart") for t in json.loads(c.proto.spec)["data"]]
-    assert {t.name for t in wanted.data} <= {t.get("name") for t in drawn}
-
-
 def test_the_working_is_opened_by_a_switch_and_equals_the_solver(solved):
-    at = app.put(solved, "place-tabs", "The working")
+    at = app.put(solved, "place-tabs", "Formulas")
     assert not at.latex
     at.toggle(key="working-on").set_value(True).run()
     placement = simulation.place(preparation.prepare(app.state_of(at).scenario))
@@ -186,7 +157,7 @@ def test_the_working_is_opened_by_a_switch_and_equals_the_solver(solved):
         assert line.filled in formulas
     rows = next(d.value for d in at.dataframe if "g" in d.value)
     assert rows["x"].sum() == pytest.approx(1)
-    assert app.metrics(at)["Predicted mean JCT"] == "14 ms"
+    assert app.metrics(at)["Mean JCT"] == "14 ms"
 
 
 def test_many_configurations_are_folded_repeated_notes_told_once_and_a_bottleneck_named():
@@ -198,7 +169,7 @@ def test_many_configurations_are_folded_repeated_notes_told_once_and_a_bottlenec
     assert shown.count("(end)") == len(many)
     shares = [t for t in shown if t.endswith(" %") and t[0].isdigit()]
     assert shares == ["40 %", "20 %", "15 %", "10 %", "10 %", "5 %"]
-    twice = "Restricted: interior of 10 tasks, 9 listed; the bounds hold for all configurations."
+    twice = "Restricted: interior of 10 tasks, 9 listed."
     other, _ = words.plain_notes([twice, twice, "Other."])
     assert other == "Other."
     of = {"links": 1, "share": 1.0, "capacity": 1.0, "utilization": 1.2}
@@ -217,32 +188,28 @@ def test_the_objective_is_chosen_and_what_was_searched_is_told(open_page):
     report = app.state_of(at).results["place"].data.nona
     assert report.objective == "slo"
     shown = app.said(at.markdown)
-    assert gain_finding(report) in shown
-    assert gain_finding(report) in missed_finding(report)
-    assert app.metrics(at) == {"Predicted SLO hits": certificate.hits_text(report).split(" %")[0] + " %"}
-    assert "more SLOs than local" in certificate.order_finding(app.state_of(at).results["place"].data)
+    assert comparison.origin_text(report) in shown
+    assert app.metrics(at) == {"SLO hits": comparison.hits_text(report)}
+    assert "more SLOs than local" in comparison.order_finding(app.state_of(at).results["place"].data)
     bars = bars_of(at)
-    assert bars["layout"]["yaxis"]["title"]["text"] == "predicted SLO hits, %"
+    assert bars["layout"]["yaxis"]["title"]["text"] == "SLO hits, %"
 
 
 @pytest.mark.verify
-def test_the_headline_is_the_response_when_the_formula_was_minimised(open_page):
-    """What has been compared with simulations heads the page; the formula's figure stands beside as such."""
+def test_the_headline_is_simulated_when_the_formula_was_minimised(open_page):
+    """The formula's figure stands beside as such."""
     at = app.go(app.open_demo(open_page, "vision_language_8_servers"), "placement")
     state = app.state_of(at)
     app.edit(at, ("objective",), "formula")
     app.run(at, "place")
     data = state.results["place"].data
-    response, formula = data.nona.response.mean_s, data.nona.objective_s
-    assert response > 1.02 * formula
-    assert app.metrics(at) == {"Predicted mean JCT": format_time(response)}
+    assert data.nona.origin == "formula"
+    assert app.metrics(at) == {"Mean JCT": format_time(data.nona.simulated.mean)}
     shown = [x.value.replace("\\", "") for x in (*at.markdown, *at.caption)]
-    assert "Mean JCT by formula" in shown
-    assert f"**{format_time(formula)}**" in shown
+    assert any("By formula its mean is" in text for text in shown)
     assert any(off_text(data.if_times_off) in text for text in shown)
-    bars = bars_of(at)
-    ms = [1e3 * r.response.mean_s for r in (data.nona, data.local, data.spread)]
-    assert bars["data"][0]["text"] == [f"{format_number(v)} ms" for v in ms]
+    ms = [1e3 * r.simulated.mean for r in (data.nona, data.local, data.spread)]
+    assert bars_of(at)["data"][0]["text"] == [f"{format_number(v)} ms" for v in ms]
 
 
 def test_a_placement_from_the_cache_does_not_claim_to_have_been_solved(open_page):

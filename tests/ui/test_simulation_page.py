@@ -109,8 +109,8 @@ def test_a_former_run_is_shown_again_under_its_own_mark_and_its_scenario_restore
     assert not state.is_stale("simulate")
     assert state.jobs["simulate"]  # a finished run that is not shown, its live figures still known
     app.edit(app.edit(at, ("name",), "Another"), ("seed",), 7)
-    differs = f"is of {first.about.name}, not of Another: seed 1 → 7."
-    assert any(differs in m.replace("*", "") for m in lines(at.markdown))
+    differs = f"is of “{first.about.name}”, not of “Another”: seed 1 → 7."
+    assert any(differs in m for m in lines(at.caption))
     assert any(b.key == "pin-run" for b in at.button)  # it was chosen
     app.named(at.toggle, "Show it").set_value(False).run()
     assert not any(b.key == "pin-run" for b in at.button)

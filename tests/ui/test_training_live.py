@@ -180,7 +180,7 @@ def test_a_simulation_says_how_far_its_placement_is(tmp_path):
     first = [m for m in told[:begins] if "fraction" in m and "models" not in m["text"]]
     second = told[begins:]
     assert all(m["text"].startswith("The placement: ") for m in first if "text" in m)
-    numbers = counts(first, r"sampled jobs, (\d+) placements? done")
+    numbers = counts(first, r"candidates, (\d+) runs? done")
     assert len(numbers) > 2
     assert numbers == sorted(set(numbers))
     assert_moves(first)
@@ -194,14 +194,14 @@ def test_the_bar_of_a_placement_moves(tmp_path):
     told = []
     place_scenario(asked(tmp_path), Desk(told.append))
     assert_moves(told)
-    assert counts(told, r"by simulation, (\d+) runs? done"), "the comparison of the nearest is told"
+    assert counts(told, r"candidates, (\d+) runs? done"), "the race is told"
 
 
 def test_a_search_inside_a_simulation_can_be_cancelled(tmp_path):
     told = []
 
     def stop():
-        if any("sampled jobs" in m.get("text", "") for m in told):
+        if any("Simulating candidates" in m.get("text", "") for m in told):
             raise Cancelled
 
     with pytest.raises(Cancelled):
@@ -210,7 +210,7 @@ def test_a_search_inside_a_simulation_can_be_cancelled(tmp_path):
 
 
 @pytest.mark.verify
-def test_what_has_ended_is_kept_schedulers_without_placement_first(tmp_path, monkeypatch):
+def test_what_has_ended_is_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(tasks_simulation, "FIRST_AFTER_S", 0.0)
     monkeypatch.setattr(tasks_simulation, "PART", 0)
     names, told = ["nona", "local", "nona-live", "spread"], []
@@ -220,38 +220,36 @@ def test_what_has_ended_is_kept_schedulers_without_placement_first(tmp_path, mon
     spec = {"scenario": scenario.model_dump(mode="json"), "uploads": folder, "folder": folder}
     whole = simulate_scenario(spec, Desk(told.append))
     parts = [SimulatedRun.from_json({**m["best"], "ended_early_s": 3.0}) for m in told if "best" in m]
-    early, late = [["local"], *[["local", "spread"]] * 5], [["nona", "local", "spread"], *[names] * 5]
-    assert [list(p.report.schedulers) for p in parts] == early + late, "every run that has ended counts"
+    begun = [names[:count] for count in (1, 2, 3)] + [names] * 9
+    assert [list(p.report.schedulers) for p in parts] == begun, "every run that has ended counts"
     assert list(whole.report.schedulers) == names
     for part in parts:
         for name, run in part.report.schedulers.items():
             assert part.means[name].jct_s == whole.means[name].jct_s[: run.replications]
-    assert early_text(parts[2], 3.0) == (
+    assert early_text(parts[5], 3.0) == (
         "The simulation was cancelled after 3.0 s; the figures are those of the replications that had ended "
-        "(of 3: local 2 and spread 1). No replication of nona and nona-live had ended."
+        "(of 3: nona 2, local 2, nona-live 1 and spread 1)."
     )
     shares = [m["fraction"] for m in told if "fraction" in m]
     assert shares == sorted(shares)
 
 
-def test_the_time_left_is_that_to_the_limit_of_the_stage():
+def test_the_time_left_is_that_to_the_limit():
     told = []
     now = [100.0]
     watch = PlacingWatch(Desk(told.append), before="A: ", clock=lambda: now[0])
     watch.take(PlacingProgress("formula"))
-    now[0] = 150.0  # of another stage: it does not count
-    watch.take(PlacingProgress("search"))
-    now[0] = 154.0
-    watch.take(PlacingProgress("search", 7, 0.25))
+    now[0] = 104.0
+    watch.take(PlacingProgress("simulation", 7, 0.25))
     assert told[0]["text"] == "A: Solving the formula"
-    assert told[-1]["text"] == "A: Searching by sampled jobs, 7 placements done, at most about 12 s more"
+    assert told[-1]["text"] == "A: Simulating candidates, 7 runs done, at most about 12 s more"
 
 
 def test_a_step_that_is_over_does_not_lengthen_the_estimate_of_the_next(tmp_path):
     job = Job("1", "simulate", "", tmp_path, status="running", started=time.monotonic() - 100.0)
     job.take_in({"id": "1", "fraction": 0.5})
     assert job.remaining_s is not None
-    assert job.remaining_s >= 100.0
+    assert job.remaining_s >= 99.9
     job.take_in({"id": "1", "fraction": 0.5, "phase": "runs"})
     assert job.remaining_s is None, "too early"
     job.step = time.monotonic() - 10.0

@@ -24,7 +24,7 @@ from nona.cli.declared import (
     option,
     options,
 )
-from nona.cli.parameters import Quantity, Whole, sizes
+from nona.cli.parameters import Whole, sizes
 
 if TYPE_CHECKING:
     from nona.cost.options import CostPrecision
@@ -61,31 +61,10 @@ class ContractOptions(ModelOptions):
     """``nona contract``."""
 
     rule: str = option(
-        "cost-aware: the default rule poset, and it prints which tasks stay together and why",
+        "when two operators may become one task",
         known.RULE,
         usual="nona.contraction.rules:DEFAULT_RULE",
         late=True,
-    )
-    capacity: float = option(
-        "capacity of the link between servers, for the tasks that stay together (default 25 Gbit/s)",
-        Quantity("bandwidth"),
-        usual="nona.hardware.cluster:Network().capacity",
-        late=True,
-        metavar="C",
-    )
-    latency: float = option(
-        "latency of that link (default 20 us)",
-        Quantity("time"),
-        usual="nona.hardware.cluster:Network().latency_s",
-        late=True,
-        metavar="L",
-    )
-    share: float = option(
-        "largest loss by keeping tasks together, as a share of a sub-graph's time on one server, e.g. 2% "
-        "(default 0)",
-        Quantity("fraction"),
-        default=0.0,
-        metavar="X",
     )
 
 

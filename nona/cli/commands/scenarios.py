@@ -88,7 +88,6 @@ class PlaceOptions:
     """``nona place``."""
 
     scenario: str = SCENARIO
-    solver: str = option("(default: parametric)", known.SOLVER, default="parametric")
     objective: str | None = setting("objective", known.OBJECTIVE)
     html: Path | None = HTML
     json: bool = JSON

@@ -25,6 +25,7 @@ import scipy
 
 from nona.arrays import Floats
 from nona.placement.model import Model, gradient, link_price, objective_s, value_at
+from nona.placement.solver.parametric import solve_parametric
 from nona.placement.solver.problem import Group, Problem, build_problem, groups_of
 from nona.placement.solver.solution import Certified, Solution, Table, price, probabilities
 from nona.placement.spans import LINK, VISITS, spans
@@ -64,7 +65,7 @@ def _scored(model: Model, x: Table) -> list[tuple[float, int, int, int]]:
             span, path = value.spans[j][k]
             traffic = rate * wait_price.of(c.messages)
             visits = model.weights[j] * (path[VISITS] - path[VISITS] @ x[j][k])
-            wait = slopes[j][k][0] - slopes[j][k][0] @ x[j][k]
+            wait = slopes[j][k] - slopes[j][k] @ x[j][k]
             direct = model.weights[j] * span + traffic
             score = direct - direct @ x[j][k] + (1.0 + visits / weighted[VISITS]) * wait
             for kind in (c.local, ~c.local):
@@ -75,19 +76,27 @@ def _scored(model: Model, x: Table) -> list[tuple[float, int, int, int]]:
 
 
 Inner = Callable[[Problem, Floats | None], Certified]
+_ROUGH_GAP = 2e-3
 TOLERANCE = 1e-6
 _ROUGH = 1e-3
 _ROUNDS = 60
 _FULL = 0.98
 
 
-def descend_from_starts(model: Model, rough: Inner, inner: Inner) -> Solution:
-    """Descend from several starts with the ``rough`` solver, and from the best end with ``inner``.
+def descend_from_starts(model: Model, gap: float) -> Solution:
+    """Descend from several starts to a rough gap, and from the best end to ``gap``.
 
     The starts are the local placement, the best one (without prices) at the server wait of
     background work alone, and the quickest one without local sub-graphs. It is a heuristic: the end
     is a local optimum.
     """
+
+    def rough(problem: Problem, start: Floats | None) -> Certified:
+        return solve_parametric(problem, gap=max(gap, _ROUGH_GAP), start=start)
+
+    def inner(problem: Problem, start: Floats | None) -> Certified:
+        return solve_parametric(problem, gap=gap, start=start)
+
     local = [[c.local.astype(float) for c in row] for row in model.candidates]
     silent = [[np.zeros(len(c)) for c in row] for row in model.candidates]
     groups = groups_of(model)
@@ -213,7 +222,6 @@ def _columns_of(groups: Sequence[Group], problem: Problem, x: Sequence[Sequence[
     for g, group in enumerate(groups):
         low, high = int(problem.start[g]), int(problem.start[g + 1])
         mean = np.mean([x[group.query][k] for k in group.members], axis=0)
-        kept = problem.column[low:high]
-        point[low:high] = np.where(kept >= 0, mean[kept], 0.0)
+        point[low:high] = mean[problem.column[low:high]]
         point[low] += 1.0 - point[low:high].sum()
     return point

@@ -46,17 +46,6 @@ def solve_parametric(
     return _Search(problem, gap, max_cells, start).run()
 
 
-def bound_between(
-    problem: Problem, low: float, high: float, upper: float, *, gap: float, max_cells: int
-) -> float:
-    """A bound on the points of ``problem`` with a link's wait in [low, high], no higher than ``upper``.
-
-    ``high`` may be ``inf``; then the search ends where nothing is below ``upper``. The problem has one
-    link: its costs need to hold on the interval only.
-    """
-    return _Search(problem, gap, max_cells, None, upper=upper).within(low, high)
-
-
 class _Search:
     """Best-first branch and bound over the link's wait."""
 
@@ -66,24 +55,19 @@ class _Search:
         gap: float,
         max_cells: int,
         start: Floats | None,
-        upper: float | None = None,
     ) -> None:
         self.problem, self.gap, self.max_cells, self.cells = problem, gap, max_cells, 0
-        self.fixed = upper is not None
         self.x = np.zeros(len(problem.a0))
         self.x[problem.start[:-1]] = 1.0
         self.value = problem.value(self.x)
         self.reference = abs(self.value)
-        if upper is not None:
-            self.value = upper
-            return
         if start is not None:
             self._offer(start)
         if problem.groups:
             self._offer(self._program(problem.least_wait, math.inf)[1])
 
     def _offer(self, x: Floats) -> None:
-        value = math.inf if self.fixed else self.problem.value(x)
+        value = self.problem.value(x)
         if value < self.value:
             self.x, self.value = x, value
 
@@ -126,13 +110,6 @@ class _Search:
         first = p.least_wait
         lower = self._cells(first, self._last_wait(first))
         return Certified(self.x, self.value, lower, self.cells, lower >= self._target())
-
-    def within(self, low: float, high: float) -> float:
-        p = self.problem
-        if not p.groups or not (p.a1.any() or p.a0.any() or p.lines.slope.any()):
-            return min(self._program(low, math.inf)[0], self.value) if p.groups else self.value
-        last = min(high, self._last_wait(low))
-        return self._cells(low, last) if last > low else min(self._program(low, high)[0], self.value)
 
     def _cells(self, first: float, scale: float) -> float:
         """The bound over the waits from ``first`` to ``scale``."""

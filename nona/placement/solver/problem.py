@@ -13,67 +13,16 @@ Over several links w(x) is that of ``network``, and these are a rough stand-in f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from nona.arrays import Floats, Ints
-from nona.placement.configurations import Shape
 from nona.placement.link_waits import Curve, Traffic
 from nona.placement.messages import Candidates
 from nona.placement.model import Model
 from nona.placement.spans import Envelope, envelope
-
-
-@dataclass(frozen=True, slots=True)
-class Least:
-    """Bounds that every configuration except the local one exceeds.
-
-    The span is at least the larger of ``chain_s`` and ``message_s`` + ``slope``·w, w being the
-    link's wait; the link carries at least ``load_s`` seconds a query and squared batches ``square_s2``.
-    """
-
-    chain_s: float
-    message_s: float
-    slope: float
-    load_s: float
-    square_s2: float
-
-
-def _priced(least: Least, price_s: float) -> Least:
-    """The same with a charge of ``price_s`` besides the span."""
-    return replace(least, chain_s=least.chain_s + price_s, message_s=least.message_s + price_s)
-
-
-def least_column(c: Candidates, server_wait_s: float) -> Least:
-    """The bound for the shape of ``c``.
-
-    Every placement runs the longest chain of the interior. One that is not local also makes the
-    sink queue again, and, where there is a root, cuts at least one edge, so that some path through
-    that edge carries a message. (Behind a virtual root every task queues, and parts may need no
-    message.)
-    """
-    shape, link = c.shape, c.link
-    visits_s = server_wait_s * (float(shape.has_sink) + float(not shape.has_root))
-    chain_s = shape.critical_s + visits_s
-    if not (shape.has_root and link.crosses and len(shape.source)):
-        return Least(chain_s, chain_s, 0.0, 0.0, 0.0)
-    load_s = float(shape.size.min()) / link.capacity
-    message_s = min(t + float(s) / link.speed for t, s in zip(_through(shape), shape.size, strict=True))
-    slope = 1.0 if link.discipline == "fifo" else load_s
-    return Least(chain_s, message_s + link.latency_s + visits_s, slope, load_s, load_s**2)
-
-
-def _through(shape: Shape) -> list[float]:
-    """Compute seconds of the longest path through each edge."""
-    time = [0.0, *shape.mean_s.tolist(), 0.0]
-    head, tail = list(time), list(time)
-    for v in range(1, shape.m + 2):
-        head[v] += max((head[int(shape.source[e])] for e in shape.edges_into[v]), default=0.0)
-    for u in range(shape.m, -1, -1):
-        tail[u] += max((tail[int(shape.target[e])] for e in shape.edges_of[u]), default=0.0)
-    return [head[u] + tail[v] for u, v in zip(shape.source.tolist(), shape.target.tolist(), strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +80,7 @@ class Problem:
     ``lines``: cost of each column as lines in w, weights included: seconds of mean JCT.
     ``a0``, ``a1`` (n,): coefficients of w(x).
     ``b0``, ``b1``, ``constant``: as above; b1 > 0.
-    ``column`` (n,): which candidate of its group a column is; −1 for a bound that stands for all others.
+    ``column`` (n,): which candidate of its group a column is.
     ``network``: what the columns send over several links; ``None`` where there is one.
     """
 
@@ -183,31 +132,27 @@ class Problem:
 class Group:
     """Equal sub-graphs of one query class: sub-graph numbers ``members`` of class ``query``.
 
-    ``price_s`` (n,) is charged for each candidate besides its span, seconds of mean JCT;
-    ``least_price_s`` bounds it for configurations that are not local and not listed.
+    ``price_s`` (n,) is charged for each candidate besides its span, seconds of mean JCT.
     """
 
     query: int
     members: tuple[int, ...]
     candidates: Candidates
     price_s: Floats
-    least_price_s: float
 
 
-def groups_of(
-    model: Model, prices: Sequence[Sequence[tuple[Floats, float]]] | None = None
-) -> tuple[Group, ...]:
+def groups_of(model: Model, prices: Sequence[Sequence[Floats]] | None = None) -> tuple[Group, ...]:
     """Group the sub-graphs of every class by candidates and prices, in order of first appearance."""
     members: dict[tuple[int, int, bytes], list[int]] = {}
     for j, row in enumerate(model.candidates):
         for k, c in enumerate(row):
-            key = (j, id(c), b"" if prices is None else _digits(prices[j][k][0]))
+            key = (j, id(c), b"" if prices is None else _digits(prices[j][k]))
             members.setdefault(key, []).append(k)
     groups = []
     for (j, _, _), ks in members.items():
         c = model.candidates[j][ks[0]]
-        price, least = (np.zeros(len(c)), 0.0) if prices is None else prices[j][ks[0]]
-        groups.append(Group(j, tuple(ks), c, price, least))
+        price = np.zeros(len(c)) if prices is None else prices[j][ks[0]]
+        groups.append(Group(j, tuple(ks), c, price))
     return tuple(groups)
 
 
@@ -222,31 +167,22 @@ def build_problem(
     server_wait_s: Floats | float,
     *,
     credit_s: float = 0.0,
-    relaxed: bool = False,
-    least: Sequence[Sequence[Least]] | None = None,
 ) -> Problem:
     """The problem at W_c = ``server_wait_s``, (J,) or one for all, with prices, less ``credit_s``.
 
     Columns that cost no less than the local configuration at an idle link are left out: they load
-    the link and can never be better. With ``relaxed``, groups whose candidates are restricted get
-    one more column that is no worse than any configuration left out
-    (:mod:`nona.placement.solver.problem`) at the least price. The optimum then bounds the unrestricted
-    problem. With ``least`` the groups get these columns instead, prices included
-    (:mod:`nona.placement.interiors.relaxed_columns`).
+    the link and can never be better.
     """
     envelopes: dict[tuple[int, float], Envelope] = {}
     waits = np.broadcast_to(np.asarray(server_wait_s, dtype=float), (len(model.candidates),)).tolist()
     columns: list[_Columns] = []
-    for i, g in enumerate(groups):
+    for g in groups:
         c, wait = g.candidates, waits[g.query]
         if (id(c), wait) not in envelopes:
             envelopes[id(c), wait] = envelope(c, wait)
         weight = max(float(model.weights[g.query]), _LEAST_WEIGHT)
         rate = model.system.queries[g.query].rate * len(g.members)
-        bounds: Sequence[Least] = () if least is None else least[i]
-        if relaxed and least is None and not c.exhaustive:
-            bounds = (_priced(least_column(c, wait), g.least_price_s / weight),)
-        columns.append(_columns(g, envelopes[id(c), wait], weight, rate, bounds))
+        columns.append(_columns(g, envelopes[id(c), wait], weight, rate))
     rho, moment = model.background
     fifo = model.system.discipline == "fifo"
     constant = sum(
@@ -289,7 +225,7 @@ class _Columns:
     column: Ints
 
 
-def _columns(g: Group, lines: Envelope, weight: float, rate: float, bounds: Sequence[Least]) -> _Columns:
+def _columns(g: Group, lines: Envelope, weight: float, rate: float) -> _Columns:
     kept = g.candidates.messages
     idle = weight * lines(0.0) + g.price_s
     local = int(np.argmax(g.candidates.local))
@@ -298,12 +234,6 @@ def _columns(g: Group, lines: Envelope, weight: float, rate: float, bounds: Sequ
     at = np.concatenate([np.arange(lines.start[i], lines.start[i + 1]) for i in keep])
     const, slope = weight * lines.const[at] + np.repeat(g.price_s[keep], counts), weight * lines.slope[at]
     load, square, bundle = kept.load_s[keep], kept.square_s2[keep], kept.bundle_s2[keep]
-    for bound in bounds:
-        lowest = weight * np.array([bound.chain_s, bound.message_s])
-        const, slope = np.append(const, lowest), np.append(slope, [0.0, weight * bound.slope])
-        load, square = np.append(load, bound.load_s), np.append(square, bound.square_s2)
-        bundle = np.append(bundle, bound.square_s2)
-        counts, keep = np.append(counts, 2), np.append(keep, -1)
     start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     n = len(g.members)
     return _Columns(Envelope(start, n * const, n * slope), rate * load, rate * square, rate * bundle, keep)

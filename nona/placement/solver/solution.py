@@ -46,9 +46,9 @@ class Priced:
     server_wait_s: Floats
     credit_s: float
 
-    def problem(self, model: Model, *, relaxed: bool = False) -> Problem:
-        """Its arrays; ``relaxed``: with columns for what the candidates leave out."""
-        return build_problem(model, self.groups, self.server_wait_s, credit_s=self.credit_s, relaxed=relaxed)
+    def problem(self, model: Model) -> Problem:
+        """Its arrays."""
+        return build_problem(model, self.groups, self.server_wait_s, credit_s=self.credit_s)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ def price(model: Model, x: Sequence[Sequence[Floats]], value: Value) -> Priced:
     """Linearise the server wait at ``x``."""
     prices = model.servers.gradient(x, model.weights * value.terms[:, VISITS])
     credit = sum(
-        float(p @ s) for row, xs in zip(prices, x, strict=True) for (s, _), p in zip(row, xs, strict=True)
+        float(p @ s) for row, xs in zip(prices, x, strict=True) for s, p in zip(row, xs, strict=True)
     )
     return Priced(groups_of(model, prices), value.server_wait_s, credit)
 

@@ -13,9 +13,8 @@ from nona.report.figures import Dot, dots_figure
 from nona.report.html import pieces
 from nona.report.html.charts import chart
 from nona.report.html.pieces import facts, paragraph, section, table
-from nona.report.placements import certificate
+from nona.report.placements import comparison
 from nona.report.placements import text as placement_text
-from nona.report.placements.report import missed_finding
 from nona.report.placements.tables import FACTS, LINKS, MODELS, class_shares, classes
 from nona.report.simulations import tables
 from nona.report.simulations.advice import scheduler_advice
@@ -41,18 +40,18 @@ _MOST_SUBGRAPHS, _MOST_CONFIGURATIONS, _LONGEST, _LEAST = 24, 4, 160, 5e-4
 
 
 def placement_section(report: PlacementReport | None, beside: PlacementOutcome | None = None) -> Markup:
-    """Objective, certificate, prediction and configurations; with ``local`` and ``spread`` of ``beside``."""
+    """Simulated times, formula and configurations; with ``local`` and ``spread`` of ``beside``."""
     if report is None:
         return Markup()
     p = report.predicted
     entries = {
-        **({"Predicted SLO hits": certificate.hits_text(report)} if certificate.is_slo(report) else {}),
-        "Predicted mean JCT": f"{time_text(certificate.mean_of(report))}, {certificate.measure_text(report)}",
+        **({"SLO hits": comparison.hits_text(report)} if comparison.is_slo(report) else {}),
+        "Mean JCT": f"{time_text(comparison.mean_of(report))}, {comparison.interval_text(report)}",
         "If times are off": off_text(beside.if_times_off) if beside and beside.if_times_off else "",
-        "Certified": f"{certificate.bound_text(report)}; gap: {certificate.gap_text(report)}",
-        **({"Against": certificate.comparison_finding(beside).removeprefix("nona: ")} if beside else {}),
-        "Origin": certificate.origin_text(report),
-        "Solver": f"{report.solver}, {format_time(report.seconds)}",
+        **({"Against": comparison.comparison_finding(beside).removeprefix("nona: ")} if beside else {}),
+        "Search": f"{comparison.lead_text(report)} {comparison.origin_text(report)}",
+        "Formula": comparison.formula_text(report),
+        "Found in": format_time(report.seconds),
         "Link": f"{percent_text(p.network_utilization)} busy, mean wait {time_text(p.network_wait_s)}",
         "Executors": f"load {percent_text(p.compute_utilization)}, mean wait {time_text(p.server_wait_s)}",
     }
@@ -61,7 +60,6 @@ def placement_section(report: PlacementReport | None, beside: PlacementOutcome |
         "Placement",
         _early(beside),
         facts({name: line for name, line in entries.items() if line}),
-        *(paragraph(line) for line in (missed_finding(report), certificate.formula_line(report)) if line),
         *(paragraph(note, "quiet") for note in report.notes),
         _beside(report, beside) if beside else Markup(),
         table(MODELS.of(report.models), "Mean JCT of each model by formula, with its parts"),
@@ -80,11 +78,11 @@ def _early(data: PlacementOutcome | None) -> Markup:
 def _beside(report: PlacementReport, data: PlacementOutcome) -> Markup:
     rows = []
     for name, other in (("nona", report), ("local", data.local), ("spread", data.spread)):
-        jct = None if other is None else certificate.mean_of(other)
+        jct = None if other is None else comparison.mean_of(other)
         label = or_dash(jct, format_time) if jct is not None else "overloaded"
         rows.append(Dot(name, None if jct is None else 1e3 * jct, None, label))
-    alt = "Predicted mean completion times of the solved placement, local and spread"
-    title = "Predicted mean completion time compared with local and spread"
+    alt = "Simulated mean completion times of the placement, local and spread"
+    title = "Mean completion time compared with local and spread"
     return chart(title, dots_figure(rows, "mean JCT, ms"), alt)
 
 
@@ -374,7 +372,7 @@ def placement_html(data: PlacementOutcome) -> str:
     return pieces.document(
         f"{about.name}: placement",
         [
-            report_header(about, "Placement", {"Solver": data.nona.solver}),
+            report_header(about, "Placement", {"Objective": data.nona.objective}),
             placement_section(data.nona, data),
             _provenance_section(data.models),
             pieces.section("Limits", pieces.bullets([(LIMITS[0], ""), (LIMITS[4], "")])),

@@ -1,35 +1,25 @@
-"""Figures of a placement: configurations, congestion, waits at links, the search."""
+"""Figures of a placement: configurations, comparison, waits at links, the search."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
-from nona.registry import Look
 from nona.report.figures import (
     BAD,
-    DASHED,
     PALETTE,
-    QUIET,
-    SMALL_PX,
-    UNSTABLE_SYMBOL,
     add_bars,
-    add_line,
-    add_points,
     figure,
-    log_axis,
     scheduler_style,
     text,
 )
-from nona.report.placements.certificate import is_slo, value_of
+from nona.report.placements.comparison import is_slo, value_of
 from nona.report.placements.text import PARTS, TimeParts, bottleneck, origin_words
 from nona.results.placement import (
-    CongestionCurve,
-    CongestionPoint,
     PlacedConfiguration,
     PlacementOutcome,
+    PlacementReport,
     PredictedLink,
     SearchStep,
 )
@@ -74,7 +64,7 @@ def servers_of(
 
 
 def jct_split_figure(models: Mapping[str, TimeParts]) -> go.Figure:
-    """The predicted mean JCT of each model, stacked by its parts, in milliseconds."""
+    """The mean JCT of each model, stacked by its parts, in milliseconds."""
     names = list(models)
     chart = figure(130 + 46 * len(names))
     for key, label, colour in SHARES:
@@ -83,21 +73,21 @@ def jct_split_figure(models: Mapping[str, TimeParts]) -> go.Figure:
         times_ms = [PARTS[key](models[n]) * 1e3 for n in names]
         add_bars(chart, label, [text(n) for n in names], times_ms, colour, f"%{{y}}: {label} %{{x:,.3~r}} ms")
     chart.update_layout(barmode="stack")
-    chart.update_xaxes(title="predicted mean JCT, ms")
+    chart.update_xaxes(title="mean JCT, ms")
     chart.update_yaxes(autorange="reversed")
     return chart
 
 
 def comparison_figure(data: PlacementOutcome) -> go.Figure:
-    """The solved placement, local and spread: mean JCTs with standard errors, or SLO hits where those count.
+    """The placement, local and spread: simulated mean JCTs with intervals, or SLO hits where those count.
 
-    All by sampled jobs; no bar without a steady state.
+    No bar without a steady state.
     """
     slo = is_slo(data.nona)
     chart, factor, unit = figure(260, legend=False), 100.0 if slo else 1e3, "%" if slo else "ms"
     reports = {"nona": data.nona, "local": data.local, "spread": data.spread}
     values = {n: value_of(data, r) for n, r in reports.items()}
-    errors = {n: 0.0 if slo or r is None else r.response.sampling_s or 0.0 for n, r in reports.items()}
+    errors = {n: 0.0 if slo or r is None else _half_width(r) for n, r in reports.items()}
     names = list(reports)
     drawn = [0.0 if (v := values[n]) is None else factor * v for n in names]
     chart.add_bar(
@@ -114,75 +104,20 @@ def comparison_figure(data: PlacementOutcome) -> go.Figure:
         cliponaxis=False,
         hovertemplate=f"%{{x}}: %{{y:,.3~r}} {unit}<extra></extra>",
     )
-    title = "predicted SLO hits, %" if slo else "predicted mean JCT, ms"
+    title = "SLO hits, %" if slo else "mean JCT, ms"
     chart.update_yaxes(title=title, **({"range": [0, 112]} if slo else {"rangemode": "tozero"}))
     return chart
+
+
+def _half_width(report: PlacementReport) -> float:
+    ends = report.simulated.ci95
+    return 0.0 if ends is None else (ends[1] - ends[0]) / 2
 
 
 def _bar_text(value: float | None, factor: float, unit: str) -> str:
     if value is None:
         return "overloaded"
     return f"{format_number(factor * value)} {unit}"
-
-
-MEANS_S: Mapping[str, Callable[[CongestionPoint], float | None]] = {
-    "spread": lambda p: p.spread_s,
-    "local": lambda p: p.local_s,
-    "nona": lambda p: p.nona_s,  # on top, where two are equal
-}
-
-
-def congestion_figure(curve: CongestionCurve, slos_s: Mapping[str, float]) -> go.Figure:
-    """Mean JCT over the background load, log axis; marks: end of the gain by splitting, present load, SLOs.
-
-    A line ends with a cross where the placement has no steady state any more.
-    """
-    chart = figure(340)
-    for name, mean_s in MEANS_S.items():
-        points = [(p.background, s) for p in curve.points if (s := mean_s(p)) is not None]
-        style = scheduler_style(name)
-        x, y = [100 * b for b, _ in points], [1e3 * s for _, s in points]
-        hover = f"{name}: %{{y:,.3~r}} ms at %{{x:.0f}} % background"
-        add_points(chart, name, x, y, style, hover, size=7, joined=True)
-        if points and len(points) < len(curve.points):
-            cross, hover = (
-                replace(style, symbol=UNSTABLE_SYMBOL),
-                f"{name}: the last load with a steady state",
-            )
-            add_points(chart, f"{name} overloads beyond", x[-1:], y[-1:], cross, hover, showlegend=False)
-    _mark(chart, 100 * curve.now, "now", "dot", "bottom right")
-    if curve.stops is not None and curve.stops > curve.now:
-        _mark(chart, 100 * curve.stops, "splitting stops paying", "dash", "bottom left")
-    _slos(chart, curve, slos_s)
-    chart.update_xaxes(title="background load of the link, %", ticksuffix=" %", range=[_low(curve), 100])
-    log_axis(chart, _drawn_ms(chart), "mean JCT by formula, ms", "y")
-    return chart
-
-
-def _drawn_ms(chart: go.Figure) -> list[float | None]:
-    return [y for trace in chart.data for y in trace.y]
-
-
-def _low(curve: CongestionCurve) -> float:
-    return max(0.0, 100 * curve.now - 4)
-
-
-def _mark(chart: go.Figure, x: float, label: str, dash: str, position: str) -> None:
-    chart.add_vline(
-        x=x,
-        line={"color": QUIET, "dash": dash, "width": 1.5},
-        annotation={"text": label, "font": {"size": SMALL_PX}},
-        annotation_position=position,
-    )
-
-
-def _slos(chart: go.Figure, curve: CongestionCurve, slos_s: Mapping[str, float]) -> None:
-    """The SLOs within a factor of three of a line; others would compress the lines."""
-    values = [s for p in curve.points for mean_s in MEANS_S.values() if (s := mean_s(p)) is not None]
-    for name, slo in slos_s.items():
-        if values and min(values) / 3 <= slo <= max(values) * 3:
-            look, hover = Look(QUIET, "longdash", "circle"), f"SLO {text(name, 24)}: %{{y:,.3~r}} ms"
-            add_line(chart, f"SLO {name}", [_low(curve), 100], [1e3 * slo] * 2, look, hover, width=1.5)
 
 
 def _ms(seconds: float | None) -> float | None:
@@ -213,11 +148,11 @@ def link_waits_figure(links: Sequence[PredictedLink]) -> go.Figure:
 
 
 def steps_figure(steps: Sequence[SearchStep]) -> go.Figure:
-    """Mean JCT of the best placement so far as a step line, and the certified bound below it."""
-    chart = figure(240)
+    """Simulated mean JCT of the best placement so far, as a step line."""
+    chart = figure(240, legend=False)
     chart.add_scatter(  # markers on steps
         x=[s.elapsed_s for s in steps],
-        y=[_ms(s.objective_s) for s in steps],
+        y=[_ms(s.mean_s) for s in steps],
         name="best so far",
         mode="lines+markers",
         line={"color": PALETTE[0], "shape": "hv", "width": 2.5},
@@ -225,10 +160,6 @@ def steps_figure(steps: Sequence[SearchStep]) -> go.Figure:
         customdata=[origin_words(s) for s in steps],
         hovertemplate="%{customdata}: %{y:,.3~r} ms after %{x:,.3~r} s<extra></extra>",
     )
-    bound = steps[-1].lower_bound_s
-    if bound is not None:  # it holds for all steps, whenever it was found
-        ends, hover = [0, steps[-1].elapsed_s], "bound by formula: %{y:,.3~r} ms"
-        add_line(chart, "bound by formula", ends, [_ms(bound)] * 2, DASHED, hover)
     chart.update_xaxes(title="seconds since the start", rangemode="tozero")
     chart.update_yaxes(title="mean JCT, ms", rangemode="tozero")
     return chart

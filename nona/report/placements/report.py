@@ -1,4 +1,4 @@
-"""The report on a placement: memory, search by sampling, prediction, response."""
+"""The report on a placement: memory, prediction, simulated times, configurations."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from nona.decomposition import VIRTUAL
+from nona.errors import PlacementError
 from nona.placement.capacity import replicas, resident_bytes
-from nona.placement.result import Objective, Placement, Prediction, ResponseTimes, SubGraphPlacement
-from nona.placement.sampled.judge import certificate_of, reported_response
-from nona.report.placements.certificate import formula_words
+from nona.placement.result import JobTimes, Placement, Prediction, Simulated, SubGraphPlacement
 from nona.results import placement as result_placement
 from nona.system import System
-from nona.units import format_number, format_time
 
 
 def memory_report(
@@ -71,102 +69,45 @@ def shares_report(system: System, placement: Placement, names: Sequence[str]) ->
     }
 
 
-def _sampled_report(placement: Placement, names: Sequence[str]) -> result_placement.SampledSearch | None:
-    """The figures of the search; ``None`` where there was none."""
-    sampled = placement.sampled
-    if sampled is None:
-        return None
-    return result_placement.SampledSearch.like(sampled, models=dict(zip(names, sampled.queries, strict=True)))
+def _times_report(times: JobTimes) -> result_placement.SimulatedTimes:
+    return result_placement.SimulatedTimes(
+        mean=times.mean_s,
+        ci95=_finite(times.ci95_s),
+        p50=times.p50_s,
+        p95=times.p95_s,
+        p99=times.p99_s,
+        misses=times.misses,
+    )
 
 
-def _value_text(objective: str, value: float | None) -> str:
-    """A value of the objective as text.
-
-    >>> _value_text("slo", 0.0123), _value_text("mean-jct", 0.0123), _value_text("slo", None)
-    ('1.23 %', '12.3 ms', '–')
-    """
-    if value is None:
-        return "–"
-    return f"{100 * value:.2f} %" if objective == "slo" else format_time(value)
+def _finite(ends: tuple[float, float]) -> tuple[float, float] | None:
+    return ends if all(map(math.isfinite, ends)) else None
 
 
-def missed_finding(report: result_placement.PlacementReport) -> str:
-    """The result of a search for fewer missed SLOs, in a sentence; empty for other objectives."""
-    sampled = report.sampled
-    if sampled is None or report.objective != "slo":
-        return ""
-
-    def shown(share: float | None) -> str:
-        return _value_text("slo", share)
-
-    text = f"Predicted share of missed SLOs: {shown(sampled.value)} (standard error {shown(sampled.error)})"
-    return f"{text}. {gain_finding(report)} {slo_bound_words(report)}"
-
-
-def gain_finding(report: result_placement.PlacementReport) -> str:
-    """State the gain of the search for fewer missed SLOs in a sentence; empty for other objectives."""
-    sampled = report.sampled
-    if sampled is None or report.objective != "slo":
-        return ""
-    if not sampled.gain:
-        return f"No other candidate misses significantly fewer SLOs than {formula_words(report)}."
-    fewer, own = format_number(100 * sampled.gain, 2), _value_text("slo", sampled.formula_value)
-    return f"It misses {fewer} points fewer SLOs than {formula_words(report)}, which misses {own}."
-
-
-def slo_bound_words(report: result_placement.PlacementReport) -> str:
-    """State that the search proves nothing, with the bound on missed SLOs if there is one."""
-    bound = None if report.sampled is None else report.sampled.bound
-    if not bound:
-        return "The search gives no proof."
-    return f"The search gives no proof; no placement misses fewer than {_value_text('slo', bound)}."
-
-
-def response_report(
-    system: System, placement: Placement, names: Sequence[str]
-) -> result_placement.ResponseReport:
-    """Build ``response`` of ``nona place --json``; ``names`` are the labels of the workload's rows.
-
-    The jobs are those by which placements are judged, so
-    ``mean_s`` equals the ``objective_s`` of a placement that was judged.
-    """
-    response = reported_response(system, placement)
-    slo_s = [q.slo_s for q in system.queries]
-    missed = response.miss(slo_s)
-    counted = [(q.rate, m) for q, m in zip(system.queries, missed, strict=True) if m is not None]
-    total = sum(rate for rate, _ in counted)
-    mix = response.mix
-    return result_placement.ResponseReport(
-        mean_s=mix.mean_s,
-        p50_s=mix.quantile_s(0.50),
-        p95_s=mix.quantile_s(0.95),
-        p99_s=mix.quantile_s(0.99),
-        sampling_s=mix.error_s,
-        miss=sum(rate * m for rate, m in counted) / total if total > 0 else None,
-        compute_utilization=float(response.compute_utilization.max()),
-        link_utilization=response.link_utilization,
+def simulated_report(
+    system: System, simulated: Simulated, names: Sequence[str]
+) -> result_placement.SimulatedPlacement:
+    """The simulated figures; ``names`` are the labels of the workload's rows."""
+    rows = zip(names, system.queries, simulated.queries, strict=True)
+    return result_placement.SimulatedPlacement.like(
+        simulated,
+        **dict(_times_report(simulated.mix)),
         models={
-            name: _model(times, slo, miss)
-            for name, times, slo, miss in zip(names, response.queries, slo_s, missed, strict=True)
+            name: result_placement.SimulatedModel(**dict(_times_report(times)), slo_s=query.slo_s)
+            for name, query, times in rows
         },
     )
 
 
-def _model(times: ResponseTimes, slo_s: float | None, miss: float | None) -> result_placement.ModelResponse:
-    return result_placement.ModelResponse(
-        mean_s=times.mean_s,
-        p50_s=times.quantile_s(0.50),
-        p95_s=times.quantile_s(0.95),
-        p99_s=times.quantile_s(0.99),
-        slo_s=slo_s,
-        miss=miss,
-    )
-
-
 def placement_report(
-    system: System, placement: Placement, names: Sequence[str]
+    system: System, placement: Placement, names: Sequence[str], warning: str | None = None
 ) -> result_placement.PlacementReport:
-    """The report on a placement; ``names`` are the labels of the workload's rows."""
+    """The report on a placement that was simulated.
+
+    ``names`` are the labels of the workload's rows, ``warning`` is a line on the formula's range.
+    """
+    if placement.simulated is None:
+        raise PlacementError(f"Placement {placement.origin!r}: it is not simulated; simulate it first.")
     models = {
         name: result_placement.PlacedModel.like(
             predicted, subgraphs=tuple(_subgraph(part, query.tasks.task_ids) for part in parts)
@@ -175,23 +116,17 @@ def placement_report(
             names, system.queries, placement.queries, placement.prediction.queries, strict=True
         )
     }
+    certificate = placement.formula
     return result_placement.PlacementReport.like(
         placement,
-        formula=result_placement.CertifiedOptimum.like(certificate_of(placement)),
+        simulated=simulated_report(system, placement.simulated, names),
+        formula=None if certificate is None else result_placement.CertifiedOptimum.like(certificate),
         predicted=_prediction_report(placement.prediction),
         models=models,
         class_shares=shares_report(system, placement, names),
         memory=memory_report(system, placement, names),
-        objective=_objective_of(placement),
-        origin=placement.origin if placement.formula is not None else placement.solver,
-        sampled=_sampled_report(placement, names),
+        warning=warning,
     )
-
-
-def _objective_of(placement: Placement) -> Objective:
-    if placement.sampled is not None:
-        return placement.sampled.objective
-    return "formula" if placement.formula is None else "mean-jct"
 
 
 def _prediction_report(prediction: Prediction) -> result_placement.PredictedMix:

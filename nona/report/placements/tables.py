@@ -1,12 +1,12 @@
-"""Tables of a placement: its models, executors, links, search, prediction, working, congestion."""
+"""Tables of a placement: its models, times, executors, links, search, working."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from nona.report.models import provenance_text
-from nona.report.placements.certificate import error_of, hits_of, mean_of
+from nona.report.placements.comparison import hits_of, mean_of
 from nona.report.placements.text import LOAD, origin_words
 from nona.results import placement
 from nona.results.document import Estimate, ModelFacts
@@ -22,10 +22,8 @@ from nona.tables import (
     Kind,
     Table,
 )
-from nona.units import format_number
 
 _LEAST_SHARE = 1e-6
-GAP = Kind(lambda gap: f"{format_number(100 * gap, 2)} %")
 
 MODELS = Table[placement.PlacedModel](
     "model",
@@ -69,26 +67,15 @@ FACTS = Table[ModelFacts](
 )
 
 
-def _gap_of(step: placement.SearchStep) -> float | str:
-    if step.gap is not None:
-        return step.gap
-    return "no bound with batches" if step.batches else "no bound yet"
-
-
 STEPS = Table[placement.SearchStep](
     "",
     (
         Column("after", lambda s: s.elapsed_s, TIME),
         Column("best so far", origin_words),
-        Column("mean JCT", lambda s: _with_error(s.objective_s, s.error_s), TIME, interval=True),
-        Column("gap", _gap_of, GAP),
+        Column("mean JCT", lambda s: Estimate(mean=s.mean_s, ci95=s.ci95), TIME, interval=True),
+        Column("candidates so far", lambda s: s.candidates, COUNT),
     ),
 )
-
-
-def _with_error(value_s: float | None, error_s: float | None) -> Estimate:
-    ends = None if value_s is None or not error_s else (value_s - error_s, value_s + error_s)
-    return Estimate(mean=value_s, ci95=ends)
 
 
 class _Class(NamedTuple):
@@ -127,52 +114,39 @@ def class_shares(report: placement.PlacementReport) -> Filled:
     return Table("model", tuple(map(of, kinds))).of(rows if len(kinds) > 1 else {})
 
 
-class _Responding(NamedTuple):
-    sampled: placement.ModelResponse
+class _Timed(NamedTuple):
+    simulated: placement.SimulatedModel
     formula: placement.PlacedModel
 
 
-RESPONSE = Table[_Responding](
+TIMES = Table[_Timed](
     "model",
     (
-        Column("mean", lambda r: r.sampled.mean_s, TIME),
+        Column("mean", lambda r: Estimate(mean=r.simulated.mean, ci95=r.simulated.ci95), TIME, interval=True),
         Column("mean by formula", lambda r: r.formula.jct_s, TIME),
-        Column("median", lambda r: r.sampled.p50_s, TIME),
-        Column("95th percentile", lambda r: r.sampled.p95_s, TIME),
-        Column("99th percentile", lambda r: r.sampled.p99_s, TIME),
-        Column("SLO", lambda r: r.sampled.slo_s, TIME),
-        Column("SLO missed", lambda r: r.sampled.miss, SHARE),
+        Column("median", lambda r: r.simulated.p50, TIME),
+        Column("95th percentile", lambda r: r.simulated.p95, TIME),
+        Column("99th percentile", lambda r: r.simulated.p99, TIME),
+        Column("SLO", lambda r: r.simulated.slo_s, TIME),
+        Column("SLO missed", lambda r: r.simulated.misses, SHARE),
     ),
 )
 
 
-def response(sampled: placement.ResponseReport, formula: Mapping[str, placement.PlacedModel]) -> Filled:
-    """The predicted completion times of each model, by sampled jobs and by formula."""
-    return RESPONSE.of({name: _Responding(m, formula[name]) for name, m in sampled.models.items()})
+def times(report: placement.PlacementReport) -> Filled:
+    """The simulated completion times of each model, and the mean by formula."""
+    pairs = zip(report.simulated.models.items(), report.models.values(), strict=True)
+    return TIMES.of({name: _Timed(own, formula) for (name, own), formula in pairs})
 
 
-CONGESTION = Table[placement.CongestionPoint](
-    "",
-    (
-        Column("background", lambda p: p.background, SHARE),
-        Column("nona", lambda p: p.nona_s, TIME),
-        Column("local", lambda p: p.local_s, TIME),
-        Column("spread", lambda p: p.spread_s, TIME),
-    ),
-)
+def _mean(report: placement.PlacementReport | None) -> Estimate | str:
+    mean_s = mean_of(report)
+    if report is None or mean_s is None:
+        return "overloaded"
+    return Estimate(mean=mean_s, ci95=report.simulated.ci95)
 
 
-def congestion(curve: placement.CongestionCurve) -> Filled:
-    """The mean JCTs of the curve."""
-    return CONGESTION.of(curve.points)
-
-
-def _mean(report: placement.FullPlacementReport | None) -> Estimate | str:
-    mean_s = None if report is None else mean_of(report)
-    return "overloaded" if report is None or mean_s is None else _with_error(mean_s, error_of(report))
-
-
-COMPARISON = Table[placement.FullPlacementReport | None](
+COMPARISON = Table[placement.PlacementReport | None](
     "placement",
     (
         Column("mean JCT", _mean, TIME, interval=True),
@@ -187,7 +161,7 @@ COMPARISON = Table[placement.FullPlacementReport | None](
 
 
 def comparison(data: placement.PlacementOutcome) -> Filled:
-    """The solved placement against local and spread: by sampled jobs, and by formula."""
+    """The solved placement against local and spread: simulated, and by formula."""
     return COMPARISON.of({"nona": data.nona, "local": data.local, "spread": data.spread})
 
 

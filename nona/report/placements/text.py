@@ -5,38 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from nona.report.placements.certificate import (
-    bound_text,
-    error_text,
-    formula_line,
-    gap_text,
+from nona.report.placements.comparison import (
+    formula_text,
     hits_text,
-    is_sampled,
+    interval_text,
     is_slo,
+    lead_text,
     mean_of,
     origin_text,
-    plus_minus,
 )
-from nona.report.placements.report import missed_finding
 from nona.report.text import counted
 from nona.results.placement import (
-    CongestionCurve,
-    FullPlacementReport,
     PlacedModel,
     PlacedSubgraph,
     PlacementReport,
     PredictedLink,
-    PredictedMix,
-    ResponseReport,
     SearchStep,
+    SimulatedPlacement,
 )
 from nona.tables import percent_text, share_text, time_text
-from nona.units import format_bandwidth, format_number, format_size, format_time
+from nona.units import format_bandwidth, format_size, format_time
 
 
 @dataclass(frozen=True, slots=True)
 class TimeParts:
-    """Mean JCT of a model and its parts, seconds; ``joins_s`` is what sampled jobs take beyond the path."""
+    """Mean JCT of a model and its parts, seconds; ``joins_s``: what jobs take beyond the formula's path."""
 
     jct_s: float
     compute_s: float
@@ -56,12 +49,12 @@ PARTS: Mapping[str, Callable[[TimeParts], float]] = {
 """Name of a part → its seconds, in the order in which they are shown."""
 
 
-def parts_of(models: Mapping[str, PlacedModel], response: ResponseReport | None) -> dict[str, TimeParts]:
-    """Parts of each model's mean JCT: :func:`_with_joins` where jobs were sampled, else the formula's."""
-    path = {name: _path_parts(m) for name, m in models.items()}
-    if response is None:
-        return path
-    return {name: _with_joins(p, response.models[name].mean_s) for name, p in path.items()}
+def parts_of(report: PlacementReport) -> dict[str, TimeParts]:
+    """Parts of each model's simulated mean JCT; none where executors batch, whose waits have no formula."""
+    if report.predicted.jct_s is None:
+        return {}
+    times = report.simulated.models
+    return {name: _with_joins(_path_parts(m), times[name].mean) for name, m in report.models.items()}
 
 
 def _path_parts(model: PlacedModel) -> TimeParts:
@@ -75,7 +68,7 @@ def _path_parts(model: PlacedModel) -> TimeParts:
 
 
 def _with_joins(path: TimeParts, mean_s: float | None) -> TimeParts:
-    """Add to the formula's parts of the longest path the rest of the time that sampled jobs take.
+    """Add to the formula's parts of the longest path the rest of the time that simulated jobs take.
 
     Where they take less, the formula's waits are too long: these are shortened so that the parts add up.
 
@@ -126,57 +119,23 @@ def _share(times: TimeParts, part: str) -> float:
     return PARTS[part](times) / times.jct_s if times.jct_s else 0.0
 
 
-def congestion_finding(curve: CongestionCurve) -> str:
-    """The background load above which splitting no longer pays."""
-    now, stops = curve.now, curve.stops
-    if stops is None:
-        return (
-            f"By the formula, splitting pays at any background load from the present {now:.0%} to saturation"
-        )
-    if stops <= now:
-        where = (
-            f"at background loads from the present {now:.0%} of the link upwards"
-            if now > 0
-            else "at any background load"
-        )
-        return f"By the formula, splitting does not pay {where}: every query stays on one server"
-    return (
-        f"By the formula, splitting stops paying when the background uses {stops:.0%} of the link; now "
-        f"it uses {now:.0%}"
-    )
-
-
 def plain_notes(notes: Sequence[str]) -> list[str]:
-    """The placement's notes in plain words, notes of the same kind merged.
+    """The formula's notes in plain words, notes of the same kind merged.
 
-    >>> many = [f"Restricted: interior of 10 tasks, {n} kinds; the bounds hold for all." for n in (1, 2)]
+    >>> many = [f"Restricted: interior of 10 tasks, {n} kinds." for n in (1, 2)]
     >>> [n.split(":")[0] for n in plain_notes(many)]
-    ['For 2 kinds of sub-graph not every configuration was tried']
+    ['For 2 kinds of sub-graph the formula did not try every configuration']
     """
     restricted = [n for n in notes if n.startswith("Restricted: ")]
     plain = [n for n in notes if n not in restricted]
     if restricted:
         kinds = "one kind" if len(restricted) == 1 else f"{len(restricted)} kinds"
-        details = "; ".join(n.removeprefix("Restricted: ").partition("; the bounds")[0] for n in restricted)
+        details = "; ".join(n.removeprefix("Restricted: ").removesuffix(".") for n in restricted)
         plain.append(
-            f"For {kinds} of sub-graph not every configuration was tried: {details}. The bounds still hold "
-            "for all configurations, so the gap is valid: a placement among those not tried can be better by "
-            "at most the gap."
+            f"For {kinds} of sub-graph the formula did not try every configuration: {details}. Its gap holds "
+            "among those it tried."
         )
     return plain
-
-
-def price_text(predicted: PredictedMix) -> str:
-    """The price of congestion in words."""
-    price = predicted.congestion_price_s_per_byte
-    if price is None:
-        return "There is no price of congestion here: the link is at its capacity."
-    if price == 0:
-        return "No query waits for the link here, so one more byte on it has no cost."
-    return (
-        f"One more megabyte on the link costs all queries together {format_time(price * 1e6)} of waiting "
-        "(the price of congestion, by formula)."
-    )
 
 
 LOAD = (
@@ -239,42 +198,34 @@ def link_finding(links: Sequence[PredictedLink]) -> str:
     return f"{busiest}; a message waits {format_time(total)} on its route, {where}"
 
 
-ORIGINS = {"local": "all local", "spread": "all spread"}
+ORIGINS = {
+    "formula": "formula's optimum",
+    "local": "all local",
+    "spread": "all spread",
+    "move": "search",
+    "shares": "search",
+}
 
 
 def origin_words(step: SearchStep) -> str:
     """The origin of a step in a word or two.
 
-    >>> none = {"lower_bound_s": None, "gap": None, "batches": True}
-    >>> step = SearchStep(elapsed_s=1.0, objective_s=0.09, error_s=0.0, origin="formula", **none)
-    >>> origin_words(step), origin_words(step.model_copy(update={"origin": "local"}))
-    ("formula's proposal", 'all local')
+    >>> step = SearchStep(elapsed_s=1.0, mean_s=0.09, ci95=None, origin="formula", candidates=5)
+    >>> origin_words(step), origin_words(step.model_copy(update={"origin": "half"}))
+    ("formula's optimum", 'half')
     """
-    if step.origin == "formula":
-        return "formula's proposal" if step.batches else "formula's optimum"
     return ORIGINS.get(step.origin, step.origin)
 
 
 def best_so_far(steps: Sequence[SearchStep]) -> str:
     """The last step in a sentence.
 
-    >>> none = {"lower_bound_s": None, "gap": None}
-    >>> best_so_far([SearchStep(elapsed_s=1.0, objective_s=0.09, error_s=0.0, origin="local", **none)])
-    'Best so far: mean JCT 90 ms (all local), no bound yet'
-    >>> none |= {"batches": True}
-    >>> best_so_far([SearchStep(elapsed_s=1.0, objective_s=0.09, error_s=0.0, origin="local", **none)])
-    'Best so far: mean JCT 90 ms (all local), no bound: the certificate holds for batches of 1 only'
+    >>> best_so_far([SearchStep(elapsed_s=1.0, mean_s=0.09, ci95=None, origin="local", candidates=5)])
+    'Best of 5 candidates so far: mean JCT 90 ms (all local)'
     """
     last = steps[-1]
-    mean = f"{time_text(last.objective_s)} {plus_minus(last.objective_s, last.error_s)}".strip()
-    if last.gap is not None:
-        bound = time_text(last.lower_bound_s)
-        gap = f"gap {format_number(100 * last.gap, 2)} % to the formula's bound of {bound}"
-    elif last.batches:
-        gap = "no bound: the certificate holds for batches of 1 only"
-    else:
-        gap = "no bound yet"
-    return f"Best so far: mean JCT {mean} ({origin_words(last)}), {gap}"
+    of = counted(last.candidates, "candidate")
+    return f"Best of {of} so far: mean JCT {time_text(last.mean_s)} ({origin_words(last)})"
 
 
 def early_text(after_s: float) -> str:
@@ -285,54 +236,43 @@ def early_text(after_s: float) -> str:
     )
 
 
-def response_finding(response: ResponseReport) -> str:
-    """The predicted completion times in a sentence, without the mean.
+def times_finding(simulated: SimulatedPlacement) -> str:
+    """The simulated completion times in a sentence, without the mean.
 
-    >>> times = {"mean_s": 0.01, "p50_s": 0.01, "p95_s": 0.02, "p99_s": 0.02, "sampling_s": 0.0}
-    >>> loads = {"compute_utilization": 0.5, "link_utilization": 0.5}
-    >>> response_finding(ResponseReport(miss=0.031, models={}, **times, **loads))
-    'Of 100 sampled jobs 95 are complete within 20 ms, and 3.1 % miss their SLO'
+    >>> times = {"mean": 0.01, "ci95": None, "p50": 0.01, "p95": 0.02, "p99": 0.02, "misses": 0.031}
+    >>> more = {"jobs": 100, "candidates": 1, "lead": None, "lead_error": None, "steady": True, "models": {}}
+    >>> times_finding(SimulatedPlacement(**times, **more))
+    'Of 100 jobs 95 are complete within 20 ms, and 3.1 % miss their SLO'
     """
-    missed = "" if response.miss is None else f", and {percent_text(response.miss)} miss their SLO"
-    return f"Of 100 sampled jobs 95 are complete within {time_text(response.p95_s)}{missed}"
-
-
-def response_lines(response: ResponseReport) -> list[str]:
-    """Format the response for ``nona place``: a finding, a line per model, a warning if there is one."""
-    lines = [response_finding(response)]
-    for name, m in response.models.items():
-        missed = "" if m.miss is None else f", {percent_text(m.miss)} beyond {time_text(m.slo_s)}"
-        lines.append(f"  {name}: mean {time_text(m.mean_s)}, p95 {time_text(m.p95_s)}{missed}")
-    return lines + ([f"warning: {response.warning}"] if response.warning else [])
+    missed = "" if simulated.misses is None else f", and {percent_text(simulated.misses)} miss their SLO"
+    return f"Of 100 jobs 95 are complete within {time_text(simulated.p95)}{missed}"
 
 
 def placement_text(report: PlacementReport) -> str:
     """Format the output of ``nona place``."""
     p = report.predicted
-    sampled = is_sampled(report) or isinstance(report, FullPlacementReport)
-    by = "by sampled jobs" if sampled else "by formula alone"
-    value = " ".join(t for t in (time_text(mean_of(report)), error_text(report), by) if t)
     lines = [
-        *([f"SLO hits {hits_text(report)}"] if is_slo(report) else []),
-        f"mean JCT {value}; {bound_text(report)} (gap: {gap_text(report)}); {report.solver}, "
-        f"{report.seconds:.2f} s",
-        *(
-            f"  {line}"
-            for line in (missed_finding(report), origin_text(report), formula_line(report))
-            if line
-        ),
-        f"  by formula: link {percent_text(p.network_utilization)} busy, wait "
-        f"{time_text(p.network_wait_s)}; executor load {percent_text(p.compute_utilization)}, wait "
-        f"{time_text(p.server_wait_s)}",
+        *([f"SLO hits {hits_text(report)}, simulated"] if is_slo(report) else []),
+        f"mean JCT {time_text(mean_of(report))}, {interval_text(report)}; {report.seconds:.2f} s",
+        f"  {times_finding(report.simulated)}",
+        f"  {lead_text(report)} {origin_text(report)}",
+        f"  {formula_text(report)}",
+        f"  link {percent_text(p.network_utilization)} busy, wait by formula {time_text(p.network_wait_s)}; "
+        f"executor load {percent_text(p.compute_utilization)}, wait by formula {time_text(p.server_wait_s)}",
         *_links_text(p.links),
         *_classes_text(report),
     ]
     for name, model in report.models.items():
+        own = report.simulated.models[name]
+        missed = "" if own.misses is None else f", {percent_text(own.misses)} beyond {time_text(own.slo_s)}"
         subgraphs = counted(len(model.subgraphs), "sub-graph")
-        lines.append(f"{name}: {time_text(model.jct_s)} by formula, {subgraphs}")
+        lines.append(
+            f"{name}: mean {time_text(own.mean)}, p95 {time_text(own.p95)}{missed}; "
+            f"by formula {time_text(model.jct_s)}; {subgraphs}"
+        )
         lines += [f"  {_mix(s)}" for s in model.subgraphs if not _all_local(s)]
-    lines += [f"note: {n}" for n in report.notes]
-    return "\n".join(lines)
+    lines += [f"note: {n}" for n in plain_notes(report.notes)]
+    return "\n".join(lines + ([f"warning: {report.warning}"] if report.warning else []))
 
 
 def _links_text(links: Sequence[PredictedLink]) -> list[str]:

@@ -252,38 +252,15 @@ def _role_lines(role: Role, load: float, bundles: float, pairs: float) -> tuple[
     ]
 
 
-def path_price_line(model: Model, messages: float, path: PathWorking) -> WorkingLine:
-    """Work out the cost of one more byte to all queries, whose jobs wait for ``messages`` on average."""
-    rate, slope = model.system.total_rate, 0.0
-    for role_wait in path.roles:
-        role, rho, wait = role_wait.role, role_wait.utilization, role_wait.wait_s
-        if rho >= 1.0:
-            slope = math.inf
-        elif rho > 0.0:
-            slope += role.share * wait / (rho * (1.0 - rho)) * role.each / role.capacity
-    return line(
-        "price",
-        "Price of congestion: what one more byte costs all queries together",
-        r"\mathrm{price} = \Lambda\, A_n \sum_r q_r\, \frac{\pi_r}{C_r}\, \frac{W_r}{\rho_r (1-\rho_r)}",
-        rf"{tex_rate(rate)}\cdot {tex_number(messages)}\cdot {tex_number(slope)}\,\mathrm{{s^2/B}}",
-        rate * messages * slope if messages > 0 and rate > 0 else 0.0,
-        "s/B",
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class _ServerLoad:
-    """Load of one row of the workload on one kind of executor: share drawn, seconds and squares.
-
-    With batches the seconds are those of full steps, and the wait of a visit is given in place of squares.
-    """
+    """Load of one row of the workload on one kind of executor: share drawn, seconds and squares."""
 
     model: str
     rate: float
     share: float
     compute_s: float
     squares_s2: float
-    wait_s: float | None = None
 
     def cells(self, several: bool) -> Cells:
         """The row of a table; with one kind of executor every share is 1 and not shown."""
@@ -292,7 +269,7 @@ class _ServerLoad:
             "rate 1/s": self.rate,
             **({"share": self.share} if several else {}),
             "compute s per query": self.compute_s,
-            **({"squared visits s²": self.squares_s2} if self.wait_s is None else {"wait s": self.wait_s}),
+            "squared visits s²": self.squares_s2,
         }
 
 
@@ -314,7 +291,6 @@ def server_lines(
     Where executors are drawn uniformly every visit waits the same, and the last line says how long.
     """
     stream, lines, waits = model.system.background_compute, [], list[float]()
-    batched = model.servers.met is not None
     several = len(model.system.class_names) > 1
     for k, kind in enumerate(model.system.class_names):
         loads = _server_loads(model, x, names, k)
@@ -323,20 +299,11 @@ def server_lines(
         rho = background + sum(r.rate * r.share * r.compute_s for r in loads) / executors
         moment = stream.rate * second_moment(stream)
         moment += sum(r.rate * r.share * r.squares_s2 for r in loads) / executors
-        if batched:
-            waits.append(float(model.class_wait_s(x)[k]))
-        else:
-            waits.append(moment / (2 * (1 - rho)) if rho < 1 else math.inf)
+        waits.append(moment / (2 * (1 - rho)) if rho < 1 else math.inf)
         of_kind = _Executors(kind, executors, background, rho, moment, waits[-1])
-        lines.append(_server_utilization_line(of_kind, loads, several, batched))
-        lines.append(_batch_wait_line(of_kind, loads, several) if batched else _wait_line(of_kind, several))
-    seen = (
-        model.server_wait_s(x).tolist()
-        if batched
-        else [sum(float(s) * w for s, w in zip(row, waits, strict=True) if s > 0) for row in model.shares]
-    )
-    if batched:
-        return lines, seen
+        lines.append(_server_utilization_line(of_kind, loads, several))
+        lines.append(_wait_line(of_kind, several))
+    seen = [sum(float(s) * w for s, w in zip(row, waits, strict=True) if s > 0) for row in model.shares]
     if model.class_shares is None:
         return [*lines, _uniform_line(model, waits, seen[0])], seen
     return [*lines, *(_seen_line(model, j, name, waits, seen[j]) for j, name in enumerate(names))], seen
@@ -366,7 +333,6 @@ def _server_loads(model: Model, x: Probabilities, names: Sequence[str], k: int) 
             float(model.shares[j, k]),
             float(q.load_s[k].sum()),
             model.servers.chains[k][j].squares(x[j]),
-            None if model.servers.met is None else float(model.servers.met.wait_s[j, k]),
         )
         for j, q in enumerate(model.system.queries)
     ]
@@ -392,9 +358,8 @@ def _weighted(shares: Iterable[float], waits: Sequence[float]) -> str:
 
 
 def _server_utilization_line(
-    executors: _Executors, loads: Sequence[_ServerLoad], several: bool, batched: bool
+    executors: _Executors, loads: Sequence[_ServerLoad], several: bool
 ) -> WorkingLine:
-    seconds = r"\sum_v s_v(B)/B" if batched else r"\sum_v p_v"
     terms = [
         rf"{tex_rate(r.rate)}\cdot "
         + (rf"{tex_number(r.share)}\cdot " if several else "")
@@ -406,7 +371,7 @@ def _server_utilization_line(
     return line(
         f"utilization:{executors.kind}",
         f"Utilisation of an executor, {executors.kind}",
-        rf"\rho_k = \rho_{{bg}} + \frac{{1}}{{n_k}}\sum_j \lambda_j{_share(several)} {seconds}",
+        rf"\rho_k = \rho_{{bg}} + \frac{{1}}{{n_k}}\sum_j \lambda_j{_share(several)} \sum_v p_v",
         sums,
         executors.utilization,
         table=(r.cells(several) for r in loads),
@@ -420,22 +385,6 @@ def _wait_line(executors: _Executors, several: bool) -> WorkingLine:
         r"W_k = \frac{(\lambda E[S^2])_{bg} + \frac{1}{n_k}\sum_j \lambda_j"
         rf"{_share(several)} \sum_{{visits}} s^2}}{{2(1-\rho_k)}}",
         rf"\frac{{{tex_time(executors.moment_s)}}}{{2(1 - {tex_number(executors.utilization)})}}",
-        executors.wait_s,
-        "s",
-    )
-
-
-def _batch_wait_line(executors: _Executors, loads: Sequence[_ServerLoad], several: bool) -> WorkingLine:
-    """The mean of the queries' waits; each is that of the queue of its steps beside those of the others."""
-    terms = [(r.rate * r.share, r.wait_s) for r in loads if r.wait_s is not None and r.rate * r.share > 0]
-    top = tex_sum([rf"{tex_rate(rate)}\cdot {tex_time(wait)}" for rate, wait in terms])
-    bottom = tex_sum([tex_rate(rate) for rate, _ in terms])
-    each = rf"\sum_j \lambda_j{_share(several)}"
-    return line(
-        f"wait:{executors.kind}",
-        f"Mean wait for a step at an executor, {executors.kind} (queues of batches)",
-        rf"W_k = \frac{{{each} W_{{jk}}}}{{{each}}}",
-        rf"\frac{{{top}}}{{{bottom}}}",
         executors.wait_s,
         "s",
     )

@@ -19,18 +19,13 @@ from nona.placement.messages import Candidates
 from nona.placement.model import Model, Probabilities
 from nona.placement.prediction import as_model
 from nona.placement.result import Certificate, Placement
-from nona.placement.sampled.judge import certificate_of
 from nona.placement.spans import COMPUTE, LINK, TRANSFER, VISITS, spans
 from nona.report.placements.waits_shown import (
-    LinkWorking,
-    PathWorking,
     line,
     link_lines,
     path_lines,
-    path_price_line,
     server_lines,
     tex_number,
-    tex_rate,
     tex_sum,
     tex_time,
     visit_line,
@@ -61,19 +56,21 @@ class _Class:
 def working(system: System, placement: Placement, names: Sequence[str]) -> Working:
     """All lines of a placement's prediction; ``names`` are the labels of the workload's rows.
 
-    A sub-graph lists its configurations in use with the terms of their longest path.
+    A sub-graph lists its configurations in use with the terms of their longest path. There are no lines
+    where executors batch, whose waits the formula does not know.
     """
+    if system.batches:
+        return Working(lines=(), models={})
     model, x = as_model(system, placement.queries, placement.class_shares)
     link = path_lines(model, x, names) if model.roles else link_lines(model, x, names)
     server, visits_s = server_lines(model, x, names)
     used = link.wait if math.isfinite(link.wait) else OVERLOADED_WAIT_S
     classes = [_class(model, x, j, _Waits(used, link.wait, visits_s[j])) for j in range(len(names))]
-    if model.class_shares is not None or model.servers.met is not None:
+    if model.class_shares is not None:
         server.append(visit_line([float(w) for w in model.weights], [c.visits for c in classes], visits_s))
     overall = [
         _objective_line(model, names, classes),
-        _price_line(model, classes, link),
-        *_gap_line(certificate_of(placement)),
+        *([] if placement.formula is None else [_gap_line(placement.formula)]),
     ]
     return Working(
         lines=(*link.lines, *server, *overall),
@@ -161,42 +158,13 @@ def _objective_line(model: Model, names: Sequence[str], classes: Sequence[_Class
     )
 
 
-def _gap_line(certificate: Certificate) -> list[WorkingLine]:
-    """The certified gap of the formula's optimum F*, which may differ from a placement judged by samples."""
+def _gap_line(certificate: Certificate) -> WorkingLine:
+    """The certified gap of the formula's optimum F*, which may differ from the placement that was chosen."""
     best, bound = certificate.objective_s, certificate.lower_bound_s
-    if not math.isfinite(bound):
-        return []
     top = rf"{tex_time(best)} - {tex_time(bound)}"
     title, ratio = (
         "Certified gap of the formula's optimum, at its server wait",
         rf"\frac{{{top}}}{{{tex_time(best)}}}",
     )
     formula = r"\mathrm{gap} = \frac{F^* - F_{bound}}{F^*}"
-    return [line("gap", title, formula, ratio, certificate.gap)]
-
-
-def _price_line(model: Model, classes: Sequence[_Class], link: LinkWorking | PathWorking) -> WorkingLine:
-    messages = sum(float(w) * c.link_waits for w, c in zip(model.weights, classes, strict=True))
-    if isinstance(link, PathWorking):
-        return path_price_line(model, messages, link)
-    rho, wait, rate = link.utilization, link.wait, model.system.total_rate
-    fifo = model.system.discipline == "fifo"
-    slope = math.inf
-    if rho < 1 and fifo:
-        slope = wait / (1 - rho) + (link.moment_s / rho / (2 * (1 - rho)) if rho > 0 else 0.0)
-    elif rho < 1:
-        slope = 1 / (1 - rho) ** 2
-    price = rate * messages * slope / model.system.capacity if messages > 0 and rate > 0 else 0.0
-    capacity = rf"{tex_number(model.system.capacity)}\,\mathrm{{B/s}}"
-    steep = tex_time(slope) if fifo else tex_number(slope)
-    derivative = r"\frac{dW_n}{d\rho_n} = \frac{W_n}{\rho_n (1-\rho_n)}"
-    if not fifo:
-        derivative = r"\frac{dw}{d\rho_n} = \frac{1}{(1-\rho_n)^2}"
-    return line(
-        "price",
-        "Price of congestion: what one more byte costs all queries together",
-        rf"\mathrm{{price}} = \Lambda\, A_n\, \frac{{1}}{{C}}\, \frac{{dW_n}}{{d\rho_n}},\quad {derivative}",
-        rf"\frac{{{tex_rate(rate)}\cdot {tex_number(messages)}\cdot {steep}}}{{{capacity}}}",
-        price,
-        "s/B",
-    )
+    return line("gap", title, formula, ratio, certificate.gap)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,8 +58,9 @@ class Plans(NamedTuple):
     preferred: Ints
 
 
+@lru_cache(maxsize=8)  # a comparison makes hundreds of short runs of one system
 def _flatten(system: System) -> Plans:
-    """The plans of all query classes of ``system``."""
+    """The plans of all query classes of ``system``; no run changes them."""
     plans = [make_plan(q, system.capacity) for q in system.queries]
     rules = [step_rule(q) for q in system.queries]
     rows = _Rows()

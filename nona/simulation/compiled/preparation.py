@@ -21,9 +21,8 @@ def warm() -> None:
 
 
 def compile_all() -> None:
-    """Compile the core, the policies of all registered schedulers, and the placement's searches, on disk."""
+    """Compile the core and the policies of all registered schedulers, on disk."""
     from nona.placement.fixed import local_placement
-    from nona.placement.interiors.relaxed_columns import compile_searches
     from nona.schedulers.registry import get_scheduler, scheduler_names
     from nona.simulation.compiled.core import load_core
     from nona.simulation.compiled.engine import is_compiled
@@ -34,7 +33,6 @@ def compile_all() -> None:
         placement = local_placement(system) if scheduler.needs_placement else None
         is_compiled(scheduler, scheduler.prepare(system, placement, {}))
     load_core()
-    compile_searches()
 
 
 def _smallest_system() -> System:

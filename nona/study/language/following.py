@@ -20,8 +20,9 @@ from nona.simulation.sizes import auto_warmup
 from nona.simulation.steady_state import PILOT_FIRST
 from nona.sources.lookup import Sources
 from nona.study.cache import StudyCache
-from nona.study.placing import Chosen, PlacingTold, untold
+from nona.study.placing import OnPlacing, ignore
 from nona.study.preparation import Study, prepare
+from nona.study.rehearsal import Chosen
 from nona.study.simulation import beyond_capacity, chosen_schedulers, place
 from nona.system import Stream
 from nona.topology import Topology
@@ -46,7 +47,7 @@ class Following:
         sources: Sources,
         cache: StudyCache | None = None,
         check: Callable[[], None] = lambda: None,
-        on_progress: PlacingTold = untold,
+        on_progress: OnPlacing = ignore,
     ) -> Following:
         """Prepare the queries, and solve their placement where the scheduler samples from one.
 

@@ -38,15 +38,17 @@ import numpy as np
 
 from nona.arrays import Floats, Ints
 from nona.errors import PlacementError
+from nona.placement.capacity import check_feasible
 from nona.placement.fixed import local_placement, spread_placement
-from nona.placement.response.equilibrium import predict_response
 from nona.placement.result import Placement
-from nona.placement.sampled.judge import rows
 from nona.planning.least import driven, least
 from nona.planning.offers import Option
 from nona.results.planning import By
 from nona.scenario.plan import BatchOfferSpec
+from nona.schedulers.sampling import NONA
+from nona.schedulers.sampling_tables import build_tables
 from nona.simulation.collected import ROUNDING, in_time
+from nona.simulation.run import RunOptions, job_times
 from nona.simulation.theory import erlang_c
 from nona.study.cache import StudyCache
 from nona.study.planning.question import MILLE, Question
@@ -391,14 +393,15 @@ class Chains:
 
 
 PLACED = {"local": local_placement, "spread": spread_placement}
-SAMPLES, ROUNDS = 2048, 2
+JOBS, ROUNDS = 4000, 2
+_FIRST = 4_000_000  # number of the replication: nobody else uses these random numbers
 
 
-def walked_guess(question: Question, chain: Chain, check: Callable[[], None]) -> int:
-    """A closer guess for a scheduler whose jobs can be walked among random waits; else that of the chain.
+def simulated_guess(question: Question, chain: Chain, check: Callable[[], None]) -> int:
+    """A closer guess for a scheduler that draws configurations, by one run a count; else that of the chain.
 
-    The placement at the guess is walked with other counts until the least that keeps is the one for which it
-    was found. Where none keeps, the guess is the most.
+    The placement at the guess is simulated with other counts until the least that keeps is the one for which
+    it was found. Where none keeps, the guess is the most.
     """
     name, guess = question.ways[chain.base.scheduler].scheduler.name, chain.guess
     if name not in {"nona", *PLACED}:
@@ -412,14 +415,14 @@ def walked_guess(question: Question, chain: Chain, check: Callable[[], None]) ->
             )
         except PlacementError:  # the executors are overloaded
             return guess
-        keeps = partial(_walk_keeps, question, chain, placement, cache, check)
+        keeps = partial(_run_keeps, question, chain, placement, cache, check)
         before, guess = guess, driven(least(chain.most, guess, low=chain.low), keeps) or chain.most
         if guess == before:
             break
     return guess
 
 
-def _walk_keeps(
+def _run_keeps(
     question: Question,
     chain: Chain,
     placement: Placement,
@@ -429,16 +432,19 @@ def _walk_keeps(
 ) -> bool:
     check()
     system = question.study_of(chain.option(count), cache=cache).system
-    queries, shares = rows(placement.queries), placement.class_shares
     try:
-        response = predict_response(system, queries, shares=shares, samples=SAMPLES, seed=system.seed)
+        check_feasible(system, placement.class_shares)
     except PlacementError:
         return False
-    times_s = [query.times_s for query in response.queries]
+    tables = build_tables(system, placement.queries, shares=placement.class_shares)
+    options = RunOptions(jobs=JOBS, replication=_FIRST, tail_jobs=JOBS)
+    query, times_s, state = job_times(system, NONA, tables, options)
+    if state == "overloaded":
+        return False
     return all(
-        times_s[t.model].mean() <= t.bound_s
+        times_s[query == t.model].mean() <= t.bound_s
         if t.share is None
-        else in_time(times_s[t.model], t.bound_s).mean() >= t.share
+        else in_time(times_s[query == t.model], t.bound_s).mean() >= t.share
         for t in question.targets
     )
 

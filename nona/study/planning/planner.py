@@ -12,7 +12,7 @@ from nona.planning.least import BESIDE, Search, least
 from nona.planning.offers import Option
 from nona.planning.verdict import FIRST, looks_within, replications_at
 from nona.study.cache import StudyCache
-from nona.study.planning.chains import CLOSE, DRAWN, Bounds, Chain, Chains, Prediction, walked_guess
+from nona.study.planning.chains import CLOSE, DRAWN, Bounds, Chain, Chains, Prediction, simulated_guess
 from nona.study.planning.question import MILLE, Question, losses
 from nona.study.planning.trials import (
     Ended,
@@ -109,7 +109,7 @@ class Planner:
         """Guess the counts again, by jobs walked among random waits: that takes seconds for each chain."""
         for place, chain in enumerate(self.pure):
             self._known(f"Predicting {self.servers(Trial(chain.option(chain.guess), MILLE))}")
-            self.pure[place] = replace(chain, guess=walked_guess(self.question, chain, self.check))
+            self.pure[place] = replace(chain, guess=simulated_guess(self.question, chain, self.check))
 
     def search(self) -> None:
         """Find the cheapest option that keeps, first of one offer, then of two."""

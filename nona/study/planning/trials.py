@@ -45,10 +45,10 @@ from nona.simulation.collected import QuantileSketch, in_time
 from nona.simulation.records import Records
 from nona.simulation.run import RunOptions, simulate_run
 from nona.study.cache import Recent, StudyCache
-from nona.study.placing import QUICK_RUNS, rehearsed
 from nona.study.planning.chains import Bounds, Excluded
 from nona.study.planning.question import MILLE, Question
 from nona.study.preparation import Study
+from nona.study.rehearsal import QUICK_ROUNDS, rehearsed
 from nona.study.simulation import place
 from nona.units import format_time
 
@@ -224,7 +224,7 @@ class OptionRuns:
             tell(0)
 
         placement = place(study, check=check, quick=True) if scheduler.needs_placement else None
-        return study, *rehearsed(study.system, scheduler, placement, entry.options, check, QUICK_RUNS)
+        return study, *rehearsed(study.system, scheduler, placement, entry.options, check, QUICK_ROUNDS)
 
 
 def _numbering_of(question: Question) -> Numbering:

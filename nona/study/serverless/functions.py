@@ -25,7 +25,6 @@ from nona.graph.model import ANY_DEVICE, Edge, ModelGraph, Operator
 from nona.hardware.device import Device, find_device
 from nona.hardware.executor import ExecutorClass, make_executor_class
 from nona.hardware.mig import board
-from nona.placement.coarsening import base_rule
 from nona.report.text import listed
 from nona.scenario.serverless import FunctionSpec, ServerlessSpec, TransferSpec
 from nona.serverless.functions import (
@@ -280,7 +279,7 @@ def network_stages(
     ``options``: stack and precision; its ``batch`` are the inputs of one job. ``rule``: of contraction, for
     ``tasks``.
     """
-    whole = contract(replace(graph, edges=scaled_edges(graph, options)), base_rule(rule))
+    whole = contract(replace(graph, edges=scaled_edges(graph, options)), rule)
     tables = _tables(graph, whole, device, space, options, measured)
     weights = resident_bytes(graph, options)
     cold_s = DEFAULT_COLD_START_S + weights / spec.transfer.remote_bandwidth

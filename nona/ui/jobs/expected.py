@@ -86,8 +86,6 @@ def _training(scenario: Scenario, _options: Options) -> float:
 EXPECTED: Mapping[str, Callable[[Scenario, Options], float]] = MappingProxyType(
     {
         "place": lambda scenario, options: PLACED_S * len(scenario.workload),
-        "congestion": lambda scenario, options: PLACED_S * len(scenario.workload),
-        "arrange": lambda scenario, options: 5.0,
         "simulate": _simulate,
         "holds": _holds,
         "plan": _plan,

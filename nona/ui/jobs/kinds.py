@@ -67,8 +67,6 @@ KINDS: Registry[TaskKind] = Registry(
         _kind("place", "placement", PARTS, "planning:place_scenario"),
         _kind("plan", "plan", _PLANNED, "planning:plan_purchase"),
         _kind("holds", "check of the cluster", _PLANNED, "planning:does_it_hold"),
-        _kind("congestion", "prediction", PARTS, "planning:predict_congestion"),
-        _kind("arrange", "split or batch", (*PARTS, "seed"), "simulation:arrange", quick=True),
         _kind("simulate", "simulation", SIMULATION_PARTS, "simulation:simulate_scenario"),
         _kind("language", "simulation of language models", _LANGUAGE, "language:simulate_requests"),
         _kind("language-plan", "plan for language models", (*_LANGUAGE, "plan"), "language:plan_requests"),

@@ -13,7 +13,6 @@ from streamlit.delta_generator import DeltaGenerator
 from nona.cost.costed import OperatorCost
 from nona.graph.blocks import BlockGraph, Cut, Modules
 from nona.graph.model import AttributeValue, ModelGraph, Operator, Tensor
-from nona.report.models import Glued
 from nona.report.times import origin_text
 from nona.ui.models.dagview import Drawing, Merge, Request, Seen, asked, dag_view
 from nona.ui.models.graph_data import (
@@ -402,17 +401,13 @@ def side_by_side(state: AppState, models: Sequence[tuple[str, Loaded]], key: str
 
 
 @st.fragment
-def contraction_player(
-    state: AppState, loaded: Loaded, about: Callable[[], None], glued: Glued | None = None
-) -> None:
+def contraction_player(state: AppState, loaded: Loaded, about: Callable[[], None]) -> None:
     """The contraction step by step; large models one module at a time.
 
-    With ``glued`` the steps of the coarsening follow. Beside the graph stand the step, the selected
-    task, and ``about`` the contraction.
+    Beside the graph stand the step, the selected task, and ``about`` the contraction.
     """
     facts, modules = _operators_of(loaded)
-    contracted = loaded.prepared.contracted if glued is None else glued.contracted
-    mark, members = loaded.key + ("" if glued is None else glued.mark), None
+    contracted, mark, members = loaded.prepared.contracted, loaded.key, None
     graph, beside = workspace(PLAY)
     if len(facts.ids) > PLAYED:
         with beside:

@@ -9,9 +9,8 @@ from typing import Any
 
 import streamlit as st
 
-from nona.report.arrangements import row_finding
 from nona.report.language.tables import pace_finding
-from nona.report.placements.certificate import order_finding
+from nona.report.placements.comparison import order_finding
 from nona.report.plan import answer_text, outcome_finding
 from nona.report.serverless.findings import latency_title, own_search_title, pareto_title
 from nona.report.simulations.findings import headline
@@ -25,7 +24,6 @@ from nona.store.contents import scenario_of
 from nona.study.shipped import PLANNED, stored_result
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.pages.demo_stories import STORIES, Step, Story
-from nona.ui.pages.placement_split import asked_now, split_run
 from nona.ui.pages.simulation_sweep_settings import settings_of, sweep_version
 from nona.ui.session.kept import choose, is_kept
 from nona.ui.session.opening import open_shipped_scenario, shipped
@@ -187,16 +185,14 @@ def _show(state: AppState, tour: Tour, kind: str) -> None:
 
 def _asked(state: AppState, kind: str) -> Mapping[str, Any]:
     """The request of the present step to a job of that kind, beyond the scenario."""
-    if kind == "sweep":
-        return settings_of(state).to_json()
-    return asked_now(state).to_json() if kind == "arrange" else {}
+    return settings_of(state).to_json() if kind == "sweep" else {}
 
 
 def _mark_of(state: AppState, kind: str) -> str:
     """The fingerprint of what a result of that kind is asked for at the present step."""
     if kind == "sweep":
         return sweep_version(state.scenario, settings_of(state))
-    return split_run(state).version_in(state) if kind == "arrange" else state.fingerprint(kind)
+    return state.fingerprint(kind)
 
 
 def _leave(state: AppState, tour: Tour) -> None:
@@ -268,7 +264,6 @@ def _training(outcome: TrainingOutcome, tab: str) -> str:
 # Of the result of each kind of job, on a tab.
 FINDINGS: Mapping[str, Callable[[Any, str], str]] = {
     "place": lambda placement, tab: f"{order_finding(placement)}.",
-    "arrange": lambda arranged, tab: f"{row_finding(arranged)}.",
     "simulate": lambda run, tab: headline(run.report.schedulers, run.differences, run.off).text,
     "language": lambda run, tab: pace_finding(run.report),
     "sweep": lambda outcome, tab: stability_finding(outcome),

@@ -44,7 +44,6 @@ class Story:
 HOME, SCENARIO, MODELS = "pages/home.py", "pages/scenario.py", "pages/models.py"
 PLACEMENT, SIMULATION, PLAN = "pages/placement.py", "pages/simulation.py", "pages/plan.py"
 SERVERLESS, TRAINING, EVIDENCE = "pages/serverless.py", "pages/training.py", "pages/evidence.py"
-SPLIT_TAB = "Split or batch"
 MOST_STEPS = 5
 Changes = Mapping[str, float | str]
 NONE: Changes = MappingProxyType({})
@@ -73,11 +72,6 @@ def _tabs(
 def _simulated(text: str, changes: Changes, tab: str = "Compare", against: bool = False) -> Step:
     choices = (("simulation-view", "Run"), ("simulate-tabs", tab))
     return Step(SIMULATION, text, changes, choices, "simulate", against)
-
-
-def _arranged(text: str, batch: str, gaps: str = "Poisson (CV 1)") -> Step:
-    choices = (("place-tabs", SPLIT_TAB), ("arranged-batch", batch), ("arranged-gaps", gaps))
-    return Step(PLACEMENT, text, choices=choices, run="arrange")
 
 
 def _engines(text: str, changes: Changes = NONE) -> Step:
@@ -277,26 +271,6 @@ STORIES = (
                 "the bound of an idle cluster.",
                 QUICK,
                 "How sure",
-            ),
-        ),
-    ),
-    Story(
-        "Does batching make splitting pointless?",
-        "batches_save_servers",
-        (
-            _arranged(
-                "Two copies of a model share two GPUs, a query at a time. Where is splitting quicker than a "
-                "GPU for each copy?",
-                "1",
-            ),
-            _arranged("The same when a GPU runs several queries as a batch. What has changed?", "8"),
-            _arranged(
-                "The same batches when queries come in bursts. Does splitting pay again?",
-                "8",
-                "very bursty (CV 3)",
-            ),
-            _evidence(
-                "The study behind it, with bursts, and with a model that has most of the queries.", SPLIT_TAB
             ),
         ),
     ),

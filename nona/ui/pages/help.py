@@ -22,7 +22,7 @@ from nona.units import format_bandwidth, format_size, format_time
 MOST_KEYS = 12  # of a scenario, that are listed
 FIND = "guide-find"  # the field for words to look for, and what brings them in the address
 # What a reader who wants to do something opens last.
-LAST = ("contraction", "placement", "certificate", "simulator", "statistics", "serverless", "training")
+LAST = ("contraction", "placement", "choice", "simulator", "statistics", "serverless", "training")
 
 
 @dataclass(frozen=True, slots=True)

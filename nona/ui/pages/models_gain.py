@@ -1,4 +1,4 @@
-"""What contraction leaves of a model to distribute, what that could gain, and what stays together."""
+"""What contraction leaves of a model to distribute, and what that could gain."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from nona.contraction.rules import COST_AWARE, RULES
+from nona.contraction.rules import RULES
 from nona.hardware.cluster import Cluster
-from nona.placement.coarsening import CONDITION, NAME, base_rule
 from nona.placement.enumeration import IdleSpan, idle_spans
-from nona.report.models import Glued, glue_headline, groups, left_to_distribute
+from nona.report.models import left_to_distribute
 from nona.results.models import ConfigurationCounts
 from nona.scenario.words import words
-from nona.study.models import glued_model
 from nona.study.preparation import placement_link
 from nona.ui.form import field
 from nona.ui.models.loading import Loaded, fetch
@@ -26,7 +24,6 @@ from nona.units import (
     format_bandwidth,
     format_number,
     format_time,
-    quantity_text,
 )
 
 
@@ -60,10 +57,8 @@ def pick_rule(state: AppState) -> None:
 
 
 def _conditions(state: AppState) -> None:
-    rule = RULES[base_rule(state.scenario.contraction)]
+    rule = RULES[state.scenario.contraction]
     st.caption(f"**{plain(rule.name)}**: an edge {rule.condition}")
-    if state.scenario.contraction == COST_AWARE:
-        st.caption(f"Then, for this cluster's link: an edge {CONDITION}")
 
 
 def headline(state: AppState, loaded: Loaded, spans: Sequence[IdleSpan]) -> None:
@@ -135,87 +130,6 @@ def subgraphs_with_counts(state: AppState, loaded: Loaded, device: str, spans: S
         "subgraphs",
         "What is left to distribute: every sub-graph with its tasks, times and bytes",
     )
-
-
-SHARES = {"nothing": 0.0, "1 %": 0.01, "2 %": 0.02, "5 %": 0.05, "10 %": 0.1}
-NOTHING = "nothing"
-_KEY = "coarsening-share"
-
-
-def glued_of(state: AppState, loaded: Loaded) -> Glued:
-    """The coarsening of the model over this scenario's link, with the share that was chosen."""
-    link = placement_link(_cluster(state))
-    share = SHARES[_share()]
-    return fetch(
-        ("glued", loaded.key, link, share),
-        lambda: glued_model(loaded.prepared, link, share=share),
-        "Finding which tasks stay together",
-    )
-
-
-def glued_steps(state: AppState, loaded: Loaded) -> Glued | None:
-    """The coarsening, if the scenario's rule is the one that plays its steps after the contraction's."""
-    return glued_of(state, loaded) if state.scenario.contraction == NAME else None
-
-
-def link_words(state: AppState) -> tuple[str, ...]:
-    """The options of ``nona contract`` for this scenario's link and the chosen share."""
-    link = placement_link(_cluster(state))
-    capacity, latency = quantity_text(link.speed, "bandwidth"), quantity_text(link.latency_s, "time")
-    words = ["--capacity", str(capacity), "--latency", str(latency)]
-    share = _share()
-    return (*words, *(() if share == NOTHING else ("--share", share.replace(" ", ""))))
-
-
-def stays_together(state: AppState, loaded: Loaded) -> None:
-    """The permitted loss, the result in a sentence and figures, and every sub-graph."""
-    _pick_share()
-    glued = glued_of(state, loaded)
-    st.markdown(f"##### {glue_headline(glued)}")
-    st.caption(
-        f"An edge {CONDITION} Bytes become seconds over {format_bandwidth(glued.link.speed)} with "
-        f"{format_time(glued.link.latency_s)} latency; compute times are those of {plain(glued.device)}."
-    )
-    tiles(
-        [
-            ("Interior tasks", f"{glued.interior_tasks:,}", "Tasks between two cut tasks, all sub-graphs."),
-            (
-                "Groups",
-                f"{glued.interior_units:,}",
-                "Groups of them that may leave the root's and the sink's server.",
-            ),
-            (
-                "Joins",
-                f"{glued.steps:,}",
-                f"The rule {NAME} plays and lists these steps after the contraction's.",
-            ),
-            (
-                "Lost at most",
-                format_time(glued.bound_s),
-                "Per query, at any fixed waits at link and servers; a second of link load counts as one "
-                "second.",
-            ),
-            (
-                "Share",
-                f"{format_number(100 * glued.bound_share, 2)} %",
-                "Of the interiors' time on one server.",
-            ),
-        ]
-    )
-    if glued.interior_tasks:
-        alt = "Every sub-graph: its tasks, the groups that they form, and the largest possible loss"
-        table(groups(glued), "coarsening", alt)
-
-
-def _share() -> str:
-    """The entry of :data:`SHARES` that may be lost; the field for it is on one view."""
-    chosen = st.session_state.get(_KEY)
-    return chosen if chosen in SHARES else NOTHING
-
-
-def _pick_share() -> None:
-    hint = "Share of each sub-graph's time on one server; a higher share keeps more short tasks together."
-    st.select_slider("May be lost", tuple(SHARES), key=_KEY, persist_state="session", help=hint)
 
 
 def contraction_headline(loaded: Loaded, idle: Sequence[IdleSpan], link: str) -> tuple[str, str]:

@@ -68,7 +68,7 @@ def show_view(state: AppState, loaded: Loaded, device: str, view: str) -> None:
         return
     about = partial(models_gain.headline, state, loaded, spans)
     if view == STEPS:
-        graph_views.contraction_player(state, loaded, about, models_gain.glued_steps(state, loaded))
+        graph_views.contraction_player(state, loaded, about)
     elif view == TASK_VIEW:
         graph_views.graph_browser(state, loaded, graph_views.TASKS, about)
     elif view == WHERE:
@@ -88,8 +88,6 @@ def _gain(state: AppState, loaded: Loaded, device: str, spans: Sequence[IdleSpan
         return
     st.subheader("Left to distribute")
     models_gain.subgraphs_with_counts(state, loaded, device, spans)
-    st.subheader("Stays together")
-    models_gain.stays_together(state, loaded)
 
 
 def _where(state: AppState, loaded: Loaded, about: Callable[[], None]) -> None:
@@ -117,8 +115,7 @@ def _where(state: AppState, loaded: Loaded, about: Callable[[], None]) -> None:
 
 
 def _tables(state: AppState, loaded: Loaded) -> None:
-    costed, glued = loaded.prepared.costed[0], models_gain.glued_steps(state, loaded)
-    contracted = glued.contracted if glued else loaded.prepared.contracted
+    costed, contracted = loaded.prepared.costed[0], loaded.prepared.contracted
     st.subheader("Operators")
     table(report_models.operators(costed), "operators", "Work and time of every operator", height=400)
     times_origin(costed)

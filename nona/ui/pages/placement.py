@@ -1,4 +1,4 @@
-"""The Placement page: objective, search, and the tabs with the working; engines of language models."""
+"""The Placement page: objective, search, tabs with servers and formulas; engines of language models."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from nona.errors import NonaError, ScenarioError
 from nona.report.html.simulation import placement_html
 from nona.report.language.figures import sizes_figure, sizes_finding
 from nona.report.language.tables import SIZES
-from nona.report.models import TOGETHER, Glued
-from nona.report.placements import tables, text
+from nona.report.placements import comparison, tables, text
 from nona.report.placements.figures import link_waits_figure, steps_figure
 from nona.results.placement import (
-    FullPlacementReport,
     PlacementReport,
     SearchProgress,
     SearchStep,
@@ -28,10 +26,7 @@ from nona.study.tested_range import like_cases_text
 from nona.tables import of_mappings, share_text
 from nona.ui.form import field
 from nona.ui.jobs.registry import Job
-from nona.ui.models.loading import load_row
 from nona.ui.pages import placement_result
-from nona.ui.pages.models_gain import glued_of
-from nona.ui.pages.placement_split import split_section
 from nona.ui.pages.run_page import RunPage, Tab
 from nona.ui.pages.scenario_language import prepared
 from nona.ui.session.state import AppState
@@ -39,7 +34,7 @@ from nona.ui.widgets.downloads import reports
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import picture, table, titled
 from nona.ui.widgets.terms import guide_link
-from nona.units import format_bandwidth, format_number, format_time
+from nona.units import format_number, format_time
 
 
 def _objective_choice(state: AppState) -> None:
@@ -51,21 +46,6 @@ def _objective_choice(state: AppState) -> None:
 def _summary(state: AppState) -> list[str]:
     value = state.shown(("objective",))
     return [f"Objective: {words('objective').choices.get(value, str(value))}"]
-
-
-def _search_note(report: PlacementReport) -> str:
-    search = report.sampled
-    if search is None:
-        return ""
-    ended = (
-        "ended because no remaining move gained more than the sampling error"
-        if search.settled
-        else "stopped at its limit"
-    )
-    return (
-        f"The search evaluated {search.evaluations} placements and {ended}; the figures come from "
-        f"{search.samples:,} sampled jobs of each model that the search had not used."
-    )
 
 
 WORTH = 2  # steps: fewer need no figure
@@ -94,35 +74,28 @@ def solved_text(data: SolvedPlacement) -> str:
 
 def _search_section(data: SolvedPlacement) -> None:
     with st.expander("How the search went", icon=":material/timeline:"):
-        note = _search_note(data.nona)
-        st.caption(plain(f"{solved_text(data)}; solver: {data.nona.solver}. {note}".strip()))
+        st.caption(plain(f"{solved_text(data)}. {comparison.lead_text(data.nona)}"))
         if len(data.steps) >= WORTH:
             _steps(data.steps, "steps")
 
 
 def _steps(steps: Sequence[SearchStep], key: str) -> None:
     if len(steps) >= WORTH:
-        alt = (
-            "Mean JCT of the best placement so far over the seconds of the search, with the bound by formula"
-        )
+        alt = "Simulated mean JCT of the best placement so far over the seconds of the search"
         picture(steps_figure(steps), key=f"search-{key}", alt=alt)
     table(tables.STEPS.of(steps), f"search-{key}-table", "The steps of the search")
 
 
-def _response_section(report: FullPlacementReport) -> None:
+def _times_section(report: PlacementReport) -> None:
     st.subheader("How long a job takes")
-    st.markdown(f"**{plain(text.response_finding(report.response))}.**")
-    if report.response.warning:
-        st.warning(plain(report.response.warning), icon=":material/travel_explore:")
-    table(
-        tables.response(report.response, report.models),
-        "response",
-        "Predicted completion times of each model",
-    )
+    st.markdown(f"**{plain(text.times_finding(report.simulated))}.**")
+    table(tables.times(report), "times", "Simulated completion times of each model")
     st.caption(
-        "Sampled jobs meet random waits and wait for the slowest of several branches; the formula uses mean "
-        "waits. Page Evidence compares both with the simulation."
+        f"{report.simulated.jobs:,} simulated jobs, by random numbers that the search did not use. Run the "
+        "simulation for narrower intervals and other schedulers."
     )
+    if report.warning:
+        st.caption(plain(report.warning))
 
 
 def _link_section(report: PlacementReport) -> None:
@@ -164,33 +137,16 @@ def _servers_section(report: PlacementReport) -> None:
         )
 
 
-def _glue_section(state: AppState) -> None:
-    glued: dict[str, Glued] = {}
-    for index, label in enumerate(state.scenario.labels):
-        try:
-            glued[label] = glued_of(state, load_row(state, index))
-        except NonaError:  # the page says of every row what keeps it from being placed
-            continue
-    if not glued:
-        return
-    link = next(iter(glued.values())).link
-    st.caption(
-        f"Over {format_bandwidth(link.speed)} with {format_time(link.latency_s)} latency: separating two "
-        "tasks gains nothing at fixed waits if that alone takes longer than everything on one server. The "
-        "page Models has the reasons, and what else may stay together at a stated loss."
-    )
-    alt = "For each model: interior tasks, the groups that might leave, and the largest possible loss"
-    table(TOGETHER.of(glued), "together", alt)
-
-
 def _show_working(state: AppState, data: SolvedPlacement) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.subheader("Show the working", width="content", anchor="working")
+        st.subheader("Formulas", width="content", anchor="working")
         guide_link("placement", "What the symbols mean")
     hint = "Opens each step from the load of the link to the objective, numbers filled in."
     every = "Every formula with the numbers of this placement"
     if not st.toggle(every, key="working-on", persist_state="session", help=hint):
         return
+    if not data.working.lines:
+        st.caption("None: the formula does not know the waits of executors that batch.")
     for line in data.working.lines:
         _line(line)
     _queries(data.working.models)
@@ -266,7 +222,6 @@ def _gain(state: AppState, data: SolvedPlacement) -> None:
         "splitting one query could save if transfers and waits cost nothing."
     )
     table(tables.FACTS.of(data.models), "gain", "Parallelism of each model")
-    _glue_section(state)
 
 
 def _answer(state: AppState, data: SolvedPlacement) -> None:
@@ -274,8 +229,8 @@ def _answer(state: AppState, data: SolvedPlacement) -> None:
         st.warning(plain(text.early_text(data.ended_early_s)), icon=":material/stop_circle:")
     placement_result.result_tiles(data)
     placement_result.charts(data)
-    _response_section(data.nona)
-    placement_result.certificate_notes(data.nona)
+    _times_section(data.nona)
+    placement_result.formula_notes(data.nona)
     _search_section(data)
 
 
@@ -292,23 +247,21 @@ PLACEMENT = RunPage(
     fields=_objective_choice,
     live=_live_search,
     answer=_answer,
-    before="No placement yet. Solving shows the best so far, which Cancel keeps; it takes longest where "
-    "tasks are many or executors batch. The result says which parts of a query run where, and how much "
-    "better any other could be.",
+    before="No placement yet. The formula proposes, simulation decides: that takes a few seconds, shows the "
+    "best so far, and Cancel keeps it. The result says which parts of a query run where, and how many other "
+    "placements were compared.",
     tabs={
         "Where the tasks run": Tab(_tasks),
         "Servers and links": Tab(_resources),
-        "Price of congestion": Tab(placement_result.congestion_section),
         "What splitting can gain": Tab(_gain),
-        "Split or batch": Tab(always=lambda state, data: split_section(state)),
-        "The working": Tab(_show_working),
+        "Formulas": Tab(_show_working),
     },
     files=lambda state, data: {
         "To read and to share": reports(data.about, data, lambda: placement_html(data), "place", "placement")
     },
     command="place",
     words=("--json",),
-    guide=("placement", "How a placement is found, and what its certificate means"),
+    guide=("placement", "How a placement is found, and what is proved"),
     evidence=("Prediction", _like_cases),
 )
 

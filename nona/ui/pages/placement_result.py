@@ -7,35 +7,24 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from nona.report.placements import certificate, figures
-from nona.report.placements.report import gain_finding, slo_bound_words
-from nona.report.placements.tables import comparison, congestion
+from nona.report.placements import comparison, figures, tables
 from nona.report.placements.text import (
     LOAD,
-    congestion_finding,
     parts_of,
     plain_notes,
-    price_text,
     split_finding,
 )
 from nona.report.times import off_text
 from nona.results import placement
 from nona.tables import percent_text, time_text
-from nona.ui.pages.run_page import Run, run_area
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import Node, draw, el
 from nona.ui.widgets.fields import plain
-from nona.ui.widgets.results import picture, table, titled
+from nona.ui.widgets.results import table, titled
 from nona.ui.widgets.terms import guide_link, term
 from nona.units import format_number
 
 LEAST = 5e-4  # of the probability: what is less splits nothing that counts
-
-
-def _split_share(report: placement.PlacementReport) -> float:
-    """Mean probability of splitting over the sub-graphs that have an interior."""
-    shares = [s.split for m in report.models.values() for s in m.subgraphs if s.has_interior]
-    return sum(shares) / len(shares) if shares else 0.0
 
 
 def _model_split(model: placement.PlacedModel) -> float:
@@ -47,7 +36,7 @@ def result_tiles(data: placement.PlacementOutcome) -> None:
     with st.container(border=True, key="placement-head"):
         left, right = st.columns([1, 2], vertical_alignment="center")
         with left:
-            _hits(data) if certificate.is_slo(data.nona) else _mean(data)
+            _hits(data) if comparison.is_slo(data.nona) else _mean(data)
         with right:
             st.markdown(plain(verdict(data)))
     with st.grid(4, min_column_width=170):
@@ -58,24 +47,21 @@ def result_tiles(data: placement.PlacementOutcome) -> None:
 def _mean(data: placement.PlacementOutcome) -> None:
     report = data.nona
     st.metric(
-        "Predicted mean JCT",
-        time_text(certificate.mean_of(report)),
-        help=f"The {term('response')}: mean over the whole mix, waits included; predicted, not simulated. "
-        "± is one standard error.",
+        "Mean JCT",
+        time_text(comparison.mean_of(report)),
+        help=f"Simulated mean {term('JCT')} over the whole mix, waits included.",
     )
     off = data.if_times_off
-    st.caption(plain(f"{certificate.measure_text(report)}{f'; {off_text(off)}' if off else ''}"))
+    st.caption(plain(f"{comparison.interval_text(report)}{f'; {off_text(off)}' if off else ''}"))
 
 
 def _hits(data: placement.PlacementOutcome) -> None:
-    text, _, by = certificate.hits_text(data.nona).partition(" ±")
     st.metric(
-        "Predicted SLO hits",
-        text.removesuffix(", by sampled jobs"),
-        help="Share of the jobs that end within their SLO, over the mix; predicted, not simulated. ± is one "
-        "standard error.",
+        "SLO hits",
+        comparison.hits_text(data.nona),
+        help="Simulated share of the jobs that end within their SLO, over the mix.",
     )
-    st.caption(plain(f"±{by}" if by else "by sampled jobs"))
+    st.caption(plain(f"mean JCT {time_text(comparison.mean_of(data.nona))}, simulated"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,23 +75,25 @@ class Fact:
 
 
 def _facts(data: placement.PlacementOutcome) -> list[Fact]:
-    p = data.nona.predicted
-    pace = "" if certificate.is_certified(data.nona) else "in full batches: less than the time busy; "
+    p, simulated = data.nona.predicted, data.nona.simulated
+    known = p.jct_s is not None
+    wait = f"by formula a visit waits {time_text(p.server_wait_s)}" if known else "in full batches"
     return [
-        _bound(data.nona),
+        Fact(
+            "Candidates",
+            f"{simulated.candidates:,}",
+            comparison.lead_text(data.nona).partition("; ")[2].rstrip(".").capitalize() or "compared",
+            "Placements that were simulated with the same jobs. The search gives no proof that there is no "
+            "better one.",
+        ),
         Fact(
             "Against local",
             _short(data, "local"),
             _others(data),
-            "Local keeps every query on one server, spread splits all that can be split; all by sampled "
-            "jobs.",
+            "Local keeps every query on one server, spread splits all that can be split; all simulated with "
+            "the same jobs.",
         ),
-        Fact(
-            "GPU load",
-            percent_text(p.compute_utilization),
-            f"{pace}by formula a visit waits {time_text(p.server_wait_s)}",
-            f"{LOAD} Background included; any placement has the same load.",
-        ),
+        Fact("GPU load", percent_text(p.compute_utilization), wait, f"{LOAD} Background included."),
         Fact(
             "Link busy",
             percent_text(p.network_utilization),
@@ -115,31 +103,6 @@ def _facts(data: placement.PlacementOutcome) -> list[Fact]:
     ]
 
 
-def _bound(report: placement.PlacementReport) -> Fact:
-    if certificate.is_slo(report):
-        return Fact(
-            "Mean JCT",
-            time_text(certificate.mean_of(report)),
-            certificate.measure_text(report),
-            f"The {term('response')}: mean over the whole mix, waits included; predicted, not simulated. ± "
-            "is one standard error.",
-        )
-    if not certificate.is_sampled(report):
-        return Fact(
-            "Mean JCT by formula",
-            time_text(report.objective_s),
-            f"certified gap: {certificate.gap_text(report)}",
-            "What was minimised: the paper's formula with mean waits. Its optimum is proved to this gap.",
-        )
-    return Fact(
-        "Gap to the certified bound",
-        certificate.gap_text(report),
-        certificate.bound_text(report),
-        "(predicted mean − bound) / predicted mean. The bound is certified for the formula, at its optimum's "
-        "server wait; where executors batch there is none.",
-    )
-
-
 def _small(fact: Fact) -> None:
     with st.container(border=True, gap="xxsmall", height="stretch"):
         st.caption(fact.label, help=fact.hint)
@@ -147,9 +110,9 @@ def _small(fact: Fact) -> None:
         st.caption(plain(fact.line))
 
 
-def _short(data: placement.PlacementOutcome, name: certificate.Other) -> str:
+def _short(data: placement.PlacementOutcome, name: comparison.Other) -> str:
     """``25 % below`` or in words; the label names the other."""
-    text = certificate.against(data, name)
+    text = comparison.against(data, name)
     for ending in (f" than {name}", f" {name}"):
         text = text.removesuffix(ending)
     text = text.removeprefix(f"{name} ")
@@ -157,18 +120,17 @@ def _short(data: placement.PlacementOutcome, name: certificate.Other) -> str:
 
 
 def _others(data: placement.PlacementOutcome) -> str:
-    local = certificate.value_of(data, data.local)
+    local = comparison.value_of(data, data.local)
     if local is None:
         local_text = "local overloads GPUs"
     else:
-        local_text = f"local {percent_text(local) if certificate.is_slo(data.nona) else time_text(local)}"
-    return f"{local_text}; {certificate.against(data, 'spread')}"
+        local_text = f"local {percent_text(local) if comparison.is_slo(data.nona) else time_text(local)}"
+    return f"{local_text}; {comparison.against(data, 'spread')}"
 
 
 def verdict(data: placement.PlacementOutcome) -> str:
     """Name the split models, how often each is split, and the origin of the placement."""
-    parts = (_split_text(data), certificate.origin_text(data.nona), gain_finding(data.nona))
-    return " ".join(t for t in parts if t)
+    return f"{_split_text(data)} {comparison.origin_text(data.nona)}"
 
 
 def _split_text(data: placement.PlacementOutcome) -> str:
@@ -193,17 +155,18 @@ def _split_text(data: placement.PlacementOutcome) -> str:
     return f"Split: {', '.join(split)}{others}."
 
 
-def certificate_notes(report: placement.PlacementReport) -> None:
-    with st.expander("How far the certificate goes", icon=":material/verified:"):
-        proved = (
-            slo_bound_words(report) if certificate.is_slo(report) else certificate.certificate_words(report)
-        )
-        for line in (certificate.formula_line(report), proved):
-            if line:
-                st.markdown(plain(line))
+def formula_notes(report: placement.PlacementReport) -> None:
+    """The formula beside the simulation, what is proved of it, and its notes."""
+    with st.expander("What the formula says, and what is proved", icon=":material/verified:"):
+        st.markdown(plain(comparison.formula_text(report)))
+        if report.formula is not None:
+            st.markdown(
+                "The gap is proved for the formula, which has mean waits, at the server wait of its optimum. "
+                "It proves nothing of the simulated times."
+            )
         for note in plain_notes(report.notes):
             st.markdown(f"- {plain(note)}")
-        guide_link("certificate", "What a certificate is")
+        guide_link("choice", "How it was chosen")
 
 
 FIRST, MOST, MOST_TASKS = 4, 40, 8
@@ -274,56 +237,20 @@ def charts(data: placement.PlacementOutcome) -> None:
     report = data.nona
     left, right = st.columns([2, 3])
     with left:
-        what = "SLO hits" if certificate.is_slo(report) else "mean JCT"
-        alt = f"Predicted {what} of nona, local and spread by sampled jobs"
-        titled(figures.comparison_figure(data), certificate.order_finding(data), "comparison", alt)
-    with right:
-        models = parts_of(report.models, report.response)
-        alt = "Predicted JCT of each model by its parts"
-        titled(figures.jct_split_figure(models), split_finding(models), "split", alt)
+        what = "SLO hits" if comparison.is_slo(report) else "mean JCT"
+        alt = f"Simulated {what} of nona, local and spread"
+        titled(figures.comparison_figure(data), comparison.order_finding(data), "comparison", alt)
+    models = parts_of(report)
+    if models:
+        with right:
+            alt = "Mean JCT of each model by its parts"
+            titled(figures.jct_split_figure(models), split_finding(models), "split", alt)
     with st.expander("The numbers of these charts, and the formula's", icon=":material/table:"):
-        table(comparison(data), "comparison-table", "The solved placement against local and spread")
+        table(tables.comparison(data), "comparison-table", "The placement against local and spread")
         st.caption(
             "Compute, transfers and waits are those of the longest path by formula; joins and own work are "
-            "what sampled jobs take beyond it."
+            "what simulated jobs take beyond it."
         )
-
-
-def congestion_section(state: AppState, data: placement.PlacementOutcome) -> None:
-    st.subheader("The price of congestion")
-    st.markdown(plain(price_text(data.nona.predicted)))
-    run_area(
-        state,
-        Run(
-            kind="congestion",
-            label="Predict by formula over the link's load",
-            of=placement.CongestionCurve,
-            answer=lambda state, curve: _congestion(state, curve, data),
-            before="Solves the formula at a dozen loads, from the present one to saturation.",
-        ),
-    )
-
-
-def _congestion(state: AppState, curve: placement.CongestionCurve, data: placement.PlacementOutcome) -> None:
-    finding = congestion_finding(curve)
-    st.markdown(f"**{plain(finding)}**")
-    if certificate.is_sampled(data.nona) and _split_share(data.nona) < LEAST and curve.stops != curve.now:
-        st.markdown(
-            "By sampled jobs, which evaluate the placement above, splitting does not pay at the present load."
-        )
-    slos = {n: r.slo for n, r in zip(state.scenario.labels, state.scenario.workload, strict=True) if r.slo}
-    picture(
-        figures.congestion_figure(curve, slos),
-        key="congestion",
-        alt=f"Mean JCT by formula over the link's background load. {finding}",
-    )
-    st.caption(
-        "By formula alone, not by the sampled jobs that evaluate the placement above; nona is the "
-        "formula's optimum at every load. Where paths cross many joins, splitting stops paying earlier: "
-        "simulate."
-    )
-    with st.expander("The numbers of this chart"):
-        table(congestion(curve), "congestion-table", "Mean JCT by formula over the background load")
 
 
 def configurations_of(state: AppState, report: placement.PlacementReport) -> None:

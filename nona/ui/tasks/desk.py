@@ -18,7 +18,7 @@ from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.study.cache import StudyCache
-from nona.study.placing import PlacingProgress, PlacingStage
+from nona.study.placing import PlacingProgress, Stage
 from nona.study.preparation import Study, prepare
 from nona.units import format_time
 
@@ -101,11 +101,10 @@ def study_of(spec: Mapping[str, Any], desk: Desk) -> Study:
 
 MODELS, PLACEMENT = "models", "placement"  # phases of a job before what it is for
 EVERY_S = 0.3
-LEAST_S = 1.0  # of a stage, before a time is estimated
-TEXTS: Mapping[PlacingStage, tuple[str, str]] = {
-    "formula": ("Solving the formula", ""),
-    "search": ("Searching by sampled jobs", "placement"),
-    "simulation": ("Comparing the nearest by simulation", "run"),
+LEAST_S = 1.0  # of the work, before a time is estimated
+TEXTS: Mapping[Stage, str] = {
+    "formula": "Solving the formula",
+    "simulation": "Simulating candidates",
 }
 
 
@@ -124,32 +123,28 @@ class PlacingWatch:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._desk, self._first, self._last, self._before = desk, first, last, before
-        self._clock, self._told = clock, float("-inf")
-        self._stage: PlacingStage | None = None
-        self._began = 0.0
+        self._clock, self._told, self._began = clock, float("-inf"), clock()
+        self._stage: Stage | None = None
 
     def take(self, progress: PlacingProgress) -> None:
         """Take in a report; the first of a stage is always passed on."""
         now = self._clock()
-        if progress.stage != self._stage:
-            self._stage, self._began = progress.stage, now
-        elif now - self._told < EVERY_S:
+        if progress.stage == self._stage and now - self._told < EVERY_S:
             return
-        self._told = now
-        what, of = TEXTS[progress.stage]
-        parts = [f"{self._before}{what}"]
-        if progress.done:
-            parts.append(f"{counted(progress.done, of)} done")
+        self._stage, self._told = progress.stage, now
+        parts = [f"{self._before}{TEXTS[progress.stage]}"]
+        if progress.runs:
+            parts.append(f"{counted(progress.runs, 'run')} done")
         left_s = _left_at_most_s(now - self._began, progress.share)
         if left_s is not None:
             parts.append(f"at most about {format_time(float(f'{left_s:.2g}'))} more")
-        fraction = self._first + (self._last - self._first) * progress.whole
+        fraction = self._first + (self._last - self._first) * progress.share
         phase = {"phase": PLACEMENT} if self._before else {}  # else it is what the job is for
         self._desk.emit({"fraction": fraction, "text": ", ".join(parts), "open": True, **phase})
 
 
 def _left_at_most_s(elapsed_s: float, share: float) -> float | None:
-    """Seconds until a stage of which ``share`` is spent reaches its limit; ``None`` while it is too early.
+    """Seconds until work of which ``share`` is done reaches its limit; ``None`` while it is too early.
 
     >>> _left_at_most_s(4.0, 0.25), _left_at_most_s(0.2, 0.25), _left_at_most_s(4.0, 0.0)
     (12.0, None, None)
@@ -165,15 +160,6 @@ class CountAsked(Document):
     model: str
     symbols: Mapping[str, int]
     device: str
-
-
-class ArrangeAsked(Document):
-    """Copies of row number ``row`` on two GPUs of class ``executor``; largest step, CV of the gaps."""
-
-    row: int
-    executor: str
-    batch: int
-    cv: float
 
 
 class HoldsAsked(Document):

@@ -1,4 +1,4 @@
-"""Placements, the curve of congestion, what to buy."""
+"""Placements, what to buy."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import Any
 from nona.placement.result import Placement
 from nona.report.placements.working import working
 from nona.results import planning
-from nona.results.placement import CongestionCurve, SearchProgress, SolvedPlacement
+from nona.results.placement import SearchProgress, SolvedPlacement
 from nona.study import simulation
-from nona.study.link_load import congestion_curve
 from nona.study.outcome import about, placement_outcome
 from nona.study.placing import SearchSteps
 from nona.study.planning.holds import holds
@@ -34,13 +33,12 @@ class _Search:
     def __init__(self, prepared: Study, desk: task_desk.Desk) -> None:
         self._prepared, self._desk = prepared, desk
         self._others: SolvedPlacement | None = None  # the first outcome, with local and spread
-        self.found = SearchSteps(prepared.system)
+        self.found = SearchSteps()
 
     def better(self, placement: Placement) -> None:
-        if not self.found.take(placement) or self.found.best is None:
-            return
+        self.found.add(placement)
         self._desk.emit({"live": SearchProgress(steps=self.found.steps).to_json()})
-        self._desk.emit({"best": self.outcome(self.found.best).to_json()})
+        self._desk.emit({"best": self.outcome(self.found.best or placement).to_json()})
 
     def outcome(self, placement: Placement, known: bool = False) -> SolvedPlacement:
         """Everything that is shown of a placement; local and spread are the same beside every step."""
@@ -60,22 +58,12 @@ class _Search:
 def place_scenario(spec: Mapping[str, Any], desk: task_desk.Desk) -> SolvedPlacement:
     """Solve, compare with local and spread, show the working; the best so far is reported on the way."""
     prepared = task_desk.study_of(spec, desk)
-    search, solver = _Search(prepared, desk), str(spec.get("solver", "parametric"))
-    was_solved = is_solved(prepared, solver, desk.cache)
+    search = _Search(prepared, desk)
+    was_solved = is_solved(prepared, desk.cache)
     watch = task_desk.PlacingWatch(desk, READ, COMPARE)
-    placement = simulation.place(
-        prepared, solver, desk.cache, desk.check, search.better, on_progress=watch.take
-    )
+    placement = simulation.place(prepared, desk.cache, desk.check, search.better, on_progress=watch.take)
     desk.emit({"fraction": COMPARE, "text": "Comparing with local and spread"})
-    if search.found.steps:
-        search.found.finish(placement)
     return search.outcome(placement, was_solved)
-
-
-def predict_congestion(spec: Mapping[str, Any], desk: task_desk.Desk) -> CongestionCurve:
-    text = "Solving the formula at every load"
-    system = task_desk.study_of(spec, desk).system
-    return congestion_curve(system, progress=lambda share: desk.tell(share, text))
 
 
 REPORT_EVERY_S = 0.5

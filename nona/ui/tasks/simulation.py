@@ -14,27 +14,23 @@ from nona.report.simulations.report import SimulatedRun, simulation_report
 from nona.results.document import Document
 from nona.results.simulation import QuickAnswer
 from nona.results.simulation_charts import LiveRun
-from nona.results.studies import RowArranged
 from nona.results.sweeps import GridOutcome, GridRequest, SweepOutcome, SweepRequest
 from nona.simulation.compiled.build import is_ready
 from nona.simulation.compiled.families import compiling
 from nona.simulation.run import AUTO, engine_named
 from nona.simulation.steady_state import PILOT_FIRST, SHORT_FIRST, run_name
 from nona.study import simulation
-from nona.study.arrangements import LOADS, RunSize, arrange_row
 from nona.study.exports import write_simulation
-from nona.study.outcome import TIMELINE_JOBS, about, predicted_means, simulated_run, simulation_outcome
+from nona.study.outcome import TIMELINE_JOBS, about, simulated_run, simulation_outcome
 from nona.study.preparation import Study
 from nona.study.shipped import now_text
 from nona.study.sweep_bench import How
 from nona.study.sweeps import sweep, sweep_grid
 from nona.ui.tasks.desk import (
-    ArrangeAsked,
     Desk,
     PlacingWatch,
     asked_of,
     processes,
-    scenario_of,
     sources_of,
     study_of,
 )
@@ -167,7 +163,7 @@ def answer(spec: Mapping[str, Any], desk: Desk) -> QuickAnswer:
         prepared, engine=engine, jobs=jobs, replications=count, cache=desk.cache, check=desk.check
     ):
         if predicted is None:
-            predicted = predicted_means(prepared, so_far.placement)
+            predicted = simulation.predictions(prepared, so_far.placement)
         latest = QuickAnswer(
             predicted=predicted,
             report=simulation_report(so_far.summaries, so_far.seconds),
@@ -181,26 +177,6 @@ def answer(spec: Mapping[str, Any], desk: Desk) -> QuickAnswer:
     if latest is None:
         raise JobError("Quick answer: no replication was run; ask for at least one.")
     return latest
-
-
-ARRANGED_JOBS = {"compiled": 6000}
-
-
-def arrange(spec: Mapping[str, Any], desk: Desk) -> RowArranged:
-    """Simulate two copies of a row's model dedicated, split, replicated, over their rate."""
-    asked, engine, scenario = asked_of(spec, ArrangeAsked), engine_named(AUTO), scenario_of(spec)
-    size = RunSize(ARRANGED_JOBS.get(engine, SLOW_JOBS // 2), REPLICATIONS, scenario.seed, engine)
-    result: RowArranged | None = None
-    for result in arrange_row(
-        scenario, sources_of(spec), desk.cache, asked.row, asked.executor, asked.batch, asked.cv, size
-    ):
-        desk.check()
-        done = len(result.points)
-        text = f"{done} of {len(LOADS)} rates"
-        desk.emit({"fraction": done / len(LOADS), "text": text, "live": result.to_json()})
-    if result is None:
-        raise JobError("Split or batch: no rate was simulated; choose a row with a model.")
-    return result
 
 
 Q = TypeVar("Q", SweepRequest, GridRequest)

@@ -16,7 +16,7 @@ ON_PAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "Home": ("query", "task", "link", "JCT"),
         "Scenario": ("query", "SLO", "SCV", "batching", "executor", "MIG", "MPS", "link", "utilisation"),
         "Models": ("operator", "task", "contraction", "cut task", "sub-graph", "parallelism", "provenance"),
-        "Placement": ("configuration", "sub-graph", "local", "spread", "response", "gap", "load"),
+        "Placement": ("configuration", "sub-graph", "local", "spread", "lead", "gap", "load"),
         "Simulation": (
             "JCT",
             "SLO hit",
@@ -39,7 +39,7 @@ ON_PAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "statistical efficiency",
         ),
         "Runs": ("version", "replication", "interval"),
-        "Evidence": ("JCT", "response", "interval", "provenance"),
+        "Evidence": ("JCT", "interval", "provenance"),
     }
 )
 """Page → the terms that one must know to read it."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sizes import examples, sized
 
 from nona.errors import PlacementError
-from nona.placement.bulk_queue import bulk_queue, memoryless_batches, unlimited_bound_s
+from studies.bulk_queue import bulk_queue, memoryless_batches, unlimited_bound_s
 
 SIX = [(float(t), 0) for t in range(6)]  # ms
 V100 = tuple(1.8874 + 0.1438 * b for b in range(1, 401))  # ms of ResNet-50

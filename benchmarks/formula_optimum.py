@@ -1,6 +1,6 @@
-"""Placement solvers: times and gaps on the same instances, and against a naive use of SciPy.
+"""The certified optimum of the formula: times and gaps of larger systems.
 
-Run ``python -m benchmarks.placement_solvers``. Ratios are measured in one run; absolute times
+Run ``python -m benchmarks.formula_optimum``. Ratios are measured in one run; absolute times
 depend on the machine.
 """
 
@@ -13,20 +13,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import Decomposition, SubGraph
 from nona.placement.configurations import Shape, set_partitions
-from nona.placement.enumeration import candidates
 from nona.placement.fixed import local_placement
 from nona.placement.messages import Candidates, Link
-from nona.placement.model import Model, build_model, objective_s, value_at
+from nona.placement.model import build_model
+from nona.placement.result import Placement
 from nona.placement.solve import solve
 from nona.placement.solver.descent import descend_from_starts
 from nona.placement.solver.parametric import solve_parametric
-from nona.placement.solver.problem import Problem, build_problem, groups_of
-from nona.placement.solver.solution import Certified
+from nona.placement.solver.problem import build_problem, groups_of
 from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
 from nona.study.preparation import prepare
@@ -100,58 +98,9 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
     return best, result
 
 
-def naive_scipy(model: Model) -> float:
-    """What one writes without structure: all probabilities, SLSQP, numerical gradients, one start."""
-    sizes = [len(c) for row in model.candidates for c in row]
-    ends = np.cumsum(sizes)
-
-    def spread_out(z: Floats) -> list[list[Floats]]:
-        parts = iter(np.split(z, ends[:-1]))
-        return [[next(parts) for _ in row] for row in model.candidates]
-
-    def value(z: Floats) -> float:
-        x = spread_out(np.clip(z, 0.0, 1.0))
-        if model.link_load(x)[0] >= 0.999:
-            return 1e3
-        return objective_s(model, value_at(model, x)) * 1e3
-
-    start = np.concatenate([0.9 * c.local + 0.1 / len(c) for row in model.candidates for c in row])
-    sums = np.zeros((len(sizes), len(start)))
-    for i, (end, size) in enumerate(zip(ends, sizes, strict=True)):
-        sums[i, end - size : end] = 1.0
-    limits = {"type": "eq", "fun": lambda z: sums @ z - 1.0, "jac": lambda z: sums}
-    bounds = [(0.0, 1.0)] * len(start)
-    found = minimize(
-        value, start, method="SLSQP", bounds=bounds, constraints=[limits], options={"maxiter": 300}
-    )
-    return float(found.fun) / 1e3
-
-
-def compare_solvers() -> None:
-    """Every solver on small systems: time relative to the parametric one, excess over the best."""
-    print("Solvers on small systems (two sub-graphs a class):")
-    print("        instance       solver   seconds   ratio  mean JCT ms    excess       gap")
-    for name, widths in (("1 class", [[2, 2]]), ("3 classes", [[2, 3]] * 3), ("3 wider", [[3, 4]] * 3)):
-        compare_on(name, make_system(widths, load=0.2))
-
-
-def compare_on(name: str, system: System) -> None:
-    """Print a line for each solver."""
-    runs: list[tuple[str, float, float, float]] = []
-    for solver in ("parametric", "slsqp", "exhaustive"):
-        if solver == "exhaustive" and name != "1 class":
-            continue
-        seconds, placement = timed(partial(solve, system, solver))
-        runs.append((solver, seconds, placement.objective_s, placement.gap))
-    model = build_model(system, lambda s, link: candidates(s, link, system.servers))
-    seconds, value = timed(partial(naive_scipy, model))
-    runs.append(("naive SLSQP", seconds, value, np.nan))
-    best = min(r[2] for r in runs)
-    for solver, seconds, value, gap in runs:
-        print(
-            f"{name:>16} {solver:>12} {seconds:9.3f} {seconds / runs[0][1]:7.1f} {value * 1e3:12.5f} "
-            f"{value / best - 1:9.1e} {gap:9.1e}"
-        )
+def gap_of(placement: Placement) -> str:
+    """The certified gap of a formula's optimum, as text."""
+    return "none" if placement.formula is None else f"{placement.formula.gap:.1e}"
 
 
 def partitions_only(shape: Shape, link: Link) -> Candidates:
@@ -160,27 +109,19 @@ def partitions_only(shape: Shape, link: Link) -> Candidates:
     return Candidates(shape, np.array(rows, dtype=np.int64), link)
 
 
-def certified(problem: Problem, start: Floats | None, gap: float) -> Certified:
-    """The parametric solver at one gap."""
-    return solve_parametric(problem, gap=gap, start=start)
-
-
 def large_instances() -> None:
     """Five models; 50 models with 877 configurations; the number of servers."""
-    print("\nLarger systems (parametric):")
     shipped = prepare(load_scenario(scenario_path("five_models_80_servers"))).system
     seconds, placement = timed(partial(solve, shipped))
-    print(f"five models of the paper, as shipped: {seconds:.2f} s, gap {placement.gap:.1e}")
+    print(f"five models of the paper, as shipped: {seconds:.2f} s, gap {gap_of(placement)}")
     five = make_system([[], [2, 2, 2], [], [], [4, 2] * 12])
     seconds, placement = timed(partial(solve, five))
-    print(f"five synthetic models, 24 sub-graphs in one: {seconds:.2f} s, gap {placement.gap:.1e}")
+    print(f"five synthetic models, 24 sub-graphs in one: {seconds:.2f} s, gap {gap_of(placement)}")
     system = make_system([[7]] * 50)
     model = build_model(system, partitions_only)
     sizes = [len(c) for row in model.candidates for c in row]
-    seconds, end = timed(
-        lambda: descend_from_starts(model, partial(certified, gap=2e-3), partial(certified, gap=2e-5))
-    )
-    local = local_placement(system).objective_s
+    seconds, end = timed(lambda: descend_from_starts(model, 2e-5))
+    local = local_placement(system).prediction.jct_s
     print(
         f"{len(sizes)} models × {sizes[0]} configurations: {seconds:.2f} s, gap {end.certified.gap:.1e}, "
         f"{end.value_s / local:.3f} of the local placement's JCT"
@@ -196,8 +137,7 @@ def large_instances() -> None:
 
 
 def main() -> None:
-    """Print both tables."""
-    compare_solvers()
+    """Print the table."""
     large_instances()
 
 

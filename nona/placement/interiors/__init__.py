@@ -1,1 +1,0 @@
-"""Large interiors: configurations worth their price, and bounds on those not listed."""

@@ -1,1 +1,0 @@
-"""The response of a placement: the distribution of its jobs' times."""

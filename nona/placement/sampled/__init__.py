@@ -1,1 +1,0 @@
-"""Placements searched by sampled completion times: fewest missed SLOs, or least mean."""

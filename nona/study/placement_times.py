@@ -1,0 +1,75 @@
+"""Simulated completion times of a placement, by random numbers that no choice has seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from nona.arrays import Bools, Floats
+from nona.placement.result import JobTimes, Placement, Queries, Simulated
+from nona.schedulers.sampling import NONA
+from nona.schedulers.sampling_tables import build_tables
+from nona.simulation.run import AUTO, RunOptions, engine_named, job_times
+from nona.simulation.run import JobTimes as Run
+from nona.statistics import mean_interval
+from nona.study.race import SLOWER, events_per_job
+from nona.system import System
+
+FIGURE_EVENTS = 400_000  # tasks and background arrivals behind reported figures, about
+FEW_EVENTS = 40_000  # behind those of the best so far
+RUNS = 5
+_FEWEST = 200  # jobs of a run
+_FIRST = 3_000_000  # number of the first replication: nobody else uses these random numbers
+
+
+def simulated_figures(
+    system: System, queries: Queries, shares: Floats | None, events: int = FIGURE_EVENTS
+) -> Simulated:
+    """Simulate a placement in :data:`RUNS` runs of about ``events`` events in all.
+
+    Figures of two placements have common random numbers.
+    """
+    engine = engine_named(AUTO)
+    slower = SLOWER if engine == "simpy" else 1
+    jobs = max(round(events / slower / events_per_job(system) / RUNS), _FEWEST)
+    warmup = min(max(jobs // 2, 1), 1000)
+    tables = build_tables(system, queries, shares=shares, aligned=True)
+    runs = []
+    for number in range(RUNS):
+        options = RunOptions(
+            jobs=jobs, warmup=warmup, replication=_FIRST + number, engine=engine, tail_jobs=jobs + warmup
+        )
+        runs.append(job_times(system, NONA, tables, options))
+    slo_s = np.array([np.nan if q.slo_s is None else q.slo_s for q in system.queries])
+    steady = not any(run.state == "overloaded" or np.isnan(run.times_s).any() for run in runs)
+    every = [np.ones(len(run.query), dtype=bool) for run in runs]
+    return Simulated(
+        mix=_figures(runs, every, slo_s, steady),
+        queries=tuple(
+            _figures(runs, [run.query == j for run in runs], slo_s, steady) for j in range(len(slo_s))
+        ),
+        steady=steady,
+        jobs=jobs * RUNS,
+    )
+
+
+def simulated(system: System, placement: Placement) -> Placement:
+    """The placement with simulated figures."""
+    return replace(placement, simulated=simulated_figures(system, placement.queries, placement.class_shares))
+
+
+def _figures(runs: Sequence[Run], kept: Sequence[Bools], slo_s: Floats, steady: bool) -> JobTimes:
+    times = [run.times_s[k] for run, k in zip(runs, kept, strict=True)]
+    limits = [slo_s[run.query[k]] for run, k in zip(runs, kept, strict=True)]
+    whole, limit = np.concatenate(times), np.concatenate(limits)
+    asked = ~np.isnan(limit)
+    late = ~(whole[asked] <= limit[asked] * (1 + 1e-9))
+    misses = float(late.mean()) if asked.any() else None
+    if not steady or not len(whole):
+        none = np.inf if not steady else np.nan
+        return JobTimes(none, (np.nan, np.nan), none, none, none, misses)
+    interval = mean_interval([t.mean() for t in times if len(t)])
+    p50, p95, p99 = np.percentile(whole, (50, 95, 99)).tolist()
+    return JobTimes(float(whole.mean()), (interval.low, interval.high), p50, p95, p99, misses)

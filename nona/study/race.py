@@ -1,0 +1,195 @@
+"""Candidates compared by simulation: a race of short runs with common random numbers.
+
+All candidates meet the same jobs, arrivals and background (common random numbers: Law, Simulation Modeling
+and Analysis, 5th ed. 2015, section 11.2), so differences are taken job by job. In each round every candidate
+that is left has one run, twice as long as the one before. After a round a candidate leaves
+
+* that has no steady state, or did not complete the jobs that it was given,
+* whose mean is worse than the best one's at a confidence of :data:`CLEAR`, or differs from it by less than
+  :data:`SAME`, or
+* that is in the worse half of more than :data:`FEW` (successive halving: Karnin, Koren and Somekh, Almost
+  optimal exploration in multi-armed bandits, ICML 2013), so that a round of many costs no more than the one
+  before.
+
+The race ends with the last candidate, after a number of rounds, or at a limit, which counts events and not
+seconds: equal inputs give equal results.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from nona.arrays import Floats
+from nona.errors import SimulationError
+from nona.schedulers.base import Prepared, Scheduler
+from nona.simulation.run import AUTO, RunOptions, engine_named, job_times
+from nona.statistics import Interval, overlapping_batch_means
+from nona.system import System
+
+Goal = Literal["mean-jct", "slo"]
+CLEAR = 0.99  # confidence of a paired difference
+SAME: dict[Goal, float] = {"mean-jct": 0.003, "slo": 0.0003}  # of the mean; share of the jobs
+ROUNDS = 5
+EVENTS = 16_000  # tasks and background arrivals of a run of the first round, about
+FEWEST = 400  # jobs of a run
+FEW = 6  # candidates: so many are not halved
+START = 8_000  # events that a run's start costs as much as, about
+SLOWER = 25  # times as long as the compiled engine takes SimPy for a run, about
+_FIRST = 1_000_000  # number of the first replication: nobody else uses these random numbers
+_ROUNDING = 1e-9  # relative: it does not make a job late
+
+
+@dataclass(frozen=True, eq=False)
+class Runner:
+    """A candidate: a scheduler with its tables."""
+
+    scheduler: Scheduler
+    prepared: Prepared
+
+
+@dataclass(slots=True)
+class Budget:
+    """The work that is left, in events: task starts and background arrivals."""
+
+    whole: float
+    left: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.left = self.whole
+
+    @property
+    def spent(self) -> float:
+        """The share that is spent, 0 to 1."""
+        return min(max(1.0 - self.left / self.whole, 0.0), 1.0)
+
+
+@dataclass(eq=False)
+class Trial:
+    """What the runs of a candidate gave: ``values`` of all jobs, round after round."""
+
+    runner: Runner
+    values: Floats = field(default_factory=lambda: np.zeros(0))
+    failed: bool = False
+
+    @property
+    def mean(self) -> float:
+        """Mean over all jobs; infinite without a steady state."""
+        return math.inf if self.failed or not len(self.values) else float(self.values.mean())
+
+    def gain_over(self, other: Trial, level: float = 0.95) -> Interval:
+        """By how much this one is better, with its interval, by the jobs that both have."""
+        jobs = min(len(self.values), len(other.values))
+        return overlapping_batch_means(other.values[:jobs] - self.values[:jobs], level=level)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """The candidates, the best first, the others by when they left."""
+
+    order: tuple[Trial, ...]
+
+    @property
+    def best(self) -> Trial:
+        """The winner."""
+        return self.order[0]
+
+    @property
+    def lead(self) -> Interval | None:
+        """By how much the winner is better than the next one; ``None`` without a next one that ends."""
+        if len(self.order) < 2 or self.order[1].failed:
+            return None
+        return self.best.gain_over(self.order[1])
+
+
+class Race:
+    """Races of candidates of one ``system``; all draw on one ``budget``.
+
+    ``goal``: the least mean completion time, or the smallest share of late jobs.
+    ``check`` is called before every run; what it raises comes out. ``on_run`` is called after it.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        budget: Budget,
+        goal: Goal = "mean-jct",
+        check: Callable[[], None] = lambda: None,
+        on_run: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.system, self.budget, self.goal = system, budget, goal
+        self.check, self.on_run = check, on_run
+        self.engine = engine_named(AUTO)
+        slower = SLOWER if self.engine == "simpy" else 1
+        events = events_per_job(system)
+        self._cost = slower * events
+        self._first_jobs = max(round(EVENTS / slower / events), FEWEST)
+        self._slo_s = np.array([math.inf if q.slo_s is None else q.slo_s for q in system.queries])
+        self._counts = np.array([goal != "slo" or q.slo_s is not None for q in system.queries])
+        self._races = 0
+
+    def run(self, runners: Sequence[Runner], rounds: int = ROUNDS) -> Outcome:
+        """Let these candidates race for ``rounds`` at most, with random numbers of their own.
+
+        Raises ``SimulationError`` without a candidate.
+        """
+        if not runners:
+            raise SimulationError("Race: there is no candidate; give at least one.")
+        trials, gone = [Trial(r) for r in runners], list[Trial]()
+        self._races += 1
+        for number in range(rounds):
+            for trial in trials:
+                self._add(trial, self._first_jobs * 2**number, _FIRST + 64 * self._races + number)
+            trials.sort(key=lambda trial: trial.mean)
+            kept = self._kept(trials)
+            gone = [trial for trial in trials if trial not in kept] + gone
+            trials = kept
+            if len(trials) == 1 or self.budget.left <= 0:
+                break
+        return Outcome((*trials, *gone))
+
+    def _add(self, trial: Trial, jobs: int, replication: int) -> None:
+        self.check()
+        warmup = min(jobs // 2, 1000)
+        options = RunOptions(
+            jobs=jobs, warmup=warmup, replication=replication, engine=self.engine, tail_jobs=jobs + warmup
+        )
+        query, times_s, state = job_times(self.system, trial.runner.scheduler, trial.runner.prepared, options)
+        self.budget.left -= START + self._cost * (jobs + warmup)
+        trial.failed |= state == "overloaded" or bool(np.isnan(times_s).any())
+        values = times_s
+        if self.goal == "slo":
+            values = (times_s > self._slo_s[query] * (1 + _ROUNDING)).astype(float)
+        counted = self._counts[query]
+        trial.values = np.concatenate([trial.values, values[counted]])
+        self.on_run()
+
+    def _kept(self, trials: Sequence[Trial]) -> list[Trial]:
+        """The best, and those of the better half that may still turn out to be better."""
+        best = trials[0]
+        kept = [best]
+        for trial in trials[1 : max((len(trials) + 1) // 2, FEW)]:
+            if trial.failed:
+                break
+            gain = best.gain_over(trial, CLEAR)
+            if math.isnan(gain.half_width) or (gain.low <= 0 and gain.high > self.same(best.mean)):
+                kept.append(trial)
+        return kept
+
+    def same(self, value: float) -> float:
+        """A difference that does not matter beside ``value``."""
+        return SAME[self.goal] * (value if self.goal == "mean-jct" else 1.0)
+
+
+def events_per_job(system: System) -> float:
+    """Tasks of a job, and background arrivals while one job arrives."""
+    rate = system.total_rate
+    if rate <= 0:
+        return float(max((len(q.tasks) for q in system.queries), default=1))
+    tasks = sum(q.rate * len(q.tasks) for q in system.queries) / rate
+    background = sum(stream.rate for _, stream in system.link_streams)
+    return tasks + (background + system.executors * system.background_compute.rate) / rate
