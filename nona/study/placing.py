@@ -36,7 +36,7 @@ from nona.results.placement import SearchStep
 from nona.schedulers.sampling import NONA
 from nona.schedulers.sampling_tables import build_tables
 from nona.study.placement_times import FEW_EVENTS, FIGURE_EVENTS, simulated_figures
-from nona.study.race import Budget, Goal, Outcome, Race, Runner
+from nona.study.race import ROUNDS, Budget, Goal, Outcome, Race, Runner
 from nona.system import System
 
 Stage = Literal["formula", "simulation"]
@@ -44,7 +44,9 @@ STAGES: tuple[Stage, ...] = ("simulation", "formula")
 EVENTS = 5_000_000  # simulated at most, of a whole search
 QUICK_EVENTS = 400_000  # of one that answers while a slider moves
 MOST_TRIED = 32  # moves of a group in one race
+_FIRST_ROUNDS = 3  # of the races that only find where to begin
 TURNS = 4  # through all groups, at most
+_KNOWN = ("local", "spread")
 _MIXED = (0.25, 0.5, 0.75)
 _MOVED = (0.15, 0.4)  # of a query class's draws to another executor class
 _FULL = 0.995  # of a link: beyond, no run shows a steady state
@@ -101,6 +103,8 @@ def place_system(
     began = time.perf_counter()
     search = _Search(system, objective, check, on_better, quick, on_progress)
     placement = search.placement(search.run(), FIGURE_EVENTS)
+    if not quick and objective != "formula":
+        placement = search.not_behind(placement)
     return replace(placement, seconds=time.perf_counter() - began)
 
 
@@ -152,7 +156,7 @@ class _Search:
         self._on_progress(PlacingProgress("formula", self._runs, self._budget.spent))
         solved = self._solved()
         if solved is not None:
-            best = self._compete([best, solved])
+            best = self._compete([best, solved], rounds=_FIRST_ROUNDS)
         if self.quick:
             return best
         for _ in range(TURNS):
@@ -171,7 +175,7 @@ class _Search:
     def _start(self) -> Candidate:
         """The best of the presets, and of the sensible shares of the executor classes."""
         shares = sensible_shares(self.system)
-        best = self._compete(starts(self.system, shares[0]))
+        best = self._compete(starts(self.system, shares[0]), rounds=_FIRST_ROUNDS)
         if len(shares) > 1 and not self.quick:
             best = self._compete([best, *(replace(best, shares=s) for s in shares[1:])])
         return best
@@ -193,7 +197,9 @@ class _Search:
             tried = sorted(tried, key=self._predicted_s)[:MOST_TRIED]
         return tried
 
-    def _compete(self, candidates: Sequence[Candidate], clearly: bool = False) -> Candidate:
+    def _compete(
+        self, candidates: Sequence[Candidate], clearly: bool = False, rounds: int = ROUNDS
+    ) -> Candidate:
         """Race candidates, the first of which is the best so far, and return the best.
 
         ``clearly``: the first is only replaced by one whose lead has an interval above 0.
@@ -203,7 +209,7 @@ class _Search:
             return self._best
         self._compared += len(possible) - (self._best is not None)
         runners = [self._runner(c) for c in possible]
-        outcome = self._race.run(runners)
+        outcome = self._race.run(runners, rounds)
         order = [possible[runners.index(t.runner)] for t in outcome.order]
         lead = outcome.lead
         if clearly and order[0] is not possible[0] and (lead is None or lead.low <= 0):
@@ -263,9 +269,24 @@ class _Search:
             objective=self.objective,
         )
 
+    def not_behind(self, placement: Placement) -> Placement:
+        """``placement``, or the best of those that all know, where that has better figures.
+
+        In a tie the last race may have taken the one that new runs show to be behind.
+        """
+        known = [c for c in starts(self.system, placement.class_shares) if c.origin in _KNOWN]
+        others = [c for c in known if self._is_possible(c) and not same(c.queries, placement.queries)]
+        return min((placement, *(self.placement(c, FIGURE_EVENTS) for c in others)), key=_figure)
+
     def _after_run(self) -> None:
         self._runs += 1
         self._on_progress(PlacingProgress("simulation", self._runs, self._budget.spent))
+
+
+def _figure(placement: Placement) -> float:
+    """What the objective of a placement counts, by its figures."""
+    misses = placement.simulated.mix.misses if placement.simulated and placement.objective == "slo" else None
+    return placement.objective_s if misses is None else misses
 
 
 def sensible_shares(system: System) -> list[Floats | None]:

@@ -38,6 +38,8 @@ ROUNDS = 5
 EVENTS = 16_000  # tasks and background arrivals of a run of the first round, about
 FEWEST = 400  # jobs of a run
 FEW = 6  # candidates: so many are not halved
+MOST = 2_000_000  # events that one race may spend
+BACKGROUND = 0.3  # of the work of a task: that of a background arrival, about
 START = 8_000  # events that a run's start costs as much as, about
 SLOWER = 25  # times as long as the compiled engine takes SimPy for a run, about
 _FIRST = 1_000_000  # number of the first replication: nobody else uses these random numbers
@@ -141,6 +143,7 @@ class Race:
             raise SimulationError("Race: there is no candidate; give at least one.")
         trials, gone = [Trial(r) for r in runners], list[Trial]()
         self._races += 1
+        floor = max(self.budget.left - MOST, 0.0)
         for number in range(rounds):
             for trial in trials:
                 self._add(trial, self._first_jobs * 2**number, _FIRST + 64 * self._races + number)
@@ -148,7 +151,7 @@ class Race:
             kept = self._kept(trials)
             gone = [trial for trial in trials if trial not in kept] + gone
             trials = kept
-            if len(trials) == 1 or self.budget.left <= 0:
+            if len(trials) == 1 or self.budget.left <= floor:
                 break
         return Outcome((*trials, *gone))
 
@@ -186,10 +189,10 @@ class Race:
 
 
 def events_per_job(system: System) -> float:
-    """Tasks of a job, and background arrivals while one job arrives."""
+    """Tasks of a job, and background arrivals while one job arrives, which are less work each."""
     rate = system.total_rate
     if rate <= 0:
         return float(max((len(q.tasks) for q in system.queries), default=1))
     tasks = sum(q.rate * len(q.tasks) for q in system.queries) / rate
     background = sum(stream.rate for _, stream in system.link_streams)
-    return tasks + (background + system.executors * system.background_compute.rate) / rate
+    return tasks + BACKGROUND * (background + system.executors * system.background_compute.rate) / rate

@@ -130,7 +130,7 @@ def test_events_are_tasks_and_background():
         background_network=Stream(4.0, 0.1),
     )
     assert events_per_job(SYSTEM) == 1.0
-    assert events_per_job(busy) == pytest.approx(1 + (3 * 2.0 + 4.0) / 0.5)
+    assert events_per_job(busy) == pytest.approx(1 + racing.BACKGROUND * (3 * 2.0 + 4.0) / 0.5)
 
 
 def test_real_runs_find_the_quicker_scheduler():
