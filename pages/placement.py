@@ -10,9 +10,9 @@ from nona.ui.widgets.terms import term
 
 state = current()
 st.caption(
-    f"Finds for every {term('sub-graph')} the probability of each {term('configuration')} that minimises "
-    f"the mean response time ({term('JCT')}) over the whole mix, waits at the link and at the servers "
-    "included."
+    f"Compares ways to divide every {term('sub-graph')} over servers ({term('configuration')}), and takes "
+    f"the one with the least simulated mean {term('JCT')} over the whole mix, waits at the link and at the "
+    "servers included."
 )
 if not no_queries(state, "A placement"):
     run_page(state, PLACEMENT)

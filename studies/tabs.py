@@ -114,7 +114,7 @@ def decisions_tab(state: AppState) -> None:
     st.subheader("Decisions, simulated")
     st.markdown(
         "Does the placement win in simulation? All samples, and generated networks that were not used to "
-        "build the solver, over link speeds, link background and load."
+        "build the search, over link speeds, link background and load."
     )
     data = stored_result(DecisionStudy)
     with _study(decisions.presented(data)):

@@ -147,7 +147,7 @@ class Simulated:
     ``steady``: whether all jobs were completed; without that, times are infinite.
     ``jobs``: jobs behind the figures.
     ``candidates``: different placements that were compared; 1 where none was.
-    ``lead``, ``lead_error``: how much better the placement was in the last comparison than the next one,
+    ``lead``, ``lead_error``: how much better the placement was than the nearest of those it raced with,
         relative to its own value (for the objective ``slo``: share of jobs), and the standard error;
         ``None`` where there was no other.
     """

@@ -226,8 +226,9 @@ class _Search:
         lead, value = outcome.lead, outcome.best.mean
         if lead is not None:
             unit = value if self.objective != "slo" and value > 0 else 1.0
-            self._lead = lead.mean / unit, lead.half_width / 2 / unit
-            self._second = order[1]
+            ahead = lead.mean / unit, lead.half_width / 2 / unit
+            if order[0] is not self._best or self._lead is None or ahead < self._lead:
+                self._lead, self._second = ahead, order[1]
         if order[0] is not self._best:
             self._best = order[0]
             self._on_better(self.placement(order[0], FEW_EVENTS))
@@ -276,7 +277,10 @@ class _Search:
         """
         known = [c for c in starts(self.system, placement.class_shares) if c.origin in _KNOWN]
         others = [c for c in known if self._is_possible(c) and not same(c.queries, placement.queries)]
-        return min((placement, *(self.placement(c, FIGURE_EVENTS) for c in others)), key=_figure)
+        best = min((placement, *(self.placement(c, FIGURE_EVENTS) for c in others)), key=_figure)
+        if best is placement or best.simulated is None:
+            return placement
+        return replace(best, simulated=replace(best.simulated, lead=None, lead_error=None))
 
     def _after_run(self) -> None:
         self._runs += 1

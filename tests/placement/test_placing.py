@@ -18,7 +18,7 @@ from nona.simulation.run import Cancelled, RunOptions, job_times
 from nona.study import placing
 from nona.study.placement_times import simulated_figures
 from nona.study.placing import SearchSteps, place_system
-from nona.system import Batching, Stream
+from nona.system import Arrivals, Batching, Stream
 
 FRESH = 700_000  # number of the first replication: the search uses others
 
@@ -109,6 +109,19 @@ def test_one_server_and_no_interior_need_no_search():
         chosen = place_system(s)
         assert chosen.objective_s == pytest.approx(mean_s(s, chosen.queries), rel=0.1)
         assert chosen.simulated.steady
+
+
+def test_batches_after_a_long_silence_are_placed_and_simulated():
+    """300 queries in 3 s, then nothing until an hour has passed."""
+    (q,) = system(slides()).queries
+    burst = Arrivals(
+        "trace", times_s=tuple(0.01 * n for n in range(300)), scale_to_rate=False, period_s=3600.0
+    )
+    steps = Batching(np.stack([q.tasks.compute_s * (0.5 + 0.5 * b) for b in range(1, 5)]))
+    found = place_system(replace(system(slides()), queries=(replace(q, batching=steps, arrivals=burst),)))
+    assert found.formula is None
+    assert found.simulated.jobs > 0
+    assert math.isfinite(found.simulated.mix.mean_s)
 
 
 def test_executors_that_batch_are_placed_by_simulation_without_a_formula():

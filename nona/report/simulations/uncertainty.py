@@ -197,9 +197,9 @@ def outside_text(rows: Sequence[Sureness]) -> str:
 
 LEVEL = 0.9  # of the stated error of a modelled time
 MEANING = {
-    "Predicted": "sampled jobs among random waits: each executor and link is a separate queue with the load "
-    "and the arrivals of the placement. It neglects the dependence between these queues, and what a "
-    "scheduler observes of them.",
+    "Predicted": "by formula: each executor and link is a queue of its own with Poisson arrivals and the "
+    "load of the placement. It neglects the dependence between these queues, joins, bursts, and what a "
+    "scheduler observes.",
     "Simulated": "the mean over independent runs with Student's 95 % interval. Its "
     "errors: the sampling error, which the interval states, and the error of the cluster's model, which it "
     "does not.",

@@ -203,12 +203,11 @@ def slo_sentence(policies: Mapping[str, result_training.PolicyOutcome]) -> str:
     fewest = min(rates, key=lambda n: (rates[n], n))
     usd = policies[most].cost_usd
     cost = f" for {dollars_text(usd)}" if usd else ""
+    if rates[most] == rates[fewest]:
+        every = "every policy" if len(rates) > 1 else most
+        return f"{every[0].upper()}{every[1:]} keeps {share_text(rates[most])} of the deadlines."
     sentence = f"{most} keeps the most deadlines, {share_text(rates[most])}{cost}"
-    return (
-        f"{sentence}."
-        if rates[most] == rates[fewest]
-        else f"{sentence}; {fewest} keeps the fewest, {share_text(rates[fewest])}."
-    )
+    return f"{sentence}; {fewest} keeps the fewest, {share_text(rates[fewest])}."
 
 
 def gain_sentence(policies: Policies) -> str:

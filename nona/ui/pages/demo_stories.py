@@ -113,7 +113,7 @@ STORIES = (
             ),
             Step(
                 PLACEMENT,
-                "The solver gives every way of splitting this query a probability. Here the link is free: "
+                "The placement gives every way of splitting this query a probability. Here the link is free: "
                 "which tasks leave the first server?",
                 run="place",
             ),

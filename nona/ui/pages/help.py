@@ -60,7 +60,7 @@ HOW_TO = (
     ),
     HowTo(
         "see where the tasks run?",
-        "Solve the placement, then *Where they run*.",
+        "Solve the placement, then *Where they run* on page Models.",
         "models",
         (("model-view", "Where they run"),),
     ),

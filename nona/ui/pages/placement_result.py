@@ -249,7 +249,7 @@ def charts(data: placement.PlacementOutcome) -> None:
         table(tables.comparison(data), "comparison-table", "The placement against local and spread")
         st.caption(
             "Compute, transfers and waits are those of the longest path by formula; joins and own work are "
-            "what simulated jobs take beyond it."
+            "what simulated jobs take beyond it. Where jobs take less, the waits are cut to what is left."
         )
 
 

@@ -285,8 +285,8 @@ SIMULATION = RunPage(
     at_once=True,
     also_live=live_cluster,
     answer=answer,
-    before="Every scheduler gets the same arrivals and the same service times. A run shows live the response "
-    "time of jobs (JCT: from arrival to completion), how many keep their SLO and what is busy; then which "
+    before="Every scheduler gets the same arrivals and the same service times. A run shows live the time of "
+    "jobs (JCT: from arrival to completion), how many keep their SLO and what is busy; then which "
     "scheduler is fastest, with intervals.",
     tabs=TABS,
     files=run_files,
