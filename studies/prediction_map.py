@@ -15,7 +15,8 @@ from nona.experiments import Key, run_pieces
 from nona.placement.capacity import executor_utilization
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.prediction import predict
-from nona.placement.result import Configuration, Queries, SubGraphPlacement
+from nona.placement.proposals import blend
+from nona.placement.result import Queries
 from nona.results.studies import MapAbout, MapPoint, PredictionMap
 from nona.scenario.file import load_scenario
 from nona.schedulers.registry import get_scheduler
@@ -160,24 +161,6 @@ def placed(system: System, name: str) -> Placed:
         return Placed(solved.queries, solved.class_shares)
     local, spread = local_placement(system).queries, spread_placement(system).queries
     return Placed(blend(local, spread, _SPREAD_SHARE[name]))
-
-
-def blend(first: Queries, second: Queries, share: float) -> Queries:
-    """Each sub-graph placed as in ``second`` with probability ``share``, else as in ``first``."""
-    return tuple(
-        tuple(_mixed(a, b, share) for a, b in zip(row, other, strict=True))
-        for row, other in zip(first, second, strict=True)
-    )
-
-
-def _mixed(a: SubGraphPlacement, b: SubGraphPlacement, share: float) -> SubGraphPlacement:
-    """One sub-graph placed as ``b`` says with probability ``share``, else as ``a``."""
-    chances: dict[Configuration, float] = {}
-    for placed, weight in ((a, 1.0 - share), (b, share)):
-        for c, p in zip(placed.configurations, placed.probabilities.tolist(), strict=True):
-            chances[c] = chances.get(c, 0.0) + weight * p
-    kept = {c: p for c, p in chances.items() if p > 0}
-    return SubGraphPlacement(a.subgraph, tuple(kept), np.array(list(kept.values())))
 
 
 def point(system: System, name: str, load: Load) -> tuple[System, Placed]:

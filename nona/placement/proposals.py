@@ -177,11 +177,15 @@ def _moves(shape: Shape, row: Labels, slots: int) -> Iterator[Labels]:
 def mixtures(a: Candidate, b: Candidate, parts: Sequence[float]) -> Iterator[Candidate]:
     """The placements that take ``a`` with probability 1 − p and ``b`` with p, for each p of ``parts``."""
     for p in parts:
-        rows = tuple(
-            tuple(_mixed(x, y, p) for x, y in zip(row, other, strict=True))
-            for row, other in zip(a.queries, b.queries, strict=True)
-        )
-        yield Candidate("mixture", rows, a.shares)
+        yield Candidate("mixture", blend(a.queries, b.queries, p), a.shares)
+
+
+def blend(first: Queries, second: Queries, share: float) -> Queries:
+    """Each sub-graph placed as in ``second`` with probability ``share``, else as in ``first``."""
+    return tuple(
+        tuple(_mixed(a, b, share) for a, b in zip(row, other, strict=True))
+        for row, other in zip(first, second, strict=True)
+    )
 
 
 def _mixed(a: SubGraphPlacement, b: SubGraphPlacement, p: float) -> SubGraphPlacement:

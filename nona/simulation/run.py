@@ -134,7 +134,7 @@ def simulate_run(
     return _records(system, scheduler.name, replace(options, engine=engine), raw, time.perf_counter() - begin)
 
 
-class JobTimes(NamedTuple):
+class RunTimes(NamedTuple):
     """Class (N,) and completion time (N,) in seconds of each measured job, in order of arrival.
 
     The time of a job that was not completed, or was dropped, is ``nan``. ``state`` is that of the run.
@@ -145,7 +145,7 @@ class JobTimes(NamedTuple):
     state: State
 
 
-def job_times(system: System, scheduler: Scheduler, prepared: Prepared, options: RunOptions) -> JobTimes:
+def job_times(system: System, scheduler: Scheduler, prepared: Prepared, options: RunOptions) -> RunTimes:
     """Simulate, and return only the times of the measured jobs.
 
     The run does not check itself, which for short runs takes longer than the run. Parameters are those of
@@ -154,7 +154,7 @@ def job_times(system: System, scheduler: Scheduler, prepared: Prepared, options:
     size = replace(_size(system, options), sampled_jobs=0)
     raw = ENGINES[engine_named(options.engine)](system, scheduler, prepared, size, None)
     of = raw.collected
-    return JobTimes(of.query, of.completion_s - of.arrival_s, judge(system, raw)[0])
+    return RunTimes(of.query, of.completion_s - of.arrival_s, judge(system, raw)[0])
 
 
 def _size(system: System, options: RunOptions) -> RunSize:

@@ -11,8 +11,7 @@ from nona.arrays import Bools, Floats
 from nona.placement.result import JobTimes, Placement, Queries, Simulated
 from nona.schedulers.sampling import NONA
 from nona.schedulers.sampling_tables import build_tables
-from nona.simulation.run import AUTO, RunOptions, engine_named, job_times
-from nona.simulation.run import JobTimes as Run
+from nona.simulation.run import AUTO, RunOptions, RunTimes, engine_named, job_times
 from nona.statistics import mean_interval
 from nona.study.race import SLOWER, events_per_job
 from nona.system import System
@@ -60,7 +59,7 @@ def simulated(system: System, placement: Placement) -> Placement:
     return replace(placement, simulated=simulated_figures(system, placement.queries, placement.class_shares))
 
 
-def _figures(runs: Sequence[Run], kept: Sequence[Bools], slo_s: Floats, steady: bool) -> JobTimes:
+def _figures(runs: Sequence[RunTimes], kept: Sequence[Bools], slo_s: Floats, steady: bool) -> JobTimes:
     times = [run.times_s[k] for run, k in zip(runs, kept, strict=True)]
     limits = [slo_s[run.query[k]] for run, k in zip(runs, kept, strict=True)]
     whole, limit = np.concatenate(times), np.concatenate(limits)

@@ -36,7 +36,7 @@ from nona.results.placement import SearchStep
 from nona.schedulers.sampling import NONA
 from nona.schedulers.sampling_tables import build_tables
 from nona.study.placement_times import FEW_EVENTS, FIGURE_EVENTS, simulated_figures
-from nona.study.race import ROUNDS, Budget, Goal, Outcome, Race, Runner
+from nona.study.race import ROUNDS, Budget, Contender, Goal, Outcome, Race
 from nona.system import System
 
 Stage = Literal["formula", "simulation"]
@@ -208,17 +208,17 @@ class _Search:
         if self._best is not None and (self._budget.left <= 0 or len(possible) == 1):
             return self._best
         self._compared += len(possible) - (self._best is not None)
-        runners = [self._runner(c) for c in possible]
-        outcome = self._race.run(runners, rounds)
-        order = [possible[runners.index(t.runner)] for t in outcome.order]
+        contenders = [self._contender(c) for c in possible]
+        outcome = self._race.run(contenders, rounds)
+        order = [possible[contenders.index(t.contender)] for t in outcome.order]
         lead = outcome.lead
         if clearly and order[0] is not possible[0] and (lead is None or lead.low <= 0):
             return possible[0]
         self._take(order, outcome)
         return order[0]
 
-    def _runner(self, candidate: Candidate) -> Runner:
-        return Runner(
+    def _contender(self, candidate: Candidate) -> Contender:
+        return Contender(
             NONA, build_tables(self.system, candidate.queries, shares=candidate.shares, aligned=True)
         )
 

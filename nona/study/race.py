@@ -47,7 +47,7 @@ _ROUNDING = 1e-9  # relative: it does not make a job late
 
 
 @dataclass(frozen=True, eq=False)
-class Runner:
+class Contender:
     """A candidate: a scheduler with its tables."""
 
     scheduler: Scheduler
@@ -74,7 +74,7 @@ class Budget:
 class Trial:
     """What the runs of a candidate gave: ``values`` of all jobs, round after round."""
 
-    runner: Runner
+    contender: Contender
     values: Floats = field(default_factory=lambda: np.zeros(0))
     failed: bool = False
 
@@ -134,14 +134,14 @@ class Race:
         self._counts = np.array([goal != "slo" or q.slo_s is not None for q in system.queries])
         self._races = 0
 
-    def run(self, runners: Sequence[Runner], rounds: int = ROUNDS) -> Outcome:
+    def run(self, contenders: Sequence[Contender], rounds: int = ROUNDS) -> Outcome:
         """Let these candidates race for ``rounds`` at most, with random numbers of their own.
 
         Raises ``SimulationError`` without a candidate.
         """
-        if not runners:
+        if not contenders:
             raise SimulationError("Race: there is no candidate; give at least one.")
-        trials, gone = [Trial(r) for r in runners], list[Trial]()
+        trials, gone = [Trial(r) for r in contenders], list[Trial]()
         self._races += 1
         floor = max(self.budget.left - MOST, 0.0)
         for number in range(rounds):
@@ -161,7 +161,9 @@ class Race:
         options = RunOptions(
             jobs=jobs, warmup=warmup, replication=replication, engine=self.engine, tail_jobs=jobs + warmup
         )
-        query, times_s, state = job_times(self.system, trial.runner.scheduler, trial.runner.prepared, options)
+        query, times_s, state = job_times(
+            self.system, trial.contender.scheduler, trial.contender.prepared, options
+        )
         self.budget.left -= START + self._cost * (jobs + warmup)
         trial.failed |= state == "overloaded" or bool(np.isnan(times_s).any())
         values = times_s

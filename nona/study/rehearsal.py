@@ -14,7 +14,7 @@ from typing import Any
 from nona.placement.result import Placement
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler
-from nona.study.race import Budget, Race, Runner
+from nona.study.race import Budget, Contender, Race
 from nona.system import System
 
 ROUNDS = 4
@@ -39,13 +39,13 @@ def rehearsed(
     ways = [r for r in scheduler.rehearsals if not r.options.keys() & options.keys()]
     if len(ways) < len(scheduler.rehearsals) or len(ways) < 2 or system.total_rate <= 0:
         return scheduler, _prepared(system, scheduler, placement, options)
-    runners = []
+    contenders = []
     for way in ways:
         decides = get_scheduler(way.decided_by) if way.decided_by else scheduler
         own = way.options if way.decided_by else {**options, **way.options}
         named = replace(decides, name=scheduler.name)
-        runners.append(Runner(named, _prepared(system, decides, placement, own)))
-    best = Race(system, Budget(_EVENTS), check=check).run(runners, rounds).best.runner
+        contenders.append(Contender(named, _prepared(system, decides, placement, own)))
+    best = Race(system, Budget(_EVENTS), check=check).run(contenders, rounds).best.contender
     return best.scheduler, best.prepared
 
 

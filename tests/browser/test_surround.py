@@ -230,7 +230,7 @@ def test_a_narrow_window_shows_the_page_and_the_open_tab(page):
     tools.fill_number(page, "Jobs measured per run", "200")
     tools.run_to_the_end(page)
     number = page.locator(".st-key-finding [data-testid=stMetricValue]").bounding_box()
-    said = page.locator(".st-key-finding [data-testid=stMarkdown]").first.bounding_box()
+    said = page.locator(".st-key-finding [data-testid=stHeading]").first.bounding_box()
     assert 0 <= said["y"] - number["y"] - number["height"] < 16, "no gap below the number"
 
 

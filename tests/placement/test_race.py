@@ -14,7 +14,7 @@ from nona.errors import SimulationError
 from nona.schedulers.base import Prepared
 from nona.schedulers.sampling import NONA
 from nona.study import race as racing
-from nona.study.race import Budget, Race, Runner, events_per_job
+from nona.study.race import Budget, Contender, Race, events_per_job
 from nona.system import QueryClass, Stream, System
 
 GRAPH = TaskGraph.from_edges("one", [1.0], [])
@@ -46,8 +46,8 @@ def told(monkeypatch):
     return runs
 
 
-def runners(*means, spread=0.5, lost=0.0):
-    return [Runner(NONA, Prepared((m, spread, lost), 1)) for m in means]
+def contenders(*means, spread=0.5, lost=0.0):
+    return [Contender(NONA, Prepared((m, spread, lost), 1)) for m in means]
 
 
 def raced(candidates, budget=1e9, **more):
@@ -57,49 +57,49 @@ def raced(candidates, budget=1e9, **more):
 @pytest.mark.parametrize("seed", range(5))
 def test_the_quickest_of_many_wins_and_its_lead_is_the_difference(told, seed):
     means = np.random.default_rng(seed).permutation(np.linspace(10, 14, 40)).tolist()
-    outcome = raced(runners(*means))
-    assert outcome.best.runner.prepared.tables[0] == pytest.approx(10.0, abs=0.11)
-    assert [t.runner.prepared.tables[0] for t in outcome.order[-5:]] > [11.0] * 5
+    outcome = raced(contenders(*means))
+    assert outcome.best.contender.prepared.tables[0] == pytest.approx(10.0, abs=0.11)
+    assert [t.contender.prepared.tables[0] for t in outcome.order[-5:]] > [11.0] * 5
     assert len(outcome.order) == 40
     assert (
         outcome.lead.low
-        <= outcome.order[1].runner.prepared.tables[0] - outcome.best.runner.prepared.tables[0]
+        <= outcome.order[1].contender.prepared.tables[0] - outcome.best.contender.prepared.tables[0]
     )
 
 
 def test_common_noise_cancels(told):
     """Jobs vary by 10 % of the mean, but by the same in both: 0.5 % apart is found at once."""
-    outcome = raced(runners(10.0, 10.05, spread=0.001))
+    outcome = raced(contenders(10.0, 10.05, spread=0.001))
     assert outcome.best.mean == pytest.approx(10.0, abs=0.1)
     assert outcome.lead.low > 0.04
     assert len(told) == 2, "one run each was enough"
 
 
 def test_a_race_of_equals_ends_and_names_no_leader(told):
-    outcome = raced(runners(10.0, 10.0))
+    outcome = raced(contenders(10.0, 10.0))
     assert outcome.lead.low <= 0 <= outcome.lead.high
     assert len(told) <= 2 * racing.ROUNDS
 
 
 def test_what_does_not_end_its_jobs_leaves_whatever_its_mean_is(told):
-    outcome = raced([*runners(5.0, lost=0.01), *runners(10.0)])
+    outcome = raced([*contenders(5.0, lost=0.01), *contenders(10.0)])
     assert outcome.best.mean == pytest.approx(10.0, abs=0.2)
     assert outcome.order[1].mean == math.inf
-    assert raced(runners(101.0, 102.0, 10.0)).best.runner.prepared.tables[0] == 10.0
+    assert raced(contenders(101.0, 102.0, 10.0)).best.contender.prepared.tables[0] == 10.0
     assert outcome.lead is None
 
 
 def test_late_jobs_decide_where_slos_count(told):
     """The one with the larger mean but less spread keeps more jobs within 2 s."""
-    steady, wild = runners(0.0, spread=0.01)[0], runners(-0.3, spread=4.0)[0]
-    assert raced([wild, steady]).best.runner is wild
+    steady, wild = contenders(0.0, spread=0.01)[0], contenders(-0.3, spread=4.0)[0]
+    assert raced([wild, steady]).best.contender is wild
     late = raced([wild, steady], goal="slo")
-    assert late.best.runner is steady
+    assert late.best.contender is steady
     assert late.best.mean == pytest.approx(0.0228, abs=0.01)  # P(N(0, 1) > 2)
 
 
 def test_a_round_has_half_the_candidates_or_few(told):
-    raced(runners(*np.linspace(10, 10.4, 32).tolist(), spread=3.0))
+    raced(contenders(*np.linspace(10, 10.4, 32).tolist(), spread=3.0))
     rounds = {}
     for _, _, replication in told:
         rounds[replication] = rounds.get(replication, 0) + 1
@@ -112,10 +112,10 @@ def test_a_round_has_half_the_candidates_or_few(told):
 
 def test_a_budget_ends_a_race_and_equal_races_have_equal_results(told):
     spent = Budget(1.0)
-    outcome = Race(SYSTEM, spent).run(runners(10.0, 10.1, 10.2, 10.3))
+    outcome = Race(SYSTEM, spent).run(contenders(10.0, 10.1, 10.2, 10.3))
     assert len(told) == 4, "one round"
     assert spent.spent == 1.0
-    again = Race(SYSTEM, Budget(1.0)).run(runners(10.0, 10.1, 10.2, 10.3))
+    again = Race(SYSTEM, Budget(1.0)).run(contenders(10.0, 10.1, 10.2, 10.3))
     assert [t.mean for t in again.order] == [t.mean for t in outcome.order]
     with pytest.raises(SimulationError, match="no candidate"):
         raced([])
@@ -146,8 +146,8 @@ def test_real_runs_find_the_quicker_scheduler():
     candidates = []
     for name in ("random", "least-loaded"):
         scheduler = get_scheduler(name)
-        candidates.append(Runner(scheduler, scheduler.prepare(wide, placement, {})))
+        candidates.append(Contender(scheduler, scheduler.prepare(wide, placement, {})))
     outcome = Race(wide, Budget(sized(4e6, 2e7))).run(candidates)
-    assert outcome.best.runner.scheduler.name == "least-loaded"
+    assert outcome.best.contender.scheduler.name == "least-loaded"
     random = outcome.order[1]
     assert random.mean == pytest.approx(1 + 0.7 / (2 * 0.3), rel=0.15)  # M/D/1: 1 + ρ/(2(1−ρ))

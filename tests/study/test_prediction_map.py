@@ -8,6 +8,7 @@ from sizes import first
 
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.prediction import predict
+from nona.placement.proposals import blend
 from nona.placement.result import ClassPrediction, Prediction
 from nona.results.studies import PredictionMap
 from nona.results.sweeps import SweepRequest
@@ -118,8 +119,8 @@ def test_points_have_the_loads_that_they_name():
     assert (found.compute_utilization, found.network_utilization) == pytest.approx((0.85, 0.85), abs=1e-6)
     assert study_map.splits(queries) == pytest.approx(0.5)
     local, spread = local_placement(system).queries, spread_placement(system).queries
-    assert study_map.splits(study_map.blend(local, spread, 0.0)) == 0.0
-    assert study_map.splits(study_map.blend(local, spread, 1.0)) == 1.0
+    assert study_map.splits(blend(local, spread, 0.0)) == 0.0
+    assert study_map.splits(blend(local, spread, 1.0)) == 1.0
     assert all(np.isclose(s.probabilities.sum(), 1.0) for row in queries for s in row)
 
 
