@@ -55,6 +55,15 @@ def predict(
     return prediction_of(model, value_at(model, x))
 
 
+def link_utilization(
+    system: System, queries: Sequence[Sequence[SubGraphPlacement]], shares: Floats | None, evaluated: Known
+) -> float:
+    """Return the utilization of the link, or of the fullest one; parameters as of :func:`predict`."""
+    model, x = as_model(system, queries, shares, evaluated)
+    only = model.support(x)
+    return model.busiest(model.traffic(x, only))[0] if model.roles else model.link_load(x, only)[0]
+
+
 def as_model(
     system: System,
     queries: Sequence[Sequence[SubGraphPlacement]],

@@ -22,14 +22,20 @@ from nona.simulation.compiled.families import prepare_in_background
 from nona.simulation.records import RawRun, Records, State, Timeline, run_checks
 from nona.simulation.sizes import MOST_CYCLE_JOBS, TAIL_WORK, RunSize, auto_warmup, largest_job_s
 from nona.simulation.steady_state import jobs_of_cycle, judge, of_queries, offered_load
+from nona.simulation.workload import Workload
 from nona.system import System
 
 AUTO = "auto"
-Engine = Callable[[System, Scheduler, Prepared, RunSize, OnProgress | None], RawRun]
+Engine = Callable[[System, Scheduler, Prepared, RunSize, OnProgress | None, Workload | None], RawRun]
 
 
 def _simpy(
-    system: System, scheduler: Scheduler, prepared: Prepared, size: RunSize, on_progress: OnProgress | None
+    system: System,
+    scheduler: Scheduler,
+    prepared: Prepared,
+    size: RunSize,
+    on_progress: OnProgress | None,
+    _: Workload | None = None,
 ) -> RawRun:
     from nona.simulation.reference.engine import SimPyRun
 
@@ -37,11 +43,16 @@ def _simpy(
 
 
 def _compiled(
-    system: System, scheduler: Scheduler, prepared: Prepared, size: RunSize, on_progress: OnProgress | None
+    system: System,
+    scheduler: Scheduler,
+    prepared: Prepared,
+    size: RunSize,
+    on_progress: OnProgress | None,
+    workload: Workload | None = None,
 ) -> RawRun:
     from nona.simulation.compiled.engine import run_compiled  # Numba takes most of a second to import
 
-    return run_compiled(system, scheduler, prepared, size, on_progress)
+    return run_compiled(system, scheduler, prepared, size, on_progress, workload)
 
 
 ENGINES: Mapping[str, Engine] = {"compiled": _compiled, "simpy": _simpy}
@@ -130,7 +141,7 @@ def simulate_run(
         )
     size = _size(system, options)
     begin = time.perf_counter()
-    raw = ENGINES[engine](system, scheduler, prepared, size, on_progress)
+    raw = ENGINES[engine](system, scheduler, prepared, size, on_progress, None)
     return _records(system, scheduler.name, replace(options, engine=engine), raw, time.perf_counter() - begin)
 
 
@@ -145,14 +156,20 @@ class RunTimes(NamedTuple):
     state: State
 
 
-def job_times(system: System, scheduler: Scheduler, prepared: Prepared, options: RunOptions) -> RunTimes:
+def job_times(
+    system: System,
+    scheduler: Scheduler,
+    prepared: Prepared,
+    options: RunOptions,
+    workload: Workload | None = None,
+) -> RunTimes:
     """Simulate, and return only the times of the measured jobs.
 
-    The run does not check itself, which for short runs takes longer than the run. Parameters are those of
-    :func:`simulate_run`.
+    The run does not check itself, which for short runs takes longer than the run. ``workload``: what the
+    replication draws, where several runs share it; the other parameters are those of :func:`simulate_run`.
     """
     size = replace(_size(system, options), sampled_jobs=0)
-    raw = ENGINES[engine_named(options.engine)](system, scheduler, prepared, size, None)
+    raw = ENGINES[engine_named(options.engine)](system, scheduler, prepared, size, None, workload)
     of = raw.collected
     return RunTimes(of.query, of.completion_s - of.arrival_s, judge(system, raw)[0])
 

@@ -7,9 +7,11 @@ engine. Jobs come in chunks; memory does not grow with the length of the run.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from itertools import tee
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from nona.simulation.arrivals import CHUNK, arrival_chunks
 from nona.system import QueryClass, Stream, System
 
 BLOCK = 512
+T = TypeVar("T")
 
 
 def gamma_draws(rng: np.random.Generator, scv: float, size: int) -> Floats:
@@ -233,15 +236,23 @@ class _ClassServices:
         return gamma_draws(self.rng, self.scv, n * self.tasks)
 
 
+Block = tuple[Floats, Floats]
+
+
 class Workload:
-    """All that one replication draws for its queries.
+    """All that one replication draws: jobs and background.
 
     ``system``, ``replication``: seed and replication decide the streams. ``uniforms_per_job``: columns of
-    ``Jobs.uniforms``.
+    ``Jobs.uniforms``. ``keep``: keep what was drawn, for runs of several schedulers; memory grows with the
+    longest of them.
     """
 
-    def __init__(self, system: System, replication: int, uniforms_per_job: int = 0) -> None:
+    def __init__(
+        self, system: System, replication: int, uniforms_per_job: int = 0, keep: bool = False
+    ) -> None:
+        self.system, self.keep = system, keep
         self.streams = RandomStreams(system.seed, replication)
+        self._kept: dict[tuple[str, int], Iterator[Any]] = {}
         self.uniforms_per_job = uniforms_per_job
         names = stream_names(system.queries)
         active = [i for i, q in enumerate(system.queries) if q.rate > 0 or q.arrivals.process == "trace"]
@@ -265,6 +276,27 @@ class Workload:
         self._uniforms = [self.streams.generator("uniforms", str(b)) for b in range(blocks)]
 
     def chunks(self) -> Iterator[Jobs]:
+        """Endless chunks of jobs, from the first one."""
+        return self._from_start("jobs", 0, self._draw_jobs)
+
+    def executor_background(self, executor: int) -> Iterator[Block]:
+        """Blocks of (arrival instant in s, service in s) of an executor's background."""
+        compute, name = self.system.background_compute, ("executor", str(executor))
+        return self._from_start("executor", executor, lambda: background_blocks(compute, self.streams, *name))
+
+    def link_background(self, link: int) -> Iterator[Block]:
+        """Blocks of (arrival instant in s, seconds of the link) of a link's background."""
+        name, stream = self.system.link_streams[link]
+        capacity = float(self.system.link_capacity[link])
+        return self._from_start("link", link, lambda: link_blocks(stream, self.streams, name, capacity))
+
+    def _from_start(self, kind: str, number: int, draw: Callable[[], Iterator[T]]) -> Iterator[T]:
+        if not self.keep:
+            return draw()
+        kept = self._kept.setdefault((kind, number), tee(draw(), 1)[0])
+        return copy(kept)  # a copy of an iterator of tee begins where that stands, here at the first item
+
+    def _draw_jobs(self) -> Iterator[Jobs]:
         for times, queries in self._merged():
             offsets, drawn, begin = np.full(len(times), -1), [np.empty(0)], 0
             for q in np.unique(queries).tolist():

@@ -27,7 +27,7 @@ from nona.arrays import Floats
 from nona.errors import NonaError, PlacementError
 from nona.placement.capacity import allowed_classes, check_feasible, default_shares, loads_of
 from nona.placement.model import Known
-from nona.placement.prediction import predict
+from nona.placement.prediction import link_utilization, predict
 from nona.placement.proposals import ALL, Candidate, Group, choices, groups_of, mixtures, same, starts
 from nona.placement.result import Objective, Placement, Prediction
 from nona.placement.shares import is_choice, starting_shares
@@ -159,13 +159,13 @@ class _Search:
             best = self._compete([best, solved], rounds=_FIRST_ROUNDS)
         if self.quick:
             return best
-        for _ in range(TURNS):
-            before = best
+        for turn in range(TURNS):
+            before, again = best, turn > 0  # by the second turn most have lost before
             for group in groups_of(self.system):
                 if self._budget.left <= 0:
                     break
-                best = self._compete([best, *self._others(group, best)])
-            best = self._compete([best, *_other_shares(self.system, best)])
+                best = self._compete([best, *self._others(group, best)], clearly=again)
+            best = self._compete([best, *_other_shares(self.system, best)], clearly=again)
             if same(before.queries, best.queries) and before.shares is best.shares:
                 break
         if self._second is not None:
@@ -234,8 +234,13 @@ class _Search:
             self._on_better(self.placement(order[0], FEW_EVENTS))
 
     def _is_possible(self, candidate: Candidate) -> bool:
-        prediction = self.predicted(candidate)
-        return prediction is not None and prediction.network_utilization < _FULL
+        """Whether the links have a steady state; shares of the executors are only tried if these have one."""
+        known = self._known_of(candidate.shares)
+        return link_utilization(self.system, candidate.queries, candidate.shares, known) < _FULL
+
+    def _known_of(self, shares: Floats | None) -> Known:
+        key = b"" if shares is None else shares.tobytes()
+        return self._known.setdefault(key, Known(self.system, shares))
 
     def _predicted_s(self, candidate: Candidate) -> float:
         prediction = self.predicted(candidate)
@@ -243,10 +248,10 @@ class _Search:
 
     def predicted(self, candidate: Candidate) -> Prediction | None:
         """By formula; ``None`` where executors are overloaded."""
-        key = b"" if candidate.shares is None else candidate.shares.tobytes()
-        known = self._known.setdefault(key, Known(self.system, candidate.shares))
         try:
-            return predict(self.system, candidate.queries, candidate.shares, known)
+            return predict(
+                self.system, candidate.queries, candidate.shares, self._known_of(candidate.shares)
+            )
         except NonaError:
             return None
 

@@ -28,6 +28,7 @@ from nona.arrays import Floats
 from nona.errors import SimulationError
 from nona.schedulers.base import Prepared, Scheduler
 from nona.simulation.run import AUTO, RunOptions, engine_named, job_times
+from nona.simulation.workload import Workload
 from nona.statistics import Interval, overlapping_batch_means
 from nona.system import System
 
@@ -108,6 +109,22 @@ class Outcome:
         return self.best.gain_over(self.order[1])
 
 
+class _Draws:
+    """What one replication draws, for all candidates of a round."""
+
+    def __init__(self, system: System, replication: int) -> None:
+        self.system, self.replication = system, replication
+        self._by_width: dict[int, Workload] = {}
+
+    def workload(self, uniforms_per_job: int) -> Workload:
+        """The jobs, with so many uniforms each."""
+        if uniforms_per_job not in self._by_width:
+            self._by_width[uniforms_per_job] = Workload(
+                self.system, self.replication, uniforms_per_job, keep=True
+            )
+        return self._by_width[uniforms_per_job]
+
+
 class Race:
     """Races of candidates of one ``system``; all draw on one ``budget``.
 
@@ -145,8 +162,9 @@ class Race:
         self._races += 1
         floor = max(self.budget.left - MOST, 0.0)
         for number in range(rounds):
+            draws = _Draws(self.system, _FIRST + 64 * self._races + number)
             for trial in trials:
-                self._add(trial, self._first_jobs * 2**number, _FIRST + 64 * self._races + number)
+                self._add(trial, self._first_jobs * 2**number, draws)
             trials.sort(key=lambda trial: trial.mean)
             kept = self._kept(trials)
             gone = [trial for trial in trials if trial not in kept] + gone
@@ -155,14 +173,23 @@ class Race:
                 break
         return Outcome((*trials, *gone))
 
-    def _add(self, trial: Trial, jobs: int, replication: int) -> None:
+    def _add(self, trial: Trial, jobs: int, draws: _Draws) -> None:
         self.check()
         warmup = min(jobs // 2, 1000)
         options = RunOptions(
-            jobs=jobs, warmup=warmup, replication=replication, engine=self.engine, tail_jobs=jobs + warmup
+            jobs=jobs,
+            warmup=warmup,
+            replication=draws.replication,
+            engine=self.engine,
+            tail_jobs=jobs + warmup,
         )
+        prepared = trial.contender.prepared
         query, times_s, state = job_times(
-            self.system, trial.contender.scheduler, trial.contender.prepared, options
+            self.system,
+            trial.contender.scheduler,
+            prepared,
+            options,
+            draws.workload(prepared.uniforms_per_job),
         )
         self.budget.left -= START + self._cost * (jobs + warmup)
         trial.failed |= state == "overloaded" or bool(np.isnan(times_s).any())

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.random_streams import RandomStreams
 from nona.schedulers.base import BatchLimits, NetworkView, Scheduler
 from nona.simulation.batching import StepRule, batch_keys, no_batch_sizes, step_rule
 from nona.simulation.compiled.core import FlatTables
@@ -36,7 +35,7 @@ from nona.simulation.reference.executors import TICK_S
 from nona.simulation.reference.pick import uniform_blocks
 from nona.simulation.rounds import no_totals
 from nona.simulation.sizes import TAIL_FACTOR, RunSize
-from nona.simulation.workload import QueryPlan, Workload, background_blocks, link_blocks, make_plan
+from nona.simulation.workload import QueryPlan, Workload, make_plan
 from nona.system import System
 from nona.topology import Topology
 
@@ -434,19 +433,9 @@ class Background:
     gets as many as ``jobs`` jobs will need.
     """
 
-    def __init__(self, system: System, streams: RandomStreams, board: bool, jobs: int) -> None:
-        compute = system.background_compute
-        self._executors = Items(
-            [background_blocks(compute, streams, "executor", str(e)) for e in range(system.executors)], board
-        )
-        self._links = Items(
-            [
-                link_blocks(stream, streams, name, capacity)
-                for (name, stream), capacity in zip(
-                    system.link_streams, system.link_capacity.tolist(), strict=True
-                )
-            ]
-        )
+    def __init__(self, system: System, workload: Workload, board: bool, jobs: int) -> None:
+        self._executors = Items([workload.executor_background(e) for e in range(system.executors)], board)
+        self._links = Items([workload.link_background(k) for k in range(len(system.link_streams))])
         self._ahead_s = jobs / max(system.total_rate, 1e-9)
 
     @property

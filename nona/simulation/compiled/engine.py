@@ -193,10 +193,16 @@ def is_compiled(scheduler: Scheduler, prepared: Prepared) -> bool:
 
 
 def run_compiled(
-    system: System, scheduler: Scheduler, prepared: Prepared, size: RunSize, on_progress: OnProgress | None
+    system: System,
+    scheduler: Scheduler,
+    prepared: Prepared,
+    size: RunSize,
+    on_progress: OnProgress | None,
+    workload: Workload | None = None,
 ) -> RawRun:
-    """Simulate until the cohort is complete or the run is too long."""
-    return CompiledRun(system, scheduler, prepared, size, on_progress).run()
+    """Simulate until the cohort is complete or the run is too long; ``workload``: of this replication."""
+    workload = workload or Workload(system, size.replication, prepared.uniforms_per_job)
+    return CompiledRun(system, scheduler, prepared, size, on_progress, workload).run()
 
 
 class CompiledRun:
@@ -209,6 +215,7 @@ class CompiledRun:
         prepared: Prepared,
         size: RunSize,
         on_progress: OnProgress | None,
+        workload: Workload,
     ) -> None:
         self.system, self.scheduler, self.prepared, self.size = system, scheduler, prepared, size
         self.on_progress = on_progress
@@ -219,7 +226,6 @@ class CompiledRun:
         self.arrays.clock["uniforms"] = prepared.uniforms_per_job
         self.arrays.clock["hand_over_s"] = prepared.hand_over_s
         self.state = addresses(self.arrays)
-        workload = Workload(system, size.replication, prepared.uniforms_per_job)
         at_once = min(JOBS_AT_ONCE, size.first + size.jobs)
         self.feed = Feed(
             workload, prepared.uniforms_per_job, scheduler.picks, at_once, size.first + size.jobs
@@ -227,7 +233,7 @@ class CompiledRun:
         allocates = scheduler.kind == "allocate"
         self.rounds = RoundCalls(system, scheduler, prepared, self.policy.flat) if allocates else None
         board = bool(self.arrays.clock["board"][0])
-        self.background = Background(system, workload.streams, board, at_once)
+        self.background = Background(system, workload, board, at_once)
         self._refill()
         if board:
             self.arrays.next_change_s[:] = self.arrays.executors["next_s"]
