@@ -146,6 +146,7 @@ class _Search:
         self._lead: tuple[float, float] | None = None
         self._best: Candidate | None = None
         self._second: Candidate | None = None
+        self._beaten: set[str] = set()  # those that all know, where they were far behind
 
     def run(self) -> Candidate:
         """The best candidate."""
@@ -224,6 +225,9 @@ class _Search:
 
     def _take(self, order: Sequence[Candidate], outcome: Outcome) -> None:
         lead, value = outcome.lead, outcome.best.mean
+        for candidate, trial in zip(order[1:], outcome.order[1:], strict=True):
+            if candidate.origin in _KNOWN and self._race.is_far_behind(trial, outcome.best):
+                self._beaten.add(candidate.origin)
         if lead is not None:
             unit = value if self.objective != "slo" and value > 0 else 1.0
             ahead = lead.mean / unit, lead.half_width / 2 / unit
@@ -249,9 +253,7 @@ class _Search:
     def predicted(self, candidate: Candidate) -> Prediction | None:
         """By formula; ``None`` where executors are overloaded."""
         try:
-            return predict(
-                self.system, candidate.queries, candidate.shares, self._known_of(candidate.shares)
-            )
+            return predict(self.system, candidate.queries, candidate.shares, self._known_of(candidate.shares))
         except NonaError:
             return None
 
@@ -278,9 +280,11 @@ class _Search:
     def not_behind(self, placement: Placement) -> Placement:
         """``placement``, or the best of those that all know, where that has better figures.
 
-        In a tie the last race may have taken the one that new runs show to be behind.
+        In a tie the last race may have taken the one that new runs show to be behind. Those that were far
+        behind in a race are not simulated again.
         """
-        known = [c for c in starts(self.system, placement.class_shares) if c.origin in _KNOWN]
+        wanted = set(_KNOWN) - self._beaten
+        known = [c for c in starts(self.system, placement.class_shares) if c.origin in wanted]
         others = [c for c in known if self._is_possible(c) and not same(c.queries, placement.queries)]
         best = min((placement, *(self.placement(c, FIGURE_EVENTS) for c in others)), key=_figure)
         if best is placement or best.simulated is None:

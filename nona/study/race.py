@@ -212,6 +212,10 @@ class Race:
                 kept.append(trial)
         return kept
 
+    def is_far_behind(self, trial: Trial, best: Trial) -> bool:
+        """Whether a candidate certainly is worse than the best one by more than three times :meth:`same`."""
+        return trial.failed or best.gain_over(trial, CLEAR).low > 3 * self.same(best.mean)
+
     def same(self, value: float) -> float:
         """A difference that does not matter beside ``value``."""
         return SAME[self.goal] * (value if self.goal == "mean-jct" else 1.0)

@@ -29,7 +29,7 @@ def told(monkeypatch):
     """Runs of candidates whose tables are (mean, spread, share that never ends); all meet common noise."""
     runs = []
 
-    def job_times(system, scheduler, prepared, options):
+    def job_times(system, scheduler, prepared, options, workload):
         mean, spread, lost = prepared.tables
         rng = np.random.default_rng(options.replication)
         common, own = (
